@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from scoring.headers import bare_name
 from scoring.testruns.filter_names import FilterNames
 
 _NUMBER = "{n}"
@@ -23,7 +24,7 @@ class TeamNames:
         return FilterNames(self.filters)
 
     def headers(self, cells: Iterable[str]) -> tuple[str, ...]:
-        """Header cells by our names, without byte order marks and blanks around them.
+        """Header cells by our names, without what is unseen around them.
 
         Blanks and line breaks within one are read as a single blank: people break long headers in Excel.
         """
@@ -45,7 +46,7 @@ class TeamNames:
 
 
 def _on_one_line(name: str) -> str:
-    return " ".join(name.replace("\ufeff", "").split())
+    return " ".join(bare_name(name).split())
 
 
 COMMON_NAMES = TeamNames()

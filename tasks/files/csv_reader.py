@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from scoring.errors import InputError
+from scoring.headers import bare_name
 from scoring.inputs import BrokenRow, TextRow
 from scoring.limits import LARGEST_CELL, LONGEST_LINE, MOST_COLUMNS
 from tasks.files.discovery import readable, refuse_protected
@@ -36,7 +37,7 @@ class Border(NamedTuple):
 class DelimitedText:
     """One delimited file: its encoding and header at once, its rows as a stream in bounded memory.
 
-    `columns` are the header cells without BOM and surrounding blanks; a name may occur twice, what that means is the
+    `columns` are the header cells without what is unseen around them; a name may occur twice, what that means is the
     caller's. The rows start at `below_header`.
 
     Raises:
@@ -51,7 +52,7 @@ class DelimitedText:
             refuse_protected(path, sample)
             self.encoding = _encoding_of(sample)
             self._header, self.below_header = self._header_of(file)
-        self.columns = tuple(cell.strip("\ufeff \t\r\n") for cell in self._header)
+        self.columns = tuple(map(bare_name, self._header))
 
     def rows(self) -> Iterator[TextRow | BrokenRow]:
         """The rows below the header in file order; blank lines are none.

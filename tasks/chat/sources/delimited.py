@@ -17,6 +17,7 @@ from scoring.chat.reading import Reading, column_places, value_in
 from scoring.chat.row_ids import TEXTS
 from scoring.chat.rows import BATCH_ROWS, RowBatch, RowBuilder
 from scoring.days import Window
+from scoring.headers import bare_name
 from scoring.inputs import BrokenRow
 from tasks.chat.sources.pieces import BLOCK_BYTES, FilePiece, refuse_replaced
 from tasks.files.csv_reader import Border, DelimitedRows, DelimitedText
@@ -35,7 +36,8 @@ def read_delimited(piece: FilePiece, window: Window | None, reading: Reading) ->
     Source: SPEC 1.1.
     """
     text = _opened(piece.path)
-    places = column_places(str(piece.path), text.columns, reading.names)
+    names = {name: bare_name(called) for name, called in reading.names.items()}
+    places = column_places(str(piece.path), text.columns, names)
     columns = {name: (text.columns.index(place.column), place.keys) for name, place in places.items()}
     border = Border(piece.start, piece.first_line) if piece.start else text.below_header
     with text.opened() as file:

@@ -33,7 +33,11 @@ def facts(
 
 
 def test_headers_lose_marks_and_blanks() -> None:
-    assert COMMON_NAMES.headers(["\ufeffRun ID ", " 질의\n"]) == ("Run ID", "질의")
+    assert COMMON_NAMES.headers(["\ufeffRun ID ", " 질의\n", "\u200b카테고리\xa0\u2060"]) == (
+        "Run ID",
+        "질의",
+        "카테고리",
+    )
 
 
 @pytest.mark.parametrize("broken", ["1차\n답변", "1차\r\n답변", "1차\xa0답변", "1차 \n 답변\xa0", "1차\u3000답변"])

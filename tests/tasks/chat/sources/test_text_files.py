@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from scoring.chat.reading import Reading
 from scoring.chat.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
 from scoring.days import Window
 from scoring.inputs import Reject
@@ -91,6 +92,18 @@ def test_csv_columns_stand_in_any_order_and_others_are_ignored(tmp_path: Path) -
         *("질문", "답", 10.0, "t", "s")
     ]
     assert "secret" not in row.values()
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\xa0", "\ufeff", "\u2060 ", "\u200e\t"])
+def test_csv_columns_are_found_whatever_is_unseen_around_their_names(tmp_path: Path, unseen: str) -> None:
+    header = ",".join(f"{unseen}{name}{unseen}" for name in HEADER.split(","))
+    (row,) = rows(csv_file(tmp_path, f"{unseen}질문,답{unseen},1,1,2026-02-13Z", header=header))
+    assert (row["user_input"], row["llm_response"]) == (f"{unseen}질문", f"답{unseen}")
+    named = csv_file(tmp_path, "질문,답,1,1,2026-02-13Z", header=header.replace("user_input", f"question{unseen}"))
+    for called in ("question", f"question{unseen}"):
+        (batch,) = ChatRowFiles([named], reading=Reading({"user_input": called})).batches()
+        assert isinstance(batch, RowBatch)
+        assert batch.rows["user_input"].to_list() == ["질문"]
 
 
 def test_csv_line_counts_line_breaks_inside_texts(tmp_path: Path) -> None:
