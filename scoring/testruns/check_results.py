@@ -35,6 +35,7 @@ _FOLLOWS = "앞 조건에 맞는 항목이 없어"
 class CheckResult:
     """One check judged. `key` is what it looks at: `formType`, `assistantMessage`, the end of a path.
 
+    `expected` is what it wants to find there, alike in all checks that ask the same.
     `reason` and `cause` (Korean) are '' when it passed; the cause is the same for all checks that fail alike (`기대
     SELECT, 실제 ACTION`). `follows`: it failed because no entry meets the opener of its group, whose failure is the
     cause. `only_nested`: it passes when `dataKey` and `buttonKey` are looked for anywhere inside `value` and fails on
@@ -47,6 +48,7 @@ class CheckResult:
     passed: bool
     reason: str
     key: str
+    expected: str
     cause: str = ""
     follows: bool = False
     only_nested: bool = False
@@ -90,8 +92,18 @@ def _results(item: Item, response: RawResponse, lookup: ValueLookup) -> Iterator
 def _result(
     check: Check, reason: str, cause: str = "", *, follows: bool = False, only_nested: bool = False
 ) -> CheckResult:
-    passed = not reason
-    return CheckResult(check.text, check.source, check.weight, passed, reason, _key(check), cause, follows, only_nested)
+    return CheckResult(
+        text=check.text,
+        source=check.source,
+        weight=check.weight,
+        passed=not reason,
+        reason=reason,
+        key=_key(check),
+        expected=_expected(check),
+        cause=cause,
+        follows=follows,
+        only_nested=only_nested,
+    )
 
 
 def _key(check: Check) -> str:
@@ -102,6 +114,17 @@ def _key(check: Check) -> str:
             return "assistantMessage"
     names = [step for step in check.path.steps if isinstance(step, str)]
     return names[-1].replace("]", "") if names else "path"
+
+
+def _expected(check: Check) -> str:
+    match check:
+        case EntryCheck():
+            return "+".join("|".join(sorted(map(_shown, condition.values))) for condition in check.conditions)
+        case MessageCheck():
+            return ("|" if check.any_of else "&").join(sorted(map(folded, check.keywords)))
+        case NumberCheck():
+            return "&".join(map(number_text, sorted(check.numbers)))
+    return f"{check.path} {check.op} {_shown(check.value)}"
 
 
 def _message_reason(check: MessageCheck, response: RawResponse) -> str:

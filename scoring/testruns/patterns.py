@@ -16,8 +16,8 @@ _LONG_NUMBER = re.compile(r"[0-9][0-9,.:-]{3,}")
 class CheckPattern:
     """All checks of answered executions that fail at one key for one cause, and the queries with one, in order.
 
-    `asked` counts the checks of that key, `followers` the checks that failed with these because no entry met the opener
-    of their group: they are consequences and no pattern of their own.
+    `asked` counts the checks that want the same at that key, `followers` the checks that failed with these because no
+    entry met the opener of their group: they are consequences and no pattern of their own.
     """
 
     key: str
@@ -55,7 +55,8 @@ def main_causes(results: Iterable[CheckResult]) -> list[str]:
 
 def check_patterns(executions: Iterable[ScoredExecution]) -> list[CheckPattern]:
     """Why checks fail, those first that most checks failed with. What failed or is empty was not checked."""
-    asked: Counter[str] = Counter()
+    asked: Counter[tuple[str, str]] = Counter()
+    expected: dict[tuple[str, str], set[str]] = defaultdict(set)
     failed: Counter[tuple[str, str]] = Counter()
     followers: Counter[tuple[str, str]] = Counter()
     query_ids: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -64,7 +65,7 @@ def check_patterns(executions: Iterable[ScoredExecution]) -> list[CheckPattern]:
             continue
         cause = ("", "")
         for result in scored.checks:
-            asked[result.key] += 1
+            asked[result.key, result.expected] += 1
             if result.passed:
                 continue
             if result.follows:  # followers stand behind their opener
@@ -72,9 +73,17 @@ def check_patterns(executions: Iterable[ScoredExecution]) -> list[CheckPattern]:
                 continue
             cause = (result.key, result.cause)
             failed[cause] += 1
+            expected[cause].add(result.expected)
             query_ids[cause].add(scored.execution.query_id)
     patterns = [
-        CheckPattern(key, cause, asked[key], count, followers[key, cause], tuple(sorted(query_ids[key, cause])))
+        CheckPattern(
+            key=key,
+            cause=cause,
+            asked=sum(asked[key, wanted] for wanted in expected[key, cause]),
+            failed=count,
+            followers=followers[key, cause],
+            query_ids=tuple(sorted(query_ids[key, cause])),
+        )
         for (key, cause), count in failed.items()
     ]
     return sorted(patterns, key=lambda one: (-one.failed - one.followers, -one.failed, one.key, one.cause))

@@ -7,6 +7,7 @@ import pytest
 
 from scoring.rules.bands import Bands, band_rows, band_text
 from scoring.testruns.check_results import evaluate
+from scoring.testruns.checks import Item
 from scoring.testruns.executions import Execution, LatencyClass, Round
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.patterns import check_patterns, failed_check_lines, main_causes, outages
@@ -29,6 +30,7 @@ def scored(
     offers: Sequence[Mapping[str, object]] = (),
     stability: Score | None = None,
     failed: bool = False,
+    items: Sequence[Item] = ITEMS,
 ) -> ScoredExecution:
     document = {"assistantMessage": message, "dataUIList": [{"uiValue": offer} for offer in offers]}
     return ScoredExecution(
@@ -38,7 +40,7 @@ def scored(
         latency_s=None,
         latency_class=LatencyClass.SINGLE,
         scores={"stability": stability or Score(5, "")},
-        checks=evaluate(ITEMS, response_of(document)),
+        checks=evaluate(items, response_of(document)),
     )
 
 
@@ -66,6 +68,25 @@ def test_failed_checks_are_counted_by_what_was_expected_and_offered() -> None:
     assert found["formType", "기대 LINK, 실제 ACTION, SELECT"] == (4, 1, ("Q-3",))
     assert found["formType", "기대 LINK, 실제 없음(화면 항목이 없음)"] == (4, 1, ("Q-4",))
     assert found["assistantMessage", '답변에 "조회"의 언급이 없음'] == (4, 2, ("Q-1", "Q-2"))
+
+
+@pytest.mark.parametrize(
+    ("of_both", "of_one"),
+    [
+        ("@check assistantMessageContains=조회", "@check assistantMessageContains=검색"),
+        ("@check numberContains=3", "@check numberContains=4"),
+        ("@check formType=LINK", "@check formType=SELECT"),
+        (
+            '{"accuracyChecks": [{"path": "a.text", "op": "eq", "value": "조회"}]}',
+            '{"accuracyChecks": [{"path": "a.text", "op": "eq", "value": "검색"}]}',
+        ),
+    ],
+)
+def test_a_failed_check_is_one_of_those_that_want_the_same(of_both: str, of_one: str) -> None:
+    both, one = (parse_expected(text).items for text in (of_both, f"{of_both}\n{of_one}"))
+    other = parse_expected(of_one).items
+    runs = [scored("Q-1", items=both), scored("Q-2", items=one), *(scored(f"Q-{n}", items=other) for n in range(3, 9))]
+    assert sorted((pattern.failed, pattern.asked) for pattern in check_patterns(runs)) == [(2, 2), (7, 7)]
 
 
 def test_followers_of_an_opener_that_fails_are_no_cause_of_their_own() -> None:
