@@ -20,26 +20,58 @@ _REASON_CHARACTERS = 160
 
 def headline(queries: Sequence[PlanQuery], summary: PlanSummary) -> list[str]:
     """What happened, what matters most, what to do (Korean)."""
-    pairs, accuracy = summary.set["consistency"], summary.set["accuracy"]["mean"]
-    known = f"정확성은 평균 {score_text(accuracy)}점(5점 만점)입니다"
-    scored = "기대결과에 체크 항목이 없어 정확성은 알 수 없습니다" if accuracy is None else known
-    repeated = (
-        f": 비교한 질의 {pairs['n']:,}개 중 모두 통과 {pairs['both_pass']:,}, 모두 미통과 {pairs['both_fail']:,}, "
-        f"회차마다 엇갈림 {pairs['mixed']:,}"
-    )
-    low = lowest_queries(queries)
-    if low:
-        todo = f"{t.LOW_MAX_POINTS}점 이하를 받은 질의 {len(low):,}개를 '{query_name(low[0])}'부터 확인하십시오."
-    elif accuracy is None:
-        todo = "기대결과에 체크 항목을 적어 다시 채점하십시오."
-    else:
-        todo = f"{t.LOW_MAX_POINTS}점 이하를 받은 질의가 없어 확인할 것이 없습니다."
     unanswered = summary.data_quality["failed"] + summary.data_quality["empty"]
     return [
-        f"{size_text(queries)} {scored}{repeated if pairs['n'] else ''}.",
+        f"{size_text(queries)} {_scored(queries, summary)}.",
         main_cause(summary.check_patterns, summary.outages, unanswered, queries),
-        todo,
+        _to_do(queries, summary),
     ]
+
+
+def _scored(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
+    """Accuracy with its n where some executions have none, and consistency or why it is unknown."""
+    pairs, accuracy = summary.set["consistency"], summary.set["accuracy"]
+    if accuracy["mean"] is None:
+        return "기대결과에 체크 항목이 없어 정확성은 알 수 없습니다"
+    executions = sum(len(query.executions) for query in queries)
+    n = f", 채점한 실행 {accuracy['n']:,}건" if accuracy["n"] < executions else ""
+    known = f"정확성은 평균 {score_text(accuracy['mean'])}점(5점 만점{n})"
+    if not pairs["n"]:
+        why = "회차가 하나뿐이라" if len(summary.rounds) < t.MIN_ROUNDS else "회차를 견줄 질의가 없어"
+        return f"{known}이며, {why} 일관성은 알 수 없습니다"
+    return (
+        f"{known}입니다: 비교한 질의 {pairs['n']:,}개 중 모두 통과 {pairs['both_pass']:,}, "
+        f"모두 미통과 {pairs['both_fail']:,}, 회차마다 엇갈림 {pairs['mixed']:,}"
+    )
+
+
+def _to_do(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
+    if low := lowest_queries(queries):
+        return _look_at("정확성", low)
+    if summary.set["accuracy"]["mean"] is None:
+        return "기대결과에 체크 항목을 적어 다시 채점하십시오."
+    if late := [query for query in slowest_queries(queries) if _too_slow(query)]:
+        return _look_at("응답 속도", late)
+    if not summary.set["consistency"]["n"]:
+        return f"{t.LOW_MAX_POINTS}점 이하를 받은 질의는 없습니다. 같은 질의를 한 회차 더 실행해 일관성을 확인하십시오."
+    return f"{t.LOW_MAX_POINTS}점 이하를 받은 질의가 없어 확인할 것이 없습니다."
+
+
+def _look_at(metric: str, low: Sequence[PlanQuery]) -> str:
+    return (
+        f"{metric}에서 {t.LOW_MAX_POINTS}점 이하를 받은 질의 {len(low):,}개를 '{query_name(low[0])}'부터 확인하십시오."
+    )
+
+
+def _too_slow(query: PlanQuery) -> bool:
+    points = (scored.scores["speed"].points for scored in query.executions)
+    return any(score is not None and score <= t.LOW_MAX_POINTS for score in points)
+
+
+def slowest_queries(queries: Sequence[PlanQuery]) -> list[PlanQuery]:
+    """The queries with an execution of 3 points or less for its time, the longest mean time first."""
+    late = [query for query in queries if slow(query.executions)]
+    return sorted(late, key=lambda query: (-(query.latency_s or 0.0), query.query_id))
 
 
 def lowest_queries(queries: Sequence[PlanQuery]) -> list[PlanQuery]:
@@ -109,6 +141,21 @@ def _slow_line(executions: Sequence[PlanExecution]) -> tuple[bool, str]:
     categories = Counter(scored.execution.category or "카테고리 없음" for scored in late).most_common(_SHOWN_PATTERNS)
     top = ", ".join(f"{cell(category)} {count:,}건" for category, count in sorted(categories, key=lambda c: -c[1]))
     return False, f"{slow_limit()}를 넘긴 실행 {len(late):,}건({percent(len(late) / timed)}): {bands}. 카테고리: {top}"
+
+
+def zeros_text(summary: PlanSummary) -> str:
+    """What has 0 points for stability (Korean), '' where nothing has."""
+    unanswered = summary.data_quality["failed"] + summary.data_quality["empty"]
+    answered = summary.failures - unanswered
+    without_answer, without_pass = (
+        f"실패하거나 빈 응답 {unanswered:,}건",
+        f"통과한 체크가 하나도 없는 응답 {answered:,}건",
+    )
+    if unanswered and answered:
+        return f"{without_answer}뿐 아니라 {without_pass}도 0점입니다."
+    if unanswered or answered:
+        return f"{without_answer if unanswered else without_pass}이 0점입니다."
+    return ""
 
 
 def _failures(executions: Sequence[PlanExecution], summary: PlanSummary) -> tuple[bool, str]:

@@ -6,9 +6,16 @@ from typing import Any
 
 from scoring.markdown import score_text, shortened
 from scoring.rubrics.plan_agent import thresholds as t
-from scoring.rubrics.plan_agent.findings import checked_list, insights, lowest_queries, slow_limit
+from scoring.rubrics.plan_agent.findings import (
+    checked_list,
+    insights,
+    lowest_queries,
+    slow_limit,
+    slowest_queries,
+    zeros_text,
+)
 from scoring.rubrics.plan_agent.formulas import PlanQuery
-from scoring.rubrics.plan_agent.summary import PlanSummary, low_scored, slow
+from scoring.rubrics.plan_agent.summary import PlanSummary, low_scored
 from scoring.rules.bands import band_rows
 from scoring.testruns.patterns import main_causes
 from scoring.testruns.rubric import Options, ScoredExecution
@@ -47,13 +54,13 @@ def report_values(queries: Sequence[PlanQuery], summary: PlanSummary, options: O
     def each(text: Callable[[Mapping[str, Any]], str], rounds: Mapping[str, Any] = figures) -> str:
         return ", ".join(f"{name}: {text(of_round)}" for name, of_round in rounds.items())
 
-    late = [query for query in queries if slow(query.executions)]
     return {
         "t": t,
         "executions": [scored for query in queries for scored in query.executions],
         "means": lambda metric, name="mean": each(lambda one: score_text(one[metric][name])),
         "counts": lambda metric: each(lambda one: f"{one[metric]['n']:,}건"),
         "speeds": each(lambda one: _speed_text(one["speed"])),
+        "zeros": zeros_text(summary),
         "stabilities": each(lambda one: score_text(one["stability"]["mean"]), summary.rounds),
         "pairs": summary.set["consistency"],
         "repeat_line": repeat_line(summary.set["consistency"]),
@@ -62,7 +69,7 @@ def report_values(queries: Sequence[PlanQuery], summary: PlanSummary, options: O
         "insights": insights(queries, summary.check_patterns),
         "checked_list": checked_list(queries, summary),
         "low": lowest_queries(queries),
-        "late": sorted(late, key=lambda query: (-(query.latency_s or 0.0), query.query_id)),
+        "late": slowest_queries(queries),
         "slow_limit": slow_limit(),
         "by_round": lambda query, metric: _by_round(query, summary, metric),
         "worst_reason": _worst_reason,

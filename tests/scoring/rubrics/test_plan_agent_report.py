@@ -182,13 +182,26 @@ def test_a_stability_below_five_says_how_much_of_it_are_answers_without_a_passed
     assert "실패하거나 빈 응답 1건뿐 아니라 통과한 체크가 하나도 없는 응답 1건도 0점입니다." in report
 
 
+@pytest.mark.parametrize(
+    ("raws", "zeros"),
+    [
+        ([GOOD, GOOD], ""),
+        ([GOOD, EMPTY], "실패하거나 빈 응답 1건이 0점입니다. "),
+        ([GOOD, BAD], "통과한 체크가 하나도 없는 응답 1건이 0점입니다. "),
+    ],
+)
+def test_the_report_names_no_cause_of_instability_that_did_not_happen(raws: Sequence[Any], zeros: str) -> None:
+    line = line_with(reported(query("Q-1", *raws)), "회차별 안정성")
+    assert line.partition("2/1: ")[2].partition(". ")[2] == f"{zeros}총 가중치 합산은 하지 않습니다."
+
+
 def test_the_headline_says_what_happened_what_matters_and_what_to_do() -> None:
     queries = [query("Q-1", GOOD, BAD), query("Q-2", BAD, BAD)]
     assert RUBRIC.headline(queries, summary_of(queries)) == [
         "질의 2개를 4번 실행했고 정확성은 평균 1.25점(5점 만점)입니다: "
         "비교한 질의 2개 중 모두 통과 0, 모두 미통과 1, 회차마다 엇갈림 1.",
         '가장 큰 원인은 assistantMessage(답변에 "기간"의 언급이 없음) 3건(질의 2개)입니다.',
-        "2점 이하를 받은 질의 2개를 '질의 Q-2'부터 확인하십시오.",
+        "정확성에서 2점 이하를 받은 질의 2개를 '질의 Q-2'부터 확인하십시오.",
     ]
 
 
@@ -205,6 +218,33 @@ def test_the_headline_of_a_faultless_run_has_nothing_to_do() -> None:
         "통과하지 못한 체크도, 실패하거나 빈 응답도 없습니다.",
         "2점 이하를 받은 질의가 없어 확인할 것이 없습니다.",
     ]
+
+
+def test_the_headline_of_one_round_says_that_consistency_is_unknown() -> None:
+    queries = [query("Q-1", GOOD), query("Q-2", GOOD)]
+    first, _, todo = RUBRIC.headline(queries, summary_of(queries))
+    assert first == (
+        "질의 2개를 2번 실행했고 정확성은 평균 5.00점(5점 만점)이며, 회차가 하나뿐이라 일관성은 알 수 없습니다."
+    )
+    assert todo == "2점 이하를 받은 질의는 없습니다. 같은 질의를 한 회차 더 실행해 일관성을 확인하십시오."
+
+
+def test_the_headline_says_how_many_executions_accuracy_is_of() -> None:
+    queries = [query("Q-1", GOOD, GOOD), query("Q-2", GOOD, GOOD, expected_text="")]
+    assert "정확성은 평균 5.00점(5점 만점, 채점한 실행 2건)입니다" in RUBRIC.headline(queries, summary_of(queries))[0]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "todo"),
+    [
+        (10, "2점 이하를 받은 질의가 없어 확인할 것이 없습니다."),
+        (10.01, "응답 속도에서 2점 이하를 받은 질의 1개를 '질의 Q-0'부터 확인하십시오."),
+        (15.01, "응답 속도에서 2점 이하를 받은 질의 2개를 '질의 Q-0'부터 확인하십시오."),
+    ],
+)
+def test_the_headline_of_right_but_slow_answers_sends_to_the_slow_ones(seconds: float, todo: str) -> None:
+    queries = [query(f"Q-{wait}", GOOD, {**GOOD, "responseTimeSec": seconds + wait}) for wait in (-1, 0)]
+    assert RUBRIC.headline(queries, summary_of(queries))[2] == todo
 
 
 def test_the_headline_of_a_file_without_checks_says_what_to_write() -> None:
