@@ -3,12 +3,13 @@
 Source: seed 000, 4.1; seed 004, 종합 점수; SPEC 3.3 `weighted_total`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 from scoring.errors import RuleError
+from scoring.markdown import percent
 from scoring.stats.exact import Exact, exact_sum, rounded
 from scoring.testruns.rubric import BEST_POINTS, Option, Options
 
@@ -84,3 +85,11 @@ class Weights:
             return WeightedTotal(None, coverage, f"가중치의 {coverage}%만 채점해 종합 점수를 내지 않음({least}% 이상)")
         summed = exact_sum(self.percents[name] * score for name, score in known.items())
         return WeightedTotal(rounded(summed / coverage, TOTAL_DIGITS), coverage)
+
+
+def partly_scored(unknown: Sequence[str], coverage: float | None) -> str:
+    """What a total rests on without the metrics `unknown`, '' where all are known.
+
+    `의도 충족·일관성 없이 가중치의 70%만 채점`.
+    """
+    return f"{'·'.join(unknown)} 없이 가중치의 {percent(coverage, 0)}만 채점" if unknown else ""

@@ -17,6 +17,7 @@ from scoring.testruns.page_parts import PageParts, PageTable, check_parts
 from scoring.testruns.report_tables import problem_table
 from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, Options
 from scoring.testruns.summaries import mean_text
+from scoring.testruns.totals import partly_scored
 
 _SHOWN_PROBLEMS = 20
 _REASON_CHARACTERS = 240
@@ -52,7 +53,9 @@ def criteria_of(rule: MetricRule | JudgedRule) -> tuple[tuple[str, str], ...]:
 def headline(rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSummary) -> list[str]:
     """What happened, what matters most, what to do."""
     total = summary.set["weighted_total"]
-    shown = f"종합 점수는 {score_text(total['mean'])}점(5점 만점)입니다."
+    unknown = [_title(rules, name) for name in rules.weights.percents if summary.set[name]["mean"] is None]
+    covers = partly_scored(unknown, total["weight_coverage"])
+    shown = f"종합 점수는 {score_text(total['mean'])}점(5점 만점{', ' if covers else ''}{covers})입니다."
     scored = shown if total["mean"] is not None else f"종합 점수는 없습니다({total['missing']})."
     unanswered = sum(outage.count for outage in summary.outages)
     worst = by_points_lost(rules, queries)[0]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from scoring.figures import goal_figure
-from scoring.markdown import percent, score_text
+from scoring.markdown import score_text
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.answers import CLASS_TITLES
 from scoring.rubrics.aqb.queries import AqbQuery
@@ -26,6 +26,7 @@ from scoring.testruns.page_parts import AgentTotal, PageParts, PageTable, cause_
 from scoring.testruns.patterns import outages
 from scoring.testruns.rubric import Options
 from scoring.testruns.summaries import MOST_UNDECIDED, mean_text, repeat_line
+from scoring.testruns.totals import partly_scored
 
 _AGENT_TITLES = {agent.value: f"{title} 에이전트" for agent, title in AGENT_TITLES.items()}
 _SPEED_TITLES = {f"speed_{kind.lower()}": f"응답 속도: {title}" for kind, title in CLASS_TITLES.items()}
@@ -96,8 +97,8 @@ def _total_text(figures: AgentFigures) -> str:
     if total is None:
         return f"없음({figures['weighted_total_missing']})"
     unknown = [METRIC_TITLES[name] for name in t.WEIGHTS.percents if figures["set"][name]["mean"] is None]
-    covers = f"({'·'.join(unknown)} 없이 가중치의 {percent(figures['weight_coverage'], 0)}만 채점)" if unknown else ""
-    return f"{score_text(total)}점{covers}"
+    covers = partly_scored(unknown, figures["weight_coverage"])
+    return f"{score_text(total)}점" + (f"({covers})" if covers else "")
 
 
 def _main_loss(queries: Sequence[AqbQuery], summary: AqbSummary) -> str:

@@ -14,6 +14,7 @@ from scoring.testruns.patterns import main_causes
 from scoring.testruns.report_tables import problem_table
 from scoring.testruns.rubric import Metric, Options
 from scoring.testruns.summaries import mean_text, repeat_line, undecided_text
+from scoring.testruns.totals import partly_scored
 
 _SHOWN_PROBLEMS = 20
 _REASON_CHARACTERS = 240
@@ -90,7 +91,8 @@ def headline(queries: Sequence[RecruitQuery], summary: RecruitSummary) -> list[s
     """What happened, what matters most, what to do (Korean)."""
     total, accuracy = summary.set.get("weighted_total", {}), summary.set["accuracy"]
     if total.get("mean") is not None:
-        scored = f"종합 점수는 {score_text(total['mean'])}점(5점 만점)입니다."
+        covers = partly_scored(_unknown(summary), total["weight_coverage"])
+        scored = f"종합 점수는 {score_text(total['mean'])}점(5점 만점{', ' if covers else ''}{covers})입니다."
     else:
         why = f" 종합 점수는 없습니다({total['missing']})." if total.get("missing") else ""
         scored = f"정확성은 평균 {mean_text(accuracy)}점(5점 만점)입니다.{why}"
@@ -104,6 +106,14 @@ def headline(queries: Sequence[RecruitQuery], summary: RecruitSummary) -> list[s
         if points_lost(worst.points)
         else "점수를 잃은 질의가 없어 확인할 것이 없습니다.",
     ]
+
+
+def _unknown(summary: RecruitSummary) -> list[str]:
+    """The titles of the metrics with a weight that the total is without."""
+    known = {name for name, figures in summary.set.items() if figures["mean"] is not None}
+    if known & {"speed_single", "speed_multi"}:
+        known.add("speed")
+    return [title for name, title in _WEIGHT_TITLES.items() if name not in known]
 
 
 def by_points_lost(queries: Sequence[RecruitQuery]) -> list[RecruitQuery]:

@@ -81,6 +81,13 @@ def test_without_any_judge_the_run_says_so_once_and_flags_nobody() -> None:
     assert "점수 1건(Helpful)" in RUBRIC.summarise([query], OPTIONS).notice
 
 
+def test_the_headline_says_which_metrics_a_total_is_without() -> None:
+    options = RUBRIC.chosen({"min_weight_coverage": "40"})
+    query = RUBRIC.score_query([asked()], options, {})
+    sentence = RUBRIC.headline([query], RUBRIC.summarise([query], options))[0]
+    assert "종합 점수는 5.00점(5점 만점, Helpful·Speed·Consistency 없이 가중치의 40%만 채점)입니다." in sentence
+
+
 def test_points_outside_the_scale_are_an_invalid_verdict() -> None:
     score = judged(given(4), asked()).scores["helpful"]
     assert (score.points, score.missing) == (None, VerdictStatus.INVALID)

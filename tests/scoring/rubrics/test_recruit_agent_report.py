@@ -123,7 +123,10 @@ def test_the_headline_says_the_total_or_why_there_is_none() -> None:
         "점수를 가장 많이 잃은 '보여 줘'부터 확인하십시오.",
     ]
     unjudged = headline(query(run(1), run(2), status=VerdictStatus.NO_JUDGE))
-    assert unjudged[0].endswith("의도 충족은 질의 1개 중 1개 미판정.")
+    assert unjudged[0] == (
+        "질의 1개를 2번 실행했고 종합 점수는 4.71점(5점 만점, 의도 충족·일관성 없이 가중치의 70%만 채점)입니다. "
+        "의도 충족은 질의 1개 중 1개 미판정."
+    )
 
 
 def test_the_queries_that_lost_most_points_come_first() -> None:
