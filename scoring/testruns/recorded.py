@@ -3,6 +3,7 @@
 Source: SPEC 2.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,11 +17,15 @@ _TOTAL_TITLE = "종합 점수"
 
 
 def recorded_agreement(
-    recorded: Mapping[str, Mapping[str, float]], rows: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]
+    recorded: Mapping[str, Mapping[str, float]],
+    rows: Sequence[Mapping[str, Any]],
+    metrics: Sequence[Metric],
+    limits: Mapping[str, Mapping[str, str]],
 ) -> list[dict[str, Any]]:
     """A JSON object per metric, and for the total, over the `n` queries that have both scores.
 
-    `recorded`: query id -> metric -> score; `rows` are those of `queries.parquet`. `mean_difference` is ours minus
+    `recorded`: query id -> metric -> score; `rows` are those of `queries.parquet`; `limits`: query id -> metric -> why
+    the query cannot have all points, counted by reason. `mean_difference` is ours minus
     recorded; `linear_kappa` with its 95 % interval is that of whole points (NULL where all are one and the same);
     `equal` counts equal whole points; `largest` are the ten largest differences.
     """
@@ -34,7 +39,8 @@ def recorded_agreement(
             and (ours := row.get(column)) is not None
         ]
         if pairs:
-            found.append({"metric": name, "title": title, **_agreement(pairs)})
+            limited = Counter(why for pair in pairs if (why := limits.get(pair["query_id"], {}).get(name)))
+            found.append({"metric": name, "title": title, **_agreement(pairs), "limits": dict(limited)})
     return found
 
 

@@ -185,8 +185,8 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     the set has beside the metrics, and of the further figures of consistency; `value_titles` those of the codes in its
     columns. `criteria`: metric -> what earns which points, for people who score it by hand. `page_parts` is what the
     page of a test run shows of the rubric's own parts, out of the JSON of the summary. `points_lost` is what a query's
-    scores by metric lose against the best: lists of the worst are sorted by it. `text` is the file that it was
-    made of, '' where it is Python.
+    scores by metric lose against the best: lists of the worst are sorted by it. `limits(query)`: metric -> why
+    no answer could have all points for it (Korean). `text` is the file that it was made of, '' where it is Python.
     """
 
     id: str
@@ -215,6 +215,7 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     criteria: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
     page_parts: Callable[[Mapping[str, Any]], PageParts] = lambda summary: PageParts()
     points_lost: Callable[[Mapping[str, Exact | None]], Exact] = _points_lost
+    limits: Callable[[QueryT], Mapping[str, str]] = lambda query: {}
     text: str = ""
 
     def __post_init__(self) -> None:

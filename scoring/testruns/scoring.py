@@ -167,7 +167,9 @@ def _recorded(scored: ScoredTestRun) -> list[dict[str, Any]]:
     if not any(recorded.values()):
         return []
     rubric = scored.plan.rubric
-    return recorded_agreement(recorded, [rubric.query_row(query) for query in scored.queries], rubric.metrics)
+    rows = [rubric.query_row(query) for query in scored.queries]
+    limits = {query.query_id: rubric.limits(query) for query in scored.queries}
+    return recorded_agreement(recorded, rows, rubric.metrics, limits)
 
 
 def _recorded_scores(execution: Execution) -> Mapping[str, float]:

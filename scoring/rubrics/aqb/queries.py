@@ -110,6 +110,11 @@ class AqbQuery(ScoredQuery):
     has_ground_truth: bool
     repeats: Repeats
 
+    @property
+    def lacks_ground_truth(self) -> bool:
+        """Whether numbers would decide its accuracy and there are none. Source: SPEC 3.3."""
+        return self.agent_type is AgentType.APPLICANT_MANAGEMENT and not self.has_ground_truth
+
 
 def requests(executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
     """One `SEMANTIC` question per answer of a plan or applicant agent, and a `CONCLUSIONS` question where texts differ.

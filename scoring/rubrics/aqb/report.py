@@ -87,6 +87,11 @@ def headline(queries: Sequence[AqbQuery], summary: AqbSummary) -> list[str]:
     return [f"{size_text(queries)} 종합 점수(5점 만점)는 {agents}입니다.", _main_loss(queries, summary), todo]
 
 
+def limits(query: AqbQuery) -> dict[str, str]:
+    """Metric -> why the query cannot have all points for it (Korean)."""
+    return {"accuracy": f"정답 수치가 없어 최고 {_BEST_WITHOUT_TRUTH}점"} if query.lacks_ground_truth else {}
+
+
 def by_points_lost(queries: Iterable[AqbQuery]) -> list[AqbQuery]:
     """Most of the weighted points lost first, then most executions without an answer."""
     return sorted(queries, key=lambda query: (-t.WEIGHTS.lost(query.points), -query.unanswered, query.query_id))

@@ -160,9 +160,7 @@ def _agent(agent: AgentType, queries: Sequence[AqbQuery], options: Options) -> A
         "weighted_total": total.points,
         "weight_coverage": total.coverage,
         "weighted_total_missing": total.missing,
-        "without_ground_truth": sum(
-            not query.has_ground_truth for query in queries if agent is AgentType.APPLICANT_MANAGEMENT
-        ),
+        "without_ground_truth": sum(query.lacks_ground_truth for query in queries),
         "manual_review": sum(bool(query.manual_review_reasons) for query in queries),
         "rounds": round_means(queries, EXECUTION_METRICS),
         "set": _set(queries),

@@ -229,6 +229,22 @@ def test_a_report_compares_the_scores_that_the_file_holds(tmp_path: Path) -> Non
     assert "## 파일에 기록된 점수와 비교" in (tmp_path / "out" / "report.md").read_text("utf-8")
 
 
+@pytest.mark.parametrize(
+    ("truths", "note"),
+    [(["", ""], "- 정확성: 질의 2개 중 2개는"), (["12명", ""], "- 정확성: 질의 2개 중 1개는"), (["12명", "3명"], "")],
+)
+def test_a_comparison_with_the_scores_of_a_file_says_how_many_lack_a_ground_truth(
+    tmp_path: Path, truths: list[str], note: str
+) -> None:
+    cells = [{"기대 필터": "보훈", "정답 수치": truth} for truth in truths]
+    queries = [[*wide_row(f"A{place}", **each), "5"] for place, each in enumerate(cells)]
+    path = write_csv(tmp_path / "resume_agent_1.csv", [[*WIDE_HEADER, "정확도 점수"], *queries])
+    write_testrun_folder(tmp_path / "out", scored(path, TestRunChoices("aqb-1.2")), path)
+    compared = (tmp_path / "out" / "report.md").read_text("utf-8").partition("## 파일에 기록된 점수와 비교")[2]
+    said = f"{note} 정답 수치가 없어 최고 4점입니다."
+    assert said in compared if note else "최고 4점" not in compared
+
+
 @pytest.mark.parametrize("rubric", ["plan-agent", "recruit-agent", "aqb-1.2"])
 def test_a_report_compares_the_score_that_a_long_file_holds_with_accuracy(tmp_path: Path, rubric: str) -> None:
     scores = (("1/1", "4"), ("2/1", "2"))
