@@ -52,6 +52,10 @@ METRICS = (
     Metric("consistency", "일관성", per_execution=False, judged_by=QuestionKind.CONCLUSIONS),
 )
 EXECUTION_METRICS = tuple(metric.name for metric in METRICS if metric.per_execution)
+_NUMBERS_CAUSES = {
+    NumbersGrade.WITHIN: "답변의 수치가 정답과 허용 오차 안에서 다름",
+    NumbersGrade.WRONG: "답변의 수치가 정답과 다름",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,8 @@ class _AnsweredQuery:
 class AqbExecution(ScoredExecution):
     """An execution with its grades (None where unknown), and what the summary counts.
 
-    `accuracy_cause`: why an answer lost accuracy (Korean), '' where it did not or there is none.
+    `accuracy_cause`: why accuracy was lost (Korean), '' where it was not, or is not known, or where only the ground
+    truth is missing.
     `tone_asked`: whether a judge is to tell `tone_kept`.
     """
 
@@ -213,7 +218,7 @@ def _scored(answer: _Answer, agent: AgentType, latency_class: LatencyClass, verd
         mapping_grade=use.grade,
         accuracy_grade=tools,
         numbers_grade=numbers.grade if numbers else None,
-        accuracy_cause=_accuracy_cause(answer) if accuracy.points is not None else "",
+        accuracy_cause=_accuracy_cause(answer, accuracy),
         ttft_pass=ttft_pass(reading.execution.ttft_s),
         used_tools=use.used,
         weak_check=bool(use.weak),
@@ -224,12 +229,13 @@ def _scored(answer: _Answer, agent: AgentType, latency_class: LatencyClass, verd
     )
 
 
-def _accuracy_cause(answer: _Answer) -> str:
-    """What the tools got wrong, else the numbers; an answer that failed or is empty has another cause."""
-    if not answer.reading.answered:
+def _accuracy_cause(answer: _Answer, accuracy: Score) -> str:
+    """That there was no answer, else what the tools got wrong, else the numbers."""
+    if accuracy.points in (None, t.MAX_POINTS):
         return ""
-    wrong = answer.numbers and answer.numbers.grade is NumbersGrade.WRONG
-    return answer.use.cause or ("답변의 수치가 정답과 다름" if wrong else "")
+    if not answer.reading.answered:
+        return accuracy.reason
+    return answer.use.cause or (_NUMBERS_CAUSES.get(answer.numbers.grade, "") if answer.numbers else "")
 
 
 def _repeats(rooms: Rooms, scored: Sequence[AqbExecution]) -> Repeats:

@@ -205,13 +205,13 @@ def test_failures_are_counted_by_step() -> None:
     ]
 
 
-def test_the_causes_of_lost_accuracy_are_what_was_expected_and_what_was_used() -> None:
+def test_the_causes_of_lost_accuracy_are_what_was_used_the_numbers_and_missing_answers() -> None:
     executions = [
         execution("Q-1", used="NATIONALITY"),
         execution("Q-2", used="NATIONALITY"),
         execution("Q-3", used=""),
         execution("Q-4", ground_truth="12명"),
-        execution("Q-5"),
+        execution("Q-5", ground_truth="5명"),
         execution("Q-6", error="x"),
     ]
     assert summary(*executions).accuracy_causes == [
@@ -221,11 +221,26 @@ def test_the_causes_of_lost_accuracy_are_what_was_expected_and_what_was_used() -
             "query_ids": ("Q-1", "Q-2"),
         },
         {"cause": "답변의 수치가 정답과 다름", "count": 1, "query_ids": ("Q-4",)},
+        {"cause": "응답 실패: 오류: x", "count": 1, "query_ids": ("Q-6",)},
         {"cause": "필터: 기대 보훈(PATRIOT), 사용 없음", "count": 1, "query_ids": ("Q-3",)},
     ]
     assert "### 정확성을 잃은 원인" in report(*executions)
     first_lines = RUBRIC.headline(*run(*executions))
     assert "가장 잦은 원인은 '필터: 기대 보훈(PATRIOT), 사용 국적(NATIONALITY)' 2건" in first_lines[1]
+
+
+def test_every_answer_that_loses_accuracy_has_a_cause_but_for_a_missing_ground_truth() -> None:
+    executions = [
+        execution("Q-1", used=""),
+        execution("Q-2", ground_truth="5.02명"),
+        execution("Q-3", error="x"),
+        execution("Q-4", raw_json="{}"),
+        execution("Q-5", ground_truth="5명"),
+        execution("Q-6"),
+        plan(query_id="P-1", ground_truth="99명"),
+    ]
+    causes = summary(*executions).accuracy_causes
+    assert sorted(name for cause in causes for name in cause["query_ids"]) == ["Q-1", "Q-2", "Q-3", "Q-4"]
 
 
 def test_the_data_quality_table_counts_queries() -> None:
@@ -319,7 +334,10 @@ def test_the_headline_says_what_a_total_covers() -> None:
         "질의 2개를 2번 실행했고 종합 점수(5점 만점)는 지원자 관리 에이전트 2.29점"
         "(의도 충족·일관성 없이 가중치의 70%만 채점)입니다."
     )
-    assert most == "점수를 가장 많이 잃은 지표는 정확성이고, 실패하거나 빈 응답은 1건입니다."
+    assert most == (
+        "점수를 가장 많이 잃은 지표는 정확성(가장 잦은 원인은 '응답 실패: 오류: x' 1건)이고, "
+        "실패하거나 빈 응답은 1건입니다."
+    )
     assert todo == "수기 확인이 필요한 질의 1개를 '보훈 지원자 수'부터 확인하십시오."
 
 
