@@ -13,8 +13,9 @@ from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import LEVEL_TITLES
 from scoring.errors import UsageError
+from scoring.figures import Figure
 from scoring.limits import MOST_SHEET_ROWS
-from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
+from tasks.files.xlsx.sheet_xml import Measured, SheetColumn, Style, Tab
 from tasks.files.xlsx.workbook import write_workbook
 from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.reports.row_columns import RowColumn, row_columns, table_columns
@@ -60,7 +61,7 @@ def _summary(report: MonitoringReport) -> Tab:
     """The first sentences of the report, its KPIs, and below them counts."""
     rubric, period, counts = report.outcome.rubric, report.tables.period, report.outcome.counts
     rows = [
-        [one.title, one.value_text, one.interval_text, one.target_text, one.judged_text, one.n]
+        [one.title, _value(one), one.interval_text, one.target_text, one.judged_text, one.n]
         for one in report.figures.values()
     ]
     listed = [
@@ -84,6 +85,13 @@ def _summary(report: MonitoringReport) -> Tab:
     return Tab("요약", header, rows, notes, (f"{rubric.title}: {report.title}", *report.sentences))
 
 
+def _value(figure: Figure) -> Measured | str:
+    """The number behind a figure's text; the text alone where nothing was measured."""
+    if figure.value is None:
+        return figure.value_text
+    return Measured(figure.value, Style.RATE if figure.scale == 1 else Style.POINTS, figure.value_text)
+
+
 def _rows(scores: pl.LazyFrame, columns: Sequence[RowColumn]) -> Iterator[list[Any]]:
     for batch in scores.collect_batches(chunk_size=_ROWS_AT_ONCE, maintain_order=True):
         for row in batch.iter_rows(named=True):
@@ -100,7 +108,7 @@ def _days(report: MonitoringReport) -> Tab:
             str(row["score_date"]),
             tenant_text(row["tenant_id"]),
             *(row[count] for count in counts),
-            *(figure.value_text for figure in kpi_figures(kpis, row).values()),
+            *(_value(figure) for figure in kpi_figures(kpis, row).values()),
         ]
         for row in report.tables.kpis.sort("score_date", pl.col("tenant_id") != ALL_TENANTS, "tenant_id").iter_rows(
             named=True

@@ -42,6 +42,8 @@ class Style(IntEnum):
     TITLE = 8
     OPEN = 9
     CLOSED = 10
+    RATE = 11
+    POINTS = 12
 
 
 _STYLE_OF_KIND = {
@@ -67,6 +69,18 @@ class SheetColumn:
     width: int | None = None
     folded: bool = False
     choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number that reads as `text`: `10.0%` where it is a `RATE`, `34.2점` where it is of `POINTS`."""
+
+    value: float
+    style: Style
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -201,6 +215,8 @@ def _content(value: Any, style: Style, first_style: int) -> str:
             return ""
         shown = _rounded(value) if style is Style.NUMBER else value
         return f' s="{first_style + style}"><v>{shown!r}</v></c>'
+    if isinstance(value, Measured):
+        return _content(value.value, value.style, first_style)
     return _text(_as_text(value), style, first_style)
 
 

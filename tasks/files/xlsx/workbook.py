@@ -46,8 +46,10 @@ _FILLS = tuple(
     for colour in ("FF2F4B7C", "FFFFF2CC", "FFE7E6E6")
 )
 _TOP = '<alignment vertical="top"/>'
-# In the order of `Style`; {white} and {dark} become the places of the first font and fill above, {bold}, {large},
-# {yellow} and {grey} those of the others.
+_NUMBER_FORMATS = {"rate": "0.0%", "points": '0.0"점"'}
+_FIRST_NUMBER_FORMAT = 164  # those below are Excel's own
+# In the order of `Style`; {rate} and {points} become the numbers of the formats above, {white} and {dark} the places of
+# the first font and fill above, {bold}, {large}, {yellow} and {grey} those of the others.
 _FORMATS = (
     '<xf numFmtId="0" fontId="{white}" fillId="{dark}" borderId="0" xfId="0" applyFont="1" applyFill="1" '
     'applyAlignment="1"><alignment vertical="center" wrapText="1"/></xf>',
@@ -68,6 +70,11 @@ _FORMATS = (
         f'<xf numFmtId="0" fontId="0" fillId="{{{fill}}}" borderId="0" xfId="0" applyFill="1" applyAlignment="1">'
         '<alignment horizontal="center" vertical="top"/></xf>'
         for fill in ("yellow", "grey")
+    ),
+    *(
+        f'<xf numFmtId="{{{each}}}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" '
+        'applyAlignment="1"><alignment horizontal="center" vertical="top"/></xf>'
+        for each in _NUMBER_FORMATS
     ),
 )
 _STYLES = (
@@ -224,12 +231,27 @@ def _open_on_first(book: Element) -> None:
 
 
 def _add_formats(style_sheet: Element) -> int:
-    """Adds the fonts, fills and cell formats of the tabs; returns the place of the first format."""
+    """Adds the fonts, fills, number and cell formats of the tabs; returns the place of the first cell format."""
     white = _append(_child(style_sheet, "fonts"), _FONTS)
     dark = _append(_child(style_sheet, "fills"), _FILLS)
     places = {"white": white, "bold": white + 1, "large": white + 2, "dark": dark, "yellow": dark + 1, "grey": dark + 2}
-    formats = [each.format(**places) for each in _FORMATS]
+    numbers = _add_number_formats(style_sheet)
+    formats = [each.format(**places, **numbers) for each in _FORMATS]
     return _append(_child(style_sheet, "cellXfs"), formats)
+
+
+def _add_number_formats(style_sheet: Element) -> dict[str, int]:
+    """Adds the number formats of the tabs, behind those that the workbook has; returns their numbers by name."""
+    first = _elements(style_sheet)[0]
+    formats = first if first.localName == "numFmts" else _add(style_sheet, "numFmts", first)
+    taken = [int(each.getAttribute("numFmtId")) for each in _elements(formats)]
+    numbers = {
+        name: number for number, name in enumerate(_NUMBER_FORMATS, start=max([_FIRST_NUMBER_FORMAT - 1, *taken]) + 1)
+    }
+    for name, number in numbers.items():
+        _add(formats, "numFmt", numFmtId=str(number), formatCode=_NUMBER_FORMATS[name])
+    formats.setAttribute("count", str(len(_elements(formats))))
+    return numbers
 
 
 def _append(parent: Element, texts: Sequence[str]) -> int:

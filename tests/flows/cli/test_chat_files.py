@@ -116,6 +116,12 @@ def test_score_writes_its_tables_for_excel_too(aqb: Command, export: Path) -> No
     assert scores[1]["alert_rules"]
     assert shown["알림"].count(",") == scores[1]["alert_rules"].count(",")
     assert book["거부한 행"]["A2"].value == "export.csv"
+    titles, *days = book["날짜별 지표"].iter_rows()
+    read = {title.value: [day[place] for day in days] for place, title in enumerate(titles)}
+    for title, number_format in (("실패율", "0.0%"), ("평균 Final Score", '0.0"점"')):
+        assert {(cell.data_type, cell.number_format) for cell in read[title]} == {("n", number_format)}
+    summary = {row[0].value: row[1] for row in book["요약"].iter_rows()}
+    assert summary["실패율"].value == read["실패율"][0].value
     titles = [cell.value for sheet in book for cell in next(sheet.iter_rows(max_row=1))]
     assert not [title for title in titles if title and "_" in str(title)]
 
