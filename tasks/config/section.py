@@ -1,9 +1,13 @@
 """What every section of the settings is: frozen, without unknown names, each setting described where it stands."""
 
+import re
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+# One letter may be a drive.
+_PREFIX = re.compile(r"[a-z][a-z0-9+.-]+:(?!//)", re.IGNORECASE)
 
 
 def _of_this_machine(place: str) -> str:
@@ -12,8 +16,19 @@ def _of_this_machine(place: str) -> str:
     return place
 
 
+def _without_prefix(place: str) -> str:
+    if match := _PREFIX.match(place):
+        folder = place.removeprefix(match[0]) or "data/warehouse"
+        raise ValueError(
+            f"{match[0]!r} begins no address: write a folder alone ({folder!r}; {'./' + place!r} if that is its name) "
+            "or bigquery://project/dataset"
+        )
+    return place
+
+
 # An empty variable, as a script with a misspelt name sets it, must not mean the working folder.
 Place = Annotated[str, Field(min_length=1)]
+FolderOrAddress = Annotated[Place, AfterValidator(_without_prefix)]
 LocalFolder = Annotated[Place, AfterValidator(_of_this_machine)]
 
 

@@ -28,7 +28,7 @@ from tasks.config.chat_rows import ChatRowSettings, ServiceSettings
 from tasks.config.judge import JudgeSettings
 from tasks.config.secret_places import ELSEWHERE, read_secret
 from tasks.config.secrets import Url, is_masked, part_of
-from tasks.config.section import LocalFolder, Place, Section, Zone
+from tasks.config.section import FolderOrAddress, LocalFolder, Section, Zone
 from tasks.config.testruns import InboxSettings
 from tasks.config.web import WebSettings
 
@@ -127,7 +127,7 @@ class Settings(BaseSettings):
     time_zone: Zone = "Asia/Seoul"
     """The zone whose calendar days are scored."""
 
-    warehouse: Place = "data/warehouse"
+    warehouse: FolderOrAddress = "data/warehouse"
     """Where the score tables go: a folder, or `bigquery://project/dataset`."""
 
     reports: LocalFolder = "data/reports"

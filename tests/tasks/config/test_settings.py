@@ -224,3 +224,16 @@ def test_a_bucket_is_no_folder(monkeypatch: pytest.MonkeyPatch, variable: str) -
     with pytest.raises(UsageError, match="give a folder of this machine") as refused:
         load_settings()
     assert refused.value.where == variable
+
+
+@pytest.mark.parametrize("place", ["folder:warehouse", "file:data/warehouse", "bigquery:project/dataset"])
+def test_a_prefix_that_begins_no_address_is_no_folder(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    monkeypatch.setenv("AQB_WAREHOUSE", place)
+    with pytest.raises(UsageError, match="write a folder alone") as refused:
+        load_settings()
+    assert refused.value.where == "AQB_WAREHOUSE"
+
+
+@pytest.mark.parametrize("place", ["warehouse", "./folder:warehouse", "a/b:c", "bigquery://p/d", "duckdb:///a.duckdb"])
+def test_folders_and_addresses_of_warehouses_are_taken_as_they_are(place: str) -> None:
+    assert load_settings(warehouse=place).warehouse == place
