@@ -54,8 +54,8 @@ RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
     limits=limits,
     figure_titles={
         "provisional": "방이 부족해 잠정 점수인 질의",
-        "speed_single": "응답 속도: 단일 도구",
-        "speed_multi": "응답 속도: 복수 도구",
+        "speed_single": "응답 속도: 단일 도구 호출",
+        "speed_multi": "응답 속도: 복수 도구 호출",
     },
     value_titles={"mapping_grade": t.MAPPING_TITLES, "numbers_grade": t.NUMBERS_TITLES},
     criteria=CRITERIA,

@@ -69,8 +69,8 @@ QUERY_COLUMNS = (
     QueryColumn("rooms", pa.int64(), "독립된 방 수: 일관성을 비교할 수 있는 방"),
     QueryColumn("unanswered", pa.int64(), "답하지 못한 실행 수: 에러 또는 빈 응답"),
     QueryColumn("latency_class", pa.string(), "도구 호출: SINGLE(단일) 또는 MULTI(복수)"),
-    QueryColumn("speed_single", pa.float64(), "응답 속도(단일): 복수 호출 질의는 빈칸", _speed_of("SINGLE")),
-    QueryColumn("speed_multi", pa.float64(), "응답 속도(복수): 단일 호출 질의는 빈칸", _speed_of("MULTI")),
+    QueryColumn("speed_single", pa.float64(), "응답 속도(단일): 복수 도구 호출 질의는 빈칸", _speed_of("SINGLE")),
+    QueryColumn("speed_multi", pa.float64(), "응답 속도(복수): 단일 도구 호출 질의는 빈칸", _speed_of("MULTI")),
     QueryColumn("has_ground_truth", pa.bool_(), "정답 수치 있음"),
     *(
         QueryColumn(f"mapping_{grade}", pa.int64(), f"조건 매핑 {title}: 그런 실행의 수", partial(_mapped, grade))

@@ -194,7 +194,7 @@ SET_MESSAGES_MIN, SET_MESSAGES_MAX, SETS_MIN = 3, 5, 10
 GOALS = {
     "ttft_rate": Goal(f"TTFT {TTFT_MAX_S}초 이하인 응답", Fraction(90, 100), "seed 000, 2.4·2.5"),
     "chat_wait_rate": Goal(
-        f"단일 호출 평균 응답이 {SINGLE_MEAN_MAX_S}초 이내인 채팅", Fraction(95, 100), "seed 000, 2.4"
+        f"단일 도구 호출 평균 응답이 {SINGLE_MEAN_MAX_S}초 이내인 채팅", Fraction(95, 100), "seed 000, 2.4"
     ),
     "tool_accuracy_rate": Goal("도구 사용 정확도(필터/datakey)", Fraction(98, 100), "seed 000, 2.3"),
     "result_accuracy_rate": Goal("결과 정확도(정답 수치)", Fraction(98, 100), "seed 000, 2.3"),
