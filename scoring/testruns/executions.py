@@ -199,7 +199,7 @@ def _slower(multi: bool) -> LatencyClass:
 
 def _problems(execution: Execution, response: RawResponse) -> list[str]:
     error, status = given(execution.error), given(execution.status)
-    problems = [f"오류: {error}"] if error else []
+    problems = [error] if error else []
     if response.error and response.error != error:
         problems.append(f"Raw JSON의 error: {response.error}")
     if status and folded(status).casefold() not in _GOOD_STATUSES:

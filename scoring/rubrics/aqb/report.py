@@ -127,7 +127,10 @@ def _main_loss(queries: Sequence[AqbQuery], summary: AqbSummary) -> str:
         *([f"점수를 가장 많이 잃은 지표는 {METRIC_TITLES[worst]}{cause}"] if lost[worst] else []),
         *([f"실패하거나 빈 응답은 {unanswered:,}건"] if unanswered else []),
     ]
-    return f"{'이고, '.join(parts)}입니다." if parts else "채점한 지표에서는 점수를 잃은 질의가 없습니다."
+    if not parts:
+        return "채점한 지표에서는 점수를 잃은 질의가 없습니다."
+    first, *others = parts
+    return f"{first}{'이고, ' if others else ''}{', '.join(others)}입니다."
 
 
 def _means_by_round(figures: AgentFigures, metric: str) -> list[str]:

@@ -221,7 +221,7 @@ def test_the_causes_of_lost_accuracy_are_what_was_used_the_numbers_and_missing_a
             "query_ids": ("Q-1", "Q-2"),
         },
         {"cause": "답변의 수치가 정답과 다름", "count": 1, "query_ids": ("Q-4",)},
-        {"cause": "응답 실패: 오류: x", "count": 1, "query_ids": ("Q-6",)},
+        {"cause": "응답 실패: x", "count": 1, "query_ids": ("Q-6",)},
         {"cause": "필터: 기대 보훈(PATRIOT), 사용 없음", "count": 1, "query_ids": ("Q-3",)},
     ]
     assert "### 정확성을 잃은 원인" in report(*executions)
@@ -328,6 +328,14 @@ def test_the_readme_shows_every_number_of_the_tables() -> None:
         assert shown.replace("\\_", "_") in text
 
 
+def test_the_headline_joins_missed_targets_lost_points_and_failures_in_one_sentence() -> None:
+    wrong = [execution(f"Q-{number}", used="") for number in range(40)]
+    sentence = RUBRIC.headline(*run(*wrong, execution("Q-40", error="x")))[1]
+    assert sentence.startswith("목표에 못 미친 것은 ")
+    assert sentence.endswith("사용 없음' 40건), 실패하거나 빈 응답은 1건입니다.")
+    assert sentence.count("이고, ") == 1
+
+
 def test_the_headline_says_what_a_total_covers() -> None:
     what, most, todo = RUBRIC.headline(*run(execution("Q-1"), execution("Q-2", error="x")))
     assert what == (
@@ -335,8 +343,7 @@ def test_the_headline_says_what_a_total_covers() -> None:
         "(의도 충족·일관성 없이 가중치의 70%만 채점)입니다."
     )
     assert most == (
-        "점수를 가장 많이 잃은 지표는 정확성(가장 잦은 원인은 '응답 실패: 오류: x' 1건)이고, "
-        "실패하거나 빈 응답은 1건입니다."
+        "점수를 가장 많이 잃은 지표는 정확성(가장 잦은 원인은 '응답 실패: x' 1건)이고, 실패하거나 빈 응답은 1건입니다."
     )
     assert todo == "수기 확인이 필요한 질의 1개를 '보훈 지원자 수'부터 확인하십시오."
 

@@ -152,7 +152,7 @@ def test_one_failure_in_a_hundred_unticks_the_fifth_line(failures: int, executio
 def test_failures_are_grouped_by_cause() -> None:
     failed = [query(f"Q-{number}", GOOD, error="timeout") for number in range(4)]
     report = reported(*failed, query("Q-9", EMPTY))
-    assert "| 실행 실패: 오류: timeout | 4 | 질의 Q-0 · 질의 Q-1 · 질의 Q-2 외 1개 |" in report
+    assert "| 실행 실패: timeout | 4 | 질의 Q-0 · 질의 Q-1 · 질의 Q-2 외 1개 |" in report
     assert "| 빈 응답: 답변 메시지와 dataUIList가 모두 비어 있음 | 1 | 질의 Q-9 |" in report
 
 

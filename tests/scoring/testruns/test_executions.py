@@ -49,7 +49,7 @@ def test_a_plain_answer_neither_failed_nor_is_empty() -> None:
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"error": "timeout"}, "오류: timeout"),
+        ({"error": "timeout"}, "timeout"),
         ({"raw_json": '{"assistantMessage": "가", "error": "500"}'}, "Raw JSON의 error: 500"),
         ({"status": "에러"}, "응답 상태: 에러"),
         ({"raw_json": '{"assistantMessage": '}, "Raw JSON을 해석할 수 없음"),
@@ -69,7 +69,7 @@ def test_a_good_or_blank_status_is_no_failure(status: str) -> None:
 
 
 def test_the_same_error_in_cell_and_raw_is_told_once() -> None:
-    assert reading(error="500", raw_json='{"error": "500"}').failure == "오류: 500"
+    assert reading(error="500", raw_json='{"error": "500"}').failure == "500"
 
 
 @pytest.mark.parametrize("message", ["", "  \n", None, [], {}])

@@ -66,5 +66,5 @@ def test_rounds_show_each_other_and_are_judged_together_where_there_are_two() ->
 
 def test_an_execution_without_an_answer_says_why() -> None:
     failed, empty, _ = items(execution(1, error="시간 초과"), execution(2, ""))
-    assert failed.answer == "(실행 실패: 오류: 시간 초과)"
+    assert failed.answer == "(실행 실패: 시간 초과)"
     assert empty.answer == "(빈 응답: 답변 메시지와 dataUIList가 모두 비어 있음)"
