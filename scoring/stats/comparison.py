@@ -210,6 +210,8 @@ def compare_testruns(
     of_two_judges = {name for name in titles if base.epochs.get(name) != candidate.epochs.get(name)}
     comparable = {name: title for name, title in titles.items() if name not in of_two_judges}
     paired = [query_id for query_id in base.queries if query_id in candidate.queries]
+    # Intervals resample by place: the order must be that of no file or table.
+    paired.sort(key=lambda query_id: (base.queries[query_id].text, query_id))
     pairs = [(query_id, base.queries[query_id], candidate.queries[query_id]) for query_id in paired]
     of_queries = [_query_change(*pair, comparable, noise or {}, of_repeats) for pair in pairs]
     changes = [change for change in of_queries if change and change.moved]

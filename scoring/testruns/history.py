@@ -19,6 +19,7 @@ LEAST_SHARED = Fraction(1, 2)
 _NAME_DIGITS = 16
 _WORST = 5
 _UNKNOWN = "판단 보류"
+_OTHER_JUDGE = "판정한 모델이나 조건이 다름"
 FIRST_RUN = "첫 실행"
 """What is said of a run that has none before it, in place of a verdict."""
 
@@ -119,7 +120,9 @@ def change_figures(comparison: Comparison, before: KnownRun, obstacle: str = "")
         "only_before": len(comparison.only_base),
         "only_now": len(comparison.only_candidate),
         "obstacle": obstacle,
-        "metrics": [_metric_figures(one) for one in comparison.metrics if one.difference or one.withheld],
+        "metrics": [
+            _metric_figures(one) for one in comparison.metrics if one.difference or one.withheld or one.of_two_judges
+        ],
         "worse": len(comparison.worse),
         "better": len(comparison.better),
         "worst": [{"text": one.text, "change": one.change} for one in comparison.worse[:_WORST]],
@@ -140,6 +143,7 @@ def _metric_figures(change: MetricChange) -> dict[str, Any]:
         "n": difference.n if difference else 0,
         "finding": difference.finding if difference else None,
         "withheld": change.withheld,
+        "of_two_judges": change.of_two_judges,
     }
 
 
@@ -147,6 +151,8 @@ def finding_of(change: Mapping[str, Any], metric: Mapping[str, Any]) -> str:
     """What may be said of a metric, and why nothing may be where that is so (Korean)."""
     if change["obstacle"]:
         return f"판단 보류({change['obstacle']})"
+    if metric.get("of_two_judges"):
+        return f"판단 보류({_OTHER_JUDGE})"
     if metric["withheld"]:
         return "판단 보류(미판정 질의가 많음)"
     return FINDING_TITLES[metric["finding"]] if metric["finding"] else "판단 보류(채점한 짝이 없음)"
@@ -169,6 +175,8 @@ def change_text(change: Mapping[str, Any]) -> str:
         return f"{of} 나아졌는지 판단 보류: 함께 있는 질의가 없음"
     few = all(one["finding"] in (None, "too_few") for one in change["metrics"])
     why = f"질의가 {MIN_N_FOR_VERDICT}개 미만" if few else "차이가 우연과 구별되지 않음"
+    if judged := [one["title"] for one in change["metrics"] if one.get("of_two_judges")]:
+        why = f"판정한 모델이나 조건이 달라 비교하지 않은 지표: {', '.join(judged)}"
     moved = [one for one in change["metrics"] if one["difference"]]
     most = max(moved, key=lambda one: abs(one["difference"]), default=None)
     shown = f", 가장 크게 움직인 지표 {most['title']} {signed(most['difference'])}" if most else ""

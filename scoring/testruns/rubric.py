@@ -16,6 +16,7 @@ from scoring.errors import RuleError, UsageError
 from scoring.judging.prompts import JudgePrompt
 from scoring.judging.requests import JudgeRequest, Verdicts, VerdictStatus
 from scoring.rules.bands import Bands
+from scoring.stats.comparison import TOTAL
 from scoring.stats.exact import Exact, exact, exact_sum
 from scoring.testruns.check_results import CheckResult
 from scoring.testruns.detection import Recognition
@@ -221,6 +222,14 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     def __post_init__(self) -> None:
         if len({metric.name for metric in self.metrics}) != len(self.metrics):
             raise RuleError(f"rubric {self.id} has two metrics of one name")
+
+    def metric_epochs(self, epochs: Mapping[str, Sequence[str]]) -> dict[str, str]:
+        """What judged each metric, and so the total, in a run with these epochs by kind of question.
+
+        Those that rules score are not among them.
+        """
+        judged = {metric.name: epoch for metric in self.metrics if (epoch := metric.epoch(epochs))}
+        return judged | ({TOTAL: "+".join(sorted(judged.values()))} if judged else {})
 
     def lost(self, scores: Mapping[str, float | None]) -> Exact:
         """The points that a query of a table loses, by its scores."""

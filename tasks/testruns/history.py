@@ -1,6 +1,7 @@
 """Where a scored test run stands among the earlier ones of a warehouse: its test set, and the run before it."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -19,15 +20,15 @@ from scoring.testruns.history import (
     run_before,
     set_of_run,
 )
+from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import as_float
-from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA, agents_of
+from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SUMMARIES, SUMMARIES_SCHEMA, agents_of
 from tasks.warehouse import Warehouse
 
 _DAYS_BACK = 60
 _TOTAL_TITLE = "종합 점수"
 _OTHER_RULES = "채점 기준의 버전이나 옵션이 다름"
-_OTHER_JUDGE = "판정한 모델이나 조건이 다름"
 
 Row = Mapping[str, Any]
 
@@ -51,16 +52,16 @@ def place_of(
     if before is None:
         return RunPlace(test_set, None)
     row = next(row for row in rows if row["input_sha256"] == before.sha256)
-    base = _scores_before(warehouse, row, rubric.id)
+    base = _scores_before(warehouse, row, rubric)
     titles = {metric.name: metric.title for metric in rubric.metrics} | {TOTAL: _TOTAL_TITLE}
     compared = compare_testruns(
         base,
-        _scores_now(scored, keys),
+        _scores_now(scored, keys, (judge or {}).get("epochs", {})),
         titles,
         {metric.name: metric.noise for metric in rubric.metrics},
         {metric.name for metric in rubric.metrics if not metric.per_execution},
     )
-    return RunPlace(test_set, change_figures(compared, before, _obstacle(json.loads(row["summary"]), scored, judge)))
+    return RunPlace(test_set, change_figures(compared, before, _OTHER_RULES if compared.versions_differ else ""))
 
 
 def _summaries(warehouse: Warehouse, rubric: str, agents: str | None) -> list[Row]:
@@ -98,30 +99,35 @@ def _named(queries: Iterable[Row]) -> list[tuple[str, str]]:
     return sorted((query["query_id"], query["query_text"] or "") for query in queries)
 
 
-def _scores_before(warehouse: Warehouse, run: Row, rubric: str) -> TestRunScores:
-    wanted = _columns("input_sha256", "query_id", "query_text", "scores", "columns", "rubric")
-    frame = warehouse.read(QUERIES, [run["score_date"]], wanted)
-    assert frame is not None  # its keys were read
-    mine = (pl.col("input_sha256") == run["input_sha256"]) & (pl.col("rubric") == rubric)
-    rows = frame.filter(mine).collect().to_dicts()
-    keys = query_keys(_named(rows))
+def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric) -> TestRunScores:
+    def read(table: str, wanted: pa.Schema) -> list[dict[str, Any]]:
+        frame = warehouse.read(table, [run["score_date"]], wanted)
+        assert frame is not None  # the keys of its queries were read
+        mine = (pl.col("input_sha256") == run["input_sha256"]) & (pl.col("rubric") == rubric.id)
+        return frame.filter(mine).collect().to_dicts()
+
+    rows = read(QUERIES, _columns("input_sha256", "query_id", "query_text", "scores", "columns", "rubric"))
+    executions = Counter(row["query_id"] for row in read(SCORES, _columns("input_sha256", "query_id", "rubric")))
+    keys, summary = query_keys(_named(rows)), json.loads(run["summary"])
     return TestRunScores(
         run["input_name"],
-        rubric,
+        rubric.id,
         run["rubric_version"],
         {
             keys[row["query_id"]]: QueryScores(
                 row["query_text"] or "",
                 {score["metric"]: score["score"] for score in row["scores"]}
                 | {TOTAL: json.loads(row["columns"]).get(TOTAL)},
+                max(executions[row["query_id"]], 1),
             )
             for row in rows
         },
-        _withheld(json.loads(run["summary"])["set"]),
+        _withheld(summary["set"]),
+        rubric.metric_epochs(summary["judge"].get("epochs", {})),
     )
 
 
-def _scores_now(scored: ScoredTestRun, keys: Mapping[str, str]) -> TestRunScores:
+def _scores_now(scored: ScoredTestRun, keys: Mapping[str, str], epochs: Mapping[str, Sequence[str]]) -> TestRunScores:
     rubric = scored.plan.rubric
     return TestRunScores(
         scored.plan.run.name,
@@ -137,19 +143,12 @@ def _scores_now(scored: ScoredTestRun, keys: Mapping[str, str]) -> TestRunScores
             for query in scored.queries
         },
         _withheld(scored.summary.set),
+        rubric.metric_epochs(epochs),
     )
 
 
 def _withheld(figures: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for name, one in figures.items() if isinstance(one, dict) and one.get("low") is not None)
-
-
-def _obstacle(before: Mapping[str, Any], scored: ScoredTestRun, judge: Mapping[str, Any] | None) -> str:
-    """Why two runs cannot be compared (Korean), '' where they can: other rules, or another judge."""
-    if before["rubric_version"] != scored.plan.rubric_version:
-        return _OTHER_RULES
-    epochs = [part.get("epochs") or {} for part in (before["judge"], judge or {})]
-    return "" if epochs[0] == epochs[1] else _OTHER_JUDGE
 
 
 def _columns(*names: str) -> pa.Schema:

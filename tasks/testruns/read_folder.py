@@ -80,8 +80,7 @@ class ScoredFolder:
         }
         figures = {name: one for name, one in self.summary.get("set", {}).items() if isinstance(one, dict)}
         withheld = frozenset(name for name, one in figures.items() if one.get("low") is not None)
-        judged = {metric.name: epoch for metric in self.rubric.metrics if (epoch := metric.epoch(self.epochs))}
-        epochs = judged | ({TOTAL: "+".join(sorted(judged.values()))} if judged else {})
+        epochs = self.rubric.metric_epochs(self.epochs)
         return TestRunScores(Path(self.file).name, self.rubric.id, self.version, queries, withheld, epochs)
 
     def _reason(self, metric: Metric, query: Mapping[str, Any], executions: Sequence[Mapping[str, Any]]) -> str:

@@ -91,3 +91,21 @@ def test_the_first_run_of_a_set_has_no_verdict_to_withhold() -> None:
 def test_an_obstacle_withholds_the_verdict_of_every_metric() -> None:
     (row,) = change_rows(change([5.0] * 40, [0.0] * 40, "판정한 모델이나 조건이 다름"))
     assert row[-1] == "판단 보류(판정한 모델이나 조건이 다름)"
+
+
+def test_what_another_judge_judged_has_no_verdict_and_is_named() -> None:
+    base, candidate = [
+        TestRunScores(
+            name,
+            "toy",
+            "1",
+            {str(n): QueryScores("질의", {"accuracy": accuracy, "speed": 5}) for n in range(40)},
+            epochs={"accuracy": name},
+        )
+        for name, accuracy in (("a.csv", 5), ("b.csv", 0))
+    ]
+    found = change_figures(compare_testruns(base, candidate, TITLES), known("a", "2026-02-10", ""))
+    judged, by_rule = change_rows(found)
+    assert judged[3:] == ["–", "–", "0", "판단 보류(판정한 모델이나 조건이 다름)"]
+    assert by_rule[3] == "0.00"
+    assert change_text(found).endswith("판단 보류: 판정한 모델이나 조건이 달라 비교하지 않은 지표: 정확성")
