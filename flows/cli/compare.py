@@ -25,7 +25,8 @@ def compare(
 
     Example: aqb compare out/base out/candidate --fail-if "accuracy < -0.1" --out comparison.html
     """
-    from scoring.stats.comparison import compare_testruns, conditions
+    from scoring.stats.comparison import compare_testruns
+    from scoring.stats.fail_conditions import conditions
     from tasks.config.settings import load_settings
     from tasks.files.atomic import write_text
     from tasks.reports.markdown.comparison import comparison_json, comparison_markdown, comparison_page

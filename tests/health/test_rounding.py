@@ -12,7 +12,7 @@ PLACES = ("scoring", "tasks/reports")
 ROUNDS = re.compile(r"\.(?:\d+|\{.*\})[eEfFgGn%]")
 # What is no score, with the reason why Python may round it.
 ALLOWED = {
-    "scoring/stats/comparison.py": "a signed difference in a build log, beside the limit that it broke",
+    "scoring/stats/fail_conditions.py": "a signed difference in a build log, beside the limit that it broke",
     "scoring/rubrics/ola_monitoring/evidence.py": "a quantile that is a whole percent by its definition",
     "tasks/reports/wording.py": "a price in dollars, an estimate",
 }

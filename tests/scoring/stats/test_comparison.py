@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from scoring.errors import UsageError
-from scoring.stats.comparison import Comparison, QueryScores, TestRunScores, compare_testruns, conditions
+from scoring.stats.comparison import Comparison, QueryScores, TestRunScores, compare_testruns
+from scoring.stats.fail_conditions import conditions
 
 TITLES = {"accuracy": "정확성", "speed": "속도"}
 
