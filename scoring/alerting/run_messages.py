@@ -199,7 +199,8 @@ class ReviewedTestRun:
     `rejected` of `rows_in` rows could not be read. `flagged` of the `queries` need a look, `reasons` say how many for
     what (Korean), `worst` come first; `over_budget` questions were not asked because the judge's budget was spent.
     `review_list` and `report` are paths, `report_url` the report's address where it is served. `change` compares with
-    the run before (Korean), '' for the first; `worse` are the metrics that got worse.
+    the run before (Korean), '' for the first; `worse` are the metrics that got worse. `outage` says that many of its
+    executions failed (Korean), '' where they did not: then its queries are not worth a look.
     """
 
     name: str
@@ -221,12 +222,13 @@ class ReviewedTestRun:
     report_url: str = ""
     change: str = ""
     worse: tuple[str, ...] = ()
+    outage: str = ""
 
 
 def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
     """The message about one test run; none where there is nothing to look at, or the route does not accept it."""
     level: MessageLevel = "warning"
-    what = _headline(run)
+    what, looks = _headline(run), not run.outage
     if not what or not route.matches_testrun(level, run.rubric, run.agent_types):
         return []
     blocks = [
@@ -234,12 +236,12 @@ def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
             [plain(f"{run.rubric_title} · "), code(inert(run.name, _NAME_CHARACTERS))],
             *_what_happened(run),
         ),
-        *(bullets([[plain(f"{reason} "), bold(f"{count:,}개")] for reason, count in run.reasons])),
+        *(bullets([[plain(f"{reason} "), bold(f"{count:,}개")] for reason, count in run.reasons] if looks else [])),
         *paragraph(
             *_to_do(run),
             [bold("보고서  "), link(run.report_url, "열기") if run.report_url else code(run.report)],
         ),
-        *_worst(run.worst[:_WORST]),
+        *_worst(run.worst[:_WORST] if looks else ()),
         context(f"{run.rubric} {run.rubric_version}", run.run_id),
     ]
     keys, title = [f"{run.rubric}|{run.input_sha256}"], (level_mark(level), what)
@@ -248,6 +250,8 @@ def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
 
 def _headline(run: ReviewedTestRun) -> str:
     """The first of what is to be done, '' where nothing is."""
+    if run.outage:
+        return "테스트 결과 실행이 많이 실패함"
     if run.flagged:
         return f"테스트 결과 수기 확인 {run.flagged:,}건"
     if run.rejected:
@@ -258,8 +262,8 @@ def _headline(run: ReviewedTestRun) -> str:
 
 
 def _what_happened(run: ReviewedTestRun) -> list[Line]:
-    lines: list[Line] = []
-    if run.flagged:
+    lines: list[Line] = [[bold(f"{run.outage}.")]] if run.outage else []
+    if run.flagged and not run.outage:
         lines.append([bold(f"질의 {run.queries:,}개 중 {run.flagged:,}개"), plain("를 사람이 확인해야 합니다.")])
     if run.rejected:
         lines.append([bold(f"행 {run.rows_in:,}건 중 {run.rejected:,}건"), plain("을 읽지 못해 채점하지 않았습니다.")])
@@ -272,11 +276,13 @@ def _what_happened(run: ReviewedTestRun) -> list[Line]:
 
 def _to_do(run: ReviewedTestRun) -> list[Line]:
     lines: list[Line] = []
+    if run.outage:
+        lines.append([bold("할 일  "), plain("오류를 고치고 다시 실행하세요. 질의는 그다음에 보면 됩니다.")])
     if run.over_budget:
         first = "먼저 " if run.flagged else ""  # with its verdicts fewer queries need a person
         lines.append([bold("할 일  "), plain(f"{first}judge.max_usd나 judge.max_tokens를 늘리고 다시 채점하세요.")])
         lines.append([plain("inbox는 같은 파일을 두 번 채점하지 않으니 aqb score를 쓰세요.")])
-    if run.flagged:
+    if run.flagged and not run.outage:
         lines.append([bold("할 일  "), plain("목록의 질의를 위에서부터 읽고 판정을 적어 주세요.")])
         lines.append([bold("확인 목록  "), code(run.review_list)])
     if run.rejected:

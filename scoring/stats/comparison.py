@@ -4,7 +4,8 @@ Queries are paired by their id; a query's score is the mean of its executions, a
 Only queries that both runs scored count. The interval resamples queries. A query is worse or better only where one of
 its scores moved by more than the measure's own noise: a response time beside the edge of a band moves one execution by
 a point, and the mean of a query by that point divided by its executions. What is scored of the repeats alone, such as
-consistency, makes no query better whose answers got worse: failing every time is consistent, too.
+consistency, makes no query better whose answers got worse: failing every time is consistent, too. Where one of the runs
+had an outage nothing is compared: its scores are those of the servers.
 
 Source: SPEC 9 (`aqb compare`).
 """
@@ -15,6 +16,7 @@ from typing import Final
 
 from scoring.errors import UsageError
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding, paired_difference
+from scoring.stats.outages import NO_EXECUTIONS, Failures, Side, outage_of
 
 TOTAL: Final = "weighted_total"
 FINDING_TITLES: Mapping[Finding, str] = {
@@ -45,7 +47,7 @@ class QueryScores:
 class TestRunScores:
     """One scored run: who it is, and its queries by id; of the `withheld` metrics too many queries are undecided.
 
-    `epochs`: metric -> what judged it; those that rules score are not among them.
+    `epochs`: metric -> what judged it; those that rules score are not among them. `failures` counts its executions.
     """
 
     name: str
@@ -54,6 +56,7 @@ class TestRunScores:
     queries: Mapping[str, QueryScores]
     withheld: frozenset[str] = frozenset()
     epochs: Mapping[str, str] = field(default_factory=dict)
+    failures: Failures = NO_EXECUTIONS
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,8 @@ class QueryChange:
 class Comparison:
     """`worse` and `better` have the largest change first; `only_*` are ids that the other run does not have.
 
-    `within_noise` counts the queries that only moved inside the noise of their measures.
+    `within_noise` counts the queries that only moved inside the noise of their measures. `outage` is the run that had
+    one; then no query and no metric is compared.
     """
 
     base: TestRunScores
@@ -114,6 +118,12 @@ class Comparison:
     only_base: tuple[str, ...]
     only_candidate: tuple[str, ...]
     reworded: tuple[str, ...]
+    outage: Side | None
+
+    @property
+    def outage_failures(self) -> Failures:
+        """The executions of the run that had an outage."""
+        return (self.base if self.outage == "base" else self.candidate).failures
 
     @property
     def versions_differ(self) -> bool:
@@ -147,7 +157,9 @@ def compare_testruns(
     # Intervals resample by place: the order must be that of no file or table.
     paired.sort(key=lambda query_id: (base.queries[query_id].text, query_id))
     pairs = [(query_id, base.queries[query_id], candidate.queries[query_id]) for query_id in paired]
-    of_queries = [_query_change(*pair, comparable, noise or {}, of_repeats) for pair in pairs]
+    outage = outage_of(base.failures, candidate.failures)
+    compared = [] if outage else pairs
+    of_queries = [_query_change(*pair, comparable, noise or {}, of_repeats) for pair in compared]
     changes = [change for change in of_queries if change and change.moved]
     return Comparison(
         base=base,
@@ -157,7 +169,7 @@ def compare_testruns(
                 name, title, None, None, None, withheld=name not in of_two_judges, of_two_judges=name in of_two_judges
             )
             if name in base.withheld | candidate.withheld | of_two_judges
-            else _metric_change(name, title, [pair[1:] for pair in pairs])
+            else _metric_change(name, title, [pair[1:] for pair in compared])
             for name, title in titles.items()
         ),
         worse=tuple(sorted((one for one in changes if one.change < -_NO_CHANGE), key=_largest_first)),
@@ -167,6 +179,7 @@ def compare_testruns(
         only_base=tuple(query_id for query_id in base.queries if query_id not in candidate.queries),
         only_candidate=tuple(query_id for query_id in candidate.queries if query_id not in base.queries),
         reworded=tuple(query_id for query_id, before, after in pairs if before.text != after.text),
+        outage=outage,
     )
 
 

@@ -24,6 +24,11 @@ class FailCondition:
 
         What cannot be compared fails too: a build must not pass because nothing was compared.
         """
+        if comparison.outage:
+            failures = comparison.outage_failures
+            return (
+                f"{self.text}: {failures.failed} of {failures.executions} executions of the {comparison.outage} failed"
+            )
         change = next(one for one in comparison.metrics if one.metric == self.metric)
         difference = change.difference
         if change.withheld:

@@ -6,13 +6,14 @@ half of all that the two have. The set keeps the name that its first run gave it
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from scoring.markdown import score_text, signed
+from scoring.markdown import percent, score_text, signed
 from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange
 from scoring.stats.intervals import MIN_N_FOR_VERDICT
+from scoring.stats.outages import NO_EXECUTIONS, Failures
 from scoring.testruns.cells import folded
 
 LEAST_SHARED = Fraction(1, 2)
@@ -20,20 +21,24 @@ _NAME_DIGITS = 16
 _WORST = 5
 _UNKNOWN = "판단 보류"
 _OTHER_JUDGE = "판정한 모델이나 조건이 다름"
+MEND = "오류를 고치고 다시 실행"
+"""What there is to do about a run with an outage."""
 FIRST_RUN = "첫 실행"
 """What is said of a run that has none before it, in place of a verdict."""
 
 
 @dataclass(frozen=True)
 class KnownRun:
-    """A run as its history knows it: when it ran or was scored, its set, the keys of its queries, and the run that it
-    was compared with when it was scored (its hash, '' for none)."""
+    """A run as its history knows it: when it ran or was scored, its set, the keys of its queries, the run of its set
+    that was the last when it was scored (its hash, '' for none), and how many of its executions failed."""
 
     sha256: str
     when: str
     test_set: str
     keys: frozenset[str]
     before: str = ""
+    name: str = ""
+    failures: Failures = NO_EXECUTIONS
 
 
 @dataclass(frozen=True)
@@ -74,8 +79,8 @@ def set_of_run(run: KnownRun, others: Sequence[KnownRun]) -> str:
     return closest.test_set if closest else run.test_set
 
 
-def run_before(run: KnownRun, others: Iterable[KnownRun], test_set: str) -> KnownRun | None:
-    """The last run of the set before this one.
+def runs_before(run: KnownRun, others: Iterable[KnownRun], test_set: str) -> list[KnownRun]:
+    """The runs of the set before this one, in the order in which they ran.
 
     Of those of the same moment all are, for they were scored before; but those that came after it, when it is scored
     again.
@@ -84,18 +89,30 @@ def run_before(run: KnownRun, others: Iterable[KnownRun], test_set: str) -> Know
     befores = {one.sha256: one.before for one in of_set}
     later = {one.sha256 for one in of_set if one.when == run.when and run.sha256 in _runs_before(one.sha256, befores)}
     earlier = [one for one in of_set if one.when <= run.when and one.sha256 not in later]
-    return max(earlier, key=lambda one: (one.when, order_of_scoring(one.sha256, befores), one.sha256), default=None)
+    return sorted(earlier, key=lambda one: (one.when, order_of_scoring(one.sha256, befores), one.sha256))
 
 
-def before_of(summary: Mapping[str, Any]) -> str:
+def base_among(earlier: Sequence[KnownRun]) -> KnownRun | None:
+    """The run to compare with, of those before: the last one without an outage, the last one where each had one."""
+    fit = [one for one in earlier if not one.failures.is_outage] or earlier
+    return fit[-1] if fit else None
+
+
+def compared_with(summary: Mapping[str, Any]) -> str:
     """The hash of the run that the run of a `summary.json` was compared with, '' for none."""
     sha256: str = (summary.get("change") or {}).get("sha256", "")
     return sha256
 
 
+def before_of(summary: Mapping[str, Any]) -> str:
+    """The hash of the run that came before the run of a `summary.json`, whether or not it was fit to compare with."""
+    passed_over = (summary.get("change") or {}).get("passed_over")
+    return passed_over[-1]["sha256"] if passed_over else compared_with(summary)
+
+
 def order_of_scoring(sha256: str, befores: Mapping[str, str]) -> int:
-    """How many runs lead up to a run, by the hash of the run that each was compared with: files that do not say when
-    they ran stand on a day in the order in which they were scored."""
+    """How many runs lead up to a run, by the hash of the run that came before each: files that do not say when they ran
+    stand on a day in the order in which they were scored."""
     return len(_runs_before(sha256, befores))
 
 
@@ -107,11 +124,15 @@ def _runs_before(sha256: str, befores: Mapping[str, str]) -> set[str]:
     return found
 
 
-def change_figures(comparison: Comparison, before: KnownRun, obstacle: str = "") -> dict[str, Any]:
+def change_figures(
+    comparison: Comparison, before: KnownRun, obstacle: str = "", passed_over: Sequence[KnownRun] = ()
+) -> dict[str, Any]:
     """The comparison with the run before as JSON, for report, message and page.
 
     `obstacle` (Korean) is why nothing can be told although there are differences, such as another version of the rules.
+    `passed_over` are the runs since then, which had an outage.
     """
+    told = [one for one in comparison.metrics if one.difference or one.withheld or one.of_two_judges]
     return {
         "name": comparison.base.name,
         "sha256": before.sha256,
@@ -120,9 +141,11 @@ def change_figures(comparison: Comparison, before: KnownRun, obstacle: str = "")
         "only_before": len(comparison.only_base),
         "only_now": len(comparison.only_candidate),
         "obstacle": obstacle,
-        "metrics": [
-            _metric_figures(one) for one in comparison.metrics if one.difference or one.withheld or one.of_two_judges
+        "outage": {"run": comparison.outage, **asdict(comparison.outage_failures)} if comparison.outage else None,
+        "passed_over": [
+            {"name": one.name, "sha256": one.sha256, "when": one.when, **asdict(one.failures)} for one in passed_over
         ],
+        "metrics": [] if comparison.outage else [_metric_figures(one) for one in told],
         "worse": len(comparison.worse),
         "better": len(comparison.better),
         "worst": [{"text": one.text, "change": one.change} for one in comparison.worse[:_WORST]],
@@ -158,8 +181,39 @@ def finding_of(change: Mapping[str, Any], metric: Mapping[str, Any]) -> str:
     return FINDING_TITLES[metric["finding"]] if metric["finding"] else "판단 보류(채점한 짝이 없음)"
 
 
+def failures_text(failures: Failures) -> str:
+    """`실행 267건 중 137건(51%)이 실패`."""
+    share = percent(failures.failed / failures.executions, 0)
+    return f"실행 {failures.executions:,}건 중 {failures.failed:,}건({share})이 실패"
+
+
+def outage_text(change: Mapping[str, Any]) -> str:
+    """That one of the two runs failed to run, so that nothing is said of quality (Korean); '' where none did."""
+    outage = change.get("outage")
+    if not outage:
+        return ""
+    of = "" if has_outage(change) else f"지난 실행({change['when'][:10]})의 "
+    return f"{of}{failures_text(Failures(outage['failed'], outage['executions']))}해 품질을 비교하지 않습니다"
+
+
+def has_outage(change: Mapping[str, Any] | None) -> bool:
+    """Whether it is the run itself, and not the one before, that failed to run."""
+    return bool(change and change.get("outage") and change["outage"]["run"] == "candidate")
+
+
+def passed_over_text(change: Mapping[str, Any]) -> str:
+    """Which runs since the one before were not fit to compare with, and why (Korean); '' where each was."""
+    runs = [
+        f"{one['name']}({one['when'][:10]}, {failures_text(Failures(one['failed'], one['executions']))})"
+        for one in change.get("passed_over", ())
+    ]
+    return f"비교 기준에서 뺀 실행: {', '.join(runs)}" if runs else ""
+
+
 def change_text(change: Mapping[str, Any]) -> str:
     """The comparison in one clause (Korean): what got worse and better, else why that cannot be told."""
+    if said := outage_text(change):
+        return said
     of = f"지난 실행({change['when'][:10]})보다"
     if change["obstacle"]:
         return f"{of} 나아졌는지 판단 보류: {change['obstacle']}"
@@ -190,7 +244,7 @@ def standing(change: Mapping[str, Any] | None) -> tuple[str, str]:
     told = {one["finding"] for one in change["metrics"]} & {"worse", "better"} if not change["obstacle"] else set()
     text = change_text(change)
     if not told:
-        return _UNKNOWN, text.partition(": ")[2]
+        return _UNKNOWN, outage_text(change) or text.partition(": ")[2]
     return ("엇갈림" if len(told) > 1 else FINDING_TITLES[told.pop()]), text
 
 

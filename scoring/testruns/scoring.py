@@ -11,9 +11,10 @@ from statistics import fmean
 from typing import Any
 
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
+from scoring.stats.outages import Failures
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.headline import nothing_scored_lines
-from scoring.testruns.history import change_text
+from scoring.testruns.history import MEND, change_text, has_outage
 from scoring.testruns.lint import lint
 from scoring.testruns.recorded import recorded_agreement
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
@@ -49,6 +50,12 @@ class ScoredTestRun:
     queries: tuple[ScoredQuery, ...]
     summary: TestRunSummary
     questions: Mapping[str, int]
+
+    @property
+    def failures(self) -> Failures:
+        """How many of its executions failed."""
+        executions = [one for query in self.queries for one in query.executions]
+        return Failures(sum(one.failed for one in executions), len(executions))
 
 
 def judge_requests(plan: TestRunPlan) -> Iterator[JudgeRequest]:
@@ -110,13 +117,20 @@ def _ordered(executions: Iterable[Execution], plan: TestRunPlan) -> list[Executi
 def headline(scored: ScoredTestRun, change: Mapping[str, Any] | None = None) -> Sequence[str]:
     """The first sentences of report and page, in Korean; that nothing was scored where nothing was.
 
-    The first says how the run compares with the one before it.
+    The first says how the run compares with the one before it. Of a run with an outage it says that, and to mend it is
+    what there is to do: its answers come after.
     """
     run = scored.plan.run
     if scored.queries:
         sentences = scored.plan.rubric.headline(scored.queries, scored.summary)
-        if not change or not sentences:
+        if not sentences:
             return sentences
+        if scored.failures.is_outage:
+            sentences = [*sentences[:-1], f"{MEND}하십시오."]
+        if not change:
+            return sentences
+        if has_outage(change):
+            return [f"{change_text(change)}.", *sentences[1:]]
         return [f"{sentences[0].removesuffix('.')} ({change_text(change)}).", *sentences[1:]]
     return nothing_scored_lines(vars(run.counts), [reject.reason for reject in run.rejects])
 

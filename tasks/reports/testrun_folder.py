@@ -12,7 +12,7 @@ from typing import Any
 from scoring.inputs import REJECTED_SCHEMA
 from scoring.judging.requests import STATUS_TITLES
 from scoring.testruns.headline import query_names
-from scoring.testruns.history import CHANGE_HEADER, change_rows
+from scoring.testruns.history import CHANGE_HEADER, change_rows, outage_text, passed_over_text
 from scoring.testruns.report_tables import REPORT_TABLES, query_examples
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary
@@ -85,6 +85,8 @@ def _write_files(
         recorded=summary["recorded"],
         change=change,
         changes=Table(CHANGE_HEADER, change_rows(change)) if change else None,
+        outage=outage_text(change) if change else "",
+        passed_over=passed_over_text(change) if change else "",
         run=plan.run,
         lint=summary["lint"],
         names=query_names(scored.queries),

@@ -10,20 +10,30 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.stats.comparison import TOTAL, QueryScores, TestRunScores, compare_testruns
+from scoring.stats.outages import NO_EXECUTIONS, Failures
 from scoring.testruns.history import (
     KnownRun,
     RunPlace,
+    base_among,
     before_of,
     change_figures,
     new_set,
     query_keys,
-    run_before,
+    runs_before,
     set_of_run,
 )
 from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import as_float
-from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SUMMARIES, SUMMARIES_SCHEMA, agents_of
+from tasks.testruns.warehouse import (
+    QUERIES,
+    QUERIES_SCHEMA,
+    SCORES,
+    SCORES_SCHEMA,
+    SUMMARIES,
+    SUMMARIES_SCHEMA,
+    agents_of,
+)
 from tasks.warehouse import Warehouse
 
 _DAYS_BACK = 60
@@ -48,11 +58,12 @@ def place_of(
     own = next((row["test_set"] for row in rows if row["input_sha256"] == sha256 and row["test_set"]), None)
     others = _known_runs(warehouse, [row for row in rows if row["input_sha256"] != sha256], rubric.id)
     test_set = own or set_of_run(me, others)
-    before = run_before(me, others, test_set)
+    earlier = runs_before(me, others, test_set)
+    before = base_among(earlier)
     if before is None:
         return RunPlace(test_set, None)
     row = next(row for row in rows if row["input_sha256"] == before.sha256)
-    base = _scores_before(warehouse, row, rubric)
+    base = _scores_before(warehouse, row, rubric, before.failures)
     titles = {metric.name: metric.title for metric in rubric.metrics} | {TOTAL: _TOTAL_TITLE}
     compared = compare_testruns(
         base,
@@ -61,7 +72,9 @@ def place_of(
         {metric.name: metric.noise for metric in rubric.metrics},
         {metric.name for metric in rubric.metrics if not metric.per_execution},
     )
-    return RunPlace(test_set, change_figures(compared, before, _OTHER_RULES if compared.versions_differ else ""))
+    obstacle = _OTHER_RULES if compared.versions_differ else ""
+    passed_over = earlier[earlier.index(before) + 1 :]
+    return RunPlace(test_set, change_figures(compared, before, obstacle, passed_over))
 
 
 def _summaries(warehouse: Warehouse, rubric: str, agents: str | None) -> list[Row]:
@@ -83,6 +96,7 @@ def _known_runs(warehouse: Warehouse, rows: Sequence[Row], rubric: str) -> list[
         return []
     queries = frame.filter(pl.col("rubric") == rubric).unique(["input_sha256", "query_id"]).collect()
     texts = queries.rows_by_key("input_sha256", named=True)
+    failures = _failures(warehouse, rows, rubric)
     return [
         KnownRun(
             row["input_sha256"],
@@ -90,16 +104,33 @@ def _known_runs(warehouse: Warehouse, rows: Sequence[Row], rubric: str) -> list[
             row["test_set"] or new_set(row["input_sha256"]),
             frozenset(query_keys(_named(texts.get(row["input_sha256"], ()))).values()),
             before_of(json.loads(row["summary"])),
+            row["input_name"],
+            failures.get(row["input_sha256"], NO_EXECUTIONS),
         )
         for row in rows
     ]
+
+
+def _failures(warehouse: Warehouse, rows: Sequence[Row], rubric: str) -> dict[str, Failures]:
+    """Hash of a run -> how many of its executions failed."""
+    days = {row["input_sha256"]: row["score_date"] for row in rows}
+    frame = warehouse.read(SCORES, sorted(set(days.values())), _columns("input_sha256", "failed", "rubric"))
+    if frame is None:
+        return {}
+    of_run = frame.filter(pl.col("rubric") == rubric).group_by("score_date", "input_sha256")
+    counted = of_run.agg(pl.col("failed").sum(), pl.len().alias("executions")).collect()
+    return {
+        sha256: Failures(failed, executions)
+        for day, sha256, failed, executions in counted.iter_rows()
+        if days.get(sha256) == day
+    }
 
 
 def _named(queries: Iterable[Row]) -> list[tuple[str, str]]:
     return sorted((query["query_id"], query["query_text"] or "") for query in queries)
 
 
-def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric) -> TestRunScores:
+def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric, failures: Failures) -> TestRunScores:
     def read(table: str, wanted: pa.Schema) -> list[dict[str, Any]]:
         frame = warehouse.read(table, [run["score_date"]], wanted)
         assert frame is not None  # the keys of its queries were read
@@ -124,6 +155,7 @@ def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric) -> 
         },
         _withheld(summary["set"]),
         rubric.metric_epochs(summary["judge"].get("epochs", {})),
+        failures,
     )
 
 
@@ -144,6 +176,7 @@ def _scores_now(scored: ScoredTestRun, keys: Mapping[str, str], epochs: Mapping[
         },
         _withheld(scored.summary.set),
         rubric.metric_epochs(epochs),
+        scored.failures,
     )
 
 
@@ -152,4 +185,5 @@ def _withheld(figures: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _columns(*names: str) -> pa.Schema:
-    return pa.schema([QUERIES_SCHEMA.field(name) for name in ("score_date", *names)])
+    known = {column.name: column for column in (*QUERIES_SCHEMA, *SCORES_SCHEMA)}
+    return pa.schema([known[name] for name in ("score_date", *names)])

@@ -15,6 +15,7 @@ import polars as pl
 from scoring.catalog import rubric_of_summary
 from scoring.errors import InputError, UsageError
 from scoring.stats.comparison import TOTAL, QueryScores, TestRunScores
+from scoring.stats.outages import Failures
 from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
 
 _TOTAL_TITLE = "종합 점수"
@@ -37,7 +38,7 @@ class ScoredFolder:
     @cached_property
     def scores(self) -> pl.DataFrame:
         """A row per execution."""
-        return _table(self.folder / "scores.parquet", "query_id", "round")
+        return _table(self.folder / "scores.parquet", "query_id", "round", "failed")
 
     @cached_property
     def queries(self) -> pl.DataFrame:
@@ -81,7 +82,8 @@ class ScoredFolder:
         figures = {name: one for name, one in self.summary.get("set", {}).items() if isinstance(one, dict)}
         withheld = frozenset(name for name, one in figures.items() if one.get("low") is not None)
         epochs = self.rubric.metric_epochs(self.epochs)
-        return TestRunScores(Path(self.file).name, self.rubric.id, self.version, queries, withheld, epochs)
+        failures = Failures(int(self.scores["failed"].sum()), self.scores.height)
+        return TestRunScores(Path(self.file).name, self.rubric.id, self.version, queries, withheld, epochs, failures)
 
     def _reason(self, metric: Metric, query: Mapping[str, Any], executions: Sequence[Mapping[str, Any]]) -> str:
         """Why a query has its score: of the worst execution, where executions have scores."""

@@ -133,7 +133,7 @@ def _shown_values(
     run: PublishedTestRun, others: Sequence[PublishedTestRun], warehouse: Warehouse, files: Sequence[Link]
 ) -> dict[str, Any]:
     """What the page of a run shows; its rows are those of `warehouse`, `others` what it may have been compared with."""
-    page = next((one.page for one in others if (one.sha256, one.rubric_id) == (run.before, run.rubric_id)), "")
+    page = next((one.page for one in others if (one.sha256, one.rubric_id) == (run.compared_with, run.rubric_id)), "")
     executions, queries = executions_of(warehouse, run), queries_of(warehouse, run)
     return testrun_values(run, executions, queries, metric_intervals(run, executions, queries), files, page)
 

@@ -10,6 +10,7 @@ from scoring.markdown import one_line, score_text, shortened, signed
 from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange, QueryChange, most_moved
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference
 from scoring.testruns.check_results import without_followers
+from scoring.testruns.history import MEND, failures_text
 from tasks.reports.site.pages import Table, page
 from tasks.reports.templates import markdown
 from tasks.reports.wording import rules_text
@@ -48,6 +49,12 @@ def comparison_headline(comparison: Comparison) -> list[str]:
     """What changed, how many queries show it, and which to look at first (Korean)."""
     if not comparison.paired:
         return ["두 실행에 함께 있는 질의가 없어 비교하지 못했습니다.", "질의 ID가 같은지 확인하십시오."]
+    if comparison.outage:
+        side = {"base": "기준", "candidate": "후보"}[comparison.outage]
+        return [
+            f"{side}의 {failures_text(comparison.outage_failures)}해 품질을 비교하지 않습니다.",
+            f"{MEND}하십시오.",
+        ]
     found: dict[str, list[str]] = {"worse": [], "better": []}
     for one in comparison.metrics:
         if one.difference and one.difference.finding in found:
@@ -89,10 +96,14 @@ def comparison_values(comparison: Comparison, failures: Sequence[str]) -> dict[s
         "facts": _facts(comparison),
         "warnings": _warnings(comparison),
         "failures": failures,
-        "metrics": Table(_METRIC_HEADER, [_metric_row(change) for change in comparison.metrics]),
+        "metrics": Table(
+            _METRIC_HEADER, [] if comparison.outage else [_metric_row(change) for change in comparison.metrics]
+        ),
         "reading": _READING,
         "change_reading": _CHANGE_READING,
-        "lists": [(id_, title, [_change_values(one) for one in changes]) for id_, title, changes in lists],
+        "lists": []
+        if comparison.outage
+        else [(id_, title, [_change_values(one) for one in changes]) for id_, title, changes in lists],
     }
 
 
@@ -105,6 +116,7 @@ def comparison_json(comparison: Comparison, failures: Sequence[str]) -> str:
         "headline": comparison_headline(comparison),
         "paired": comparison.paired,
         "within_noise": comparison.within_noise,
+        "outage": comparison.outage and {"run": comparison.outage, **asdict(comparison.outage_failures)},
         "metrics": {change.metric: _metric_dict(change) for change in comparison.metrics},
         "worse": [asdict(change) for change in comparison.worse],
         "better": [asdict(change) for change in comparison.better],

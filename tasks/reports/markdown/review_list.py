@@ -15,7 +15,8 @@ from scoring.alerting.run_messages import ReviewedQuery, ReviewedTestRun
 from scoring.catalog import testrun_rubric_of_summary
 from scoring.judging.requests import VerdictStatus
 from scoring.markdown import score_text
-from scoring.testruns.history import change_text, worse_metrics
+from scoring.stats.outages import Failures
+from scoring.testruns.history import change_text, failures_text, has_outage, outage_text, worse_metrics
 from scoring.testruns.rubric import AnyTestRunRubric, Metric
 from scoring.testruns.tables import VALUE_TITLES
 from tasks.files.atomic import TABLE_MODE, write_text
@@ -74,9 +75,18 @@ def reviewed_testrun(
         report=str(folder / "report.md"),
         run_id=run_id,
         report_url=report_url,
-        change=change_text(change) if change else "",
+        change=change_text(change) if change and not has_outage(change) else "",
         worse=worse_metrics(change) if change else (),
+        outage=_outage(folder, change),
     )
+
+
+def _outage(folder: Path, change: Mapping[str, Any] | None) -> str:
+    if change and has_outage(change):
+        return outage_text(change)
+    failed = pl.read_parquet(folder / "scores.parquet", columns=["failed"])["failed"]
+    failures = Failures(int(failed.sum()), len(failed))
+    return f"{failures_text(failures)}했습니다" if failures.is_outage else ""
 
 
 def _flagged(rubric: AnyTestRunRubric, queries: pl.DataFrame) -> list[Row]:

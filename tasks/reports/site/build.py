@@ -246,7 +246,7 @@ def _shown_runs(folder: Path, runs: Sequence[PublishedTestRun]) -> list[ShownTes
     for run in runs:
         place = ReportPaths(folder).testrun_folder(run.name, run.sha256)
         files = [name for name in RUN_FILES if (place / name).is_file()]
-        found.append(ShownTestRun(run, files, pages.get((run.before, run.rubric_id), "")))
+        found.append(ShownTestRun(run, files, pages.get((run.compared_with, run.rubric_id), "")))
     return found
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from scoring.figures import Verdict
 from scoring.markdown import score_text
 from scoring.stats.intervals import Interval
-from scoring.testruns.history import FIRST_RUN, standing
+from scoring.testruns.history import FIRST_RUN, passed_over_text, standing
 from scoring.testruns.summaries import mean_text
 from tasks.reports.site.pages import Cell, Chart, Link, Table, verdict_cell
 from tasks.reports.site.testrun_charts import interval_of
@@ -72,6 +72,7 @@ def values_of_set(runs: Sequence[PublishedTestRun], intervals: RunIntervals) -> 
         "last": last,
         "verdict": verdict,
         "why": why,
+        "passed_over": passed_over_text(change) if (change := last.summary.get("change")) else "",
         "history": charts,
         "runs": _runs_table(runs),
     }

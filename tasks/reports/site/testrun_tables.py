@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from scoring.catalog import testrun_rubric_of_summary
 from scoring.testruns.executions import AGENT_TITLES, AgentType
-from scoring.testruns.history import before_of, new_set, order_of_scoring
+from scoring.testruns.history import before_of, compared_with, new_set, order_of_scoring
 from scoring.testruns.page_parts import PageParts
 from scoring.testruns.rubric import AnyTestRunRubric
 from tasks.files.report_paths import TESTRUNS, testrun_page_name
@@ -73,8 +73,13 @@ class PublishedTestRun:
 
     @property
     def before(self) -> str:
-        """The hash of the run that it is compared with, '' for none."""
+        """The hash of the run of its set before it, '' for none."""
         return before_of(self.summary)
+
+    @property
+    def compared_with(self) -> str:
+        """The hash of the run that it is compared with, '' for none."""
+        return compared_with(self.summary)
 
     @property
     def is_judged(self) -> bool:

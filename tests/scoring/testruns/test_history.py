@@ -7,11 +7,12 @@ import pytest
 from scoring.stats.comparison import QueryScores, TestRunScores, compare_testruns
 from scoring.testruns.history import (
     KnownRun,
+    base_among,
     change_figures,
     change_rows,
     change_text,
     query_keys,
-    run_before,
+    runs_before,
     set_of_run,
     standing,
 )
@@ -56,10 +57,10 @@ def test_the_run_before_is_the_last_that_ran_earlier_in_the_set() -> None:
         known("c", "2026-02-13", "q", "s"),
         known("d", "2026-02-11T10:00:00", "q", "another"),
     ]
-    before = run_before(known("e", "2026-02-12", "q"), others, "s")
+    before = base_among(runs_before(known("e", "2026-02-12", "q"), others, "s"))
     assert before is not None
     assert before.sha256 == "b"
-    assert run_before(known("e", "2026-02-09", "q"), others, "s") is None
+    assert base_among(runs_before(known("e", "2026-02-09", "q"), others, "s")) is None
 
 
 def test_a_change_says_what_got_worse_with_its_interval() -> None:

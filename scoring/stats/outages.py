@@ -1,0 +1,41 @@
+"""Runs whose executions failed to run: what they score tells how the servers were, and not how good the agent is."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from scoring.stats.intervals import wilson_interval
+
+OUTAGE_SHARE: Final = 0.2
+Side = Literal["base", "candidate"]
+
+
+@dataclass(frozen=True)
+class Failures:
+    """How many of a run's executions failed."""
+
+    failed: int
+    executions: int
+
+    @property
+    def is_outage(self) -> bool:
+        """Whether surely more than a fifth failed: the interval of their share lies above it."""
+        return self._ends[0] > OUTAGE_SHARE
+
+    def exceed(self, others: "Failures") -> bool:
+        """Whether these are an outage, and surely more than those of another run: the two intervals are apart."""
+        return self.is_outage and self._ends[0] > others._ends[1]
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        interval = wilson_interval(self.failed, self.executions)
+        return (interval.low, interval.high) if interval else (0.0, 0.0)
+
+
+NO_EXECUTIONS: Final = Failures(0, 0)
+
+
+def outage_of(base: Failures, candidate: Failures) -> Side | None:
+    """Which of two runs had an outage that the other had not: they tell nothing of each other's quality."""
+    if candidate.exceed(base):
+        return "candidate"
+    return "base" if base.exceed(candidate) else None

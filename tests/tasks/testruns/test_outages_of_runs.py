@@ -1,0 +1,96 @@
+"""A run whose server failed: it says so first everywhere, and later runs are compared with the one before it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scoring.alerting.blocks import readable
+from scoring.alerting.messages import RouteFilter
+from scoring.alerting.run_messages import review_message
+from scoring.catalog import TestRunChoices, plan_of
+from scoring.stats.comparison import compare_testruns
+from scoring.testruns.scoring import score_testrun
+from tasks.reports.markdown.comparison import comparison_markdown
+from tasks.reports.markdown.review_list import reviewed_testrun
+from tasks.reports.site.testrun_history import runs_by_set, values_of_set
+from tasks.reports.site.testrun_tables import read_testruns
+from tasks.reports.testrun_folder import write_testrun_folder
+from tasks.testruns.files import read_testrun_file
+from tasks.testruns.history import place_of
+from tasks.testruns.read_folder import read_scored_folder
+from tasks.testruns.warehouse import write_testrun
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY
+from tests.builders.scored_testruns import plan_row
+from tests.builders.site import build
+from tests.builders.testruns import LONG_HEADER, write_csv
+
+SAID = "실행 40건 중 20건(50%)이 실패해 품질을 비교하지 않습니다"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """v1, v2 whose server failed at half of the queries, and v3, which answers as v1: scored one after another."""
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    for version, failing in (("v1", 0), ("v2", 20), ("v3", 0)):
+        rows = [plan_row(f"Q{n}", question=f"평가기간을 {n}일로 바꿔줘", passes=n > 2) for n in range(40)]
+        for row in rows:
+            row[LONG_HEADER.index("Run ID")] = version
+        for row in rows[:failing]:
+            row[LONG_HEADER.index("오류")] = "INTERNAL_SERVER_ERROR"
+        path = write_csv(tmp_path / f"{version}.csv", [LONG_HEADER, *rows])
+        scored = score_testrun(plan_of(read_testrun_file(path), TestRunChoices("plan-agent"), {}), {})
+        place = place_of(warehouse, DAY, scored)
+        write_testrun(warehouse, DAY, scored, place)
+        write_testrun_folder(tmp_path / version, scored, path, change=place.change)
+    return tmp_path
+
+
+def test_a_report_says_the_outage_first_and_to_mend_it_before_reading_answers(runs: Path) -> None:
+    report = (runs / "v2" / "report.md").read_text("utf-8")
+    said = [line.removeprefix("> ") for line in report.splitlines()[:5] if line != ">"]
+    assert said[0] == f"{SAID}."
+    assert "INTERNAL_SERVER_ERROR" in said[1].replace("\\", "")
+    assert said[2] == "오류를 고치고 다시 실행하십시오."
+    section = report[report.index("## 지난 실행과 비교") :].split("\n## ")[0]
+    assert SAID in section
+    assert "나빠진" not in section
+
+
+def test_the_run_after_an_outage_is_compared_with_the_one_before_it_and_says_so(runs: Path) -> None:
+    change = json.loads((runs / "v3" / "summary.json").read_text("utf-8"))["change"]
+    assert (change["name"], change["outage"], change["worse"], change["better"]) == ("v1.csv", None, 0, 0)
+    report = (runs / "v3" / "report.md").read_text("utf-8")
+    assert f"비교 기준에서 뺀 실행: v2.csv({DAY}, 실행 40건 중 20건(50%)이 실패)." in report.replace("\\", "")
+
+
+def test_pages_say_the_outage_and_keep_the_order_of_the_runs(runs: Path) -> None:
+    warehouse = FolderWarehouse(runs / "warehouse")
+    (of_set,) = runs_by_set(read_testruns(warehouse, 60))
+    assert [run.name for run in of_set] == ["v1.csv", "v2.csv", "v3.csv"]
+    values = values_of_set(of_set[:2], {})
+    assert (values["verdict"], values["why"]) == ("판단 보류", SAID)
+    assert "v2.csv" in values_of_set(of_set, {})["passed_over"]
+    build(warehouse, runs / "site")
+    page = (runs / "site" / "test-runs" / of_set[1].page).read_text("utf-8")
+    assert f'<p class="notice">{SAID}.</p>' in page
+    assert "나빠진 질의" not in page
+
+
+def test_aqb_compare_says_the_outage_and_gives_no_verdict(runs: Path) -> None:
+    base, candidate = (read_scored_folder(runs / version) for version in ("v1", "v2"))
+    text = comparison_markdown(compare_testruns(base.run_scores(), candidate.run_scores(), base.titles), [])
+    assert text.split("\n\n")[1] == f"후보의 {SAID}.\n오류를 고치고 다시 실행하십시오."
+    assert "나빠" not in text
+
+
+def test_a_message_says_the_outage_and_to_mend_it(runs: Path) -> None:
+    summary = json.loads((runs / "v2" / "summary.json").read_text("utf-8"))
+    run = reviewed_testrun(runs / "v2", summary, "0f3a")
+    assert run is not None
+    (message,) = review_message(RouteFilter(), run)
+    text = readable(message.blocks)
+    assert SAID in text
+    assert "할 일  오류를 고치고 다시 실행하세요." in text
+    assert "나빠짐" not in text
