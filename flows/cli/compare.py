@@ -42,7 +42,7 @@ def compare(
     if out:
         if out.suffix == ".html":
             names = load_settings().test_runs.names
-            changed = [one.query_id for one in (*compared.worse, *compared.better)]
+            changed = (*compared.worse, *compared.better)
             text = comparison_page(compared, failures, answers_side_by_side(before, after, changed, names))
         else:
             text = {".md": comparison_markdown, ".json": comparison_json}[out.suffix](compared, failures)

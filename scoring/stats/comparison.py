@@ -1,11 +1,11 @@
 """Two scored test runs side by side: what changed, query by query, and how sure one may be of it.
 
-Queries are paired by their id; a query's score is the mean of its executions, and a difference is candidate minus base.
-Only queries that both runs scored count. The interval resamples queries. A query is worse or better only where one of
-its scores moved by more than the measure's own noise: a response time beside the edge of a band moves one execution by
-a point, and the mean of a query by that point divided by its executions. What is scored of the repeats alone, such as
-consistency, makes no query better whose answers got worse: failing every time is consistent, too. Where one of the runs
-had an outage nothing is compared: its scores are those of the servers.
+Queries are paired by what they ask; a query's score is the mean of its executions, and a difference is candidate minus
+base. Only queries that both runs scored count. The interval resamples queries. A query is worse or better only where
+one of its scores moved by more than the measure's own noise: a response time beside the edge of a band moves one
+execution by a point, and the mean of a query by that point divided by its executions. What is scored of the repeats
+alone, such as consistency, makes no query better whose answers got worse: failing every time is consistent, too. Where
+one of the runs had an outage nothing is compared: its scores are those of the servers.
 
 Source: SPEC 9 (`aqb compare`).
 """
@@ -17,6 +17,7 @@ from typing import Final
 from scoring.errors import UsageError
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding, paired_difference
 from scoring.stats.outages import NO_EXECUTIONS, Failures, Side, outage_of
+from scoring.stats.pairing import question_key, same_queries
 
 TOTAL: Final = "weighted_total"
 FINDING_TITLES: Mapping[Finding, str] = {
@@ -89,10 +90,14 @@ class ScoreChange:
 
 @dataclass(frozen=True)
 class QueryChange:
-    """One query with scores that `moved`. `change` is that of the total; without one the mean over all metrics of its
-    answers that both runs scored, those inside their noise as 0, and of its repeats where no answer's score moved."""
+    """One query with scores that `moved`, by its id in the candidate and in the base.
+
+    `change` is that of the total; without one the mean over all metrics of its answers that both runs scored, those
+    inside their noise as 0, and of its repeats where no answer's score moved.
+    """
 
     query_id: str
+    base_id: str
     text: str
     change: float
     moved: tuple[ScoreChange, ...]
@@ -102,7 +107,8 @@ class QueryChange:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`worse` and `better` have the largest change first; `only_*` are ids that the other run does not have.
+    """`worse` and `better` have the largest change first; `only_*` are the ids of queries that the other run does not
+    have, `reworded` those under which the two runs ask different things: none of these is compared.
 
     `within_noise` counts the queries that only moved inside the noise of their measures. `outage` is the run that had
     one; then no query and no metric is compared.
@@ -153,13 +159,19 @@ def compare_testruns(
         )
     of_two_judges = {name for name in titles if base.epochs.get(name) != candidate.epochs.get(name)}
     comparable = {name: title for name, title in titles.items() if name not in of_two_judges}
-    paired = [query_id for query_id in base.queries if query_id in candidate.queries]
+    base_texts, candidate_texts = ({id_: one.text for id_, one in run.queries.items()} for run in (base, candidate))
+    paired = same_queries(base_texts, candidate_texts)
     # Intervals resample by place: the order must be that of no file or table.
-    paired.sort(key=lambda query_id: (base.queries[query_id].text, query_id))
-    pairs = [(query_id, base.queries[query_id], candidate.queries[query_id]) for query_id in paired]
+    pairs = sorted(paired.items(), key=lambda ids: (question_key(base_texts[ids[0]]), ids))
+    only_base = [query_id for query_id in base.queries if query_id not in paired]
+    only_candidate = set(candidate.queries) - set(paired.values())
+    reworded = [query_id for query_id in only_base if query_id in only_candidate]
     outage = outage_of(base.failures, candidate.failures)
     compared = [] if outage else pairs
-    of_queries = [_query_change(*pair, comparable, noise or {}, of_repeats) for pair in compared]
+    of_queries = [
+        _query_change(ids, (base.queries[ids[0]], candidate.queries[ids[1]]), comparable, noise or {}, of_repeats)
+        for ids in compared
+    ]
     changes = [change for change in of_queries if change and change.moved]
     return Comparison(
         base=base,
@@ -169,16 +181,18 @@ def compare_testruns(
                 name, title, None, None, None, withheld=name not in of_two_judges, of_two_judges=name in of_two_judges
             )
             if name in base.withheld | candidate.withheld | of_two_judges
-            else _metric_change(name, title, [pair[1:] for pair in compared])
+            else _metric_change(name, title, [(base.queries[one], candidate.queries[other]) for one, other in compared])
             for name, title in titles.items()
         ),
         worse=tuple(sorted((one for one in changes if one.change < -_NO_CHANGE), key=_largest_first)),
         better=tuple(sorted((one for one in changes if one.change > _NO_CHANGE), key=_largest_first)),
         paired=len(paired),
         within_noise=sum(change is not None and not change.moved for change in of_queries),
-        only_base=tuple(query_id for query_id in base.queries if query_id not in candidate.queries),
-        only_candidate=tuple(query_id for query_id in candidate.queries if query_id not in base.queries),
-        reworded=tuple(query_id for query_id, before, after in pairs if before.text != after.text),
+        only_base=tuple(query_id for query_id in only_base if query_id not in reworded),
+        only_candidate=tuple(
+            query_id for query_id in candidate.queries if query_id in only_candidate and query_id not in reworded
+        ),
+        reworded=tuple(reworded),
         outage=outage,
     )
 
@@ -203,14 +217,14 @@ def _metric_change(name: str, title: str, pairs: Sequence[tuple[QueryScores, Que
 
 
 def _query_change(
-    query_id: str,
-    before: QueryScores,
-    after: QueryScores,
+    ids: tuple[str, str],
+    scores: tuple[QueryScores, QueryScores],
     titles: Mapping[str, str],
     noise: Mapping[str, int],
     of_repeats: Collection[str],
 ) -> QueryChange | None:
     """How one query changed; None where no score that both runs know is another one."""
+    before, after = scores
     known = {
         name: (old, new)
         for name in titles
@@ -226,7 +240,7 @@ def _query_change(
     )
     of_total = known.pop(TOTAL, None)
     change = of_total[1] - of_total[0] if of_total else _mean_change(moved, known, of_repeats)
-    return QueryChange(query_id, before.text, change, moved, before.scores, after.scores)
+    return QueryChange(ids[1], ids[0], after.text, change, moved, before.scores, after.scores)
 
 
 def _mean_change(moved: Sequence[ScoreChange], known: Collection[str], of_repeats: Collection[str]) -> float:

@@ -14,7 +14,7 @@ from scoring.markdown import percent, score_text, signed
 from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange
 from scoring.stats.intervals import MIN_N_FOR_VERDICT
 from scoring.stats.outages import NO_EXECUTIONS, Failures
-from scoring.testruns.cells import folded
+from scoring.stats.pairing import question_key
 
 LEAST_SHARED = Fraction(1, 2)
 _NAME_DIGITS = 16
@@ -50,14 +50,14 @@ class RunPlace:
 
 
 def query_keys(queries: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Query id -> what tells the query in any file: its text without white space, else its id.
+    """Query id -> what tells the query in any file: its text but for blanks, case and marks, else its id.
 
     Of several queries with one text each has its number.
     """
     seen: dict[str, int] = {}
     keys = {}
     for query_id, text in queries:
-        key = folded(text) or query_id
+        key = question_key(text) or query_id
         seen[key] = seen.get(key, 0) + 1
         keys[query_id] = key if seen[key] == 1 else f"{key} #{seen[key]}"
     return keys
@@ -138,6 +138,7 @@ def change_figures(
         "sha256": before.sha256,
         "when": before.when,
         "paired": comparison.paired,
+        "reworded": len(comparison.reworded),
         "only_before": len(comparison.only_base),
         "only_now": len(comparison.only_candidate),
         "obstacle": obstacle,

@@ -1,8 +1,10 @@
 """What agents answered in scored test runs: read from the copy of the input that `scores.xlsx` holds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from scoring.errors import InputError
+from scoring.stats.comparison import QueryChange
+from scoring.testruns.executions import Execution
 from scoring.testruns.page_parts import safe_text
 from scoring.testruns.review_items import answer_text
 from scoring.testruns.team_names import TeamNames
@@ -16,24 +18,23 @@ RoundAnswers = Sequence[tuple[str, str]]
 
 
 def answers_side_by_side(
-    base: ScoredFolder, candidate: ScoredFolder, wanted: Sequence[str], names: TeamNames
+    base: ScoredFolder, candidate: ScoredFolder, wanted: Sequence[QueryChange], names: TeamNames
 ) -> dict[str, tuple[RoundAnswers, RoundAnswers]]:
-    """Query id, of those `wanted` -> the answers of both runs; nothing where a workbook is gone or is none any more.
+    """Id in the candidate, of the queries `wanted` -> the answers of both runs.
 
-    `names` are what a team calls its columns.
+    Nothing where a workbook is gone or is none any more. `names` are what a team calls its columns.
     """
     try:
         sides = [read_testrun_file(run.folder / "scores.xlsx", names).queries for run in (base, candidate)]
     except InputError:
         return {}
-    one, other = (
-        {
-            query_id: [
-                (str(execution.round), safe_text(answer_text(execution), _CHARACTERS))
-                for execution in sorted(side.get(query_id, ()), key=lambda execution: execution.round)
-            ]
-            for query_id in wanted
-        }
-        for side in sides
-    )
-    return {query_id: (one[query_id], other[query_id]) for query_id in one}
+
+    def answers(executions: Iterable[Execution]) -> RoundAnswers:
+        in_order = sorted(executions, key=lambda execution: execution.round)
+        return [(str(one.round), safe_text(answer_text(one), _CHARACTERS)) for one in in_order]
+
+    one, other = sides
+    return {
+        query.query_id: (answers(one.get(query.base_id, ())), answers(other.get(query.query_id, ())))
+        for query in wanted
+    }

@@ -67,7 +67,7 @@ def place_of(
     titles = {metric.name: metric.title for metric in rubric.metrics} | {TOTAL: _TOTAL_TITLE}
     compared = compare_testruns(
         base,
-        _scores_now(scored, keys, (judge or {}).get("epochs", {})),
+        _scores_now(scored, (judge or {}).get("epochs", {})),
         titles,
         {metric.name: metric.noise for metric in rubric.metrics},
         {metric.name for metric in rubric.metrics if not metric.per_execution},
@@ -139,13 +139,13 @@ def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric, fai
 
     rows = read(QUERIES, _columns("input_sha256", "query_id", "query_text", "scores", "columns", "rubric"))
     executions = Counter(row["query_id"] for row in read(SCORES, _columns("input_sha256", "query_id", "rubric")))
-    keys, summary = query_keys(_named(rows)), json.loads(run["summary"])
+    summary = json.loads(run["summary"])
     return TestRunScores(
         run["input_name"],
         rubric.id,
         run["rubric_version"],
         {
-            keys[row["query_id"]]: QueryScores(
+            row["query_id"]: QueryScores(
                 row["query_text"] or "",
                 {score["metric"]: score["score"] for score in row["scores"]}
                 | {TOTAL: json.loads(row["columns"]).get(TOTAL)},
@@ -159,14 +159,14 @@ def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric, fai
     )
 
 
-def _scores_now(scored: ScoredTestRun, keys: Mapping[str, str], epochs: Mapping[str, Sequence[str]]) -> TestRunScores:
+def _scores_now(scored: ScoredTestRun, epochs: Mapping[str, Sequence[str]]) -> TestRunScores:
     rubric = scored.plan.rubric
     return TestRunScores(
         scored.plan.run.name,
         rubric.id,
         scored.plan.rubric_version,
         {
-            keys[query.query_id]: QueryScores(
+            query.query_id: QueryScores(
                 query.query_text,
                 {name: as_float(score.points) for name, score in query.scores.items()}
                 | {TOTAL: rubric.query_row(query).get(TOTAL)},

@@ -31,7 +31,7 @@ def comparison_page(asked: Asked) -> Response:
     asked.record("테스트 런 비교", f"{base} {candidate}")
     before, after = (read_scored_folder(known[page][1]) for page in (base, candidate))
     compared = compare_testruns(before.run_scores(), after.run_scores(), before.titles, before.noise, before.of_repeats)
-    changed = [one.query_id for one in (*compared.worse, *compared.better)]
+    changed = (*compared.worse, *compared.better)
     return asked.page(
         "comparison.html",
         section="runs",

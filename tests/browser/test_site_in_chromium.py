@@ -346,7 +346,7 @@ def test_a_comparison_never_scrolls_sideways(tmp_path: Path, tab: Tab, width: in
         for name, passes in (("base", True), ("candidate", False))
     )
     compared = compare_testruns(base.run_scores(), candidate.run_scores(), base.titles, base.noise)
-    answers = answers_side_by_side(base, candidate, ids, COMMON_NAMES)
+    answers = answers_side_by_side(base, candidate, compared.worse, COMMON_NAMES)
     (tmp_path / "c.html").write_text(comparison_page(compared, [], answers), encoding="utf-8")
     tab.set_viewport_size({"width": width, "height": 900})
     tab.goto((tmp_path / "c.html").as_uri())

@@ -48,7 +48,7 @@ def comparison_page(comparison: Comparison, failures: Sequence[str], answers: An
 def comparison_headline(comparison: Comparison) -> list[str]:
     """What changed, how many queries show it, and which to look at first (Korean)."""
     if not comparison.paired:
-        return ["두 실행에 함께 있는 질의가 없어 비교하지 못했습니다.", "질의 ID가 같은지 확인하십시오."]
+        return ["두 실행에 함께 있는 질의가 없어 비교하지 못했습니다.", "질의 문장이 같은지 확인하십시오."]
     if comparison.outage:
         side = {"base": "기준", "candidate": "후보"}[comparison.outage]
         return [
@@ -68,9 +68,10 @@ def comparison_headline(comparison: Comparison) -> list[str]:
         why = f"질의가 {MIN_N_FOR_VERDICT}개 미만" if few else "차이가 우연과 구별되지 않음"
         verdict = f"나빠졌는지 좋아졌는지 판단 보류: {why}{_largest_text(comparison)}."
     within = f", 측정의 흔들림 안에서만 움직인 것 {comparison.within_noise:,}개" if comparison.within_noise else ""
+    reworded = f"(문장이 바뀐 {len(comparison.reworded):,}개는 비교에서 뺐습니다)" if comparison.reworded else ""
     counts = (
         f"짝지은 질의 {comparison.paired:,}개 가운데 나빠진 것 {len(comparison.worse):,}개, 좋아진 것 "
-        f"{len(comparison.better):,}개{within}입니다."
+        f"{len(comparison.better):,}개{within}입니다{reworded}."
     )
     if not comparison.worse:
         return [verdict, counts]
@@ -154,7 +155,7 @@ def _warnings(comparison: Comparison) -> list[str]:
             "같은 판정 모델로 두 파일을 다시 채점하면 비교할 수 있습니다."
         )
     for title, run, ids in (
-        ("같은 id인데 문장이 다른 질의", comparison.candidate, comparison.reworded),
+        ("ID는 같지만 문장이 바뀌어 비교하지 않은 질의", comparison.candidate, comparison.reworded),
         ("기준에만 있어 비교하지 않은 질의", comparison.base, comparison.only_base),
         ("후보에만 있어 비교하지 않은 질의", comparison.candidate, comparison.only_candidate),
     ):

@@ -14,9 +14,10 @@ TITLES = {"accuracy": "정확성", "speed": "속도"}
 def run(
     scores: Mapping[str, Mapping[str, float | None]], version: str = "1", rubric: str = "plan-agent"
 ) -> TestRunScores:
-    """A run whose queries all have the same text."""
+    """A run whose queries ask what their ids say."""
     queries = {
-        query_id: QueryScores("질의", {"accuracy": None, "speed": None, **of}) for query_id, of in scores.items()
+        query_id: QueryScores(f"질의 {query_id}", {"accuracy": None, "speed": None, **of})
+        for query_id, of in scores.items()
     }
     return TestRunScores("run", rubric, version, queries)
 
@@ -151,7 +152,7 @@ def test_another_version_and_another_wording_are_noticed() -> None:
     )
     found = compared(base, reworded)
     assert found.versions_differ
-    assert found.reworded == ("B",)
+    assert (found.reworded, found.paired, found.only_base, found.only_candidate) == (("B",), 1, (), ())
     assert not compared(base, base).versions_differ
 
 

@@ -72,6 +72,19 @@ def both_comparisons(folder: Path, name: str, first: Rows, second: Rows) -> tupl
     return compared, change
 
 
+def test_they_say_the_same_of_renamed_and_of_reworded_queries(tmp_path: Path) -> None:
+    header, *asked = answered_otherwise(plan_rows())
+    for row in asked:
+        row[header.index("Query ID")] = f"UUID-{row[header.index('Query ID')]}"
+        row[header.index("질의")] = f" {row[header.index('질의')]}."
+    for row in asked[:6]:
+        row[header.index("Query ID")] = row[header.index("Query ID")].removeprefix("UUID-")
+        row[header.index("질의")] = "공고를 올려줘"
+    compared, change = both_comparisons(tmp_path, "plan_agent", plan_rows(), [header, *asked])
+    assert (compared.paired, compared.reworded, compared.only_base) == (38, ("Q0", "Q1"), ())
+    assert change == change_figures(compared, KnownRun(change["sha256"], change["when"], "", frozenset()))
+
+
 @pytest.mark.parametrize(
     ("name", "rows"), [("plan_agent", plan_rows), ("url_agent", move_rows), ("resume_agent", applicant_rows)]
 )

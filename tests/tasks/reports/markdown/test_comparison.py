@@ -1,5 +1,7 @@
 """What people read of two test runs: what moved, in which direction, and the reason of the run that is lower."""
 
+from dataclasses import replace
+
 from scoring.stats.comparison import Comparison, QueryScores, TestRunScores, compare_testruns
 from tasks.reports.markdown.comparison import comparison_headline, comparison_markdown
 
@@ -44,3 +46,14 @@ def test_a_reason_names_its_run_and_no_consequences() -> None:
     assert "정확성(기준): 1/1 체크 3개를" in better
     assert "formType=ACTION: 맞는 항목이 없음" in better
     assert "앞 조건에 맞는 항목이 없어" not in worse + better
+
+
+def test_reworded_queries_are_left_out_and_counted() -> None:
+    found = compared((5, 0), (5, 5), (5, 4))
+    queries = {**found.candidate.queries, "0": replace(found.candidate.queries["0"], text="다른 것을 묻는 질의")}
+    again = compare_testruns(found.base, replace(found.candidate, queries=queries), {"accuracy": "정확성"})
+    assert "짝지은 질의 2개" in comparison_headline(again)[1]
+    assert comparison_headline(again)[1].endswith("(문장이 바뀐 1개는 비교에서 뺐습니다).")
+    text = comparison_markdown(again, [])
+    assert "| 정확성 | 5.00 | 4.50 |" in text
+    assert "ID는 같지만 문장이 바뀌어 비교하지 않은 질의 1개: 다른 것을 묻는 질의" in text
