@@ -43,10 +43,14 @@ class KnownRun:
 
 @dataclass(frozen=True)
 class RunPlace:
-    """The test set of a run, and how it compares with the run before it (`change_figures`), None for the first."""
+    """The test set of a run, and how it compares with the run before it (`change_figures`), None for the first.
+
+    `nearest` (`nearest_figures`) is then the earlier run with most of the same queries, which were too few for one set.
+    """
 
     test_set: str
     change: Mapping[str, Any] | None = None
+    nearest: Mapping[str, Any] | None = None
 
 
 def query_keys(queries: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -77,6 +81,16 @@ def set_of_run(run: KnownRun, others: Sequence[KnownRun]) -> str:
     alike = [other for other in others if shared(other) >= LEAST_SHARED]
     closest = max(alike, key=lambda other: (shared(other), other.when, other.sha256), default=None)
     return closest.test_set if closest else run.test_set
+
+
+def nearest_figures(run: KnownRun, others: Iterable[KnownRun]) -> dict[str, Any] | None:
+    """The earlier run that shares most queries with a run, as JSON: how many of all that the two have. None without."""
+    earlier = [one for one in others if one.when <= run.when and run.keys & one.keys]
+    closest = max(earlier, key=lambda one: (len(run.keys & one.keys), one.when, one.sha256), default=None)
+    if closest is None:
+        return None
+    shared, both = len(run.keys & closest.keys), len(run.keys | closest.keys)
+    return {"name": closest.name, "when": closest.when, "shared": shared, "queries": both}
 
 
 def runs_before(run: KnownRun, others: Iterable[KnownRun], test_set: str) -> list[KnownRun]:
@@ -238,10 +252,22 @@ def change_text(change: Mapping[str, Any]) -> str:
     return f"{of} 나아졌는지 판단 보류: {why}{shown}"
 
 
-def standing(change: Mapping[str, Any] | None) -> tuple[str, str]:
-    """Whether a run is better than the one before it, in a word, and why (Korean)."""
+def alone_text(summary: Mapping[str, Any]) -> str:
+    """Why a run is compared with none (Korean), out of its `summary.json`."""
+    nearest = summary.get("nearest")
+    if not nearest:
+        return "같은 테스트 세트의 지난 실행이 없음"
+    return (
+        f"가장 비슷한 실행 {nearest['name']}({nearest['when'][:10]})도 두 실행의 질의 {nearest['queries']:,}개 중 "
+        f"{nearest['shared']:,}개만 같아(절반 미만) 다른 테스트 세트로 봄"
+    )
+
+
+def standing(summary: Mapping[str, Any]) -> tuple[str, str]:
+    """Whether the run of a `summary.json` is better than the one before it, in a word, and why (Korean)."""
+    change = summary.get("change")
     if change is None:
-        return FIRST_RUN, "같은 테스트 세트의 지난 실행이 없음"
+        return FIRST_RUN, alone_text(summary)
     told = {one["finding"] for one in change["metrics"]} & {"worse", "better"} if not change["obstacle"] else set()
     text = change_text(change)
     if not told:

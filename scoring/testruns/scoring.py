@@ -14,7 +14,7 @@ from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
 from scoring.stats.outages import Failures
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.headline import nothing_scored_lines
-from scoring.testruns.history import MEND, change_text, has_outage
+from scoring.testruns.history import MEND, RunPlace, change_text, has_outage
 from scoring.testruns.lint import lint
 from scoring.testruns.recorded import recorded_agreement
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
@@ -136,12 +136,13 @@ def headline(scored: ScoredTestRun, change: Mapping[str, Any] | None = None) -> 
 
 
 def testrun_summary(
-    scored: ScoredTestRun, judge: Mapping[str, Any] | None = None, change: Mapping[str, Any] | None = None
+    scored: ScoredTestRun, judge: Mapping[str, Any] | None = None, place: RunPlace | None = None
 ) -> dict[str, Any]:
     """What stands in `summary.json`; `judge` is its part on the judge, where one was asked, else what would be.
 
-    `change` compares the run with the one before it, where a warehouse knows one.
+    `place` is where it stands among the runs of a warehouse, where it was scored into one.
     """
+    change, nearest = (place.change, place.nearest) if place else (None, None)
     plan, summary = scored.plan, scored.summary
     run, asked = plan.run, dict(scored.questions)
     not_judged = {"questions": sum(asked.values()), "cached": 0, "tokens": 0, "cost": 0, "by_status": asked}
@@ -166,6 +167,7 @@ def testrun_summary(
         "judge": judge or not_judged,
         "recorded": _recorded(scored),
         "change": change,
+        "nearest": nearest,
         **summary.own_values(),
         **({RUBRIC_TEXT: plan.rubric.text} if plan.rubric.text else {}),
     }

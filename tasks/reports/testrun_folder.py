@@ -4,7 +4,7 @@ Source: SPEC 4.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from scoring.inputs import REJECTED_SCHEMA
 from scoring.judging.requests import STATUS_TITLES
 from scoring.testruns.headline import query_names
-from scoring.testruns.history import CHANGE_HEADER, change_rows, outage_text, passed_over_text
+from scoring.testruns.history import CHANGE_HEADER, RunPlace, alone_text, change_rows, outage_text, passed_over_text
 from scoring.testruns.report_tables import REPORT_TABLES, query_examples
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary
@@ -36,12 +36,12 @@ def write_testrun_folder(
     source: Path,
     judged: Judged | None = None,
     untrusted: Sequence[str] = (),
-    change: Mapping[str, Any] | None = None,
+    place: RunPlace | None = None,
 ) -> dict[str, Any]:
     """Writes the files and returns the summary. They take the places of those of before together, the summary last.
 
     `source` is the file that was scored, `judged` what the judge said of it, `untrusted` the metrics that people's
-    labels do not bear out, `change` how the run compares with the one before it. The same of all these give the same
+    labels do not bear out, `place` where the run stands among those of a warehouse. The same of all these give the same
     bytes, but for what the judge has cost this time.
 
     Raises:
@@ -50,7 +50,7 @@ def write_testrun_folder(
     """
     refuse_replaced(source, scored.plan.run.identity)
     with replacing_together(folder, "summary.json", (REVIEW_LIST, _QUERIES_AS_JSON, _JUDGEMENTS)) as unfinished:
-        return _write_files(unfinished, scored, source, judged, untrusted, change)
+        return _write_files(unfinished, scored, source, judged, untrusted, place)
 
 
 def _write_files(
@@ -59,14 +59,15 @@ def _write_files(
     source: Path,
     judged: Judged | None,
     untrusted: Sequence[str],
-    change: Mapping[str, Any] | None,
+    place: RunPlace | None,
 ) -> dict[str, Any]:
     plan = scored.plan
     scores, queries = scores_frame(scored), queries_frame(scored)
     write_parquet(folder / "scores.parquet", scores_schema(plan.rubric), [scores])
     write_parquet(folder / "queries.parquet", queries_schema(plan.rubric), [queries])
     write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, [rejected_frame(plan.run, plan.rubric.id)])
-    summary = testrun_summary(scored, judged.summary() if judged else None, change)
+    summary = testrun_summary(scored, judged.summary() if judged else None, place)
+    change = summary["change"]
     write_testrun_workbook(folder / "scores.xlsx", scored, source, scores, queries, summary)
     if has_review_list(plan.rubric):
         write_review_list(folder / REVIEW_LIST, plan.rubric, queries)
@@ -85,6 +86,7 @@ def _write_files(
         recorded=summary["recorded"],
         change=change,
         changes=Table(CHANGE_HEADER, change_rows(change)) if change else None,
+        alone=alone_text(summary) if place and not change else "",
         outage=outage_text(change) if change else "",
         passed_over=passed_over_text(change) if change else "",
         run=plan.run,

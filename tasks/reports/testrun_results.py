@@ -27,6 +27,6 @@ def write_testrun_results(
     scored = score_testrun(plan, judged.verdicts if judged else {})
     untrusted = untrusted_metrics(read_agreements(known), plan.rubric, judged.epochs if judged else {})
     place = place_of(known, day, scored, judged.summary() if judged else None)
-    summary = write_testrun_folder(folder, scored, Path(plan.run.identity.name), judged, untrusted, place.change)
+    summary = write_testrun_folder(folder, scored, Path(plan.run.identity.name), judged, untrusted, place)
     write_testrun(warehouse, day, scored, place, judged)
     return summary

@@ -150,7 +150,7 @@ def write_testrun(
         of_run = {column.name: pl.lit(identity[column.name]) for column in _RUN_FIELDS}
         asked = judgement_frame(judged.judgements).with_columns(**of_run)
         warehouse.replace_day(JUDGEMENTS, day, DAY_JUDGEMENTS_SCHEMA, [asked], only=mine)
-    whole = testrun_summary(scored, judged.summary() if judged else None, place.change)
+    whole = testrun_summary(scored, judged.summary() if judged else None, place)
     summary = vars(run.counts) | {
         "queries": len(run.queries),
         "summary": _json(whole),

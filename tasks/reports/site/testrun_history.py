@@ -41,7 +41,7 @@ def agents_table(runs: Sequence[PublishedTestRun]) -> Table:
     rows: list[list[Cell]] = []
     for of_set in runs_by_set(runs):
         last = of_set[-1]
-        verdict, why = standing(last.summary.get("change"))
+        verdict, why = standing(last.summary)
         rows.append(
             [
                 last.agent_title,
@@ -64,7 +64,7 @@ def values_of_set(runs: Sequence[PublishedTestRun], intervals: RunIntervals) -> 
     charts = [
         chart for metric, title in last.titles.items() if (chart := _history_chart(runs, metric, title, intervals))
     ]
-    verdict, why = standing(last.summary.get("change"))
+    verdict, why = standing(last.summary)
     return {
         "charts": charts,
         "title": f"{last.agent_title} 테스트 세트",
@@ -121,7 +121,7 @@ def _runs_table(runs: Sequence[PublishedTestRun]) -> Table:
     """A line a run, the last first."""
     rows: list[list[Cell]] = []
     for run in reversed(runs):
-        verdict, why = standing(run.summary.get("change"))
+        verdict, why = standing(run.summary)
         means = [mean_text(run.summary["set"].get(metric, {})) for metric in runs[-1].titles]
         rows.append(
             [

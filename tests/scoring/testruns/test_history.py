@@ -86,7 +86,7 @@ def test_a_change_that_cannot_be_told_says_why(before: list[float], now: list[fl
 
 
 def test_the_first_run_of_a_set_has_no_verdict_to_withhold() -> None:
-    assert standing(None) == ("첫 실행", "같은 테스트 세트의 지난 실행이 없음")
+    assert standing({"change": None}) == ("첫 실행", "같은 테스트 세트의 지난 실행이 없음")
 
 
 def test_an_obstacle_withholds_the_verdict_of_every_metric() -> None:

@@ -65,7 +65,7 @@ def both_comparisons(folder: Path, name: str, first: Rows, second: Rows) -> tupl
         scored = score_testrun(plan_of(read_testrun_file(path), TestRunChoices(), {}), {})
         place = place_of(warehouse, DAY, scored)
         write_testrun(warehouse, DAY, scored, place)
-        write_testrun_folder(folder / str(day), scored, path, change=place.change)
+        write_testrun_folder(folder / str(day), scored, path, place=place)
         change = dict(place.change or {})
     base, candidate = (read_scored_folder(folder / str(day)) for day in (10, 11))
     compared = compare_testruns(base.run_scores(), candidate.run_scores(), base.titles, base.noise, base.of_repeats)

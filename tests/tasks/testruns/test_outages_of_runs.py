@@ -43,7 +43,7 @@ def runs(tmp_path: Path) -> Path:
         scored = score_testrun(plan_of(read_testrun_file(path), TestRunChoices("plan-agent"), {}), {})
         place = place_of(warehouse, DAY, scored)
         write_testrun(warehouse, DAY, scored, place)
-        write_testrun_folder(tmp_path / version, scored, path, change=place.change)
+        write_testrun_folder(tmp_path / version, scored, path, place=place)
     return tmp_path
 
 

@@ -14,7 +14,7 @@ from openpyxl.comments import Comment
 from scoring.catalog import TestRunChoices, plan_of
 from scoring.testruns.history import RunPlace
 from scoring.testruns.scoring import ScoredTestRun, score_testrun
-from tasks.reports.site.testrun_history import runs_by_set
+from tasks.reports.site.testrun_history import runs_by_set, values_of_set
 from tasks.reports.site.testrun_tables import read_testruns
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.testruns.files import read_testrun_file
@@ -119,10 +119,28 @@ def test_report_and_summary_say_how_a_run_compares(warehouse: FolderWarehouse, t
     put(warehouse, scored_file(tmp_path / "plan_agent_20260310.csv", rows_of(40, 40)))
     later = scored_file(tmp_path / "plan_agent_20260311.csv", rows_of(40, 10))
     place = place_of(warehouse, DAY, later)
-    write_testrun_folder(tmp_path / "out", later, tmp_path / "plan_agent_20260311.csv", change=place.change)
+    write_testrun_folder(tmp_path / "out", later, tmp_path / "plan_agent_20260311.csv", place=place)
     report = (tmp_path / "out" / "report.md").read_text("utf-8")
     assert "지난 실행(2026-03-10)보다 의도 충족 나빠짐(−3.75), 정확성 나빠짐(−3.75)" in report.splitlines()[0]
     section = report[report.index("## 지난 실행과 비교") :]
     assert "함께 있는 질의 40개를 짝지어 비교했습니다. 나빠진 질의 30개, 좋아진 질의 0개." in section
     assert "| 정확성 | 5.00 | 1.25 | −3.75 |" in section
     assert json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["change"] == place.change
+
+
+def test_a_run_of_another_set_says_which_run_is_nearest_and_how_little_they_share(
+    warehouse: FolderWarehouse, tmp_path: Path
+) -> None:
+    put(warehouse, scored_file(tmp_path / "plan_agent_20260310.csv", rows_of(40, 40)))
+    reworded = [*rows_of(20, 20), *(plan_row(f"Q{n}", question=f"{n}번 공고를 올려줘") for n in range(20, 40))]
+    later = scored_file(tmp_path / "plan_agent_20260311.csv", reworded)
+    place = put(warehouse, later, days=1)
+    assert place.change is None
+    write_testrun_folder(tmp_path / "out", later, tmp_path / "plan_agent_20260311.csv", place=place)
+    said = (
+        "비교할 지난 실행이 없습니다: 가장 비슷한 실행 plan_agent_20260310.csv(2026-03-10)도 두 실행의 질의 60개 중 "
+        "20개만 같아(절반 미만) 다른 테스트 세트로 봄."
+    )
+    assert said in (tmp_path / "out" / "report.md").read_text("utf-8").replace("\\", "")
+    last = values_of_set([run for run in read_testruns(warehouse, 60) if run.name == later.plan.run.name], {})
+    assert last["why"] in said

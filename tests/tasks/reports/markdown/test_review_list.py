@@ -113,7 +113,7 @@ def test_a_run_that_got_worse_is_told_though_it_flags_nothing(tmp_path: Path, pa
         scored = score_testrun(plan_of(read_testrun_file(path), TestRunChoices(), {}), {})
         place = place_of(warehouse, DAY, scored)
         write_testrun(warehouse, DAY, scored, place)
-        summary = write_testrun_folder(tmp_path / "out", scored, path, change=place.change)
+        summary = write_testrun_folder(tmp_path / "out", scored, path, place=place)
     messages = review_message(RouteFilter(), reviewed(tmp_path / "out", summary))
     assert bool(messages) == told
     assert all("지난 실행(2026-03-01)보다 의도 충족 나빠짐(−3.75)" in readable(one.blocks) for one in messages)
