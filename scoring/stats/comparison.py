@@ -49,6 +49,7 @@ class TestRunScores:
     """One scored run: who it is, and its queries by id; of the `withheld` metrics too many queries are undecided.
 
     `epochs`: metric -> what judged it; those that rules score are not among them. `failures` counts its executions.
+    `sha256` is the hash of its file, '' where it is not known.
     """
 
     name: str
@@ -58,6 +59,7 @@ class TestRunScores:
     withheld: frozenset[str] = frozenset()
     epochs: Mapping[str, str] = field(default_factory=dict)
     failures: Failures = NO_EXECUTIONS
+    sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ class QueryChange:
     """One query with scores that `moved`, by its id in the candidate and in the base.
 
     `change` is that of the total; without one the mean over all metrics of its answers that both runs scored, those
-    inside their noise as 0, and of its repeats where no answer's score moved.
+    inside their noise as 0, and of its repeats where no answer's score moved. `by_time` is a change to which nothing
+    but times has contributed.
     """
 
     query_id: str
@@ -103,15 +106,17 @@ class QueryChange:
     moved: tuple[ScoreChange, ...]
     base: Mapping[str, float | None]
     candidate: Mapping[str, float | None]
+    by_time: bool
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """`worse` and `better` have the largest change first; `only_*` are the ids of queries that the other run does not
-    have, `reworded` those under which the two runs ask different things: none of these is compared.
+    """`worse` and `better` have the largest change first, those of times alone last; `only_*` are the ids of
+    queries that the other run does not have, `reworded` those under which the two runs ask different things: none
+    of these is compared.
 
-    `within_noise` counts the queries that only moved inside the noise of their measures. `outage` is the run that had
-    one; then no query and no metric is compared.
+    `within_noise` counts the queries that only moved inside the noise of their measures, `same` those of which no
+    score is another one. `outage` is the run that had one; then no query and no metric is compared.
     """
 
     base: TestRunScores
@@ -121,6 +126,7 @@ class Comparison:
     better: tuple[QueryChange, ...]
     paired: int
     within_noise: int
+    same: int
     only_base: tuple[str, ...]
     only_candidate: tuple[str, ...]
     reworded: tuple[str, ...]
@@ -130,6 +136,16 @@ class Comparison:
     def outage_failures(self) -> Failures:
         """The executions of the run that had an outage."""
         return (self.base if self.outage == "base" else self.candidate).failures
+
+    @property
+    def is_same(self) -> bool:
+        """Whether no score of any query is another one."""
+        return self.same == self.paired and any(one.difference for one in self.metrics)
+
+    @property
+    def is_same_file(self) -> bool:
+        """Whether it is one file of results, scored twice."""
+        return self.base.sha256 == self.candidate.sha256 != ""
 
     @property
     def versions_differ(self) -> bool:
@@ -188,6 +204,7 @@ def compare_testruns(
         better=tuple(sorted((one for one in changes if one.change > _NO_CHANGE), key=_largest_first)),
         paired=len(paired),
         within_noise=sum(change is not None and not change.moved for change in of_queries),
+        same=sum(_same_scores(base.queries[one], candidate.queries[other], titles) for one, other in compared),
         only_base=tuple(query_id for query_id in only_base if query_id not in reworded),
         only_candidate=tuple(
             query_id for query_id in candidate.queries if query_id in only_candidate and query_id not in reworded
@@ -240,7 +257,13 @@ def _query_change(
     )
     of_total = known.pop(TOTAL, None)
     change = of_total[1] - of_total[0] if of_total else _mean_change(moved, known, of_repeats)
-    return QueryChange(ids[1], ids[0], after.text, change, moved, before.scores, after.scores)
+    by_time = not any((one.candidate - one.base) * change > 0 for one in moved if not noise.get(one.metric))
+    return QueryChange(ids[1], ids[0], after.text, change, moved, before.scores, after.scores, by_time)
+
+
+def _same_scores(before: QueryScores, after: QueryScores, names: Iterable[str]) -> bool:
+    both = [(before.scores.get(name), after.scores.get(name)) for name in names]
+    return all(old is new if old is None or new is None else abs(new - old) <= _NO_CHANGE for old, new in both)
 
 
 def _mean_change(moved: Sequence[ScoreChange], known: Collection[str], of_repeats: Collection[str]) -> float:
@@ -250,5 +273,5 @@ def _mean_change(moved: Sequence[ScoreChange], known: Collection[str], of_repeat
     return sum(one.candidate - one.base for one in answers or moved) / max(len(like), 1)
 
 
-def _largest_first(change: QueryChange) -> tuple[float, str]:
-    return (-abs(change.change), change.query_id)
+def _largest_first(change: QueryChange) -> tuple[bool, float, str]:
+    return (change.by_time, -abs(change.change), change.query_id)

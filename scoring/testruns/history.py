@@ -20,6 +20,7 @@ LEAST_SHARED = Fraction(1, 2)
 _NAME_DIGITS = 16
 _WORST = 5
 _UNKNOWN = "판단 보류"
+_SAME = "같음"
 _OTHER_JUDGE = "판정한 모델이나 조건이 다름"
 MEND = "오류를 고치고 다시 실행"
 """What there is to do about a run with an outage."""
@@ -161,8 +162,11 @@ def change_figures(
             {"name": one.name, "sha256": one.sha256, "when": one.when, **asdict(one.failures)} for one in passed_over
         ],
         "metrics": [] if comparison.outage else [_metric_figures(one) for one in told],
+        "same": comparison.is_same,
         "worse": len(comparison.worse),
         "better": len(comparison.better),
+        "slower": sum(one.by_time for one in comparison.worse),
+        "faster": sum(one.by_time for one in comparison.better),
         "worst": [{"text": one.text, "change": one.change} for one in comparison.worse[:_WORST]],
     }
 
@@ -232,6 +236,9 @@ def change_text(change: Mapping[str, Any]) -> str:
     of = f"지난 실행({change['when'][:10]})보다"
     if change["obstacle"]:
         return f"{of} 나아졌는지 판단 보류: {change['obstacle']}"
+    if change.get("same"):
+        return f"지난 실행({change['when'][:10]})과 질의 {change['paired']:,}개의 점수가 모두 같음"
+    counts = moved_text(change)
     told = [
         f"{one['title']} {FINDING_TITLES[one['finding']]}({signed(one['difference'])})"
         for finding in ("worse", "better")
@@ -239,7 +246,7 @@ def change_text(change: Mapping[str, Any]) -> str:
         if one["finding"] == finding
     ]
     if told:
-        return f"{of} {', '.join(told)}"
+        return f"{of} {counts}{', '.join(told)}"
     if not change["paired"]:
         return f"{of} 나아졌는지 판단 보류: 함께 있는 질의가 없음"
     few = all(one["finding"] in (None, "too_few") for one in change["metrics"])
@@ -249,7 +256,16 @@ def change_text(change: Mapping[str, Any]) -> str:
     moved = [one for one in change["metrics"] if one["difference"]]
     most = max(moved, key=lambda one: abs(one["difference"]), default=None)
     shown = f", 가장 크게 움직인 지표 {most['title']} {signed(most['difference'])}" if most else ""
-    return f"{of} 나아졌는지 판단 보류: {why}{shown}"
+    return f"{of} {counts}나아졌는지 판단 보류: {why}{shown}"
+
+
+def moved_text(change: Mapping[str, Any]) -> str:
+    """`답변이 나빠진 질의 11개, 좋아진 질의 5개, 속도만 느려진 질의 12개; `, '' where no query moved."""
+    slower, faster = change.get("slower", 0), change.get("faster", 0)
+    answers = {"답변이 나빠진 질의": change["worse"] - slower, "좋아진 질의": change["better"] - faster}
+    times = {"속도만 느려진 질의": slower, "속도만 빨라진 질의": faster}
+    shown = [*(answers.items() if any(answers.values()) else ()), *(each for each in times.items() if each[1])]
+    return "".join([", ".join(f"{title} {count:,}개" for title, count in shown), "; " if shown else ""])
 
 
 def alone_text(summary: Mapping[str, Any]) -> str:
@@ -271,7 +287,7 @@ def standing(summary: Mapping[str, Any]) -> tuple[str, str]:
     told = {one["finding"] for one in change["metrics"]} & {"worse", "better"} if not change["obstacle"] else set()
     text = change_text(change)
     if not told:
-        return _UNKNOWN, outage_text(change) or text.partition(": ")[2]
+        return (_SAME if change.get("same") else _UNKNOWN), outage_text(change) or text.partition(": ")[2] or text
     return ("엇갈림" if len(told) > 1 else FINDING_TITLES[told.pop()]), text
 
 

@@ -131,7 +131,7 @@ def headline(scored: ScoredTestRun, change: Mapping[str, Any] | None = None) -> 
             return sentences
         if has_outage(change):
             return [f"{change_text(change)}.", *sentences[1:]]
-        return [f"{sentences[0].removesuffix('.')} ({change_text(change)}).", *sentences[1:]]
+        return [f"{change_text(change)}. {sentences[0]}", *sentences[1:]]
     return nothing_scored_lines(vars(run.counts), [reject.reason for reject in run.rejects])
 
 

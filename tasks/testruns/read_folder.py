@@ -82,8 +82,11 @@ class ScoredFolder:
         figures = {name: one for name, one in self.summary.get("set", {}).items() if isinstance(one, dict)}
         withheld = frozenset(name for name, one in figures.items() if one.get("low") is not None)
         epochs = self.rubric.metric_epochs(self.epochs)
+        sha256 = str(self.summary["inputs"][0].get("sha256", ""))
         failures = Failures(int(self.scores["failed"].sum()), self.scores.height)
-        return TestRunScores(Path(self.file).name, self.rubric.id, self.version, queries, withheld, epochs, failures)
+        return TestRunScores(
+            Path(self.file).name, self.rubric.id, self.version, queries, withheld, epochs, failures, sha256
+        )
 
     def _reason(self, metric: Metric, query: Mapping[str, Any], executions: Sequence[Mapping[str, Any]]) -> str:
         """Why a query has its score: of the worst execution, where executions have scores."""

@@ -55,6 +55,9 @@ def comparison_headline(comparison: Comparison) -> list[str]:
             f"{side}의 {failures_text(comparison.outage_failures)}해 품질을 비교하지 않습니다.",
             f"{MEND}하십시오.",
         ]
+    if comparison.is_same:
+        why = " 같은 결과 파일을 두 번 채점한 것입니다." if comparison.is_same_file else ""
+        return [f"두 실행에서 질의 {comparison.paired:,}개의 점수가 모두 같습니다.{why}"]
     found: dict[str, list[str]] = {"worse": [], "better": []}
     for one in comparison.metrics:
         if one.difference and one.difference.finding in found:
@@ -70,14 +73,20 @@ def comparison_headline(comparison: Comparison) -> list[str]:
     within = f", 측정의 흔들림 안에서만 움직인 것 {comparison.within_noise:,}개" if comparison.within_noise else ""
     reworded = f"(문장이 바뀐 {len(comparison.reworded):,}개는 비교에서 뺐습니다)" if comparison.reworded else ""
     counts = (
-        f"짝지은 질의 {comparison.paired:,}개 가운데 나빠진 것 {len(comparison.worse):,}개, 좋아진 것 "
-        f"{len(comparison.better):,}개{within}입니다{reworded}."
+        f"짝지은 질의 {comparison.paired:,}개 가운데 나빠진 것 {_count(comparison.worse, '느려진')}, 좋아진 것 "
+        f"{_count(comparison.better, '빨라진')}{within}입니다{reworded}."
     )
     if not comparison.worse:
         return [verdict, counts]
     first = comparison.worse[0]
     name = _query_name(first.query_id, first.text)
     return [verdict, counts, f"가장 많이 나빠진 '{name}'({_moved_text(first)})부터 확인하십시오."]
+
+
+def _count(changes: Sequence[QueryChange], timed: str) -> str:
+    """`23개(그중 12개는 속도만 느려진 것)`."""
+    by_time = sum(one.by_time for one in changes)
+    return f"{len(changes):,}개" + (f"(그중 {by_time:,}개는 속도만 {timed} 것)" if by_time else "")
 
 
 def _largest_text(comparison: Comparison) -> str:

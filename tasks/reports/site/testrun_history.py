@@ -9,7 +9,7 @@ from urllib.parse import quote
 from scoring.figures import Verdict
 from scoring.markdown import score_text
 from scoring.stats.intervals import Interval
-from scoring.testruns.history import FIRST_RUN, passed_over_text, standing
+from scoring.testruns.history import passed_over_text, standing
 from scoring.testruns.summaries import mean_text
 from tasks.reports.site.pages import Cell, Chart, Link, Table, verdict_cell
 from tasks.reports.site.testrun_charts import interval_of
@@ -55,7 +55,7 @@ def agents_table(runs: Sequence[PublishedTestRun]) -> Table:
 
 
 def _standing_cell(verdict: str, why: str = "") -> Cell:
-    return verdict if verdict == FIRST_RUN else verdict_cell(verdict, _VERDICTS[verdict], why)
+    return verdict_cell(verdict, _VERDICTS[verdict], why) if verdict in _VERDICTS else verdict
 
 
 def values_of_set(runs: Sequence[PublishedTestRun], intervals: RunIntervals) -> dict[str, Any]:

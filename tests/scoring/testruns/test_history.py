@@ -65,7 +65,8 @@ def test_the_run_before_is_the_last_that_ran_earlier_in_the_set() -> None:
 
 def test_a_change_says_what_got_worse_with_its_interval() -> None:
     found = change([5.0] * 40, [4.0] * 20 + [3.0] * 20)
-    assert change_text(found) == "지난 실행(2026-02-10)보다 정확성 나빠짐(−1.50)"
+    told = "지난 실행(2026-02-10)보다 답변이 나빠진 질의 40개, 좋아진 질의 0개; 정확성 나빠짐(−1.50)"
+    assert change_text(found) == told
     (row,) = change_rows(found)
     assert row[:4] == ["정확성", "5.00", "3.50", "−1.50"]
     assert row[5:] == ["40", "나빠짐"]
@@ -73,16 +74,45 @@ def test_a_change_says_what_got_worse_with_its_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "obstacle", "why"),
+    ("before", "now", "obstacle", "moved", "why"),
     [
-        ([5.0] * 10, [0.0] * 10, "", "질의가 30개 미만, 가장 크게 움직인 지표 정확성 −5.00"),
-        ([5.0, 0.0] * 20, [0.0, 5.0] * 20, "", "차이가 우연과 구별되지 않음"),
-        ([5.0] * 40, [0.0] * 40, "채점 기준의 버전이나 옵션이 다름", "채점 기준의 버전이나 옵션이 다름"),
-        ([], [], "", "함께 있는 질의가 없음"),
+        ([5.0] * 10, [0.0] * 10, "", (10, 0), "질의가 30개 미만, 가장 크게 움직인 지표 정확성 −5.00"),
+        ([5.0, 0.0] * 20, [0.0, 5.0] * 20, "", (20, 20), "차이가 우연과 구별되지 않음"),
+        ([5.0] * 40, [0.0] * 40, "채점 기준의 버전이나 옵션이 다름", None, "채점 기준의 버전이나 옵션이 다름"),
+        ([], [], "", None, "함께 있는 질의가 없음"),
     ],
 )
-def test_a_change_that_cannot_be_told_says_why(before: list[float], now: list[float], obstacle: str, why: str) -> None:
-    assert change_text(change(before, now, obstacle)) == f"지난 실행(2026-02-10)보다 나아졌는지 판단 보류: {why}"
+def test_a_change_that_cannot_be_told_says_why(
+    before: list[float], now: list[float], obstacle: str, moved: tuple[int, int] | None, why: str
+) -> None:
+    counts = f"답변이 나빠진 질의 {moved[0]}개, 좋아진 질의 {moved[1]}개; " if moved else ""
+    assert change_text(change(before, now, obstacle)) == (
+        f"지난 실행(2026-02-10)보다 {counts}나아졌는지 판단 보류: {why}"
+    )
+
+
+def test_queries_that_only_got_slower_are_counted_apart_from_those_that_answer_worse() -> None:
+    base, candidate = [
+        TestRunScores(
+            name,
+            "toy",
+            "1",
+            {str(n): QueryScores("질의", {"accuracy": a, "speed": s}) for n, (a, s) in enumerate(scores)},
+        )
+        for name, scores in (("a.csv", [(5, 5)] * 40), ("b.csv", [(0, 4), (5, 2), (5, 2), *[(5, 5)] * 37]))
+    ]
+    compared = compare_testruns(base, candidate, TITLES, {"speed": 1})
+    assert [(one.query_id, one.by_time) for one in compared.worse] == [("0", False), ("1", True), ("2", True)]
+    found = change_figures(compared, known("a", "2026-02-10", ""))
+    assert change_text(found).startswith(
+        "지난 실행(2026-02-10)보다 답변이 나빠진 질의 1개, 좋아진 질의 0개, 속도만 느려진 질의 2개; "
+    )
+
+
+def test_runs_with_the_same_scores_are_said_to_be_the_same() -> None:
+    found = change([5.0, 0.0] * 20, [5.0, 0.0] * 20)
+    said = "지난 실행(2026-02-10)과 질의 40개의 점수가 모두 같음"
+    assert (change_text(found), standing({"change": found})) == (said, ("같음", said))
 
 
 def test_the_first_run_of_a_set_has_no_verdict_to_withhold() -> None:

@@ -121,7 +121,11 @@ def test_report_and_summary_say_how_a_run_compares(warehouse: FolderWarehouse, t
     place = place_of(warehouse, DAY, later)
     write_testrun_folder(tmp_path / "out", later, tmp_path / "plan_agent_20260311.csv", place=place)
     report = (tmp_path / "out" / "report.md").read_text("utf-8")
-    assert "지난 실행(2026-03-10)보다 의도 충족 나빠짐(−3.75), 정확성 나빠짐(−3.75)" in report.splitlines()[0]
+    first = report.splitlines()[0]
+    assert first.startswith(
+        "> 지난 실행(2026-03-10)보다 답변이 나빠진 질의 30개, 좋아진 질의 0개; 의도 충족 나빠짐(−3.75), "
+    )
+    assert "질의 40개를 40번 실행했고" in first
     section = report[report.index("## 지난 실행과 비교") :]
     assert "함께 있는 질의 40개를 짝지어 비교했습니다. 나빠진 질의 30개, 좋아진 질의 0개." in section
     assert "| 정확성 | 5.00 | 1.25 | −3.75 |" in section

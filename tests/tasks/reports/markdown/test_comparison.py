@@ -36,8 +36,12 @@ def test_the_first_sentence_says_what_moved_also_where_no_verdict_is_due() -> No
     assert "질의 0" in first
 
 
-def test_runs_without_a_difference_name_no_metric() -> None:
-    assert "→" not in comparison_headline(compared((5, 5)))[0]
+def test_runs_with_the_same_scores_are_said_to_be_the_same() -> None:
+    found = compared((5, 5), (0, 0))
+    assert comparison_headline(found) == ["두 실행에서 질의 2개의 점수가 모두 같습니다."]
+    base, candidate = (replace(run, sha256="ab") for run in (found.base, found.candidate))
+    again = comparison_headline(compare_testruns(base, candidate, {"accuracy": "정확성"}))
+    assert again == ["두 실행에서 질의 2개의 점수가 모두 같습니다. 같은 결과 파일을 두 번 채점한 것입니다."]
 
 
 def test_a_reason_names_its_run_and_no_consequences() -> None:
