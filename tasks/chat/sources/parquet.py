@@ -7,11 +7,13 @@ takes half of pyarrow's time.
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import polars as pl
 import pyarrow as pa
@@ -32,6 +34,7 @@ from tasks.chat.sources.pieces import FilePiece, refuse_replaced
 
 _BUFFER_BYTES = 1024 * 1024
 _BYTES_AT_ONCE = 96 * 1024 * 1024
+_OFFSET = re.compile(r"[+-][0-9]{2}:?[0-9]{2}")
 _TICKS_IN_SECOND = {"milliseconds": 1_000, "microseconds": 1_000_000, "nanoseconds": 1_000_000_000}
 
 
@@ -153,13 +156,13 @@ def _texts(
     """The two texts of the groups, known to be UTF-8; None where pyarrow has to read them.
 
     That is where they are too large to be held, are no plain text by their type, or cannot be read: pyarrow then tells
-    which row it is.
+    which row it is. A column in a zone that nobody knows would make Polars panic, which people see.
     """
     plain = (pa.string(), pa.large_string(), pa.string_view())
     found = {name: leaves[name] for name in TEXTS}
     if any(leaf.kind not in plain or leaf.keys or len(leaf.path) > 1 for leaf in found.values()):
         return None
-    if _bytes(file, groups) > _BYTES_AT_ONCE:
+    if _bytes(file, groups) > _BYTES_AT_ONCE or any(map(_is_in_unknown_zone, file.schema_arrow)):
         return None
     try:
         opened.seek(0)  # Polars takes what follows for the file
@@ -167,6 +170,17 @@ def _texts(
         return rows.slice(first_row, _rows(file, groups)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None
+
+
+def _is_in_unknown_zone(field: pa.Field) -> bool:
+    zone = getattr(field.type, "tz", None)
+    if zone is None or _OFFSET.fullmatch(zone):
+        return False
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError):  # the latter of a name that could be a path
+        return True
+    return False
 
 
 def _rows(file: pq.ParquetFile, groups: list[int]) -> int:
