@@ -2,10 +2,10 @@
 
 The same question about two companies is one template, so that what comes many times is seen as one thing. There is no
 list of companies. A stock name is taken to be: the word right before a stock code; the word glued to or right before
-주가, 목표주가, 종목코드 and the like; the first word of a question that goes on to ask for a topic (실적, 배당); and a
-word joined to such a name by 와 or 과. A question of a single word without a topic is a bare name or a slip, and all
-of these are one template. Words such as 최근 or 국내 are never names. Where this errs, two templates are taken for one
-or one for two; counts of rows stay right.
+주가, 목표주가, 종목코드 and the like; the first word of a question that goes on to ask for a topic (실적, 배당, 살까);
+and a word joined to such a name by 와 or 과. A question of a single word without a topic is a bare name or a slip, and
+all of these are one template. Words such as 최근 or 국내 are never names. Where this errs, two templates are taken for
+one or one for two; counts of rows stay right.
 
 Source: SPEC 1.5.
 """
@@ -26,6 +26,7 @@ _PRICE = "목표주가|목표가|주가|종목코드|시가총액|시총"
 _TOPIC = re.compile(
     rf"{_PRICE}|실적|재무|배당|뉴스|공시|전망|분석|부채비율|매출|영업이익|순이익|PER|PBR|ROE|EPS|BPS|호재|악재|매수|매도"
 )
+_DEAL = re.compile("사도|사야|살까|팔아도|팔아야|팔까")
 _GLUED = re.compile(rf"^([0-9A-Za-z가-힣&.]{{2,30}}?)({_PRICE})")
 _STARTS_WITH_TOPIC = re.compile(rf"(?:{_TOPIC.pattern})")
 _PERIOD = re.compile(r"[0-9]+(?:년|월|일|분기|개월)")
@@ -33,7 +34,7 @@ _PAIRED = re.compile(r"[와과]|이?랑|하고")
 _PARTICLE = re.compile(r"(?:은|는|이|가|을|를|의|와|과|도|에|이?랑|하고|에서|에게)$")
 _COMMON = re.compile(
     r"(?:최근|오늘|어제|내일|현재|지금|이번|올해|작년|내년|전월|요즘|향후|앞으로|국내|해외|미국|한국|코스피|코스닥|나스닥|KOSPI|KOSDAQ|ETF|"
-    r"주식|종목|기업|회사|시장|증시|업종|반도체|관련|관련주|애널리스트|구체적인|전체|모든|다른|어떤|어느|무슨|좋은|높은|낮은|가장|저|이|그|내|제|"
+    r"주식|종목|기업|회사|시장|증시|업종|반도체|관련|관련주|애널리스트|구체적인|전체|모든|무엇을|뭘|뭐|다른|어떤|어느|무슨|좋은|높은|낮은|가장|저|이|그|내|제|"
     r"[가-힣]+적으로|[0-9]+(?:년|월|일|분기|개월)?)(?:의|은|는|이|가|에|에서)?"
 )
 
@@ -101,5 +102,5 @@ def _is_first_name(words: list[str], place: int) -> bool:
     return (
         all(map(_PERIOD.fullmatch, words[:place]))
         and following[:1] != ["관련"]
-        and any(_TOPIC.search(word) for word in following)
+        and any(_TOPIC.search(word) or _DEAL.match(word) for word in following)
     )

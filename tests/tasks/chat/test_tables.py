@@ -195,7 +195,7 @@ def test_what_grew_is_named_in_the_alert_table(warehouse: FolderWarehouse, score
 def test_examples_belong_to_the_tenant(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
     tenants = ("t1", None, "t2")
     asked = [
-        refused(minute, tenant_id=tenant, user_input=f"{'가나다'[minute]} 살까")
+        refused(minute, tenant_id=tenant, user_input=f"{'가나다'[minute]} 알려줘")
         for minute, tenant in enumerate(tenants)
     ]
     score_day(asked, DAY)
