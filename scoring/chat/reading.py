@@ -120,7 +120,8 @@ def place_of(called: str, found: Collection[str]) -> Place | None:
 
 def _described(found: Sequence[str], names: Mapping[str, str]) -> str:
     """The columns of a file as evidence, unless its first line may be a person's row instead of a header."""
-    if not any(name in READ_COLUMNS or name in names.values() for name in found):
-        return f"found {len(found)} columns without a known name: is the header line there, the delimiter right?"
+    if not any(name.casefold() in READ_COLUMNS or name in names.values() for name in found):
+        columns = counted(len(found), "column")
+        return f"found {columns} without a known name: is the header line there, the delimiter right?"
     shown = ", ".join(name[:_NAMES_SHOWN] for name in found[:_NAMES_SHOWN])
     return f"found {shown}" + (f" and {len(found) - _NAMES_SHOWN} more" if len(found) > _NAMES_SHOWN else "")

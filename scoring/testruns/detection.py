@@ -79,7 +79,8 @@ class Recognition:
 def layout_of(headers: Collection[str]) -> Layout | None:
     """The layout that headers tell, None where they tell none. It may still lack a required column."""
     names = set(headers)
-    if names & _CHAT_TEXTS or names >= _CHAT_TOKENS:
+    # In capitals, too: the reader of chat rows then says what they are called.
+    if {name.casefold() for name in names} & _CHAT_TEXTS or names >= _CHAT_TOKENS:
         return Layout.CHAT
     if any(_ROUND_COLUMN.fullmatch(name) for name in names):
         return Layout.WIDE

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import isinf
 from typing import Any
 
-from scoring.errors import InputError
+from scoring.errors import InputError, counted
 from scoring.inputs import UnreadableCell
 from scoring.stats.comparison import TOTAL
 from scoring.testruns.cells import encodable, given, number, seconds
@@ -334,4 +334,5 @@ def _described(names: tuple[str, ...]) -> str:
     """The columns that are known, by name; the others are counted, for they may be the first row of a table."""
     known = [name for name in names if name in KNOWN_HEADERS or _NUMBERED.fullmatch(name)]
     others = sum(map(bool, names)) - len(known)
-    return f"{', '.join(known) or 'no known column'}; {others:,} columns have another name or none"
+    unknown = f"{counted(others, 'column')} {'has' if others == 1 else 'have'} another name or none"
+    return f"{', '.join(known) or 'no known column'}; {unknown}"

@@ -8,7 +8,7 @@ starts a row. So a quote that never closes costs one row, not the rest of the fi
 """
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from scoring.limits import LARGEST_CELL, LONGEST_LINE, MOST_COLUMNS
 from tasks.files.discovery import readable, refuse_protected
 
 _SAMPLE_BYTES = 1024 * 1024
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _BOM = b"\xef\xbb\xbf"
 
 # The csv module keeps this limit for the whole process.
@@ -156,6 +157,7 @@ class _Records:
 
     def __init__(self, file: BinaryIO, text: DelimitedText, border: Border) -> None:
         self._path = text.path
+        self._delimiter = text.delimiter
         self._lines = _Lines(file, text, border)
         # Not strict, the module would repair a broken quote by guessing, and glue rows together.
         self._reader = csv.reader(self._lines, delimiter=text.delimiter, strict=True)
@@ -188,7 +190,26 @@ class _Records:
                 where=str(self._path),
                 fix="check that it is a table, and export only the columns that are needed",
             )
+        self._refuse_other_delimiter(cells)
         return cells
+
+    def _refuse_other_delimiter(self, header: Sequence[str]) -> None:
+        """Nobody here reads a table of one column: a name that holds another delimiter was not split at it."""
+        usual = _DELIMITERS[self._delimiter]
+        name, *others = header
+        if name.casefold().startswith("sep=") and not any(others):
+            raise InputError(
+                "the first line only tells Excel the delimiter (sep=): expected a header line",
+                where=str(self._path),
+                fix=f"take that line out, and save the table with {usual} between its columns",
+            )
+        if not others and (seen := [shown for mark, shown in _DELIMITERS.items() if mark in name]):
+            raise InputError(
+                f"the header line is a single column that holds {' and '.join(seen)}: is the delimiter right? "
+                f"A file with this name has {usual} between its columns",
+                where=str(self._path),
+                fix=f"save the table with {usual} between its columns (a name ending in .tsv stands for tabs)",
+            )
 
     def rows(self, width: int, stop: int | None) -> Iterator[TextRow | BrokenRow]:
         while stop is None or self._lines.position < stop:

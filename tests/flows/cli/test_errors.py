@@ -127,6 +127,13 @@ MISTAKES = {
     "a picture": Mistake("score a.csv --out o", 1, "a.csv: no test run", "check the header", {"a.csv": "\x89PNG\r\n"}),
     "an endless line": Mistake("score endless.csv --out o", 1, "endless.csv: line 1 is longer", "that it is a table"),
     "no ending": Mistake("score rows --out o", 1, "rows: expected a name ending in", "save the table", {"rows": "a,b"}),
+    "chat rows with semicolons": Mistake(
+        "score a.csv --out o", 1, "a single column that holds semicolons", "save the table with commas between",
+        {"a.csv": CHAT.replace(",", ";")},
+    ),
+    "chat rows with capitals": Mistake(
+        "score a.csv --out o", 1, "missing: user_input", "[monitoring.columns]", {"a.csv": CHAT.upper()}
+    ),
     "chat rows for a judge": Mistake(
         "score a.csv --out o --dry-run", 2, "nothing to ask a judge", "leave out --dry-run", {"a.csv": CHAT}
     ),

@@ -55,6 +55,7 @@ def test_headers_that_were_broken_in_excel_are_read_on_one_line(broken: str) -> 
         (WIDE, Layout.WIDE),
         (("ID", "질의", "10차 답변 raw"), Layout.WIDE),
         (CHAT, Layout.CHAT),
+        (("USER_INPUT", "Llm_Response"), Layout.CHAT),
         (("ID", "질의", "답변"), None),
         (("ID", "질의", "응답"), Layout.WIDE),
         (("query_id", "query", "응답", "응답 시간(초)"), Layout.WIDE),

@@ -212,6 +212,35 @@ def test_damage_never_loses_a_line_in_silence(tmp_path_factory: pytest.TempPathF
     assert set(range(1, content.count("\n") + 1)) <= accounted | blank
 
 
+@pytest.mark.parametrize(
+    ("delimiter", "header", "seen"),
+    [
+        (",", "이름;나이", "semicolons"),
+        (",", "이름\t나이", "tabs"),
+        (",", "a;b\tc", "semicolons and tabs"),
+        ("\t", "a,b", "commas"),
+    ],
+)
+def test_a_header_of_one_column_that_holds_another_delimiter_is_asked_about(
+    tmp_path: Path, delimiter: str, header: str, seen: str
+) -> None:
+    with pytest.raises(InputError, match=f"single column that holds {seen}: is the delimiter right") as refused:
+        table(tmp_path, f"{header}\n1,2\n", delimiter)
+    assert "이름" not in str(refused.value)
+    assert refused.value.fix.startswith(f"save the table with {'tabs' if delimiter == chr(9) else 'commas'} between")
+
+
+@pytest.mark.parametrize("header", ["sep=,", "sep=;", "SEP=\t"])
+def test_a_first_line_that_tells_excel_the_delimiter_is_no_header(tmp_path: Path, header: str) -> None:
+    with pytest.raises(InputError, match="the first line only tells Excel the delimiter"):
+        table(tmp_path, f"{header}\na,b\n1,2\n")
+
+
+def test_another_delimiter_beside_ours_is_part_of_a_name(tmp_path: Path) -> None:
+    assert table(tmp_path, "이름;나이,b\n").columns == ("이름;나이", "b")
+    assert table(tmp_path, "a\n1\n").columns == ("a",)
+
+
 @pytest.mark.parametrize("name", ["rows.csv", "rows.tsv"])
 def test_a_header_with_more_columns_than_a_sheet_can_have_is_refused(tmp_path: Path, name: str) -> None:
     path, delimiter = tmp_path / name, "\t" if name.endswith("tsv") else ","

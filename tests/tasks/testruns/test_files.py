@@ -199,6 +199,7 @@ def test_five_megabytes_fit_in_a_cell(tmp_path: Path) -> None:
         ([name for name in LONG_HEADER if name != "방/반복"], "required columns are missing: 방/반복"),
         (WIDE_HEADER[1:], "required columns are missing: ID or query_id"),
         (["이름", "나이"], "no test run: .* found no known column; 2 columns have another name"),
+        (["이름"], "found no known column; 1 column has another name or none"),
         (["번호", "질의", "기대결과"], "a list of questions, no test run"),
         ([*LONG_HEADER, "Query ID"], "more than once: Query ID"),
         ([*WIDE_HEADER, "1차 답변"], "more than once: 1차 답변"),

@@ -217,6 +217,13 @@ def test_a_csv_without_header_is_refused_without_showing_its_row(tmp_path: Path)
     assert "개인적인" not in message
 
 
+def test_columns_in_capitals_are_missing_and_shown(tmp_path: Path) -> None:
+    message = failure(csv_file(tmp_path, header=HEADER.upper()))
+    assert "missing: user_input, llm_response" in message
+    assert "found USER_INPUT, LLM_RESPONSE" in message
+    assert "[monitoring.columns]" in message
+
+
 def test_a_doubled_column_is_refused(tmp_path: Path) -> None:
     assert "more than once: user_input" in failure(csv_file(tmp_path, header=f"{HEADER}, user_input"))
 
