@@ -283,7 +283,8 @@ def banded(number: Expression, bands: Bands[int] | Bands[str], name: str) -> Cas
     branches = tuple(
         When(Compare(number, operator, Value(cut)), Value(earned), f"{name} {sign} {cut}") for cut, earned in bands.cuts
     )
-    return Case(branches, Value(bands.beyond), f"{name}: 어느 구간에도 들지 않음")
+    last, beyond = bands.cuts[-1][0], "<" if bands.edge == "at_least" else ">"
+    return Case(branches, Value(bands.beyond), f"{name} {beyond} {last} 또는 값 없음")
 
 
 def alternation(words: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from scoring.errors import RuleError
 from scoring.rules.bands import Bands
-from scoring.rules.explain import evaluate
+from scoring.rules.explain import evaluate, findings
 from scoring.rules.expressions import (
     AllOf,
     AnyOf,
@@ -154,6 +154,18 @@ def test_null_is_read_as_in_bigquery(expression: Expression, value: object) -> N
     found = in_polars(expression, row)
     assert (found.to_list() if isinstance(found, pl.Series) else found) == value
     assert evaluate(expression, row) == value
+
+
+@pytest.mark.parametrize(
+    ("bands", "beyond", "label"),
+    [
+        (Bands("at_least", ((61, 5), (31, 2)), beyond=0), 30, "출력 토큰 < 31 또는 값 없음"),
+        (Bands("at_most", ((5, 5), (8, 4)), beyond=0), 9, "출력 토큰 > 8 또는 값 없음"),
+    ],
+)
+def test_a_number_beyond_the_last_cut_is_told_with_that_cut(bands: Bands[int], beyond: int, label: str) -> None:
+    volume = Definition("volume", banded(Column("n"), bands, "출력 토큰"), "", "")
+    assert [found.label for n in (beyond, None) for found in findings(volume, {"n": n})] == [label, label]
 
 
 @pytest.mark.parametrize("rows", [1, 2])
