@@ -84,9 +84,9 @@ def set_of_run(run: KnownRun, others: Sequence[KnownRun]) -> str:
     return closest.test_set if closest else run.test_set
 
 
-def nearest_figures(run: KnownRun, others: Iterable[KnownRun]) -> dict[str, Any] | None:
-    """The earlier run that shares most queries with a run, as JSON: how many of all that the two have. None without."""
-    earlier = [one for one in others if one.when <= run.when and run.keys & one.keys]
+def nearest_figures(run: KnownRun, others: Iterable[KnownRun], test_set: str) -> dict[str, Any] | None:
+    """The earlier run of another set that shares most queries, as JSON: how many of all that the two have; else None."""
+    earlier = [one for one in others if one.test_set != test_set and one.when <= run.when and run.keys & one.keys]
     closest = max(earlier, key=lambda one: (len(run.keys & one.keys), one.when, one.sha256), default=None)
     if closest is None:
         return None

@@ -62,7 +62,7 @@ def place_of(
     earlier = runs_before(me, others, test_set)
     before = base_among(earlier)
     if before is None:
-        return RunPlace(test_set, nearest=nearest_figures(me, others))
+        return RunPlace(test_set, nearest=nearest_figures(me, others, test_set))
     row = next(row for row in rows if row["input_sha256"] == before.sha256)
     base = _scores_before(warehouse, row, rubric, before.failures)
     titles = {metric.name: metric.title for metric in rubric.metrics} | {TOTAL: _TOTAL_TITLE}
