@@ -85,7 +85,7 @@ def set_of_run(run: KnownRun, others: Sequence[KnownRun]) -> str:
 
 
 def nearest_figures(run: KnownRun, others: Iterable[KnownRun], test_set: str) -> dict[str, Any] | None:
-    """The earlier run of another set that shares most queries, as JSON: how many of all that the two have; else None."""
+    """The earlier run of another set that shares most queries, as JSON: how many of all that both have; else None."""
     earlier = [one for one in others if one.test_set != test_set and one.when <= run.when and run.keys & one.keys]
     closest = max(earlier, key=lambda one: (len(run.keys & one.keys), one.when, one.sha256), default=None)
     if closest is None:
@@ -297,6 +297,10 @@ def worse_metrics(change: Mapping[str, Any]) -> tuple[str, ...]:
     return () if change["obstacle"] else tuple(found)
 
 
+CHANGE_READING = (
+    "차이는 이번 실행 − 지난 실행입니다. 두 실행에서 모두 채점한 질의의 점수를 평균하므로, 종합 점수와 평균 시간으로 "
+    "매기는 지표(응답 속도)는 세트 평균과 조금 다를 수 있습니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다."
+)
 CHANGE_HEADER = ("지표", "지난 실행", "이번 실행", "차이", "95% 구간", "질의", "판단")
 
 

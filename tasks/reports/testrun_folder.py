@@ -12,7 +12,15 @@ from typing import Any
 from scoring.inputs import REJECTED_SCHEMA
 from scoring.judging.requests import STATUS_TITLES
 from scoring.testruns.headline import query_names
-from scoring.testruns.history import CHANGE_HEADER, RunPlace, alone_text, change_rows, outage_text, passed_over_text
+from scoring.testruns.history import (
+    CHANGE_HEADER,
+    CHANGE_READING,
+    RunPlace,
+    alone_text,
+    change_rows,
+    outage_text,
+    passed_over_text,
+)
 from scoring.testruns.report_tables import REPORT_TABLES, query_examples
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary
@@ -86,6 +94,7 @@ def _write_files(
         recorded=summary["recorded"],
         change=change,
         changes=Table(CHANGE_HEADER, change_rows(change)) if change else None,
+        change_reading=CHANGE_READING,
         alone=alone_text(summary) if place and not change else "",
         outage=outage_text(change) if change else "",
         passed_over=passed_over_text(change) if change else "",

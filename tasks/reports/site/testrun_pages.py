@@ -11,7 +11,14 @@ from scoring.judging.masking import masked
 from scoring.judging.requests import STATUS_TITLES
 from scoring.markdown import percent, shortened
 from scoring.stats.intervals import Interval
-from scoring.testruns.history import CHANGE_HEADER, alone_text, change_rows, outage_text, passed_over_text
+from scoring.testruns.history import (
+    CHANGE_HEADER,
+    CHANGE_READING,
+    alone_text,
+    change_rows,
+    outage_text,
+    passed_over_text,
+)
 from scoring.testruns.page_parts import PageParts, PageTable, Queries
 from scoring.testruns.summaries import mean_text
 from tasks.reports.site.day_charts import verdict_mark
@@ -97,6 +104,7 @@ def testrun_values(
         "headline": run.summary.get("headline", ()),
         "change": change,
         "changes": Table(CHANGE_HEADER, change_rows(change)) if change else None,
+        "change_reading": CHANGE_READING,
         "alone": alone_text(run.summary),
         "outage": outage_text(change) if change else "",
         "passed_over": passed_over_text(change) if change else "",

@@ -339,6 +339,7 @@ def test_a_page_compares_its_run_with_the_one_before(warehouse: FolderWarehouse,
     found = testrun_page(site, "plan_agent_20260302")
     assert f"2026-03-02 실행 · {DAY} 채점" in found.text
     assert "정확성 5.00 2.50 −2.50" in found.text
+    assert "평균 시간으로 매기는 지표(응답 속도)는 세트 평균과 조금 다를 수 있습니다" in found.text
     assert any((a["href"] or "").startswith("plan_agent_20260301") for a in found.all("a"))
     assert "비교할 지난 실행이 아직 없습니다" in testrun_page(site, "plan_agent_20260301").text
 
