@@ -167,6 +167,8 @@ def change_figures(
         "better": len(comparison.better),
         "slower": sum(one.by_time for one in comparison.worse),
         "faster": sum(one.by_time for one in comparison.better),
+        "worse_ids": [one.query_id for one in comparison.worse],
+        "better_ids": [one.query_id for one in comparison.better],
         "worst": [{"text": one.text, "change": one.change} for one in comparison.worse[:_WORST]],
     }
 

@@ -35,6 +35,7 @@ from tasks.reports.site.testrun_tables import PublishedTestRun, Row
 from tasks.reports.wording import NOTE_TITLES, NOTHING, cost_text, count_text, rules_text
 
 _LINKS_SEEN, _LINKS_SHOWN = 2, 20
+_MOVED_SHOWN = 200
 _EXAMPLE_CHARACTERS = 80
 
 
@@ -105,6 +106,13 @@ def testrun_values(
         "change": change,
         "changes": Table(CHANGE_HEADER, change_rows(change)) if change else None,
         "change_reading": CHANGE_READING,
+        "moved": {
+            side: [
+                links.get(query_id, Link(query_id, ""))
+                for query_id in (change or {}).get(f"{side}_ids", ())[:_MOVED_SHOWN]
+            ]
+            for side in ("worse", "better")
+        },
         "alone": alone_text(run.summary),
         "outage": outage_text(change) if change else "",
         "passed_over": passed_over_text(change) if change else "",
