@@ -12,9 +12,10 @@ from typing import Any
 
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
 from scoring.stats.outages import Failures
+from scoring.testruns.change_wording import MEND, change_text, has_outage
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.headline import nothing_scored_lines
-from scoring.testruns.history import MEND, RunPlace, change_text, has_outage
+from scoring.testruns.history import RunPlace
 from scoring.testruns.lint import lint
 from scoring.testruns.recorded import recorded_agreement
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary

@@ -11,16 +11,16 @@ from typing import Any
 
 from scoring.inputs import REJECTED_SCHEMA
 from scoring.judging.requests import STATUS_TITLES
-from scoring.testruns.headline import query_names
-from scoring.testruns.history import (
+from scoring.testruns.change_wording import (
     CHANGE_HEADER,
     CHANGE_READING,
-    RunPlace,
     alone_text,
     change_rows,
     outage_text,
     passed_over_text,
 )
+from scoring.testruns.headline import query_names
+from scoring.testruns.history import RunPlace
 from scoring.testruns.report_tables import REPORT_TABLES, query_examples
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary

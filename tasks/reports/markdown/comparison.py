@@ -9,8 +9,8 @@ from scoring.catalog import rubrics
 from scoring.markdown import one_line, score_text, shortened, signed
 from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange, QueryChange, most_moved
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference
+from scoring.testruns.change_wording import MEND, failures_text
 from scoring.testruns.check_results import without_followers
-from scoring.testruns.history import MEND, failures_text
 from tasks.reports.site.pages import Table, page
 from tasks.reports.templates import markdown
 from tasks.reports.wording import rules_text

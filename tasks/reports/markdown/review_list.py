@@ -16,7 +16,7 @@ from scoring.catalog import testrun_rubric_of_summary
 from scoring.judging.requests import VerdictStatus
 from scoring.markdown import score_text
 from scoring.stats.outages import Failures
-from scoring.testruns.history import change_text, failures_text, has_outage, outage_text, worse_metrics
+from scoring.testruns.change_wording import change_text, failures_text, has_outage, outage_text, worse_metrics
 from scoring.testruns.rubric import AnyTestRunRubric, Metric
 from scoring.testruns.tables import VALUE_TITLES
 from tasks.files.atomic import TABLE_MODE, write_text

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from scoring.figures import Verdict
 from scoring.markdown import score_text
 from scoring.stats.intervals import Interval
-from scoring.testruns.history import passed_over_text, standing
+from scoring.testruns.change_wording import passed_over_text, standing
 from scoring.testruns.summaries import mean_text
 from tasks.reports.site.pages import Cell, Chart, Link, Table, verdict_cell
 from tasks.reports.site.testrun_charts import interval_of

@@ -11,7 +11,7 @@ from scoring.judging.masking import masked
 from scoring.judging.requests import STATUS_TITLES
 from scoring.markdown import percent, shortened
 from scoring.stats.intervals import Interval
-from scoring.testruns.history import (
+from scoring.testruns.change_wording import (
     CHANGE_HEADER,
     CHANGE_READING,
     alone_text,

@@ -5,17 +5,8 @@ from typing import Any
 import pytest
 
 from scoring.stats.comparison import QueryScores, TestRunScores, compare_testruns
-from scoring.testruns.history import (
-    KnownRun,
-    base_among,
-    change_figures,
-    change_rows,
-    change_text,
-    query_keys,
-    runs_before,
-    set_of_run,
-    standing,
-)
+from scoring.testruns.change_wording import change_rows, change_text, standing
+from scoring.testruns.history import KnownRun, base_among, change_figures, query_keys, runs_before, set_of_run
 
 TITLES = {"accuracy": "정확성", "speed": "응답 속도"}
 

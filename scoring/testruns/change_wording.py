@@ -1,0 +1,147 @@
+"""How a run compares with the one before it, as people read it (Korean), out of the JSON of `change_figures`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from scoring.markdown import percent, score_text, signed
+from scoring.stats.comparison import FINDING_TITLES
+from scoring.stats.intervals import MIN_N_FOR_VERDICT
+from scoring.stats.outages import Failures
+
+_UNKNOWN = "판단 보류"
+_SAME = "같음"
+_OTHER_JUDGE = "판정한 모델이나 조건이 다름"
+MEND = "오류를 고치고 다시 실행"
+"""What there is to do about a run with an outage."""
+_FIRST_RUN = "첫 실행"
+
+
+def finding_of(change: Mapping[str, Any], metric: Mapping[str, Any]) -> str:
+    """What may be said of a metric, and why nothing may be where that is so (Korean)."""
+    if change["obstacle"]:
+        return f"판단 보류({change['obstacle']})"
+    if metric.get("of_two_judges"):
+        return f"판단 보류({_OTHER_JUDGE})"
+    if metric["withheld"]:
+        return "판단 보류(미판정 질의가 많음)"
+    return FINDING_TITLES[metric["finding"]] if metric["finding"] else "판단 보류(채점한 짝이 없음)"
+
+
+def failures_text(failures: Failures) -> str:
+    """`실행 267건 중 137건(51%)이 실패`."""
+    share = percent(failures.failed / failures.executions, 0)
+    return f"실행 {failures.executions:,}건 중 {failures.failed:,}건({share})이 실패"
+
+
+def outage_text(change: Mapping[str, Any]) -> str:
+    """That one of the two runs failed to run, so that nothing is said of quality (Korean); '' where none did."""
+    outage = change.get("outage")
+    if not outage:
+        return ""
+    of = "" if has_outage(change) else f"지난 실행({change['when'][:10]})의 "
+    return f"{of}{failures_text(Failures(outage['failed'], outage['executions']))}해 품질을 비교하지 않습니다"
+
+
+def has_outage(change: Mapping[str, Any] | None) -> bool:
+    """Whether it is the run itself, and not the one before, that failed to run."""
+    return bool(change and change.get("outage") and change["outage"]["run"] == "candidate")
+
+
+def passed_over_text(change: Mapping[str, Any]) -> str:
+    """Which runs since the one before were not fit to compare with, and why (Korean); '' where each was."""
+    runs = [
+        f"{one['name']}({one['when'][:10]}, {failures_text(Failures(one['failed'], one['executions']))})"
+        for one in change.get("passed_over", ())
+    ]
+    return f"비교 기준에서 뺀 실행: {', '.join(runs)}" if runs else ""
+
+
+def change_text(change: Mapping[str, Any]) -> str:
+    """The comparison in one clause (Korean): what got worse and better, else why that cannot be told."""
+    if said := outage_text(change):
+        return said
+    of = f"지난 실행({change['when'][:10]})보다"
+    if change["obstacle"]:
+        return f"{of} 나아졌는지 판단 보류: {change['obstacle']}"
+    if change.get("same"):
+        return f"지난 실행({change['when'][:10]})과 질의 {change['paired']:,}개의 점수가 모두 같음"
+    counts = moved_text(change)
+    told = [
+        f"{one['title']} {FINDING_TITLES[one['finding']]}({signed(one['difference'])})"
+        for finding in ("worse", "better")
+        for one in change["metrics"]
+        if one["finding"] == finding
+    ]
+    if told:
+        return f"{of} {counts}{', '.join(told)}"
+    if not change["paired"]:
+        return f"{of} 나아졌는지 판단 보류: 함께 있는 질의가 없음"
+    few = all(one["finding"] in (None, "too_few") for one in change["metrics"])
+    why = f"질의가 {MIN_N_FOR_VERDICT}개 미만" if few else "차이가 우연과 구별되지 않음"
+    if judged := [one["title"] for one in change["metrics"] if one.get("of_two_judges")]:
+        why = f"판정한 모델이나 조건이 달라 비교하지 않은 지표: {', '.join(judged)}"
+    moved = [one for one in change["metrics"] if one["difference"]]
+    most = max(moved, key=lambda one: abs(one["difference"]), default=None)
+    shown = f", 가장 크게 움직인 지표 {most['title']} {signed(most['difference'])}" if most else ""
+    return f"{of} {counts}나아졌는지 판단 보류: {why}{shown}"
+
+
+def moved_text(change: Mapping[str, Any]) -> str:
+    """`답변이 나빠진 질의 11개, 좋아진 질의 5개, 속도만 느려진 질의 12개; `, '' where no query moved."""
+    slower, faster = change.get("slower", 0), change.get("faster", 0)
+    answers = {"답변이 나빠진 질의": change["worse"] - slower, "좋아진 질의": change["better"] - faster}
+    times = {"속도만 느려진 질의": slower, "속도만 빨라진 질의": faster}
+    shown = [*(answers.items() if any(answers.values()) else ()), *(each for each in times.items() if each[1])]
+    return "".join([", ".join(f"{title} {count:,}개" for title, count in shown), "; " if shown else ""])
+
+
+def alone_text(summary: Mapping[str, Any]) -> str:
+    """Why a run is compared with none (Korean), out of its `summary.json`."""
+    nearest = summary.get("nearest")
+    if not nearest:
+        return "같은 테스트 세트의 지난 실행이 없음"
+    return (
+        f"가장 비슷한 실행 {nearest['name']}({nearest['when'][:10]})도 두 실행의 질의 {nearest['queries']:,}개 중 "
+        f"{nearest['shared']:,}개만 같아(절반 미만) 다른 테스트 세트로 봄"
+    )
+
+
+def standing(summary: Mapping[str, Any]) -> tuple[str, str]:
+    """Whether the run of a `summary.json` is better than the one before it, in a word, and why (Korean)."""
+    change = summary.get("change")
+    if change is None:
+        return _FIRST_RUN, alone_text(summary)
+    told = {one["finding"] for one in change["metrics"]} & {"worse", "better"} if not change["obstacle"] else set()
+    text = change_text(change)
+    if not told:
+        return (_SAME if change.get("same") else _UNKNOWN), outage_text(change) or text.partition(": ")[2] or text
+    return ("엇갈림" if len(told) > 1 else FINDING_TITLES[told.pop()]), text
+
+
+def worse_metrics(change: Mapping[str, Any]) -> tuple[str, ...]:
+    """What got worse, by title; nothing where an obstacle keeps that from being told."""
+    found = (one["title"] for one in change["metrics"] if one["finding"] == "worse")
+    return () if change["obstacle"] else tuple(found)
+
+
+CHANGE_READING = (
+    "차이는 이번 실행 − 지난 실행입니다. 두 실행에서 모두 채점한 질의의 점수를 평균하므로, 종합 점수와 평균 시간으로 "
+    "매기는 지표(응답 속도)는 세트 평균과 조금 다를 수 있습니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다."
+)
+CHANGE_HEADER = ("지표", "지난 실행", "이번 실행", "차이", "95% 구간", "질의", "판단")
+
+
+def change_rows(change: Mapping[str, Any]) -> list[list[str]]:
+    """A row per metric in the columns of `CHANGE_HEADER`, from the JSON of `change_figures`."""
+    return [
+        [
+            metric["title"],
+            score_text(metric["before"]),
+            score_text(metric["now"]),
+            "–" if metric["difference"] is None else signed(metric["difference"]),
+            "–" if metric["low"] is None else f"{signed(metric['low'])} … {signed(metric['high'])}",
+            f"{metric['n']:,}",
+            finding_of(change, metric),
+        ]
+        for metric in change["metrics"]
+    ]
