@@ -15,7 +15,7 @@ from scoring.chat.rubric import LEVEL_TITLES
 from scoring.errors import UsageError
 from scoring.figures import Figure
 from scoring.limits import MOST_SHEET_ROWS
-from tasks.files.xlsx.sheet_xml import Measured, SheetColumn, Style, Tab
+from tasks.files.xlsx.sheet_xml import NumberCell, SheetColumn, Style, Tab
 from tasks.files.xlsx.workbook import write_workbook
 from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.reports.row_columns import RowColumn, row_columns, table_columns
@@ -85,11 +85,11 @@ def _summary(report: MonitoringReport) -> Tab:
     return Tab("요약", header, rows, notes, (f"{rubric.title}: {report.title}", *report.sentences))
 
 
-def _value(figure: Figure) -> Measured | str:
+def _value(figure: Figure) -> NumberCell | str:
     """The number behind a figure's text; the text alone where nothing was measured."""
     if figure.value is None:
         return figure.value_text
-    return Measured(figure.value, Style.RATE if figure.scale == 1 else Style.POINTS, figure.value_text)
+    return NumberCell(figure.value, Style.RATE if figure.scale == 1 else Style.POINTS, figure.value_text)
 
 
 def _rows(scores: pl.LazyFrame, columns: Sequence[RowColumn]) -> Iterator[list[Any]]:

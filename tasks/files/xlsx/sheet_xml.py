@@ -72,7 +72,7 @@ class SheetColumn:
 
 
 @dataclass(frozen=True)
-class Measured:
+class NumberCell:
     """A number that reads as `text`: `10.0%` where it is a `RATE`, `34.2점` where it is of `POINTS`."""
 
     value: float
@@ -215,7 +215,7 @@ def _content(value: Any, style: Style, first_style: int) -> str:
             return ""
         shown = _rounded(value) if style is Style.NUMBER else value
         return f' s="{first_style + style}"><v>{shown!r}</v></c>'
-    if isinstance(value, Measured):
+    if isinstance(value, NumberCell):
         return _content(value.value, value.style, first_style)
     return _text(_as_text(value), style, first_style)
 

@@ -10,7 +10,7 @@ import xlsxwriter
 
 from scoring.errors import InputError
 from tasks.files.excel import LONGEST_CELL, shown_text
-from tasks.files.xlsx.sheet_xml import Measured, SheetColumn, Style, Tab
+from tasks.files.xlsx.sheet_xml import NumberCell, SheetColumn, Style, Tab
 from tasks.files.xlsx.workbook import write_workbook
 
 CHANGED = {"[Content_Types].xml", "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/styles.xml"}
@@ -163,7 +163,7 @@ def test_numbers_stay_numbers_and_scores_show_two_decimals(tmp_path: Path, value
 
 
 def test_a_measured_figure_is_a_number_that_reads_as_its_text(tmp_path: Path) -> None:
-    figures = [Measured(0.1, Style.RATE, "10.0%"), Measured(34.25, Style.POINTS, "34.3점")]
+    figures = [NumberCell(0.1, Style.RATE, "10.0%"), NumberCell(34.25, Style.POINTS, "34.3점")]
     write_workbook(tmp_path / "out.xlsx", [tab(*([each, None, None, None] for each in figures))])
     sheet = openpyxl.load_workbook(tmp_path / "out.xlsx")["점수"]
     rate, points = sheet["A2"], sheet["A3"]
@@ -176,7 +176,7 @@ def test_number_formats_of_the_source_keep_their_numbers(tmp_path: Path, theirs:
         sheet = written.add_worksheet("결과")
         for line, each in enumerate(theirs):
             sheet.write_number(line, 0, 1.5, written.add_format({"num_format": each}))
-    ours = tab([Measured(0.1, Style.RATE, "10.0%"), None, None, None])
+    ours = tab([NumberCell(0.1, Style.RATE, "10.0%"), None, None, None])
     write_workbook(tmp_path / "out.xlsx", [ours], tmp_path / "source.xlsx")
     book = openpyxl.load_workbook(tmp_path / "out.xlsx")
     assert [book["결과"].cell(line + 1, 1).number_format for line in range(len(theirs))] == theirs
