@@ -22,12 +22,20 @@ class QueryColumn:
         return float(value) if value is not None and self.type == pa.float64() else value
 
 
-ROUNDS = QueryColumn("rounds", pa.int64(), "실행 수", lambda query: len(query.executions))
+QUERY_ID = QueryColumn("query_id", pa.string(), "질의 ID: 파일에서 이 질의를 가리키는 이름")
+QUERY_TEXT = QueryColumn("query_text", pa.string(), "질의: 에이전트에게 물은 것")
+ROUNDS = QueryColumn("rounds", pa.int64(), "실행 수: 방과 반복을 모두 더한 수", lambda query: len(query.executions))
 REVIEW_REASONS = QueryColumn(
     "manual_review_reasons",
     pa.list_(pa.string()),
     "수기 확인 까닭: 어느 기준에 걸렸는지",
     lambda query: list(query.manual_review_reasons),
+)
+FLAG = QueryColumn(
+    "flag_manual_review",
+    pa.bool_(),
+    "수기 확인 필요: 수기 확인 까닭이 하나라도 있는지",
+    lambda query: bool(query.manual_review_reasons),
 )
 COVERAGE = QueryColumn(
     "weight_coverage", pa.float64(), "반영한 가중치: 종합 점수에 들어간 몫(0~1)", lambda query: query.total.coverage
@@ -35,7 +43,7 @@ COVERAGE = QueryColumn(
 TOTAL_MISSING = QueryColumn(
     "weighted_total_missing",
     pa.string(),
-    "종합 점수가 없는 까닭",
+    "종합 점수가 없는 까닭: 종합 점수가 있으면 빈칸",
     lambda query: query.total.missing or None,
 )
 
@@ -45,19 +53,19 @@ def total_column(what: str) -> QueryColumn:
     return QueryColumn("weighted_total", pa.float64(), what, lambda query: query.total.value)
 
 
-def flag_column(what: str) -> QueryColumn:
-    """`flag_manual_review` of a query with `manual_review_reasons`."""
-    return QueryColumn("flag_manual_review", pa.bool_(), what, lambda query: bool(query.manual_review_reasons))
-
-
 def score_column(metric: str, what: str) -> QueryColumn:
     """`<metric>_score`."""
     return QueryColumn(f"{metric}_score", pa.float64(), what, lambda query: query.scores[metric].points)
 
 
-def reason_column(metric: str, what: str) -> QueryColumn:
-    """`<metric>_reason`."""
-    return QueryColumn(f"{metric}_reason", pa.string(), what, lambda query: query.scores[metric].reason)
+def reason_text(title: str) -> str:
+    """What a column of reasons is, by the title of its metric."""
+    return f"{title} 근거: 점수가 그렇게 나온 까닭"
+
+
+def reason_column(metric: str, title: str) -> QueryColumn:
+    """`<metric>_reason` of the metric that people call `title`."""
+    return QueryColumn(f"{metric}_reason", pa.string(), reason_text(title), lambda query: query.scores[metric].reason)
 
 
 def pass_columns(pass_at: int) -> tuple[QueryColumn, QueryColumn]:
@@ -66,7 +74,12 @@ def pass_columns(pass_at: int) -> tuple[QueryColumn, QueryColumn]:
         QueryColumn(
             "passed", pa.int64(), f"통과한 실행 수: 정확성이 {pass_at}점 이상", lambda query: query.repeats.passed
         ),
-        QueryColumn("passed_of", pa.int64(), "정확성을 채점한 실행 수", lambda query: query.repeats.n),
+        QueryColumn(
+            "passed_of",
+            pa.int64(),
+            "정확성을 채점한 실행 수: 점수를 모르면 뺌",
+            lambda query: query.repeats.n,
+        ),
     )
 
 

@@ -96,10 +96,10 @@ class _ScoreTab:
 
     def meanings(self) -> Iterator[Sequence[str]]:
         for column in self._shown():
-            meaning = column_meaning(column)
+            _, _, meaning = column_meaning(column).partition(": ")
             if titles := self._titles_of(column.name):  # what stands in the cells, not the codes of the table
                 _, _, further = meaning.partition(". ")
-                meaning = ". ".join(filter(None, [f"{column_title(column)}: {', '.join(titles.values())}", further]))
+                meaning = ". ".join(filter(None, [", ".join(titles.values()), further]))
             yield self.name, column_title(column), meaning, column.name
 
     def _shown(self) -> list[pa.Field]:

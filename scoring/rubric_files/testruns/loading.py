@@ -35,11 +35,13 @@ from scoring.rules.kinds import COUNT, Kind, kind_of
 from scoring.testruns.detection import Recognition
 from scoring.testruns.query_columns import (
     COVERAGE,
+    FLAG,
+    QUERY_ID,
+    QUERY_TEXT,
     REVIEW_REASONS,
     ROUNDS,
     TOTAL_MISSING,
     QueryColumn,
-    flag_column,
     reason_column,
     score_column,
     total_column,
@@ -203,19 +205,19 @@ def _query_columns(rules: TestRunRules) -> tuple[QueryColumn, ...]:
     own = [
         column
         for rule in rules.of_queries
-        for column in (score_column(rule.name, f"{rule.title}: 0~5점"), reason_column(rule.name, f"{rule.title} 근거"))
+        for column in (score_column(rule.name, f"{rule.title}: 0~5점"), reason_column(rule.name, rule.title))
     ]
     return (
-        QueryColumn("query_id", pa.string(), "질의 ID"),
-        QueryColumn("query_text", pa.string(), "질의"),
-        QueryColumn("agent_type", pa.string(), "에이전트"),
+        QUERY_ID,
+        QUERY_TEXT,
+        QueryColumn("agent_type", pa.string(), "에이전트: 파일이나 설정에 있으면"),
         ROUNDS,
         *means,
         *own,
         total_column("종합 점수: 소수 둘째 자리까지"),
         COVERAGE,
         QueryColumn("verdict", pa.string(), "판정: 종합 점수에 따름"),
-        flag_column("수기 확인 필요"),
+        FLAG,
         REVIEW_REASONS,
         TOTAL_MISSING,
     )

@@ -16,11 +16,13 @@ from scoring.rules.arrow_types import field
 from scoring.stats.exact import Exact, rounded
 from scoring.testruns.query_columns import (
     COVERAGE,
+    FLAG,
+    QUERY_ID,
+    QUERY_TEXT,
     REVIEW_REASONS,
     ROUNDS,
     TOTAL_MISSING,
     QueryColumn,
-    flag_column,
     mode_column,
     pass_columns,
     reason_column,
@@ -55,13 +57,13 @@ def _mapped(grade: MappingGrade, query: AqbQuery) -> int:
 
 QUERY_COLUMNS = (
     # The fifteen of seed 6.1, in its order.
-    QueryColumn("query_id", pa.string(), "질의 ID"),
-    QueryColumn("query_text", pa.string(), "질의"),
+    QUERY_ID,
+    QUERY_TEXT,
     QueryColumn("agent_type", pa.string(), "에이전트: move(이동), plan(실행), applicant_management(지원자 관리)"),
     *(score_column(name, f"{title}: 0~5점") for name, title in METRIC_TITLES.items()),
     total_column("종합 점수: 소수 둘째 자리까지"),
-    flag_column("수기 확인 필요"),
-    *(reason_column(name, f"{title} 근거") for name, title in METRIC_TITLES.items()),
+    FLAG,
+    *(reason_column(name, title) for name, title in METRIC_TITLES.items()),
     # The rest.
     COVERAGE,
     REVIEW_REASONS,
@@ -71,7 +73,7 @@ QUERY_COLUMNS = (
     QueryColumn("latency_class", pa.string(), "도구 호출: SINGLE(단일) 또는 MULTI(복수)"),
     QueryColumn("speed_single", pa.float64(), "응답 속도(단일): 복수 도구 호출 질의는 빈칸", _speed_of("SINGLE")),
     QueryColumn("speed_multi", pa.float64(), "응답 속도(복수): 단일 도구 호출 질의는 빈칸", _speed_of("MULTI")),
-    QueryColumn("has_ground_truth", pa.bool_(), "정답 수치 있음"),
+    QueryColumn("has_ground_truth", pa.bool_(), "정답 수치 있음: 지원자 관리 질의에 없으면 필터만으로 정확성을 채점"),
     *(
         QueryColumn(f"mapping_{grade}", pa.int64(), f"조건 매핑 {title}: 그런 실행의 수", partial(_mapped, grade))
         for grade, title in MAPPING_TITLES.items()

@@ -17,7 +17,16 @@ from scoring.testruns.checks import Item
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, ParsedExecution, parse_execution
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.patterns import failed_check_lines
-from scoring.testruns.query_columns import QueryColumn, mode_column, pass_columns, reason_column, score_column
+from scoring.testruns.query_columns import (
+    QUERY_ID,
+    QUERY_TEXT,
+    ROUNDS,
+    QueryColumn,
+    mode_column,
+    pass_columns,
+    reason_column,
+    score_column,
+)
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.summaries import Repeats, as_float, query_means, repeats_of
 
@@ -60,15 +69,15 @@ OWN_COLUMNS = (
     field("recorded_llm_score", pa.float64(), "파일에 기록된 점수: LLM 점수 열. 규칙 점수를 대신하지 않음"),
 )
 QUERY_COLUMNS = (
-    QueryColumn("query_id", pa.string(), "질의 ID"),
-    QueryColumn("query_text", pa.string(), "질의"),
+    QUERY_ID,
+    QUERY_TEXT,
     QueryColumn("agent_type", pa.string(), "에이전트: move(이동), plan(실행), applicant_management(지원자 관리)"),
-    QueryColumn("rounds", pa.int64(), "실행 수", lambda query: len(query.executions)),
+    ROUNDS,
     *(score_column(one.name, f"{one.title}: 회차 점수의 평균") for one in METRICS if one.per_execution),
     score_column("consistency", "일관성: 5 또는 0, 비교할 수 없으면 빈칸"),
-    reason_column("consistency", "일관성 근거"),
+    reason_column("consistency", "일관성"),
     QueryColumn("latency_s", pa.float64(), "응답 시간(초): 속도를 채점한 실행의 평균"),
-    QueryColumn("nested_only_checks", pa.int64(), "value 안쪽까지 찾아야만 통과하는 체크 수"),
+    QueryColumn("nested_only_checks", pa.int64(), "value 안쪽까지 찾아야만 통과하는 체크 수: 바로 아래에는 없음"),
     *pass_columns(t.PASS_MIN_POINTS),
     mode_column("같은 점수의 비율: 회차 점수 가운데 가장 흔한 것, 비교할 수 없으면 빈칸"),
 )

@@ -91,6 +91,11 @@ def test_every_column_is_explained_with_its_stored_name(book: Workbook) -> None:
     assert explained == shown
 
 
+def test_a_meaning_of_a_column_says_more_than_its_heading(book: Workbook) -> None:
+    meanings = {(row[1], row[2]) for row in book["열 설명"].iter_rows(min_row=2, values_only=True)}
+    assert not [heading for heading, meaning in meanings if not meaning or heading == meaning]
+
+
 def test_pages_are_as_wide_as_the_paper_and_few(book: Workbook) -> None:
     for name in ours(book):
         sheet = book[name]

@@ -140,7 +140,7 @@ def test_the_workbook_of_a_text_file_opens_on_the_summary_and_ends_with_its_rows
     reason = next(cell for title, cell in zip(sheet[1], sheet[2], strict=True) if title.value == "길이 근거")
     assert (reason.value, reason.data_type) == ("=답변 9자", "s")
     assert ["전체", "길이", 5, 2] in [[cell.value for cell in row][:4] for row in book["점수 요약"]]
-    assert ("실행별 점수", "길이", "길이: 0~5점", "length_score") in book["열 설명"].values
+    assert ("실행별 점수", "길이", "0~5점", "length_score") in book["열 설명"].values
 
 
 def test_the_workbook_of_a_workbook_keeps_its_sheets_and_adds_tabs(tmp_path: Path) -> None:
