@@ -65,7 +65,7 @@ def report_values(queries: Sequence[AqbQuery], summary: AqbSummary, options: Opt
         "flagged": flagged,
         "review_titles": REVIEW_TITLES,
         "review_reasons": lambda query: ", ".join(REVIEW_TITLES[code] for code in query.manual_review_reasons),
-        "evidence": lambda query: query.scores[_evidence_metric(query.manual_review_reasons[0])].reason,
+        "evidence": _evidence,
         "mapping": MAPPING_TITLES,
         "accuracy_causes": accuracy_causes(queries),
         "outages": outages(execution for query in queries for execution in query.executions),
@@ -149,10 +149,11 @@ def _distribution(summary: AqbSummary) -> dict[str, list[str]]:
     return {score: [f"{of[score]:,}" for of in counts.values()] for score in _SCORE_TITLES}
 
 
-def _evidence_metric(reason: str) -> str:
-    """The metric whose reason explains a trigger best."""
-    metric = reason.partition("_")[2]
-    return {"total": "accuracy", "": "stability"}.get(metric, metric)
+def _evidence(query: AqbQuery) -> str:
+    """The metric that explains the first trigger of a query best, with the reason of its score."""
+    _, _, named = query.manual_review_reasons[0].partition("_")
+    metric = {"total": "accuracy", "": "stability"}.get(named, named)
+    return f"{METRIC_TITLES[metric]}: {query.scores[metric].reason}"
 
 
 def page_parts(summary: Mapping[str, Any]) -> PageParts:

@@ -271,8 +271,15 @@ def test_the_report_lists_what_a_person_should_look_at_with_its_evidence() -> No
     text = report(execution("Q-1", used="LICENSE"), execution("Q-2"))
     assert "| 보훈 지원자 수 |" in text
     assert "정확성 2점 이하" in text
-    assert "미사용: 보훈(PATRIOT)" in text
+    assert "| 정확성: 기대한 필터 미사용: 보훈(PATRIOT)" in text
     assert "| Q-2 |" not in text
+
+
+def test_the_evidence_of_an_answer_that_failed_names_its_metric() -> None:
+    text = report(
+        execution("Q-1", expected_filters="별자리"), execution("Q-1", 2, error="x", expected_filters="별자리")
+    )
+    assert "| 안정성: 평균 2.50점 — 1/1 5점: 정상 응답 / 2/1 0점: 실패: x |" in text
 
 
 @pytest.mark.parametrize(
