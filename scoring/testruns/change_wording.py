@@ -50,10 +50,10 @@ def has_outage(change: Mapping[str, Any] | None) -> bool:
 def passed_over_text(change: Mapping[str, Any]) -> str:
     """Which runs since the one before were not fit to compare with, and why (Korean); '' where each was."""
     runs = [
-        f"{one['name']}({one['when'][:10]}, {failures_text(Failures(one['failed'], one['executions']))})"
+        f"{one['name']}({one['when'][:10]}), {failures_text(Failures(one['failed'], one['executions']))}"
         for one in change.get("passed_over", ())
     ]
-    return f"비교 기준에서 뺀 실행: {', '.join(runs)}" if runs else ""
+    return f"비교 기준에서 뺀 실행: {'; '.join(runs)}" if runs else ""
 
 
 def change_text(change: Mapping[str, Any]) -> str:

@@ -16,7 +16,14 @@ from scoring.catalog import testrun_rubric_of_summary
 from scoring.judging.requests import VerdictStatus
 from scoring.markdown import score_text
 from scoring.stats.outages import Failures
-from scoring.testruns.change_wording import change_text, failures_text, has_outage, outage_text, worse_metrics
+from scoring.testruns.change_wording import (
+    change_text,
+    failures_text,
+    has_outage,
+    outage_text,
+    passed_over_text,
+    worse_metrics,
+)
 from scoring.testruns.rubric import AnyTestRunRubric, Metric
 from scoring.testruns.tables import VALUE_TITLES
 from tasks.files.atomic import TABLE_MODE, write_text
@@ -75,10 +82,14 @@ def reviewed_testrun(
         report=str(folder / "report.md"),
         run_id=run_id,
         report_url=report_url,
-        change=change_text(change) if change and not has_outage(change) else "",
+        change=_change(change) if change and not has_outage(change) else "",
         worse=worse_metrics(change) if change else (),
         outage=_outage(folder, change),
     )
+
+
+def _change(change: Mapping[str, Any]) -> str:
+    return ". ".join(filter(None, (change_text(change), passed_over_text(change))))
 
 
 def _outage(folder: Path, change: Mapping[str, Any] | None) -> str:

@@ -62,7 +62,7 @@ def test_the_run_after_an_outage_is_compared_with_the_one_before_it_and_says_so(
     change = json.loads((runs / "v3" / "summary.json").read_text("utf-8"))["change"]
     assert (change["name"], change["outage"], change["worse"], change["better"]) == ("v1.csv", None, 0, 0)
     report = (runs / "v3" / "report.md").read_text("utf-8")
-    assert f"비교 기준에서 뺀 실행: v2.csv({DAY}, 실행 40건 중 20건(50%)이 실패)." in report.replace("\\", "")
+    assert f"비교 기준에서 뺀 실행: v2.csv({DAY}), 실행 40건 중 20건(50%)이 실패." in report.replace("\\", "")
 
 
 def test_pages_say_the_outage_and_keep_the_order_of_the_runs(runs: Path) -> None:
@@ -94,3 +94,10 @@ def test_a_message_says_the_outage_and_to_mend_it(runs: Path) -> None:
     assert SAID in text
     assert "할 일  오류를 고치고 다시 실행하세요." in text
     assert "나빠짐" not in text
+
+
+def test_a_message_says_which_run_was_passed_over(runs: Path) -> None:
+    summary = json.loads((runs / "v3" / "summary.json").read_text("utf-8"))
+    run = reviewed_testrun(runs / "v3", summary, "0f3a")
+    assert run is not None
+    assert run.change.endswith(f"비교 기준에서 뺀 실행: v2.csv({DAY}), 실행 40건 중 20건(50%)이 실패")
