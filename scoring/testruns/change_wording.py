@@ -96,10 +96,10 @@ def moved_text(change: Mapping[str, Any]) -> str:
 
 
 def alone_text(summary: Mapping[str, Any]) -> str:
-    """Why a run is compared with none (Korean), out of its `summary.json`."""
+    """Why a run is no run of the set of another one (Korean), out of its `summary.json`; '' where it has no like."""
     nearest = summary.get("nearest")
     if not nearest:
-        return "같은 테스트 세트의 지난 실행이 없음"
+        return ""
     return (
         f"가장 비슷한 실행 {nearest['name']}({nearest['when'][:10]})도 두 실행의 질의 {nearest['queries']:,}개 중 "
         f"{nearest['shared']:,}개만 같아(절반 미만) 다른 테스트 세트로 봄"
@@ -110,7 +110,7 @@ def standing(summary: Mapping[str, Any]) -> tuple[str, str]:
     """Whether the run of a `summary.json` is better than the one before it, in a word, and why (Korean)."""
     change = summary.get("change")
     if change is None:
-        return _FIRST_RUN, alone_text(summary)
+        return _FIRST_RUN, alone_text(summary) or "같은 테스트 세트의 지난 실행이 없음"
     told = {one["finding"] for one in change["metrics"]} & {"worse", "better"} if not change["obstacle"] else set()
     text = change_text(change)
     if not told:
