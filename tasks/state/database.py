@@ -77,6 +77,8 @@ class StateDatabase:
         self._has_answered = False
         try:
             parsed = sa.make_url(url)
+            if _is_in_memory(parsed):
+                raise _unusable("it names no file, so SQLite would forget everything at the end of each command")
             file = _file_of(parsed)
             if file and read_only:
                 parsed = parsed.set(database=f"file:{file}", query={"mode": "ro", "uri": "true"})
@@ -206,8 +208,13 @@ class StateDatabase:
 def _file_of(url: sa.URL) -> Path | None:
     """The file of a SQLite database; what SQLite reads as an address is none."""
     name = url.database or ""
-    is_file = url.get_backend_name() == "sqlite" and name and not name.startswith(("file:", ":memory:"))
-    return Path(name) if is_file else None
+    return Path(name) if url.get_backend_name() == "sqlite" and not name.startswith("file:") else None
+
+
+def _is_in_memory(url: sa.URL) -> bool:
+    """Whether SQLite would keep nothing of it on the disk."""
+    name = (url.database or "").removeprefix("file:")
+    return url.get_backend_name() == "sqlite" and (name in ("", ":memory:") or url.query.get("mode") == "memory")
 
 
 def _table_names(connection: sa.Connection) -> set[str]:

@@ -208,7 +208,11 @@ def test_killed_between_two_days_the_same_command_finishes_the_work(settings: Se
     data, copy = Path(settings.warehouse).parent, tmp_path / "undisturbed"
     shutil.copytree(data, copy)
     undisturbed = settings.model_copy(
-        update={"warehouse": str(copy / "warehouse"), "reports": str(copy / "reports"), "state_url": "sqlite://"}
+        update={
+            "warehouse": str(copy / "warehouse"),
+            "reports": str(copy / "reports"),
+            "state_url": f"sqlite:///{copy}/fresh.db",
+        }
     )
     in_context(erase, undisturbed, SESSION, NOW, dry_run=False)
 

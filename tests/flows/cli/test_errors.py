@@ -103,6 +103,9 @@ MISTAKES = {
     "a text for a database": Mistake(
         "runs", 1, "data/state.db: the state database cannot be used", "check state_url", {"data/state.db": "no" * 99}
     ),
+    "a state database in memory": Mistake(
+        "runs", 2, "it names no file", "sqlite:///data/state.db", {}, {"AQB_STATE_URL": "sqlite:///:memory:"}
+    ),
     "a place that the system refuses": Mistake(
         "report", 1, f"error: {LONG}", "check that it may be read", {}, {"AQB_REPORTS": LONG}
     ),

@@ -161,6 +161,22 @@ def test_a_url_that_is_none_is_wrong_usage_and_shows_no_password(url: str) -> No
     assert "nter2" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sqlite://",
+        "sqlite:///",
+        "sqlite:///:memory:",
+        "sqlite:///file::memory:?uri=true",
+        "sqlite:///file:a?mode=memory&uri=true",
+    ],
+)
+def test_a_database_that_nothing_would_remain_of_is_wrong_usage(name: str) -> None:
+    with pytest.raises(UsageError, match=r"state_url .* names no file") as refused:
+        StateDatabase(name)
+    assert "sqlite:///data/state.db" in refused.value.fix
+
+
 def test_a_database_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(StorageError, match="state database") as refused:
