@@ -39,7 +39,8 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class BackfillOutcome:
-    """What a backfill has done, earliest day first; `up_to_date` days were left alone.
+    """What a backfill has done, earliest day first; `up_to_date` days were left alone, `known` is what is still wrong
+    with them.
 
     `unpublished` is why the site could not be built, or why people were not notified where they should have been.
     `stopped` are those of several services of which no day could be looked at, with the reason.
@@ -49,6 +50,7 @@ class BackfillOutcome:
     up_to_date: int
     unpublished: tuple[str, ...] = ()
     stopped: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -63,7 +65,8 @@ class BackfillOutcome:
     @property
     def problems(self) -> tuple[str, ...]:
         """What a person should look at."""
-        return (*(problem for one in self.days for problem in one.problems), *self.stopped, *self.unpublished)
+        of_days = (problem for one in self.days for problem in one.problems)
+        return (*self.known, *of_days, *self.stopped, *self.unpublished)
 
     def __add__(self, other: "BackfillOutcome") -> "BackfillOutcome":
         return BackfillOutcome(
@@ -71,6 +74,7 @@ class BackfillOutcome:
             self.up_to_date + other.up_to_date,
             self.unpublished + other.unpublished,
             self.stopped + other.stopped,
+            self.known + other.known,
         )
 
 
@@ -182,7 +186,8 @@ def _backfill_service(context: Context, chosen: _Chosen) -> BackfillOutcome:
     if chosen.alerts:
         unpublished += notify_unreported(context, BACKFILL, first, last)
     unpublished += call_off_finished(context)
-    return BackfillOutcome(tuple(done), len(plan.days) - len(to_score), unpublished)
+    known = () if chosen.force else tuple(f"{service} {problem}".strip() for problem in plan.problems)
+    return BackfillOutcome(tuple(done), len(plan.days) - len(to_score), unpublished, known=known)
 
 
 @flow(name="backfill-day", flow_run_name="day {day}")

@@ -88,6 +88,7 @@ def commands_page() -> str:
 
 {_GENERATED}
 Exit codes: 0 done; 1 done, but something was rejected or failed, and it says what; 2 wrong usage or settings.
+`aqb nightly` and `aqb backfill` end with 1 again where the day is done already and something is wrong with it.
 
 """ + "\n".join(helps)
 

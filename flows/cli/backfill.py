@@ -34,6 +34,8 @@ def backfill(
 ) -> None:
     """Score a range of days into the warehouse; what is up to date is skipped, so a stopped backfill goes on.
 
+    What is wrong with a day that is skipped, such as rejected rows, is said again, with exit code 1.
+
     Example: aqb backfill --from 2026-01-01 --to 2026-01-31 --dry-run
     """
     from tasks.config.settings import load_settings
@@ -72,17 +74,23 @@ def _show_plan(settings: Settings, first: date, last: date, *, force: bool, allo
 
 
 def _shown_up_to_date(settings: Settings, first: date, last: date, *, as_json: bool) -> bool:
-    """Says that all days are up to date, if they are and nothing else is left to do; nothing is started for it."""
+    """Says that all days are up to date, if they are and nothing else is left to do; nothing is started for it.
+
+    Raises:
+        typer.Exit: something is wrong with one of the days; it is said again.
+    """
     from flows.runtime.clock import today
-    from flows.steps.nothing_to_do import is_backfilled
+    from flows.steps.nothing_to_do import backfilled_plan
     from tasks.context import Context
 
     with Context(settings) as context:
-        if not is_backfilled(context, first, last, today(settings.time_zone)):
-            return False
-    days = (last - first).days + 1
+        plan = backfilled_plan(context, first, last, today(settings.time_zone))
+    if plan is None:
+        return False
+    days = len(plan.days)
     text = f"0 days scored, {days} up to date before, 0 failed; 0 rows"
     show({"days": [], "up_to_date": days}, text, as_json=as_json)
+    finish(plan.problems)
     return True
 
 

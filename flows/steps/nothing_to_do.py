@@ -12,7 +12,7 @@ from flows.steps.announce import STILL_NEWS
 from flows.steps.subscriptions import subscriptions
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import finished
-from tasks.chat.day_plan import finished_backfill, finished_night
+from tasks.chat.day_plan import BackfillPlan, finished_backfill, finished_night
 from tasks.context import Context
 from tasks.judge_quality.anchors import are_due
 from tasks.review.label_store import LabelStore
@@ -34,13 +34,13 @@ def done_by(context: Context, day: date, at: datetime) -> Run | None:
     return run if is_done else None
 
 
-def is_backfilled(context: Context, first: date, last: date, today: date) -> bool:
-    """Whether a backfill of these days without alerts would score, publish and send nothing now."""
+def backfilled_plan(context: Context, first: date, last: date, today: date) -> BackfillPlan | None:
+    """The plan of these days, if a backfill without alerts would score, publish and send nothing now; else None."""
     try:
-        is_scored = finished_backfill(context, first, last, today)
-        return is_scored and _is_published(context) and not _has_news(context, last)
+        plan = finished_backfill(context, first, last, today)
+        return plan if plan and _is_published(context) and not _has_news(context, last) else None
     except Exception:  # noqa: BLE001 - the run meets it again
-        return False
+        return None
 
 
 def _is_published(context: Context, newest_label: datetime | None = None) -> bool:

@@ -42,12 +42,14 @@ class PlannedDay:
     """A day of a backfill: what the source holds of it, why it is to be scored, and what that would lose.
 
     `reason` is None for a day that is up to date. A day with `losses` stays as it is, unless it may shrink.
+    `problem` is what the run that made it found wrong, '' for nothing: of a day that is up to date it still is.
     """
 
     day: date
     content: DayContent
     reason: str | None
     losses: tuple[Loss, ...] = ()
+    problem: str = ""
 
     @property
     def up_to_date(self) -> bool:
@@ -86,6 +88,11 @@ class BackfillPlan:
     def to_score(self, *, force: bool) -> list[PlannedDay]:
         """The days that are not up to date; all of them with `force`."""
         return [planned for planned in self.days if force or not planned.up_to_date]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is still wrong with the days that are up to date."""
+        return tuple(f"{one.day}: {one.problem}" for one in self.days if one.up_to_date and one.problem)
 
 
 @dataclass(frozen=True)
@@ -136,7 +143,8 @@ def backfill_plan(context: Context, first: date, last: date, today: date) -> Bac
         reason = _reason(made, context.rubric, parameters) if made else "missing"
         if made and made.content != content.fingerprint:
             reason = reason or "rows changed"
-        return PlannedDay(day, content, reason, guards.get(day, NOT_SCORED).losses(_all_scored(content)))
+        losses = guards.get(day, NOT_SCORED).losses(_all_scored(content))
+        return PlannedDay(day, content, reason, losses, (made and made.message) or "")
 
     return BackfillPlan(tuple(map(planned, days)), tuple(contents.failures))
 
@@ -245,16 +253,16 @@ def finished_night(context: Context, day: date) -> Run | None:
     return None if _late(context.settings, [day], runs, ledger.latest_kept(day, day)) else runs[day]
 
 
-def finished_backfill(context: Context, first: date, last: date, today: date) -> bool:
-    """Whether every day from the first to the last is up to date. The source is asked as for `finished_night`.
+def finished_backfill(context: Context, first: date, last: date, today: date) -> BackfillPlan | None:
+    """The plan of a backfill, if every day of it is up to date; else None. The source is asked as for `finished_night`.
 
     Raises:
         AqbError: as for `backfill_plan`.
     """
     if not _known_up_to_date(context, days_between(first, last)):
-        return False
+        return None
     plan = backfill_plan(context, first, last, today)
-    return not plan.failures and not plan.to_score(force=False)
+    return None if plan.failures or plan.to_score(force=False) else plan
 
 
 def _known_up_to_date(context: Context, days: Sequence[date]) -> bool:

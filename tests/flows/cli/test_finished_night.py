@@ -60,6 +60,27 @@ def test_nightly_says_again_what_is_wrong_with_a_finished_night(aqb: Command, fo
     assert "1 row rejected" in again.err
 
 
+def test_backfill_says_again_what_is_wrong_with_days_that_are_up_to_date(aqb: Command, folder: Path) -> None:
+    """Whether all days are up to date or some are scored besides: the exit code is that of the first time."""
+    source = folder / "data" / "chat_rows"
+    write_rows(source / "a.jsonl", [best(), plain(input_tokens="many")])
+    days = ("--from", str(DAY), "--to", str(DAY))
+    first, again = aqb("backfill", *days), aqb("backfill", *days)
+    assert again.out == "0 days scored, 1 up to date before, 0 failed; 0 rows\n"
+    assert (first.exit_code, again.exit_code) == (1, 1)
+    assert again.err == first.err == f"warning: {DAY}: 1 row rejected (not_a_number 1); see the table `rejected`\n"
+
+    with_one_more = ("--from", str(DAY - timedelta(days=1)), "--to", str(DAY))
+    wider = aqb("backfill", *with_one_more)
+    assert wider.out.startswith("1 day scored, 1 up to date before")
+    assert (wider.exit_code, again.err in wider.err) == (1, True)
+    forced = aqb("backfill", *days, "--force")
+    assert (forced.exit_code, forced.err) == (1, first.err)
+
+    write_rows(source / "a.jsonl", [best(), plain()])
+    assert (aqb("backfill", *days).exit_code, aqb("backfill", *days).exit_code) == (0, 0)
+
+
 def test_backfill_of_days_that_are_up_to_date_starts_nothing(
     aqb: Command, installed_aqb: Command, folder: Path
 ) -> None:

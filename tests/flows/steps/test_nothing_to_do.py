@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from flows.runtime.clock import now
-from flows.steps.nothing_to_do import done_by, is_backfilled
+from flows.steps.nothing_to_do import backfilled_plan, done_by
 from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.config.testruns import InboxSettings
@@ -61,7 +61,7 @@ def run_of(settings: Settings) -> str | None:
 
 
 def backfilled(settings: Settings, first: date = BEFORE) -> bool:
-    return in_context(is_backfilled, settings, first, DAY, DAY + timedelta(days=1))
+    return in_context(backfilled_plan, settings, first, DAY, DAY + timedelta(days=1)) is not None
 
 
 @pytest.mark.usefixtures("finished")
