@@ -134,9 +134,8 @@ def _named(queries: Iterable[Row]) -> list[tuple[str, str]]:
 def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric, failures: Failures) -> TestRunScores:
     def read(table: str, wanted: pa.Schema) -> list[dict[str, Any]]:
         frame = warehouse.read(table, [run["score_date"]], wanted)
-        assert frame is not None  # the keys of its queries were read
         mine = (pl.col("input_sha256") == run["input_sha256"]) & (pl.col("rubric") == rubric.id)
-        return frame.filter(mine).collect().to_dicts()
+        return [] if frame is None else frame.filter(mine).collect().to_dicts()
 
     rows = read(QUERIES, _columns("input_sha256", "query_id", "query_text", "scores", "columns", "rubric"))
     executions = Counter(row["query_id"] for row in read(SCORES, _columns("input_sha256", "query_id", "rubric")))
