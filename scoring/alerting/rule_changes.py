@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from scoring.alerting.watch import WatchedRule, watched_rules
+from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import AlertRule, RowRubric
 from scoring.stats.intervals import Interval, difference_of_days
 
@@ -35,9 +37,10 @@ def rule_changes(rubric: RowRubric, this: Sequence[KpiRow], before: Sequence[Kpi
     `this` and `before` are KPI rows of a tenant, a row a day; days that did not count a rule leave it out.
     """
     rules = [rule for rule in rubric.alert_rules if all(row.get(f"alert_{rule.id}") is not None for row in before)]
+    watched = {rule.id: rule for rule in watched_rules(rubric, ALL_TENANTS)}
     found: list[tuple[float, RuleChange]] = []
     for rule in rules:
-        (counts, rows), (had, of_rows) = _sums(rubric, rule, this), _sums(rubric, rule, before)
+        (counts, rows), (had, of_rows) = _sums(watched[rule.id], this), _sums(watched[rule.id], before)
         of_many = difference_of_days(had, of_rows, counts, rows, is_rate=True, looks=len(rules))
         alone = difference_of_days(had, of_rows, counts, rows, is_rate=True)
         if of_many is None or alone is None or of_many.low <= 0 <= of_many.high:
@@ -52,10 +55,7 @@ def risen_rules(rubric: RowRubric, this: Sequence[KpiRow], before: Sequence[KpiR
     return [one.rule.id for one in rule_changes(rubric, this, before) if one.has_risen]
 
 
-def _sums(rubric: RowRubric, rule: AlertRule, rows: Sequence[KpiRow]) -> tuple[list[int], list[int]]:
+def _sums(rule: WatchedRule, rows: Sequence[KpiRow]) -> tuple[list[int], list[int]]:
     """Counts and rows of a rule by day, of days that had any."""
-    column = f"alert_{rule.id}"
-    also_excluded = any(one.name == column for one in rubric.excluded_measures)
-    known = [(row[column], row["rows"] + (row["excluded"] if also_excluded else 0)) for row in rows]
-    counted = [(count, looked_at) for count, looked_at in known if looked_at and count is not None]
+    counted = [(count, looked_at) for count, looked_at in map(rule.read, rows) if looked_at]
     return [count for count, _ in counted], [looked_at for _, looked_at in counted]
