@@ -138,6 +138,10 @@ def replacing_together(folder: Path, last: str, others: Collection[str] = ()) ->
         try:
             yield unfinished
             made = {path.name for path in unfinished.iterdir()}
+            if taken := [name for name in sorted(made) if (folder / name).is_dir()]:
+                raise StorageError(
+                    "a folder stands in the place of this file", where=str(folder / taken[0]), fix="move it away"
+                )
             for name in [last, *sorted({*others} - made)]:
                 (folder / name).unlink(missing_ok=True)
             for name in [*sorted(made - {last}), last]:

@@ -63,6 +63,17 @@ def test_score_writes_through_no_link_and_clears_what_was_left(aqb: Command, cha
     assert not list(Path("out").glob(".*"))
 
 
+def test_score_changes_nothing_where_a_folder_stands_in_the_place_of_a_file(aqb: Command, chat: Path) -> None:
+    assert aqb("score", chat, "--out", "out").exit_code == 0
+    Path("out/report.md").unlink()
+    Path("out/report.md").mkdir()
+    before = {path.name: path.stat().st_mtime_ns for path in Path("out").iterdir()}
+    ended = aqb("score", chat, "--out", "out")
+    assert ended.exit_code == 1
+    assert "out/report.md: a folder stands in the place of this file" in ended.err
+    assert {path.name: path.stat().st_mtime_ns for path in Path("out").iterdir()} == before
+
+
 # --- One file stops no other -----------------------------------------------------------------------------------------
 
 
