@@ -6,6 +6,7 @@ are never pooled.
 Source: SPEC 10.
 """
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -168,10 +169,15 @@ def standings(kpi: Quotient, days: Mapping[date, KpiRow]) -> dict[date, Standing
     found: dict[date, Standing] = {}
     before: Standing | None = None
     version = None
+    recent: deque[tuple[date, Any, KpiRow]] = deque()  # with their versions, the latest first
     for day, row in sorted(days.items()):
         if _version(row) != version:
             before, version = None, _version(row)
-        before = found[day] = _standing(day, window_figure(kpi, rows_of_window(days, day, FOUR_WEEKS)), before)
+        recent.appendleft((day, version, row))
+        while (day - recent[-1][0]).days >= FOUR_WEEKS:
+            recent.pop()
+        window = [row for _, of_row, row in recent if of_row == version]
+        before = found[day] = _standing(day, window_figure(kpi, window), before)
     return found
 
 
