@@ -55,7 +55,10 @@ def pytest_unconfigure() -> None:
 _SLOW = {"prefect_server", "installed_aqb"}
 _FLOWS = Path(__file__).parent / "flows"
 _SLOW_FOLDERS = (_FLOWS, _FLOWS / "steps", Path(__file__).parent / "tasks" / "reports" / "site")
-_STATE = Path(__file__).parent / "tasks" / "state"
+_TASKS = Path(__file__).parent / "tasks"
+_STATE = _TASKS / "state"
+_WAITING_FOLDERS = (_TASKS / "alerts", _TASKS / "judge", _STATE)
+"""Tests here wait for servers and leases more than they compute: on one worker, beside two that compute."""
 _ONE_WORKER = {"undisturbed_backfill", "hostile_rows"}
 """What takes long to make, for many files: all tests that ask for it run on the worker that has it."""
 
@@ -73,7 +76,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("long")
         if item.path.parent in _SLOW_FOLDERS or _SLOW & fixtures or item.get_closest_marker("long"):
             item.add_marker("slow")
-        for shared in _ONE_WORKER & fixtures:
+        waits = item.path.parent in _WAITING_FOLDERS and not item.get_closest_marker("long")
+        for shared in {"waits"} if waits else _ONE_WORKER & fixtures:
             item.add_marker(pytest.mark.xdist_group(shared))
             if os.environ.get("PYTEST_XDIST_WORKER"):
                 # The scheduler knows a group by this ending. xdist 3.8 writes it where pytest 9.2 no longer looks.

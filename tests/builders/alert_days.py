@@ -59,17 +59,25 @@ class Facts(dict[date, list[AlertFact]]):
     def __init__(self, kpis: Mapping[date, Sequence[KpiRow]]) -> None:
         super().__init__()
         self.kpis = kpis
+        self._found: dict[str, tuple[WatchedDays, dict[date, list[Incident]]]] = {}
+
+    def found(self, policy: AlertPolicy) -> tuple[WatchedDays, dict[date, list[Incident]]]:
+        """What the days that have facts decide, each from those before it, and the incidents of their KPIs."""
+        days = {day: rows for day, rows in self.kpis.items() if day in self}
+        key = f"{list(days)} {policy}"
+        if key not in self._found:
+            self._found[key] = WatchedDays(RUBRIC, days, policy), kpi_incidents_of_days(days, RUBRIC)
+        return self._found[key]
 
 
 USUAL_POLICY = AlertPolicy()
 
 
 def incidents_on(facts: Facts, day: date, policy: AlertPolicy = USUAL_POLICY) -> list[Incident]:
-    """The incidents of a day, as a nightly run finds them."""
-    kpis = {when: rows for when, rows in facts.kpis.items() if when in facts and when <= day}
-    decided = WatchedDays(RUBRIC, kpis, policy).decided.get(day, {})
-    of_rules = incidents(day, facts, decided, RUBRIC, policy.days_off)
-    return [*of_rules, *kpi_incidents_of_days(kpis, RUBRIC).get(day, [])]
+    """The incidents of a day, as a nightly run finds them: it decides the same without the days after it."""
+    watched, of_kpis = facts.found(policy)
+    of_rules = incidents(day, facts, watched.decided.get(day, {}), RUBRIC, policy.days_off)
+    return [*of_rules, *of_kpis.get(day, [])]
 
 
 def days_of_facts(days: Iterable[tuple[date, Sequence[KpiRow]]]) -> Facts:

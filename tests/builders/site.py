@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
+from functools import cached_property
 from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -84,10 +85,11 @@ class Page(HTMLParser):
         self.text = " ".join(self.text.split())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
+        named = dict(attrs)
+        self.elements.append((tag, named))
         if tag == "a":
-            self.links.append(("", dict(attrs)["href"] or ""))
-        self._data_of = str(dict(attrs)["id"]) if dict(attrs).get("type") == "application/json" else ""
+            self.links.append(("", named["href"] or ""))
+        self._data_of = str(named["id"]) if named.get("type") == "application/json" else ""
         self._open.append("data" if self._data_of else tag)
         {"script": self.scripts, "style": self.styles}.get(self._open[-1], []).append("")
 
@@ -127,7 +129,7 @@ class Page(HTMLParser):
         """The columns of the listed rows."""
         return dict(json.loads(self.data["row-data"]))
 
-    @property
+    @cached_property
     def ids(self) -> set[str]:
         """Every anchor of the page."""
         return {found["id"] for _, found in self.elements if found.get("id")}  # type: ignore[misc]
