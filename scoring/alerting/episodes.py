@@ -1,7 +1,7 @@
 """When the rate of a stream rose and when it was back: the days gone through one by one, all streams at a time.
 
 A stream is calm, or in an episode: it rose on one day (`rising`), or is higher than before for days (`drifting`). While
-an episode is open, its days are no reference. It ends when the rate is back: days that paged are never a reference
+an episode is open, its days are no reference, and it is told again where the rate doubles or grows once more. It ends when the rate is back: days that paged are never a reference
 then, but what was only told may as well have been chance, and without such days the rest would look calmer than it is.
 Or it ends after `REFERENCE_DAYS`, or when people accept it: then its days become what is usual, and those before it are
 forgotten.
@@ -153,7 +153,8 @@ class _Follower:
     """The streams while the days go by.
 
     `recent` are the numbers of the last days that count, -1 where there are fewer; the last `open_days` of them belong
-    to the open episode. In the last `days_back` days the evidence has grown that the rate is back (`returned`).
+    to the open episode, and the last `level_days` of these came after something was told of it. In the last
+    `days_back` days the evidence has grown that the rate is back (`returned`).
     """
 
     def __init__(self, streams: Streams, budget: FalseAlarmBudget) -> None:
@@ -162,7 +163,7 @@ class _Follower:
         count = len(streams.counts)
         self._streams, self._budget, self._each = streams, budget, np.arange(count)[:, None]
         self._recent = np.full((count, 2 * REFERENCE_DAYS), -1)
-        self._change, self._since, self._open_days = (np.zeros(count, int) for _ in range(3))
+        self._change, self._since, self._open_days, self._level_days = (np.zeros(count, int) for _ in range(4))
         self._paged = np.zeros(count, bool)
         self._told_rate, self._told_times, self._returned = (np.zeros(count) for _ in range(3))
         self._days_back = np.zeros(count, int)
@@ -195,16 +196,23 @@ class _Follower:
         self._forget(ended & self._paged)
         self._close(ended)
         begun = self._begin(day, (self._change == CALM) & ~ended, told_day, told_lasting, lasting)
+        growing = self._growing(day)
+        grown = seen & (self._change != CALM) & ~begun & (growing.log_evidence > levels.told_evidence)
+        paged |= grown & (growing.log_evidence > levels.paged_evidence)
+        self._rise(day, grown, growing.days - 1)  # its earlier days stay in the episode: they are no reference
+        begun |= grown
         worse = self._worse(day, begun, told_day)
         self._told_times = np.where(begun | worse, self._told_rate / rate, self._told_times)
         self._returned, self._days_back = (np.where(begun | worse, 0, of) for of in (self._returned, self._days_back))
         pages = paged & (~self._paged | worse) & (self._change != CALM)
         self._paged |= pages
+        told = begun | pages | worse
+        self._level_days = np.where(told, 0, self._level_days)
         self._go_on(day, seen)
         found = {
             "change": self._change.copy(),
             "since": np.where(ended, ended_since, self._since),
-            "told": begun | pages | worse,
+            "told": told,
             "pages": pages,
             "ended": ended,
             "had_paged": np.where(ended, had_paged, self._paged),
@@ -259,12 +267,35 @@ class _Follower:
         begun: Array = calm & (told_day | told_lasting)
         drifts = begun & ~told_day & (lasting.days > 1)
         before = np.where(drifts, lasting.days - 1, 0)
-        first = self._recent[self._each[:, 0], -np.maximum(before, 1)]
-        self._change = np.where(begun, np.where(drifts, DRIFTING, RISING), self._change)
-        self._since = np.where(begun, np.where(before > 0, first, day), self._since)
+        self._rise(day, begun, before)
         self._open_days = np.where(begun, before, self._open_days)
-        self._paged &= ~begun
         return begun
+
+    def _rise(self, day: int, which: Array, before: Array) -> None:
+        """Notes a rise that is told today and began so many days before, and that it has not paged."""
+        import numpy as np
+
+        first = self._recent[self._each[:, 0], -np.maximum(before, 1)]
+        self._change = np.where(which, np.where(before > 0, DRIFTING, RISING), self._change)
+        self._since = np.where(which, np.where(before > 0, first, day), self._since)
+        self._paged &= ~which
+
+    def _growing(self, day: int) -> Lasting:
+        """The evidence that the rate has risen since an open episode was told, held against the days since then; none
+        on a day that is no higher than these."""
+        import numpy as np
+
+        nothing = np.full(len(self._change), -np.inf)
+        if not (self._level_days > COLD_DAYS).any():
+            return Lasting(nothing, np.ones(len(self._change), int))
+        numbers = self._with(day)
+        is_since = np.arange(numbers.shape[1])[::-1] <= self._level_days[:, None]
+        numbers = np.where(is_since, numbers, -1)
+        usual = usual_rates(*self._of_days(numbers[:, :-1]), self._streams.prior)
+        found = lasting_rise(*self._of_days(numbers), usual, self._streams.prior, COLD_DAYS)
+        rate, _ = usual.on(bool(self._streams.off[day]))
+        is_higher = self._streams.counts[:, day] > self._streams.rows[:, day] * rate
+        return Lasting(np.where(is_higher, found.log_evidence, nothing), found.days)
 
     def _worse(self, day: int, begun: Array, told_day: Array) -> Array:
         """Whether the rate of an open episode is twice the highest that was told; notes what is told today."""
@@ -298,11 +329,13 @@ class _Follower:
 
     def _close(self, which: Array) -> None:
         self._change[which] = CALM
-        self._open_days[which] = 0
+        self._open_days[which] = self._level_days[which] = 0
         self._paged[which] = False
 
     def _go_on(self, day: int, seen: Array) -> None:
         import numpy as np
 
-        self._open_days += seen & (self._change != CALM)
+        is_open = seen & (self._change != CALM)
+        self._open_days += is_open
+        self._level_days += is_open
         self._recent = np.where(seen[:, None], self._with(day)[:, 1:], self._recent)

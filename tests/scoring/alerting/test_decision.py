@@ -83,6 +83,23 @@ def test_a_rate_that_stays_high_is_usual_after_four_weeks() -> None:
     assert last.usual.rate == pytest.approx(90 / 776, rel=0.05)
 
 
+def test_a_rise_that_grows_pages_again_before_it_has_doubled() -> None:
+    """Told at 88 rows, back to 56 for ten days, then 100 for good: more than anybody was told."""
+    days = steady([40] * 28 + [88] + [56] * 10 + [100] * 10)
+    told = {place: change for place, change in enumerate(changes(days)) if change}
+    assert list(told.values()) == ["rising page", "rising page"]
+    first, again = told
+    assert (first, 39 <= again <= 42) == (28, True)
+    assert decided(days, AlertPolicy())[again].since == DAY + timedelta(39)
+
+
+def test_a_rise_that_only_lasts_pages_once() -> None:
+    """Days at twice the rate, by chance some higher and some lower."""
+    for seed in range(6):
+        days = kpi_days(Load(), 84, seed, lambda day, rule: 2.0 if day >= 56 and rule == RULE else 1.0)
+        assert sum("page" in change for change in changes(days)[56:]) == 1, seed
+
+
 def test_days_that_paged_are_never_usual_but_those_since_the_rate_is_back_are() -> None:
     found = decided(steady([8] * 14 + [40] * 3 + [8] * 3), AlertPolicy())
     assert [one.change for one in found[14:]] == ["rising"] * 4 + ["resolved", None]
