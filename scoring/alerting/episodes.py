@@ -1,10 +1,10 @@
 """When the rate of a stream rose and when it was back: the days gone through one by one, all streams at a time.
 
 A stream is calm, or in an episode: it rose on one day (`rising`), or is higher than before for days (`drifting`). While
-an episode is open, its days are no reference, and it is told again where the rate doubles or grows once more. It ends when the rate is back: days that paged are never a reference
-then, but what was only told may as well have been chance, and without such days the rest would look calmer than it is.
-Or it ends after `REFERENCE_DAYS`, or when people accept it: then its days become what is usual, and those before it are
-forgotten.
+an episode is open, its days are no reference, and it is told again where the rate doubles or grows once more. It ends
+when the rate is back: days that paged are never a reference then, but what was only told may as well have been chance,
+and without such days the rest would look calmer than it is. Or it ends after `REFERENCE_DAYS`, or when people accept
+it: then its days become what is usual, and those before it are forgotten.
 
 Source: SPEC 8.
 """
