@@ -65,7 +65,7 @@ def _named_rows(
     Counts all scored rows, and adds to `unscored` the days without any.
 
     Raises:
-        InputError: there is none.
+        InputError: there is none, as where the days are yet to be scored.
     """
     from scoring.chat.results import results_schema
     from scoring.chat.row_ids import SOURCE_ID
@@ -80,6 +80,13 @@ def _named_rows(
         named = scored.drop_nulls(SOURCE_ID.name).sort("timestamp", "row_id")
         counts.update(scored=scored.height, named=named.height)
         yield from named.iter_rows(named=True)
+    if not counts["scored"]:
+        first, last = days[0], days[-1]
+        raise InputError(
+            f"no scored rows from {first} to {last}",
+            where=context.warehouse.url,
+            fix=f"score these days first: aqb backfill --from {first} --to {last}",
+        )
     if not counts["named"]:
         raise InputError(
             f"nothing to send: of {counts['scored']:,} scored rows of these days none has an id of its source",

@@ -6,7 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from google.protobuf.json_format import Parse  # type: ignore[import-untyped]
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
@@ -110,10 +109,19 @@ def test_export_refuses_a_folder_for_its_file(aqb: Command, folder: Path) -> Non
     assert (ended.exit_code, "is a directory" in ended.err) == (2, True)
 
 
-@pytest.mark.parametrize("rows", [[plain()], []], ids=["rows without ids", "no rows"])
-def test_export_of_nothing_writes_nothing_and_says_why(aqb: Command, folder: Path, rows: list[Any]) -> None:
-    write_day(FolderWarehouse(Path("data/warehouse")), DAY, rows)
+def test_export_of_rows_without_ids_writes_nothing_and_says_why(aqb: Command, folder: Path) -> None:
+    write_day(FolderWarehouse(Path("data/warehouse")), DAY, [plain()])
     ended = aqb("export", *DAYS, "--as", "langfuse")
     assert ended.exit_code == 1
-    assert f"nothing to send: of {len(rows)} scored rows of these days none has an id" in ended.err
+    assert "nothing to send: of 1 scored rows of these days none has an id" in ended.err
+    assert not Path("scores.jsonl").exists()
+
+
+def test_export_of_days_that_are_yet_to_be_scored_says_what_scores_them(aqb: Command, folder: Path) -> None:
+    ended = aqb("export", *DAYS, "--as", "langfuse")
+    assert (ended.exit_code, ended.out) == (1, "")
+    assert ended.err == (
+        f"error: data/warehouse: no scored rows from {DAY} to {DAY}\n"
+        f"  -> score these days first: aqb backfill --from {DAY} --to {DAY}\n"
+    )
     assert not Path("scores.jsonl").exists()
