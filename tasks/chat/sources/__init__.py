@@ -62,7 +62,11 @@ class ChatRowSource(RowStream, Protocol):
         ...
 
     def estimate(self, window: Window) -> str:
-        """What reading a period would take, for people; reads no row."""
+        """What reading a period would take, for people; reads a few rows at most.
+
+        Raises:
+            InputError: the columns are not those of chat rows.
+        """
         ...
 
 

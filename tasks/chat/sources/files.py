@@ -1,5 +1,6 @@
 """Which files the chat rows come from, and their rows one after the other."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -95,15 +96,20 @@ class ChatRowFiles:
         return None
 
     def estimate(self, window: Window) -> str:
-        """How many files there are, and their size: each is looked at, whatever the period.
+        """How many files there are, and their size: each is looked at, whatever the period, and the newest begun.
 
         Raises:
-            InputError: one of them cannot be opened.
+            InputError: one of them cannot be opened, or the newest is not as `reading` says.
         """
-        size = 0
+        size, changed = 0, {}
         for path in self.files:
             with readable(path), path.open("rb") as file:
                 size += file.seek(0, SEEK_END)
+                changed[path] = os.fstat(file.fileno()).st_mtime_ns
+        newest = FilePieces((FilePiece(max(self.files, key=changed.__getitem__)),), self.reading)
+        begun = next(newest.batches(window), None)
+        if isinstance(begun, FileFailure):
+            raise begun.error
         return f"{counted(len(self.files), 'file')}, {size:,} bytes"
 
 

@@ -40,8 +40,8 @@ def read_json_lines(piece: FilePiece, window: Window | None, reading: Reading) -
     """Batches of the rows of a file; null and the empty text stay apart, blank lines are no rows.
 
     BigQuery writes NULL by leaving the key out: a lacking key is NULL, and a column is missing only when no object of
-    the file has it. A flat `session_id` stands above `request_metadata`. Raises InputError for a file without objects
-    or a required column.
+    the file has it. A flat `session_id` stands above `request_metadata`. Raises InputError for a file without objects,
+    a required column, or one that `[monitoring.columns]` names.
 
     Source: SPEC 1.1.
     """
@@ -146,13 +146,16 @@ def _named(found: dict[str, object], names: Mapping[str, str]) -> dict[str, obje
 
 
 def _refuse_missing_keys(path: Path, file: BinaryIO, names: Mapping[str, str]) -> None:
-    """Reads until every required key was seen: one line of a usual file, all of a wrong one."""
+    """Reads until every key was seen that is required or named: one line of a usual file, all of a wrong one."""
     called = {name: names.get(name, name) for name in READ_COLUMNS}
+    wanted = {*REQUIRED_COLUMNS, *names}
     seen: dict[str, None] = {}
+    first: dict[str, object] = {}
     for _, found in json_objects(FilePiece(path), file):
         if not isinstance(found, Unreadable):
+            first = first or found
             seen.update(dict.fromkeys(place.column for name in called.values() if (place := place_of(name, found))))
-            if all(place_of(called[name], seen) for name in REQUIRED_COLUMNS):
+            if all(place_of(called[name], seen) for name in wanted):
                 return
     if not seen:
         raise InputError(
@@ -161,4 +164,4 @@ def _refuse_missing_keys(path: Path, file: BinaryIO, names: Mapping[str, str]) -
             fix=f"write one JSON object a line, with the keys {', '.join(called[name] for name in REQUIRED_COLUMNS)}, "
             "or set monitoring.format (aqb score: --format) to what wrote it",
         )
-    column_places(str(path), tuple(seen), names)
+    column_places(str(path), tuple(dict.fromkeys((*first, *seen))), names)

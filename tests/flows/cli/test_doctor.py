@@ -60,6 +60,15 @@ def test_doctor_is_content_when_a_run_could_start(aqb: Command, source: Path) ->
     assert "ok   source: 1 file" in ended.out
 
 
+def test_doctor_ends_with_1_when_a_setting_names_a_column_that_the_rows_do_not_have(
+    aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AQB_MONITORING__COLUMNS", '{"tenant_id": "mandant"}')
+    seen = checks(aqb)["source"]
+    assert seen.startswith("NOT data/chat_rows/a.jsonl: there is no column mandant for tenant_id; found user_input, ")
+    assert seen.endswith("\n  -> correct monitoring.columns.tenant_id")
+
+
 def test_doctor_says_how_long_ago_the_last_completed_night_is(aqb: Command, source: Path) -> None:
     assert "ok   last night: no night has been completed yet" in aqb("doctor").out
     old = date(2026, 3, 13)

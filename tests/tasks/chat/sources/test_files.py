@@ -1,6 +1,7 @@
 import csv
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -310,3 +311,14 @@ def test_estimate_counts_files_and_names_one_that_cannot_be_opened(tmp_path: Pat
     (tmp_path / "b.csv").unlink()
     with pytest.raises(InputError, match=r"b\.csv: cannot be read: No such file or directory"):
         source.estimate(window)
+
+
+def test_estimate_refuses_columns_that_the_newest_file_does_not_have(tmp_path: Path) -> None:
+    put(tmp_path, "a.csv", "b.csv")
+    os.utime(tmp_path / "a.csv", (0, 0))
+    (tmp_path / "b.csv").write_text(CONTENT.replace("user_input", "question"))
+    source, window = ChatRowFiles([tmp_path]), day_window(date(2026, 2, 13), "Asia/Seoul")
+    with pytest.raises(InputError, match=r"b\.csv: required columns are missing: user_input; found question, "):
+        source.estimate(window)
+    os.utime(tmp_path / "b.csv", (-1, -1))
+    assert source.estimate(window).startswith("2 files, ")

@@ -133,10 +133,11 @@ def test_a_missing_column_is_named_with_the_way_out(write: Write, tmp_path: Path
 
 
 @every_kind
-def test_a_name_that_the_file_does_not_have_is_named(write: Write, tmp_path: Path) -> None:
-    said = error_of(write(tmp_path / "a", CANONICAL), {"user_input": "question"})
-    assert "there is no column question for user_input; found " in said
-    assert "correct monitoring.columns.user_input" in said
+@pytest.mark.parametrize("name", ["user_input", "tenant_id"])
+def test_a_name_that_the_file_does_not_have_is_named(write: Write, tmp_path: Path, name: str) -> None:
+    said = error_of(write(tmp_path / "a", {**CANONICAL, "mine": "m"}), {name: "theirs"})
+    assert f"there is no column theirs for {name}; found {', '.join((*CANONICAL, 'mine'))}\n" in said
+    assert f"correct monitoring.columns.{name}" in said
 
 
 def test_a_key_that_a_struct_does_not_have_is_named(tmp_path: Path) -> None:
