@@ -140,9 +140,11 @@ def _inbox(context: Context, found: Status) -> None:
     inbox, ledger = context.settings.test_runs, RunLedger(context.state)
     seen = look_into(Path(inbox.inbox), ledger.completed_inputs(TEST_RUN), now(), inbox.quiet_s)
     failed = ledger.failed_inputs(TEST_RUN)
-    wrong = [file.name for file in seen.new if file.sha256 in failed] + [file.name for file in seen.refused]
-    found.facts["inbox"] = {"waiting": len(seen.new), "scored": len(seen.known), "failed": wrong}
-    found.gauges |= {"inbox_waiting": len(seen.new), "inbox_failed": len(wrong)}
+    wrong = [file.name for file in seen.new if file.sha256 in failed]
+    waiting = len(seen.new) - len(wrong)
+    wrong += [file.name for file in seen.refused]
+    found.facts["inbox"] = {"waiting": waiting, "scored": len(seen.known), "failed": wrong}
+    found.gauges |= {"inbox_waiting": waiting, "inbox_failed": len(wrong)}
     if wrong:
         found.problems.append(f"inbox: {counted(len(wrong), 'file')} cannot be scored: {', '.join(wrong[:3])}")
 

@@ -195,6 +195,16 @@ def test_the_command_scores_the_inbox(aqb: Command, settings: Settings) -> None:
     assert json.loads(ended.out) == {"scored": [], "failures": [], "refused": [], "known": 2, "arriving": []}
 
 
+def test_a_file_that_cannot_be_read_waits_no_longer_until_it_changes(aqb: Command, settings: Settings) -> None:
+    bad = inbox_of(settings) / "a_bad.csv"
+    bad.touch()
+    Path("aqb.toml").write_text(f'[test_runs]\ninbox = "{settings.test_runs.inbox}"\nquiet_s = 0\n')
+    assert aqb("test-runs").exit_code == 1
+    assert json.loads(aqb("status", "--json").out)["inbox"] == {"waiting": 0, "scored": 2, "failed": [str(bad)]}
+    write_csv(bad, [LONG_HEADER, long_row("U")])
+    assert json.loads(aqb("status", "--json").out)["inbox"] == {"waiting": 1, "scored": 2, "failed": []}
+
+
 def test_an_inbox_that_is_not_there_is_wrong_usage(aqb: Command) -> None:
     ended = aqb("test-runs")
     assert ended.exit_code == 2
