@@ -108,6 +108,8 @@ def _settings_of_night() -> Settings:
 def test_runs(as_json: Json = False) -> None:
     """Score the new files of the inbox (setting `test_runs.inbox`), each once, as a Prefect flow.
 
+    With --json `failures` says of every file that was not scored why, `refused` of those of them that cannot be read.
+
     Example: aqb test-runs
     """
     from flows.runtime.clock import today
@@ -328,7 +330,7 @@ def _inbox_text(inbox: InboxOutcome, *, asked: bool) -> str:
 def _inbox_dict(inbox: InboxOutcome) -> dict[str, Any]:
     return {
         "scored": [{"name": run.name, "folder": str(run.folder), "summary": run.summary} for run in inbox.scored],
-        "failures": list(inbox.failures),
+        "failures": [*inbox.failures, *inbox.refused],
         "refused": list(inbox.refused),
         "known": inbox.known,
         "arriving": list(inbox.arriving),

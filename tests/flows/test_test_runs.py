@@ -205,6 +205,17 @@ def test_a_file_that_cannot_be_read_waits_no_longer_until_it_changes(aqb: Comman
     assert json.loads(aqb("status", "--json").out)["inbox"] == {"waiting": 1, "scored": 2, "failed": []}
 
 
+def test_a_file_that_cannot_be_read_is_among_the_failures_each_time(aqb: Command, settings: Settings) -> None:
+    (inbox_of(settings) / "a_bad.csv").touch()
+    Path("aqb.toml").write_text(f'[test_runs]\ninbox = "{settings.test_runs.inbox}"\nquiet_s = 0\n')
+    for scored_before in (0, 2):
+        ended = aqb("test-runs", "--json")
+        found = json.loads(ended.out)
+        assert (ended.exit_code, found["known"]) == (1, scored_before)
+        (why,) = found["failures"]
+        assert found["refused"] == [why] and "a_bad.csv: the file is empty" in why
+
+
 def test_an_inbox_that_is_not_there_is_wrong_usage(aqb: Command) -> None:
     ended = aqb("test-runs")
     assert ended.exit_code == 2
