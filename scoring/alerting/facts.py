@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
+from scoring.alerting.days_off import is_day_off
 from scoring.alerting.decision import RateDecision
 from scoring.alerting.growth import Grown, Growth
 from scoring.alerting.watch import EXCLUDED_RATE_RISING, EXCLUDED_TITLE
@@ -37,8 +38,9 @@ class AlertFact:
 
     `count` of `rows` met the rule; `rows` are those that the rule looks at, for a blocked call the excluded ones too.
     For a KPI `value` missed `limit`. `usual` are the counts of the last scored days, latest first, 0 where the tenant
-    had no rows (for a day without rows: how many there were), without days that did not count this; `usual_values` are
-    those of a KPI, where it is known, or of the excluded rate. `grown` says what made most of a rise; `row_ids` are
+    had no rows (for a day without rows: how many there were, on business days or on days off as it is one where such
+    days are known), without days that did not count this; `usual_values` are those of a KPI, where it is known, or of
+    the excluded rate. `grown` says what made most of a rise; `row_ids` are
     examples of it, and `alike` how many rows have their template and failure type.
     """
 
@@ -74,8 +76,9 @@ def rows_on_page(examples: Iterable[tuple[str | None, Sequence[str]]]) -> list[s
 
 def monitoring_facts(
     rubric: RowRubric,
+    day: date,
     kpis: Sequence[Mapping[str, Any]],
-    history: Sequence[Sequence[Mapping[str, Any]]],
+    history: Mapping[date, Sequence[Mapping[str, Any]]],
     growth: Mapping[tuple[str, str | None], Growth],
     rejected: int,
 ) -> list[AlertFact]:
@@ -87,12 +90,12 @@ def monitoring_facts(
     facts = []
     for row in kpis:
         tenant = row["tenant_id"]
-        earlier = [next((past for past in day if past["tenant_id"] == tenant), None) for day in history]
+        earlier = [next((past for past in rows if past["tenant_id"] == tenant), None) for rows in history.values()]
         facts.extend(_row_rule_facts(rubric, row, earlier, growth))
         facts.extend(_kpi_facts(rubric, row, earlier))
     total = next((row for row in kpis if row["tenant_id"] == ALL_TENANTS), None)
     if total is None or not _all_rows(total):
-        usual_rows = tuple(_all_rows(past) for day in history for past in day if past["tenant_id"] == ALL_TENANTS)
+        usual_rows = _rows_of_days_like(day, history)
         facts.append(AlertFact(NO_ROWS, "critical", _DAY_TITLES[NO_ROWS], ALL_TENANTS, 0, 0, usual=usual_rows))
     if rejected:
         read = rejected + (_all_rows(total) if total else 0)
@@ -123,14 +126,22 @@ def rate_fact(decision: RateDecision, title: str) -> AlertFact:
 def facts_of_days(rubric: RowRubric, days: Mapping[date, Sequence[Mapping[str, Any]]]) -> dict[date, list[AlertFact]]:
     """The facts of scored days from their KPI rows alone: without examples and rejected rows."""
     found: dict[date, list[AlertFact]] = {}
-    history: list[Sequence[Mapping[str, Any]]] = []
+    history: list[date] = []
     for day in sorted(days):
         rows = days[day]
-        same = [past for past in history[-HISTORY_DAYS:][::-1] if rows and _version(past) == _version(rows)]
-        found[day] = monitoring_facts(rubric, rows, same, {}, rejected=0)
+        last = {past: days[past] for past in history[-HISTORY_DAYS:][::-1]}
+        same = {past: of_past for past, of_past in last.items() if rows and _version(of_past) == _version(rows)}
+        found[day] = monitoring_facts(rubric, day, rows, same, {}, rejected=0)
         if any(_all_rows(row) for row in rows):
-            history.append(rows)
+            history.append(day)
     return found
+
+
+def _rows_of_days_like(day: date, history: Mapping[date, Sequence[Mapping[str, Any]]]) -> tuple[int, ...]:
+    """How many rows the business days had, for a day off the days off; where there are none, all days."""
+    of_all = [(when, row) for when, rows in history.items() for row in rows if row["tenant_id"] == ALL_TENANTS]
+    alike = [_all_rows(row) for when, row in of_all if is_day_off(when) == is_day_off(day)]
+    return tuple(alike or (_all_rows(row) for _, row in of_all))
 
 
 def _version(rows: Sequence[Mapping[str, Any]]) -> tuple[Any, Any]:

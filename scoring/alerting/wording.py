@@ -209,7 +209,7 @@ def _usual(values: Sequence[float], shown: Callable[[float], str]) -> str:
     if not values:
         return "비교할 지난 날이 없음"
     low, high = shown(min(values)), shown(max(values))
-    return f"평소 {shown(median(values))} (최근 {len(values)}일 {low if low == high else f'{low}~{high}'})"
+    return f"평소 {shown(median(values))} (비교한 {len(values)}일 {low if low == high else f'{low}~{high}'})"
 
 
 def _of_rows(fact: AlertFact) -> str:

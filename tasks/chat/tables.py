@@ -57,7 +57,11 @@ ALERTS_SCHEMA = pa.schema(
         field("rows", pa.int64(), "분모"),
         field("value", pa.float64(), "비율이나 평균의 값"),
         field("limit", pa.float64(), "목표"),
-        field("usual", pa.list_(pa.int64()), "최근에 채점한 날들의 행 수, 가까운 날부터"),
+        field(
+            "usual",
+            pa.list_(pa.int64()),
+            "최근에 채점한 날들의 행 수, 가까운 날부터. 행이 없는 날이면 영업일끼리, 쉬는 날끼리",
+        ),
         field("usual_values", pa.list_(pa.float64()), "KPI나 제외율이면 그 날들의 값 가운데 알려진 것"),
         field("row_ids", pa.list_(pa.string()), "늘어난 행의 예, 질문의 꼴마다 하나"),
         field("rubric", pa.string(), "루브릭 id"),
@@ -122,8 +126,8 @@ def _facts_of(
     """The facts of a day from its KPI rows and those of the days that it is compared with, latest first."""
     worth_deciding = any(row["excluded"] >= MIN_COUNT for row in kpis)
     decided = WatchedDays(rubric, {**usual_days, day: kpis}, AlertPolicy()).decided[day] if worth_deciding else {}
-    history = [*usual_days.values()]
-    return monitoring_facts(rubric, kpis, history, growth, rejected) + excluded_facts(decided.values(), history)
+    of_day = monitoring_facts(rubric, day, kpis, usual_days, growth, rejected)
+    return of_day + excluded_facts(decided.values(), [*usual_days.values()])
 
 
 def _rejected_rows(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> Counter[date]:

@@ -83,16 +83,17 @@ def incidents_on(facts: Facts, day: date, policy: AlertPolicy = USUAL_POLICY) ->
 def days_of_facts(days: Iterable[tuple[date, Sequence[KpiRow]]]) -> Facts:
     """The facts of days, each with the days before it as its history, as the warehouse gives them."""
     kpis = dict(days)
-    facts, past = Facts(kpis), list[Sequence[KpiRow]]()
+    facts, past = Facts(kpis), list[date]()
     for day, rows in kpis.items():
         growth = {
             (rule.id, row["tenant_id"]): Growth((), tuple(f"{rule.id}-{day}-{number}" for number in range(5)), (1,) * 5)
             for rule in RUBRIC.alert_rules
             for row in rows
         }
-        facts[day] = monitoring_facts(RUBRIC, rows, past[-1 : -HISTORY_DAYS - 1 : -1], growth, rejected=0)
+        last = {when: kpis[when] for when in past[-1 : -HISTORY_DAYS - 1 : -1]}
+        facts[day] = monitoring_facts(RUBRIC, day, rows, last, growth, rejected=0)
         if any(row["rows"] + row["excluded"] for row in rows):
-            past.append(rows)
+            past.append(day)
     return facts
 
 

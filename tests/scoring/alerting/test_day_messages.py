@@ -119,7 +119,7 @@ def test_a_rule_with_the_rows_of_a_page_is_told_with_it_and_in_no_digest() -> No
 
 def test_a_day_without_rows_pages() -> None:
     (page,) = messages_of(facts_of(kpi_row({}, rows=0)))
-    assert "행이 하나도 들어오지 않았습니다. · 평소 535건 (최근 7일 535건)" in readable(page.blocks)
+    assert "행이 하나도 들어오지 않았습니다. · 평소 535건 (비교한 4일 535건)" in readable(page.blocks)
     assert f"`aqb nightly --date {LAST}`" in readable(page.blocks)
 
 

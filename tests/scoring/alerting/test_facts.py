@@ -36,7 +36,8 @@ def facts(
     growth: dict[tuple[str, str | None], Growth] | None = None,
     rejected: int = 0,
 ) -> list[AlertFact]:
-    return monitoring_facts(RUBRIC, today, history or [], growth or {}, rejected)
+    before = {DAY - timedelta(days=days): rows for days, rows in enumerate(history or [], start=1)}
+    return monitoring_facts(RUBRIC, DAY, today, before, growth or {}, rejected)
 
 
 def rules(*today: dict[str, Any], history: list[list[dict[str, Any]]] | None = None, rejected: int = 0) -> list[str]:
@@ -130,6 +131,19 @@ def test_a_day_without_rows_is_critical() -> None:
         assert (fact.rule, fact.level, fact.tenant_id) == ("no_rows", "critical", "*")
 
 
+def test_a_day_without_rows_is_compared_with_days_like_it() -> None:
+    monday, saturday = date(2026, 3, 9), date(2026, 3, 14)
+    week = {monday + timedelta(days=days): [kpis(rows=72 if days > 4 else 400 + days)] for days in range(6, -1, -1)}
+
+    def usual(day: date, history: dict[date, list[dict[str, Any]]]) -> tuple[int, ...]:
+        (fact,) = monitoring_facts(RUBRIC, day, [], history, {}, 0)
+        return fact.usual
+
+    assert usual(saturday + timedelta(days=7), week) == (72, 72)
+    assert usual(monday + timedelta(days=7), week) == (404, 403, 402, 401, 400)
+    assert usual(saturday, {monday: week[monday]}) == (400,)
+
+
 def test_excluded_rows_are_rows() -> None:
     assert "no_rows" not in rules(kpis(rows=0, excluded=1))
 
@@ -171,7 +185,8 @@ def test_a_missed_target_knows_its_values_on_the_days_before() -> None:
 
 
 def test_a_day_without_rows_knows_how_many_there_are_usually() -> None:
-    (fact,) = facts(kpis(rows=0), history=[[kpis(rows=500, excluded=4)], [kpis(rows=520), kpis("a", rows=9)]])
+    friday = [kpis(rows=520), kpis("a", rows=9)]
+    (fact,) = facts(kpis(rows=0), history=[[kpis(rows=500, excluded=4)], [], [], friday])
     assert fact.usual == (504, 520)
 
 
