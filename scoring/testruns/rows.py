@@ -147,12 +147,13 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
     if layout is None or layout is Layout.CHAT:
         raise _no_testrun(layout, names, where)
     known = _FIELDS[layout]
-    missing = [" or ".join(known[field]) for field in _REQUIRED[layout] if not set(known[field]) & set(names)]
+    missing = [known[field] for field in _REQUIRED[layout] if not set(known[field]) & set(names)]
     if missing:
         raise InputError(
-            f"required columns are missing: {', '.join(missing)}; found {_described(names)}",
+            f"required columns are missing: {', '.join(map(' or '.join, missing))}; found {_described(names)}",
             where=where,
-            fix=f"it looks like a test run with {_ROWS_OF[layout]}: export it again with these columns",
+            fix=f"it looks like a test run with {_ROWS_OF[layout]}: export it again with these columns, or "
+            + _how_to_name(f'"{missing[0][0]}" = "..."'),
         )
     rounds: dict[int, dict[str, list[int]]] = {}
     read = {name for headers in known.values() for name in headers}
@@ -319,15 +320,21 @@ def _no_testrun(layout: Layout | None, names: tuple[str, ...], where: str) -> In
         return InputError(
             "a list of questions, no test run: it has questions but no answers (1차 답변, 응답 or Raw JSON)",
             where=where,
-            fix="ask the agent these questions, and give the file with its answers",
+            fix="ask the agent these questions, and give the file with its answers, or "
+            + _how_to_name('"N차 답변" = "Answer {n}"'),
         )
     found = "chat rows" if layout else _described(names)
     return InputError(
         f"no test run: expected {_EXPECTED}; found {found}",
         where=where,
-        fix="check the header line, or say in aqb.toml under [test_runs.columns] what the columns are called here; for "
-        "chat rows, choose their rubric with --rubric: it names what is missing",
+        fix="check the header line, or "
+        + _how_to_name('"질의" = "Question"')
+        + "; for chat rows, choose their rubric with --rubric: it names what is missing",
     )
+
+
+def _how_to_name(example: str) -> str:
+    return f"say in aqb.toml under [test_runs.columns] what columns are called here: {example}"
 
 
 def _described(names: tuple[str, ...]) -> str:

@@ -213,6 +213,22 @@ def test_a_header_that_cannot_be_used_is_one_error_with_the_file(tmp_path: Path,
     assert refused.value.where == str(path)
 
 
+@pytest.mark.parametrize(
+    ("header", "example"),
+    [
+        (["질문", "회차", "답변"], '"질의" = "Question"'),
+        ([name for name in LONG_HEADER if name != "방/반복"], '"방/반복" = "..."'),
+        (["번호", "질의", "대답"], '"N차 답변" = "Answer {n}"'),
+    ],
+)
+def test_a_header_of_other_names_is_answered_with_the_setting_for_them(
+    tmp_path: Path, header: list[str], example: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        read_testrun_file(write_csv(tmp_path / "r.csv", [header]))
+    assert f"in aqb.toml under [test_runs.columns] what columns are called here: {example}" in refused.value.fix
+
+
 def test_a_file_without_a_header_is_refused_without_quoting_its_first_row(tmp_path: Path) -> None:
     first = ["홍길동", "010-9876-5432", "leak.me@example.com", "900101-1234567", "4111-1111-1111-1111"]
     path = write_csv(tmp_path / "plan_agent_1.csv", [first, first])
