@@ -88,11 +88,16 @@ def change_text(change: Mapping[str, Any]) -> str:
 
 def moved_text(change: Mapping[str, Any]) -> str:
     """`답변이 나빠진 질의 11개, 좋아진 질의 5개, 속도만 느려진 질의 12개; `, '' where no query moved."""
-    slower, faster = change.get("slower", 0), change.get("faster", 0)
-    answers = {"답변이 나빠진 질의": change["worse"] - slower, "좋아진 질의": change["better"] - faster}
+    shown = moved_queries(change["worse"], change["better"], change.get("slower", 0), change.get("faster", 0))
+    return f"{shown}; " if shown else ""
+
+
+def moved_queries(worse: int, better: int, slower: int, faster: int) -> str:
+    """The same without its end; `slower` of the `worse`, and `faster` of the `better`, are so by times alone."""
+    answers = {"답변이 나빠진 질의": worse - slower, "좋아진 질의": better - faster}
     times = {"속도만 느려진 질의": slower, "속도만 빨라진 질의": faster}
     shown = [*(answers.items() if any(answers.values()) else ()), *(each for each in times.items() if each[1])]
-    return "".join([", ".join(f"{title} {count:,}개" for title, count in shown), "; " if shown else ""])
+    return ", ".join(f"{title} {count:,}개" for title, count in shown)
 
 
 def alone_text(summary: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from scoring.catalog import rubrics
 from scoring.markdown import one_line, score_text, shortened, signed
 from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange, QueryChange, most_moved
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference
-from scoring.testruns.change_wording import MEND, failures_text
+from scoring.testruns.change_wording import MEND, failures_text, moved_queries
 from scoring.testruns.check_results import without_followers
 from tasks.reports.site.pages import Table, page
 from tasks.reports.templates import markdown
@@ -46,7 +46,7 @@ def comparison_page(comparison: Comparison, failures: Sequence[str], answers: An
 
 
 def comparison_headline(comparison: Comparison) -> list[str]:
-    """What changed, how many queries show it, and which to look at first (Korean)."""
+    """How many queries got worse, what they changed, and which to look at first, as the inbox says it (Korean)."""
     if not comparison.paired:
         return ["두 실행에 함께 있는 질의가 없어 비교하지 못했습니다.", "질의 문장이 같은지 확인하십시오."]
     if comparison.outage:
@@ -70,23 +70,21 @@ def comparison_headline(comparison: Comparison) -> list[str]:
         few = comparison.paired < MIN_N_FOR_VERDICT
         why = f"질의가 {MIN_N_FOR_VERDICT}개 미만" if few else "차이가 우연과 구별되지 않음"
         verdict = f"나빠졌는지 좋아졌는지 판단 보류: {why}{_largest_text(comparison)}."
-    within = f", 측정의 흔들림 안에서만 움직인 것 {comparison.within_noise:,}개" if comparison.within_noise else ""
-    reworded = f"(문장이 바뀐 {len(comparison.reworded):,}개는 비교에서 뺐습니다)" if comparison.reworded else ""
-    counts = (
-        f"짝지은 질의 {comparison.paired:,}개 가운데 나빠진 것 {_count(comparison.worse, '느려진')}, 좋아진 것 "
-        f"{_count(comparison.better, '빨라진')}{within}입니다{reworded}."
-    )
     if not comparison.worse:
-        return [verdict, counts]
+        return [_counts_text(comparison), verdict]
     first = comparison.worse[0]
     name = _query_name(first.query_id, first.text)
-    return [verdict, counts, f"가장 많이 나빠진 '{name}'({_moved_text(first)})부터 확인하십시오."]
+    return [_counts_text(comparison), verdict, f"가장 많이 나빠진 '{name}'({_moved_text(first)})부터 확인하십시오."]
 
 
-def _count(changes: Sequence[QueryChange], timed: str) -> str:
-    """`23개(그중 12개는 속도만 느려진 것)`."""
-    by_time = sum(one.by_time for one in changes)
-    return f"{len(changes):,}개" + (f"(그중 {by_time:,}개는 속도만 {timed} 것)" if by_time else "")
+def _counts_text(comparison: Comparison) -> str:
+    """`짝지은 질의 40개 가운데 답변이 나빠진 질의 11개, 좋아진 질의 5개, 속도만 느려진 질의 12개입니다.`"""
+    worse, better = comparison.worse, comparison.better
+    slower, faster = (sum(one.by_time for one in changes) for changes in (worse, better))
+    within = f"측정의 흔들림 안에서만 움직인 질의 {comparison.within_noise:,}개" if comparison.within_noise else ""
+    moved = ", ".join(filter(None, (moved_queries(len(worse), len(better), slower, faster), within)))
+    reworded = f"(문장이 바뀐 {len(comparison.reworded):,}개는 비교에서 뺐습니다)" if comparison.reworded else ""
+    return f"짝지은 질의 {comparison.paired:,}개 가운데 {moved or '움직인 질의 0개'}입니다{reworded}."
 
 
 def _largest_text(comparison: Comparison) -> str:

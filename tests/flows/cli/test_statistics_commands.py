@@ -81,8 +81,8 @@ def test_every_output_of_a_comparison_begins_with_one_verdict(runs: Path, aqb: C
     for ending in ("md", "html", "json"):
         aqb("compare", "base", "candidate", "--out", f"c.{ending}")
     sentences = json.loads((runs / "c.json").read_text(encoding="utf-8"))["headline"]
-    assert sentences[0] == "나빠진 지표는 의도 충족 −1.28, 정확성 −1.28, 안정성 −1.28입니다."
-    assert sentences[1] == "짝지은 질의 39개 가운데 나빠진 것 10개, 좋아진 것 0개입니다."
+    assert sentences[0] == "짝지은 질의 39개 가운데 답변이 나빠진 질의 10개, 좋아진 질의 0개입니다."
+    assert sentences[1] == "나빠진 지표는 의도 충족 −1.28, 정확성 −1.28, 안정성 −1.28입니다."
     assert len(sentences) == 3
     for text in ((runs / "c.md").read_text(encoding="utf-8"), aqb("compare", "base", "candidate").out):
         assert all(sentence in text.replace("\\", "") for sentence in sentences[:2])

@@ -28,11 +28,11 @@ def compared(*pairs: tuple[float, float]) -> Comparison:
     return compare_testruns(base, candidate, {"accuracy": "정확성"})
 
 
-def test_the_first_sentence_says_what_moved_also_where_no_verdict_is_due() -> None:
-    verdict, counts, first = comparison_headline(compared((5, 0), (5, 5), (5, 4)))
+def test_the_first_sentence_says_how_many_got_worse_also_where_no_verdict_is_due() -> None:
+    counts, verdict, first = comparison_headline(compared((5, 0), (5, 5), (5, 4)))
+    assert counts == "짝지은 질의 3개 가운데 답변이 나빠진 질의 2개, 좋아진 질의 0개입니다."
     assert "판단 보류" in verdict
     assert "정확성 5.00 → 3.00" in verdict
-    assert "나빠진 것 2개, 좋아진 것 0개입니다." in counts
     assert "질의 0" in first
 
 
@@ -56,8 +56,8 @@ def test_reworded_queries_are_left_out_and_counted() -> None:
     found = compared((5, 0), (5, 5), (5, 4))
     queries = {**found.candidate.queries, "0": replace(found.candidate.queries["0"], text="다른 것을 묻는 질의")}
     again = compare_testruns(found.base, replace(found.candidate, queries=queries), {"accuracy": "정확성"})
-    assert "짝지은 질의 2개" in comparison_headline(again)[1]
-    assert comparison_headline(again)[1].endswith("(문장이 바뀐 1개는 비교에서 뺐습니다).")
+    assert "짝지은 질의 2개" in comparison_headline(again)[0]
+    assert comparison_headline(again)[0].endswith("(문장이 바뀐 1개는 비교에서 뺐습니다).")
     text = comparison_markdown(again, [])
     assert "| 정확성 | 5.00 | 4.50 |" in text
     assert "ID는 같지만 문장이 바뀌어 비교하지 않은 질의 1개: 다른 것을 묻는 질의" in text
