@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from scoring.inputs import nothing_scored
 from scoring.markdown import shortened
 from scoring.testruns.patterns import CheckPattern, Outage
-from scoring.testruns.rubric import ScoredQuery
+from scoring.testruns.rubric import ScoredQuery, TestRunSummary
 
 _QUERY_CHARACTERS = 40
 _CAUSE_CHARACTERS = 120
@@ -31,6 +31,11 @@ def size_text(queries: Sequence[ScoredQuery]) -> str:
     """`질의 20개를 40번 실행했고`."""
     executions = sum(len(query.executions) for query in queries)
     return f"질의 {len(queries):,}개를 {executions:,}번 실행했고"
+
+
+def mean_name(summary: TestRunSummary) -> str:
+    """What a mean of the set is: `회차 점수의 평균`, `평균` where there is one round."""
+    return "회차 점수의 평균" if len(summary.rounds) > 1 else "평균"
 
 
 def main_cause(

@@ -10,7 +10,7 @@ from scoring.rubrics.plan_agent import thresholds as t
 from scoring.rubrics.plan_agent.formulas import PlanExecution, PlanQuery, both_pass
 from scoring.rubrics.plan_agent.summary import PlanSummary, low_scored, slow
 from scoring.stats.exact import Exact
-from scoring.testruns.headline import main_cause, query_name, size_text
+from scoring.testruns.headline import main_cause, mean_name, query_name, size_text
 from scoring.testruns.patterns import CheckPattern, check_patterns
 
 _SHOWN_PATTERNS = 3
@@ -35,7 +35,7 @@ def _scored(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
         return "기대결과에 체크 항목이 없어 정확성은 알 수 없습니다"
     executions = sum(len(query.executions) for query in queries)
     n = f", 채점한 실행 {accuracy['n']:,}건" if accuracy["n"] < executions else ""
-    known = f"정확성은 평균 {score_text(accuracy['mean'])}점(5점 만점{n})"
+    known = f"정확성은 {mean_name(summary)} {score_text(accuracy['mean'])}점(5점 만점{n})"
     if not pairs["n"]:
         why = "회차가 하나뿐이라" if len(summary.rounds) < t.MIN_ROUNDS else "회차를 견줄 질의가 없어"
         return f"{known}이며, {why} 일관성은 알 수 없습니다"
@@ -140,7 +140,12 @@ def _slow_line(executions: Sequence[PlanExecution]) -> tuple[bool, str]:
     bands = ", ".join(f"{score}점 {points[score]:,}건" for score in range(t.SLOW_MAX_POINTS, -1, -1))
     categories = Counter(scored.execution.category or "카테고리 없음" for scored in late).most_common(_SHOWN_PATTERNS)
     top = ", ".join(f"{cell(category)} {count:,}건" for category, count in sorted(categories, key=lambda c: -c[1]))
-    return False, f"{slow_limit()}를 넘긴 실행 {len(late):,}건({percent(len(late) / timed)}): {bands}. 카테고리: {top}"
+    return False, f"{_late_text(late, timed)}: {bands}. 카테고리: {top}"
+
+
+def _late_text(late: Sequence[PlanExecution], timed: int) -> str:
+    """`시간이 있는 실행 119건 중 8초를 넘긴 실행 91건(76.5%)`."""
+    return f"시간이 있는 실행 {timed:,}건 중 {slow_limit()}를 넘긴 실행 {len(late):,}건({percent(len(late) / timed)})"
 
 
 def zeros_text(summary: PlanSummary) -> str:
@@ -214,16 +219,15 @@ def _mixed_queries(queries: Sequence[PlanQuery]) -> list[str]:
 
 def _slow_queries(queries: Sequence[PlanQuery]) -> list[str]:
     executions = [scored for query in queries for scored in query.executions]
-    timed = [scored for scored in executions if scored.scores["speed"].points is not None]
+    timed = sum(scored.scores["speed"].points is not None for scored in executions)
     late = slow(executions)
     if not late:
         return []
     slowest = max(queries, key=lambda query: query.latency_s or 0.0)
     always = sum(len(slow(query.executions)) == len(query.executions) for query in queries)
     return [
-        f"{slow_limit()}를 넘긴 실행 {len(late):,}건({percent(len(late) / len(timed))}), 그중 모든 회차가 느린 질의 "
-        f"{always:,}개. 평균이 가장 느린 질의: {cell(query_name(slowest))} "
-        f"({score_text(slowest.latency_s)}초)"
+        f"{_late_text(late, timed)}, 모든 회차가 느린 질의 {always:,}개. "
+        f"평균이 가장 느린 질의: {cell(query_name(slowest))} ({score_text(slowest.latency_s)}초)"
     ]
 
 

@@ -9,7 +9,7 @@ from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, METRICS, R
 from scoring.rubrics.recruit_agent.summary import RecruitSummary
 from scoring.rules.bands import band_rows
 from scoring.stats.exact import Exact, mean
-from scoring.testruns.headline import main_cause, query_name, size_text
+from scoring.testruns.headline import main_cause, mean_name, query_name, size_text
 from scoring.testruns.patterns import main_causes
 from scoring.testruns.report_tables import problem_table
 from scoring.testruns.rubric import Metric, Options
@@ -95,7 +95,7 @@ def headline(queries: Sequence[RecruitQuery], summary: RecruitSummary) -> list[s
         scored = f"종합 점수는 {score_text(total['mean'])}점(5점 만점{', ' if covers else ''}{covers})입니다."
     else:
         why = f" 종합 점수는 없습니다({total['missing']})." if total.get("missing") else ""
-        scored = f"정확성은 평균 {mean_text(accuracy)}점(5점 만점)입니다.{why}"
+        scored = f"정확성은 {mean_name(summary)} {mean_text(accuracy)}점(5점 만점)입니다.{why}"
     unanswered = summary.data_quality["failed"] + summary.data_quality["empty"]
     worst = by_points_lost(queries)[0]
     undecided = f" 의도 충족은 {why}." if (why := undecided_text(summary.set["intent"])) else ""

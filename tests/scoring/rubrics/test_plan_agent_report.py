@@ -161,7 +161,7 @@ def test_insights_name_the_checks_and_queries_with_their_counts() -> None:
     assert "  - formType: 기대 SELECT, 실제 LINK 3건(같은 체크 4개 중 75.0%, 질의 2개)" in report
     assert "  - 모든 회차에서 3점 미만인 질의 1개: 질의 Q-1" in report
     assert "  - 회차 사이에 통과와 미통과가 갈린 질의 1개: 질의 Q-2" in report
-    assert "  - 8초를 넘긴 실행 3건(75.0%), 그중 모든 회차가 느린 질의 1개." in report
+    assert "  - 시간이 있는 실행 4건 중 8초를 넘긴 실행 3건(75.0%), 모든 회차가 느린 질의 1개." in report
 
 
 def test_low_queries_are_listed_with_the_reason_of_the_worst_round() -> None:
@@ -198,7 +198,7 @@ def test_the_report_names_no_cause_of_instability_that_did_not_happen(raws: Sequ
 def test_the_headline_says_what_happened_what_matters_and_what_to_do() -> None:
     queries = [query("Q-1", GOOD, BAD), query("Q-2", BAD, BAD)]
     assert RUBRIC.headline(queries, summary_of(queries)) == [
-        "질의 2개를 4번 실행했고 정확성은 평균 1.25점(5점 만점)입니다: "
+        "질의 2개를 4번 실행했고 정확성은 회차 점수의 평균 1.25점(5점 만점)입니다: "
         "비교한 질의 2개 중 모두 통과 0, 모두 미통과 1, 회차마다 엇갈림 1.",
         '가장 큰 원인은 assistantMessage(답변에 "기간"의 언급이 없음) 3건(질의 2개)입니다.',
         "정확성에서 2점 이하를 받은 질의 2개를 '질의 Q-2'부터 확인하십시오.",
@@ -231,7 +231,10 @@ def test_the_headline_of_one_round_says_that_consistency_is_unknown() -> None:
 
 def test_the_headline_says_how_many_executions_accuracy_is_of() -> None:
     queries = [query("Q-1", GOOD, GOOD), query("Q-2", GOOD, GOOD, expected_text="")]
-    assert "정확성은 평균 5.00점(5점 만점, 채점한 실행 2건)입니다" in RUBRIC.headline(queries, summary_of(queries))[0]
+    assert (
+        "정확성은 회차 점수의 평균 5.00점(5점 만점, 채점한 실행 2건)입니다"
+        in RUBRIC.headline(queries, summary_of(queries))[0]
+    )
 
 
 @pytest.mark.parametrize(
