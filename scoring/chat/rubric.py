@@ -133,7 +133,8 @@ class RowRubric:
 
     `total` is the score of a row with one decimal, `parts` are what it is made of. The first of the `scales` grades the
     total; the cross table has two of the others. `failure` is NULL where a row did not fail, `cause` names the part of
-    a score that lost the most, `category` the kind of question; a rubric may do without these two.
+    a score that lost the most, `category` the kind of question; a rubric may do without these two. `varying` is what
+    questions of one template may differ in (Korean).
 
     Definitions always include `alert_level` and `alert_rules`, measures `<level>_rows` of each level in use,
     `alert_<rule>` of each alert rule and `<scale>_<grade>` of each grade, quotients `mean_<score>` of total and parts.
@@ -167,6 +168,7 @@ class RowRubric:
     cause: str = ""
     category: CodedColumn | None = None
     evidence: EvidenceCheck | None = None
+    varying: str = "숫자"
 
     def __post_init__(self) -> None:
         steps(self.definitions)

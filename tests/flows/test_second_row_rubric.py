@@ -68,6 +68,7 @@ def test_second_row_rubric_scores_files_into_tables_summary_and_report(aqb: Comm
     ):
         assert text in report
     assert "답변이 없음: 2건" in report
+    assert "(숫자만 다른 질문, 낱말 하나뿐인 질문)" in report
     assert "Critical" not in report
 
 
