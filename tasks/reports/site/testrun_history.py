@@ -74,6 +74,7 @@ def values_of_set(runs: Sequence[PublishedTestRun], intervals: RunIntervals) -> 
         "why": why,
         "passed_over": passed_over_text(change) if (change := last.summary.get("change")) else "",
         "history": charts,
+        "has_bands": any(_has_band(chart.data["points"]) for chart in charts),
         "runs": _runs_table(runs),
     }
 
@@ -107,10 +108,15 @@ def _history_chart(runs: Sequence[PublishedTestRun], metric: str, title: str, in
         id=f"history-{metric}",
         kind="history",
         title=title,
-        summary=f"{title}의 실행별 평균(0~5점)과 95% 구간. 마지막 값 {score_text(points[-1]['value'])}",
+        summary=f"{title}의 실행별 평균(0~5점){'과 95% 구간' if _has_band(points) else ''}. "
+        f"마지막 값 {score_text(points[-1]['value'])}",
         data={"days": [run.when[5:10].replace("-", "/") for run in runs], "points": points},
         table=Table(["파일", "실행일", "평균", "95% 구간"], rows),
     )
+
+
+def _has_band(points: Sequence[Mapping[str, Any]]) -> bool:
+    return any(point["low"] is not None for point in points)
 
 
 def _judged_by(run: PublishedTestRun) -> tuple[str, str]:

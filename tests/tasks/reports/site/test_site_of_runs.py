@@ -330,6 +330,20 @@ def test_a_test_set_has_a_page_with_its_runs_in_the_order_in_which_they_ran(
     assert points[1]["low"] < 2.5 < points[1]["high"]
     links = {a["href"] for a in found.all("a")}
     assert {unquote(point["href"]) for point in points} <= {unquote(link or "") for link in links}
+    assert "0~5점, 띠는 95% 구간" in found.text
+
+
+def test_a_test_set_speaks_of_no_bands_where_none_are_drawn(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path
+) -> None:
+    for day in ("20260301", "20260302"):
+        write_plan_run(warehouse, tmp_path, day, passing=40)
+    build(warehouse, site)
+    (path,) = (site / "test-runs").glob("set-*.html")
+    found = Page(path)
+    assert {point["low"] for chart in found.charts.values() for point in chart["points"]} == {None}
+    assert "지표별 이력 0~5점" in found.text
+    assert "띠는" not in found.source
 
 
 def test_a_page_compares_its_run_with_the_one_before(warehouse: FolderWarehouse, site: Path, tmp_path: Path) -> None:
