@@ -12,7 +12,8 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, suppress
+from io import StringIO
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
 from typing import NoReturn
@@ -249,6 +250,8 @@ def keep_terminal_quiet() -> None:
     Raises:
         UsageError: Prefect's settings cannot be read.
     """
+    with redirect_stderr(StringIO()) as said:  # of a mistyped setting, which its import survives
+        import prefect
     try:
         import prefect.main  # noqa: F401 - reads the settings above, and sets up its logs
     except ValueError as error:  # of pydantic or of TOML
@@ -256,6 +259,7 @@ def keep_terminal_quiet() -> None:
             f"Prefect's settings cannot be read: {_first_problem(error)}",
             fix="correct the variable PREFECT_... of that name, or the file profiles.toml in PREFECT_HOME",
         ) from error
+    sys.stderr.write(said.getvalue())
 
     for handler in logging.getLogger().handlers:
         handler.addFilter(lambda record: not record.name.startswith("prefect"))

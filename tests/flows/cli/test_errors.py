@@ -299,9 +299,9 @@ def test_an_address_without_a_prefect_server_is_named(
 def test_a_setting_of_prefect_that_is_mistyped_is_named(installed_aqb: Command) -> None:
     ended = installed_aqb("nightly", "--date", "2026-02-13", PREFECT_API_REQUEST_TIMEOUT="soon")
     assert ended.exit_code == 2
-    assert "error: Prefect's settings cannot be read: request_timeout: Input should be a valid number" in ended.err
-    assert "correct the variable PREFECT_..." in ended.err.splitlines()[-1]
-    assert "Traceback" not in ended.err
+    what, fix = ended.err.splitlines()
+    assert what.startswith("error: Prefect's settings cannot be read: request_timeout: Input should be a valid number")
+    assert "correct the variable PREFECT_..." in fix
 
 
 @pytest.mark.long
