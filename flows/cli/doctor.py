@@ -17,7 +17,7 @@ import typer
 from flows.cli.terminal import Json, show
 from flows.runtime.code_version import code_version
 from flows.runtime.prefect_env import prepare_prefect, reaching_prefect
-from scoring.errors import AqbError, counted
+from scoring.errors import AqbError, UsageError, counted
 
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
@@ -117,7 +117,14 @@ def _source(settings: Settings) -> str:
     from flows.runtime.clock import today
     from scoring.days import day_window
     from tasks.chat.sources import open_source
+    from tasks.config.addresses import is_bigquery
 
+    if is_bigquery(settings.monitoring.source) and settings.monitoring.columns:
+        raise UsageError(
+            f"monitoring.columns names {', '.join(settings.monitoring.columns)}, and is for files alone",
+            where=settings.monitoring.source,
+            fix="name the columns of a view in bigquery.columns",
+        )
     yesterday = today(settings.time_zone) - timedelta(days=1)
     return open_source(settings.monitoring.source, settings).estimate(day_window(yesterday, settings.time_zone))
 

@@ -69,6 +69,16 @@ def test_doctor_ends_with_1_when_a_setting_names_a_column_that_the_rows_do_not_h
     assert seen.endswith("\n  -> correct monitoring.columns.tenant_id")
 
 
+def test_doctor_says_that_columns_of_files_are_not_those_of_a_view(
+    aqb: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AQB_MONITORING__SOURCE", "bigquery://project.dataset.view")
+    monkeypatch.setenv("AQB_MONITORING__COLUMNS", '{"tenant_id": "mandant"}')
+    seen = checks(aqb)["source"]
+    assert seen.startswith("NOT bigquery://project.dataset.view: monitoring.columns names tenant_id, and is for files")
+    assert seen.endswith("\n  -> name the columns of a view in bigquery.columns")
+
+
 def test_doctor_says_how_long_ago_the_last_completed_night_is(aqb: Command, source: Path) -> None:
     assert "ok   last night: no night has been completed yet" in aqb("doctor").out
     old = date(2026, 3, 13)
