@@ -60,7 +60,7 @@ ALERTS_SCHEMA = pa.schema(
         field(
             "usual",
             pa.list_(pa.int64()),
-            "최근에 채점한 날들의 행 수, 가까운 날부터. 행이 없는 날이면 영업일끼리, 쉬는 날끼리",
+            "최근에 채점한 날들의 행 수, 가까운 날부터. 행이 없는 날이면 업무일끼리, 쉬는 날끼리",
         ),
         field("usual_values", pa.list_(pa.float64()), "KPI나 제외율이면 그 날들의 값 가운데 알려진 것"),
         field("row_ids", pa.list_(pa.string()), "늘어난 행의 예, 질문의 꼴마다 하나"),
