@@ -23,7 +23,7 @@ def few_rows(days: Mapping[date, Mapping[str, Any]], day: date) -> str:
     if not rows or len(usual) < _LEAST_DAYS or _TIMES * rows >= min(usual):
         return ""
     ends = "~".join(f"{count:,}" for count in sorted({min(usual), max(usual)}))
-    return f"이날은 {rows:,}행뿐입니다({'쉬는 날' if off else '영업일'} 평소 {ends}행)."
+    return f"이날은 {rows:,}행뿐입니다({'쉬는 날' if off else '업무일'} 평소 {ends}행)."
 
 
 def _rows(row: Mapping[str, Any]) -> int:
