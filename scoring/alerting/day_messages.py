@@ -63,8 +63,9 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
     found = [message for event in _events([*paging, *parts]) for message in _page(event, digest)]
     if any(map(_worth_a_message, news)) and not intraday:
         others = [one for one in visible if one.fires and one not in news]
+        apart = [one for one in others if one.pages or one in parts]
         snoozed = snooze_lines(digest.rubric, digest.snoozes, digest.day, route, digest.incidents)
-        found += _digest(news, others, digest, snoozed)
+        found += _digest(news, apart, [one for one in others if one not in apart], digest, snoozed)
     return found
 
 
@@ -163,9 +164,14 @@ def _rule_lines(rule: Sequence[Incident], digest: DayDigest, *, named: bool) -> 
 
 
 def _digest(
-    news: Sequence[Incident], others: Sequence[Incident], digest: DayDigest, snoozed: Sequence[Line]
+    news: Sequence[Incident],
+    apart: Sequence[Incident],
+    same: Sequence[Incident],
+    digest: DayDigest,
+    snoozed: Sequence[Line],
 ) -> list[Message]:
-    """Everything of a day that is new, what continues in one line, what is snoozed, and the KPIs."""
+    """Everything of a day that is new, what pages told `apart` and what goes on the `same` in a line each, what is
+    snoozed, and the KPIs."""
     started = [one for one in news if one.state != "resolved"]
     ended = [one for one in news if one.state == "resolved"]
     level: MessageLevel = started[0].fact.level if started else "info"
@@ -175,7 +181,7 @@ def _digest(
         *paragraph(_subject(digest), _counts(digest)),
         *(block for one in started for block in paragraph(*_entry(one, digest))),
         *(paragraph(*(resolved_line(one, digest.rubric) for one in ended)) if ended else []),
-        *_going_on(others, digest),
+        *_going_on(apart, same, digest),
         *(paragraph(*snoozed) if snoozed else []),
         *paragraph([bold("핵심 지표")]),
         *bullets([kpi_line(kpi, digest.wider_kpis.get(name)) for name, kpi in digest.kpis.items()]),
@@ -231,14 +237,9 @@ def _entry(one: Incident, digest: DayDigest) -> Iterator[Line]:
     yield [plain(f"{since(one)} · "), *action(one, digest.rubric)]
 
 
-def _going_on(others: Sequence[Incident], digest: DayDigest) -> list[Block]:
-    paged = [one for one in others if one.pages]
-    same = [one for one in others if not one.pages]
-    lines: list[Line] = []
-    if paged:
-        lines.append([bold("따로 알림  "), plain(brief(paged, digest.rubric))])
-    if same:
-        lines.append([bold("계속  "), plain(brief(same, digest.rubric))])
+def _going_on(apart: Sequence[Incident], same: Sequence[Incident], digest: DayDigest) -> list[Block]:
+    named = (("따로 알림", apart), ("계속", same))
+    lines: list[Line] = [[bold(f"{title}  "), plain(brief(of, digest.rubric))] for title, of in named if of]
     return paragraph(*lines) if lines else []
 
 

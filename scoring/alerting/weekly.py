@@ -9,10 +9,12 @@ from datetime import date, timedelta
 from typing import Any
 
 from scoring.alerting.blocks import Block, Line, Span, bold, bullets, context, link, paragraph, plain
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.growth import Growth
 from scoring.alerting.growth_wording import grown_name, tenant_name
 from scoring.alerting.judge_messages import ModelEnd, end_lines
 from scoring.alerting.messages import NO_TENANT, Message, RouteFilter, level_mark, messages, without_part
+from scoring.alerting.preview import preview_days
 from scoring.alerting.rule_changes import rule_changes
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.wording import day_name, kpi_line, snooze_lines
@@ -27,13 +29,15 @@ KpiRows = Mapping[date, Sequence[Mapping[str, Any]]]
 @dataclass(frozen=True)
 class Week:
     """The seven days up to `last`. `kpis` hold the KPI rows of these days and of the week before by day; `growth` what
-    grew of a rule against that week by (rule, tenant); `url` where the pages are served; `snoozes` go on after it;
-    `judge_end` is the end of the model that judges, where it is near."""
+    grew of a rule against that week by (rule, tenant); `watched` are the days that tell what paged in it; `url` where
+    the pages are served; `snoozes` go on after it; `judge_end` is the end of the model that judges, where it is near.
+    """
 
     last: date
     rubric: RowRubric
     kpis: KpiRows
     growth: Mapping[tuple[str, str | None], Growth] = field(default_factory=dict)
+    watched: WatchedDays | None = None
     url: str = ""
     run_id: str = ""
     snoozes: Sequence[Snooze] = ()
@@ -66,6 +70,8 @@ def weekly_message(week: Week, route: RouteFilter, known_keys: Collection[str] =
     blocks: list[Block] = [*paragraph([plain(rubric.title)])]
     for tenant in tenants:
         blocks += _of_tenant(week, tenant)
+    if paged := list(_paged(week, route)):
+        blocks += paragraph(*paged)
     if snoozed := snooze_lines(rubric, week.snoozes, week.last, route):
         blocks += paragraph(*snoozed)
     if week.judge_end:
@@ -87,6 +93,15 @@ def _worsened(week: Week, tenant: str | None) -> Iterator[str]:
             if compared.figure.verdict == "missed" and compared.has_worsened:
                 of_tenant = "" if tenant == ALL_TENANTS else f"{tenant_name(tenant)} "
                 yield f"{of_tenant}{kpi.title} {compared.before.value_text} → {compared.figure.value_text}"
+
+
+def _paged(week: Week, route: RouteFilter) -> Iterator[Line]:
+    """What called people in the week, a message a line: the days after it may have made the rates usual again."""
+    days = [week.last - timedelta(back) for back in range(WEEK)]
+    for message in preview_days(week.watched, days, {"": route}) if week.watched else ():
+        if message.kind == "page":
+            reasons = "; ".join(one.reason for one in message.incidents)
+            yield [bold(f"{day_name(message.day)} 호출  "), plain(reasons)]
 
 
 def _turns(rows: Iterable[Mapping[str, Any]]) -> list[int]:

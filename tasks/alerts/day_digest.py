@@ -70,11 +70,14 @@ def day_digest(
     )
 
 
-def read_week(warehouse: Warehouse, rubric: RowRubric, last: date, reports: ReportPaths, run_id: str) -> Week:
+def read_week(
+    warehouse: Warehouse, rubric: RowRubric, last: date, reports: ReportPaths, run_id: str, policy: AlertPolicy
+) -> Week:
     """The week that ends with a scored day, and the week before it."""
-    read = read_kpis(warehouse, rubric, scored_until(warehouse, last)[-2 * WEEK :])
-    kpis = {day: rows for day, rows in read.items() if rows and rows[0]["rubric_version"] == rubric.version}
+    history = read_kpis(warehouse, rubric, scored_until(warehouse, last)[-DECISION_DAYS - WEEK :])
+    read = [*history.items()][-2 * WEEK :]
+    kpis = {day: rows for day, rows in read if rows and rows[0]["rubric_version"] == rubric.version}
     this, before = ({day: kpis[day] for day in kpis if 0 <= (last - day).days - back < WEEK} for back in (0, WEEK))
     growth = read_growth(warehouse, rubric, this, before)
     address = reports.address(reports.first_page) if reports.first_page.exists() else ""
-    return Week(last, rubric, kpis, growth, address, run_id)
+    return Week(last, rubric, kpis, growth, WatchedDays(rubric, history, policy), address, run_id)

@@ -41,7 +41,8 @@ def messages_of_day(context: Context, digest: DayDigest) -> list[tuple[str, Mess
     """
     found: list[tuple[str, MessagesFor]] = [(str(digest.day), partial(day_messages, digest))]
     if context.settings.alerts.weekly and ends_week(digest):
-        week = read_week(context.warehouse, context.rubric, digest.day, context.reports, digest.run_id)
+        policy = AlertChoices(context.state).policy(context.settings.alerts)
+        week = read_week(context.warehouse, context.rubric, digest.day, context.reports, digest.run_id, policy)
         end = near_end(context.state, context.settings.judge, digest.day)
         found.append(("", partial(weekly_message, replace(week, snoozes=digest.snoozes, judge_end=end))))
     return found

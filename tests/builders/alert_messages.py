@@ -86,7 +86,8 @@ def weekly() -> Message:
         ("answer_failed", "*"): Growth((Grown("failure_type", "refused_advice", 140, 60.0, 0.74, 0.5, 0.9),))
     }
     snooze = Snooze("weak_answer", "*", last + timedelta(4), "새 프롬프트를 시험하는 중", "이하늘", _MORNING)
-    week = Week(last, RUBRIC, kpis, growth, "https://aqb.example.com/monitoring/week.html", _RUN_ID, [snooze])
+    url = "https://aqb.example.com/monitoring/week.html"
+    week = Week(last, RUBRIC, kpis, growth, url=url, run_id=_RUN_ID, snoozes=[snooze])
     (message,) = weekly_message(week, RouteFilter())
     return message
 

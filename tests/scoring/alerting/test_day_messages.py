@@ -136,6 +136,16 @@ def test_the_first_day_has_no_usual_rate() -> None:
     assert "평소" not in readable(page.blocks)
 
 
+def test_a_digest_names_a_rule_that_is_told_in_a_page_with_the_page() -> None:
+    counts = {"answer_failed": 38, "final_failed": 28, "weak_answer": 18}
+    page, digest = messages_of(facts_of(today(**counts) | {"alerts_answer_failed_and_final_failed": 27}))
+    assert kinds([page, digest]) == ["page", "digest"]
+    told = [line for line in readable(digest.blocks).splitlines() if line.startswith(("따로 알림", "계속"))]
+    assert len(told) == 1
+    assert re.match("따로 알림  .*답변 실패 38/535건.*", told[0])
+    assert "종합 등급 F 28/535건" in told[0]
+
+
 def test_rejected_rows_are_compared_with_no_day_and_say_how_to_score_again() -> None:
     facts = facts_of(today())
     rejected = AlertFact(ROWS_REJECTED, "warning", "읽지 못해 거부한 행", ALL_TENANTS, 4, 539)

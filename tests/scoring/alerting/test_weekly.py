@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from scoring.alerting.blocks import readable
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.growth import Grown, Growth
 from scoring.alerting.judge_messages import ModelEnd
 from scoring.alerting.messages import Message, RouteFilter
 from scoring.alerting.snoozes import Snooze
+from scoring.alerting.watch import AlertPolicy
 from scoring.alerting.weekly import Week, weekly_message
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import FIRST_DAY, kpi_row, met
@@ -48,6 +50,17 @@ def test_weekly_message_pools_the_week_and_stands_it_beside_the_one_before() -> 
     )
     assert "가장 달라진 것  앞 주와 다르다고 할 알림 규칙이 없음" in text
     assert (message.kind, message.level, message.keys) == ("weekly", "info", ("weekly|ola-monitoring@1|2026-03-15",))
+
+
+def test_weekly_message_names_what_called_people_on_a_day_though_the_week_is_as_usual() -> None:
+    found = week({"answer_failed": 20}, {"answer_failed": 20}, {"answer_failed": 20}, {"answer_failed": 20})
+    wednesday = SUNDAY - timedelta(4)
+    risen = {**found.kpis, wednesday: [{**found.kpis[wednesday][0], "alert_answer_failed": 60}]}
+    text = readable(message_of(replace(found, watched=WatchedDays(RUBRIC, risen, AlertPolicy()))).blocks)
+    assert "3월 11일(수) 호출  답변 실패 · 급증, 평소의 3.0배" in text
+    assert "호출" not in readable(
+        message_of(replace(found, watched=WatchedDays(RUBRIC, found.kpis, AlertPolicy()))).blocks
+    )
 
 
 def test_weekly_message_names_the_rule_that_changed_most_and_what_grew_in_it() -> None:
