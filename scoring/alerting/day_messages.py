@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
 from scoring.alerting.blocks import Block, Line, bold, bullets, code, context, link, paragraph, plain
-from scoring.alerting.facts import NO_ROWS, ROWS_REJECTED
+from scoring.alerting.facts import FEW_ROWS, NO_ROWS, ROWS_REJECTED
 from scoring.alerting.growth_wording import example_blocks, growth_lines, headline_growth, tenant_name
 from scoring.alerting.incidents import Incident, one_cause
 from scoring.alerting.messages import (
@@ -87,7 +87,7 @@ def visible_to(route: RouteFilter, of_day: Sequence[Incident]) -> list[Incident]
         if not route.tenants:
             hidden = tenant != ALL_TENANTS and (not one.pages or one.of_all)
             return not hidden and route.matches_rows(one.fact.level, one.rubric)
-        if one.fact.rule in (NO_ROWS, ROWS_REJECTED):
+        if one.fact.rule in (NO_ROWS, FEW_ROWS, ROWS_REJECTED):
             return any(route.matches_rows(one.fact.level, one.rubric, named) for named in route.tenants)
         return route.matches_rows(one.fact.level, one.rubric, tenant)
 

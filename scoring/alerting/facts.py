@@ -23,10 +23,12 @@ _MAX_EXAMPLES_ON_PAGE = 200
 
 # Facts about a day that no rule of the rubric makes.
 NO_ROWS = "no_rows"
+FEW_ROWS = "few_rows"
 ROWS_REJECTED = "rows_rejected"
 KPI_RULE = "kpi_"
 _DAY_TITLES = {
     NO_ROWS: "이날 행이 하나도 없음",
+    FEW_ROWS: "행이 평소보다 훨씬 적음",
     ROWS_REJECTED: "읽지 못해 거부한 행",
     EXCLUDED_RATE_RISING: EXCLUDED_TITLE,
 }

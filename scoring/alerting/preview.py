@@ -16,6 +16,7 @@ from scoring.alerting.day_messages import day_messages, incident_key, visible_to
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.episodes import MIN_COUNT
 from scoring.alerting.facts import facts_of_days
+from scoring.alerting.few_rows import few_rows_incidents
 from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.incidents import Incident, IncidentState, incidents_of_days
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
@@ -65,7 +66,8 @@ def preview_days(
     shown = {day: watched.decided[day] for day in sorted(set(days) & kpis.keys())}
     found, of_kpis, off = [], kpi_incidents_of_days(kpis, rubric), watched.policy.days_off
     for day, of_day in incidents_of_days(facts_of_days(rubric, kpis), shown, rubric, off).items():
-        digest = DayDigest(day, [*of_day, *of_kpis[day]], rubric, "", 0, 0, 0, {}, "")
+        few = few_rows_incidents(kpis, day, rubric, off)
+        digest = DayDigest(day, [*of_day, *few, *of_kpis[day]], rubric, "", 0, 0, 0, {}, "")
         for name, route in routes.items():
             found += _of_route(name, route, digest)
     return found

@@ -7,7 +7,7 @@ from statistics import median
 
 from scoring.alerting.blocks import Span, bold, code, inert, masked_text, plain
 from scoring.alerting.decision import UsualRate
-from scoring.alerting.facts import KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact, titles_of_rules
+from scoring.alerting.facts import FEW_ROWS, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact, titles_of_rules
 from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import NO_TENANT, RouteFilter
@@ -33,9 +33,11 @@ RESOLVED_SIGN = "🟢"
 
 _DAY_ACTIONS = {
     NO_ROWS: "원본 표와 적재 작업을 확인하고, 고친 뒤 이 명령으로 다시 채점하세요.",
+    FEW_ROWS: "원본에 행이 다 들어왔는지 확인하고, 늦게 들어왔다면 이 명령으로 다시 채점하세요.",
     ROWS_REJECTED: "거부한 까닭은 rejected 표에 줄마다 있습니다. 원본을 고친 뒤 이 명령으로 다시 채점하세요.",
     EXCLUDED_RATE_RISING: "답변 없이 쌓이고 있는지 LLM 호출과 로그 적재를 확인하세요.",
 }
+_SCORED_AGAIN = (NO_ROWS, FEW_ROWS, ROWS_REJECTED)
 _KPI_ACTION = "보고서에서 등급 분포와 실패 유형을 보고 어디서 목표를 놓쳤는지 확인하세요."
 _DROPPED_RULE_ACTION = "지금 채점 기준에는 없는 규칙입니다. 이날을 채점한 버전의 예시를 읽으세요."
 _WEEKDAYS = "월화수목금토일"
@@ -69,7 +71,7 @@ def action(one: Incident, rubric: RowRubric) -> list[Span]:
         return [plain(_KPI_ACTION)]
     by_rule = {rule.id: rule.action for rule in rubric.alert_rules}
     what = plain((_DAY_ACTIONS | by_rule).get(rule, _DROPPED_RULE_ACTION))
-    return [what, plain(" "), code(f"aqb nightly --date {one.day}")] if rule in (NO_ROWS, ROWS_REJECTED) else [what]
+    return [what, plain(" "), code(f"aqb nightly --date {one.day}")] if rule in _SCORED_AGAIN else [what]
 
 
 def if_known(one: Incident) -> list[list[Span]]:
@@ -145,6 +147,8 @@ def fact_figures(one: Incident, rubric: RowRubric) -> list[Span]:
     fact = one.fact
     if fact.rule == NO_ROWS:
         return [bold("행이 하나도 들어오지 않았습니다."), plain(f" · {_usual(fact.usual, _cases)}")]
+    if fact.rule == FEW_ROWS:
+        return [bold(f"{fact.rows:,}행뿐입니다."), plain(f" · {_usual(fact.usual, _cases)}")]
     if one.figure:
         return [bold(f"최근 {FOUR_WEEKS}일 {one.figure.title} {one.figure.value_text}"), plain(one.figure.details)]
     if fact.count is None:  # of a KPI that the rubric no longer has

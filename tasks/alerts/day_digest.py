@@ -5,6 +5,7 @@ from datetime import date
 
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import rows_on_page
+from scoring.alerting.few_rows import few_rows_incidents
 from scoring.alerting.incidents import incidents
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest
@@ -45,7 +46,8 @@ def day_digest(
     wider = {name: wider_figure(kpi, of_all, day) for name, kpi in targets.items()}
     facts, decided = read_alerts(warehouse, scored[-INCIDENT_DAYS - 1 :]), WatchedDays(rubric, history, policy).decided
     of_rules = incidents(day, facts, decided[day], rubric, policy.days_off)
-    found = [*of_rules, *kpi_incidents_of_days(history, rubric)[day]]
+    few = few_rows_incidents(history, day, rubric, policy.days_off)
+    found = [*of_rules, *few, *kpi_incidents_of_days(history, rubric)[day]]
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
     row_ids = {row_id for one in found if one.fires for row_id in one.fact.row_ids}
     page = reports.day_page(day)

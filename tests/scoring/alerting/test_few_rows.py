@@ -3,9 +3,13 @@
 import random
 from datetime import date, timedelta
 
+from scoring.alerting.blocks import readable
+from scoring.alerting.day_messages import day_messages
 from scoring.alerting.days_off import is_day_off
-from scoring.alerting.few_rows import few_rows
-from tests.builders.alert_days import kpi_row
+from scoring.alerting.few_rows import few_rows, few_rows_incidents
+from scoring.alerting.messages import DayDigest, RouteFilter
+from scoring.rubrics.ola_monitoring import RUBRIC
+from tests.builders.alert_days import kpi_row, met
 
 SUNDAY = date(2026, 3, 29)
 
@@ -23,6 +27,19 @@ def test_a_day_off_is_compared_with_days_off() -> None:
     friday = SUNDAY - timedelta(2)
     assert few_rows(usual | {friday: kpi_row({}, 60)}, friday) == "이날은 60행뿐입니다(업무일 평소 300행)."
     assert few_rows(usual | {friday: kpi_row({}, 100)}, friday) == ""
+
+
+def test_a_day_with_few_rows_is_told_in_a_digest_of_its_own() -> None:
+    usual = {day: [met(row)] for day, row in days(300, 60).items()}
+    found = few_rows_incidents({**usual, SUNDAY: [met(kpi_row({}, 12))]}, SUNDAY, RUBRIC, ())
+    digest = DayDigest(SUNDAY, found, RUBRIC, "run", 12, 0, 0, {}, "report.md")
+    (message,) = day_messages(digest, RouteFilter())
+    assert message.kind == "digest"
+    text = readable(message.blocks)
+    assert "행이 평소보다 훨씬 적음 · 새로 나타남\n12행뿐입니다. · 평소 60건 (비교한 7일 60건)" in text
+    assert f"`aqb nightly --date {SUNDAY}`" in text
+    assert day_messages(digest, RouteFilter(), message.keys) == []
+    assert few_rows_incidents(usual, SUNDAY, RUBRIC, ()) == []
 
 
 def test_excluded_rows_came_too() -> None:
