@@ -135,6 +135,11 @@ class Page(HTMLParser):
         return {found["id"] for _, found in self.elements if found.get("id")}  # type: ignore[misc]
 
 
+def sources(folder: Path) -> dict[str, str]:
+    """Every page by its name as it is written."""
+    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in folder.rglob("*.html")}
+
+
 def page(folder: Path, name: str = "index.html") -> Page:
     """One page of a built site."""
     return Page(folder / name)

@@ -19,7 +19,7 @@ from tasks.testruns.warehouse import QUERIES
 from tasks.warehouse.day_queries import FrameQueries
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, plain, refused
-from tests.builders.site import SAMPLE_RUNS, build, page, pages, write_day, write_run
+from tests.builders.site import SAMPLE_RUNS, build, page, sources, write_day, write_run
 
 NEXT_DAY = DAY + timedelta(days=1)
 _BUILD = (
@@ -61,11 +61,6 @@ def warehouse(tmp_path: Path) -> AskedWarehouse:
 def site(tmp_path: Path) -> Path:
     """Where the site goes."""
     return tmp_path / "site"
-
-
-def sources(folder: Path) -> dict[str, str]:
-    """Every page by its name as it is written."""
-    return {name: found.source for name, found in pages(folder).items()}
 
 
 def first_build(warehouse: FolderWarehouse, site: Path, snoozes: Sequence[Snooze] = ()) -> dict[str, str]:

@@ -18,7 +18,7 @@ from tasks.state.run_ledger import RUNS_SCHEMA
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import RUNS
 from tests.builders.chat_rows import BEST_QUESTION, DAY, RUBRIC, best, plain, refused
-from tests.builders.site import Page, build, of_version, page, pages, write_day
+from tests.builders.site import Page, build, of_version, page, pages, sources, write_day
 
 DAY_PAGE, ROWS_PAGE = f"monitoring/{DAY}.html", f"monitoring/{DAY}-rows.html"
 HOSTILE = '</title></script><script>alert(1)</script><img src=x onerror="alert(2)">'
@@ -337,7 +337,7 @@ def test_the_scores_of_a_pruned_day_are_not_needed(warehouse: FolderWarehouse, s
 def test_the_best_question_is_not_quoted_because_it_was_not_kept(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [best()])
     build(warehouse, site)
-    assert all(BEST_QUESTION not in found.source for found in pages(site).values())
+    assert all(BEST_QUESTION not in source for source in sources(site).values())
 
 
 def test_links_between_days_follow_the_calendar(warehouse: FolderWarehouse, site: Path) -> None:

@@ -19,7 +19,7 @@ from tasks.reports.site.testrun_tables import executions_of, queries_of, read_te
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY
 from tests.builders.scored_testruns import plan_row
-from tests.builders.site import SAMPLE_RUNS, Page, build, page, pages, write_run
+from tests.builders.site import SAMPLE_RUNS, Page, build, page, sources, write_run
 from tests.builders.testruns import (
     LONG_HEADER,
     WIDE_HEADER,
@@ -187,7 +187,7 @@ def test_texts_of_a_run_that_look_like_code_stay_texts(warehouse: FolderWarehous
     assert len(found.scripts) == 4  # filter, two of the library, our charts
     assert "alert" not in found.title
     assert HOSTILE in found.text
-    assert all("1234-5678" not in each.source for each in pages(site).values())
+    assert all("1234-5678" not in source for source in sources(site).values())
 
 
 def test_a_rubric_that_nobody_has_told_the_site_of_has_its_page(
