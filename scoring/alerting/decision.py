@@ -69,6 +69,16 @@ class RateDecision:
     paged: bool = False
     together: tuple[str, ...] = ()
 
+    @property
+    def is_high(self) -> bool:
+        """Whether a rate that rose is higher than usual on this day too: its days together may be, and one of them not.
+
+        On the day on which it is told anything above the usual rate is, on later ones what is above its usual range.
+        """
+        if self.change not in ("rising", "drifting"):
+            return False
+        return self.count > self.rows * (self.usual.rate if self.is_news else self.usual.high)
+
 
 DayDecisions = Mapping[RuleOfTenant, RateDecision]
 

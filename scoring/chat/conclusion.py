@@ -11,6 +11,8 @@ from scoring.chat.kpi_windows import ComparedKpi, deciding
 from scoring.chat.rubric import AlertRule, RowRubric
 from scoring.figures import VERDICT_TITLES, Verdict
 
+_EXCLUDED_ACTION = "답변 없이 쌓이고 있는지 LLM 호출과 로그 적재부터 확인하세요."
+
 
 @dataclass(frozen=True)
 class FirstRows:
@@ -55,7 +57,7 @@ def conclusion(
     alerted: Mapping[str, Any],
     framed: int,
     standing_out: Sequence[str] = (),
-    than: str = "평소보다 크게",
+    than: str = "평소보다",
     few: str = "",
 ) -> Conclusion:
     """What is said of some days.
@@ -75,10 +77,12 @@ def conclusion(
     happened = _happened([*windows])
     if few:
         return Conclusion(f"{few} {happened}", None, "원본에 행이 다 들어왔는지 먼저 확인하세요.")
-    for rule in rubric.alert_rules:
-        if rule.id in standing_out[:1]:
-            said = f"가장 먼저 볼 것은 {than} 늘어난 '{rule.title}' "
-            return Conclusion(happened, FirstRows(rule, alerted[f"alert_{rule.id}"], said), rule.action)
+    if standing_out:
+        rule = next((rule for rule in rubric.alert_rules if rule.id == standing_out[0]), None)
+        if rule is None:  # what has risen is the share of excluded rows
+            return Conclusion(happened, None, f"제외한 행이 {than} 늘었으니 {_EXCLUDED_ACTION}")
+        said = f"가장 먼저 볼 것은 {than} 늘어난 '{rule.title}' "
+        return Conclusion(happened, FirstRows(rule, alerted[f"alert_{rule.id}"], said), rule.action)
     pairs = rubric.crosstab.framed
     if pairs and framed:
         return Conclusion(happened, FirstRows(None, framed, f"가장 먼저 볼 것은 {pairs.title} "), pairs.action)

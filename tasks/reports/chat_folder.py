@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from scoring.alerting.decision import DayDecisions, WatchedDays
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.few_rows import few_rows
 from scoring.alerting.standing_out import standing_out
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
@@ -153,14 +153,10 @@ def write_day_report(
     findings = findings_of(outcome.rubric, warehouse.day_queries(day, outcome.rubric))
     rubric, scored = outcome.rubric, scored_until(warehouse, day)
     history = read_kpis_of_all(warehouse, rubric, scored[-2 * FOUR_WEEKS :])
-
-    def decided() -> DayDecisions:
-        kpis = read_kpis(warehouse, rubric, scored[-DECISION_DAYS - 1 :])
-        return WatchedDays(rubric, kpis, policy).decided[day]
-
-    far = standing_out(rubric, history, day, decided) if day in history else []
+    kpis = read_kpis(warehouse, rubric, scored[-DECISION_DAYS - 1 :])
+    high = standing_out(WatchedDays(rubric, kpis, policy).decided.get(day, {}))
     few = few_rows(history, day) if is_over and day in history else ""
-    report = MonitoringReport(outcome, title, tables, findings, day, history, far, few)
+    report = MonitoringReport(outcome, title, tables, findings, day, history, high, few)
     path = ReportPaths(folder).day_report(day)
     write_text(path, report.markdown())
     return DayReport(path, report)

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from scoring.alerting.decision import RateDecision
-from scoring.alerting.facts import KPI_RULE, AlertFact, rows_on_page
+from scoring.alerting.facts import KPI_RULE, AlertFact, rows_on_page, titles_of_rules
 from scoring.alerting.few_rows import few_rows
 from scoring.alerting.snoozes import fact_rate
 from scoring.alerting.standing_out import standing_out
@@ -175,18 +175,16 @@ def _parts_of_day(
     cards = kpi_cards(rubric, windows, day.total, links)
     place = day.page if page_of_day is None else page_of_day
     alerts = _shown_alerts(rubric, day, cards, {row.scores["row_id"] for row in rows}, place, links)
-    far = standing_out(rubric, span.rows_of(), day.day, lambda: day.decided)
-    raised = [alert.title for alert in alerts if alert.is_high and alert.tenant == _EVERYBODY]
-    raised.sort(key=lambda title: title not in [rule.title for rule in rubric.alert_rules if rule.id in far[:1]])
+    high = standing_out(day.decided)
     crosstab = rubric.crosstab_counts(day.crosstab)
     framed = rubric.framed_rows(crosstab)
     few = "" if day.provisional else few_rows(span.rows_of(), day.day)
-    concluded = conclusion(rubric, windows.values(), day.total["rows"], day.total, framed, far, few=few)
+    concluded = conclusion(rubric, windows.values(), day.total["rows"], day.total, framed, high, few=few)
     return {
         "rubric": rubric,
         "day": day,
         "links": links,
-        "headline": _headline(windows, day, raised, few),
+        "headline": _headline(windows, day, [titles_of_rules(rubric)[rule] for rule in high], few),
         "concluded": concluded,
         "first_rows": links.first_rows(concluded.first),
         "cards": cards,
@@ -250,7 +248,7 @@ def _shown_alerts(
                 shown=_alert_figure(rubric, fact, figure, links),
                 usual=usual_rate_text(decision.usual) if decision else _usual(fact, figure),
                 change=_change(decision, day.day),
-                is_high=_is_high(decision),
+                is_high=decision is not None and decision.is_high,
                 snoozed=_snoozed(fact, day),
                 examples=[
                     Link(f"예 {number}", f"{page_of_day}#row-{row_id}")
@@ -290,20 +288,9 @@ def _change(decision: RateDecision | None, day: date) -> str:
     if decision is None or decision.since is None or decision.change not in ("rising", "drifting"):
         return ""
     since = f"{day_text(decision.since)}부터"
-    if not _is_high(decision):
+    if not decision.is_high:
         return f"이날은 평소 수준, {since} 지켜보는 중"
     return STATE_NAMES[decision.change] + ("" if decision.since == day else f", {since}")
-
-
-def _is_high(decision: RateDecision | None) -> bool:
-    """Whether a rate that rose is higher than usual on the day as well: its days together may be, and one of them not.
-
-    On the day on which it is told anything above the usual rate is, on later ones what is above its usual range.
-    """
-    if decision is None or decision.change not in ("rising", "drifting"):
-        return False
-    usual = decision.usual
-    return decision.count > decision.rows * (usual.rate if decision.is_news else usual.high)
 
 
 def _alert_figure(rubric: RowRubric, fact: Mapping[str, Any], figure: Figure | None, links: RowLinks) -> Cell:
