@@ -8,22 +8,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from scoring.chat.kpi_windows import ComparedKpi, deciding
+from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import AlertRule, RowRubric
-from scoring.figures import VERDICT_TITLES, Verdict
+from scoring.chat.standard_rubric import one_if
+from scoring.figures import VERDICT_TITLES, Figure, Verdict
 
+_LEAST_ALLOWED = 1e-9  # of a target that allows none
 _EXCLUDED_ACTION = "답변 없이 쌓이고 있는지 LLM 호출과 로그 적재부터 확인하세요."
+_KPI_ACTION = "점수가 낮은 것부터 읽고 실패 유형 표에서 무엇이 많은지 확인하세요."
 
 
 @dataclass(frozen=True)
 class FirstRows:
-    """The rows to look at first: how many have an alert of the `rule`, or stand in the frame of the cross table.
+    """The rows to look at first: how many have an alert of the `rule`, count against the target of the rate `kpi`, or,
+    without either, stand in the frame of the cross table.
 
     Their number stands between the two parts of the sentence.
     """
 
-    rule: AlertRule | None
     count: int
     before: str
+    rule: AlertRule | None = None
+    kpi: Quotient | None = None
     after: str = "행입니다."
 
 
@@ -52,7 +58,7 @@ def verdicts_text(windows: Iterable[Sequence[ComparedKpi]]) -> str:
 
 def conclusion(
     rubric: RowRubric,
-    windows: Iterable[Sequence[ComparedKpi]],
+    windows: Mapping[str, Sequence[ComparedKpi]],
     rows: int,
     alerted: Mapping[str, Any],
     framed: int,
@@ -62,10 +68,11 @@ def conclusion(
 ) -> Conclusion:
     """What is said of some days.
 
-    `windows` are those of each KPI, `alerted` the KPI row (or a sum of such rows) with the counts of alerts, `framed`
-    the number of rows in the frame of the cross table, `standing_out` the alert rules that stand out, the gravest
-    first, and `than` what they are compared with: what is not as usual comes before what always is there. `few` says
-    that a day has far fewer rows than usual: then these tell little.
+    `windows` are those of each KPI by its name, the first of them of these days alone, `alerted` the KPI row (or a sum
+    of such rows) with the counts of alerts, `framed` the number of rows in the frame of the cross table, `standing_out`
+    the alert rules that stand out, the gravest first, and `than` what they are compared with: what is not as usual
+    comes before what always is there, and of that the target that is missed by the most. `few` says that a day has far
+    fewer rows than usual: then these tell little.
     """
     if not rows:
         action = (
@@ -74,7 +81,7 @@ def conclusion(
             else "원본에 행이 들어왔는지, 거부한 행이 있는지 먼저 확인하세요."
         )
         return Conclusion("채점한 행이 없습니다.", None, action)
-    happened = _happened([*windows])
+    happened = _happened([*windows.values()])
     if few:
         return Conclusion(f"{few} {happened}", None, "원본에 행이 다 들어왔는지 먼저 확인하세요.")
     if standing_out:
@@ -82,14 +89,17 @@ def conclusion(
         if rule is None:  # what has risen is the share of excluded rows
             return Conclusion(happened, None, f"제외한 행이 {than} 늘었으니 {_EXCLUDED_ACTION}")
         said = f"가장 먼저 볼 것은 {than} 늘어난 '{rule.title}' "
-        return Conclusion(happened, FirstRows(rule, alerted[f"alert_{rule.id}"], said), rule.action)
-    pairs = rubric.crosstab.framed
+        return Conclusion(happened, FirstRows(alerted[f"alert_{rule.id}"], said, rule), rule.action)
+    pairs, farthest = rubric.crosstab.framed, _farthest(rubric, windows)
+    if farthest and not _is_framed(rubric, farthest):
+        said = f"가장 먼저 볼 것은 목표에서 가장 먼 {farthest.counted_title.removesuffix('행')}"
+        return Conclusion(happened, FirstRows(_against(windows[farthest.name][0]), said, kpi=farthest), _KPI_ACTION)
     if pairs and framed:
-        return Conclusion(happened, FirstRows(None, framed, f"가장 먼저 볼 것은 {pairs.title} "), pairs.action)
+        return Conclusion(happened, FirstRows(framed, f"가장 먼저 볼 것은 {pairs.title} "), pairs.action)
     rule, count = max(((rule, alerted.get(f"alert_{rule.id}") or 0) for rule in rubric.alert_rules), key=_gravity)
     if not count:
         return Conclusion(happened, None, "알림이 있는 행은 없습니다.")
-    return Conclusion(happened, FirstRows(rule, count, f"가장 먼저 볼 것은 '{rule.title}' "), rule.action)
+    return Conclusion(happened, FirstRows(count, f"가장 먼저 볼 것은 '{rule.title}' ", rule), rule.action)
 
 
 def _happened(windows: Sequence[Sequence[ComparedKpi]]) -> str:
@@ -104,6 +114,37 @@ def _happened(windows: Sequence[Sequence[ComparedKpi]]) -> str:
     others = [of_kpi for of_kpi, one in zip(windows, decided, strict=True) if one not in missed]
     worse = [one for one in map(_worsened, others) if one]
     return said + (f" 그러나 나빠진 것이 있습니다: {', '.join(map(_moved, worse))}." if worse else "")
+
+
+def _farthest(rubric: RowRubric, windows: Mapping[str, Sequence[ComparedKpi]]) -> Quotient | None:
+    """The rate that surely misses its target by the most and has rows to look at; the framed one before its equals."""
+    missed = [
+        (_times_allowed(deciding(windows[kpi.name]).figure), _is_framed(rubric, kpi), kpi)
+        for kpi in rubric.quotients
+        if kpi.is_rate and kpi.name in windows and deciding(windows[kpi.name]).figure.verdict == "missed"
+    ]
+    missed = [one for one in missed if _against(windows[one[2].name][0])]
+    return max(missed, key=lambda one: one[:2], default=(0, False, None))[2]
+
+
+def _times_allowed(figure: Figure) -> float:
+    """How many times as many rows as the target allows count against it at least, by the interval."""
+    assert figure.interval is not None
+    if figure.target.operator == "<=":
+        return figure.interval.low / max(figure.target.value, _LEAST_ALLOWED)
+    return (1 - figure.interval.high) / max(1 - figure.target.value, _LEAST_ALLOWED)
+
+
+def _against(one: ComparedKpi) -> int:
+    """How many rows count against the target of a rate."""
+    figure = one.figure
+    met = round((figure.value or 0) * figure.n)
+    return figure.n - met if figure.target.operator == ">=" else met
+
+
+def _is_framed(rubric: RowRubric, kpi: Quotient) -> bool:
+    """Whether a rate is that of the rows in the frame of the cross table."""
+    return rubric.framed is not None and kpi.expression == one_if(rubric.framed)
 
 
 def _worsened(of_kpi: Sequence[ComparedKpi]) -> ComparedKpi | None:

@@ -55,6 +55,13 @@ class Quotient:
         in_favour = self.target is not None and self.target.operator == ">="
         return Compare(self.expression, "!=" if in_favour else "=", Value(1))
 
+    @property
+    def counted_title(self) -> str:
+        """What these rows are called (Korean): `실패율에 든 행`."""
+        if self.target is None:
+            return self.title
+        return f"{self.title}에 {'들지 못한' if self.target.operator == '>=' else '든'} 행"
+
 
 @dataclass(frozen=True)
 class FramedPairs:

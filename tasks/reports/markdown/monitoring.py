@@ -91,8 +91,8 @@ class MonitoringReport:
         """What happened, what matters most, what to do."""
         rubric, period = self.outcome.rubric, self.tables.period
         framed = rubric.framed_rows(self.crosstab)
-        windows = self.windows.values()
-        return conclusion(rubric, windows, period["rows"], period, framed, self.standing_out, few=self.few).sentences
+        rows, high = period["rows"], self.standing_out
+        return conclusion(rubric, self.windows, rows, period, framed, high, few=self.few).sentences
 
     @cached_property
     def crosstab(self) -> Counter[tuple[str, str]]:

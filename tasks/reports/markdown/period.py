@@ -53,7 +53,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         days=len(this),
         rows=rows,
         sentences=conclusion(
-            rubric, windows.values(), rows, alerts, framed_count, risen_rules(rubric, this, before), period.than_before
+            rubric, windows, rows, alerts, framed_count, risen_rules(rubric, this, before), period.than_before
         ).sentences,
         windows=[of_kpi[0] for of_kpi in windows.values()],
         tenants=_tenant_lines(rubric, period, by_tenant),

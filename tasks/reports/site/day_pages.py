@@ -179,7 +179,7 @@ def _parts_of_day(
     crosstab = rubric.crosstab_counts(day.crosstab)
     framed = rubric.framed_rows(crosstab)
     few = "" if day.provisional else few_rows(span.rows_of(), day.day)
-    concluded = conclusion(rubric, windows.values(), day.total["rows"], day.total, framed, high, few=few)
+    concluded = conclusion(rubric, windows, day.total["rows"], day.total, framed, high, few=few)
     return {
         "rubric": rubric,
         "day": day,

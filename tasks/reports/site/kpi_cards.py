@@ -8,7 +8,6 @@ from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import RowRubric
 from scoring.figures import VERDICT_SIGNS
 from tasks.reports.site.day_charts import interval_chart
-from tasks.reports.site.listed_rows import counted_title
 from tasks.reports.site.pages import Cell, Chart
 from tasks.reports.site.row_pages import RowLinks
 from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay
@@ -49,7 +48,7 @@ def kpi_cards(
         if kpi.name in windows:
             of_kpi = windows[kpi.name]
             chart = interval_chart(kpi.name, deciding(of_kpi).figure)
-            named = (counted_title(kpi), links.count(counted_of(kpi, row), kpi=kpi.name)) if kpi.is_rate else ()
+            named = (kpi.counted_title, links.count(counted_of(kpi, row), kpi=kpi.name)) if kpi.is_rate else ()
             cards.append(KpiCard(of_kpi, chart, *named))
     return cards
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import polars as pl
 
-from scoring.chat.kpis import Quotient
 from scoring.chat.periods import Period
 from scoring.chat.row_filter import RowFilter
 from scoring.chat.rubric import LEVEL_TITLES, CodedColumn, RowRubric
@@ -159,9 +158,7 @@ class ListedRows:
         """The rows that count against the target of a rate, or for a rate without target."""
         rates = [kpi for kpi in self.rubric.quotients if kpi.is_rate]
         conditions = [to_polars(kpi.counted) & pl.col(self.rubric.total).is_not_null() for kpi in rates]
-        return Facet(
-            "kpi", "지표", {kpi.name: counted_title(kpi) for kpi in rates}, _bits(conditions, self.frame), True
-        )
+        return Facet("kpi", "지표", {kpi.name: kpi.counted_title for kpi in rates}, _bits(conditions, self.frame), True)
 
     def _template_facet(self) -> Facet:
         """The templates of the questions, the most frequent first; those that came once are not offered."""
@@ -212,13 +209,6 @@ def _with_fired(warehouse: Warehouse, days: Sequence[date], listed: ListedRows) 
 def masked_texts(texts: Iterable[str | None], length: int) -> list[str | None]:
     """Texts of at most so many characters; what reaches over the end is masked as a whole."""
     return [None if text is None else shortened(masked(text, end=length + 1).strip(), length) for text in texts]
-
-
-def counted_title(kpi: Quotient) -> str:
-    """What these rows are called: `실패율에 든 행`."""
-    if kpi.target is None:
-        return kpi.title
-    return f"{kpi.title}에 {'들지 못한' if kpi.target.operator == '>=' else '든'} 행"
 
 
 def tenant_value(tenant: str | None) -> str:

@@ -17,7 +17,7 @@ from tasks.reports.site.day_charts import interval_chart, kpis_of
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.day_tables import day_table, question_text
 from tasks.reports.site.kpi_cards import KpiCard, counted_of
-from tasks.reports.site.listed_rows import ListedRows, counted_title
+from tasks.reports.site.listed_rows import ListedRows
 from tasks.reports.site.pages import Cell, Link, Table, page
 from tasks.reports.site.patterns import summed_questions
 from tasks.reports.site.row_pages import RowLinks, row_links, values_of
@@ -83,7 +83,7 @@ def period_page(
     risen = risen_rules(rubric, rows, before)
     concluded = conclusion(
         rubric,
-        windows.values(),
+        windows,
         scored,
         _alerted(rubric, rows),
         _framed(rubric, found, version),
@@ -141,7 +141,7 @@ def _tables(shown: _Shown) -> list[tuple[str, Table]]:
                 "지표",
                 shown,
                 [
-                    (counted_title(kpi), [counted_of(kpi, day.site.total) for day in days], {"kpi": kpi.name})
+                    (kpi.counted_title, [counted_of(kpi, day.site.total) for day in days], {"kpi": kpi.name})
                     for kpi in rates
                 ],
             ),

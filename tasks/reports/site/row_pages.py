@@ -56,7 +56,9 @@ class RowLinks:
 
 def values_of(first: FirstRows) -> dict[str, str]:
     """What the rows to look at first have."""
-    return {"alert": first.rule.id} if first.rule else {FLAGGED: FRAMED}
+    if first.rule:
+        return {"alert": first.rule.id}
+    return {"kpi": first.kpi.name} if first.kpi else {FLAGGED: FRAMED}
 
 
 def row_links(day: date, summary: DaySummary, root: str) -> RowLinks:

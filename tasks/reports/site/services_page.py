@@ -44,10 +44,10 @@ def standing_of(context: Context) -> ServiceStanding:
     except AqbError as error:
         return ServiceStanding(name, None, NOTHING, f"읽을 수 없습니다: {error.what}")
     of_all = {day: row for day, rows in kpis.items() for row in rows if row["tenant_id"] == ALL_TENANTS}
-    windows = [kpi_windows(kpi, of_all, days[-1]) for kpi in rubric.quotients if kpi.target]
+    windows = {kpi.name: kpi_windows(kpi, of_all, days[-1]) for kpi in rubric.quotients if kpi.target}
     total = of_all[days[-1]]
     happened = conclusion(rubric, windows, total["rows"], total, framed=0).happened
-    return ServiceStanding(name, days[-1], verdicts_text(windows), happened)
+    return ServiceStanding(name, days[-1], verdicts_text(windows.values()), happened)
 
 
 def services_page(services: list[ServiceStanding], *, is_judged: bool, section: str, leads_to: str = FIRST_PAGE) -> str:

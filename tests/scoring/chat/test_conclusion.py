@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from scoring.alerting.rule_changes import risen_rules, rule_changes
-from scoring.chat.conclusion import Conclusion, conclusion
+from scoring.chat.conclusion import Conclusion, FirstRows, conclusion
 from scoring.chat.kpi_windows import kpi_windows
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import FIRST_DAY, TURNS, KpiRow, kpi_row, met
@@ -26,7 +26,7 @@ def days(failed: Sequence[int]) -> list[KpiRow]:
 
 def of_last_day(failed: Sequence[int]) -> Conclusion:
     rows = {row["score_date"]: row for row in days(failed)}
-    return conclusion(RUBRIC, [kpi_windows(FAILURES, rows, LAST)], TURNS, rows[LAST], framed=0)
+    return conclusion(RUBRIC, {FAILURES.name: kpi_windows(FAILURES, rows, LAST)}, TURNS, rows[LAST], framed=0)
 
 
 def test_a_target_that_four_weeks_meet_is_not_said_without_the_week_in_which_it_got_worse() -> None:
@@ -43,7 +43,7 @@ def test_a_period_is_about_the_rule_that_rose_before_what_always_is_there() -> N
     risen = risen_rules(RUBRIC, this, before)
     assert risen == ["answer_failed"]
     total = {f"alert_{rule.id}": 0 for rule in RUBRIC.alert_rules} | {"alert_answer_failed": 14 * MANY}
-    said = conclusion(RUBRIC, [], 14 * TURNS, total, framed=8, standing_out=risen, than="앞 주보다")
+    said = conclusion(RUBRIC, {}, 14 * TURNS, total, framed=8, standing_out=risen, than="앞 주보다")
     assert said.sentences[1] == f"가장 먼저 볼 것은 앞 주보다 늘어난 '답변 실패' {14 * MANY}행입니다."
     assert risen_rules(RUBRIC, before, this) == []  # it fell
     assert [one.has_risen for one in rule_changes(RUBRIC, before, this)] == [False]
@@ -51,3 +51,24 @@ def test_a_period_is_about_the_rule_that_rose_before_what_always_is_there() -> N
 
 def test_days_without_days_before_them_say_nothing_of_a_rise() -> None:
     assert risen_rules(RUBRIC, days([MANY] * 7), []) == []
+
+
+def first_of_day(failed: int, framed: int) -> FirstRows:
+    """The rows to look at first on a day without a history."""
+    row = days([failed])[0] | {"gold_mine_rate": framed / TURNS}
+    windows = {kpi.name: kpi_windows(kpi, {LAST: row}, LAST) for kpi in RUBRIC.quotients if kpi.target}
+    first = conclusion(RUBRIC, windows, TURNS, row, framed).first
+    assert first is not None
+    return first
+
+
+def test_a_day_is_about_the_target_that_is_surely_missed_by_the_most() -> None:
+    failing = first_of_day(failed=TURNS // 3, framed=5)  # five may still be within the 1 % that is allowed
+    assert (failing.kpi, failing.count) == (FAILURES, TURNS // 3)
+    assert failing.before == "가장 먼저 볼 것은 목표에서 가장 먼 실패율에 든 "
+    framed = first_of_day(failed=TURNS // 10, framed=TURNS // 10)
+    assert (framed.kpi, framed.rule, framed.count) == (None, None, TURNS // 10)
+
+
+def test_a_day_that_misses_no_target_is_about_the_frame_of_the_cross_table() -> None:
+    assert first_of_day(failed=0, framed=1).before.startswith("가장 먼저 볼 것은 GOLD MINE")
