@@ -19,7 +19,7 @@ from scoring.alerting.days_off import is_day_off
 from scoring.alerting.episodes import Episodes, FalseAlarmBudget, Streams, follow
 from scoring.alerting.rates import REFERENCE_DAYS, Prior
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.rubric import AlertLevel, RowRubric
+from scoring.chat.rubric import AlertLevel, AlertRule, RowRubric
 
 DECISION_DAYS = 3 * REFERENCE_DAYS
 """How many scored days before a day decide about it: an episode, the change it is measured from, and the reference."""
@@ -123,6 +123,15 @@ def watched_rules(rubric: RowRubric, tenant: str | None) -> list[WatchedRule]:
     ]
     excluded = WatchedRule(EXCLUDED_RATE_RISING, tenant, "critical", EXCLUDED_TITLE, "excluded", of_all_rows=True)
     return [*of_rows, excluded]
+
+
+def alert_counts(rubric: RowRubric, rows: Sequence[KpiRow]) -> list[tuple[AlertRule, int, int]]:
+    """Each alert rule over KPI rows: how many rows met it, and how many it looks at."""
+    read = [[watched.read(row) for row in rows] for watched in watched_rules(rubric, ALL_TENANTS)]
+    return [
+        (rule, sum(count for count, _ in of_rule), sum(looked_at for _, looked_at in of_rule))
+        for rule, of_rule in zip(rubric.alert_rules, read, strict=False)
+    ]
 
 
 def _streams(

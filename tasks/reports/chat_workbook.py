@@ -59,24 +59,25 @@ def write_chat_workbook(folder: Path, report: MonitoringReport, time_zone: str) 
 
 def _summary(report: MonitoringReport) -> Tab:
     """The first sentences of the report, its KPIs, and below them counts."""
-    rubric, period, counts = report.outcome.rubric, report.tables.period, report.outcome.counts
+    rubric, counts = report.outcome.rubric, report.outcome.counts
     rows = [
         [one.title, _value(one), one.interval_text, one.target_text, one.judged_text, one.n]
         for one in report.figures.values()
     ]
     listed = [
-        *((f"알림: {rule.title}", period[f"alert_{rule.id}"]) for rule in rubric.alert_rules),
+        *((f"알림: {rule.title}", count, rows) for rule, count, rows in report.alerts),
         *(
             (
                 f"실패 유형: {rubric.failure.titles.get(row[rubric.failure.column], row[rubric.failure.column])}",
                 row["row_count"],
+                counts.scored,
             )
             for row in report.findings.failures
         ),
     ]
     notes = [
         ("행", f"{counts.rows_in:,} = 채점 {counts.scored:,} + 제외 {counts.excluded:,} + 거부 {counts.rejected:,}"),
-        *((title, f"{count:,}행 ({share_text(count, counts.scored)})") for title, count in listed if count),
+        *((title, f"{count:,}행 ({share_text(count, rows)})") for title, count, rows in listed if count),
     ]
     header = (
         *(SheetColumn(title) for title in ("지표", "값", "95% 구간", "목표", "판정")),

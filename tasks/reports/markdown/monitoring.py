@@ -7,10 +7,11 @@ from datetime import date
 from functools import cached_property
 from typing import Any
 
+from scoring.alerting.watch import alert_counts
 from scoring.chat.conclusion import conclusion
 from scoring.chat.kpi_windows import ComparedKpi, kpi_windows, of_all_rows, window_figure
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.rubric import RowRubric
+from scoring.chat.rubric import AlertRule, RowRubric
 from scoring.figures import Figure
 from scoring.rules.expressions import AllOf, Expression, Not
 from tasks.chat.engine import KpiTables, ScoringOutcome
@@ -98,6 +99,11 @@ class MonitoringReport:
     def crosstab(self) -> Counter[tuple[str, str]]:
         """How many rows have each pair of grades."""
         return self.outcome.rubric.crosstab_counts(self.tables.crosstab.iter_rows(named=True))
+
+    @cached_property
+    def alerts(self) -> list[tuple[AlertRule, int, int]]:
+        """Each alert rule, how many rows met it, and how many it looks at."""
+        return alert_counts(self.outcome.rubric, [self.tables.period])
 
     @cached_property
     def figures(self) -> Mapping[str, Figure]:

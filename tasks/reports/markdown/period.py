@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 
 from scoring.alerting.rule_changes import risen_rules
+from scoring.alerting.watch import alert_counts
 from scoring.chat.conclusion import conclusion
 from scoring.chat.kpi_windows import ComparedKpi, compared_kpi
 from scoring.chat.kpis import ALL_TENANTS
@@ -26,7 +27,8 @@ from tasks.warehouse import Warehouse
 _FRAMED_ROWS, _QUESTIONS, _LEAST_REPEATED = 10, 10, 2
 
 Counted = tuple[str, str, str]
-"""What is counted, how often in the period and in the one before it; a dash for one without scored days."""
+"""What is counted, how often in the period and in the one before it, with its shares: a period may have fewer days. A
+dash for one without scored days."""
 
 
 def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_zone: str) -> str:
@@ -129,11 +131,11 @@ def _framed_count(warehouse: Warehouse, rubric: RowRubric, rows: Sequence[Row]) 
 
 
 def _alert_counts(rubric: RowRubric, this: Sequence[Row], before: Sequence[Row]) -> list[Counted]:
-    def total(rows: Sequence[Row], rule: str) -> int:
-        return sum(row[f"alert_{rule}"] or 0 for row in rows)
-
-    found = [(rule.title, total(this, rule.id), total(before, rule.id)) for rule in rubric.alert_rules]
-    return _counted_lines(sorted(found, key=lambda one: -one[1]), this, before)
+    both = zip(alert_counts(rubric, this), alert_counts(rubric, before), strict=True)
+    return [
+        (rule.title, counted_share_text(count, rows), counted_share_text(earlier, of_rows))
+        for (rule, count, rows), (_, earlier, of_rows) in sorted(both, key=lambda one: -one[0][1])
+    ]
 
 
 def _failure_counts(
@@ -146,13 +148,8 @@ def _failure_counts(
                 counted[failure[column]] += failure["row_count"]
     titles = rubric.failure.titles
     found = [(titles.get(code, code), counts[0][code], counts[1][code]) for code in counts[0] | counts[1]]
-    return _counted_lines(sorted(found, key=lambda one: (-one[1], one[0])), this, before)
-
-
-def _counted_lines(found: Iterable[tuple[str, int, int]], this: Sequence[Row], before: Sequence[Row]) -> list[Counted]:
-    """Counts with their shares of the scored rows: a period may have fewer days, or none."""
     now, earlier = (sum(row["rows"] for row in rows) for rows in (this, before))
     return [
         (title, counted_share_text(count, now), counted_share_text(of_before, earlier))
-        for title, count, of_before in found
+        for title, count, of_before in sorted(found, key=lambda one: (-one[1], one[0]))
     ]

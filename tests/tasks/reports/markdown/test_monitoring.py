@@ -196,3 +196,9 @@ def test_a_blank_question_is_not_taken_for_one_that_is_not_kept(tmp_path: Path) 
     text = report(tmp_path, refused(0, user_input=""))
     (row,) = table_below(text, "점수가 가장 낮은 행")[2:]
     assert row[0].strip() == "(빈 질문)"
+
+
+def test_the_share_of_blocked_calls_is_that_of_scored_and_excluded_rows(tmp_path: Path) -> None:
+    text = report(tmp_path, best(0), best(1), plain(2, llm_response=None, output_tokens=0))
+    assert "| Critical | LLM 호출 자체가 차단됨 | 1 | 33.3% |" in text
+    assert "| Critical | 답변 실패 | 0 | 0.0% |" in text

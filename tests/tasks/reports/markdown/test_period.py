@@ -82,3 +82,9 @@ def test_period_report_compares_a_month_with_the_one_before_and_other_days_with_
     assert days.startswith("# 주식 분석 챗봇 운영 모니터링 — 2026-02-09 ~ 2026-02-11 3일\n")
     assert "| 답변 실패 | 6 (28.6%) | 0 (0.0%) |" in days
     assert "| 이 기간 | 95% 구간 | 목표 | 판정 | n | 앞 기간 | 앞 기간 대비 |" in days
+
+
+def test_period_report_counts_blocked_calls_among_scored_and_excluded_rows(warehouse: FolderWarehouse) -> None:
+    blocked = plain(llm_response=None, output_tokens=0.0)
+    write_day(warehouse, MONDAY, [*[best()] * 5, *[blocked] * 5])
+    assert "| LLM 호출 자체가 차단됨 | 5 (9.4%) | 0 (0.0%) |" in report(warehouse)
