@@ -268,10 +268,12 @@ def _kpi_figure(rubric: RowRubric, fact: Mapping[str, Any], totals: Mapping[str 
 
 
 def _usual(fact: Mapping[str, Any], figure: Figure | None) -> str:
-    """The median of the last scored days, for what has no rate."""
-    if figure:
-        return kpi_text(median(fact["usual_values"]), figure.scale) if fact.get("usual_values") else NOTHING
-    return f"{median(fact['usual']):,g}행" if fact["usual"] else NOTHING
+    """The median of the last scored days, for what has no rate whose usual range is known."""
+    values = (fact["usual_values"] if figure else fact["usual"]) or []
+    if not values:
+        return NOTHING
+    shown = kpi_text(median(values), figure.scale) if figure else f"{median(values):,g}행"
+    return f"앞서 채점한 {len(values)}일의 중앙값 {shown}"
 
 
 def _snoozed(fact: Mapping[str, Any], day: SiteDay) -> str:
