@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from scoring.alerting.blocks import Block, Line, Span, bold, bullets, code, inert, link, masked_text, paragraph, plain
-from scoring.alerting.growth import EXAMPLES, TEMPLATE, Grown
+from scoring.alerting.growth import EXAMPLES, TEMPLATE, TENANT, Grown
 from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import DayDigest, Example
 from scoring.chat.kpis import ALL_TENANTS
@@ -23,7 +23,7 @@ def tenant_name(tenant: str | None) -> str:
 
 def grown_name(one: Grown, rubric: RowRubric) -> str:
     """What grew, as people call it: a tenant, a failure type, a kind of question, or a template."""
-    if one.column == "tenant_id":
+    if one.column == TENANT:
         return tenant_name(one.value)
     if one.column == TEMPLATE:
         shown = masked_text(one.value or "", _TEMPLATE_CHARACTERS)
@@ -36,7 +36,7 @@ def grown_name(one: Grown, rubric: RowRubric) -> str:
 def headline_growth(found: Iterable[Incident], rubric: RowRubric) -> str:
     """What grew most, for a headline; '' where nothing can be named."""
     named = next((one.fact.grown for one in found if one.fires and one.fact.grown), ())
-    return f"주로 {grown_name(named[0], rubric)}" if named else ""
+    return f"주로 {grown_name(_most_telling(named, rubric)[0], rubric)}" if named else ""
 
 
 def growth_lines(found: Iterable[Incident], rubric: RowRubric) -> Iterator[Line]:
@@ -45,15 +45,33 @@ def growth_lines(found: Iterable[Incident], rubric: RowRubric) -> Iterator[Line]
         (one.column, one.value): one
         for incident in reversed(list(found))
         if incident.fires
-        for one in reversed(incident.fact.grown)
+        for one in reversed(_most_telling(incident.fact.grown, rubric))
     }
-    for one in reversed(named.values()):
-        interval = f"95% 구간 {percent(one.low, 0).removesuffix('%')}~{percent(min(one.high, 1), 0)}"
-        yield [
-            bold("주로  "),
-            plain(f"{grown_name(one, rubric)} {one.count:,}건, 평소라면 {score_text(one.usual, 0)}건"),
-            plain(f" · 늘어난 것의 {percent(min(one.share, 1), 0)} ({interval})"),
-        ]
+    yield from ([bold("주로  "), plain(_grown_text(one, rubric))] for one in reversed(named.values()))
+
+
+def grown_texts(grown: Sequence[Grown], rubric: RowRubric) -> list[str]:
+    """`질문을 이해하지 못함 20건, 평소라면 3건 · 늘어난 것의 77% (95% 구간 57~100%)`, what tells most first."""
+    return [_grown_text(one, rubric) for one in _most_telling(grown, rubric)]
+
+
+def _grown_text(one: Grown, rubric: RowRubric) -> str:
+    interval = f"95% 구간 {percent(one.low, 0).removesuffix('%')}~{percent(min(one.high, 1), 0)}"
+    return (
+        f"{grown_name(one, rubric)} {one.count:,}건, 평소라면 {score_text(one.usual, 0)}건"
+        f" · 늘어난 것의 {percent(min(one.share, 1), 0)} ({interval})"
+    )
+
+
+def _most_telling(grown: Sequence[Grown], rubric: RowRubric) -> list[Grown]:
+    """What grew, the surest first; of what cannot be told apart from it how rows failed, then whose they are."""
+    order = [rubric.failure.column, TENANT]
+
+    def place(one: Grown) -> tuple[bool, int]:
+        tells = one.value is not None and one.column in order
+        return one.high < grown[0].low, order.index(one.column) if tells else len(order)
+
+    return sorted(grown, key=place)
 
 
 def example_blocks(found: Sequence[Incident], digest: DayDigest) -> list[Block]:

@@ -216,6 +216,18 @@ def test_a_page_names_what_grew_most(column: str, value: str | None, name: str) 
     assert f"주로  {name} 36건, 평소라면 4건 · 늘어난 것의 80% (95% 구간 66~94%)" in readable(page.blocks)
 
 
+def test_a_page_names_how_rows_failed_before_what_is_no_surer() -> None:
+    short = Grown("question_category", "target_price", 38, 10, 0.93, 0.66, 1.0)
+    failure = Grown("failure_type", "not_understood", 30, 3, 0.91, 0.57, 1.0)
+    tenant = Grown("tenant_id", "narae", 31, 6, 0.84, 0.52, 1.0)
+    (page,) = messages_of(with_growth(facts_of(today(answer_failed=60)), "answer_failed", short, failure, tenant))
+    named = re.findall(r"주로  (\S+(?: \S+)*?) \d+건", readable(page.blocks))
+    assert named == ["질문을 이해하지 못함", "테넌트 narae", "목표주가 질문"]
+    separated = replace(failure, high=0.6)
+    (page,) = messages_of(with_growth(facts_of(today(answer_failed=60)), "answer_failed", short, separated))
+    assert "주로 목표주가 질문" in readable(page.blocks[:1])
+
+
 def test_a_row_id_links_to_its_place_on_the_page_of_the_day() -> None:
     facts = facts_of(today(answer_failed=60))
     ids = [row_id for fact in facts[LAST] for row_id in fact.row_ids if fact.rule == "answer_failed"]
