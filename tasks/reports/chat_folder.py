@@ -14,6 +14,7 @@ import polars as pl
 
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.few_rows import few_rows
+from scoring.alerting.growth_wording import grown_texts
 from scoring.alerting.standing_out import standing_out
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
 from scoring.chat.kpi_figures import mean_intervals
@@ -24,12 +25,14 @@ from scoring.chat.rubric import RowRubric
 from scoring.inputs import REJECTED_SCHEMA, FileIdentity
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
-from tasks.chat.tables import read_kpis, read_kpis_of_all, scored_until
+from tasks.chat.tables import read_alerts, read_kpis, read_kpis_of_all, scored_until
 from tasks.files.atomic import replacing_together, write_parquet, write_text
 from tasks.files.report_paths import ReportPaths
 from tasks.reports.chat_tables import CSV_TABLES, write_csv_tables
 from tasks.reports.chat_workbook import WORKBOOK, write_chat_workbook
 from tasks.reports.markdown.monitoring import MonitoringReport, findings_of
+from tasks.reports.site.failure_types import earlier_failures
+from tasks.reports.site.scored_days import earlier_rows
 from tasks.warehouse import Warehouse
 from tasks.warehouse.day_queries import FrameQueries
 
@@ -156,7 +159,26 @@ def write_day_report(
     kpis = read_kpis(warehouse, rubric, scored[-DECISION_DAYS - 1 :])
     high = standing_out(WatchedDays(rubric, kpis, policy).decided.get(day, {}))
     few = few_rows(history, day) if is_over and day in history else ""
-    report = MonitoringReport(outcome, title, tables, findings, day, history, high, few)
+    before = earlier_rows(history, day) if day in history else []
+    report = MonitoringReport(
+        outcome,
+        title,
+        tables,
+        findings,
+        day,
+        history,
+        earlier_failures(warehouse, rubric, before, known={}),
+        high,
+        _grown(warehouse, rubric, day, high[:1]),
+        few,
+    )
     path = ReportPaths(folder).day_report(day)
     write_text(path, report.markdown())
     return DayReport(path, report)
+
+
+def _grown(warehouse: Warehouse, rubric: RowRubric, day: date, rules: Collection[str]) -> list[str]:
+    """What made most of the rise of these rules over all tenants, in Korean."""
+    risen = [fact for fact in read_alerts(warehouse, [day])[day] if fact.rule in rules]
+    of_all = [fact for fact in risen if fact.tenant_id == ALL_TENANTS]
+    return [f"{fact.title}: 주로 {text}" for fact in of_all for text in grown_texts(fact.grown, rubric)]

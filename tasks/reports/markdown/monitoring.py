@@ -16,6 +16,7 @@ from scoring.figures import Figure
 from scoring.rules.expressions import AllOf, Expression, Not
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.reports.markdown.grouped_rows import GroupedRows, group_rows, lowest_rows
+from tasks.reports.site.failure_types import EarlierFailures
 from tasks.reports.templates import markdown
 from tasks.reports.wording import NOTHING, UNREADABLE_TITLES
 from tasks.warehouse.day_queries import DayQueries
@@ -66,8 +67,9 @@ class MonitoringReport:
     """The report of rows whose tables are written; `title` says which rows.
 
     Of a `day` in a warehouse, `history` are the KPI rows of all tenants of that day and of those before it,
-    `standing_out` the alert rules that stand out on it, the gravest first, and `few` says that it has far fewer rows
-    than usual.
+    `earlier` the failures of the days before it, `standing_out` the alert rules that stand out on it, the gravest
+    first, `grown` what made most of the rise of that one (Korean), and `few` says that it has far fewer rows than
+    usual.
     """
 
     outcome: ScoringOutcome
@@ -76,7 +78,9 @@ class MonitoringReport:
     findings: Findings
     day: date | None = None
     history: Mapping[date, Mapping[str, Any]] = field(default_factory=dict)
+    earlier: EarlierFailures = field(default_factory=EarlierFailures)
     standing_out: Sequence[str] = ()
+    grown: Sequence[str] = ()
     few: str = ""
 
     @cached_property

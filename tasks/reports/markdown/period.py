@@ -1,6 +1,5 @@
 """The report of a week, a month or other days of chat rows for a meeting, from the warehouse. Source: SPEC 10."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -17,6 +16,7 @@ from scoring.rules.polars_backend import to_polars
 from tasks.chat.tables import CROSSTAB, KPIS, read_kpis
 from tasks.reports.markdown.grouped_rows import GroupedRows, group_rows, lowest_rows
 from tasks.reports.site.day_tables import question_text
+from tasks.reports.site.failure_types import failure_counts
 from tasks.reports.site.listed_rows import ListedRows, list_rows
 from tasks.reports.site.patterns import Questions, failing_kpis, repeated_questions, summed_questions
 from tasks.reports.site.scored_days import Row, rows_of
@@ -141,11 +141,9 @@ def _alert_counts(rubric: RowRubric, this: Sequence[Row], before: Sequence[Row])
 def _failure_counts(
     warehouse: Warehouse, rubric: RowRubric, this: Sequence[Row], before: Sequence[Row]
 ) -> list[Counted]:
-    column, counts = rubric.failure.column, (Counter[str](), Counter[str]())
-    for counted, rows in zip(counts, (this, before), strict=True):
-        for row in rows:
-            for failure in warehouse.day_queries(row["score_date"], rubric).failure_types():
-                counted[failure[column]] += failure["row_count"]
+    counts = [
+        failure_counts(warehouse, rubric, (row["score_date"] for row in rows), known={}) for rows in (this, before)
+    ]
     titles = rubric.failure.titles
     found = [(titles.get(code, code), counts[0][code], counts[1][code]) for code in counts[0] | counts[1]]
     now, earlier = (sum(row["rows"] for row in rows) for rows in (this, before))

@@ -39,6 +39,7 @@ from tasks.files.report_paths import (
 from tasks.reports.site.alert_pages import alerts_page
 from tasks.reports.site.day_pages import alert_examples, day_page, day_steps, overview
 from tasks.reports.site.day_summaries import DaySummary, kept_summary, summarised
+from tasks.reports.site.failure_types import earlier_failures
 from tasks.reports.site.kept_pages import KeptPages, write_changed
 from tasks.reports.site.listed_rows import list_period_rows, list_rows
 from tasks.reports.site.page_inputs import PageInputs
@@ -188,7 +189,9 @@ def _day_pages(
             if summary is None or is_shown_first:
                 rows = shown_rows(warehouse, rubric, day.day, listed, alert_examples(day))
             if summary is None:
-                summary = summarised(warehouse, day, listed, steps)
+                known = {when: one.failures for when, one in summaries.items()}
+                earlier = earlier_failures(warehouse, rubric, scored.earlier_rows(day), known)
+                summary = summarised(warehouse, day, listed, steps, earlier)
                 pages.write(day.page, day_page(rubric, scored, position, summary, rows), asdict(summary))
         summaries[day.day] = summary
     return summaries, rows

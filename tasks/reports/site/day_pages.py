@@ -9,6 +9,8 @@ from typing import Any
 from scoring.alerting.decision import RateDecision
 from scoring.alerting.facts import KPI_RULE, AlertFact, rows_on_page, titles_of_rules
 from scoring.alerting.few_rows import few_rows
+from scoring.alerting.growth import Grown
+from scoring.alerting.growth_wording import grown_texts
 from scoring.alerting.snoozes import fact_rate
 from scoring.alerting.standing_out import standing_out
 from scoring.alerting.wording import STATE_NAMES, usual_rate_text
@@ -62,7 +64,7 @@ _EVERYBODY = tenant_text(ALL_TENANTS)
 class ShownAlert:
     """One alert fact as people read it; `change` is '' where its rate is as usual, `is_high` where this day's is not.
 
-    `shown` leads to all rows, `examples` to some of them on the day's page.
+    `grown` is what made most of a rise, `shown` leads to all rows, `examples` to some of them on the day's page.
     """
 
     level: str
@@ -72,6 +74,7 @@ class ShownAlert:
     usual: str
     change: str
     is_high: bool
+    grown: Sequence[str]
     snoozed: str
     examples: Sequence[Link]
 
@@ -190,7 +193,7 @@ def _parts_of_day(
         "cards": cards,
         "bars": [grade_bars(rubric, day, scale, span.earlier_rows(day), links) for scale in rubric.scales],
         "crosstab": crosstab,
-        "failures": failure_table(rubric, day, summary.failures, links),
+        "failures": failure_table(rubric, day, summary, links),
         "rates": rate_cells(rubric, day.total, links),
         "categories": category_table(rubric, summary.categories, links),
         "questions": question_table(rubric, summary.questions, links),
@@ -240,6 +243,8 @@ def _shown_alerts(
         if figure and figure.verdict != "missed":
             continue
         decision = day.decided.get((fact["rule"], fact["tenant_id"]))
+        is_high = decision is not None and decision.is_high
+        grown = [Grown(**one) for one in fact["grown"] or ()] if is_high else []
         found.append(
             ShownAlert(
                 level=fact["level"],
@@ -248,7 +253,8 @@ def _shown_alerts(
                 shown=_alert_figure(rubric, fact, figure, links),
                 usual=usual_rate_text(decision.usual) if decision else _usual(fact, figure),
                 change=_change(decision, day.day),
-                is_high=decision is not None and decision.is_high,
+                is_high=is_high,
+                grown=grown_texts(grown, rubric),
                 snoozed=_snoozed(fact, day),
                 examples=[
                     Link(f"예 {number}", f"{page_of_day}#row-{row_id}")

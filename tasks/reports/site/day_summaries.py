@@ -1,11 +1,12 @@
 """What other pages need of a day's rows: it is kept, so that a day that has not changed is not read again."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
+from tasks.reports.site.failure_types import EarlierFailures, FailureCounts, failures_of
 from tasks.reports.site.listed_rows import ListedRows
 from tasks.reports.site.patterns import Questions, category_counts, repeated_questions
 from tasks.reports.site.scored_days import SiteDay
@@ -14,7 +15,7 @@ from tasks.warehouse import Warehouse
 
 @dataclass(frozen=True)
 class DaySummary:
-    """Of a day: its failures and kinds of questions, and questions that came often.
+    """Of a day: its failures and those of the days before it, kinds of questions, and questions that came often.
 
     `listed` rows stand on its page of rows, which are all where it is `complete`. `asked` are the questions as JSON:
     they are most of a summary, and all days' summaries are kept together, while most pages show those of few days.
@@ -23,7 +24,8 @@ class DaySummary:
 
     listed: int
     complete: bool
-    failures: Sequence[tuple[str, int]]
+    failures: FailureCounts
+    earlier: EarlierFailures = field(default_factory=EarlierFailures)
     categories: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     asked: str = "[]"
     steps: str = ""
@@ -34,18 +36,26 @@ class DaySummary:
         return [Questions(**one) for one in json.loads(self.asked)]
 
 
-def summarised(warehouse: Warehouse, day: SiteDay, listed: ListedRows, steps: str) -> DaySummary:
+def summarised(
+    warehouse: Warehouse, day: SiteDay, listed: ListedRows, steps: str, earlier: EarlierFailures
+) -> DaySummary:
     """What is kept of a day whose rows are listed."""
-    column, queries = listed.rubric.failure.column, warehouse.day_queries(day.day, listed.rubric)
-    failures = [(failure[column], failure["row_count"]) for failure in queries.failure_types()]
+    failures = failures_of(warehouse, listed.rubric, day.day)
     asked = json.dumps([asdict(one) for one in repeated_questions(listed)], ensure_ascii=False, separators=(",", ":"))
-    return DaySummary(listed.frame.height, listed.complete, failures, category_counts(listed), asked, steps)
+    return DaySummary(listed.frame.height, listed.complete, failures, earlier, category_counts(listed), asked, steps)
 
 
 def kept_summary(kept: Any) -> DaySummary | None:
     """A summary that was kept as JSON; None where there is none, or it is damaged."""
     try:
-        failures = [(code, count) for code, count in kept["failures"]]
-        return DaySummary(kept["listed"], kept["complete"], failures, kept["categories"], kept["asked"], kept["steps"])
+        return DaySummary(
+            kept["listed"],
+            kept["complete"],
+            [(code, count) for code, count in kept["failures"]],
+            EarlierFailures(**kept["earlier"]),
+            kept["categories"],
+            kept["asked"],
+            kept["steps"],
+        )
     except (KeyError, TypeError, ValueError, AttributeError):
         return None

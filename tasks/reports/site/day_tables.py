@@ -1,11 +1,12 @@
 """The tables of the pages of chat rows; every count of flagged rows leads to these rows."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import RowRubric
 from tasks.reports.site.day_charts import Kpi, kpis_of
+from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.kpi_cards import counted_of
 from tasks.reports.site.listed_rows import tenant_value
 from tasks.reports.site.pages import Cell, Link, Table
@@ -18,14 +19,14 @@ _MOST_TEMPLATES = 15
 _LEAST_REPEATED = 2
 
 
-def failure_table(rubric: RowRubric, day: SiteDay, failures: Iterable[tuple[str, int]], links: RowLinks) -> Table:
-    """How many rows have each failure type, most first."""
-    column, rows = rubric.failure.column, day.total["rows"]
+def failure_table(rubric: RowRubric, day: SiteDay, summary: DaySummary, links: RowLinks) -> Table:
+    """How many rows have each failure type, most first, beside its share of the rows of the days before."""
+    failure, rows, earlier = rubric.failure, day.total["rows"], summary.earlier
     return Table(
-        ["실패 유형", "행"],
+        ["실패 유형", "행", earlier.title],
         [
-            [rubric.failure.titles.get(code, code), links.count(count, rows, **{column: code})]
-            for code, count in failures
+            [failure.titles.get(code, code), links.count(count, rows, **{failure.column: code}), earlier.share(code)]
+            for code, count in summary.failures
         ],
     )
 

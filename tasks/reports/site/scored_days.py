@@ -70,8 +70,7 @@ class ScoredSpan:
 
     def earlier_rows(self, day: SiteDay) -> list[Row]:
         """The KPI rows of the last seven scored days before a day, under its rubric version."""
-        earlier = [row for when, row in sorted(self.rows_of().items()) if when < day.day]
-        return [row for row in earlier if str(row["rubric_version"]) == day.version and row["rows"]][-HISTORY_DAYS:]
+        return earlier_rows(self.rows_of(), day.day)
 
 
 @dataclass(frozen=True)
@@ -152,6 +151,13 @@ def _provisional(warehouse: Warehouse, days: Sequence[date]) -> set[date]:
         .collect()
     )
     return {day for day, kind in last.iter_rows() if kind == "intraday"}
+
+
+def earlier_rows(rows: Mapping[date, Row], day: date) -> list[Row]:
+    """The KPI rows of the last seven scored days before a day, under its rubric version."""
+    version = rows[day]["rubric_version"]
+    earlier = [row for when, row in sorted(rows.items()) if when < day]
+    return [row for row in earlier if row["rubric_version"] == version and row["rows"]][-HISTORY_DAYS:]
 
 
 def rows_of(rows: Mapping[date, Row], period: Period, version: str) -> list[Row]:
