@@ -120,7 +120,8 @@ def overview(
         changes=version_changes(days),
         shares=shares,
         alert_rows=alert_rows,
-        worst=one_of_each_template(last_rows)[:_WORST_ROWS],
+        worst=one_of_each_template(_risen_first(days[-1], last_rows))[:_WORST_ROWS],
+        is_risen=bool(standing_out(days[-1].decided)),
         periods=[
             (title, [period_link(period, "") for period in reversed(periods) if period.kind == kind])
             for kind, title in _PERIOD_TITLES.items()
@@ -220,6 +221,14 @@ def _headline(windows: Mapping[str, Sequence[ComparedKpi]], day: SiteDay, raised
 def alert_examples(day: SiteDay) -> list[str]:
     """The rows that alerts point to: these are on the day's page whatever their score."""
     return rows_on_page((fact["tenant_id"], fact["row_ids"] or ()) for fact in day.alerts)
+
+
+def _risen_first(day: SiteDay, rows: Sequence[ShownRow]) -> list[ShownRow]:
+    """The rows of a day's page, the examples of the alerts that stand out before the others."""
+    examples = {fact["rule"]: fact["row_ids"] or () for fact in day.alerts if fact["tenant_id"] == ALL_TENANTS}
+    first = [row_id for rule in standing_out(day.decided) for row_id in examples.get(rule, ())]
+    place = {row_id: number for number, row_id in reversed([*enumerate(first)])}
+    return sorted(rows, key=lambda row: place.get(row.scores["row_id"], len(first)))
 
 
 def _shown_alerts(

@@ -17,7 +17,7 @@ from tasks.reports.site import listed_rows
 from tasks.state.run_ledger import RUNS_SCHEMA
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import RUNS
-from tests.builders.chat_rows import BEST_QUESTION, DAY, RUBRIC, best, plain, refused
+from tests.builders.chat_rows import BEST_QUESTION, DAY, REFUSAL, RUBRIC, best, plain, refused
 from tests.builders.site import Page, build, of_version, page, pages, sources, write_day
 
 DAY_PAGE, ROWS_PAGE = f"monitoring/{DAY}.html", f"monitoring/{DAY}-rows.html"
@@ -138,6 +138,16 @@ def test_rows_to_read_first_are_one_for_each_template_of_questions(warehouse: Fo
     build(warehouse, site)
     first = page(site).text.partition("먼저 읽을 행")[2]
     assert [first.count(question) for question in ("번째로 살까", "그래도 팔까")] == [1, 1]
+
+
+def test_rows_to_read_first_are_those_of_what_rose_before_gold_mine(warehouse: FolderWarehouse, site: Path) -> None:
+    gold = best(llm_response=REFUSAL, output_tokens=20.0)
+    for offset, failed in enumerate((1, 1, 1, 1, 1, 40)):
+        write_day(warehouse, DAY + timedelta(days=offset), [gold, *[best()] * (60 - failed), *[refused()] * failed])
+    build(warehouse, site)
+    first = page(site).text.partition("먼저 읽을 행")[2]
+    assert "평소보다 높은 알림의 예, 그다음 GOLD MINE" in first
+    assert first.index("살까") < first.index(gold["user_input"])
 
 
 def test_a_worst_row_says_which_rule_gave_which_points(warehouse: FolderWarehouse, site: Path) -> None:
