@@ -98,6 +98,13 @@ class PartScore:
     grade_column: str = ""
 
 
+FAILURE_NOTE = (
+    "실패 유형은 점수와 따로 붙입니다. 유형이 있어도 점수로는 실패가 아닌 행이 있고, "
+    "점수로는 실패인데 유형이 없는 행도 있습니다."
+)
+"""Why failure types do not add up to the rows that count against a target."""
+
+
 @dataclass(frozen=True)
 class CodedColumn:
     """A column of codes and what people call each of them (Korean)."""

@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, Stric
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
+from scoring.chat.rubric import FAILURE_NOTE
 from scoring.figures import VERDICT_SIGNS
 from scoring.markdown import cell, kpi_text, percent, score_text, shortened, signed
 from scoring.testruns.page_parts import safe_text
@@ -97,7 +98,8 @@ def _environment(folders: tuple[Path, ...], finalize: Callable[[Any], Any] | Non
         keep_trailing_newline=True,
     )
     environment.filters |= _FILTERS
-    environment.globals |= {"signs": VERDICT_SIGNS, "scripted": True}  # pages of `aqb web` run no script
+    environment.globals |= {"signs": VERDICT_SIGNS, "failure_note": FAILURE_NOTE}
+    environment.globals["scripted"] = True  # pages of `aqb web` run no script
     return environment
 
 

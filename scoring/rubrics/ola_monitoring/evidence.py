@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import polars as pl
 
-from scoring.chat.rubric import EvidenceReport
+from scoring.chat.rubric import FAILURE_NOTE, EvidenceReport
 from scoring.markdown import percent, table
 from scoring.rubrics.ola_monitoring.seed_evidence import (
     BASES,
@@ -197,12 +197,12 @@ def _safe_cut(rows: pl.DataFrame) -> ThresholdEvidence:
     if interval and n >= MIN_N_FOR_VERDICT:
         verdict = "drifted" if interval.low > SAFE_FAILURE_RATE else "kept"
     return ThresholdEvidence(
-        title="실패가 없는 출력 토큰의 시작",
+        title="실패 유형이 없는 출력 토큰의 시작",
         value=SAFE_FROM_TOKENS,
         suggested=float(int(last) + 1) if isinstance(last, float) else None,
         interval=None,
         verdict=verdict,
-        basis=f"{SAFE_FROM_TOKENS} 토큰 이상 {n:,}건 가운데 실패 {failed:,}건",
+        basis=f"{SAFE_FROM_TOKENS} 토큰 이상 {n:,}건 가운데 실패 유형이 있는 것 {failed:,}건",
         source="seed 002, 2.2",
     )
 
@@ -261,19 +261,21 @@ def _markdown(evidence: Evidence, period: str) -> str:
     between = _between(wilson_interval(evidence.failed, evidence.rows), percent)
     parts = [
         f"# 기준값 점검: {period}",
-        f"- 채점한 행 {evidence.rows:,}건, 실패 {evidence.failed:,}건 ({percent(failure_rate)}, 95% 구간 {between})\n"
-        f"- 기준: 기준 문서의 {SEED_ROWS:,}건(2026-01-27 ~ 02-19). 실패는 실패 유형이 있는 행입니다.",
+        f"- 채점한 행 {evidence.rows:,}건, 실패 유형이 있는 행 {evidence.failed:,}건"
+        f" ({percent(failure_rate)}, 95% 구간 {between})\n"
+        f"- 기준: 기준 문서의 {SEED_ROWS:,}건(2026-01-27 ~ 02-19). 정상은 실패 유형이 없는 행입니다.\n"
+        f"- {FAILURE_NOTE}",
         _conclusion(evidence.thresholds),
         "## 기준값과 지금의 데이터",
         table(
             ["기준값", "지금 쓰는 값", "지금 데이터라면", "95% 구간", "판단", "근거"],
             map(_threshold_row, evidence.thresholds),
         ),
-        "## 정상과 실패의 차이",
+        "## 정상과 실패 유형이 있는 행의 차이",
         table(
             [
                 "지표",
-                *(title for of in ("정상", "실패") for title in (f"{of} (기준)", f"{of} (지금)", "95% 구간")),
+                *(title for of in ("정상", "유형 있음") for title in (f"{of} (기준)", f"{of} (지금)", "95% 구간")),
                 *("배수 (기준)", "배수 (지금)", "판단"),
             ],
             map(_metric_row, evidence.metrics),
@@ -322,13 +324,13 @@ def _metric_row(one: Compared[SeedMetric]) -> list[str]:
 
 def _bucket_tables(evidence: Evidence) -> Iterator[str]:
     titles = {
-        "output_tokens": "출력 토큰 구간별 실패율",
-        "input_tokens": "입력 토큰 구간별 실패율",
+        "output_tokens": "출력 토큰 구간별 실패 유형이 있는 비율",
+        "input_tokens": "입력 토큰 구간별 실패 유형이 있는 비율",
     }
     for column, buckets in evidence.buckets.items():
         yield f"## {titles[column]}"
         yield table(
-            ["구간", "전체 (기준)", "실패 (기준)", "실패율 (기준)", "전체", "실패", "실패율", "95% 구간", "판단"],
+            ["구간", "전체 (기준)", "유형 있음 (기준)", "비율 (기준)", "전체", "유형 있음", "비율", "95% 구간", "판단"],
             map(_bucket_row, buckets),
         )
 

@@ -202,3 +202,8 @@ def test_the_share_of_blocked_calls_is_that_of_scored_and_excluded_rows(tmp_path
     text = report(tmp_path, best(0), best(1), plain(2, llm_response=None, output_tokens=0))
     assert "| Critical | LLM 호출 자체가 차단됨 | 1 | 33.3% |" in text
     assert "| Critical | 답변 실패 | 0 | 0.0% |" in text
+
+
+def test_the_report_says_why_failure_types_do_not_add_up_to_the_failure_rate(tmp_path: Path) -> None:
+    text = report(tmp_path, best(0), plain(1, llm_response="네"))
+    assert "실패 유형은 점수와 따로 붙입니다. 유형이 있어도 점수로는 실패가 아닌 행이 있고" in text
