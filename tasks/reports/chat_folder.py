@@ -73,7 +73,7 @@ def _write_files(
     if "csv" in also:
         write_csv_tables(folder, time_zone)
     findings = findings_of(rubric, FrameQueries(rubric, scores))
-    report = MonitoringReport(outcome, _period_title(tables.kpis), tables, findings)
+    report = MonitoringReport(outcome, _period_title(tables.kpis), tables, findings, empty=_empty_texts(scores))
     write_text(folder / "report.md", report.markdown())
     if "xlsx" in also:
         write_chat_workbook(folder, report, time_zone)
@@ -112,6 +112,13 @@ def _summary(
         },
         "judge": {"questions": 0, "cached": 0, "tokens": 0, "cost": 0, "by_status": {}},
     }
+
+
+def _empty_texts(scores: pl.LazyFrame) -> dict[str, int]:
+    """How many scored rows have an empty question, or an empty answer, by what people call it (Korean)."""
+    texts = {"질문": "user_input", "답변": "llm_response"}
+    counted = scores.select((pl.col(column) == "").sum().alias(title) for title, column in texts.items())
+    return counted.collect().row(0, named=True)
 
 
 def _distributed(rubric: RowRubric) -> list[str]:

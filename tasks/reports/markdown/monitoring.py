@@ -64,7 +64,8 @@ def _by_template(
 
 @dataclass(frozen=True)
 class MonitoringReport:
-    """The report of rows whose tables are written; `title` says which rows.
+    """The report of rows whose tables are written; `title` says which rows. Of files `empty` counts the scored rows
+    with an empty question, and those with an empty answer.
 
     Of a `day` in a warehouse, `history` are the KPI rows of all tenants of that day and of those before it,
     `earlier` the failures of the days before it, `standing_out` the alert rules that stand out on it, the gravest
@@ -82,6 +83,7 @@ class MonitoringReport:
     standing_out: Sequence[str] = ()
     grown: Sequence[str] = ()
     few: str = ""
+    empty: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def windows(self) -> Mapping[str, Sequence[ComparedKpi]]:

@@ -207,3 +207,9 @@ def test_the_share_of_blocked_calls_is_that_of_scored_and_excluded_rows(tmp_path
 def test_the_report_says_why_failure_types_do_not_add_up_to_the_failure_rate(tmp_path: Path) -> None:
     text = report(tmp_path, best(0), plain(1, llm_response="네"))
     assert "실패 유형은 점수와 따로 붙입니다. 유형이 있어도 점수로는 실패가 아닌 행이 있고" in text
+
+
+def test_the_report_of_a_file_says_how_many_empty_answers_were_scored(tmp_path: Path) -> None:
+    text = report(tmp_path, best(0), plain(1, llm_response=""), plain(2, llm_response=None))
+    assert "- 제외 — 답변이 없음: 1건\n- 답변이 빈 행 1건을 빈 답변으로 채점했습니다." in text
+    assert "질문이 빈 행" not in text
