@@ -1,6 +1,6 @@
 """The page of scored rows: a filter, its trend and cross table, and the rows a page at a time."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -22,6 +22,7 @@ from tasks.web.row_results import PAGE_ROWS, RowsView, counts_of, rows_view, sea
 
 _TEXT_CHARACTERS = 120
 _CHART_WIDTH, _CHART_HEIGHT = 1_000.0, 120.0
+_MOST_TICKS = 7
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ def rows_page(asked: Asked) -> Response:
         conditions=list(_conditions(view, rubric)),
         facets=_facets(asked, view),
         bars=_bars(view, counts.by_day),
+        ticks=_ticks(_shown_days(view), counts.by_day),
         links=CellLinks(view),
         rows=[_cells(asked, view, row) for row in found],
         sees_personal_data=asked.sees_personal_data,
@@ -182,9 +184,21 @@ def _facets(asked: Asked, view: RowsView) -> list[FilterGroup]:
     return found
 
 
+def _shown_days(view: RowsView) -> list[date]:
+    """The days of the filter from the first scored one to the last."""
+    return [day for day in view.wanted.days if view.days[0] <= day <= view.days[-1]]
+
+
+def _ticks(days: Sequence[date], by_day: Mapping[date, tuple[int, float]]) -> list[tuple[str, str]]:
+    """Day and rows of the bar in the middle of each of at most seven equal parts of the drawing: what stands below."""
+    parts = min(_MOST_TICKS, len(days))
+    chosen = (days[int((part + 0.5) * len(days) / parts)] for part in range(parts))
+    return [(f"{day.month}월 {day.day}일", f"{by_day[day][0] if day in by_day else 0:,}행") for day in chosen]
+
+
 def _bars(view: RowsView, by_day: dict[date, tuple[int, float]]) -> list[Bar]:
     """The days of the filter that have rows, each as wide as the others; heights are shares of the highest."""
-    days = [day for day in view.wanted.days if view.days[0] <= day <= view.days[-1]]
+    days = _shown_days(view)
     most = max((count for count, _ in by_day.values()), default=1)
     width = _CHART_WIDTH / max(len(days), 1)
     bars = []

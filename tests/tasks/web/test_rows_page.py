@@ -56,6 +56,11 @@ def test_rows_page_begins_with_the_last_scored_days(client: TestClient, scores: 
     assert f"{DAYS[0]} ~ {DAYS[-1]}, {scores.height}행" in page.text
 
 
+def test_rows_page_says_below_its_bars_which_day_had_how_many_rows(client: TestClient, scores: pl.DataFrame) -> None:
+    said = [f"{day.month}월 {day.day}일 {scores.filter(score_date=day).height}행" for day in DAYS]
+    assert " ".join(said) in rows(client).text
+
+
 @pytest.mark.parametrize("asked", [{"final_grade": "F"}, {"tenant": "-"}])
 def test_rows_page_leads_from_every_mark_to_exactly_its_rows(client: TestClient, asked: dict[str, str]) -> None:
     page = rows(client, **EVERY_DAY, **asked)
