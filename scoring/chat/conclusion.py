@@ -154,7 +154,7 @@ def _worsened(of_kpi: Sequence[ComparedKpi]) -> ComparedKpi | None:
 
 def _moved(one: ComparedKpi) -> str:
     figure = one.figure
-    return f"{figure.title} {one.before.value_text} → {figure.value_text}({one.window}, 목표 {figure.target_text})"
+    return f"{figure.title} {one.before_text} → {figure.value_text}({one.window}, 목표 {figure.target_text})"
 
 
 def _named(one: ComparedKpi) -> str:

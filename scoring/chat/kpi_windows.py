@@ -46,12 +46,21 @@ class ComparedKpi:
     """A KPI over a `window` of days, and beside it `before`, the same over as many days right before them.
 
     `change` is the interval of the difference, in the unit of the values; None where there are too few days to tell.
+    `days` and `days_before` are how many of them were scored.
     """
 
     window: str
     figure: Figure
     before: Figure
     change: Interval | None
+    days: int = 0
+    days_before: int = 0
+
+    @property
+    def before_text(self) -> str:
+        """The value before, `7.0% (14일치)` where fewer days make it than the one beside it (Korean)."""
+        is_short = 0 < self.days_before < self.days
+        return self.before.value_text + (f" ({self.days_before}일치)" if is_short else "")
 
     @property
     def is_decided(self) -> bool:
@@ -79,9 +88,11 @@ class ComparedKpi:
 def compared_kpi(kpi: Quotient, window: str, rows: Iterable[KpiRow], before: Iterable[KpiRow]) -> ComparedKpi:
     """A KPI over the rows of a window, a row a day, beside those of the days before."""
     this, earlier = list(rows), list(before)
-    change = difference_of_days(*window_sums(kpi, earlier), *window_sums(kpi, this), is_rate=kpi.scale == 1)
+    sums, had = window_sums(kpi, this), window_sums(kpi, earlier)
+    change = difference_of_days(*had, *sums, is_rate=kpi.scale == 1)
     in_units = change and Interval(change.low / kpi.scale, change.high / kpi.scale)
-    return ComparedKpi(window, window_figure(kpi, this), window_figure(kpi, earlier), in_units)
+    figures = window_figure(kpi, this), window_figure(kpi, earlier)
+    return ComparedKpi(window, *figures, in_units, len(sums[0]), len(had[0]))
 
 
 def of_all_rows(figure: Figure) -> ComparedKpi:

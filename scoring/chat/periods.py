@@ -57,10 +57,9 @@ class Period:
         """`주`, `달`, `기간`, as in `이 주` and `앞 주` (Korean)."""
         return {"week": "주", "month": "달", "days": "기간"}[self.kind]
 
-    @property
-    def than_before(self) -> str:
-        """`앞 주보다` (Korean)."""
-        return f"앞 {self.word}보다"
+    def before_name(self, days: int, days_before: int) -> str:
+        """`앞 주`, `앞 달(3일)` where fewer days of it are scored than of this one (Korean)."""
+        return f"앞 {self.word}" + (f"({days_before}일)" if 0 < days_before < days else "")
 
     @property
     def title(self) -> str:

@@ -41,7 +41,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
     """
     by_tenant = _kpis_by_tenant(warehouse, rubric, period)
     this, before = by_tenant[ALL_TENANTS]
-    windows = _windows(rubric, period, this, before)
+    windows, before_name = _windows(rubric, period, this, before), period.before_name(len(this), len(before))
     framed, questions = _of_rows(
         rubric, (list_rows(warehouse, rubric, row["score_date"], row["rows"], time_zone) for row in this)
     )
@@ -51,11 +51,12 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         "period.md",
         rubric=rubric,
         period=period,
+        before_name=before_name if before else "",
         version=this[0]["rubric_version"],
         days=len(this),
         rows=rows,
         sentences=conclusion(
-            rubric, windows, rows, alerts, framed_count, risen_rules(rubric, this, before), period.than_before
+            rubric, windows, rows, alerts, framed_count, risen_rules(rubric, this, before), f"{before_name}보다"
         ).sentences,
         windows=[of_kpi[0] for of_kpi in windows.values()],
         tenants=_tenant_lines(rubric, period, by_tenant),

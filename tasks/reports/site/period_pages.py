@@ -75,7 +75,7 @@ def period_page(
     days = [_Day(day, summaries[day.day], row_links(day.day, summaries[day.day], "../")) for day in found]
     version = found[-1].version
     rows, before = (rows_of(span.rows_of(), one, version) for one in (period, period.before))
-    name = f"이 {period.word}"
+    name, before_name = f"이 {period.word}", period.before_name(len(rows), len(before))
     windows = {kpi.name: [compared_kpi(kpi, name, rows, before)] for kpi in rubric.quotients if kpi.target}
     cards = [KpiCard(of_kpi, interval_chart(name, of_kpi[0].figure)) for name, of_kpi in windows.items()]
     by_day = [kpis_of(rubric.quotients, day.site.total) for day in days]
@@ -88,7 +88,7 @@ def period_page(
         _alerted(rubric, rows),
         _framed(rubric, found, version),
         risen,
-        period.than_before,
+        f"{before_name}보다",
     )
     return page(
         "period.html",
@@ -98,6 +98,7 @@ def period_page(
         title=f"{period.title} 대화 품질",
         rubric=rubric,
         period=period,
+        before_name=before_name,
         version=version,
         scored=scored,
         scored_days=len(rows),

@@ -50,7 +50,7 @@ def _trend(kpi: Quotient, rows: Mapping[date, Row], period: Period, version: str
     weeks = (rows_of(rows, Period(end - timedelta(WEEK - 1), end), version) for end in ends)
     figure = compared.figure
     values = [sum(sums) / sum(sizes) for sums, sizes in (window_sums(kpi, week) for week in weeks) if sizes]
-    words = f"{figure.verdict_text}, 앞 {period.word} {compared.before.value_text}, {compared.change_text}"
+    words = f"{figure.verdict_text}, 앞 {period.word} {compared.before_text}, {compared.change_text}"
     return Trend(
         figure.value_text, figure.verdict, VERDICT_SIGNS[figure.verdict], words, _arrow(compared), _line(values)
     )

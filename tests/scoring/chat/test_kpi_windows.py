@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scoring.chat.kpi_windows import FOUR_WEEKS, rows_of_window, standings, wider_figure, window_figure
+from scoring.chat.kpi_windows import FOUR_WEEKS, kpi_windows, rows_of_window, standings, wider_figure, window_figure
 from scoring.rubrics.ola_monitoring import RUBRIC
 
 FIRST = date(2026, 3, 2)
@@ -128,3 +128,9 @@ def test_wider_figure_is_that_of_the_shortest_window_that_decides() -> None:
         figure = wider_figure(FAILURES, known, last)
         assert (figure.title if figure else None) == title
         assert figure is None or figure.verdict == "missed"
+
+
+def test_a_window_says_how_many_days_stand_behind_the_value_before_where_these_are_fewer() -> None:
+    scored = days([row(7, 100)] * 42)
+    day, week, four_weeks = kpi_windows(FAILURES, scored, max(scored))
+    assert [one.before_text for one in (day, week, four_weeks)] == ["7.0%", "7.0%", "7.0% (14일치)"]

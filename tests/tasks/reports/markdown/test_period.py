@@ -78,6 +78,7 @@ def test_period_report_compares_a_month_with_the_one_before_and_other_days_with_
     assert "15일 동안 87행을 채점했습니다." in month  # February 1 has two rows
     assert "| 답변 실패 | 16 (18.4%) | 4 (50.0%) |" in month
     assert "이 달 | 95% 구간" in month
+    assert "| 앞 달(4일) | 앞 달(4일) 대비 |" in month  # of January four days are scored, of February fifteen
     days = period_report(warehouse, RUBRIC, Period(MONDAY, MONDAY + timedelta(days=2)), "Asia/Seoul")
     assert days.startswith("# 주식 분석 챗봇 운영 모니터링 — 2026-02-09 ~ 2026-02-11 3일\n")
     assert "| 답변 실패 | 6 (28.6%) | 0 (0.0%) |" in days
@@ -88,3 +89,10 @@ def test_period_report_counts_blocked_calls_among_scored_and_excluded_rows(wareh
     blocked = plain(llm_response=None, output_tokens=0.0)
     write_day(warehouse, MONDAY, [*[best()] * 5, *[blocked] * 5])
     assert "| LLM 호출 자체가 차단됨 | 5 (9.4%) | 0 (0.0%) |" in report(warehouse)
+
+
+def test_period_report_without_days_before_it_says_nothing_of_them_beside_each_tenant(
+    warehouse: FolderWarehouse,
+) -> None:
+    text = report(warehouse, MONDAY - timedelta(days=7))
+    assert "| t1 | 35 | 100.0% 달성 | 0.0% 판단 보류 |" in text
