@@ -46,7 +46,8 @@ class ComparedKpi:
     """A KPI over a `window` of days, and beside it `before`, the same over as many days right before them.
 
     `change` is the interval of the difference, in the unit of the values; None where there are too few days to tell.
-    `days` and `days_before` are how many of them were scored.
+    `days` and `days_before` are how many of them were scored; `despite_one_day` if the target is surely
+    missed without the worst day, which makes all of them too unsure.
     """
 
     window: str
@@ -55,6 +56,12 @@ class ComparedKpi:
     change: Interval | None
     days: int = 0
     days_before: int = 0
+    despite_one_day: bool = False
+
+    @property
+    def verdict_text(self) -> str:
+        """The verdict, and why there is none where the worst day stands apart (Korean)."""
+        return ("하루가 크게 달라 " if self.despite_one_day else "") + self.figure.verdict_text
 
     @property
     def before_text(self) -> str:
@@ -92,7 +99,16 @@ def compared_kpi(kpi: Quotient, window: str, rows: Iterable[KpiRow], before: Ite
     change = difference_of_days(*had, *sums, is_rate=kpi.scale == 1)
     in_units = change and Interval(change.low / kpi.scale, change.high / kpi.scale)
     figures = window_figure(kpi, this), window_figure(kpi, earlier)
-    return ComparedKpi(window, *figures, in_units, len(sums[0]), len(had[0]))
+    despite_one_day = figures[0].verdict == "undecided" and _is_missed_without_worst_day(kpi, this)
+    return ComparedKpi(window, *figures, in_units, len(sums[0]), len(had[0]), despite_one_day)
+
+
+def _is_missed_without_worst_day(kpi: Quotient, rows: Iterable[KpiRow]) -> bool:
+    """Whether the days but the one whose turns are farthest beyond the target, all together, miss it for sure."""
+    assert kpi.target is not None
+    side, goal = (-1 if kpi.target.operator == ">=" else 1), kpi.target.value
+    worst_last = sorted(_known(kpi, rows), key=lambda row: side * (row[kpi.name] - goal) * row["rows"])
+    return window_figure(kpi, worst_last[:-1]).verdict == "missed"
 
 
 def of_all_rows(figure: Figure) -> ComparedKpi:

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from scoring.chat.kpi_windows import FOUR_WEEKS, kpi_windows, rows_of_window, standings, wider_figure, window_figure
+from scoring.chat.kpi_windows import (
+    FOUR_WEEKS,
+    compared_kpi,
+    kpi_windows,
+    rows_of_window,
+    standings,
+    wider_figure,
+    window_figure,
+)
 from scoring.rubrics.ola_monitoring import RUBRIC
 
 FIRST = date(2026, 3, 2)
@@ -134,3 +142,11 @@ def test_a_window_says_how_many_days_stand_behind_the_value_before_where_these_a
     scored = days([row(7, 100)] * 42)
     day, week, four_weeks = kpi_windows(FAILURES, scored, max(scored))
     assert [one.before_text for one in (day, week, four_weeks)] == ["7.0%", "7.0%", "7.0% (14일치)"]
+
+
+def test_a_week_says_that_one_day_keeps_it_from_a_verdict_which_the_others_have() -> None:
+    even, apart = [row(7, 100)] * 6, [row(45, 100)]
+    calm, shaken, few = (compared_kpi(FAILURES, "", rows, []) for rows in (even, even + apart, [row(1, 20)] * 7))
+    assert calm.verdict_text == "미달"
+    assert shaken.verdict_text == "하루가 크게 달라 판단 보류"
+    assert few.verdict_text == "판단 보류"
