@@ -18,6 +18,7 @@ from tasks.reports.markdown.grouped_rows import GroupedRows, group_rows, lowest_
 from tasks.reports.site.day_tables import question_text
 from tasks.reports.site.failure_types import failure_counts
 from tasks.reports.site.listed_rows import ListedRows, list_rows
+from tasks.reports.site.newcomers import newcomers
 from tasks.reports.site.patterns import Questions, failing_kpis, repeated_questions, summed_questions
 from tasks.reports.site.scored_days import Row, rows_of
 from tasks.reports.templates import markdown
@@ -54,6 +55,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         before_name=before_name if before else "",
         version=this[0]["rubric_version"],
         days=len(this),
+        newcomers=newcomers(warehouse, rubric, period, by_tenant),
         rows=rows,
         sentences=conclusion(
             rubric, windows, rows, alerts, framed_count, risen_rules(rubric, this, before), f"{before_name}보다"

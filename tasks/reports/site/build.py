@@ -42,6 +42,7 @@ from tasks.reports.site.day_summaries import DaySummary, kept_summary, summarise
 from tasks.reports.site.failure_types import earlier_failures
 from tasks.reports.site.kept_pages import KeptPages, write_changed
 from tasks.reports.site.listed_rows import list_period_rows, list_rows
+from tasks.reports.site.newcomers import newcomers
 from tasks.reports.site.page_inputs import PageInputs
 from tasks.reports.site.pages import Link, page
 from tasks.reports.site.period_pages import period_page
@@ -124,7 +125,8 @@ def build_pages(
                 shown = [day for day in scored.days if day.day in period]
                 listed = list_period_rows(warehouse, rubric, period, [day.total for day in shown], time_zone)
                 pages.write(rows_page_name(period), rows_page(listed, shown[-1]))
-                pages.write(period_page_name(period), period_page(scored, period, summaries, listed, periods))
+                news = newcomers(warehouse, rubric, period, scored.rows_around(period))
+                pages.write(period_page_name(period), period_page(scored, period, summaries, listed, periods, news))
         _testrun_pages(pages, warehouse, folder, shown_runs)
         if pages.lacks(ALERTS_PAGE):
             pages.write(ALERTS_PAGE, alerts_page(watched, scored, summaries, snoozes, time_zone))

@@ -68,6 +68,16 @@ class ScoredSpan:
         """The KPI rows of one tenant by day."""
         return {day: row for day, rows in self.kpis.items() for row in rows if row["tenant_id"] == tenant}
 
+    def rows_around(self, period: Period) -> dict[str | None, tuple[list[Row], list[Row]]]:
+        """The KPI rows of each tenant, and of all, in a period and in the one before it, under the version of the last
+        day that the period has."""
+        version = next(day.version for day in reversed(self.days) if day.day in period)
+        tenants = dict.fromkeys(row["tenant_id"] for day in self.kpis if day in period for row in self.kpis[day])
+        rows = {tenant: self.rows_of(tenant) for tenant in tenants}
+        return {
+            tenant: (rows_of(of, period, version), rows_of(of, period.before, version)) for tenant, of in rows.items()
+        }
+
     def earlier_rows(self, day: SiteDay) -> list[Row]:
         """The KPI rows of the last seven scored days before a day, under its rubric version."""
         return earlier_rows(self.rows_of(), day.day)

@@ -96,3 +96,12 @@ def test_period_report_without_days_before_it_says_nothing_of_them_beside_each_t
 ) -> None:
     text = report(warehouse, MONDAY - timedelta(days=7))
     assert "| t1 | 35 | 100.0% 달성 | 0.0% 판단 보류 |" in text
+
+
+def test_period_report_names_tenants_and_kinds_of_questions_that_the_week_before_had_not(
+    warehouse: FolderWarehouse,
+) -> None:
+    text = report(warehouse)
+    assert "- 앞 주에 없던 테넌트 t2: 2월 9일(월)부터 14행" in text
+    assert "- 앞 주에 없던 질문 유형 '열 글자 이하 질문': 2월 9일(월)부터 14행" in text
+    assert "없던" not in report(warehouse, MONDAY - timedelta(days=7))  # nothing is known of the week before it

@@ -38,6 +38,7 @@ def test_a_week_is_compared_with_the_one_before_and_counts_repeated_questions(
     assert "올라감" in text
     assert "{낱말} (예: 살까, 7번) 7 1 1 1 1 1 1 1" in text
     assert "t2 7" in text
+    assert "앞 주에 없던 테넌트 t2: 2월 9일(월)부터 7행" in text
     assert f"monitoring/week-{monday}.html" in (page(site).source)
 
 
