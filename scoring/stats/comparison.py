@@ -3,9 +3,10 @@
 Queries are paired by what they ask; a query's score is the mean of its executions, and a difference is candidate minus
 base. Only queries that both runs scored count. The interval resamples queries. A query is worse or better only where
 one of its scores moved by more than the measure's own noise: a response time beside the edge of a band moves one
-execution by a point, and the mean of a query by that point divided by its executions. What is scored of the repeats
-alone, such as consistency, makes no query better whose answers got worse: failing every time is consistent, too. Where
-one of the runs had an outage nothing is compared: its scores are those of the servers.
+execution by a point, and the mean of a query by that point divided by its executions. Its answers decide which of the
+two it is: what is scored of the repeats alone, such as consistency, makes no query better whose answers got worse
+(failing every time is consistent, too), nor does its time. Where one of the runs had an outage nothing is compared: its
+scores are those of the servers.
 
 Source: SPEC 9 (`aqb compare`).
 """
@@ -95,18 +96,21 @@ class QueryChange:
     """One query with scores that `moved`, by its id in the candidate and in the base.
 
     `change` is that of the total; without one the mean over all metrics of its answers that both runs scored, those
-    inside their noise as 0, and of its repeats where no answer's score moved. `by_time` is a change to which nothing
-    but times has contributed.
+    inside their noise as 0, and of its repeats where no answer's score moved. `direction` is 1 for better and -1 for
+    worse: that of its answers, whatever the total, else of its repeats, else of its times (`by_time`). `against_time`
+    says that its times moved the other way.
     """
 
     query_id: str
     base_id: str
     text: str
     change: float
+    direction: int
     moved: tuple[ScoreChange, ...]
     base: Mapping[str, float | None]
     candidate: Mapping[str, float | None]
     by_time: bool
+    against_time: bool
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,18 @@ class Comparison:
     def outage_failures(self) -> Failures:
         """The executions of the run that had an outage."""
         return (self.base if self.outage == "base" else self.candidate).failures
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many queries got worse and better, and of these by times alone and against their times."""
+        return {
+            "worse": len(self.worse),
+            "better": len(self.better),
+            "slower": sum(one.by_time for one in self.worse),
+            "faster": sum(one.by_time for one in self.better),
+            "worse_but_faster": sum(one.against_time for one in self.worse),
+            "better_but_slower": sum(one.against_time for one in self.better),
+        }
 
     @property
     def is_same(self) -> bool:
@@ -200,8 +216,8 @@ def compare_testruns(
             else _metric_change(name, title, [(base.queries[one], candidate.queries[other]) for one, other in compared])
             for name, title in titles.items()
         ),
-        worse=tuple(sorted((one for one in changes if one.change < -_NO_CHANGE), key=_largest_first)),
-        better=tuple(sorted((one for one in changes if one.change > _NO_CHANGE), key=_largest_first)),
+        worse=tuple(sorted((one for one in changes if one.direction < 0), key=_largest_first)),
+        better=tuple(sorted((one for one in changes if one.direction > 0), key=_largest_first)),
         paired=len(paired),
         within_noise=sum(change is not None and not change.moved for change in of_queries),
         same=sum(_same_scores(base.queries[one], candidate.queries[other], titles) for one, other in compared),
@@ -257,8 +273,23 @@ def _query_change(
     )
     of_total = known.pop(TOTAL, None)
     change = of_total[1] - of_total[0] if of_total else _mean_change(moved, known, of_repeats)
-    by_time = not any((one.candidate - one.base) * change > 0 for one in moved if not noise.get(one.metric))
-    return QueryChange(ids[1], ids[0], after.text, change, moved, before.scores, after.scores, by_time)
+    times = [one for one in moved if noise.get(one.metric)]
+    repeats = [one for one in moved if one.metric in of_repeats]
+    answers = [one for one in moved if one not in times and one not in repeats]
+    direction = _direction(answers or repeats or times, change)
+    by_time = not answers and not repeats
+    against_time = not by_time and any((one.candidate - one.base) * direction < 0 for one in times)
+    return QueryChange(
+        ids[1], ids[0], after.text, change, direction, moved, before.scores, after.scores, by_time, against_time
+    )
+
+
+def _direction(deciding: Iterable[ScoreChange], change: float) -> int:
+    """1 where all that decides went up, -1 where all went down; where they differ, that of the change of the query."""
+    signs = {1 if one.candidate > one.base else -1 for one in deciding}
+    if len(signs) == 1:
+        return signs.pop()
+    return 0 if abs(change) <= _NO_CHANGE else 1 if change > 0 else -1
 
 
 def _same_scores(before: QueryScores, after: QueryScores, names: Iterable[str]) -> bool:
@@ -274,4 +305,4 @@ def _mean_change(moved: Sequence[ScoreChange], known: Collection[str], of_repeat
 
 
 def _largest_first(change: QueryChange) -> tuple[bool, float, str]:
-    return (change.by_time, -abs(change.change), change.query_id)
+    return (change.by_time, -change.change * change.direction, change.query_id)

@@ -1,6 +1,6 @@
 """How a run compares with the one before it, as people read it (Korean), out of the JSON of `change_figures`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoring.markdown import percent, score_text, signed
@@ -88,16 +88,52 @@ def change_text(change: Mapping[str, Any]) -> str:
 
 def moved_text(change: Mapping[str, Any]) -> str:
     """`답변이 나빠진 질의 11개, 좋아진 질의 5개, 속도만 느려진 질의 12개; `, '' where no query moved."""
-    shown = moved_queries(change["worse"], change["better"], change.get("slower", 0), change.get("faster", 0))
+    shown = ", ".join(moved_queries(change).values())
     return f"{shown}; " if shown else ""
 
 
-def moved_queries(worse: int, better: int, slower: int, faster: int) -> str:
-    """The same without its end; `slower` of the `worse`, and `faster` of the `better`, are so by times alone."""
-    answers = {"답변이 나빠진 질의": worse - slower, "좋아진 질의": better - faster}
-    times = {"속도만 느려진 질의": slower, "속도만 빨라진 질의": faster}
-    shown = [*(answers.items() if any(answers.values()) else ()), *(each for each in times.items() if each[1])]
-    return ", ".join(f"{title} {count:,}개" for title, count in shown)
+MOVED_TITLES: Mapping[str, str] = {
+    "worse": "답변이 나빠진 질의",
+    "better": "좋아진 질의",
+    "slower": "속도만 느려진 질의",
+    "faster": "속도만 빨라진 질의",
+}
+"""The kinds of queries that moved: the answers decide, times count where nothing else moved (Korean)."""
+
+
+def moved_queries(counts: Mapping[str, int]) -> dict[str, str]:
+    """Kind of `MOVED_TITLES` -> `답변이 나빠진 질의 11개(그중 2개는 빨라짐)`, out of `Comparison.counts`.
+
+    Both kinds of answers are there where either has any, and of times those that have some.
+    """
+    slower, faster = counts.get("slower", 0), counts.get("faster", 0)
+    of_kind = {"worse": counts["worse"] - slower, "better": counts["better"] - faster}
+    shown = (of_kind if any(of_kind.values()) else {}) | ({"slower": slower} if slower else {})
+    shown |= {"faster": faster} if faster else {}
+    against = {
+        "worse": (counts.get("worse_but_faster", 0), "빨라짐"),
+        "better": (counts.get("better_but_slower", 0), "느려짐"),
+    }
+    return {
+        kind: f"{MOVED_TITLES[kind]} {count:,}개{_of_these(*against.get(kind, (0, '')))}"
+        for kind, count in shown.items()
+    }
+
+
+def _of_these(count: int, what: str) -> str:
+    return f"(그중 {count:,}개는 {what})" if count else ""
+
+
+def moved_ids(change: Mapping[str, Any]) -> dict[str, Sequence[str]]:
+    """Kind of `MOVED_TITLES` -> the ids of its queries, largest change first."""
+    worse, better = change.get("worse_ids", ()), change.get("better_ids", ())
+    answers = change["worse"] - change.get("slower", 0), change["better"] - change.get("faster", 0)
+    return {
+        "worse": worse[: answers[0]],
+        "better": better[: answers[1]],
+        "slower": worse[answers[0] :],
+        "faster": better[answers[1] :],
+    }
 
 
 def alone_text(summary: Mapping[str, Any]) -> str:

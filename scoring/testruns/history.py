@@ -154,13 +154,10 @@ def change_figures(
         ],
         "metrics": [] if comparison.outage else [_metric_figures(one) for one in told],
         "same": comparison.is_same,
-        "worse": len(comparison.worse),
-        "better": len(comparison.better),
-        "slower": sum(one.by_time for one in comparison.worse),
-        "faster": sum(one.by_time for one in comparison.better),
+        **comparison.counts,
         "worse_ids": [one.query_id for one in comparison.worse],
         "better_ids": [one.query_id for one in comparison.better],
-        "worst": [{"text": one.text, "change": one.change} for one in comparison.worse[:_WORST]],
+        "worst": [{"text": one.text, "change": one.change} for one in comparison.worse[:_WORST] if not one.by_time],
     }
 
 

@@ -16,6 +16,7 @@ from scoring.testruns.change_wording import (
     CHANGE_READING,
     alone_text,
     change_rows,
+    moved_queries,
     outage_text,
     passed_over_text,
 )
@@ -95,6 +96,7 @@ def _write_files(
         change=change,
         changes=Table(CHANGE_HEADER, change_rows(change)) if change else None,
         change_reading=CHANGE_READING,
+        moved=moved_queries(change).values() if change else (),
         alone=alone_text(summary) if place and not change else "",
         outage=outage_text(change) if change else "",
         passed_over=passed_over_text(change) if change else "",

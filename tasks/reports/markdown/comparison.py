@@ -9,7 +9,7 @@ from scoring.catalog import rubrics
 from scoring.markdown import one_line, score_text, shortened, signed
 from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange, QueryChange, most_moved
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference
-from scoring.testruns.change_wording import MEND, failures_text, moved_queries
+from scoring.testruns.change_wording import MEND, MOVED_TITLES, failures_text, moved_queries
 from scoring.testruns.check_results import without_followers
 from tasks.reports.site.pages import Table, page
 from tasks.reports.templates import markdown
@@ -28,6 +28,7 @@ _READING = (
 _CHANGE_READING = (
     "변화는 종합 점수의 차이입니다. 종합 점수가 없으면 두 실행에서 모두 채점한 지표의 차이를 평균한 값이고, 일관성은 "
     "다른 지표가 그대로일 때만 셉니다(매번 똑같이 실패해도 일관성은 오릅니다). "
+    "나빠졌는지는 답변의 점수로 정합니다. 빨라져서 종합 점수가 올랐어도 답변이 나빠졌으면 나빠진 질의입니다. "
     "응답 속도는 실행 하나가 한 구간 움직인 만큼(실행이 2번이면 0.5점)까지 측정의 흔들림으로 보아 세지 않습니다. "
     "까닭은 점수가 낮은 쪽(괄호 안)의 것이고, 앞의 숫자는 회차입니다."
 )
@@ -70,7 +71,7 @@ def comparison_headline(comparison: Comparison) -> list[str]:
         few = comparison.paired < MIN_N_FOR_VERDICT
         why = f"질의가 {MIN_N_FOR_VERDICT}개 미만" if few else "차이가 우연과 구별되지 않음"
         verdict = f"나빠졌는지 좋아졌는지 판단 보류: {why}{_largest_text(comparison)}."
-    if not comparison.worse:
+    if not comparison.worse or comparison.worse[0].by_time:
         return [_counts_text(comparison), verdict]
     first = comparison.worse[0]
     name = _query_name(first.query_id, first.text)
@@ -79,10 +80,8 @@ def comparison_headline(comparison: Comparison) -> list[str]:
 
 def _counts_text(comparison: Comparison) -> str:
     """`짝지은 질의 40개 가운데 답변이 나빠진 질의 11개, 좋아진 질의 5개, 속도만 느려진 질의 12개입니다.`"""
-    worse, better = comparison.worse, comparison.better
-    slower, faster = (sum(one.by_time for one in changes) for changes in (worse, better))
     within = f"측정의 흔들림 안에서만 움직인 질의 {comparison.within_noise:,}개" if comparison.within_noise else ""
-    moved = ", ".join(filter(None, (moved_queries(len(worse), len(better), slower, faster), within)))
+    moved = ", ".join(filter(None, (*moved_queries(comparison.counts).values(), within)))
     reworded = f"(문장이 바뀐 {len(comparison.reworded):,}개는 비교에서 뺐습니다)" if comparison.reworded else ""
     return f"짝지은 질의 {comparison.paired:,}개 가운데 {moved or '움직인 질의 0개'}입니다{reworded}."
 
@@ -97,7 +96,6 @@ def _largest_text(comparison: Comparison) -> str:
 
 def comparison_values(comparison: Comparison, failures: Sequence[str]) -> dict[str, Any]:
     """What markdown and pages show."""
-    lists = (("worse", "나빠진 질의", comparison.worse), ("better", "좋아진 질의", comparison.better))
     return {
         "comparison": comparison,
         "headline": comparison_headline(comparison),
@@ -109,10 +107,24 @@ def comparison_values(comparison: Comparison, failures: Sequence[str]) -> dict[s
         ),
         "reading": _READING,
         "change_reading": _CHANGE_READING,
-        "lists": []
-        if comparison.outage
-        else [(id_, title, [_change_values(one) for one in changes]) for id_, title, changes in lists],
+        "lists": [] if comparison.outage else _lists(comparison),
     }
+
+
+def _lists(comparison: Comparison) -> list[tuple[str, str, list[dict[str, Any]]]]:
+    """The kinds of queries that moved, those of times alone where there are any: id, title, queries."""
+    worse, better = comparison.worse, comparison.better
+    of_kind = {
+        "worse": [one for one in worse if not one.by_time],
+        "better": [one for one in better if not one.by_time],
+        "slower": [one for one in worse if one.by_time],
+        "faster": [one for one in better if one.by_time],
+    }
+    return [
+        (kind, MOVED_TITLES[kind], [_change_values(one) for one in changes])
+        for kind, changes in of_kind.items()
+        if changes or kind in ("worse", "better")
+    ]
 
 
 def comparison_json(comparison: Comparison, failures: Sequence[str]) -> str:

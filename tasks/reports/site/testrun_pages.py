@@ -16,6 +16,8 @@ from scoring.testruns.change_wording import (
     CHANGE_READING,
     alone_text,
     change_rows,
+    moved_ids,
+    moved_queries,
     outage_text,
     passed_over_text,
 )
@@ -106,13 +108,7 @@ def testrun_values(
         "change": change,
         "changes": Table(CHANGE_HEADER, change_rows(change)) if change else None,
         "change_reading": CHANGE_READING,
-        "moved": {
-            side: [
-                links.get(query_id, Link(query_id, ""))
-                for query_id in (change or {}).get(f"{side}_ids", ())[:_MOVED_SHOWN]
-            ]
-            for side in ("worse", "better")
-        },
+        "moved": _moved(change, links) if change else (),
         "alone": alone_text(run.summary),
         "outage": outage_text(change) if change else "",
         "passed_over": passed_over_text(change) if change else "",
@@ -140,6 +136,29 @@ class _Section(Table):
     caption: str
     id: str
     title: str
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """The queries that moved in one way: how many there are, links to the first, and how many `more`."""
+
+    kind: str
+    text: str
+    queries: Sequence[Link]
+    more: int
+
+
+def _moved(change: Mapping[str, Any], links: Mapping[str, Link]) -> list[_Moved]:
+    ids = moved_ids(change)
+    return [
+        _Moved(
+            kind,
+            text,
+            [links.get(query_id, Link(query_id, "")) for query_id in ids[kind][:_MOVED_SHOWN]],
+            max(len(ids[kind]) - _MOVED_SHOWN, 0),
+        )
+        for kind, text in moved_queries(change).items()
+    ]
 
 
 def _with_links(part: PageTable, links: Mapping[str, Link]) -> _Section:

@@ -49,12 +49,22 @@ def test_the_worst_query_stands_first() -> None:
     assert [(one.query_id, one.change) for one in found.better] == [("Q3", 3)]
 
 
-def test_a_query_is_judged_by_its_total_where_there_is_one() -> None:
-    before = TestRunScores("a", "r", "1", {"Q": QueryScores("", {"accuracy": 5, "weighted_total": 3})})
-    after = TestRunScores("b", "r", "1", {"Q": QueryScores("", {"accuracy": 0, "weighted_total": 4})})
+def test_the_change_of_a_query_is_that_of_its_total_where_there_is_one() -> None:
+    before = TestRunScores("a", "r", "1", {"Q": QueryScores("", {"accuracy": 0, "weighted_total": 3})})
+    after = TestRunScores("b", "r", "1", {"Q": QueryScores("", {"accuracy": 5, "weighted_total": 4})})
     found = compare_testruns(before, after, {"accuracy": "정확성", "weighted_total": "종합"})
     assert [one.change for one in found.better] == [1]
     assert found.worse == ()
+
+
+def test_the_total_decides_where_some_answers_got_better_and_some_worse() -> None:
+    before, after = [
+        TestRunScores("a", "r", "1", {"Q": QueryScores("", {"accuracy": 5 - of, "intent": of, "weighted_total": of})})
+        for of in (1, 3)
+    ]
+    titles = {"accuracy": "정확성", "intent": "의도 충족", "weighted_total": "종합"}
+    assert [one.change for one in compare_testruns(before, after, titles).better] == [2]
+    assert [one.change for one in compare_testruns(after, before, titles).worse] == [-2]
 
 
 def test_a_metric_that_two_judges_judged_is_not_compared_nor_the_total_of_it() -> None:
@@ -88,6 +98,40 @@ def test_a_time_at_the_edge_of_a_band_makes_no_query_worse(
 ) -> None:
     found = compare_testruns(timed(before, executions), timed(after, executions), TITLES, {"speed": 1})
     assert (len(found.worse), found.within_noise) == (worse, 1 - worse)
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "speed", "total", "counted"),
+    [
+        ((5, 4), (1.5, 3.5), +0.14, {"worse": 1, "worse_but_faster": 1}),
+        ((4, 5), (3.5, 1.5), -0.14, {"better": 1, "better_but_slower": 1}),
+        ((5, 4), (3.5, 1.5), -0.86, {"worse": 1}),
+        ((4, 5), (1.5, 3.5), +0.86, {"better": 1}),
+        ((5, 5), (3.5, 1.5), -0.57, {"worse": 1, "slower": 1}),
+        ((5, 5), (1.5, 3.5), +0.57, {"better": 1, "faster": 1}),
+        ((5, 4), (1.5, 2.0), -0.28, {"worse": 1}),
+        ((5, 4), (1.5, 2.5), -0.14, {"worse": 1, "worse_but_faster": 1}),
+    ],
+)
+def test_the_answers_of_a_query_decide_whether_it_is_better_or_worse_and_its_time_where_they_are_the_same(
+    accuracy: tuple[float, float], speed: tuple[float, float], total: float, counted: Mapping[str, int]
+) -> None:
+    before, after = [
+        TestRunScores(
+            "run",
+            "plan-agent",
+            "1",
+            {
+                "Q": QueryScores(
+                    "", {"accuracy": accuracy[side], "speed": speed[side], "weighted_total": total * side}, 2
+                )
+            },
+        )
+        for side in (0, 1)
+    ]
+    found = compare_testruns(before, after, TITLES | {"weighted_total": "종합 점수"}, {"speed": 1})
+    assert {name: count for name, count in found.counts.items() if count} == counted
+    assert [one.change for one in (*found.worse, *found.better)] == [total]
 
 
 def test_fewer_executions_on_one_side_are_noisier() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from scoring.stats.comparison import QueryScores, TestRunScores, compare_testruns
-from scoring.testruns.change_wording import change_rows, change_text, standing
+from scoring.testruns.change_wording import change_rows, change_text, moved_ids, moved_queries, standing
 from scoring.testruns.history import KnownRun, base_among, change_figures, query_keys, runs_before, set_of_run
 
 TITLES = {"accuracy": "정확성", "speed": "응답 속도"}
@@ -88,7 +88,7 @@ def test_queries_that_only_got_slower_are_counted_apart_from_those_that_answer_w
             name,
             "toy",
             "1",
-            {str(n): QueryScores("질의", {"accuracy": a, "speed": s}) for n, (a, s) in enumerate(scores)},
+            {str(n): QueryScores(f"질의 {n}", {"accuracy": a, "speed": s}) for n, (a, s) in enumerate(scores)},
         )
         for name, scores in (("a.csv", [(5, 5)] * 40), ("b.csv", [(0, 4), (5, 2), (5, 2), *[(5, 5)] * 37]))
     ]
@@ -98,6 +98,27 @@ def test_queries_that_only_got_slower_are_counted_apart_from_those_that_answer_w
     assert change_text(found).startswith(
         "지난 실행(2026-02-10)보다 답변이 나빠진 질의 1개, 좋아진 질의 0개, 속도만 느려진 질의 2개; "
     )
+    assert moved_ids(found) == {"worse": ["0"], "better": [], "slower": ["1", "2"], "faster": []}
+    assert [one["text"] for one in found["worst"]] == ["질의 0"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [
+        (
+            {"worse": 38, "slower": 10, "worse_but_faster": 5},
+            "답변이 나빠진 질의 28개(그중 5개는 빨라짐), 좋아진 질의 0개, 속도만 느려진 질의 10개",
+        ),
+        (
+            {"better": 3, "faster": 1, "better_but_slower": 1},
+            "답변이 나빠진 질의 0개, 좋아진 질의 2개(그중 1개는 느려짐), 속도만 빨라진 질의 1개",
+        ),
+        ({"worse": 10, "slower": 10}, "속도만 느려진 질의 10개"),
+        ({}, ""),
+    ],
+)
+def test_counts_of_moved_queries_say_which_moved_against_their_times(counts: dict[str, int], told: str) -> None:
+    assert ", ".join(moved_queries({"worse": 0, "better": 0} | counts).values()) == told
 
 
 def test_runs_with_the_same_scores_are_said_to_be_the_same() -> None:
