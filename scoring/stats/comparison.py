@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from scoring.errors import UsageError
+from scoring.stats.group_changes import GroupChange, MeasuredQuery, changes_by_group, explanation
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding, paired_difference
 from scoring.stats.outages import NO_EXECUTIONS, Failures, Side, outage_of
 from scoring.stats.pairing import question_key, same_queries
@@ -36,13 +37,15 @@ _NO_CHANGE = 1e-9
 class QueryScores:
     """One query of a run: its text, its score per metric, None where it is not known, and of how many executions.
 
-    `reasons`: metric -> why its worst execution has its score (Korean).
+    `reasons`: metric -> why its worst execution has its score (Korean). `groups`: what people sort it by (Korean) ->
+    where it belongs, as its file says.
     """
 
     text: str
     scores: Mapping[str, float | None]
     executions: int = 1
     reasons: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,8 @@ class Comparison:
     of these is compared.
 
     `within_noise` counts the queries that only moved inside the noise of their measures, `same` those of which no
-    score is another one. `outage` is the run that had one; then no query and no metric is compared.
+    score is another one. `groups` show the change of the metric `grouped_by`, by the candidate's groups. `outage` is
+    the run that had one; then no query and no metric is compared.
     """
 
     base: TestRunScores
@@ -134,6 +138,8 @@ class Comparison:
     only_base: tuple[str, ...]
     only_candidate: tuple[str, ...]
     reworded: tuple[str, ...]
+    grouped_by: MetricChange | None
+    groups: tuple[GroupChange, ...]
     outage: Side | None
 
     @property
@@ -152,6 +158,12 @@ class Comparison:
             "worse_but_faster": sum(one.against_time for one in self.worse),
             "better_but_slower": sum(one.against_time for one in self.better),
         }
+
+    @property
+    def cause(self) -> GroupChange | None:
+        """The group that explains why the metric of the groups surely got worse."""
+        by = self.grouped_by
+        return explanation(self.groups) if by and by.difference and by.difference.finding == "worse" else None
 
     @property
     def is_same(self) -> bool:
@@ -205,17 +217,20 @@ def compare_testruns(
         for ids in compared
     ]
     changes = [change for change in of_queries if change and change.moved]
+    of_both = [(base.queries[one], candidate.queries[other]) for one, other in compared]
+    metrics = tuple(
+        MetricChange(
+            name, title, None, None, None, withheld=name not in of_two_judges, of_two_judges=name in of_two_judges
+        )
+        if name in base.withheld | candidate.withheld | of_two_judges
+        else _metric_change(name, title, of_both)
+        for name, title in titles.items()
+    )
+    grouped_by = _deciding(metrics)
     return Comparison(
         base=base,
         candidate=candidate,
-        metrics=tuple(
-            MetricChange(
-                name, title, None, None, None, withheld=name not in of_two_judges, of_two_judges=name in of_two_judges
-            )
-            if name in base.withheld | candidate.withheld | of_two_judges
-            else _metric_change(name, title, [(base.queries[one], candidate.queries[other]) for one, other in compared])
-            for name, title in titles.items()
-        ),
+        metrics=metrics,
         worse=tuple(sorted((one for one in changes if one.direction < 0), key=_largest_first)),
         better=tuple(sorted((one for one in changes if one.direction > 0), key=_largest_first)),
         paired=len(paired),
@@ -226,6 +241,8 @@ def compare_testruns(
             query_id for query_id in candidate.queries if query_id in only_candidate and query_id not in reworded
         ),
         reworded=tuple(reworded),
+        grouped_by=grouped_by,
+        groups=changes_by_group(_measured(grouped_by.metric, of_both)) if grouped_by else (),
         outage=outage,
     )
 
@@ -236,15 +253,30 @@ def most_moved(metrics: Iterable[MetricChange]) -> MetricChange | None:
     return max(moved, key=lambda one: abs(one.difference.mean) if one.difference else 0, default=None)
 
 
-def _metric_change(name: str, title: str, pairs: Sequence[tuple[QueryScores, QueryScores]]) -> MetricChange:
-    known = [
-        (before, after)
-        for one, other in pairs
-        if (before := one.scores.get(name)) is not None and (after := other.scores.get(name)) is not None
+def _deciding(metrics: Sequence[MetricChange]) -> MetricChange | None:
+    """The metric that surely got worse by most, else better, else the total, else the one that moved most."""
+    for finding in ("worse", "better"):
+        sure = [one for one in metrics if one.metric != TOTAL and one.difference and one.difference.finding == finding]
+        if sure:
+            return most_moved(sure)
+    totals = [one for one in metrics if one.metric == TOTAL and one.difference]
+    return totals[0] if totals else most_moved(metrics)
+
+
+def _measured(name: str, pairs: Iterable[tuple[QueryScores, QueryScores]]) -> list[MeasuredQuery]:
+    """The scores of a metric where both runs know it."""
+    return [
+        MeasuredQuery(after.groups, old, new)
+        for before, after in pairs
+        if (old := before.scores.get(name)) is not None and (new := after.scores.get(name)) is not None
     ]
+
+
+def _metric_change(name: str, title: str, pairs: Iterable[tuple[QueryScores, QueryScores]]) -> MetricChange:
+    known = _measured(name, pairs)
     if not known:
         return MetricChange(name, title, None, None, None)
-    of_base, of_candidate = [pair[0] for pair in known], [pair[1] for pair in known]
+    of_base, of_candidate = [query.base for query in known], [query.candidate for query in known]
     difference = paired_difference(of_base, of_candidate)
     return MetricChange(name, title, sum(of_base) / len(known), sum(of_candidate) / len(known), difference)
 

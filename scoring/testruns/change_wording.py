@@ -7,6 +7,7 @@ from scoring.markdown import percent, score_text, signed
 from scoring.stats.comparison import FINDING_TITLES
 from scoring.stats.intervals import MIN_N_FOR_VERDICT
 from scoring.stats.outages import Failures
+from scoring.testruns.page_parts import PageTable, safe_text
 
 _UNKNOWN = "판단 보류"
 _SAME = "같음"
@@ -14,6 +15,8 @@ _OTHER_JUDGE = "판정한 모델이나 조건이 다름"
 MEND = "오류를 고치고 다시 실행"
 """What there is to do about a run with an outage."""
 _FIRST_RUN = "첫 실행"
+_GROUP_CHARACTERS, _GROUPS_SHOWN = 40, 20
+_MOST_LOST = f" (점수를 가장 많이 잃은 {_GROUPS_SHOWN}개)"
 
 
 def finding_of(change: Mapping[str, Any], metric: Mapping[str, Any]) -> str:
@@ -73,7 +76,8 @@ def change_text(change: Mapping[str, Any]) -> str:
         if one["finding"] == finding
     ]
     if told:
-        return f"{of} {counts}{', '.join(told)}"
+        where = cause_name(change.get("groups", {}))
+        return f"{of} {counts}{', '.join(told)}" + (f", 주로 나빠진 곳은 {where}" if where else "")
     if not change["paired"]:
         return f"{of} 나아졌는지 판단 보류: 함께 있는 질의가 없음"
     few = all(one["finding"] in (None, "too_few") for one in change["metrics"])
@@ -134,6 +138,51 @@ def moved_ids(change: Mapping[str, Any]) -> dict[str, Sequence[str]]:
         "slower": worse[answers[0] :],
         "faster": better[answers[1] :],
     }
+
+
+def cause_name(groups: Mapping[str, Any]) -> str:
+    """`카테고리 '학력·경력'(질의 24개, 정확성 4.38 → 3.27)`, of `group_figures`; '' where none explains a loss."""
+    cause = groups.get("cause")
+    if not cause:
+        return ""
+    scores = f"{groups['title']} {score_text(cause['base'])} → {score_text(cause['candidate'])}"
+    return f"{_group_name(cause)}(질의 {cause['n']:,}개, {scores})"
+
+
+def cause_todo(change: Mapping[str, Any]) -> str:
+    """To look at the group that explains a loss first (Korean); '' where none does, or nothing may be told."""
+    cause = None if change["obstacle"] else change.get("groups", {}).get("cause")
+    return f"{_group_name(cause)}의 질의부터 확인하십시오." if cause else ""
+
+
+def _group_name(group: Mapping[str, Any]) -> str:
+    return f"{group['kind']} '{safe_text(group['name'], _GROUP_CHARACTERS)}'"
+
+
+def group_tables(groups: Mapping[str, Any], base: str = "지난 실행", candidate: str = "이번 실행") -> list[PageTable]:
+    """A table per kind of group with the change of a metric, the groups that lost most first, from `group_figures`."""
+    of_kind: dict[str, list[Mapping[str, Any]]] = {}
+    for row in groups.get("rows", ()):
+        of_kind.setdefault(row["kind"], []).append(row)
+    return [
+        PageTable(
+            f"{kind}별 {groups['title']}{_MOST_LOST if len(rows) > _GROUPS_SHOWN else ''}",
+            [kind, "질의", base, candidate, "차이", "95% 구간"],
+            [_group_row(row) for row in rows[:_GROUPS_SHOWN]],
+        )
+        for kind, rows in of_kind.items()
+    ]
+
+
+def _group_row(row: Mapping[str, Any]) -> list[str]:
+    return [
+        safe_text(row["name"], _GROUP_CHARACTERS) or "(없음)",
+        f"{row['n']:,}",
+        score_text(row["base"]),
+        score_text(row["candidate"]),
+        signed(row["candidate"] - row["base"]),
+        f"{signed(row['interval']['low'])} … {signed(row['interval']['high'])}" if row["interval"] else "–",
+    ]
 
 
 def alone_text(summary: Mapping[str, Any]) -> str:

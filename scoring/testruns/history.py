@@ -153,11 +153,26 @@ def change_figures(
             {"name": one.name, "sha256": one.sha256, "when": one.when, **asdict(one.failures)} for one in passed_over
         ],
         "metrics": [] if comparison.outage else [_metric_figures(one) for one in told],
+        "groups": group_figures(comparison),
         "same": comparison.is_same,
         **comparison.counts,
         "worse_ids": [one.query_id for one in comparison.worse],
         "better_ids": [one.query_id for one in comparison.better],
         "worst": [{"text": one.text, "change": one.change} for one in comparison.worse[:_WORST] if not one.by_time],
+    }
+
+
+def group_figures(comparison: Comparison) -> dict[str, Any]:
+    """The change of one metric by group as JSON, {} without groups; `cause` is the one that explains a sure loss."""
+    by = comparison.grouped_by
+    if by is None or not comparison.groups:
+        return {}
+    cause = comparison.cause
+    return {
+        "metric": by.metric,
+        "title": by.title,
+        "cause": cause and asdict(cause),
+        "rows": [asdict(one) for one in comparison.groups],
     }
 
 

@@ -1,6 +1,6 @@
 """A column of `queries.parquet` says how a scored query fills it; here also those that rubrics share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,14 @@ class QueryColumn:
 
 QUERY_ID = QueryColumn("query_id", pa.string(), "질의 ID: 파일에서 이 질의를 가리키는 이름")
 QUERY_TEXT = QueryColumn("query_text", pa.string(), "질의: 에이전트에게 물은 것")
+CATEGORY = QueryColumn(
+    "category", pa.string(), "카테고리: 파일의 열 카테고리, 없으면 빈칸", lambda query: _first_text(query, "category")
+)
+TRACK = QueryColumn(
+    "track", pa.string(), "Track: 파일의 열 Track, 없으면 빈칸", lambda query: _first_text(query, "track")
+)
+GROUPS = (CATEGORY, TRACK)
+"""What people sort the queries of a file by."""
 ROUNDS = QueryColumn("rounds", pa.int64(), "실행 수: 방과 반복을 모두 더한 수", lambda query: len(query.executions))
 REVIEW_REASONS = QueryColumn(
     "manual_review_reasons",
@@ -46,6 +54,16 @@ TOTAL_MISSING = QueryColumn(
     "종합 점수가 없는 까닭: 종합 점수가 있으면 빈칸",
     lambda query: query.total.missing or None,
 )
+
+
+def groups_of(row: Mapping[str, Any]) -> dict[str, str]:
+    """What people call a column of `GROUPS` -> where the query of a row belongs; rows of earlier versions have none."""
+    return {column.what.partition(":")[0]: row[column.name] for column in GROUPS if row.get(column.name)}
+
+
+def _first_text(query: Any, name: str) -> str | None:
+    texts = (getattr(scored.execution, name) for scored in query.executions)
+    return next(filter(None, texts), None)
 
 
 def total_column(what: str) -> QueryColumn:

@@ -12,7 +12,7 @@ from typing import Any
 
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
 from scoring.stats.outages import Failures
-from scoring.testruns.change_wording import MEND, change_text, has_outage
+from scoring.testruns.change_wording import MEND, cause_todo, change_text, has_outage
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.headline import nothing_scored_lines
 from scoring.testruns.history import RunPlace
@@ -126,6 +126,8 @@ def headline(scored: ScoredTestRun, change: Mapping[str, Any] | None = None) -> 
         sentences = scored.plan.rubric.headline(scored.queries, scored.summary)
         if not sentences:
             return sentences
+        if change and (todo := cause_todo(change)):
+            sentences = [*sentences[:-1], todo]
         if scored.failures.is_outage:
             sentences = [*sentences[:-1], f"{MEND}하십시오."]
         if not change:

@@ -23,6 +23,7 @@ from scoring.testruns.history import (
     runs_before,
     set_of_run,
 )
+from scoring.testruns.query_columns import groups_of
 from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import as_float
@@ -161,6 +162,7 @@ def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric, fai
 
 def _scores_now(scored: ScoredTestRun, epochs: Mapping[str, Sequence[str]]) -> TestRunScores:
     rubric = scored.plan.rubric
+    rows = [(query, rubric.query_row(query)) for query in scored.queries]
     return TestRunScores(
         scored.plan.run.name,
         rubric.id,
@@ -168,11 +170,11 @@ def _scores_now(scored: ScoredTestRun, epochs: Mapping[str, Sequence[str]]) -> T
         {
             query.query_id: QueryScores(
                 query.query_text,
-                {name: as_float(score.points) for name, score in query.scores.items()}
-                | {TOTAL: rubric.query_row(query).get(TOTAL)},
+                {name: as_float(score.points) for name, score in query.scores.items()} | {TOTAL: row.get(TOTAL)},
                 len(query.executions),
+                groups=groups_of(row),
             )
-            for query in scored.queries
+            for query, row in rows
         },
         _withheld(scored.summary.set),
         rubric.metric_epochs(epochs),

@@ -16,6 +16,7 @@ from scoring.catalog import rubric_of_summary
 from scoring.errors import InputError, UsageError
 from scoring.stats.comparison import TOTAL, QueryScores, TestRunScores
 from scoring.stats.outages import Failures
+from scoring.testruns.query_columns import groups_of
 from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
 
 _TOTAL_TITLE = "종합 점수"
@@ -76,6 +77,7 @@ class ScoredFolder:
                 {name: row[_column(name)] for name in self.titles},
                 max(len(rows[row["query_id"]]), 1),
                 {metric.name: self._reason(metric, row, rows[row["query_id"]]) for metric in self.rubric.metrics},
+                groups_of(row),
             )
             for row in self.queries.iter_rows(named=True)
         }

@@ -36,6 +36,7 @@ from scoring.testruns.detection import Recognition
 from scoring.testruns.query_columns import (
     COVERAGE,
     FLAG,
+    GROUPS,
     QUERY_ID,
     QUERY_TEXT,
     REVIEW_REASONS,
@@ -220,4 +221,5 @@ def _query_columns(rules: TestRunRules) -> tuple[QueryColumn, ...]:
         FLAG,
         REVIEW_REASONS,
         TOTAL_MISSING,
+        *GROUPS,
     )

@@ -17,6 +17,7 @@ from scoring.stats.exact import Exact, rounded
 from scoring.testruns.query_columns import (
     COVERAGE,
     FLAG,
+    GROUPS,
     QUERY_ID,
     QUERY_TEXT,
     REVIEW_REASONS,
@@ -82,6 +83,7 @@ QUERY_COLUMNS = (
     mode_column("같은 숫자의 비율: 가장 흔한 숫자 조합으로 답한 방, 비교할 수 없으면 빈칸"),
     TOTAL_MISSING,
     QueryColumn("consistency_provisional", pa.bool_(), "잠정 일관성: 독립된 방이 3개 미만인데 낸 점수"),
+    *GROUPS,
 )
 
 

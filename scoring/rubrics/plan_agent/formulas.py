@@ -18,6 +18,7 @@ from scoring.testruns.executions import AgentType, Execution, LatencyClass, Pars
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.patterns import failed_check_lines
 from scoring.testruns.query_columns import (
+    GROUPS,
     QUERY_ID,
     QUERY_TEXT,
     ROUNDS,
@@ -80,6 +81,7 @@ QUERY_COLUMNS = (
     QueryColumn("nested_only_checks", pa.int64(), "value 안쪽까지 찾아야만 통과하는 체크 수: 바로 아래에는 없음"),
     *pass_columns(t.PASS_MIN_POINTS),
     mode_column("같은 점수의 비율: 회차 점수 가운데 가장 흔한 것, 비교할 수 없으면 빈칸"),
+    *GROUPS,
 )
 
 

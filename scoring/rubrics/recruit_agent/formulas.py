@@ -27,6 +27,7 @@ from scoring.testruns.patterns import failed_check_lines
 from scoring.testruns.query_columns import (
     COVERAGE,
     FLAG,
+    GROUPS,
     QUERY_ID,
     QUERY_TEXT,
     REVIEW_REASONS,
@@ -102,6 +103,7 @@ QUERY_COLUMNS = (
     REVIEW_REASONS,
     *pass_columns(t.PASS_MIN_POINTS),
     TOTAL_MISSING,
+    *GROUPS,
 )
 
 

@@ -9,8 +9,16 @@ from scoring.catalog import rubrics
 from scoring.markdown import one_line, score_text, shortened, signed
 from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange, QueryChange, most_moved
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference
-from scoring.testruns.change_wording import MEND, MOVED_TITLES, failures_text, moved_queries
+from scoring.testruns.change_wording import (
+    MEND,
+    MOVED_TITLES,
+    cause_name,
+    failures_text,
+    group_tables,
+    moved_queries,
+)
 from scoring.testruns.check_results import without_followers
+from scoring.testruns.history import group_figures
 from tasks.reports.site.pages import Table, page
 from tasks.reports.templates import markdown
 from tasks.reports.wording import rules_text
@@ -71,6 +79,8 @@ def comparison_headline(comparison: Comparison) -> list[str]:
         few = comparison.paired < MIN_N_FOR_VERDICT
         why = f"질의가 {MIN_N_FOR_VERDICT}개 미만" if few else "차이가 우연과 구별되지 않음"
         verdict = f"나빠졌는지 좋아졌는지 판단 보류: {why}{_largest_text(comparison)}."
+    if where := cause_name(group_figures(comparison)):
+        return [_counts_text(comparison), verdict, f"주로 나빠진 {where}의 질의부터 확인하십시오."]
     if not comparison.worse or comparison.worse[0].by_time:
         return [_counts_text(comparison), verdict]
     first = comparison.worse[0]
@@ -105,6 +115,7 @@ def comparison_values(comparison: Comparison, failures: Sequence[str]) -> dict[s
         "metrics": Table(
             _METRIC_HEADER, [] if comparison.outage else [_metric_row(change) for change in comparison.metrics]
         ),
+        "groups": group_tables(group_figures(comparison), "기준", "후보"),
         "reading": _READING,
         "change_reading": _CHANGE_READING,
         "lists": [] if comparison.outage else _lists(comparison),
@@ -120,8 +131,9 @@ def _lists(comparison: Comparison) -> list[tuple[str, str, list[dict[str, Any]]]
         "slower": [one for one in worse if one.by_time],
         "faster": [one for one in better if one.by_time],
     }
+    queries = comparison.candidate.queries
     return [
-        (kind, MOVED_TITLES[kind], [_change_values(one) for one in changes])
+        (kind, MOVED_TITLES[kind], [_change_values(one, queries[one.query_id].groups) for one in changes])
         for kind, changes in of_kind.items()
         if changes or kind in ("worse", "better")
     ]
@@ -138,6 +150,7 @@ def comparison_json(comparison: Comparison, failures: Sequence[str]) -> str:
         "within_noise": comparison.within_noise,
         "outage": comparison.outage and {"run": comparison.outage, **asdict(comparison.outage_failures)},
         "metrics": {change.metric: _metric_dict(change) for change in comparison.metrics},
+        "groups": group_figures(comparison),
         "worse": [asdict(change) for change in comparison.worse],
         "better": [asdict(change) for change in comparison.better],
         "only_base": comparison.only_base,
@@ -215,7 +228,7 @@ def _interval(difference: Difference) -> str:
     return f"{signed(difference.interval.low)} … {signed(difference.interval.high)}"
 
 
-def _change_values(change: QueryChange) -> dict[str, Any]:
+def _change_values(change: QueryChange, groups: Mapping[str, str]) -> dict[str, Any]:
     """A changed query as both templates show it; equal reasons of several metrics stand once, with their run."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for one in change.moved:
@@ -223,6 +236,7 @@ def _change_values(change: QueryChange) -> dict[str, Any]:
             reasons.setdefault((reason, "후보" if one.candidate < one.base else "기준"), []).append(one.title)
     return {
         "id": change.query_id,
+        "groups": " · ".join(groups.values()),
         "text": shortened(one_line(change.text), _QUERY_CHARACTERS),
         "change": signed(change.change),
         "moved": _moved_text(change),

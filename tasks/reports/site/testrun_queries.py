@@ -13,6 +13,7 @@ from markupsafe import escape
 from scoring.markdown import score_text, shortened
 from scoring.stats.exact import Exact
 from scoring.testruns.page_parts import safe_text
+from scoring.testruns.query_columns import groups_of
 from tasks.reports.site.pages import Link
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
 from tasks.reports.wording import seconds_text
@@ -56,11 +57,12 @@ class ShownExecution:
 class ShownQuery:
     """A query with its mean scores by metric; `executions` are empty where the page has no room for them.
 
-    `reasons` are those of scores that the executions do not have: metric and text.
+    `groups` are those that its file names, `reasons` those of scores that the executions do not have: metric and text.
     """
 
     id: str
     text: str
+    groups: Sequence[str]
     tags: Sequence[str]
     points: Sequence[tuple[str, str]]
     expected: str | None
@@ -132,6 +134,7 @@ def _query(run: PublishedTestRun, row: Row, executions: Sequence[Row]) -> ShownQ
     return ShownQuery(
         id=row["query_id"],
         text=safe_text(row["query_text"] or "", _QUESTION_CHARACTERS),
+        groups=[safe_text(name) for name in groups_of(row["columns"]).values()],
         tags=[run.code_title(code) for code in row["columns"].get("manual_review_reasons") or []],
         points=[(run.titles.get(name, name), score_text(score["score"])) for name, score in row["scores"].items()],
         expected=safe_text(expected, _EXPECTED_CHARACTERS) if expected else None,

@@ -1,0 +1,83 @@
+"""Which queries a score changed on: the change group by group, and the group that explains a loss."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from scoring.stats.intervals import Interval, paired_difference
+
+LEAST_QUERIES = 10
+"""Of a group with an interval: the differences of fewer are too often alike for resampling to tell."""
+
+
+@dataclass(frozen=True)
+class MeasuredQuery:
+    """A score of a query that both runs know, and its groups: kind (`카테고리`) -> name, none without one."""
+
+    groups: Mapping[str, str]
+    base: float
+    candidate: float
+
+
+@dataclass(frozen=True)
+class GroupChange:
+    """The means of the `n` queries of a group, '' for those without one; `interval` is that of the difference.
+
+    It is None for few. A group `explains_loss` where it surely got worse and all other queries together did not.
+    """
+
+    kind: str
+    name: str
+    n: int
+    base: float
+    candidate: float
+    interval: Interval | None
+    explains_loss: bool
+
+    @property
+    def lost(self) -> float:
+        """The points that its queries lost, all together."""
+        return (self.base - self.candidate) * self.n
+
+
+def changes_by_group(queries: Sequence[MeasuredQuery]) -> tuple[GroupChange, ...]:
+    """The groups of every kind that has two or more, kind by kind, those that lost most points first."""
+    found: list[GroupChange] = []
+    for kind in {kind: None for query in queries for kind in query.groups}:
+        names = {query.groups.get(kind, ""): None for query in queries}
+        if len(names) > 1:
+            changes = [_change(kind, name, queries) for name in names]
+            found += sorted(changes, key=lambda one: (-one.lost, one.name))
+    return tuple(found)
+
+
+def explanation(groups: Iterable[GroupChange]) -> GroupChange | None:
+    """The group that explains a loss; None where none does, and where several of one kind do."""
+    found: dict[str, list[GroupChange]] = {}
+    for one in groups:
+        if one.explains_loss and one.name:
+            found.setdefault(one.kind, []).append(one)
+    return next((of_kind[0] for of_kind in found.values() if len(of_kind) == 1), None)
+
+
+def _change(kind: str, name: str, queries: Sequence[MeasuredQuery]) -> GroupChange:
+    of_group = [query for query in queries if query.groups.get(kind, "") == name]
+    others = [query for query in queries if query.groups.get(kind, "") != name]
+    base, candidate = (sum(scores) / len(of_group) for scores in _scores(of_group))
+    interval = _interval(of_group)
+    explains = _is_worse(interval) and (rest := _interval(others)) is not None and not _is_worse(rest)
+    return GroupChange(kind, name, len(of_group), base, candidate, interval, explains)
+
+
+def _scores(queries: Sequence[MeasuredQuery]) -> tuple[list[float], list[float]]:
+    return [query.base for query in queries], [query.candidate for query in queries]
+
+
+def _interval(queries: Sequence[MeasuredQuery]) -> Interval | None:
+    if len(queries) < LEAST_QUERIES:
+        return None
+    difference = paired_difference(*_scores(queries))
+    return difference.interval if difference else None
+
+
+def _is_worse(interval: Interval | None) -> bool:
+    return interval is not None and interval.high < 0
