@@ -22,6 +22,7 @@ from scoring.stats.outages import NO_EXECUTIONS, Failures, Side, outage_of
 from scoring.stats.pairing import question_key, same_queries
 
 TOTAL: Final = "weighted_total"
+TOTAL_TITLE: Final = "종합 점수"
 FINDING_TITLES: Mapping[Finding, str] = {
     "better": "좋아짐",
     "worse": "나빠짐",

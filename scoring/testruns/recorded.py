@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoring.stats.comparison import TOTAL
+from scoring.stats.comparison import TOTAL, TOTAL_TITLE
 from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import weighted_kappa
 from scoring.testruns.rubric import Metric
 
 _SHOWN_DIFFERENCES = 10
-_TOTAL_TITLE = "종합 점수"
 
 
 def recorded_agreement(
@@ -30,7 +29,7 @@ def recorded_agreement(
     `equal` counts equal whole points; `largest` are the ten largest differences.
     """
     found = []
-    for name, title in ((metric.name, metric.title) for metric in (*metrics, Metric(TOTAL, _TOTAL_TITLE))):
+    for name, title in ((metric.name, metric.title) for metric in (*metrics, Metric(TOTAL, TOTAL_TITLE))):
         column = name if name == TOTAL else f"{name}_score"
         pairs = [
             {"query_id": row["query_id"], "query_text": row["query_text"] or "", "recorded": known, "ours": float(ours)}

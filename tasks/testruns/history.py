@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.stats.comparison import TOTAL, QueryScores, TestRunScores, compare_testruns
+from scoring.stats.comparison import TOTAL, TOTAL_TITLE, QueryScores, TestRunScores, compare_testruns
 from scoring.stats.outages import NO_EXECUTIONS, Failures
 from scoring.testruns.history import (
     KnownRun,
@@ -39,7 +39,6 @@ from tasks.testruns.warehouse import (
 from tasks.warehouse import Warehouse
 
 _DAYS_BACK = 60
-_TOTAL_TITLE = "종합 점수"
 _OTHER_RULES = "채점 기준의 버전이나 옵션이 다름"
 
 Row = Mapping[str, Any]
@@ -66,7 +65,7 @@ def place_of(
         return RunPlace(test_set, nearest=nearest_figures(me, others, test_set))
     row = next(row for row in rows if row["input_sha256"] == before.sha256)
     base = _scores_before(warehouse, row, rubric, before.failures)
-    titles = {metric.name: metric.title for metric in rubric.metrics} | {TOTAL: _TOTAL_TITLE}
+    titles = {metric.name: metric.title for metric in rubric.metrics} | {TOTAL: TOTAL_TITLE}
     compared = compare_testruns(
         base,
         _scores_now(scored, (judge or {}).get("epochs", {})),

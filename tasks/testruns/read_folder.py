@@ -14,12 +14,11 @@ import polars as pl
 
 from scoring.catalog import rubric_of_summary
 from scoring.errors import InputError, UsageError
-from scoring.stats.comparison import TOTAL, QueryScores, TestRunScores
+from scoring.stats.comparison import TOTAL, TOTAL_TITLE, QueryScores, TestRunScores
 from scoring.stats.outages import Failures
 from scoring.testruns.query_columns import groups_of
 from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
 
-_TOTAL_TITLE = "종합 점수"
 _FIX = "give a folder that `aqb score TEST_RUN --out FOLDER` has written; several runs lie in sub-folders of it"
 
 
@@ -49,7 +48,7 @@ class ScoredFolder:
     @property
     def titles(self) -> dict[str, str]:
         """The scores that a query has, by the name of the metric: what people call them."""
-        titles = {metric.name: metric.title for metric in self.rubric.metrics} | {TOTAL: _TOTAL_TITLE}
+        titles = {metric.name: metric.title for metric in self.rubric.metrics} | {TOTAL: TOTAL_TITLE}
         return {name: title for name, title in titles.items() if _column(name) in self.queries.columns}
 
     @property

@@ -86,7 +86,7 @@ def _history_chart(runs: Sequence[PublishedTestRun], metric: str, title: str, in
     segment = 0
     for order, run in enumerate(runs):
         segment += bool(order) and _judged_by(run) != _judged_by(runs[order - 1])
-        figures = run.summary["set"].get(metric, {})
+        figures = run.means.get(metric, {})
         interval = intervals.get((run.sha256, run.rubric_id), {}).get(metric)
         rows.append([Link(run.name, quote(run.page)), run.when_text, mean_text(figures), interval_of(interval)])
         if (mean := figures.get("mean")) is not None:
@@ -128,7 +128,7 @@ def _runs_table(runs: Sequence[PublishedTestRun]) -> Table:
     rows: list[list[Cell]] = []
     for run in reversed(runs):
         verdict, why = standing(run.summary)
-        means = [mean_text(run.summary["set"].get(metric, {})) for metric in runs[-1].titles]
+        means = [mean_text(run.means.get(metric, {})) for metric in runs[-1].titles]
         rows.append(
             [
                 Link(run.name, quote(run.page)),

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from scoring.figures import goal_figure
 from scoring.judging.masking import masked
 from scoring.judging.requests import STATUS_TITLES
-from scoring.markdown import percent, shortened
+from scoring.markdown import percent, score_text, shortened
 from scoring.stats.intervals import Interval
 from scoring.testruns.change_wording import (
     CHANGE_HEADER,
@@ -189,7 +189,9 @@ def _lint(findings: Sequence[Mapping[str, Any]], links: Mapping[str, Link]) -> T
 
 
 def _means(run: PublishedTestRun) -> str:
-    figures = ((title, mean_text(run.summary["set"].get(name, {}))) for name, title in run.titles.items())
+    totals = run.parts.totals if len(run.parts.totals) > 1 else ()
+    figures = [(one.title, score_text(one.total)) for one in totals]
+    figures += [(title, mean_text(run.means.get(name, {}))) for name, title in run.titles.items()]
     return " · ".join(f"{title} {mean}" for title, mean in figures if mean != NOTHING)
 
 

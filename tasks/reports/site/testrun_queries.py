@@ -11,6 +11,7 @@ from typing import Any
 from markupsafe import escape
 
 from scoring.markdown import score_text, shortened
+from scoring.stats.comparison import TOTAL
 from scoring.stats.exact import Exact
 from scoring.testruns.page_parts import safe_text
 from scoring.testruns.query_columns import groups_of
@@ -55,7 +56,7 @@ class ShownExecution:
 
 @dataclass(frozen=True)
 class ShownQuery:
-    """A query with its mean scores by metric; `executions` are empty where the page has no room for them.
+    """A query with its total and its mean scores by metric; `executions` are empty where the page has no room for them.
 
     `groups` are those that its file names, `reasons` those of scores that the executions do not have: metric and text.
     """
@@ -136,7 +137,7 @@ def _query(run: PublishedTestRun, row: Row, executions: Sequence[Row]) -> ShownQ
         text=safe_text(row["query_text"] or "", _QUESTION_CHARACTERS),
         groups=[safe_text(name) for name in groups_of(row["columns"]).values()],
         tags=[run.code_title(code) for code in row["columns"].get("manual_review_reasons") or []],
-        points=[(run.titles.get(name, name), score_text(score["score"])) for name, score in row["scores"].items()],
+        points=[(run.titles.get(name, name), score_text(score)) for name, score in _points(row).items()],
         expected=safe_text(expected, _EXPECTED_CHARACTERS) if expected else None,
         reasons=[
             (run.titles.get(name, name), safe_text(score["reason"]))
@@ -145,6 +146,11 @@ def _query(run: PublishedTestRun, row: Row, executions: Sequence[Row]) -> ShownQ
         ],
         executions=[_execution(run, one) for one in executions],
     )
+
+
+def _points(row: Row) -> dict[str, float | None]:
+    total = {TOTAL: row["columns"][TOTAL]} if row["columns"].get(TOTAL) is not None else {}
+    return total | {name: score["score"] for name, score in row["scores"].items()}
 
 
 def _execution(run: PublishedTestRun, row: Row) -> ShownExecution:

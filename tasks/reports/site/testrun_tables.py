@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.catalog import testrun_rubric_of_summary
+from scoring.stats.comparison import TOTAL, TOTAL_TITLE
 from scoring.testruns.executions import AGENT_TITLES, AgentType
 from scoring.testruns.history import before_of, compared_with, new_set, order_of_scoring
 from scoring.testruns.page_parts import PageParts
@@ -98,10 +99,17 @@ class PublishedTestRun:
         return self.rubric.title if self.rubric else self.rubric_id
 
     @property
+    def means(self) -> Mapping[str, Mapping[str, Any]]:
+        """Metric -> the figures of its mean in the set; the total is among them, but where several agents have one."""
+        totals, of_set = self.parts.totals, dict(self.summary["set"])
+        return ({TOTAL: {"mean": totals[0].total}} if len(totals) == 1 else {}) | of_set
+
+    @property
     def titles(self) -> Mapping[str, str]:
-        """Metric -> title, in the order of the rubric, then what only the summary knows."""
-        known = {metric.name: metric.title for metric in self.rubric.metrics} if self.rubric else {}
-        return known | {name: self.figure_titles.get(name, name) for name in self.summary["set"] if name not in known}
+        """Metric -> title: the total, those of the rubric in its order, then what only the summary knows."""
+        known = {TOTAL: TOTAL_TITLE} if TOTAL in self.means else {}
+        known |= {metric.name: metric.title for metric in self.rubric.metrics} if self.rubric else {}
+        return known | {name: self.figure_titles.get(name, name) for name in self.means if name not in known}
 
     @property
     def figure_titles(self) -> Mapping[str, str]:
