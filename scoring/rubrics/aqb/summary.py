@@ -226,10 +226,11 @@ def _data_quality(queries: Sequence[AqbQuery]) -> dict[str, int]:
 def _gaps(query: AqbQuery) -> Iterable[str]:
     yield from (code for code, _ in query.problems)
     yield query.scores["consistency"].missing
+    # A file of a row per query has one measurement for all its rounds.
+    if all(execution.ttft_pass is None for execution in query.executions):
+        yield "no_ttft"
     for execution in query.executions:
         yield from (score.missing for score in execution.scores.values())
-        if execution.ttft_pass is None:
-            yield "no_ttft"
         if execution.failed:
             yield "failed_answer"
         elif execution.empty:

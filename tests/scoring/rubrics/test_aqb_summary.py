@@ -1,6 +1,7 @@
 """aqb-1.2: what a run comes to: final means, totals per agent, targets, patterns, report, README."""
 
 import json
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -104,6 +105,12 @@ def test_nine_of_ten_first_tokens_within_a_second_meet_the_target(good: int, met
 
 def test_without_a_measurement_a_rate_is_not_known() -> None:
     assert target("ttft_rate", execution()) == (0, 0, None)
+
+
+@pytest.mark.parametrize(("measured", "missing"), [((1.0, None), 0), ((None, None), 1)])
+def test_ttft_is_missing_of_a_query_that_no_round_measured(measured: Sequence[float | None], missing: int) -> None:
+    rounds = [execution("Q-1", room, ttft_s=seconds) for room, seconds in enumerate(measured, 1)]
+    assert summary(*rounds).data_quality["no_ttft"] == missing
 
 
 def test_ttft_is_counted_for_single_and_multi_apart() -> None:
