@@ -95,6 +95,8 @@ def _text(scored: ScoredExecution, metric: str) -> str:
 
 
 def _worst_reason(query: PlanQuery) -> str:
-    worst = min(low_scored(query.executions), key=lambda scored: scored.scores["accuracy"].points or 0)
-    first, *others = main_causes(worst.checks) or [worst.scores["accuracy"].reason]
+    """The first cause of the lowest execution, and how many others there are in all that are low."""
+    worst_first = sorted(low_scored(query.executions), key=lambda scored: scored.scores["accuracy"].points or 0)
+    causes = (main_causes(scored.checks) or [scored.scores["accuracy"].reason] for scored in worst_first)
+    first, *others = dict.fromkeys(cause for of_one in causes for cause in of_one)
     return shortened(first, _REASON_CHARACTERS) + (f" 외 {len(others)}가지" if others else "")

@@ -171,6 +171,13 @@ def test_low_queries_are_listed_with_the_reason_of_the_worst_round() -> None:
     assert line.endswith("| Q-1 |")
 
 
+@pytest.mark.parametrize(("rounds", "others"), [((BAD, BAD), 1), ((BAD, EMPTY), 2), ((GOOD, EMPTY), 0)])
+def test_low_queries_count_the_causes_of_all_their_low_rounds(rounds: Sequence[Any], others: int) -> None:
+    report = reported(query("Q-1", *rounds))
+    line = line_with(report[report.index("## 0~2점이 있는") :], "| 질의 Q-1 |")
+    assert re.findall("외 ([0-9]+)가지", line) == ([str(others)] if others else [])
+
+
 def test_low_queries_are_listed_by_the_points_they_lost() -> None:
     report = reported(query("Q-1", GOOD, BAD), query("Q-2", EMPTY, BAD), query("Q-3", GOOD, GOOD))
     low = report[report.index("## 0~2점이 있는 질의 (2개)") : report.index("## 8초를 넘긴")]
