@@ -191,13 +191,17 @@ def repeats_of(executions: Iterable[ScoredExecution], pass_at: Exact, outcomes: 
     return Repeats(sum(points >= pass_at for points in known), len(known), mode_ratio(outcomes) if outcomes else None)
 
 
-def repeat_figures(queries: Iterable[Repeats]) -> dict[str, Any]:
-    """`pass_hat_k`: k -> mean and `n`, the queries with k executions or more; `mode_ratio`: its mean and `n`."""
+def repeat_figures(queries: Iterable[Repeats], pass_at: int) -> dict[str, Any]:
+    """`pass_hat_k`: k -> mean and `n`, the queries with k executions or more; `mode_ratio`: its mean and `n`.
+
+    `pass_at` are the points in accuracy at which an execution passes.
+    """
     queries = list(queries)
     by_k = {
         str(k): mean_and_n(pass_hat_k(one.passed, one.n, k) for one in queries) for k in range(1, _MOST_REPEATS + 1)
     }
     return {
+        "pass_at": pass_at,
         "pass_hat_k": {k: figures for k, figures in by_k.items() if figures["n"]},
         "mode_ratio": mean_and_n(one.mode_ratio for one in queries),
     }
@@ -212,4 +216,4 @@ def repeat_line(figures: dict[str, Any]) -> str:
         f"{k}회{' 연속' * (k != '1')} {percent(of_k['mean'])}(질의 {of_k['n']:,}개)" for k, of_k in of_rounds.items()
     )
     alike = f" 가장 흔한 결과의 비율은 평균 {percent(same['mean'])}입니다." if same["n"] else ""
-    return f"- 반복해도 통과할 비율(pass^k): {passing}.{alike}"
+    return f"- 반복해도 통과할 비율(pass^k, 통과는 정확성 {figures['pass_at']}점 이상): {passing}.{alike}"

@@ -141,7 +141,7 @@ def _set(queries: Sequence[AqbQuery]) -> dict[str, dict[str, Any]]:
             **set_mean(queries, "consistency").figures(),
             "by_score": score_distribution(consistency),
             "provisional": sum(query.consistency_provisional for query in queries),
-            **repeat_figures(query.repeats for query in queries),
+            **repeat_figures((query.repeats for query in queries), t.PASS_MIN_POINTS),
         },
     }
 

@@ -123,7 +123,7 @@ def _consistency(queries: Sequence[PlanQuery]) -> dict[str, Any]:
         "mixed": sum(score.points == t.INCONSISTENT_POINTS for score in scores),
         "one_round": left_out["one_round"],
         "no_checks": left_out["no_checks"],
-        **repeat_figures(query.repeats for query in queries),
+        **repeat_figures((query.repeats for query in queries), t.PASS_MIN_POINTS),
     }
 
 

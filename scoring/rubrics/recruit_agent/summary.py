@@ -62,7 +62,7 @@ def _consistency(queries: Sequence[RecruitQuery]) -> dict[str, Any]:
         "ratio_b": as_float(mean(query.ratio_b for query in queries)),
         "too_few_executions": sum(len(query.executions) < t.MIN_EXECUTIONS for query in queries),
         "without_label": sum(query.scores["consistency"].points is None for query in queries),
-        **repeat_figures(query.repeats for query in queries),
+        **repeat_figures((query.repeats for query in queries), t.PASS_MIN_POINTS),
     }
 
 

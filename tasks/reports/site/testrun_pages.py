@@ -222,8 +222,9 @@ def _consistency(figures: Mapping[str, Any], titles: Mapping[str, str]) -> Table
     for code, title in titles.items():
         if (value := figures.get(code)) is not None:
             rows.append([title, count_text(value) if isinstance(value, int) else percent(value)])
+    passes = f"통과(정확성 {figures['pass_at']}점 이상)" if "pass_at" in figures else "통과"
     for k, of_k in figures.get("pass_hat_k", {}).items():
-        title = "한 번 실행해 통과할 비율" if k == "1" else f"{k}번 실행해 모두 통과할 비율"
+        title = f"한 번 실행해 {passes}할 비율" if k == "1" else f"{k}번 실행해 모두 통과할 비율"
         rows.append([f"{title}(pass^{k})", f"{percent(of_k['mean'])} (질의 {of_k['n']:,}개)"])
     if (same := figures.get("mode_ratio")) and same["n"]:
         rows.append(["가장 흔한 결과의 비율", f"{percent(same['mean'])} (질의 {same['n']:,}개)"])

@@ -305,6 +305,12 @@ def test_the_report_judges_targets_by_n_and_interval(n: int, slow: int, said: st
     assert line.endswith(f"| {said} | {n - slow} / {n} |")
 
 
+def test_the_report_says_whether_answers_with_unneeded_tools_pass() -> None:
+    partial = "불필요한 도구를 함께 쓴 응답(PARTIAL) 1건"
+    assert f"{partial}(통과로 셈)." in report(move(used="A B"))
+    assert f"{partial}(통과로 세지 않음)." in report(execution(used="PATRIOT LICENSE"))
+
+
 def test_the_report_names_the_filters_that_no_expectation_has() -> None:
     text = report(execution(expected_filters="보훈"))
     listed = text.split("### 기대 조건에 나오지 않은 필터 ", 1)[1]

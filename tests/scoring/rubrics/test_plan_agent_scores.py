@@ -213,6 +213,7 @@ def test_consistency_of_the_set_is_five_times_the_consistent_share() -> None:
         "mixed": 1,
         "one_round": 1,
         "no_checks": 0,
+        "pass_at": 3,
         "pass_hat_k": {"1": {"mean": 0.625, "n": 4}, "2": {"mean": pytest.approx(1 / 3), "n": 3}},
         "mode_ratio": {"mean": pytest.approx(2 / 3), "n": 3},
     }

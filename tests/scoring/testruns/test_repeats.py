@@ -22,7 +22,7 @@ def test_an_execution_without_accuracy_neither_passes_nor_fails() -> None:
 
 
 def test_pass_hat_k_is_over_the_queries_with_k_executions() -> None:
-    figures = repeat_figures([Repeats(2, 2, Fraction(1)), Repeats(2, 3, Fraction(2, 3)), Repeats(0, 1, None)])
+    figures = repeat_figures([Repeats(2, 2, Fraction(1)), Repeats(2, 3, Fraction(2, 3)), Repeats(0, 1, None)], 3)
     assert figures["pass_hat_k"] == {
         "1": {"mean": 5 / 9, "n": 3},
         "2": {"mean": 2 / 3, "n": 2},
@@ -32,13 +32,14 @@ def test_pass_hat_k_is_over_the_queries_with_k_executions() -> None:
 
 
 def test_passing_more_often_in_a_row_is_never_likelier() -> None:
-    figures = repeat_figures([Repeats(passed, 5, None) for passed in range(6)])["pass_hat_k"]
+    figures = repeat_figures([Repeats(passed, 5, None) for passed in range(6)], 3)["pass_hat_k"]
     means = [figures[str(k)]["mean"] for k in range(1, 6)]
     assert means == sorted(means, reverse=True)
 
 
 def test_a_report_tells_of_repeats_only_where_there_are_some() -> None:
-    assert repeat_line(repeat_figures([Repeats(1, 1, None)])) == ""
-    line = repeat_line(repeat_figures([Repeats(2, 2, Fraction(1)), Repeats(1, 2, Fraction(1, 2))]))
+    assert repeat_line(repeat_figures([Repeats(1, 1, None)], 3)) == ""
+    line = repeat_line(repeat_figures([Repeats(2, 2, Fraction(1)), Repeats(1, 2, Fraction(1, 2))], 3))
     assert "1회 75.0%(질의 2개), 2회 연속 50.0%(질의 2개)" in line
     assert "평균 75.0%" in line
+    assert "통과는 정확성 3점 이상" in line
