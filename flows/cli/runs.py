@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
 
@@ -96,7 +97,9 @@ def _as_they_are(state: StateDatabase, runs: list[Run]) -> list[Run]:
 
 
 def _runs_text(runs: Sequence[Run], zone: ZoneInfo) -> str:
-    """A line a run, with its service where one has any."""
+    """A line a run, with its service where one has any, a test run with its file."""
+    from tasks.state.run_ledger import TEST_RUN
+
     names = [run.service for run in runs if run.service]
     width = max(map(len, ["service", *names])) + 2 if names else 0
     lines = [
@@ -108,11 +111,15 @@ def _runs_text(runs: Sequence[Run], zone: ZoneInfo) -> str:
         lines.append(
             f"{run.run_id[:8]}  {run.kind:<8}  {run.service or '':<{width}}{run.score_date}"
             f"  {run.started_at.astimezone(zone):%Y-%m-%d %H:%M}"
-            f"  {_took(run):>8}  {run.outcome:<9}  {counts}"
+            f"  {_took(run):>8}  {run.outcome:<9}  {counts:<16}  {_files(run) if run.kind == TEST_RUN else ''}".rstrip()
         )
         if run.message:
             lines.append(f"          {run.message.splitlines()[0]}")
     return "\n".join(lines)
+
+
+def _files(run: Run) -> str:
+    return ", ".join(PurePath(file["name"]).name for file in run.inputs)
 
 
 def _run_text(run: Run, steps: Sequence[RunStep], zone: ZoneInfo) -> str:

@@ -153,7 +153,9 @@ def estimate_inputs(
 
 def estimate_line(name: str, found: Estimate) -> str:
     """What judging something would take, on one line."""
-    cached = f"{found.from_store / found.questions:.0%}" if found.questions else "-"
+    if not found.questions:
+        return f"{name}: no questions for a judge"
+    cached = f"{found.from_store / found.questions:.0%}"
     price = "unknown" if found.usd is None else f"{found.usd:.4f} USD"
     duration = "up to a day (batch)" if found.seconds is None else f"{found.seconds:,.0f} s"
     return (

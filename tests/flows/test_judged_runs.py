@@ -113,6 +113,11 @@ def test_without_judge_questions_nobody_is_missed(aqb: Command) -> None:
     assert "no judge" not in done.out
 
 
+def test_a_dry_run_of_a_file_that_needs_no_judge_says_so(aqb: Command) -> None:
+    priced = aqb("score", SAMPLES / "plan_agent_sample.csv", "--dry-run", "--out", "out")
+    assert (priced.exit_code, priced.out) == (0, "plan_agent_sample.csv: no questions for a judge\n")
+
+
 def test_a_dry_run_says_what_it_would_cost_and_asks_and_writes_nothing(aqb: Command, judge: FakeOpenAI) -> None:
     estimate = json.loads(aqb("score", WIDE, "--dry-run", "--json", "--out", "out").out)[WIDE.name]
     assert estimate["questions"] > 0 and estimate["from_store"] == 0

@@ -55,6 +55,14 @@ def test_runs_of_no_service_have_no_such_column(aqb: Command) -> None:
     assert "service" not in aqb("runs", "show", INBOX.run_id).out
 
 
+def test_a_test_run_is_listed_with_the_name_of_its_file(aqb: Command) -> None:
+    file = {"name": "data/inbox/이동_2월.csv", "sha256": "a", "bytes": 1}
+    keep(replace(UNNAMED, inputs=[file | {"name": "rows.parquet"}]), replace(INBOX, inputs=[file]))
+    shown = aqb("runs").out
+    assert [line.split()[-1] for line in shown.splitlines() if line.endswith(".csv")] == ["이동_2월.csv"]
+    assert "rows.parquet" not in shown
+
+
 def test_runs_of_a_chosen_service_are_its_own(aqb: Command, services: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(HIRING, SUPPORT, INBOX)
     monkeypatch.setenv("AQB_SERVICE", "hiring")
