@@ -36,6 +36,19 @@ def test_the_first_sentence_says_how_many_got_worse_also_where_no_verdict_is_due
     assert "질의 0" in first
 
 
+def test_nobody_is_sent_to_a_query_where_nothing_but_times_got_worse() -> None:
+    base, candidate = [
+        TestRunScores(
+            "a.csv", "plan-agent", "2", {str(n): QueryScores(f"질의 {n}", {"speed": speed}) for n in range(3)}
+        )
+        for speed in (5, 3)
+    ]
+    found = compare_testruns(base, candidate, {"speed": "응답 속도"}, {"speed": 1})
+    counts, verdict = comparison_headline(found)
+    assert counts == "짝지은 질의 3개 가운데 속도만 느려진 질의 3개입니다."
+    assert "응답 속도 5.00 → 3.00" in verdict
+
+
 def test_runs_with_the_same_scores_are_said_to_be_the_same() -> None:
     found = compared((5, 5), (0, 0))
     assert comparison_headline(found) == ["두 실행에서 질의 2개의 점수가 모두 같습니다."]
