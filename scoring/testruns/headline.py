@@ -10,7 +10,7 @@ from scoring.testruns.patterns import CheckPattern, Outage
 from scoring.testruns.rubric import ScoredQuery, TestRunSummary
 
 _QUERY_CHARACTERS = 40
-_CAUSE_CHARACTERS = 120
+_CAUSE_CHARACTERS, _CAUSES = 120, 2
 _REASON_CHARACTERS = 240
 
 
@@ -41,17 +41,17 @@ def mean_name(summary: TestRunSummary) -> str:
 def main_cause(
     patterns: Sequence[CheckPattern], outages: Sequence[Outage], unanswered: int, queries: Sequence[ScoredQuery]
 ) -> str:
-    """What costs most, in a sentence: answers that failed or are empty, else the check that most fail at.
+    """What costs most: answers that failed or are empty, else the check that most fail at. Ties are told.
 
     `outages` are the causes of `unanswered` executions of all.
     """
     executions = [execution for query in queries for execution in query.executions]
     failed = patterns[0].failed if patterns else 0
     if unanswered and unanswered >= failed:
-        cause = shortened(outages[0].cause, _CAUSE_CHARACTERS)
+        as_many = f" {patterns[0].key} 체크도 {failed:,}건을 통과하지 못했습니다." if failed == unanswered else ""
         return (
             f"가장 큰 문제는 실패하거나 빈 응답 {unanswered:,}건(실행 {len(executions):,}건 중)이고, 가장 잦은 원인은 "
-            f"{cause}({outages[0].count:,}건)입니다."
+            f"{_most_frequent(outages)}입니다.{as_many}"
         )
     if not patterns:
         checked = any(execution.checks for execution in executions)
@@ -62,6 +62,14 @@ def main_cause(
         f"가장 큰 원인은 {first.key}({shortened(first.cause, _CAUSE_CHARACTERS)}) {first.failed:,}건"
         f"(질의 {len(first.query_ids):,}개){followers}."
     )
+
+
+def _most_frequent(outages: Sequence[Outage]) -> str:
+    """`빈 응답(3건)`; of several causes of one number two, with how many others there are."""
+    most = [one for one in outages if one.count == outages[0].count]
+    named = " / ".join(shortened(one.cause, _CAUSE_CHARACTERS) for one in most[:_CAUSES])
+    more = f" 외 {len(most) - _CAUSES}가지" if len(most) > _CAUSES else ""
+    return f"{named}{more}({'각 ' if len(most) > 1 else ''}{outages[0].count:,}건)"
 
 
 def query_name(query: ScoredQuery) -> str:

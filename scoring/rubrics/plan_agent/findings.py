@@ -11,7 +11,7 @@ from scoring.rubrics.plan_agent.formulas import PlanExecution, PlanQuery, both_p
 from scoring.rubrics.plan_agent.summary import PlanSummary, low_scored, slow
 from scoring.stats.exact import Exact
 from scoring.testruns.headline import main_cause, mean_name, query_name, size_text
-from scoring.testruns.patterns import CheckPattern, check_patterns
+from scoring.testruns.patterns import CheckPattern, Outage, check_patterns, outages
 
 _SHOWN_PATTERNS = 3
 _SHOWN_QUERIES = 3
@@ -23,9 +23,14 @@ def headline(queries: Sequence[PlanQuery], summary: PlanSummary) -> list[str]:
     unanswered = summary.data_quality["failed"] + summary.data_quality["empty"]
     return [
         f"{size_text(queries)} {_scored(queries, summary)}.",
-        main_cause(summary.check_patterns, summary.outages, unanswered, queries),
+        main_cause(summary.check_patterns, _without_answer(queries), unanswered, queries),
         _to_do(queries, summary),
     ]
+
+
+def _without_answer(queries: Sequence[PlanQuery]) -> list[Outage]:
+    """Why executions failed or are empty, not why the checks of those with an answer failed."""
+    return outages(one for query in queries for one in query.executions if one.failed or one.empty)
 
 
 def _scored(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:

@@ -178,6 +178,25 @@ def test_low_queries_count_the_causes_of_all_their_low_rounds(rounds: Sequence[A
     assert re.findall("외 ([0-9]+)가지", line) == ([str(others)] if others else [])
 
 
+FAILED = {"error": "timeout"}
+
+
+@pytest.mark.parametrize(
+    ("raws", "causes"),
+    [
+        ((EMPTY, EMPTY, FAILED), "빈 응답: 답변 메시지와 dataUIList가 모두 비어 있음(2건)입니다."),
+        (
+            (EMPTY, FAILED),
+            "빈 응답: 답변 메시지와 dataUIList가 모두 비어 있음 / 실행 실패: Raw JSON의 error: timeout(각 1건)입니다.",
+        ),
+        ((EMPTY, BAD), "모두 비어 있음(1건)입니다. assistantMessage 체크도 1건을 통과하지 못했습니다."),
+    ],
+)
+def test_the_headline_tells_all_causes_that_are_as_frequent(raws: Sequence[Any], causes: str) -> None:
+    queries = [query("Q-1", *raws)]
+    assert RUBRIC.headline(queries, summary_of(queries))[1].endswith(causes)
+
+
 def test_low_queries_are_listed_by_the_points_they_lost() -> None:
     report = reported(query("Q-1", GOOD, BAD), query("Q-2", EMPTY, BAD), query("Q-3", GOOD, GOOD))
     low = report[report.index("## 0~2점이 있는 질의 (2개)") : report.index("## 8초를 넘긴")]
