@@ -1,15 +1,54 @@
 """Which alerts stand out on a day: what its report and page name, and tell people to look at first. Source: SPEC 10."""
 
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, timedelta
+from typing import Any
+
 from scoring.alerting.decision import DayDecisions, RateDecision
+from scoring.alerting.rates import REFERENCE_DAYS
+from scoring.alerting.watch import WatchedRule, watched_rules
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RowRubric
+from scoring.stats.intervals import wilson_interval
+
+_Z = 2.0
+_LEAST_DAYS = 7
+
+KpiRow = Mapping[str, Any]
 
 
-def standing_out(decided: DayDecisions) -> list[str]:
-    """The alert rules of all tenants together that have risen and are higher than usual on this day, gravest first."""
-    found = [one for one in decided.values() if one.tenant_id == ALL_TENANTS and one.is_high]
+def standing_out(
+    rubric: RowRubric, days: Mapping[date, KpiRow], day: date, decided: Callable[[], DayDecisions]
+) -> list[str]:
+    """The alert rules of all tenants together that have risen and are higher than usual on this day, gravest first.
+
+    `days` are the KPI rows of all tenants by day. What is `decided` about the day takes the history of all tenants, so
+    it is asked for only where the share of a rule is surely above that of the four weeks before the last four: a rise
+    is taken for usual after as many, so they hold none that is still watched.
+    """
+    before, rules = _before(days, day), watched_rules(rubric, ALL_TENANTS)
+    above = [rule.id for rule in rules if _is_above(rule, days[day], before)]
+    of_day = decided() if above else {}
+    found = [one for rule in above if (one := of_day.get((rule, ALL_TENANTS))) and one.is_high]
     return [one.rule for one in sorted(found, key=_gravity)]
 
 
 def _gravity(one: RateDecision) -> tuple[bool, bool]:
     """What interrupts people, then what is critical; the order of the rubric, as in messages, else."""
     return not (one.pages or one.paged), one.level != "critical"
+
+
+def _before(days: Mapping[date, KpiRow], day: date) -> Sequence[KpiRow]:
+    """The rows of the four weeks before the last four under the same version; of all eight where few are so old."""
+    version, eight_weeks = days[day].get("rubric_version"), timedelta(2 * REFERENCE_DAYS)
+    known = {when: row for when, row in days.items() if row.get("rubric_version") == version}
+    earlier = {when: row for when, row in known.items() if day - eight_weeks < when < day}
+    old = [row for when, row in earlier.items() if when < day - timedelta(REFERENCE_DAYS)]
+    return old if len(old) >= _LEAST_DAYS else [*earlier.values()]
+
+
+def _is_above(rule: WatchedRule, row: KpiRow, before: Sequence[KpiRow]) -> bool:
+    usual = [rule.read(one) for one in before]
+    usual_count, usual_rows = (sum(column) for column in zip(*usual, strict=True)) if usual else (0, 0)
+    interval = wilson_interval(*rule.read(row), z=_Z)
+    return bool(usual_rows) and interval is not None and interval.low > usual_count / usual_rows

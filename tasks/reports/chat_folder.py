@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from scoring.alerting.decision import WatchedDays
+from scoring.alerting.decision import DayDecisions, WatchedDays
 from scoring.alerting.few_rows import few_rows
 from scoring.alerting.growth_wording import grown_texts
 from scoring.alerting.standing_out import standing_out
@@ -163,10 +163,14 @@ def write_day_report(
     findings = findings_of(outcome.rubric, warehouse.day_queries(day, outcome.rubric))
     rubric, scored = outcome.rubric, scored_until(warehouse, day)
     history = read_kpis_of_all(warehouse, rubric, scored[-2 * FOUR_WEEKS :])
-    kpis = read_kpis(warehouse, rubric, scored[-DECISION_DAYS - 1 :])
-    high = standing_out(WatchedDays(rubric, kpis, policy).decided.get(day, {}))
+
+    def decided() -> DayDecisions:
+        kpis = read_kpis(warehouse, rubric, scored[-DECISION_DAYS - 1 :])
+        return WatchedDays(rubric, kpis, policy).decided[day]
+
+    high = standing_out(rubric, history, day, decided) if day in history else []
     few = few_rows(history, day) if is_over and day in history else ""
-    before = earlier_rows(history, day) if day in history else []
+    before = earlier_rows(history, day) if high else []  # where nothing rose nobody asks which failures grew
     report = MonitoringReport(
         outcome,
         title,

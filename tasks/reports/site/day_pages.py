@@ -120,8 +120,8 @@ def overview(
         changes=version_changes(days),
         shares=shares,
         alert_rows=alert_rows,
-        worst=one_of_each_template(_risen_first(days[-1], last_rows))[:_WORST_ROWS],
-        is_risen=bool(standing_out(days[-1].decided)),
+        worst=one_of_each_template(_risen_first(rubric, span, days[-1], last_rows))[:_WORST_ROWS],
+        is_risen=bool(_risen(rubric, span, days[-1])),
         periods=[
             (title, [period_link(period, "") for period in reversed(periods) if period.kind == kind])
             for kind, title in _PERIOD_TITLES.items()
@@ -179,7 +179,7 @@ def _parts_of_day(
     cards = kpi_cards(rubric, windows, day.total, links)
     place = day.page if page_of_day is None else page_of_day
     alerts = _shown_alerts(rubric, day, cards, {row.scores["row_id"] for row in rows}, place, links)
-    high = standing_out(day.decided)
+    high = _risen(rubric, span, day)
     crosstab = rubric.crosstab_counts(day.crosstab)
     framed = rubric.framed_rows(crosstab)
     few = "" if day.provisional else few_rows(span.rows_of(), day.day)
@@ -223,10 +223,15 @@ def alert_examples(day: SiteDay) -> list[str]:
     return rows_on_page((fact["tenant_id"], fact["row_ids"] or ()) for fact in day.alerts)
 
 
-def _risen_first(day: SiteDay, rows: Sequence[ShownRow]) -> list[ShownRow]:
+def _risen(rubric: RowRubric, span: ScoredSpan, day: SiteDay) -> list[str]:
+    """The alert rules that stand out on a day."""
+    return standing_out(rubric, span.rows_of(), day.day, lambda: day.decided)
+
+
+def _risen_first(rubric: RowRubric, span: ScoredSpan, day: SiteDay, rows: Sequence[ShownRow]) -> list[ShownRow]:
     """The rows of a day's page, the examples of the alerts that stand out before the others."""
     examples = {fact["rule"]: fact["row_ids"] or () for fact in day.alerts if fact["tenant_id"] == ALL_TENANTS}
-    first = [row_id for rule in standing_out(day.decided) for row_id in examples.get(rule, ())]
+    first = [row_id for rule in _risen(rubric, span, day) for row_id in examples.get(rule, ())]
     place = {row_id: number for number, row_id in reversed([*enumerate(first)])}
     return sorted(rows, key=lambda row: place.get(row.scores["row_id"], len(first)))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import date, timedelta
+from functools import partial
 
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.standing_out import standing_out
@@ -12,9 +13,9 @@ from tests.builders.alert_days import FIRST_DAY, KpiRow, kpi_row, usual_load
 
 def of_days(load: list[KpiRow]) -> dict[date, list[str]]:
     """What stands out on each of consecutive days of all tenants together."""
-    rows = {FIRST_DAY + timedelta(number): [row] for number, row in enumerate(load)}
-    decided = WatchedDays(RUBRIC, rows, AlertPolicy()).decided
-    return {day: standing_out(of_day) for day, of_day in decided.items()}
+    rows = {FIRST_DAY + timedelta(number): row for number, row in enumerate(load)}
+    decided = WatchedDays(RUBRIC, {day: [row] for day, row in rows.items()}, AlertPolicy()).decided
+    return {day: standing_out(RUBRIC, rows, day, partial(decided.__getitem__, day)) for day in rows}
 
 
 def test_in_a_year_without_a_change_something_stands_out_on_few_days() -> None:
