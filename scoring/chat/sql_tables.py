@@ -124,12 +124,11 @@ def crosstab_query(rubric: RowRubric, scores: str) -> str:
     return with_tables([("counted", counted)], _selected(rubric.crosstab_schema.names, computed, "counted"))
 
 
-def failure_types_query(rubric: RowRubric, scores: str) -> str:
-    """How many rows of the day have each failure type, most first."""
-    failure = rubric.failure.column
+def value_counts_query(column: str, scores: str) -> str:
+    """How many rows of the day have each value of a column, most first."""
     return (
-        f"SELECT {failure}, COUNT(*) AS row_count\nFROM {scores}\n{_OF_DAY} AND {failure} IS NOT NULL\n"
-        f"GROUP BY {failure}\nORDER BY row_count DESC, {failure}"
+        f"SELECT {column}, COUNT(*) AS row_count\nFROM {scores}\n{_OF_DAY} AND {column} IS NOT NULL\n"
+        f"GROUP BY {column}\nORDER BY row_count DESC, {column}"
     )
 
 

@@ -19,8 +19,8 @@ class DayQueries(Protocol):
     Everything is empty or None where the day has no scores.
     """
 
-    def failure_types(self) -> list[dict[str, Any]]:
-        """How many rows (`row_count`) have each failure type, most first."""
+    def value_counts(self, column: str) -> list[dict[str, Any]]:
+        """How many rows (`row_count`) have each value of a column of text, most first; NULL is none."""
         ...
 
     def worst_rows(self, columns: Sequence[str], count: int, where: Expression | None = None) -> pl.DataFrame:
@@ -50,11 +50,10 @@ class FrameQueries:
         self._worst_first = [rubric.total, "timestamp", "row_id"]
         self._scores = empty_frame(rubric.scores_schema).lazy() if scores is None else scores
 
-    def failure_types(self) -> list[dict[str, Any]]:
-        """Counts the rows of each type."""
-        failure = self._rubric.failure.column
-        counted = self._scores.drop_nulls(failure).group_by(failure).agg(row_count=pl.len())
-        return counted.sort(["row_count", failure], descending=[True, False]).collect().to_dicts()
+    def value_counts(self, column: str) -> list[dict[str, Any]]:
+        """Counts the rows of each value."""
+        counted = self._scores.drop_nulls(column).group_by(column).agg(row_count=pl.len())
+        return counted.sort(["row_count", column], descending=[True, False]).collect().to_dicts()
 
     def worst_rows(self, columns: Sequence[str], count: int, where: Expression | None = None) -> pl.DataFrame:
         """Finds the rows by their keys: sorting whole rows would hold all texts."""

@@ -47,7 +47,7 @@ def findings_of(rubric: RowRubric, scores: DayQueries) -> Findings:
     framed = rubric.framed
     others = AllOf((rubric.flagged, Not(framed))) if framed else rubric.flagged
     return Findings(
-        scores.failure_types(),
+        scores.value_counts(rubric.failure.column),
         _by_template(rubric, scores, columns, _FRAMED_ROWS, framed) if framed else [],
         _by_template(rubric, scores, columns, _WORST_ROWS, others),
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from functools import partial
 from typing import Any
 
 from scoring.alerting.rule_changes import risen_rules
@@ -16,7 +17,7 @@ from scoring.rules.polars_backend import to_polars
 from tasks.chat.tables import CROSSTAB, KPIS, read_kpis
 from tasks.reports.markdown.grouped_rows import GroupedRows, group_rows, lowest_rows
 from tasks.reports.site.day_tables import question_text
-from tasks.reports.site.failure_types import failure_counts
+from tasks.reports.site.failure_types import failure_counts, value_counts
 from tasks.reports.site.listed_rows import ListedRows, list_rows
 from tasks.reports.site.newcomers import newcomers
 from tasks.reports.site.patterns import Questions, failing_kpis, repeated_questions, summed_questions
@@ -55,7 +56,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         before_name=before_name if before else "",
         version=this[0]["rubric_version"],
         days=len(this),
-        newcomers=newcomers(warehouse, rubric, period, by_tenant),
+        newcomers=newcomers(rubric, period, by_tenant, partial(_kinds_on, warehouse, rubric)),
         rows=rows,
         sentences=conclusion(
             rubric, windows, rows, alerts, framed_count, risen_rules(rubric, this, before), f"{before_name}보다"
@@ -70,6 +71,10 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         failing=failing_kpis(rubric),
         part_titles=[rubric.titles[part.column] for part in rubric.parts],
     )
+
+
+def _kinds_on(warehouse: Warehouse, rubric: RowRubric, day: date) -> dict[str, int]:
+    return dict(value_counts(warehouse, rubric, day, rubric.category.column)) if rubric.category else {}
 
 
 def _kpis_by_tenant(

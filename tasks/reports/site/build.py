@@ -9,7 +9,7 @@ Source: SPEC 9 `aqb report`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -125,7 +125,7 @@ def build_pages(
                 shown = [day for day in scored.days if day.day in period]
                 listed = list_period_rows(warehouse, rubric, period, [day.total for day in shown], time_zone)
                 pages.write(rows_page_name(period), rows_page(listed, shown[-1]))
-                news = newcomers(warehouse, rubric, period, scored.rows_around(period))
+                news = newcomers(rubric, period, scored.rows_around(period), _kinds_of(summaries))
                 pages.write(period_page_name(period), period_page(scored, period, summaries, listed, periods, news))
         _testrun_pages(pages, warehouse, folder, shown_runs)
         if pages.lacks(ALERTS_PAGE):
@@ -197,6 +197,11 @@ def _day_pages(
                 pages.write(day.page, day_page(rubric, scored, position, summary, rows), asdict(summary))
         summaries[day.day] = summary
     return summaries, rows
+
+
+def _kinds_of(summaries: Mapping[date, DaySummary]) -> Callable[[date], Mapping[str, int] | None]:
+    """How many rows each kind of question has on a day; None of days that have left the span."""
+    return lambda day: dict(summaries[day].kinds) if day in summaries else None
 
 
 def _relinked(pages: KeptPages, name: str, steps: str) -> DaySummary | None:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tasks.reports.site.failure_types import EarlierFailures, FailureCounts, failures_of
+from tasks.reports.site.failure_types import EarlierFailures, FailureCounts, failures_of, value_counts
 from tasks.reports.site.listed_rows import ListedRows
 from tasks.reports.site.patterns import Questions, category_counts, repeated_questions
 from tasks.reports.site.scored_days import SiteDay
@@ -17,6 +17,7 @@ from tasks.warehouse import Warehouse
 class DaySummary:
     """Of a day: its failures and those of the days before it, kinds of questions, and questions that came often.
 
+    `kinds` are how many rows each kind of question has; `categories` what is shown of them where all rows are listed.
     `listed` rows stand on its page of rows, which are all where it is `complete`. `asked` are the questions as JSON:
     they are most of a summary, and all days' summaries are kept together, while most pages show those of few days.
     `steps` are the links of its page to the days beside it, as they are written there.
@@ -27,6 +28,7 @@ class DaySummary:
     failures: FailureCounts
     earlier: EarlierFailures = field(default_factory=EarlierFailures)
     categories: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    kinds: FailureCounts = ()
     asked: str = "[]"
     steps: str = ""
 
@@ -40,9 +42,13 @@ def summarised(
     warehouse: Warehouse, day: SiteDay, listed: ListedRows, steps: str, earlier: EarlierFailures
 ) -> DaySummary:
     """What is kept of a day whose rows are listed."""
-    failures = failures_of(warehouse, listed.rubric, day.day)
+    rubric = listed.rubric
+    failures = failures_of(warehouse, rubric, day.day)
+    kinds = value_counts(warehouse, rubric, day.day, rubric.category.column) if rubric.category else []
     asked = json.dumps([asdict(one) for one in repeated_questions(listed)], ensure_ascii=False, separators=(",", ":"))
-    return DaySummary(listed.frame.height, listed.complete, failures, earlier, category_counts(listed), asked, steps)
+    return DaySummary(
+        listed.frame.height, listed.complete, failures, earlier, category_counts(listed), kinds, asked, steps
+    )
 
 
 def kept_summary(kept: Any) -> DaySummary | None:
@@ -54,6 +60,7 @@ def kept_summary(kept: Any) -> DaySummary | None:
             [(code, count) for code, count in kept["failures"]],
             EarlierFailures(**kept["earlier"]),
             kept["categories"],
+            [(code, count) for code, count in kept["kinds"]],
             kept["asked"],
             kept["steps"],
         )

@@ -59,5 +59,9 @@ def failure_counts(
 
 def failures_of(warehouse: Warehouse, rubric: RowRubric, day: date) -> list[tuple[str, int]]:
     """The failure types of a day with their rows, most first."""
-    found = warehouse.day_queries(day, rubric).failure_types()
-    return [(failure[rubric.failure.column], failure["row_count"]) for failure in found]
+    return value_counts(warehouse, rubric, day, rubric.failure.column)
+
+
+def value_counts(warehouse: Warehouse, rubric: RowRubric, day: date, column: str) -> list[tuple[str, int]]:
+    """The values of a column on a day with their rows, most first."""
+    return [(one[column], one["row_count"]) for one in warehouse.day_queries(day, rubric).value_counts(column)]

@@ -1,24 +1,25 @@
 """Tenants and kinds of questions that a period has and the one before it had not. Source: SPEC 10."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 
 from scoring.alerting.episodes import MIN_COUNT
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.periods import Period
-from scoring.chat.row_filter import RowFilter
 from scoring.chat.rubric import RowRubric
 from tasks.reports.site.scored_days import Row
 from tasks.reports.wording import count_text, day_text, tenant_text
-from tasks.warehouse import Warehouse
 
 RowsOfTenants = Mapping[str | None, tuple[Sequence[Row], Sequence[Row]]]
 """The KPI rows of each tenant in a period and in the one before it, also of all (`*`)."""
 
+KindsOfDay = Callable[[date], Mapping[str, int] | None]
+"""How many rows each kind of question has on a day; None where that is not known."""
+
 _RowsOfDays = Mapping[date, int]
 
 
-def newcomers(warehouse: Warehouse, rubric: RowRubric, period: Period, rows: RowsOfTenants) -> list[str]:
+def newcomers(rubric: RowRubric, period: Period, rows: RowsOfTenants, kinds: KindsOfDay) -> list[str]:
     """What is new, a line each (Korean); nothing where the period before has fewer scored days than this one.
 
     What has fewer rows than an alert needs may only have been rare before.
@@ -26,7 +27,7 @@ def newcomers(warehouse: Warehouse, rubric: RowRubric, period: Period, rows: Row
     this, before = ([row["score_date"] for row in of_all] for of_all in rows[ALL_TENANTS])
     if len(before) < len(this):
         return []
-    found = [*_tenants(rows), *_categories(warehouse, rubric, period)]
+    found = [*_tenants(rows), *_kinds(rubric, [*before, *this], kinds)]
     news = [
         (title, [day for day in this if counts.get(day)], counts)
         for title, counts in found
@@ -46,14 +47,10 @@ def _tenants(rows: RowsOfTenants) -> Iterator[tuple[str, _RowsOfDays]]:
             yield f"테넌트 {tenant_text(tenant)}", {row["score_date"]: row["rows"] for of in both for row in of}
 
 
-def _categories(warehouse: Warehouse, rubric: RowRubric, period: Period) -> Iterator[tuple[str, _RowsOfDays]]:
-    """Each kind of question with its rows by day."""
-    if rubric.category is None:
-        return
-    search, column = warehouse.row_search(rubric), rubric.category.column
-    for code, title in rubric.category.titles.items():
-        wanted = RowFilter(period.before.first, period.last, codes={column: (code,)})
-        by_day: dict[date, int] = {}
-        for day, count in search.counts(wanted).select("score_date", "rows").iter_rows():
-            by_day[day] = by_day.get(day, 0) + count
-        yield f"{rubric.titles[column]} '{title}'", by_day
+def _kinds(rubric: RowRubric, days: Sequence[date], kinds: KindsOfDay) -> Iterator[tuple[str, _RowsOfDays]]:
+    """Each kind of question with its rows by day; none where that is not known of every day."""
+    counted = {day: kinds(day) for day in days} if rubric.category else {}
+    if rubric.category and all(of_day is not None for of_day in counted.values()):
+        for code, title in rubric.category.titles.items():
+            name = f"{rubric.titles[rubric.category.column]} '{title}'"
+            yield name, {day: (of_day or {}).get(code, 0) for day, of_day in counted.items()}

@@ -9,9 +9,9 @@ import polars as pl
 from scoring.chat.kpi_figures import MeanIntervals, intervals_of_moments, means_with_target
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import (
-    failure_types_query,
     moments_query,
     rows_query,
+    value_counts_query,
     worst_rows_query,
 )
 from scoring.rules.arrow_types import empty_frame
@@ -27,9 +27,9 @@ class BigQueryDayQueries:
     ask: Callable[[str], list[dict[str, Any]]]
     columns: Callable[[], set[str]]
 
-    def failure_types(self) -> list[dict[str, Any]]:
+    def value_counts(self, column: str) -> list[dict[str, Any]]:
         """Asks for the counts."""
-        return self.ask(failure_types_query(self.rubric, self.scores))
+        return self.ask(value_counts_query(column, self.scores)) if column in self.columns() else []
 
     def worst_rows(self, columns: Sequence[str], count: int, where: Expression | None = None) -> pl.DataFrame:
         """Asks for those of the columns that the table has."""

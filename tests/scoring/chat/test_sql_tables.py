@@ -16,12 +16,12 @@ from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, 
 from scoring.chat.sql_tables import (
     contents_query,
     crosstab_query,
-    failure_types_query,
     fired_columns,
     fired_rows_query,
     kpis_query,
     moments_query,
     rows_query,
+    value_counts_query,
     worst_rows_query,
 )
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -155,7 +155,7 @@ def test_rows_with_an_alert_and_the_worst_rows_are_those_of_the_day(local_scores
     there = asked(rows_query("scores", ["row_id", "final_score"], [*two, "nobody's"]), scores=scores)
     assert {row["row_id"]: row["final_score"] for row in there} == two
 
-    there = asked(failure_types_query(RUBRIC, "scores"), scores=scores)
+    there = asked(value_counts_query(RUBRIC.failure.column, "scores"), scores=scores)
     failures = Counter(row["failure_type"] for row in of_day if row["failure_type"])
     assert {row["failure_type"]: row["row_count"] for row in there} == failures
     assert there == sorted(there, key=lambda row: (-row["row_count"], row["failure_type"]))
