@@ -1,7 +1,7 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
 .PHONY: setup demo test test-fast test-bigquery test-dask fuzz soak kills-nightly kills-backfill check audit bench bench-judge docs pictures lock clean
 
-# tests/conftest.py says what starts first and what stays on one worker. Three workers fill two cores, since one has
+# tests/conftest.py says what starts first and what stays on one worker. Four workers fill two cores, since one has
 # the tests that wait; those of test-fast wait for nothing.
 PYTEST = .venv/bin/python -m pytest --ignore=tests/bigquery --ignore=tests/flows/steps/test_dask.py --dist=loadgroup --no-loadscope-reorder
 # Wherever the surroundings forbid it: each worker and each of a hundred processes would compile all modules again.
@@ -15,7 +15,7 @@ demo: setup
 
 # What every change needs; `make test ALL=1` takes the tests marked long as well, as .ci/run does.
 test: setup
-	$(PYTEST) --numprocesses=3 $(if $(ALL),,-m "not long")
+	$(PYTEST) --numprocesses=4 $(if $(ALL),,-m "not long")
 
 # What runs no flow, builds no site and starts no server of Prefect, evaluator, browser or process that is killed.
 test-fast: setup

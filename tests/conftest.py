@@ -58,7 +58,7 @@ _SLOW_FOLDERS = (_FLOWS, _FLOWS / "steps", Path(__file__).parent / "tasks" / "re
 _TASKS = Path(__file__).parent / "tasks"
 _STATE = _TASKS / "state"
 _WAITING_FOLDERS = (_TASKS / "alerts", _TASKS / "judge", _STATE)
-"""Tests here wait for servers and leases more than they compute: on one worker, beside two that compute."""
+"""Tests here wait for servers and leases more than they compute: on one worker, beside others that compute."""
 _ONE_WORKER = {"undisturbed_backfill", "hostile_rows"}
 """What takes long to make, for many files: all tests that ask for it run on the worker that has it."""
 
