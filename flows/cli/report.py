@@ -14,6 +14,7 @@ from scoring.errors import UsageError, counted
 from tasks.files.report_paths import ReportPaths, period_page_name
 
 if TYPE_CHECKING:
+    from scoring.alerting.watch import AlertPolicy
     from tasks.context import Context
 
 
@@ -42,8 +43,8 @@ def report(
         settings = context.settings
         choices, folder = AlertChoices(context.state), out or Path(settings.reports)
         period = _period(week, first, last)
-        path = _write_report(context, folder, period) if period else None
         policy, snoozes = choices.policy(settings.alerts), choices.every_snooze()
+        path = _write_report(context, folder, period, policy) if period else None
         end = near_end(context.state, settings.judge, today(settings.time_zone))
         built = build_pages(
             context.warehouse, context.rubric, folder, settings.time_zone, days, policy, snoozes, period, judge_end=end
@@ -69,10 +70,10 @@ def _period(week: datetime | None, first: datetime | None, last: datetime | None
     return Period(*day_range(first, last))
 
 
-def _write_report(context: Context, folder: Path, period: Period) -> Path:
+def _write_report(context: Context, folder: Path, period: Period, policy: AlertPolicy) -> Path:
     from tasks.files.atomic import write_text
     from tasks.reports.markdown.period import period_report
 
-    path = ReportPaths(folder).period_report(period)
-    write_text(path, period_report(context.warehouse, context.rubric, period, context.settings.time_zone))
+    path, zone = ReportPaths(folder).period_report(period), context.settings.time_zone
+    write_text(path, period_report(context.warehouse, context.rubric, period, zone, policy))
     return path

@@ -23,7 +23,7 @@ from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest, MessageKind, RouteFilter, without_part
 from scoring.alerting.rates import REFERENCE_DAYS, chance_of
 from scoring.alerting.watch import Watch
-from scoring.alerting.wording import headline
+from scoring.alerting.wording import day_name, headline
 from scoring.chat.kpis import ALL_TENANTS
 
 if TYPE_CHECKING:
@@ -54,6 +54,11 @@ class PreviewedMessage:
     kind: MessageKind
     incidents: tuple[PreviewedIncident, ...]
 
+    @property
+    def text(self) -> str:
+        """`답변 실패 · 급증, 평소의 2.0배; 종합 등급 F · 급증, 평소의 2.2배`."""
+        return "; ".join(one.reason for one in self.incidents)
+
 
 def preview_days(
     watched: WatchedDays, days: Sequence[date], routes: Mapping[str, RouteFilter]
@@ -71,6 +76,12 @@ def preview_days(
         for name, route in routes.items():
             found += _of_route(name, route, digest)
     return found
+
+
+def paged_lines(watched: WatchedDays, days: Sequence[date]) -> list[str]:
+    """What called people on some days, a message a line (Korean): days after them may have made rates usual again."""
+    told = preview_days(watched, days, {"": RouteFilter()})
+    return [f"{day_name(one.day)} 호출: {one.text}" for one in told if one.kind == "page"]
 
 
 def _of_route(name: str, route: RouteFilter, digest: DayDigest) -> list[PreviewedMessage]:

@@ -100,8 +100,7 @@ def _paged(week: Week, route: RouteFilter) -> Iterator[Line]:
     days = [week.last - timedelta(back) for back in range(WEEK)]
     for message in preview_days(week.watched, days, {"": route}) if week.watched else ():
         if message.kind == "page":
-            reasons = "; ".join(one.reason for one in message.incidents)
-            yield [bold(f"{day_name(message.day)} 호출  "), plain(reasons)]
+            yield [bold(f"{day_name(message.day)} 호출  "), plain(message.text)]
 
 
 def _turns(rows: Iterable[Mapping[str, Any]]) -> list[int]:

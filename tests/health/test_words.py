@@ -13,6 +13,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from scoring.alerting.watch import AlertPolicy
 from scoring.catalog import TestRunChoices, plan_of
 from scoring.chat.periods import week_of
 from scoring.stats.comparison import compare_testruns
@@ -115,7 +116,10 @@ def chat_texts(folder: Path) -> Iterator[tuple[str, str]]:
     for path in SAMPLE_RUNS:
         write_run(warehouse, path, chat_rows.DAY)
     build(warehouse, folder / "site")
-    yield "report of a week", period_report(warehouse, RUBRIC, week_of(days[0]), "Asia/Seoul").replace("\\", "")
+    yield (
+        "report of a week",
+        period_report(warehouse, RUBRIC, week_of(days[0]), "Asia/Seoul", AlertPolicy()).replace("\\", ""),
+    )
     for name, page in pages(folder / "site").items():
         yield name, page.text
     yield from web_texts(folder, warehouse, days[0])

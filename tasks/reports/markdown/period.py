@@ -5,8 +5,10 @@ from datetime import date
 from functools import partial
 from typing import Any
 
+from scoring.alerting.decision import WatchedDays
+from scoring.alerting.preview import paged_lines
 from scoring.alerting.rule_changes import risen_rules
-from scoring.alerting.watch import alert_counts
+from scoring.alerting.watch import DECISION_DAYS, AlertPolicy, alert_counts
 from scoring.chat.conclusion import conclusion
 from scoring.chat.kpi_windows import ComparedKpi, compared_kpi
 from scoring.chat.kpis import ALL_TENANTS
@@ -14,7 +16,7 @@ from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
 from scoring.rules.polars_backend import to_polars
-from tasks.chat.tables import CROSSTAB, KPIS, read_kpis
+from tasks.chat.tables import CROSSTAB, KPIS, read_kpis, scored_until
 from tasks.reports.markdown.grouped_rows import GroupedRows, group_rows, lowest_rows
 from tasks.reports.site.day_tables import question_text
 from tasks.reports.site.failure_types import failure_counts, value_counts
@@ -33,8 +35,8 @@ Counted = tuple[str, str, str]
 dash for one without scored days."""
 
 
-def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_zone: str) -> str:
-    """The report of a period beside the one before it.
+def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_zone: str, policy: AlertPolicy) -> str:
+    """The report of a period beside the one before it; `policy` decides what called people in it.
 
     Days that another rubric version has scored than the last one are left out.
 
@@ -56,7 +58,10 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         before_name=before_name if before else "",
         version=this[0]["rubric_version"],
         days=len(this),
-        newcomers=newcomers(rubric, period, by_tenant, partial(_kinds_on, warehouse, rubric)),
+        news=[
+            *_paged(warehouse, rubric, [row["score_date"] for row in this], policy),
+            *newcomers(rubric, period, by_tenant, partial(_kinds_on, warehouse, rubric)),
+        ],
         rows=rows,
         sentences=conclusion(
             rubric, windows, rows, alerts, framed_count, risen_rules(rubric, this, before), f"{before_name}보다"
@@ -71,6 +76,11 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         failing=failing_kpis(rubric),
         part_titles=[rubric.titles[part.column] for part in rubric.parts],
     )
+
+
+def _paged(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date], policy: AlertPolicy) -> list[str]:
+    history = scored_until(warehouse, max(days))[-len(days) - DECISION_DAYS :]
+    return paged_lines(WatchedDays(rubric, read_kpis(warehouse, rubric, history), policy), days)
 
 
 def _kinds_on(warehouse: Warehouse, rubric: RowRubric, day: date) -> dict[str, int]:

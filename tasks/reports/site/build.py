@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.judge_messages import ModelEnd
+from scoring.alerting.preview import paged_lines
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import AlertPolicy
 from scoring.chat.periods import Period, month_of, week_of
@@ -126,6 +127,7 @@ def build_pages(
                 listed = list_period_rows(warehouse, rubric, period, [day.total for day in shown], time_zone)
                 pages.write(rows_page_name(period), rows_page(listed, shown[-1]))
                 news = newcomers(rubric, period, scored.rows_around(period), _kinds_of(summaries))
+                news = [*paged_lines(watched, [day.day for day in shown]), *news]
                 pages.write(period_page_name(period), period_page(scored, period, summaries, listed, periods, news))
         _testrun_pages(pages, warehouse, folder, shown_runs)
         if pages.lacks(ALERTS_PAGE):

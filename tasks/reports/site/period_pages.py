@@ -64,12 +64,12 @@ def period_page(
     summaries: Mapping[date, DaySummary],
     listed: ListedRows,
     known: Collection[Period],
-    newcomers: Sequence[str] = (),
+    news: Sequence[str] = (),
 ) -> str:
     """The page of a period of which at least one day is in the span; it leads to its neighbours among the `known`.
 
-    `listed` are the rows of these days on the page of its rows, to which sums lead; `newcomers` say what the period
-    before had not (Korean).
+    `listed` are the rows of these days on the page of its rows, to which sums lead; `news` say what called people,
+    and what the period before had not (Korean).
 
     Days that another rubric version has scored than the last one are in its tables, not in its KPIs.
     """
@@ -104,7 +104,7 @@ def period_page(
         version=version,
         scored=scored,
         scored_days=len(rows),
-        newcomers=newcomers,
+        news=news,
         headline=verdicts_text(windows.values()),
         concluded=concluded,
         first_rows=shown.first_rows(concluded.first),

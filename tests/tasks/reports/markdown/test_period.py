@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scoring.alerting.watch import AlertPolicy
 from scoring.chat.periods import Period, month_of, week_of
 from scoring.errors import InputError
 from tasks.reports.markdown.period import period_report
@@ -36,7 +37,7 @@ def warehouse(two_weeks: FolderWarehouse, tmp_path: Path) -> FolderWarehouse:
 
 
 def report(warehouse: FolderWarehouse, day: date = MONDAY + timedelta(days=2)) -> str:
-    return period_report(warehouse, RUBRIC, week_of(day), "Asia/Seoul")
+    return period_report(warehouse, RUBRIC, week_of(day), "Asia/Seoul", AlertPolicy())
 
 
 def test_period_report_compares_a_week_with_the_one_before(warehouse: FolderWarehouse) -> None:
@@ -73,13 +74,13 @@ def test_period_report_compares_a_month_with_the_one_before_and_other_days_with_
 ) -> None:
     for offset in range(-12, -7):
         write_day(warehouse, MONDAY + timedelta(days=offset), [refused(), best()])
-    month = period_report(warehouse, RUBRIC, month_of(MONDAY), "Asia/Seoul")
+    month = period_report(warehouse, RUBRIC, month_of(MONDAY), "Asia/Seoul", AlertPolicy())
     assert month.startswith("# 주식 분석 챗봇 운영 모니터링 — 2026-02-01 ~ 2026-02-28 월간\n")
     assert "15일 동안 87행을 채점했습니다." in month  # February 1 has two rows
     assert "| 답변 실패 | 16 (18.4%) | 4 (50.0%) |" in month
     assert "이 달 | 95% 구간" in month
     assert "| 앞 달(4일) | 앞 달(4일) 대비 |" in month  # of January four days are scored, of February fifteen
-    days = period_report(warehouse, RUBRIC, Period(MONDAY, MONDAY + timedelta(days=2)), "Asia/Seoul")
+    days = period_report(warehouse, RUBRIC, Period(MONDAY, MONDAY + timedelta(days=2)), "Asia/Seoul", AlertPolicy())
     assert days.startswith("# 주식 분석 챗봇 운영 모니터링 — 2026-02-09 ~ 2026-02-11 3일\n")
     assert "| 답변 실패 | 6 (28.6%) | 0 (0.0%) |" in days
     assert "| 이 기간 | 95% 구간 | 목표 | 판정 | n | 앞 기간 | 앞 기간 대비 |" in days

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scoring.chat.periods import Period
+from scoring.alerting.watch import AlertPolicy
+from scoring.chat.periods import Period, week_of
+from tasks.reports.markdown.period import period_report
 from tasks.reports.site.build import build_pages
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import RUBRIC, best, refused
@@ -40,6 +42,18 @@ def test_a_week_is_compared_with_the_one_before_and_counts_repeated_questions(
     assert "t2 7" in text
     assert "앞 주에 없던 테넌트 t2: 2월 9일(월)부터 7행" in text
     assert f"monitoring/week-{monday}.html" in (page(site).source)
+
+
+def test_a_week_names_what_called_people_in_it(warehouse: FolderWarehouse, site: Path) -> None:
+    monday, wednesday = date(2026, 2, 9), date(2026, 2, 11)
+    for offset in range(-7, 7):
+        day = monday + timedelta(days=offset)
+        write_day(warehouse, day, [best()] * 40 + [refused()] * (30 if day == wednesday else 2))
+    build(warehouse, site)
+    week = period_report(warehouse, RUBRIC, week_of(monday), "Asia/Seoul", AlertPolicy())
+    for text in (page(site, f"monitoring/week-{monday}.html").text, week):
+        assert re.search(r"2월 11일\(수\) 호출: .*답변 실패 · (급증|새로 나타남), 평소의 \d+\.\d배", text)
+        assert text.count("호출: ") == 1
 
 
 def test_a_month_and_chosen_days_have_pages_beside_those_before_them(warehouse: FolderWarehouse, site: Path) -> None:
