@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tasks.reports.site.failure_types import EarlierFailures, FailureCounts, failures_of, value_counts
+from tasks.reports.site.failure_types import EarlierFailures, ValueCounts, failures_of, value_counts
 from tasks.reports.site.listed_rows import ListedRows
 from tasks.reports.site.patterns import Questions, category_counts, repeated_questions
 from tasks.reports.site.scored_days import SiteDay
@@ -25,10 +25,10 @@ class DaySummary:
 
     listed: int
     complete: bool
-    failures: FailureCounts
+    failures: ValueCounts
     earlier: EarlierFailures = field(default_factory=EarlierFailures)
     categories: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    kinds: FailureCounts = ()
+    kinds: ValueCounts = ()
     asked: str = "[]"
     steps: str = ""
 

@@ -11,8 +11,8 @@ from tasks.reports.wording import share_text
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import SCORES
 
-FailureCounts = Sequence[tuple[str, int]]
-"""Failure types with their rows, most first."""
+ValueCounts = Sequence[tuple[str, int]]
+"""Values of a column with their rows, most first."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def earlier_failures(
     warehouse: Warehouse,
     rubric: RowRubric,
     earlier: Iterable[Mapping[str, Any]],
-    known: Mapping[date, FailureCounts],
+    known: Mapping[date, ValueCounts],
 ) -> EarlierFailures:
     """Those of the days of `earlier` KPI rows whose scores are still there; of `known` days nothing is asked."""
     there = set(warehouse.days(SCORES))
@@ -47,7 +47,7 @@ def earlier_failures(
 
 
 def failure_counts(
-    warehouse: Warehouse, rubric: RowRubric, days: Iterable[date], known: Mapping[date, FailureCounts]
+    warehouse: Warehouse, rubric: RowRubric, days: Iterable[date], known: Mapping[date, ValueCounts]
 ) -> Counter[str]:
     """How many rows of some days have each failure type."""
     counted = Counter[str]()
