@@ -23,13 +23,13 @@ def standing_out(
     """The alert rules of all tenants together that have risen and are higher than usual on this day, gravest first.
 
     `days` are the KPI rows of all tenants by day. What is `decided` about the day takes the history of all tenants, so
-    it is asked for only where the share of a rule is surely above that of the four weeks before the last four: a rise
+    it is asked for only where the share of any rule is surely above that of the four weeks before the last four: a rise
     is taken for usual after as many, so they hold none that is still watched.
     """
     before, rules = _before(days, day), watched_rules(rubric, ALL_TENANTS)
-    above = [rule.id for rule in rules if _is_above(rule, days[day], before)]
-    of_day = decided() if above else {}
-    found = [one for rule in above if (one := of_day.get((rule, ALL_TENANTS))) and one.is_high]
+    if not any(_is_above(rule, days[day], before) for rule in rules):
+        return []
+    found = [one for one in decided().values() if one.tenant_id == ALL_TENANTS and one.is_high]
     return [one.rule for one in sorted(found, key=_gravity)]
 
 
