@@ -6,7 +6,7 @@ rows that two rules share.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from operator import itemgetter
@@ -78,9 +78,13 @@ def preview_days(
     return found
 
 
-def paged_lines(watched: WatchedDays, days: Sequence[date]) -> list[str]:
-    """What called people on some days, a message a line (Korean): days after them may have made rates usual again."""
-    told = preview_days(watched, days, {"": RouteFilter()})
+def preview_for_all(watched: WatchedDays, days: Sequence[date]) -> list[PreviewedMessage]:
+    """The same for a route that hears of everything."""
+    return preview_days(watched, days, {"": RouteFilter()})
+
+
+def paged_lines(told: Iterable[PreviewedMessage]) -> list[str]:
+    """What called people, a message a line (Korean): days after them may have made rates usual again."""
     return [f"{day_name(one.day)} 호출: {one.text}" for one in told if one.kind == "page"]
 
 

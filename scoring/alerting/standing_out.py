@@ -11,7 +11,7 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.stats.intervals import wilson_interval
 
-_Z = 2.0
+_Z = 2.5
 _LEAST_DAYS = 7
 
 KpiRow = Mapping[str, Any]

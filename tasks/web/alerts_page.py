@@ -10,8 +10,8 @@ from starlette.responses import RedirectResponse, Response
 from scoring.alerting.blocks import inert, masked_text
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import titles_of_rules
-from scoring.alerting.messages import OutboxMessage, RouteFilter
-from scoring.alerting.preview import PreviewedIncident, forecast, preview_days
+from scoring.alerting.messages import OutboxMessage
+from scoring.alerting.preview import PreviewedIncident, forecast, preview_for_all
 from scoring.alerting.watch import DECISION_DAYS
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.row_filter import tenant_of, tenant_value
@@ -50,7 +50,7 @@ def alerts_page(asked: Asked) -> Response:
     policy = choices.policy(context.settings.alerts)
     kpis = read_kpis(context.warehouse, rubric, scored[-span - DECISION_DAYS :])
     watched = WatchedDays(rubric, kpis, policy)
-    told = preview_days(watched, days_between(last - timedelta(days=span - 1), last), {"": RouteFilter()})
+    told = preview_for_all(watched, days_between(last - timedelta(days=span - 1), last))
     expected = forecast(watched)
     titles = titles_of_rules(rubric)
     rules = {rule.id for rule in rubric.alert_rules}

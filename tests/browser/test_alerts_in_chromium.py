@@ -9,6 +9,7 @@ from playwright.sync_api import Page as Tab
 
 from benchmarks.alert_days import Load, kpi_days
 from scoring.alerting.decision import WatchedDays
+from scoring.alerting.preview import preview_for_all
 from scoring.alerting.watch import AlertPolicy
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.reports.site.alert_pages import alerts_page
@@ -34,7 +35,7 @@ def year_of_alerts(tmp_path_factory: pytest.TempPathFactory) -> Path:
         no_rows: dict[date, list[Row]] = {day: [] for day in days}
         shown = scored_days(SpanTables(days, kpis, no_rows, no_rows, ()), watched.decided, (), ZoneInfo("Asia/Seoul"))
         without_rows = dict.fromkeys(days, DaySummary(listed=0, complete=True, failures=()))
-        text = alerts_page(watched, shown, without_rows, (), "Asia/Seoul")
+        text = alerts_page(watched, preview_for_all(watched, days), shown, without_rows, (), "Asia/Seoul")
         (folder / f"alerts-{span}.html").write_text(text, encoding="utf-8")
     return folder
 

@@ -13,8 +13,7 @@ from zoneinfo import ZoneInfo
 from scoring.alerting.blocks import inert, masked_text
 from scoring.alerting.decision import RateDecision, WatchedDays
 from scoring.alerting.facts import titles_of_rules
-from scoring.alerting.messages import RouteFilter
-from scoring.alerting.preview import Forecast, PreviewedIncident, PreviewedMessage, forecast, preview_days
+from scoring.alerting.preview import Forecast, PreviewedIncident, PreviewedMessage, forecast
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.wording import usual_rate_text
 from scoring.chat.kpis import ALL_TENANTS
@@ -32,16 +31,16 @@ _WHY_CHARACTERS, _WHO_CHARACTERS = 200, 40
 
 def alerts_page(
     watched: WatchedDays,
+    told: Sequence[PreviewedMessage],
     scored: ScoredSpan,
     summaries: Mapping[date, DaySummary],
     snoozes: Sequence[Snooze],
     time_zone: str,
 ) -> str:
-    """The page over the days that the site shows, with links to their rows."""
+    """The page over the days that the site shows and what they `told`, with links to their rows."""
     days = scored.days
     if not days:
         return page("alerts.html", root="", section="alerts", title="알림", days=days)
-    told = preview_days(watched, [each.day for each in days], {"": RouteFilter()})
     expected = forecast(watched)
     titles = titles_of_rules(watched.rubric)
     rules = [rule for rule, tenant in days[-1].decided if tenant == ALL_TENANTS]

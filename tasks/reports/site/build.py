@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.judge_messages import ModelEnd
-from scoring.alerting.preview import paged_lines
+from scoring.alerting.preview import paged_lines, preview_for_all
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import AlertPolicy
 from scoring.chat.periods import Period, month_of, week_of
@@ -121,17 +121,18 @@ def build_pages(
         others = inputs.others(scored, policy, snoozes, made, periods)
         pages.begin(others | {FIRST_PAGE: first_page})
         summaries, last_rows = _day_pages(pages, warehouse, rubric, scored, time_zone)
+        told = preview_for_all(watched, [day.day for day in scored.days])
         for period in made:
             if pages.lacks(period_page_name(period)) or pages.lacks(rows_page_name(period)):
                 shown = [day for day in scored.days if day.day in period]
                 listed = list_period_rows(warehouse, rubric, period, [day.total for day in shown], time_zone)
                 pages.write(rows_page_name(period), rows_page(listed, shown[-1]))
                 news = newcomers(rubric, period, scored.rows_around(period), _kinds_of(summaries))
-                news = [*paged_lines(watched, [day.day for day in shown]), *news]
+                news = [*paged_lines(one for one in told if one.day in period), *news]
                 pages.write(period_page_name(period), period_page(scored, period, summaries, listed, periods, news))
         _testrun_pages(pages, warehouse, folder, shown_runs)
         if pages.lacks(ALERTS_PAGE):
-            pages.write(ALERTS_PAGE, alerts_page(watched, scored, summaries, snoozes, time_zone))
+            pages.write(ALERTS_PAGE, alerts_page(watched, told, scored, summaries, snoozes, time_zone))
         if pages.lacks(FIRST_PAGE):
             pages.write(FIRST_PAGE, overview(rubric, scored, list(summaries.values()), last_rows, runs, periods))
         pages.keep()
