@@ -2,11 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
+from statistics import mean, variance
 
+from scoring.stats.distributions import student_quantile
 from scoring.stats.intervals import Interval, paired_difference
 
 LEAST_QUERIES = 10
 """Of a group with an interval: the differences of fewer are too often alike for resampling to tell."""
+
+_TAIL = 0.025
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,8 @@ class MeasuredQuery:
 class GroupChange:
     """The means of the `n` queries of a group, '' for those without one; `interval` is that of the difference.
 
-    It is None for few. A group `explains_loss` where it surely got worse and all other queries together did not.
+    It is None for few. A group `explains_loss` where it surely got worse, surely by more than all other queries
+    together, and these did not surely get worse.
     """
 
     kind: str
@@ -45,7 +51,7 @@ def changes_by_group(queries: Sequence[MeasuredQuery]) -> tuple[GroupChange, ...
     for kind in {kind: None for query in queries for kind in query.groups}:
         names = {query.groups.get(kind, ""): None for query in queries}
         if len(names) > 1:
-            changes = [_change(kind, name, queries) for name in names]
+            changes = [_change(kind, name, queries, len(names)) for name in names]
             found += sorted(changes, key=lambda one: (-one.lost, one.name))
     return tuple(found)
 
@@ -59,12 +65,14 @@ def explanation(groups: Iterable[GroupChange]) -> GroupChange | None:
     return next((of_kind[0] for of_kind in found.values() if len(of_kind) == 1), None)
 
 
-def _change(kind: str, name: str, queries: Sequence[MeasuredQuery]) -> GroupChange:
+def _change(kind: str, name: str, queries: Sequence[MeasuredQuery], groups: int) -> GroupChange:
     of_group = [query for query in queries if query.groups.get(kind, "") == name]
     others = [query for query in queries if query.groups.get(kind, "") != name]
     base, candidate = (sum(scores) / len(of_group) for scores in _scores(of_group))
     interval = _interval(of_group)
-    explains = _is_worse(interval) and (rest := _interval(others)) is not None and not _is_worse(rest)
+    rest = _interval(others)
+    is_apart = _is_worse(interval) and rest is not None and not _is_worse(rest)
+    explains = is_apart and _lost_more(of_group, others, groups)
     return GroupChange(kind, name, len(of_group), base, candidate, interval, explains)
 
 
@@ -77,6 +85,17 @@ def _interval(queries: Sequence[MeasuredQuery]) -> Interval | None:
         return None
     difference = paired_difference(*_scores(queries))
     return difference.interval if difference else None
+
+
+def _lost_more(of_group: Sequence[MeasuredQuery], others: Sequence[MeasuredQuery], groups: int) -> bool:
+    """Whether a group surely lost more than the others (Welch's test), as the one chosen of so many groups.
+
+    That one change is sure and another is not says little: where all groups lost alike, each is sure by chance alone.
+    """
+    changes = [[query.candidate - query.base for query in of] for of in (of_group, others)]
+    error = sqrt(sum(variance(of) / len(of) for of in changes))
+    degrees = min(map(len, changes)) - 1
+    return mean(changes[0]) - mean(changes[1]) < -error * student_quantile(degrees, _TAIL / groups)
 
 
 def _is_worse(interval: Interval | None) -> bool:

@@ -50,9 +50,11 @@ def test_a_file_with_one_group_has_nothing_to_tell_apart(of: Mapping[str, Sequen
         ({"경력": LOST[:9], "기본": SAME}, None),
         ({"경력": LOST, "기본": SAME[:9]}, None),
         ({"": LOST, "기본": SAME}, None),
+        # Sure of one and unsure of the other, but hardly apart.
+        ({"경력": [(5, 4)] * 6 + [(5, 5)] * 16, "기본": [(5, 4)] * 5 + [(4, 5)] * 3 + [(5, 5)] * 14}, None),
     ],
 )
-def test_a_group_explains_a_loss_where_it_surely_lost_and_the_others_together_did_not(
+def test_a_group_explains_a_loss_where_it_surely_lost_and_more_than_the_others(
     of: Mapping[str, Sequence[tuple[float, float]]], name: str | None
 ) -> None:
     found = explanation(groups(of))
