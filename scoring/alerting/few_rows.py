@@ -17,16 +17,18 @@ _LEAST_DAYS, _TIMES = 3, 3
 needed. A load whose days vary by a fifth of themselves (standard deviation) does not get there by chance."""
 
 
-def few_rows(days: Mapping[date, KpiRow], day: date) -> str:
+def few_rows(days: Mapping[date, KpiRow], day: date, days_off: Collection[date]) -> str:
     """`이날은 3행뿐입니다(쉬는 날 평소 59~72행).`, '' where a day has as many as others, or none at all.
 
-    `days` are the KPI rows of all tenants by day. Business days are compared with each other, and so are days off.
+    `days` are the KPI rows of all tenants by day. Business days are compared with each other, and so are days off,
+    to which `days_off` belong as well.
     """
-    usual = _many_more(days, day, ())
+    usual = _many_more(days, day, days_off)
     if not usual:
         return ""
     ends = "~".join(f"{count:,}" for count in sorted({min(usual), max(usual)}))
-    return f"이날은 {_rows(days[day]):,}행뿐입니다({'쉬는 날' if is_day_off(day) else '업무일'} 평소 {ends}행)."
+    kind = "쉬는 날" if is_day_off(day, days_off) else "업무일"
+    return f"이날은 {_rows(days[day]):,}행뿐입니다({kind} 평소 {ends}행)."
 
 
 def few_rows_incidents(

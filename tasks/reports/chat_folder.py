@@ -169,7 +169,7 @@ def write_day_report(
         return WatchedDays(rubric, kpis, policy).decided[day]
 
     high = standing_out(rubric, history, day, decided) if day in history else []
-    few = few_rows(history, day) if is_over and day in history else ""
+    few = few_rows(history, day, policy.days_off) if is_over and day in history else ""
     before = earlier_rows(history, day) if high else []  # where nothing rose nobody asks which failures grew
     report = MonitoringReport(
         outcome,

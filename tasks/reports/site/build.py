@@ -116,7 +116,7 @@ def build_pages(
     first_page = inputs.first_page(policy, snoozes, periods)
     if not pages.is_as_made_from(FIRST_PAGE, first_page) or not pages.are_all_there():
         watched = WatchedDays(rubric, tables.kpis, policy)
-        scored = scored_days(tables, watched.decided, snoozes, ZoneInfo(time_zone))
+        scored = scored_days(tables, watched.decided, policy.days_off, snoozes, ZoneInfo(time_zone))
         made = [period for period in periods if _is_made(tables, folder, period)]
         others = inputs.others(scored, policy, snoozes, made, periods)
         pages.begin(others | {FIRST_PAGE: first_page})

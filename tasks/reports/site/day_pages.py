@@ -8,7 +8,6 @@ from typing import Any
 
 from scoring.alerting.decision import RateDecision
 from scoring.alerting.facts import KPI_RULE, AlertFact, rows_on_page, titles_of_rules
-from scoring.alerting.few_rows import few_rows
 from scoring.alerting.growth import Grown
 from scoring.alerting.growth_wording import grown_texts
 from scoring.alerting.snoozes import fact_rate
@@ -182,13 +181,12 @@ def _parts_of_day(
     high = _risen(rubric, span, day)
     crosstab = rubric.crosstab_counts(day.crosstab)
     framed = rubric.framed_rows(crosstab)
-    few = "" if day.provisional else few_rows(span.rows_of(), day.day)
-    concluded = conclusion(rubric, windows, day.total["rows"], day.total, framed, high, few=few)
+    concluded = conclusion(rubric, windows, day.total["rows"], day.total, framed, high, few=day.few)
     return {
         "rubric": rubric,
         "day": day,
         "links": links,
-        "headline": _headline(windows, day, [titles_of_rules(rubric)[rule] for rule in high], few),
+        "headline": _headline(windows, day, [titles_of_rules(rubric)[rule] for rule in high]),
         "concluded": concluded,
         "first_rows": links.first_rows(concluded.first),
         "cards": cards,
@@ -204,13 +202,13 @@ def _parts_of_day(
     }
 
 
-def _headline(windows: Mapping[str, Sequence[ComparedKpi]], day: SiteDay, raised: Sequence[str], few: str) -> str:
+def _headline(windows: Mapping[str, Sequence[ComparedKpi]], day: SiteDay, raised: Sequence[str]) -> str:
     """What is said first of a day: that it has no rows or few, which alerts are not as usual, the verdicts."""
     verdicts = verdicts_text(windows.values())
     if not day.total["rows"]:
         is_known = any(one.figure.n for of_kpi in windows.values() for one in of_kpi)
         return "이날은 채점한 행이 없음" + (f" · 앞서 채점한 날까지 {verdicts}" if is_known else "")
-    if few:
+    if day.few:
         return f"이날은 {day.total['rows']:,}행뿐 · {verdicts}"
     if not raised:
         return verdicts

@@ -127,7 +127,7 @@ def _versions(warehouse: Warehouse, tables: Sequence[str], days: Sequence[date])
 def _content(day: SiteDay) -> list[object]:
     """What the site knows of a day beside its rows and KPIs."""
     rows = [_digest_of_rows(day.crosstab), _digest_of_rows(day.alerts)]
-    return [*rows, dict(day.decided), list(day.snoozes), day.provisional]
+    return [*rows, dict(day.decided), list(day.snoozes), day.provisional, day.few]
 
 
 def _digest_of_rows(rows: Sequence[Row]) -> Inputs:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from scoring.alerting.decision import DayDecisions
 from scoring.alerting.facts import HISTORY_DAYS
+from scoring.alerting.few_rows import few_rows
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import DECISION_DAYS
 from scoring.chat.kpis import ALL_TENANTS
@@ -32,7 +33,7 @@ class SiteDay:
     decided about their rates, and which of them were snoozed.
 
     Days of one `segment` follow one another without a gap under one rubric version: only these may be joined by a line.
-    `provisional` days were scored before they were over.
+    `provisional` days were scored before they were over; of the others `few` says (Korean) where rows may be missing.
     """
 
     day: date
@@ -44,6 +45,7 @@ class SiteDay:
     provisional: bool
     decided: DayDecisions
     snoozes: Sequence[Snooze]
+    few: str
 
     @property
     def version(self) -> str:
@@ -108,13 +110,18 @@ def read_span(warehouse: Warehouse, rubric: RowRubric, scored: Sequence[date], s
 
 
 def scored_days(
-    tables: SpanTables, decided: Mapping[date, DayDecisions], snoozes: Sequence[Snooze], zone: ZoneInfo
+    tables: SpanTables,
+    decided: Mapping[date, DayDecisions],
+    days_off: Collection[date],
+    snoozes: Sequence[Snooze],
+    zone: ZoneInfo,
 ) -> ScoredSpan:
-    """The days with what was decided about them."""
+    """The days with what was decided about them; `days_off` are days off beside those of the calendar."""
     found: list[SiteDay] = []
+    of_all = {day: row for day, rows in tables.kpis.items() for row in rows if row["tenant_id"] == ALL_TENANTS}
     for day in tables.days:
         rows = tables.kpis[day]
-        total = next(row for row in rows if row["tenant_id"] == ALL_TENANTS)
+        total, provisional = of_all[day], day in tables.provisional
         found.append(
             SiteDay(
                 day,
@@ -123,9 +130,10 @@ def scored_days(
                 tables.crosstab[day],
                 tables.alerts[day],
                 _segment(found, day, total),
-                day in tables.provisional,
+                provisional,
                 decided[day],
                 [one for one in snoozes if one.was_on(day, zone)],
+                "" if provisional else few_rows(of_all, day, days_off),
             )
         )
     return ScoredSpan(found, tables.kpis)
