@@ -124,12 +124,14 @@ def crosstab_query(rubric: RowRubric, scores: str) -> str:
     return with_tables([("counted", counted)], _selected(rubric.crosstab_schema.names, computed, "counted"))
 
 
-def value_counts_query(column: str, scores: str) -> str:
-    """How many rows of the day have each value of a column, most first."""
-    return (
-        f"SELECT {column}, COUNT(*) AS row_count\nFROM {scores}\n{_OF_DAY} AND {column} IS NOT NULL\n"
-        f"GROUP BY {column}\nORDER BY row_count DESC, {column}"
+def value_counts_query(columns: Sequence[str], scores: str) -> str:
+    """How many rows of the day (`row_count`) have each `value` of each of some columns (`name`), most first."""
+    counted = (
+        f"SELECT {literal(column)} AS name, {column} AS value, COUNT(*) AS row_count\n"
+        f"FROM {scores}\n{_OF_DAY} AND {column} IS NOT NULL\nGROUP BY value"
+        for column in columns
     )
+    return "\nUNION ALL\n".join(counted) + "\nORDER BY row_count DESC, value"
 
 
 def worst_rows_query(

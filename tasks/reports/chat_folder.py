@@ -180,7 +180,7 @@ def write_day_report(
         history,
         earlier_failures(warehouse, rubric, before, known={}),
         high,
-        _grown(warehouse, rubric, day, high[:1]),
+        _grown(warehouse, rubric, day, high[0]) if high else [],
         few,
     )
     path = ReportPaths(folder).day_report(day)
@@ -188,8 +188,8 @@ def write_day_report(
     return DayReport(path, report)
 
 
-def _grown(warehouse: Warehouse, rubric: RowRubric, day: date, rules: Collection[str]) -> list[str]:
-    """What made most of the rise of these rules over all tenants, in Korean."""
-    risen = [fact for fact in read_alerts(warehouse, [day])[day] if fact.rule in rules]
+def _grown(warehouse: Warehouse, rubric: RowRubric, day: date, rule: str) -> list[str]:
+    """What made most of the rise of a rule over all tenants, in Korean."""
+    risen = [fact for fact in read_alerts(warehouse, [day])[day] if fact.rule == rule]
     of_all = [fact for fact in risen if fact.tenant_id == ALL_TENANTS]
     return [f"{fact.title}: 주로 {text}" for fact in of_all for text in grown_texts(fact.grown, rubric)]

@@ -67,12 +67,8 @@ def _summary(report: MonitoringReport) -> Tab:
     listed = [
         *((f"알림: {rule.title}", count, rows) for rule, count, rows in report.alerts),
         *(
-            (
-                f"실패 유형: {rubric.failure.titles.get(row[rubric.failure.column], row[rubric.failure.column])}",
-                row["row_count"],
-                counts.scored,
-            )
-            for row in report.findings.failures
+            (f"실패 유형: {rubric.failure.titles.get(code, code)}", count, counts.scored)
+            for code, count in report.findings.failures
         ),
     ]
     notes = [

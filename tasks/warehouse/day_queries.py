@@ -12,6 +12,9 @@ from scoring.rules.arrow_types import empty_frame
 from scoring.rules.expressions import Expression
 from scoring.rules.polars_backend import to_polars
 
+ValueCounts = Sequence[tuple[str, int]]
+"""Values of a column of text with their rows, most first; NULL is none."""
+
 
 class DayQueries(Protocol):
     """Questions to the scores of a day, which a warehouse answers without giving away its rows.
@@ -19,8 +22,8 @@ class DayQueries(Protocol):
     Everything is empty or None where the day has no scores.
     """
 
-    def value_counts(self, column: str) -> list[dict[str, Any]]:
-        """How many rows (`row_count`) have each value of a column of text, most first; NULL is none."""
+    def value_counts(self, columns: Sequence[str]) -> dict[str, ValueCounts]:
+        """How many rows have each value of these columns of text, by column."""
         ...
 
     def worst_rows(self, columns: Sequence[str], count: int, where: Expression | None = None) -> pl.DataFrame:
@@ -50,10 +53,16 @@ class FrameQueries:
         self._worst_first = [rubric.total, "timestamp", "row_id"]
         self._scores = empty_frame(rubric.scores_schema).lazy() if scores is None else scores
 
-    def value_counts(self, column: str) -> list[dict[str, Any]]:
+    def value_counts(self, columns: Sequence[str]) -> dict[str, ValueCounts]:
         """Counts the rows of each value."""
-        counted = self._scores.drop_nulls(column).group_by(column).agg(row_count=pl.len())
-        return counted.sort(["row_count", column], descending=[True, False]).collect().to_dicts()
+        counted = [
+            self._scores.drop_nulls(column)
+            .group_by(column)
+            .agg(pl.len())
+            .sort(["len", column], descending=[True, False])
+            for column in columns
+        ]
+        return dict(zip(columns, (found.rows() for found in pl.collect_all(counted)), strict=True))
 
     def worst_rows(self, columns: Sequence[str], count: int, where: Expression | None = None) -> pl.DataFrame:
         """Finds the rows by their keys: sorting whole rows would hold all texts."""

@@ -19,7 +19,7 @@ from tasks.reports.markdown.grouped_rows import GroupedRows, group_rows, lowest_
 from tasks.reports.site.failure_types import EarlierFailures
 from tasks.reports.templates import markdown
 from tasks.reports.wording import NOTHING, UNREADABLE_TITLES
-from tasks.warehouse.day_queries import DayQueries
+from tasks.warehouse.day_queries import DayQueries, ValueCounts
 
 _WORST_ROWS, _FRAMED_ROWS = 20, 10
 _LOOKED_AT = 10
@@ -28,14 +28,14 @@ _LOOKED_AT = 10
 
 @dataclass(frozen=True)
 class Findings:
-    """Failure types with their `row_count`, most first; the worst rows in the frame of the cross table and the worst of
-    the others that people are told about.
+    """Failure types with their rows; the worst rows in the frame of the cross table and the worst of the others that
+    people are told about.
 
     A template of questions stands there once for each failure type, with its lowest row; `alike` is how many rows among
     the lowest have both.
     """
 
-    failures: Sequence[Mapping[str, Any]]
+    failures: ValueCounts
     framed: Sequence[Mapping[str, Any]]
     worst: Sequence[Mapping[str, Any]]
 
@@ -44,10 +44,10 @@ def findings_of(rubric: RowRubric, scores: DayQueries) -> Findings:
     """The findings among scores."""
     shown = (rubric.total, rubric.final_scale.column, *(part.column for part in rubric.parts), rubric.failure.column)
     columns = ["row_id", "timestamp", *shown, *filter(None, [rubric.cause]), "user_input"]
-    framed = rubric.framed
+    framed, failure = rubric.framed, rubric.failure.column
     others = AllOf((rubric.flagged, Not(framed))) if framed else rubric.flagged
     return Findings(
-        scores.value_counts(rubric.failure.column),
+        scores.value_counts([failure])[failure],
         _by_template(rubric, scores, columns, _FRAMED_ROWS, framed) if framed else [],
         _by_template(rubric, scores, columns, _WORST_ROWS, others),
     )

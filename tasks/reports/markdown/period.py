@@ -19,7 +19,7 @@ from scoring.rules.polars_backend import to_polars
 from tasks.chat.tables import CROSSTAB, KPIS, read_kpis, scored_until
 from tasks.reports.markdown.grouped_rows import GroupedRows, group_rows, lowest_rows
 from tasks.reports.site.day_tables import question_text
-from tasks.reports.site.failure_types import failure_counts, value_counts
+from tasks.reports.site.failure_types import failure_counts
 from tasks.reports.site.listed_rows import ListedRows, list_rows
 from tasks.reports.site.newcomers import newcomers
 from tasks.reports.site.patterns import Questions, failing_kpis, repeated_questions, summed_questions
@@ -84,7 +84,10 @@ def _paged(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date], policy
 
 
 def _kinds_on(warehouse: Warehouse, rubric: RowRubric, day: date) -> dict[str, int]:
-    return dict(value_counts(warehouse, rubric, day, rubric.category.column)) if rubric.category else {}
+    if rubric.category is None:
+        return {}
+    category = rubric.category.column
+    return dict(warehouse.day_queries(day, rubric).value_counts([category])[category])
 
 
 def _kpis_by_tenant(

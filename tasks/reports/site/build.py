@@ -194,7 +194,7 @@ def _day_pages(
             if summary is None or is_shown_first:
                 rows = shown_rows(warehouse, rubric, day.day, listed, alert_examples(day))
             if summary is None:
-                known = {when: one.failures for when, one in summaries.items()}
+                known = {when: one.failures for when, one in summaries.items() if one.listed}
                 earlier = earlier_failures(warehouse, rubric, scored.earlier_rows(day), known)
                 summary = summarised(warehouse, day, listed, steps, earlier)
                 pages.write(day.page, day_page(rubric, scored, position, summary, rows), asdict(summary))

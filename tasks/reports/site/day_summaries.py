@@ -6,11 +6,12 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tasks.reports.site.failure_types import EarlierFailures, ValueCounts, failures_of, value_counts
+from tasks.reports.site.failure_types import EarlierFailures
 from tasks.reports.site.listed_rows import ListedRows
 from tasks.reports.site.patterns import Questions, category_counts, repeated_questions
 from tasks.reports.site.scored_days import SiteDay
 from tasks.warehouse import Warehouse
+from tasks.warehouse.day_queries import ValueCounts
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,18 @@ def summarised(
 ) -> DaySummary:
     """What is kept of a day whose rows are listed."""
     rubric = listed.rubric
-    failures = failures_of(warehouse, rubric, day.day)
-    kinds = value_counts(warehouse, rubric, day.day, rubric.category.column) if rubric.category else []
+    columns = [rubric.failure.column, *([rubric.category.column] if rubric.category else [])]
+    failures, *kinds = warehouse.day_queries(day.day, rubric).value_counts(columns).values()
     asked = json.dumps([asdict(one) for one in repeated_questions(listed)], ensure_ascii=False, separators=(",", ":"))
     return DaySummary(
-        listed.frame.height, listed.complete, failures, earlier, category_counts(listed), kinds, asked, steps
+        listed.frame.height,
+        listed.complete,
+        failures,
+        earlier,
+        category_counts(listed),
+        kinds[0] if kinds else [],
+        asked,
+        steps,
     )
 
 

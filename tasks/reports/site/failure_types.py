@@ -1,7 +1,7 @@
 """How often each failure type came in the days before a day, so that one sees which of them grew. Source: SPEC 10."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -9,10 +9,8 @@ from typing import Any
 from scoring.chat.rubric import RowRubric
 from tasks.reports.wording import share_text
 from tasks.warehouse import Warehouse
+from tasks.warehouse.day_queries import ValueCounts
 from tasks.warehouse.tables import SCORES
-
-ValueCounts = Sequence[tuple[str, int]]
-"""Values of a column with their rows, most first."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +38,10 @@ def earlier_failures(
     known: Mapping[date, ValueCounts],
 ) -> EarlierFailures:
     """Those of the days of `earlier` KPI rows whose scores are still there; of `known` days nothing is asked."""
-    there = set(warehouse.days(SCORES))
-    rows = [row for row in earlier if row["score_date"] in there]
+    rows = list(earlier)
+    if any(row["score_date"] not in known for row in rows):
+        there = {*known, *warehouse.days(SCORES)}
+        rows = [row for row in rows if row["score_date"] in there]
     counts = failure_counts(warehouse, rubric, [row["score_date"] for row in rows], known)
     return EarlierFailures(len(rows), sum(row["rows"] for row in rows), dict(counts))
 
@@ -50,18 +50,10 @@ def failure_counts(
     warehouse: Warehouse, rubric: RowRubric, days: Iterable[date], known: Mapping[date, ValueCounts]
 ) -> Counter[str]:
     """How many rows of some days have each failure type."""
+    failure = rubric.failure.column
     counted = Counter[str]()
     for day in days:
-        for code, count in known[day] if day in known else failures_of(warehouse, rubric, day):
+        of_day = known[day] if day in known else warehouse.day_queries(day, rubric).value_counts([failure])[failure]
+        for code, count in of_day:
             counted[code] += count
     return counted
-
-
-def failures_of(warehouse: Warehouse, rubric: RowRubric, day: date) -> list[tuple[str, int]]:
-    """The failure types of a day with their rows, most first."""
-    return value_counts(warehouse, rubric, day, rubric.failure.column)
-
-
-def value_counts(warehouse: Warehouse, rubric: RowRubric, day: date, column: str) -> list[tuple[str, int]]:
-    """The values of a column on a day with their rows, most first."""
-    return [(one[column], one["row_count"]) for one in warehouse.day_queries(day, rubric).value_counts(column)]

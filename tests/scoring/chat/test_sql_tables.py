@@ -155,10 +155,11 @@ def test_rows_with_an_alert_and_the_worst_rows_are_those_of_the_day(local_scores
     there = asked(rows_query("scores", ["row_id", "final_score"], [*two, "nobody's"]), scores=scores)
     assert {row["row_id"]: row["final_score"] for row in there} == two
 
-    there = asked(value_counts_query(RUBRIC.failure.column, "scores"), scores=scores)
-    failures = Counter(row["failure_type"] for row in of_day if row["failure_type"])
-    assert {row["failure_type"]: row["row_count"] for row in there} == failures
-    assert there == sorted(there, key=lambda row: (-row["row_count"], row["failure_type"]))
+    columns = ["failure_type", "q_tier"]
+    there = asked(value_counts_query(columns, "scores"), scores=scores)
+    counted = Counter((name, row[name]) for row in of_day for name in columns if row[name])
+    assert {(row["name"], row["value"]): row["row_count"] for row in there} == counted
+    assert there == sorted(there, key=lambda row: (-row["row_count"], row["value"]))
 
 
 def test_a_day_is_known_by_its_rows_in_any_order(local_scores: list[Row]) -> None:
