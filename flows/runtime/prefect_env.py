@@ -3,6 +3,7 @@
 Import this before anything imports Prefect, which reads its settings at import.
 """
 
+import atexit
 import logging
 import os
 import signal
@@ -16,11 +17,14 @@ from contextlib import contextmanager, redirect_stderr, suppress
 from io import StringIO
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from scoring.errors import StorageError, UsageError
 from tasks.config.secrets import shown_url
 from tasks.waiting import result_of
+
+if TYPE_CHECKING:
+    from prefect.server.api.server import SubprocessASGIServer
 
 _GUARD = """
 import os, sys
@@ -165,20 +169,38 @@ def running_flows() -> Iterator[None]:
             fix="set PREFECT_API_URL (http://127.0.0.1:4200/api), or PREFECT_SERVER_EPHEMERAL_ENABLED=true",
         )
     with reaching_prefect():
-        if not is_named:
-            result_of(_started_server())
-        yield
+        if is_named:
+            yield
+            return
+        from prefect.server.api.server import SubprocessASGIServer
+
+        server = SubprocessASGIServer()
+        try:
+            result_of(_starting(server))
+            yield
+        except KeyboardInterrupt:
+            # After it has heard how the flows ended, before Prefect waits for it: what is registered last runs first.
+            atexit.register(_end_within_a_second, server)
+            raise
 
 
-def _started_server() -> Future[None]:
+def _end_within_a_second(server: "SubprocessASGIServer") -> None:
+    """Ends the temporary server: a person waits, and where the cores are busy it takes seconds to end by itself."""
+    if process := server.server_process:
+        process.terminate()
+        try:
+            process.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            process.kill()  # its database outlives that, as it outlives the end of the machine
+
+
+def _starting(server: "SubprocessASGIServer") -> Future[None]:
     """Starts the temporary server that Prefect's client would start, so that Ctrl-C does not end it.
 
     A terminal sends the signal to every process, and the flow would try for minutes to tell a server that has ended
     what became of it. A child has the signals blocked that are blocked in the thread that starts it.
     """
-    from prefect.server.api.server import SubprocessASGIServer
-
-    started, server = Future[None](), SubprocessASGIServer()
+    started = Future[None]()
 
     def start() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
@@ -255,6 +277,8 @@ def keep_terminal_quiet() -> None:
     try:
         import prefect.main  # noqa: F401 - reads the settings above, and sets up its logs
     except ValueError as error:  # of pydantic or of TOML
+        if "KeyboardInterrupt" in str(error):  # pydantic makes an error of its own of one that meets it at work
+            raise
         raise UsageError(
             f"Prefect's settings cannot be read: {_first_problem(error)}",
             fix="correct the variable PREFECT_... of that name, or the file profiles.toml in PREFECT_HOME",

@@ -1,11 +1,14 @@
 """Prefect's home folder, looked at before Prefect starts."""
 
 import asyncio
+import atexit
 import os
 import signal
 import ssl
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from urllib.request import urlopen
@@ -72,16 +75,44 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Healthy).serve_forever()
 """
 
 
+_STUBBORN_SERVER = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)" + _SERVER
+
+
+@contextmanager
+def temporary_server(monkeypatch: pytest.MonkeyPatch, program: str) -> Iterator[None]:
+    """Another program in the place of the temporary server, which takes five seconds of CPU."""
+    from prefect.server.api.server import SubprocessASGIServer
+
+    def started(server: SubprocessASGIServer) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-c", program, str(server.port)], stderr=subprocess.DEVNULL)
+
+    monkeypatch.setattr(SubprocessASGIServer, "_run_uvicorn_command", started)
+    with temporary_settings({PREFECT_SERVER_EPHEMERAL_ENABLED: True}, restore_defaults={PREFECT_API_URL}):
+        yield
+
+
+@pytest.mark.long
+def test_temporary_server_that_does_not_end_after_ctrl_c_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from prefect.server.api.server import SubprocessASGIServer
+
+    with temporary_server(monkeypatch, _STUBBORN_SERVER), monkeypatch.context() as patched:
+        at_exit: list[Callable[[], object]] = []
+        with pytest.raises(KeyboardInterrupt), running_flows():
+            process = SubprocessASGIServer().server_process
+            patched.setattr(atexit, "register", lambda *call: at_exit.append(partial(*call)))
+            raise KeyboardInterrupt
+        assert process
+        assert process.poll() is None  # flows still have to tell it how they ended
+        at_exit[-1]()
+        assert process.wait() == -signal.SIGKILL
+        SubprocessASGIServer().stop()
+
+
 @pytest.mark.long
 def test_temporary_server_of_running_flows_is_not_ended_by_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
     from prefect.server.api.server import SubprocessASGIServer
 
-    def started(server: SubprocessASGIServer) -> subprocess.Popen[bytes]:  # a real one takes five seconds of CPU
-        return subprocess.Popen([sys.executable, "-c", _SERVER, str(server.port)], stderr=subprocess.DEVNULL)
-
-    monkeypatch.setattr(SubprocessASGIServer, "_run_uvicorn_command", started)
-    alone = temporary_settings({PREFECT_SERVER_EPHEMERAL_ENABLED: True}, restore_defaults={PREFECT_API_URL})
-    with alone, running_flows():
+    with temporary_server(monkeypatch, _SERVER), running_flows():
         server = SubprocessASGIServer()
         try:
             process = server.server_process
