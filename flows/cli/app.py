@@ -41,7 +41,7 @@ from flows.cli import (
 )
 from flows.cli.terminal import complain
 from flows.runtime.code_version import code_version
-from flows.runtime.prefect_env import PrefectGoneError, leave_at_once
+from flows.runtime.prefect_env import PrefectGoneError, is_ctrl_c, leave_at_once
 from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
 
 app = typer.Typer(
@@ -135,7 +135,7 @@ def main() -> None:
     except Exception as error:
         if sys.flags.dev_mode:
             raise
-        if "KeyboardInterrupt" in str(error):  # pydantic makes an error of its own of one that meets it at work
+        if is_ctrl_c(error):
             _say_stopped()
             sys.exit(_INTERRUPTED)
         complain(UnexpectedError(error))

@@ -17,6 +17,7 @@ from prefect.utilities.annotations import opaque
 from pydantic.json_schema import SkipJsonSchema
 
 from flows.runtime.logs import configure_logs
+from flows.runtime.prefect_env import is_ctrl_c
 from scoring.errors import AqbError, StorageError, UsageError
 from tasks.config.settings import Settings, load_settings, refuse_masked
 
@@ -51,17 +52,23 @@ def settings_of_flow(given: Settings | None) -> Settings:
 class Step(Generic[P, R]):
     """A function that is a Prefect task where a flow calls it; elsewhere it stays what it is.
 
-    That is: outside of a flow run, and within another step, which is one task run and retried as a whole.
+    That is: outside of a flow run, and within another step, which is one task run and retried as a whole. Ctrl-C leaves
+    it as such, so that nobody takes it for a failure of one day, after which others go on.
     """
 
     function: Callable[P, R]
     task: Task[P, R]
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if not FlowRunContext.get() or TaskRunContext.get():
-            return self.function(*args, **kwargs)
-        # Prefect would look through all that they hold for futures, which there are none of.
-        return self.task(*map(opaque, args), **{name: opaque(value) for name, value in kwargs.items()})  # type: ignore[arg-type]
+        try:
+            if not FlowRunContext.get() or TaskRunContext.get():
+                return self.function(*args, **kwargs)
+            # Prefect would look through all that they hold for futures, which there are none of.
+            return self.task(*map(opaque, args), **{name: opaque(value) for name, value in kwargs.items()})  # type: ignore[arg-type]
+        except Exception as error:
+            if is_ctrl_c(error):
+                raise KeyboardInterrupt from error
+            raise
 
 
 def step(name: str, *, run_name: str, timeout_s: int | None) -> Callable[[Callable[P, R]], Step[P, R]]:

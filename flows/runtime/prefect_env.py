@@ -232,6 +232,11 @@ def _end_with_us(server: int) -> None:
     _guards.append(guard)
 
 
+def is_ctrl_c(error: Exception) -> bool:
+    """Whether Ctrl-C is behind an error: of one that meets it at work pydantic makes an error of its own."""
+    return "KeyboardInterrupt" in str(error)
+
+
 def is_prefect_gone(error: Exception) -> bool:
     """Whether this is how Prefect's client says that it cannot reach its server."""
     import httpx  # Prefect's own client; seconds of imports with it, which not every command needs
@@ -277,8 +282,8 @@ def keep_terminal_quiet() -> None:
     try:
         import prefect.main  # noqa: F401 - reads the settings above, and sets up its logs
     except ValueError as error:  # of pydantic or of TOML
-        if "KeyboardInterrupt" in str(error):  # pydantic makes an error of its own of one that meets it at work
-            raise
+        if is_ctrl_c(error):
+            raise KeyboardInterrupt from error
         raise UsageError(
             f"Prefect's settings cannot be read: {_first_problem(error)}",
             fix="correct the variable PREFECT_... of that name, or the file profiles.toml in PREFECT_HOME",

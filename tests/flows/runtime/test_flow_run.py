@@ -1,5 +1,7 @@
 """Steps of a flow run, as Prefect runs them."""
 
+import signal
+from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
 
@@ -9,6 +11,7 @@ from prefect.client.orchestration import get_client
 from prefect.deployments.runner import RunnerDeployment
 from prefect.flow_engine import run_flow
 from prefect.types.entrypoint import EntrypointType
+from pydantic import BaseModel, field_serializer
 
 from flows.nightly import nightly
 from flows.runtime.flow_run import step
@@ -44,6 +47,35 @@ def test_steps_are_tried_again_only_where_that_can_help(error: Exception, tries:
     with pytest.raises(type(error)):
         failing()
     assert len(calls) == tries
+
+
+class Interrupted(BaseModel):
+    """What Ctrl-C meets while it is written as JSON, as Prefect writes every state."""
+
+    @field_serializer("name")
+    def _pressed(self, _name: str) -> str:
+        signal.raise_signal(signal.SIGINT)
+        return ""
+
+    name: str = "interrupted"
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_ctrl_c_that_pydantic_meets_ends_the_flow_and_not_only_its_step() -> None:
+    @step("write", run_name="write", timeout_s=60)
+    def write() -> None:
+        Interrupted().model_dump_json()
+
+    @flow
+    def writing() -> None:
+        with suppress(Exception):  # as a day that fails stops no other
+            write()
+        raise AssertionError("the flow went on")
+
+    with pytest.raises(KeyboardInterrupt):
+        write()
+    with pytest.raises(KeyboardInterrupt):
+        writing()
 
 
 @pytest.mark.usefixtures("prefect_server")
