@@ -1,19 +1,22 @@
 """XLSX workbooks as rows of text, without ever opening what is no workbook or unpacks to more than memory holds.
 
-What Excel shows is read: of a formula the value that was saved with it, of merged cells the value in all rows that
-they span. Hidden sheets are left alone.
+What Excel shows is read: of a formula the value that was saved with it, of a percentage `25%` and not 0.25, of merged
+cells the value in all rows that they span. Hidden sheets are left alone.
 """
 
+import re
 import warnings
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
 
 import openpyxl
+from openpyxl.styles.numbers import BUILTIN_FORMATS, BUILTIN_FORMATS_MAX_SIZE
 from openpyxl.utils.exceptions import InvalidFileException
 from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
@@ -31,6 +34,7 @@ from scoring.testruns.cells import cell_text
 from tasks.files.discovery import refuse_protected
 
 _HEAD_BYTES = 512
+_QUOTED = re.compile(r'"[^"]*"|\\.')  # what a number format shows as it is
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # A workbook is XML that anybody may have written; openpyxl answers a broken one with any of these.
 _BROKEN = (
@@ -77,13 +81,16 @@ class Sheet:
         sheet, book = self._worksheet, self._worksheet.parent
         dates = {"date_formats": book._date_formats, "timedelta_formats": book._timedelta_formats}
         with _readable(self._path), sheet._get_source() as source:
-            yield _SheetParser(source, sheet._shared_strings, data_only=True, epoch=book.epoch, **dates)
+            parser = _SheetParser(source, sheet._shared_strings, data_only=True, epoch=book.epoch, **dates)
+            parser.percents = _percent_styles(book)
+            yield parser
 
 
 class _SheetParser(WorkSheetParser):  # type: ignore[misc]
     """The parser below openpyxl's sheets, which alone tells rows with their numbers, merges and formulas."""
 
     not_calculated = 0
+    percents: frozenset[int] = frozenset()  # the styles that show a number as a percentage
 
     def parse_cell(self, element: Element) -> dict[str, Any]:
         try:
@@ -91,7 +98,15 @@ class _SheetParser(WorkSheetParser):  # type: ignore[misc]
         except _BROKEN:
             raise ValueError(f"cell {element.get('r', '')[:10]} holds no value of its type") from None  # never quoted
         self.not_calculated += cell["value"] is None and element.find(FORMULA_TAG) is not None
+        if cell["data_type"] == "n" and cell["value"] is not None and cell["style_id"] in self.percents:
+            cell["value"] = f"{(Decimal(str(cell['value'])) * 100).normalize():f}%"  # of `25%` Excel keeps 0.25
         return cell
+
+
+def _percent_styles(book: Any) -> frozenset[int]:
+    formats = BUILTIN_FORMATS | dict(enumerate(book._number_formats, BUILTIN_FORMATS_MAX_SIZE))
+    shown = (_QUOTED.sub("", formats.get(style.numFmtId, "")) for style in book._cell_styles)
+    return frozenset(place for place, number_format in enumerate(shown) if "%" in number_format)
 
 
 def _filled_rows(parser: _SheetParser) -> Iterator[TextRow]:
