@@ -1,7 +1,7 @@
 """XLSX workbooks as rows of text, without ever opening what is no workbook or unpacks to more than memory holds.
 
 What Excel shows is read: of a formula the value that was saved with it, of a percentage `25%` and not 0.25, of merged
-cells the value in all rows that they span. Hidden sheets are left alone.
+cells the value in all rows that they span. Hidden sheets are left alone; hidden rows are read and noted.
 """
 
 import re
@@ -46,12 +46,13 @@ _BROKEN = (
 class Sheet:
     """One visible sheet: `columns` are the cells of its first row that holds anything.
 
-    `not_calculated` is how many formulas have no value saved with them, known when its rows were read.
+    `not_calculated` is how many formulas have no value saved with them, `hidden_rows` how many of its rows a filter or
+    somebody has hidden, known when its rows were read.
     """
 
     def __init__(self, path: Path, worksheet: Any) -> None:
         self.name = str(worksheet.title)
-        self.not_calculated = 0
+        self.not_calculated = self.hidden_rows = 0
         self._path = path
         self._worksheet = worksheet
         with self._parser() as parser:
@@ -71,6 +72,7 @@ class Sheet:
         with self._parser() as parser:
             _, *rows = _filled_rows(parser)
             self.not_calculated = parser.not_calculated
+            self.hidden_rows = sum(parser.hides(row.line) for row in rows)
             merged = parser.merged_cells.mergeCell if parser.merged_cells else []
             last_rows = {(cells.min_row, cells.min_col - 1): cells.max_row for cells in merged}
         rows = [TextRow(row.line, [*row.cells[:width], *[""] * (width - len(row.cells))]) for row in rows]
@@ -91,6 +93,10 @@ class _SheetParser(WorkSheetParser):  # type: ignore[misc]
 
     not_calculated = 0
     percents: frozenset[int] = frozenset()  # the styles that show a number as a percentage
+
+    def hides(self, line: int) -> bool:
+        """Whether a row that was parsed is hidden."""
+        return self.row_dimensions.get(str(line), {}).get("hidden") in ("1", "true")
 
     def parse_cell(self, element: Element) -> dict[str, Any]:
         try:
@@ -164,6 +170,7 @@ class TestRunWorkbook:
             "hidden_sheets": len(self._book.worksheets) - len(self.sheets),
             "other_sheets": len(self.sheets) - len(read),
             "formulas_not_calculated": sum(sheet.not_calculated for sheet in read),
+            "hidden_rows": sum(sheet.hidden_rows for sheet in read),
         }
         return {code: found for code, found in counted.items() if found}
 

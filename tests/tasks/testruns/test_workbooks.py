@@ -51,6 +51,15 @@ def test_a_hidden_sheet_is_left_alone_and_noted(tmp_path: Path) -> None:
     assert (list(run.queries), run.notes) == (["A1"], {"hidden_sheets": 1})
 
 
+def test_rows_that_a_filter_hides_are_scored_and_noted(tmp_path: Path) -> None:
+    path = write_xlsx(tmp_path / "r.xlsx", {"s": [WIDE_HEADER, *map(wide_row, ("A1", "A2", "A3"))]})
+    book = openpyxl.load_workbook(path)
+    book["s"].row_dimensions[3].hidden = book["s"].row_dimensions[9].hidden = True
+    book.save(path)
+    run = read_testrun_file(path)
+    assert (list(run.queries), run.notes) == (["A1", "A2", "A3"], {"hidden_rows": 1})
+
+
 @pytest.mark.parametrize(
     ("value", "shown_as", "read"),
     [
