@@ -24,6 +24,13 @@ NOTE_TITLES = {
 }
 
 
+def lines_of_text(name: str) -> str:
+    """What the line of a rejected row is in the file `name` (Korean); '' of a workbook, where it is Excel's row."""
+    if name.lower().endswith(".xlsx"):
+        return ""
+    return "줄은 파일을 텍스트로 볼 때의 번호입니다. 앞에 줄바꿈이 든 칸이 있으면 Excel에서 보이는 행 번호보다 큽니다."
+
+
 # Codes of chat rows that could not be read; those that a rubric rejects have titles of their own.
 UNREADABLE_TITLES = {
     "broken_encoding": "글자가 깨진 값",
