@@ -5,6 +5,8 @@ import re
 from datetime import date, datetime, time
 from decimal import Decimal
 
+from scoring.headers import bare_name
+
 _MISSING = frozenset({"", "-", "nan", "none", "null"})
 _SCALAR = (bool, int, float, str)  # a tuple: a union would be made anew for every comparison
 _TRUTHS = {"true": True, "y": True, "1": True, "false": False, "n": False, "0": False}
@@ -24,15 +26,16 @@ def cell_text(value: object) -> str:
 
 
 def given(value: object) -> str | None:
-    """The trimmed text of a cell, or None where it holds nothing: blanks, `nan`, `None`, `null` and `-`.
+    """The text of a cell without what nobody sees around it, None where that is nothing, `nan`, `None`, `null` or `-`.
 
-    False and empty lists or objects hold nothing either: `"error": false` reports no error.
+    A character without width, as pages and chats leave it in what is copied, makes no other id or status. False and
+    empty lists or objects hold nothing either: `"error": false` reports no error.
 
     Source: seed 000, 5.1 (the wide layout).
     """
     if value is None or value is False or value == [] or value == {}:
         return None
-    text = str(value).strip().removeprefix("\ufeff").strip()
+    text = bare_name(str(value))
     return None if text.casefold() in _MISSING else text
 
 

@@ -100,6 +100,14 @@ def _changing(queries: Queries) -> Iterator[tuple[str, str]]:
             yield query_id, " / ".join(texts)
 
 
+def _expecting_otherwise(queries: Queries) -> Iterator[tuple[str, str]]:
+    for query_id, executions in queries.items():
+        for texts in zip(*map(_expectation, executions), strict=True):
+            if len({folded(text) for text in texts}) > 1:
+                yield query_id, " / ".join(dict.fromkeys(text or "빈칸" for text in texts))
+                break
+
+
 LINT_RULES = (
     LintRule("placeholder", "채우지 않은 자리 표시가 있는 질의", _placeholders),
     LintRule("wrong_count", "적은 개수와 나열한 개수가 다른 기대 결과", _wrong_counts),
@@ -108,6 +116,7 @@ LINT_RULES = (
     LintRule("repeated", "ID만 다르고 질의와 기대 결과가 같은 질의", _repeated),
     LintRule("contradicted", "질의는 같은데 기대 결과가 다른 질의", _contradicted),
     LintRule("changing", "ID는 같은데 회차마다 질의 문장이 다른 질의", _changing),
+    LintRule("expecting_otherwise", "ID는 같은데 회차마다 기대 결과나 정답 수치가 다른 질의", _expecting_otherwise),
 )
 
 

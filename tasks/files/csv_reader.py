@@ -23,6 +23,7 @@ from tasks.files.discovery import readable, refuse_protected
 _SAMPLE_BYTES = 1024 * 1024
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _BOM = b"\xef\xbb\xbf"
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")  # what Excel saves as Unicode Text
 
 # The csv module keeps this limit for the whole process.
 csv.field_size_limit(LARGEST_CELL)
@@ -51,6 +52,12 @@ class DelimitedText:
         with readable(path), path.open("rb") as file:
             sample = file.read(_SAMPLE_BYTES)
             refuse_protected(path, sample)
+            if sample.startswith(_UTF16_BOMS):
+                raise InputError(
+                    "is in UTF-16, as Excel saves Unicode Text (유니코드 텍스트): expected UTF-8 or CP949",
+                    where=str(path),
+                    fix="save it as CSV UTF-8 (CSV UTF-8(쉼표로 분리)), or as .xlsx",
+                )
             self.encoding = _encoding_of(sample)
             self._header, self.below_header = self._header_of(file)
         self.columns = tuple(map(bare_name, self._header))

@@ -34,7 +34,7 @@ from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, wri
 from tasks.reports.site.pages import Table
 from tasks.reports.templates import markdown
 from tasks.reports.testrun_workbook import write_testrun_workbook
-from tasks.reports.wording import NOTE_TITLES
+from tasks.reports.wording import NOTE_TITLES, lines_of_text
 from tasks.testruns.warehouse import JUDGEMENTS_SCHEMA, judgement_frame
 
 _QUERIES_AS_JSON, _JUDGEMENTS = "scores.json", "judgements.parquet"
@@ -108,6 +108,7 @@ def _write_files(
         query_examples=query_examples,
         status_titles=STATUS_TITLES,
         note_titles=NOTE_TITLES,
+        lines_of_text=lines_of_text(plan.run.name),
     )
     write_text(folder / "report.md", report)
     write_text(folder / "summary.json", _json(summary))

@@ -15,12 +15,20 @@ _WEEKDAYS = "월화수목금토일"
 NOTE_TITLES = {
     "blank_query_id": "질의 ID가 비어 행 번호를 ID로 쓴 행",
     "formulas_not_calculated": "계산된 값이 저장되지 않은 수식 칸(빈칸으로 읽음. Excel에서 열어 저장하면 값이 들어감)",
+    "hidden_rows": "필터나 사람이 숨긴 행(숨기지 않은 행처럼 채점함)",
     "hidden_sheets": "읽지 않은 숨긴 시트",
     "other_sheets": "테스트 실행이 아니어서 읽지 않은 시트",
     "unknown_agent_type": "알 수 없는 에이전트 유형(파일 이름이나 옵션을 따름)",
     "unknown_latency_class": "SINGLE도 MULTI도 아닌 latencyClass(다른 근거로 정함)",
     "unknown_recorded_score": "숫자가 아닌 LLM 점수(기록된 점수가 없는 것으로 봄)",
 }
+
+
+def lines_of_text(name: str) -> str:
+    """What the line of a rejected row is in the file `name` (Korean); '' of a workbook, where it is Excel's row."""
+    if name.lower().endswith(".xlsx"):
+        return ""
+    return "줄은 파일을 텍스트로 볼 때의 번호입니다. 앞에 줄바꿈이 든 칸이 있으면 Excel에서 보이는 행 번호보다 큽니다."
 
 
 # Codes of chat rows that could not be read; those that a rubric rejects have titles of their own.

@@ -1,19 +1,22 @@
 """XLSX workbooks as rows of text, without ever opening what is no workbook or unpacks to more than memory holds.
 
-What Excel shows is read: of a formula the value that was saved with it, of merged cells the value in all rows that
-they span. Hidden sheets are left alone.
+What Excel shows is read: of a formula the value that was saved with it, of a percentage `25%` and not 0.25, of merged
+cells the value in all rows that they span. Hidden sheets are left alone; hidden rows are read and noted.
 """
 
+import re
 import warnings
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
 
 import openpyxl
+from openpyxl.styles.numbers import BUILTIN_FORMATS, BUILTIN_FORMATS_MAX_SIZE
 from openpyxl.utils.exceptions import InvalidFileException
 from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
@@ -31,6 +34,7 @@ from scoring.testruns.cells import cell_text
 from tasks.files.discovery import refuse_protected
 
 _HEAD_BYTES = 512
+_QUOTED = re.compile(r'"[^"]*"|\\.')  # what a number format shows as it is
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # A workbook is XML that anybody may have written; openpyxl answers a broken one with any of these.
 _BROKEN = (
@@ -42,12 +46,13 @@ _BROKEN = (
 class Sheet:
     """One visible sheet: `columns` are the cells of its first row that holds anything.
 
-    `not_calculated` is how many formulas have no value saved with them, known when its rows were read.
+    `not_calculated` is how many formulas have no value saved with them, `hidden_rows` how many of its rows a filter or
+    somebody has hidden, known when its rows were read.
     """
 
     def __init__(self, path: Path, worksheet: Any) -> None:
         self.name = str(worksheet.title)
-        self.not_calculated = 0
+        self.not_calculated = self.hidden_rows = 0
         self._path = path
         self._worksheet = worksheet
         with self._parser() as parser:
@@ -67,6 +72,7 @@ class Sheet:
         with self._parser() as parser:
             _, *rows = _filled_rows(parser)
             self.not_calculated = parser.not_calculated
+            self.hidden_rows = sum(parser.hides(row.line) for row in rows)
             merged = parser.merged_cells.mergeCell if parser.merged_cells else []
             last_rows = {(cells.min_row, cells.min_col - 1): cells.max_row for cells in merged}
         rows = [TextRow(row.line, [*row.cells[:width], *[""] * (width - len(row.cells))]) for row in rows]
@@ -77,13 +83,20 @@ class Sheet:
         sheet, book = self._worksheet, self._worksheet.parent
         dates = {"date_formats": book._date_formats, "timedelta_formats": book._timedelta_formats}
         with _readable(self._path), sheet._get_source() as source:
-            yield _SheetParser(source, sheet._shared_strings, data_only=True, epoch=book.epoch, **dates)
+            parser = _SheetParser(source, sheet._shared_strings, data_only=True, epoch=book.epoch, **dates)
+            parser.percents = _percent_styles(book)
+            yield parser
 
 
 class _SheetParser(WorkSheetParser):  # type: ignore[misc]
     """The parser below openpyxl's sheets, which alone tells rows with their numbers, merges and formulas."""
 
     not_calculated = 0
+    percents: frozenset[int] = frozenset()  # the styles that show a number as a percentage
+
+    def hides(self, line: int) -> bool:
+        """Whether a row that was parsed is hidden."""
+        return self.row_dimensions.get(str(line), {}).get("hidden") in ("1", "true")
 
     def parse_cell(self, element: Element) -> dict[str, Any]:
         try:
@@ -91,7 +104,15 @@ class _SheetParser(WorkSheetParser):  # type: ignore[misc]
         except _BROKEN:
             raise ValueError(f"cell {element.get('r', '')[:10]} holds no value of its type") from None  # never quoted
         self.not_calculated += cell["value"] is None and element.find(FORMULA_TAG) is not None
+        if cell["data_type"] == "n" and cell["value"] is not None and cell["style_id"] in self.percents:
+            cell["value"] = f"{(Decimal(str(cell['value'])) * 100).normalize():f}%"  # of `25%` Excel keeps 0.25
         return cell
+
+
+def _percent_styles(book: Any) -> frozenset[int]:
+    formats = BUILTIN_FORMATS | dict(enumerate(book._number_formats, BUILTIN_FORMATS_MAX_SIZE))
+    shown = (_QUOTED.sub("", formats.get(style.numFmtId, "")) for style in book._cell_styles)
+    return frozenset(place for place, number_format in enumerate(shown) if "%" in number_format)
 
 
 def _filled_rows(parser: _SheetParser) -> Iterator[TextRow]:
@@ -149,6 +170,7 @@ class TestRunWorkbook:
             "hidden_sheets": len(self._book.worksheets) - len(self.sheets),
             "other_sheets": len(self.sheets) - len(read),
             "formulas_not_calculated": sum(sheet.not_calculated for sheet in read),
+            "hidden_rows": sum(sheet.hidden_rows for sheet in read),
         }
         return {code: found for code, found in counted.items() if found}
 

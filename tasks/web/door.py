@@ -151,6 +151,9 @@ class Door:
             raise RefusedError(414, "주소가 너무 깁니다")
         headers = {name: value for name, value in request.headers.items() if len(request.headers.getlist(name)) == 1}
         viewer = self._access.viewer(_address(request), headers, request.cookies.get(_COOKIE, ""))
+        if viewer:
+            # Also a page that refuses has the menu: it would be a dead end.
+            request.state.known = {"viewer": viewer, "form_token": self._access.form_token(viewer)}
         if not self._access.requests.allows(viewer.name if viewer else _address(request)):
             raise RefusedError(429, "요청이 너무 많습니다. 1분 뒤에 다시 하십시오")
         if request.method == "POST" and not _is_same_origin(request):
@@ -195,22 +198,26 @@ def _explained(answer: Answer) -> Answer:
 
     @wraps(answer)
     async def explaining(request: Request) -> Response:
+        def said(status: int, title: str, kind: str, fix: str = "") -> Response:
+            known = getattr(request.state, "known", {})
+            return page("message.html", status=status, section="", title=title, kind=kind, fix=fix, **known)
+
         try:
             return await answer(request)
         except RefusedError as refused:
-            return page("message.html", status=refused.status, title=refused.reason, kind="거절", fix="")
+            return said(refused.status, refused.reason, "거절")
         except NotFoundError as error:
-            return page("message.html", status=404, title=error.what, kind="없음", fix=error.fix)
+            return said(404, error.what, "없음", error.fix)
         except UsageError as error:
-            return page("message.html", status=400, title=error.what, kind="잘못된 조건", fix=error.fix)
+            return said(400, error.what, "잘못된 조건", error.fix)
         except AqbError as error:
             _log.warning("%s", error)
-            return page("message.html", status=503, title="지금은 보여 줄 수 없습니다", kind="오류", fix=error.what)
+            return said(503, "지금은 보여 줄 수 없습니다", "오류", error.what)
         except (ClientDisconnect, TimeoutError):
-            return page("message.html", status=408, title="요청이 다 오지 않았습니다", kind="거절", fix="")
+            return said(408, "요청이 다 오지 않았습니다", "거절")
         except Exception as error:  # noqa: BLE001  (people get a page, and its text may quote a row)
             _log.error("%s in %s", type(error).__name__, line_of_ours(error))
-            return page("message.html", status=500, title="서버의 오류입니다", kind="오류", fix="기록을 보십시오.")
+            return said(500, "서버의 오류입니다", "오류", "기록을 보십시오.")
 
     return explaining
 

@@ -20,7 +20,7 @@ from tasks.judge.client import Estimate, Judge
 from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.site.pages import Cell, Table
-from tasks.reports.wording import NOTE_TITLES, count_text
+from tasks.reports.wording import NOTE_TITLES, count_text, lines_of_text
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.plans import plan_of_input, plan_of_run
 from tasks.testruns.uploads import ArrivingFile, Scoring, Upload
@@ -80,6 +80,7 @@ def upload_page(asked: Asked) -> Response:
         choices=choices,
         facts=_facts(read) if read.run else None,
         rejects=_rejects(read.run) if read.run else None,
+        lines_of_text=lines_of_text(upload.name),
         notes=_notes(read.run) if read.run else None,
         rubrics={one.id: one.title for one in rubrics().values() if isinstance(one, TestRunRubric)},
         agents={agent.value: title for agent, title in AGENT_TITLES.items()},
@@ -248,7 +249,8 @@ def _read(asked: Asked, upload: Upload, choices: TestRunChoices) -> _Read:
         run = read_testrun_file(upload.file, settings.test_runs.names)
         return _Read(run, plan_of_run(run, choices, settings))
     except (InputError, UsageError) as error:
-        return _Read(run, None, error.what)
+        # What to choose is on the page; what to do about a file that cannot be read is not.
+        return _Read(run, None, error.what if run else f"{error.what} -> {error.fix}")
 
 
 def _estimate(asked: Asked, plan: TestRunPlan) -> Estimate | None:
@@ -289,7 +291,7 @@ def _rejects(run: TestRunFile) -> Table:
     rows: list[list[Cell]] = [
         [count_text(one.line), one.column or "행 전체", one.reason] for one in run.rejects[:_REJECTS_SHOWN]
     ]
-    return Table(["행", "열", "까닭"], rows)
+    return Table(["줄" if lines_of_text(run.name) else "행", "열", "까닭"], rows)
 
 
 def _notes(run: TestRunFile) -> Sequence[str]:

@@ -39,6 +39,7 @@ QUALITY_TITLES = {
     **{str(code): title for code, title in MISSING_TITLES.items()},
     "ground_truth_without_numbers": "정답 수치에 숫자가 없음",
     "no_ttft": "TTFT 측정값 없음",
+    "ttft_above_latency": "TTFT가 응답 시간보다 긺(단위가 밀리초인지 확인)",
     "failed_answer": "실패한 응답이 있음",
     "empty_answer": "빈 응답이 있음",
 }
@@ -231,6 +232,8 @@ def _gaps(query: AqbQuery) -> Iterable[str]:
         yield "no_ttft"
     for execution in query.executions:
         yield from (score.missing for score in execution.scores.values())
+        if (ttft_s := execution.execution.ttft_s) and execution.latency_s is not None and ttft_s > execution.latency_s:
+            yield "ttft_above_latency"
         if execution.failed:
             yield "failed_answer"
         elif execution.empty:

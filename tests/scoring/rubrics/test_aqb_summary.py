@@ -113,6 +113,13 @@ def test_ttft_is_missing_of_a_query_that_no_round_measured(measured: Sequence[fl
     assert summary(*rounds).data_quality["no_ttft"] == missing
 
 
+@pytest.mark.parametrize(("ttft_s", "counted"), [(850.0, 1), (3.0, 0), (None, 0)])
+def test_a_first_token_after_the_whole_answer_is_counted(ttft_s: float | None, counted: int) -> None:
+    """Milliseconds in a column of seconds: the target would be missed by every answer, and nobody told why."""
+    rooms = [execution("Q-1", room, ttft_s=ttft_s, answer_time_s=3.0) for room in (1, 2)]
+    assert summary(*rooms).data_quality["ttft_above_latency"] == counted
+
+
 def test_ttft_is_counted_for_single_and_multi_apart() -> None:
     seconds = {LatencyClass.SINGLE: [0.5, 1.0, 1.2], LatencyClass.MULTI: [2.0]}
     every = [

@@ -67,3 +67,14 @@ def test_lint_finds_an_id_that_asks_something_else_in_another_round() -> None:
     assert broken(query("A", "기간을 바꿔줘"), other) == {"changing": ("A",)}
     (finding,) = lint({"A": [query("A", "기간을 바꿔줘"), other]})
     assert finding.example == "기간을 바꿔줘 / 이름을 바꿔줘"
+
+
+def test_lint_finds_an_id_that_expects_something_else_in_another_round() -> None:
+    rounds = [
+        Execution("A", Round(room, 1), query_text="몇 명이야?", expected_text="안내한다", ground_truth=truth)
+        for room, truth in enumerate(("3명", "3 명", "5명", ""), start=1)
+    ]
+    assert broken(*rounds[:2]) == {}
+    assert broken(*rounds) == {"expecting_otherwise": ("A",)}
+    (finding,) = lint({"A": rounds})
+    assert finding.example == "3명 / 3 명 / 5명 / 빈칸"

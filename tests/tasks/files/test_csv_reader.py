@@ -162,7 +162,13 @@ def test_a_file_without_header_is_refused(tmp_path: Path, content: bytes) -> Non
         table(tmp_path, content)
 
 
-@pytest.mark.parametrize("content", ["id,name\n1,2\n".encode("utf-16"), b'"id,name\n1,2\n', b"\xff\xd8\xff\xe0\n"])
+@pytest.mark.parametrize("content", ["id,name\r\n1,2\r\n".encode("utf-16"), b"\xfe\xff\0i\0d\0\n"])
+def test_a_file_in_utf_16_is_refused_as_such(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(InputError, match="is in UTF-16"):
+        table(tmp_path, content)
+
+
+@pytest.mark.parametrize("content", [b'"id,name\n1,2\n', b"\xff\xd8\xff\xe0\n"])
 def test_a_header_that_is_no_text_is_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(InputError, match="header line cannot be read"):
         table(tmp_path, content)

@@ -255,6 +255,16 @@ def test_a_row_without_an_id_has_its_row_number_and_is_counted(tmp_path: Path) -
     assert {one.query_id for one in run.queries["3"]} == {"3"}
 
 
+def test_characters_without_width_make_no_other_query_status_or_round(tmp_path: Path) -> None:
+    """Chats and web pages leave them in what people copy, and nobody sees them in a cell."""
+    rows = [LONG_HEADER, long_row("Q1", "1/1\u200b"), long_row("Q1\u200b", "2/1"), long_row("\u2060Q1\ufeff", "3/1")]
+    run = read_testrun_file(write_csv(tmp_path / "r.csv", rows))
+    assert ({query_id: len(found) for query_id, found in run.queries.items()}, run.rejects) == ({"Q1": 3}, ())
+    rows = [WIDE_HEADER, wide_row(**{"1차 응답 상태": "정상\u200b", "1차 답변 시간(초)": "\u200b7.6"})]
+    first = executions(read_testrun_file(write_csv(tmp_path / "w.csv", rows)))[0]
+    assert (first.answer_time_s, parse_execution(first).answered) == (7.6, True)
+
+
 def test_a_time_to_the_first_token_that_stands_once_in_a_row_is_one_measurement(tmp_path: Path) -> None:
     answers = {"1차 답변": "가", "2차 답변": "나"}
     rows = [[*WIDE_HEADER, "ttft(초)"], [*wide_row(**answers), "0.8"]]

@@ -51,6 +51,36 @@ def test_a_hidden_sheet_is_left_alone_and_noted(tmp_path: Path) -> None:
     assert (list(run.queries), run.notes) == (["A1"], {"hidden_sheets": 1})
 
 
+def test_rows_that_a_filter_hides_are_scored_and_noted(tmp_path: Path) -> None:
+    path = write_xlsx(tmp_path / "r.xlsx", {"s": [WIDE_HEADER, *map(wide_row, ("A1", "A2", "A3"))]})
+    book = openpyxl.load_workbook(path)
+    book["s"].row_dimensions[3].hidden = book["s"].row_dimensions[9].hidden = True
+    book.save(path)
+    run = read_testrun_file(path)
+    assert (list(run.queries), run.notes) == (["A1", "A2", "A3"], {"hidden_rows": 1})
+
+
+@pytest.mark.parametrize(
+    ("value", "shown_as", "read"),
+    [
+        (0.25, "0%", "25%"),
+        (0.253, "0.00%", "25.3%"),
+        (12, "#,##0.0 %;-0%", "1200%"),
+        (0.25, "0.00", "0.25"),
+        (0.25, '0.00"% 아님"', "0.25"),
+        ("25%", "0%", "25%"),
+    ],
+)
+def test_a_percentage_is_read_as_it_is_shown(tmp_path: Path, value: object, shown_as: str, read: str) -> None:
+    """Excel keeps 0.25 of a ground truth that somebody typed as 25%: an answer of 25% would be wrong."""
+    path = write_xlsx(tmp_path / "r.xlsx", {"s": [WIDE_HEADER, wide_row()]})
+    book = openpyxl.load_workbook(path)
+    cell = book["s"].cell(2, WIDE_HEADER.index("정답 수치") + 1, value)
+    cell.number_format = shown_as
+    book.save(path)
+    assert read_testrun_file(path).queries["A1"][0].ground_truth == read
+
+
 def test_a_workbook_without_a_test_run_says_what_its_first_sheet_has(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "r.xlsx", {"표": [["이름", "나이"]], "빈 시트": []})
     with pytest.raises(InputError, match=r"no test run: .* 2 columns have another name"):

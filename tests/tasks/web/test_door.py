@@ -11,8 +11,9 @@ from tasks.config.settings import Settings
 from tasks.config.web import WebSettings
 from tasks.state.audit_log import AuditLog
 from tasks.web.access import Access
+from tests.builders.settings import settings_in
 from tests.builders.state import opened
-from tests.builders.web import OF_TOKENS, TOKENS, Watch, browser, log_in, opened_page, secrets_of
+from tests.builders.web import OF_TOKENS, TOKENS, Watch, browser, log_in, opened_page, page_of, secrets_of
 
 BEHIND_PROXY = WebSettings.model_validate(
     {"auth": "proxy", "users": [{"name": "kim@example.com", "role": "operator"}], "hosts": ["aqb.example.com"]}
@@ -288,3 +289,19 @@ def test_access_needs_tokens_that_nobody_guesses(environment: dict[str, str], sa
 def test_web_settings_refuse_what_would_let_nobody_or_anybody_in(section: dict[str, object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         WebSettings.model_validate(section)
+
+
+def test_door_leads_on_from_a_page_that_is_not_there(tmp_path: Path) -> None:
+    """A team that has scored nothing but test runs begins on the page of chat rows: it must not be a dead end."""
+    with browser(settings_in(tmp_path), OF_TOKENS) as client:
+        log_in(client, "reader")
+        for address, status in (("/rows", 404), ("/test-runs/uploads/0123456789abcdef", 404), ("/accesses", 403)):
+            answer = client.get(address)
+            assert answer.status_code == status
+            assert "/test-runs/index.html" in [leads_to for _, leads_to in page_of(answer.text).links]
+        token = re.search(r'name="form_token" value="([0-9a-f]{64})"', client.get("/rows").text)
+        assert token
+        assert client.post("/logout", data={"form_token": token[1]}).headers["location"] == "/login"
+        client.cookies.clear()
+        assert "/accesses" not in client.get("/accesses").text
+        assert "/test-runs/index.html" not in client.get("/test-runs/uploads/0123456789abcdef").text

@@ -13,7 +13,7 @@ from tasks.state.audit_log import AuditLog
 from tasks.testruns.uploads import Uploads
 from tests.builders.settings import settings_in
 from tests.builders.state import opened
-from tests.builders.testruns import LONG_HEADER, long_row, write_csv
+from tests.builders.testruns import LONG_HEADER, long_row, write_csv, write_xlsx
 from tests.builders.uploads import LIST, PLAN, RESUME, act, form_token, kept, sent
 from tests.builders.web import OF_TOKENS, browser, log_in, opened_page, served
 
@@ -45,6 +45,18 @@ def test_upload_page_names_each_row_that_cannot_be_read(settings: Settings, tmp_
     assert "3 = 채점 1 + 제외 0 + 거부 2" in page.text
     assert re.search(r"3 방/반복 .*다른 값입니다", page.text)
     assert re.search(r"4 방/반복 같은 실행이 앞에 이미 있습니다", page.text)
+
+
+def test_upload_page_tells_lines_of_a_text_file_from_rows_of_excel(settings: Settings, tmp_path: Path) -> None:
+    rows = [LONG_HEADER, long_row(질의="세 줄로\n적은\n질의"), long_row("Q2", "first")]
+    text, book = write_csv(tmp_path / "r.csv", rows), write_xlsx(tmp_path / "r.xlsx", {"결과": rows})
+    with browser(settings) as client:
+        of_text = opened_page(client, kept(client, "plan_agent_r.csv", text.read_bytes()))
+        of_book = opened_page(client, kept(client, "plan_agent_r.xlsx", book.read_bytes()))
+    assert re.search(r"줄 열 까닭 5 방/반복", of_text.text)
+    assert "Excel에서 보이는 행 번호보다 큽니다" in of_text.text
+    assert re.search(r"행 열 까닭 3 방/반복", of_book.text)
+    assert "Excel에서 보이는 행 번호" not in of_book.text
 
 
 def test_upload_page_asks_for_the_agent_that_a_file_does_not_tell(settings: Settings, tmp_path: Path) -> None:
@@ -148,6 +160,7 @@ def test_upload_page_says_why_a_file_cannot_be_read(settings: Settings, tmp_path
         page = opened_page(client, address)
         assert "이 파일은 읽을 수 없습니다" in page.text
         assert "found another kind of file" in page.text
+        assert "copy or export the file again" in page.text  # what to do about it
         assert str(tmp_path) not in page.source
         assert "규칙으로 채점" not in page.text
         assert act(client, address, "remove").status_code == 303
