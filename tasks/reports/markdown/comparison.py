@@ -30,8 +30,7 @@ Answers = Mapping[str, tuple[Sequence[tuple[str, str]], Sequence[tuple[str, str]
 """Query id -> the answers of the base and of the candidate, each with its round."""
 
 _READING = (
-    "차이는 후보 − 기준이며, 두 실행에서 모두 채점한 질의만, 종합 점수는 두 실행에서 같은 지표로 낸 질의만 "
-    "셉니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다. "
+    "차이는 후보 − 기준이며, 두 실행에서 모두 채점한 질의만 셉니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다. "
     "질의별 점수를 평균하므로, 종합 점수와 평균 시간으로 매기는 지표(응답 속도)는 보고서의 값과 조금 다를 수 있습니다."
 )
 _CHANGE_READING = (
