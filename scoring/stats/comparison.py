@@ -1,13 +1,12 @@
 """Two scored test runs side by side: what changed, query by query, and how sure one may be of it.
 
 Queries are paired by what they ask; a query's score is the mean of its executions, and a difference is candidate minus
-base. Only queries that both runs scored count, and of their totals only those of the same metrics: a total without a
-metric that was low (the judge's budget was used up) is higher for that alone. The interval resamples queries. A query
-is worse or better only where one of its scores moved by more than the measure's own noise: a response time beside the
-edge of a band moves one execution by a point, and the mean of a query by that point divided by its executions. Its
-answers decide which of the two it is: what is scored of the repeats alone, such as consistency, makes no query better
-whose answers got worse (failing every time is consistent, too), nor does its time. Where one of the runs had an outage
-nothing is compared: its scores are those of the servers.
+base. Only queries that both runs scored count. The interval resamples queries. A query is worse or better only where
+one of its scores moved by more than the measure's own noise: a response time beside the edge of a band moves one
+execution by a point, and the mean of a query by that point divided by its executions. Its answers decide which of the
+two it is: what is scored of the repeats alone, such as consistency, makes no query better whose answers got worse
+(failing every time is consistent, too), nor does its time. Where one of the runs had an outage nothing is compared: its
+scores are those of the servers.
 
 Source: SPEC 9 (`aqb compare`).
 """
@@ -33,7 +32,6 @@ FINDING_TITLES: Mapping[Finding, str] = {
 """What may be said of a difference, in Korean."""
 # Scores are sums of fractions turned into floats: less than this is no change.
 _NO_CHANGE = 1e-9
-_MOST_OTHER_TOTALS = 0.2  # of the pairs of totals: the share of undecided queries that withholds a mean, too
 
 
 @dataclass(frozen=True)
@@ -74,8 +72,7 @@ class MetricChange:
     """One metric over the `n` queries that both runs scored; `difference` is None without any.
 
     A `withheld` one is not compared: where many queries are undecided, the others are those that were easy to decide.
-    So is a total of which many are of other metrics in one of the runs. Nor is one `of_two_judges`: its difference may
-    be that of the judges.
+    Nor is one `of_two_judges`: its difference may be that of the judges.
     """
 
     metric: str
@@ -269,27 +266,15 @@ def _deciding(metrics: Sequence[MetricChange]) -> MetricChange | None:
 
 def _measured(name: str, pairs: Iterable[tuple[QueryScores, QueryScores]]) -> list[MeasuredQuery]:
     """The scores of a metric where both runs know it."""
-    found = ((after.groups, _of_both(name, before, after)) for before, after in pairs)
-    return [MeasuredQuery(groups, *scores) for groups, scores in found if scores]
+    return [
+        MeasuredQuery(after.groups, old, new)
+        for before, after in pairs
+        if (old := before.scores.get(name)) is not None and (new := after.scores.get(name)) is not None
+    ]
 
 
-def _of_both(name: str, before: QueryScores, after: QueryScores) -> tuple[float, float] | None:
-    """The scores of a metric where both runs know it; of the total only where it is made of the same metrics."""
-    old, new = before.scores.get(name), after.scores.get(name)
-    if old is None or new is None or (name == TOTAL and _scored(before) != _scored(after)):
-        return None
-    return old, new
-
-
-def _scored(query: QueryScores) -> set[str]:
-    return {name for name, score in query.scores.items() if score is not None}
-
-
-def _metric_change(name: str, title: str, pairs: Sequence[tuple[QueryScores, QueryScores]]) -> MetricChange:
+def _metric_change(name: str, title: str, pairs: Iterable[tuple[QueryScores, QueryScores]]) -> MetricChange:
     known = _measured(name, pairs)
-    of_both = sum(name in _scored(before) & _scored(after) for before, after in pairs)
-    if of_both - len(known) > _MOST_OTHER_TOTALS * of_both:
-        return MetricChange(name, title, None, None, None, withheld=True)
     if not known:
         return MetricChange(name, title, None, None, None)
     of_base, of_candidate = [query.base for query in known], [query.candidate for query in known]
@@ -306,7 +291,11 @@ def _query_change(
 ) -> QueryChange | None:
     """How one query changed; None where no score that both runs know is another one."""
     before, after = scores
-    known = {name: both for name in titles if (both := _of_both(name, before, after))}
+    known = {
+        name: (old, new)
+        for name in titles
+        if (old := before.scores.get(name)) is not None and (new := after.scores.get(name)) is not None
+    }
     if all(abs(new - old) <= _NO_CHANGE for old, new in known.values()):
         return None
     executions = min(before.executions, after.executions)

@@ -83,24 +83,6 @@ def test_a_metric_that_two_judges_judged_is_not_compared_nor_the_total_of_it() -
     assert [one.change for one in same.better] == [2]
 
 
-def test_a_total_of_other_metrics_is_not_compared() -> None:
-    """A judge whose budget is used up leaves a low metric out: the total is higher, and nothing got better."""
-    titles = {"accuracy": "정확성", "semantic": "의도 충족", "weighted_total": "종합"}
-    whole: dict[str, float | None] = {"accuracy": 5, "semantic": 1, "weighted_total": 3.4}
-    without: dict[str, float | None] = {"accuracy": 5, "semantic": None, "weighted_total": 5}
-    (condition,) = conditions(["weighted_total < 0"], list(titles))
-    for unjudged in (1, 40):
-        before = TestRunScores("a", "r", "1", {str(place): QueryScores(f"질의 {place}", whole) for place in range(40)})
-        others = {str(place): QueryScores(f"질의 {place}", without) for place in range(unjudged)}
-        found = compare_testruns(before, TestRunScores("b", "r", "1", {**before.queries, **others}), titles)
-        total = found.metrics[-1]
-        assert (found.better, total.withheld) == ((), unjudged == 40)
-        assert unjudged == 40 or (total.difference and (total.difference.n, total.difference.mean) == (39, 0))
-        assert condition.failure(found) == (
-            "weighted_total < 0: too many queries are undecided" if unjudged == 40 else None
-        )
-
-
 def timed(speed: float, executions: int, accuracy: float = 5) -> TestRunScores:
     scores = {"accuracy": accuracy, "speed": speed}
     reasons = {"accuracy": f"정확성이 {accuracy}점인 까닭", "speed": f"속도가 {speed}점인 까닭"}
