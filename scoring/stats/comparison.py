@@ -72,6 +72,7 @@ class MetricChange:
     """One metric over the `n` queries that both runs scored; `difference` is None without any.
 
     A `withheld` one is not compared: where many queries are undecided, the others are those that were easy to decide.
+    Nor is the total where that is so of a metric in one of the runs alone.
     Nor is one `of_two_judges`: its difference may be that of the judges.
     """
 
@@ -203,7 +204,10 @@ def compare_testruns(
             fix="score both files with the same --rubric",
         )
     of_two_judges = {name for name in titles if base.epochs.get(name) != candidate.epochs.get(name)}
-    comparable = {name: title for name, title in titles.items() if name not in of_two_judges}
+    # Where one run alone has no verdicts of a metric (the judge's budget was used up), its totals are without it.
+    withheld = base.withheld | candidate.withheld | ({TOTAL} if base.withheld ^ candidate.withheld else set())
+    of_other_metrics = withheld & {TOTAL}
+    comparable = {name: title for name, title in titles.items() if name not in of_two_judges | of_other_metrics}
     base_texts, candidate_texts = ({id_: one.text for id_, one in run.queries.items()} for run in (base, candidate))
     paired = same_queries(base_texts, candidate_texts)
     # Intervals resample by place: the order must be that of no file or table.
@@ -223,7 +227,7 @@ def compare_testruns(
         MetricChange(
             name, title, None, None, None, withheld=name not in of_two_judges, of_two_judges=name in of_two_judges
         )
-        if name in base.withheld | candidate.withheld | of_two_judges
+        if name in withheld | of_two_judges
         else _metric_change(name, title, of_both)
         for name, title in titles.items()
     )

@@ -83,6 +83,37 @@ def test_a_metric_that_two_judges_judged_is_not_compared_nor_the_total_of_it() -
     assert [one.change for one in same.better] == [2]
 
 
+def test_the_total_is_not_compared_where_one_run_alone_has_no_verdicts_of_a_metric() -> None:
+    """A judge whose budget is used up leaves a low metric out: the total is higher, and nothing got better."""
+    titles = {"accuracy": "정확성", "semantic": "의도 충족", "weighted_total": "종합"}
+    judged: dict[str, float | None] = {"accuracy": 5, "semantic": 1, "weighted_total": 3.4}
+    unjudged: dict[str, float | None] = {"accuracy": 5, "semantic": None, "weighted_total": 5}
+
+    def run(name: str, scores: dict[str, float | None], withheld: frozenset[str] = frozenset()) -> TestRunScores:
+        queries = {str(place): QueryScores(f"질의 {place}", scores) for place in range(40)}
+        return TestRunScores(name, "r", "1", queries, withheld)
+
+    undecided = frozenset({"semantic"})
+    found = compare_testruns(run("a", judged), run("b", unjudged, undecided), titles)
+    assert (found.better, [one.withheld for one in found.metrics]) == ((), [False, True, True])
+    (condition,) = conditions(["weighted_total < 0"], list(titles))
+    assert condition.failure(found) == "weighted_total < 0: too many queries are undecided"
+
+
+def test_a_query_that_failed_lowers_the_total_of_runs_without_a_judge() -> None:
+    """Nobody has to judge an answer that is not there: it has scores that the others lack."""
+    titles = {"accuracy": "정확성", "semantic": "의도 충족", "weighted_total": "종합"}
+    answered: dict[str, float | None] = {"accuracy": 5, "semantic": None, "weighted_total": 5}
+    failed: dict[str, float | None] = {"accuracy": 0, "semantic": 1, "weighted_total": 0.4}
+    queries = {str(place): QueryScores(f"질의 {place}", answered) for place in range(40)}
+    others = queries | {str(place): QueryScores(f"질의 {place}", failed) for place in range(6)}
+    undecided = frozenset({"semantic"})
+    before, after = (TestRunScores(name, "r", "1", of, undecided) for name, of in (("a", queries), ("b", others)))
+    total = compare_testruns(before, after, titles).metrics[-1]
+    assert total.difference
+    assert (total.difference.n, total.difference.finding) == (40, "worse")
+
+
 def timed(speed: float, executions: int, accuracy: float = 5) -> TestRunScores:
     scores = {"accuracy": accuracy, "speed": speed}
     reasons = {"accuracy": f"정확성이 {accuracy}점인 까닭", "speed": f"속도가 {speed}점인 까닭"}
