@@ -158,4 +158,4 @@ def test_a_test_set_is_none_of_the_chat_rows_whose_columns_have_the_same_names(a
     Path("chat.csv").write_text("id,question,answer,at,in,out\n7,Where?,Here.,2026-02-13T09:00:00Z,9,2\n", "utf-8")
     scored = aqb("score", example, "--out", "set")
     assert (scored.exit_code, "support-tests 1, rows in " in scored.out) == (0, True), scored.err
-    assert "ola-monitoring 1, rows in 1 = scored 1" in aqb("score", "chat.csv", "--out", "chat").out
+    assert "rows in 1 = scored 1 + excluded 0" in aqb("score", "chat.csv", "--out", "chat").out
