@@ -7,11 +7,12 @@ from typing import Any
 
 from flows.cli.terminal import progress
 from scoring.catalog import TestRunChoices, rubric_of
-from scoring.chat.reading import Reading
+from scoring.chat.reading import REQUIRED_COLUMNS, Reading
 from scoring.chat.rubric import RowRubric
 from scoring.errors import AqbError, InputError, UsageError
 from scoring.inputs import nothing_scored
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
+from scoring.testruns.team_names import TeamNames
 from tasks.chat.local_engine import score_chat_rows
 from tasks.chat.sources import ChatRowFiles, endings_of, reading_of
 from tasks.config.settings import Settings
@@ -85,7 +86,7 @@ def files_to_score(
             where=str(out),
             fix=f"choose another --out folder, such as {out / 'scores'}",
         )
-    are_chat_rows = _are_chat_rows(files, choices.rubric, reading)
+    are_chat_rows = _are_chat_rows(files, choices.rubric, reading, settings.test_runs.names)
     if are_chat_rows and (choices.options or choices.agent_type):
         raise UsageError("chat rows take no --option and no --agent-type", fix="leave them out")
     return files, are_chat_rows
@@ -96,11 +97,11 @@ def _chat_endings(reading: Reading) -> tuple[str, ...]:
     return tuple(ending for ending in endings_of(reading) if ending not in RUN_FILE_ENDINGS)
 
 
-def _are_chat_rows(files: Sequence[Path], rubric_id: str, reading: Reading) -> bool:
+def _are_chat_rows(files: Sequence[Path], rubric_id: str, reading: Reading, names: TeamNames) -> bool:
     if rubric_id:
         rubric = rubric_of_file(rubric_id) if rubric_id.endswith(ENDING) else rubric_of(rubric_id)
         return isinstance(rubric, RowRubric)
-    chat = [path for path in files if _is_chat_file(path, reading)]
+    chat = [path for path in files if _is_chat_file(path, reading, names)]
     others = [path for path in files if path not in chat]
     if chat and others:
         raise UsageError(
@@ -110,12 +111,19 @@ def _are_chat_rows(files: Sequence[Path], rubric_id: str, reading: Reading) -> b
     return bool(chat)
 
 
-def _is_chat_file(path: Path, reading: Reading) -> bool:
+def _is_chat_file(path: Path, reading: Reading, names: TeamNames) -> bool:
+    """Whether it holds chat rows by its ending or its header, whose columns may have the names of the settings.
+
+    Chat rows and test runs may call a column alike (`question`): a header that fits both is that of a test run, unless
+    it has all that chat rows must have.
+    """
     if path.suffix.lower() in _chat_endings(reading):
         return True
     try:
-        headers = headers_of(path)
+        headers = headers_of(path, names)
     except InputError:
         return False  # the reader of test runs says what is wrong with it
-    own = {called: name for name, called in reading.names.items()}
-    return layout_of([own.get(header, header) for header in headers]) is Layout.CHAT
+    called = {theirs: ours for ours, theirs in reading.names.items()}
+    of_chat = {called.get(header, header) for header in headers}
+    is_run = layout_of(names.headers(headers)) in (Layout.LONG, Layout.WIDE)
+    return layout_of(of_chat) is Layout.CHAT and (not is_run or of_chat.issuperset(REQUIRED_COLUMNS))

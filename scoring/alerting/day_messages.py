@@ -180,7 +180,7 @@ def _digest(
     blocks = [
         *paragraph(_subject(digest), _counts(digest)),
         *(block for one in started for block in paragraph(*_entry(one, digest))),
-        *(paragraph(*(resolved_line(one, digest.rubric) for one in ended)) if ended else []),
+        *(paragraph(*(resolved_line(one) for one in ended)) if ended else []),
         *_going_on(apart, same, digest),
         *(paragraph(*snoozed) if snoozed else []),
         *paragraph([bold("핵심 지표")]),
@@ -218,7 +218,7 @@ def _figure_lines(one: Incident, digest: DayDigest) -> Iterator[Line]:
     )
     if len(shares) > 1:
         shown = shares[:_TENANTS_SHOWN]
-        named = [f"{tenant_name(other.fact.tenant_id)} {brief_figure(other, digest.rubric)}" for other in shown]
+        named = [f"{tenant_name(other.fact.tenant_id)} {brief_figure(other)}" for other in shown]
         more = f" 외 {len(shares) - _TENANTS_SHOWN}곳" if len(shares) > _TENANTS_SHOWN else ""
         yield [plain(" · ".join(named) + more)]
 
@@ -226,7 +226,7 @@ def _figure_lines(one: Incident, digest: DayDigest) -> Iterator[Line]:
 def _figures(one: Incident, digest: DayDigest) -> Line:
     """How many of how many, and where they are shown one by one."""
     url = digest.rows_urls.get((one.fact.rule, one.fact.tenant_id), "")
-    return [*fact_figures(one, digest.rubric), *([plain(" · "), link(url, "행 보기")] if url else [])]
+    return [*fact_figures(one), *([plain(" · "), link(url, "행 보기")] if url else [])]
 
 
 def _entry(one: Incident, digest: DayDigest) -> Iterator[Line]:
@@ -239,7 +239,7 @@ def _entry(one: Incident, digest: DayDigest) -> Iterator[Line]:
 
 def _going_on(apart: Sequence[Incident], same: Sequence[Incident], digest: DayDigest) -> list[Block]:
     named = (("따로 알림", apart), ("계속", same))
-    lines: list[Line] = [[bold(f"{title}  "), plain(brief(of, digest.rubric))] for title, of in named if of]
+    lines: list[Line] = [[bold(f"{title}  "), plain(brief(of))] for title, of in named if of]
     return paragraph(*lines) if lines else []
 
 

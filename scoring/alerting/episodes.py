@@ -152,9 +152,9 @@ def follow(streams: Streams, budget: FalseAlarmBudget) -> Episodes:
 class _Follower:
     """The streams while the days go by.
 
-    `recent` are the numbers of the last days that count, -1 where there are fewer; the last `open_days` of them belong
-    to the open episode, and the last `level_days` of these came after something was told of it. In the last
-    `days_back` days the evidence has grown that the rate is back (`returned`).
+    `_recent` are the numbers of the last days that count, -1 where there are fewer; the last `_open_days` of them
+    belong to the open episode, and the last `_level_days` of these came after something was told of it. In the last
+    `_days_back` days the evidence has grown that the rate is back (`_returned`).
     """
 
     def __init__(self, streams: Streams, budget: FalseAlarmBudget) -> None:

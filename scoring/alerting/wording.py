@@ -89,14 +89,14 @@ def if_known(one: Incident) -> list[list[Span]]:
     return [[bold("알고 있는 일이면  "), code(f"aqb alerts snooze {rule}{named} --until {until} --why 이유")]]
 
 
-def resolved_line(one: Incident, rubric: RowRubric) -> list[Span]:
+def resolved_line(one: Incident) -> list[Span]:
     """How an incident ended."""
     if one.figure:
         how = f"최근 {FOUR_WEEKS}일 {one.figure.text}"
     elif one.fact.rule == NO_ROWS:
         how = "행이 다시 들어옴"
     elif one.fires:
-        how = f"이날 {brief_figure(one, rubric)}, 늘기 전 범위로 돌아옴"
+        how = f"이날 {brief_figure(one)}, 늘기 전 범위로 돌아옴"
     else:
         how = f"이날은 없음, 마지막은 {day_name(one.seen)} {one.fact.count:,}건"
     return [plain(f"{RESOLVED_SIGN} 해소: "), bold(_title(one.fact)), plain(f" — {how}")]
@@ -133,16 +133,16 @@ def _snooze_line(snooze: Snooze, title: str, found: Sequence[Incident]) -> list[
     ]
 
 
-def brief(found: Iterable[Incident], rubric: RowRubric) -> str:
+def brief(found: Iterable[Incident]) -> str:
     """Incidents in a few words each: `답변 실패 29/535건(5.4%, 평소 5.2%) · ...`."""
-    return " · ".join(f"{_title(one.fact)} {brief_figure(one, rubric)}".strip() for one in found)
+    return " · ".join(f"{_title(one.fact)} {brief_figure(one)}".strip() for one in found)
 
 
 def _title(fact: AlertFact) -> str:
     return fact.title if fact.tenant_id == ALL_TENANTS else f"{fact.title}({tenant_name(fact.tenant_id)})"
 
 
-def fact_figures(one: Incident, rubric: RowRubric) -> list[Span]:
+def fact_figures(one: Incident) -> list[Span]:
     """`64/535건 (12.0%, 95% 구간 9.5~15.0%) · 평소 3.4% (2.1~4.9%)`."""
     fact = one.fact
     if fact.rule == NO_ROWS:
@@ -159,7 +159,7 @@ def fact_figures(one: Incident, rubric: RowRubric) -> list[Span]:
     return [bold(_of_rows(fact)), plain(shown + _usual_rate(one))]
 
 
-def brief_figure(one: Incident, rubric: RowRubric) -> str:
+def brief_figure(one: Incident) -> str:
     """`29/535건(5.4%, 평소 5.2%)`, for a KPI `5.4%`."""
     fact = one.fact
     if one.figure:

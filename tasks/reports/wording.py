@@ -11,7 +11,7 @@ from scoring.stats.intervals import Coefficient, Interval
 NOTHING = "–"
 _WEEKDAYS = "월화수목금토일"
 
-# Codes of `RunFile.notes`.
+# Codes of `TestRunFile.notes`.
 NOTE_TITLES = {
     "blank_query_id": "질의 ID가 비어 행 번호를 ID로 쓴 행",
     "formulas_not_calculated": "계산된 값이 저장되지 않은 수식 칸(빈칸으로 읽음. Excel에서 열어 저장하면 값이 들어감)",

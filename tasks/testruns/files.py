@@ -62,17 +62,20 @@ def testrun_sheets(workbook: TestRunWorkbook, names: TeamNames) -> list[Sheet]:
     return [sheet for sheet in sheets if not is_single_run(names.headers(sheet.columns))] or sheets
 
 
-def headers_of(path: Path, names: TeamNames = COMMON_NAMES) -> tuple[str, ...]:
-    """The header of a file, for telling what it is: of a workbook that of the first sheet that is a test run.
+def headers_of(path: Path, names: TeamNames) -> tuple[str, ...]:
+    """The header of a file as it stands there, for telling what the file is.
+
+    Of a workbook it is that of the first sheet that is a test run by these names.
 
     Raises:
         InputError: the file is no table.
     """
     if path.suffix.lower() != ".xlsx":
-        return names.headers(text_table(path).columns)
+        return COMMON_NAMES.headers(text_table(path).columns)
     with closing(_workbook(path)) as workbook:
-        headers = [names.headers(sheet.columns) for sheet in workbook.sheets]
-    return next((found for found in headers if layout_of(found) in _LAYOUTS), headers[0] if headers else ())
+        headers = [COMMON_NAMES.headers(sheet.columns) for sheet in workbook.sheets]
+    runs = (found for found in headers if layout_of(names.headers(found)) in _LAYOUTS)
+    return next(runs, headers[0] if headers else ())
 
 
 def _workbook(path: Path) -> TestRunWorkbook:

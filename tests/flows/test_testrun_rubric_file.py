@@ -147,3 +147,15 @@ def test_files_of_the_inbox_that_show_the_rubric_are_scored_compared_and_shown(
     assert len(texts) == 2
     assert all(part in text for text in texts for part in ("Support bot tests", "Accuracy", "Pass", "질의의 판정"))
     assert not any("반복 실행이 없습니다" in text for text in texts)  # there are two rounds
+
+
+def test_a_test_set_is_none_of_the_chat_rows_whose_columns_have_the_same_names(aqb: Command, example: Path) -> None:
+    chat = {"user_input": "question", "llm_response": "answer", "timestamp": "at", "input_tokens": "in"}
+    lines = ["", "[test_runs]", f'rubrics = ["{RUBRIC}"]', "[monitoring.columns]", 'output_tokens = "out"']
+    lines += [f'{ours} = "{theirs}"' for ours, theirs in chat.items()]
+    with Path("aqb.toml").open("a", encoding="utf-8") as settings:
+        settings.write("\n".join(lines))
+    Path("chat.csv").write_text("id,question,answer,at,in,out\n7,Where?,Here.,2026-02-13T09:00:00Z,9,2\n", "utf-8")
+    scored = aqb("score", example, "--out", "set")
+    assert (scored.exit_code, "support-tests 1, rows in " in scored.out) == (0, True), scored.err
+    assert "rows in 1 = scored 1 + excluded 0" in aqb("score", "chat.csv", "--out", "chat").out

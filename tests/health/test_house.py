@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-IGNORED = {".git/", *(ROOT / ".gitignore").read_text(encoding="utf-8").split()}
+IGNORED = {".git/", ".git", *(ROOT / ".gitignore").read_text(encoding="utf-8").split()}
 MAX_LINES = 400
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "misc", "common", "tools"}
 FOREIGN_TEXT = {

@@ -39,7 +39,7 @@ from tasks.reports.site.day_tables import (
     rate_cells,
     tenant_table,
 )
-from tasks.reports.site.kpi_cards import KpiCard, counted_of, day_windows, kpi_cards
+from tasks.reports.site.kpi_cards import counted_of, day_windows, kpi_cards
 from tasks.reports.site.listed_rows import tenant_value
 from tasks.reports.site.pages import Cell, Link, page
 from tasks.reports.site.period_pages import period_link
@@ -177,7 +177,7 @@ def _parts_of_day(
     windows = day_windows(rubric, span, day)
     cards = kpi_cards(rubric, windows, day.total, links)
     place = day.page if page_of_day is None else page_of_day
-    alerts = _shown_alerts(rubric, day, cards, {row.scores["row_id"] for row in rows}, place, links)
+    alerts = _shown_alerts(rubric, day, {row.scores["row_id"] for row in rows}, place, links)
     high = _risen(rubric, span, day)
     crosstab = rubric.crosstab_counts(day.crosstab)
     framed = rubric.framed_rows(crosstab)
@@ -237,14 +237,13 @@ def _risen_first(rubric: RowRubric, span: ScoredSpan, day: SiteDay, rows: Sequen
 def _shown_alerts(
     rubric: RowRubric,
     day: SiteDay,
-    cards: Sequence[KpiCard],
     row_ids: Collection[str],
     page_of_day: str,
     links: RowLinks,
 ) -> list[ShownAlert]:
     """The alert facts of a day: all tenants first, critical before warning, as they were found.
 
-    A target is among them where the day alone decides that it is missed: the cards tell what longer windows decide.
+    A target is among them where the day alone decides that it is missed: the KPI cards tell what longer windows decide.
     Examples lead to those of the `row_ids` that the day's page shows.
     """
     facts = sorted(day.alerts, key=lambda fact: (fact["tenant_id"] != ALL_TENANTS, fact["level"] != "critical"))

@@ -33,7 +33,6 @@ KIND_TITLES = {"intent": "의도 충족", "semantic": "답변의 질", "conclusi
 AGREEMENT_TITLES = ("라벨", "일치", "선형 κ (95% 구간)", "판단")
 _SHOWN_NIGHTS, _SHOWN_QUERIES = 30, 10
 _QUERY_CHARACTERS, _MODEL_CHARACTERS = 120, 80
-_LATEST_FIRST = ("last", "first", "rubric", "kind", "epoch")
 _JUDGED_COLUMNS = ("score_date", "rubric", "kind", "model_answered", "epoch")
 
 Row = Mapping[str, Any]

@@ -7,6 +7,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from scoring.rubrics.ola_monitoring.thresholds import VERSION
 from tests.flows.conftest import Command
 
 COLUMNS = """
@@ -47,7 +48,7 @@ def test_score_names_the_column_that_a_chat_file_lacks(aqb: Command, folder: Pat
 
 def test_score_reads_what_another_tool_exported(aqb: Command, folder: Path) -> None:
     ended = aqb("score", SPANS, "--format", "otel-genai", "--out", "out")
-    assert "ola-monitoring 1, rows in 5 = scored 4 + excluded 1 + rejected 0" in ended.out
+    assert f"ola-monitoring {VERSION}, rows in 5 = scored 4 + excluded 1 + rejected 0" in ended.out
     assert "set monitoring.format (aqb score: --format)" in aqb("score", SPANS, "--out", "out", "--format", "rows").err
 
 
@@ -69,7 +70,7 @@ def test_score_names_a_file_of_each_kind_where_it_takes_one(aqb: Command, folder
 
 def test_score_knows_chat_rows_by_the_names_of_the_settings(aqb: Command, export: Path) -> None:
     ended = aqb("score", export, "--out", "out")
-    assert "ola-monitoring 1, rows in 3 = scored 2 + excluded 0 + rejected 1" in ended.out
+    assert f"ola-monitoring {VERSION}, rows in 3 = scored 2 + excluded 0 + rejected 1" in ended.out
     assert ended.out.splitlines()[1].strip().startswith("2 timestamps without a time zone, read as UTC; ")
     days = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))["data_quality"]
     assert (days["naive_timestamps"], days["naive_zone"]) == (2, "UTC")

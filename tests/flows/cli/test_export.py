@@ -9,6 +9,7 @@ from typing import Any
 from google.protobuf.json_format import Parse  # type: ignore[import-untyped]
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
+from scoring.rubrics.ola_monitoring.thresholds import VERSION
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, plain, refused
 from tests.builders.site import write_day
@@ -50,7 +51,7 @@ def test_exported_events_belong_to_the_span_that_was_scored(aqb: Command, folder
     (total,) = [held for _, held in of_span if held["gen_ai.evaluation.name"] == TOTAL]
     assert (total["gen_ai.evaluation.score.value"], total["gen_ai.evaluation.score.label"]) == (97.5, "STAR")
     assert total["gen_ai.evaluation.explanation"] == "우수"
-    assert (total["aqb.rubric_version"], "gen_ai.response.id" in total) == ("1", False)
+    assert (total["aqb.rubric_version"], "gen_ai.response.id" in total) == (VERSION, False)
 
 
 def test_exported_events_belong_to_their_span_however_its_hex_digits_are_written(aqb: Command, folder: Path) -> None:

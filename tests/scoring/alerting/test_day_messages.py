@@ -16,6 +16,7 @@ from scoring.alerting.growth import TEMPLATE, Grown
 from scoring.alerting.messages import Example, Message, RouteFilter, fact_key
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.templates import WORD
+from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import (
     FIRST_DAY,
     Facts,
@@ -71,7 +72,8 @@ def test_a_message_reads_as_it_did(name: str) -> None:
     message = MADE[name]()
     assert_taken_by_slack(message)
     shown = f"{message.text}\n\n{readable(message.blocks)}\n"
-    assert shown == (SNAPSHOTS / f"{name}.txt").read_text(encoding="utf-8")
+    snapshot = (SNAPSHOTS / f"{name}.txt").read_text(encoding="utf-8")
+    assert shown == snapshot.replace("ola-monitoring 1 ", f"ola-monitoring {RUBRIC.version} ")
 
 
 def test_a_day_like_the_others_says_nothing() -> None:
@@ -81,7 +83,7 @@ def test_a_day_like_the_others_says_nothing() -> None:
 def test_a_rule_that_triples_has_a_page_of_its_own_and_no_digest() -> None:
     (page,) = messages_of(facts_of(today(answer_failed=60)))
     assert (page.kind, page.level) == ("page", "critical")
-    assert page.keys == ("ola-monitoring@1|answer_failed|2026-03-09|*",)
+    assert page.keys == (f"ola-monitoring@{RUBRIC.version}|answer_failed|2026-03-09|*",)
     assert readable(page.blocks[:1]) == "🔴 Critical · 답변 실패 · 급증, 평소의 3.0배"
 
 
@@ -97,7 +99,7 @@ def test_the_digest_names_what_was_paged_and_what_goes_on_in_one_line_each() -> 
     assert (
         "따로 알림  답변 실패 60/535건(11.2%, 평소 3.7%)\n계속  종합 등급 F 4/535건(0.7%, 평소 0.7%)\n" in text + "\n"
     )
-    assert digest.keys == ("ola-monitoring@1|weak_answer|2026-03-09|*",)
+    assert digest.keys == (f"ola-monitoring@{RUBRIC.version}|weak_answer|2026-03-09|*",)
 
 
 def test_two_rules_page_apart_and_three_at_once_are_one_event() -> None:
@@ -165,8 +167,8 @@ def test_what_a_route_has_been_told_is_no_news() -> None:
 
 def test_only_what_is_new_since_the_last_run_is_told() -> None:
     facts = facts_of(today(weak_answer=18, very_short_answer=3))
-    (digest,) = messages_of(facts, known=[fact_key("ola-monitoring", "1", "weak_answer", LAST, "*")])
-    assert digest.keys == ("ola-monitoring@1|very_short_answer|2026-03-09|*",)
+    (digest,) = messages_of(facts, known=[fact_key("ola-monitoring", RUBRIC.version, "weak_answer", LAST, "*")])
+    assert digest.keys == (f"ola-monitoring@{RUBRIC.version}|very_short_answer|2026-03-09|*",)
 
 
 def test_an_intraday_run_pages_and_calls_itself_provisional() -> None:
@@ -279,7 +281,7 @@ def test_a_small_tenant_in_trouble_pages_though_all_together_are_as_usual() -> N
     (page,) = messages_of(tenants(answer_failed=12))
     assert readable(page.blocks[:1]) == "🔴 Critical · 답변 실패 · 급증, 평소의 10.1배 (테넌트 small)"
     assert "테넌트 small  12/60건 (20.0%, 95% 구간 11.8~31.8%) · 평소 2.0% (" in readable(page.blocks)
-    assert page.keys == ("ola-monitoring@1|answer_failed|2026-03-09|'small'",)
+    assert page.keys == (f"ola-monitoring@{RUBRIC.version}|answer_failed|2026-03-09|'small'",)
 
 
 def test_a_page_about_all_tenants_says_who_they_are() -> None:
@@ -287,7 +289,7 @@ def test_a_page_about_all_tenants_says_who_they_are() -> None:
     assert re.search(
         r"테넌트 small 40/60건\(66.7%, 평소 .*\) · 테넌트 big 20/535건\(3.7%, 평소 3.*\)", readable(page.blocks)
     )
-    assert page.keys == ("ola-monitoring@1|answer_failed|2026-03-09|*",)
+    assert page.keys == (f"ola-monitoring@{RUBRIC.version}|answer_failed|2026-03-09|*",)
 
 
 def test_a_page_gives_the_command_for_those_who_know_the_cause() -> None:
@@ -302,7 +304,7 @@ def test_a_page_gives_the_command_for_those_who_know_the_cause() -> None:
 def test_a_route_hears_of_its_own_tenants_alone() -> None:
     facts = tenants(answer_failed=40)
     (page,) = messages_of(facts, RouteFilter(tenants=frozenset({"small"})))
-    assert page.keys == ("ola-monitoring@1|answer_failed|2026-03-09|'small'",)
+    assert page.keys == (f"ola-monitoring@{RUBRIC.version}|answer_failed|2026-03-09|'small'",)
     assert messages_of(facts, RouteFilter(tenants=frozenset({"big"}))) == []
 
 

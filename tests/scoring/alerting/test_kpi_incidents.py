@@ -6,6 +6,7 @@ from datetime import timedelta
 from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages
 from scoring.alerting.messages import RouteFilter
+from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import FIRST_DAY, Facts, KpiRow, day_digest, days_of_facts, incidents_on, kpi_row, met
 
 RULE = "kpi_failure_rate"
@@ -50,7 +51,7 @@ def test_kpi_message_names_the_window_and_its_interval() -> None:
     day = next(day for day in facts if any(one.fires for one in incidents_on(facts, day)))
     (message,) = day_messages(day_digest(day, facts, facts.kpis[day][0]), RouteFilter())
     assert (message.kind, message.level) == ("digest", "warning")
-    assert message.keys == (f"ola-monitoring@1|{RULE}|{day}|*",)
+    assert message.keys == (f"ola-monitoring@{RUBRIC.version}|{RULE}|{day}|*",)
     text = readable(message.blocks)
     assert "🟡 Warning · 실패율 목표 미달 · 새로 나타남\n최근 28일 실패율 " in text
     assert " · 목표 3% 이하 · 미달 · n=" in text
@@ -62,7 +63,7 @@ def test_kpi_that_is_met_again_is_told_by_itself() -> None:
     (message,) = day_messages(day_digest(over, facts, facts.kpis[over][0]), RouteFilter())
     assert message.level == "info"
     assert "🟢 해소: 실패율 목표 미달 — 최근 28일 " in readable(message.blocks)
-    assert message.keys == (f"ola-monitoring@1|{RULE}|{over}|resolved|*",)
+    assert message.keys == (f"ola-monitoring@{RUBRIC.version}|{RULE}|{over}|resolved|*",)
 
 
 def test_kpi_that_is_still_missed_stands_in_the_digests_of_other_news() -> None:

@@ -49,7 +49,11 @@ def test_weekly_message_pools_the_week_and_stands_it_beside_the_one_before() -> 
         in text
     )
     assert "가장 달라진 것  앞 주와 다르다고 할 알림 규칙이 없음" in text
-    assert (message.kind, message.level, message.keys) == ("weekly", "info", ("weekly|ola-monitoring@1|2026-03-15",))
+    assert (message.kind, message.level, message.keys) == (
+        "weekly",
+        "info",
+        (f"weekly|ola-monitoring@{RUBRIC.version}|2026-03-15",),
+    )
 
 
 def test_weekly_message_names_what_called_people_on_a_day_though_the_week_is_as_usual() -> None:

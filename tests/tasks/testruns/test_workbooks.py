@@ -9,6 +9,7 @@ import pytest
 import xlsxwriter
 
 from scoring.errors import InputError
+from scoring.testruns.team_names import COMMON_NAMES
 from tasks.testruns.files import headers_of, read_testrun_file
 from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, wide_row, write_xlsx
 
@@ -85,7 +86,7 @@ def test_a_workbook_without_a_test_run_says_what_its_first_sheet_has(tmp_path: P
     path = write_xlsx(tmp_path / "r.xlsx", {"표": [["이름", "나이"]], "빈 시트": []})
     with pytest.raises(InputError, match=r"no test run: .* 2 columns have another name"):
         read_testrun_file(path)
-    assert headers_of(path) == ("이름", "나이")
+    assert headers_of(path, COMMON_NAMES) == ("이름", "나이")
 
 
 def test_typed_cells_become_the_texts_that_people_see(tmp_path: Path) -> None:
