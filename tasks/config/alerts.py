@@ -201,6 +201,9 @@ class AlertsSettings(Section):
     reports_url: MessageUrl = ""
     """Where the folder `reports` is served to people; empty: messages name the file."""
 
+    locale: Literal["ko"] = "ko"
+    """The language of the messages; there is Korean only."""
+
     api_url: Url = "https://slack.com/api/"
     """Where bots post, for a proxy in front of Slack."""
 
