@@ -14,6 +14,7 @@ from scoring.rules.expressions import Expression
 from scoring.rules.googlesql_backend import literal, to_sql
 
 _OF_DAY = "WHERE score_date = @day"
+_OF_DAYS = "WHERE score_date IN UNNEST(@days)"
 
 
 def outcome_counts_query(staged: str) -> str:
@@ -125,10 +126,11 @@ def crosstab_query(rubric: RowRubric, scores: str) -> str:
 
 
 def value_counts_query(columns: Sequence[str], scores: str) -> str:
-    """How many rows of the day (`row_count`) have each `value` of each of some columns (`name`), most first."""
+    """How many rows (`row_count`) of each day of @days have each `value`, or NULL, of some columns (`name`), most
+    first."""
     counted = (
-        f"SELECT {literal(column)} AS name, {column} AS value, COUNT(*) AS row_count\n"
-        f"FROM {scores}\n{_OF_DAY} AND {column} IS NOT NULL\nGROUP BY value"
+        f"SELECT score_date, {literal(column)} AS name, {column} AS value, COUNT(*) AS row_count\n"
+        f"FROM {scores}\n{_OF_DAYS}\nGROUP BY score_date, value"
         for column in columns
     )
     return "\nUNION ALL\n".join(counted) + "\nORDER BY row_count DESC, value"
@@ -169,8 +171,7 @@ def rows_query(scores: str, columns: Sequence[str], row_ids: Iterable[str]) -> s
 
 def fired_rows_query(scores: str, columns: Sequence[str]) -> str:
     """These columns of the rows with an alert of the days @days."""
-    of_days = "WHERE score_date IN UNNEST(@days)"
-    return f"SELECT {_named(columns)}\nFROM {scores}\n{of_days} AND alert_level IS NOT NULL"
+    return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAYS} AND alert_level IS NOT NULL"
 
 
 def fired_columns(rubric: RowRubric) -> list[str]:

@@ -31,7 +31,7 @@ from tasks.files.report_paths import ReportPaths
 from tasks.reports.chat_tables import CSV_TABLES, write_csv_tables
 from tasks.reports.chat_workbook import WORKBOOK, write_chat_workbook
 from tasks.reports.markdown.monitoring import MonitoringReport, findings_of
-from tasks.reports.site.failure_types import earlier_failures
+from tasks.reports.site.failure_types import earlier_failures, failures_by_day
 from tasks.reports.site.scored_days import earlier_rows
 from tasks.warehouse import Warehouse
 from tasks.warehouse.day_queries import FrameQueries
@@ -72,7 +72,9 @@ def _write_files(
     write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, rejected)
     if "csv" in also:
         write_csv_tables(folder, time_zone)
-    findings = findings_of(rubric, FrameQueries(rubric, scores))
+    failure = rubric.failure.column
+    failures = [(row[failure], row["count"]) for row in _counts(scores, failure) if row[failure] is not None]
+    findings = findings_of(rubric, FrameQueries(rubric, scores), failures)
     report = MonitoringReport(outcome, _period_title(tables.kpis), tables, findings, empty=_empty_texts(scores))
     write_text(folder / "report.md", report.markdown())
     if "xlsx" in also:
@@ -160,7 +162,6 @@ def write_day_report(
     is_over: bool = True,
 ) -> DayReport:
     """Writes the report of a written day below `folder`; `policy` decides what rose on it."""
-    findings = findings_of(outcome.rubric, warehouse.day_queries(day, outcome.rubric))
     rubric, scored = outcome.rubric, scored_until(warehouse, day)
     history = read_kpis_of_all(warehouse, rubric, scored[-2 * FOUR_WEEKS :])
 
@@ -171,14 +172,16 @@ def write_day_report(
     high = standing_out(rubric, history, day, decided) if day in history else []
     few = few_rows(history, day, policy.days_off) if is_over and day in history else ""
     before = earlier_rows(history, day) if high else []  # where nothing rose nobody asks which failures grew
+    days = [day, *(row["score_date"] for row in before)]
+    counted = failures_by_day(warehouse.value_counts(days, [rubric.failure.column], rubric), rubric)
     report = MonitoringReport(
         outcome,
         title,
         tables,
-        findings,
+        findings_of(rubric, warehouse.day_queries(day, rubric), counted.get(day, [])),
         day,
         history,
-        earlier_failures(warehouse, rubric, before, known={}),
+        earlier_failures(before, counted),
         high,
         _grown(warehouse, rubric, day, high[0]) if high else [],
         few,

@@ -15,7 +15,7 @@ import pyarrow as pa
 from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
 from tasks.config.addresses import is_bigquery
-from tasks.warehouse.day_queries import DayQueries
+from tasks.warehouse.day_queries import CountsOfDays, DayQueries
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.row_search import RowSearch
 
@@ -93,6 +93,10 @@ class Warehouse(Protocol):
     def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
         """The rows of some days with an alert: day, id, tenant, rules, question where it is kept, total, and the
         rubric's kinds. None in columns that the version which wrote the day did not have."""
+        ...
+
+    def value_counts(self, days: Sequence[date], columns: Sequence[str], rubric: RowRubric) -> CountsOfDays:
+        """How many scored rows have each value of these columns of text, by day and column; no days without scores."""
         ...
 
     def staging(self, name: str) -> AbstractContextManager[Path]:

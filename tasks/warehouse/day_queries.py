@@ -1,6 +1,7 @@
 """What stands out among the scored rows of a day: the worst of them, what failed, how sure their mean is."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date
 from typing import Any, Protocol
 
 import polars as pl
@@ -15,16 +16,18 @@ from scoring.rules.polars_backend import to_polars
 ValueCounts = Sequence[tuple[str, int]]
 """Values of a column of text with their rows, most first; NULL is none."""
 
+DayValueCounts = Mapping[str, ValueCounts]
+"""Those of some columns of a day, by column."""
+
+CountsOfDays = Mapping[date, DayValueCounts]
+"""Those of some days."""
+
 
 class DayQueries(Protocol):
     """Questions to the scores of a day, which a warehouse answers without giving away its rows.
 
     Everything is empty or None where the day has no scores.
     """
-
-    def value_counts(self, columns: Sequence[str]) -> dict[str, ValueCounts]:
-        """How many rows have each value of these columns of text, by column."""
-        ...
 
     def worst_rows(self, columns: Sequence[str], count: int, where: Expression | None = None) -> pl.DataFrame:
         """These columns, score, time and id among them, of the `count` worst rows: flagged ones first, then by score.
@@ -53,17 +56,6 @@ class FrameQueries:
         self._worst_first = [rubric.total, "timestamp", "row_id"]
         self._scores = empty_frame(rubric.scores_schema).lazy() if scores is None else scores
 
-    def value_counts(self, columns: Sequence[str]) -> dict[str, ValueCounts]:
-        """Counts the rows of each value."""
-        counted = [
-            self._scores.drop_nulls(column)
-            .group_by(column)
-            .agg(pl.len())
-            .sort(["len", column], descending=[True, False])
-            for column in columns
-        ]
-        return dict(zip(columns, (found.rows() for found in pl.collect_all(counted)), strict=True))
-
     def worst_rows(self, columns: Sequence[str], count: int, where: Expression | None = None) -> pl.DataFrame:
         """Finds the rows by their keys: sorting whole rows would hold all texts."""
         order = [~to_polars(self._rubric.flagged), *self._worst_first]
@@ -81,6 +73,30 @@ class FrameQueries:
     def mean_intervals(self) -> MeanIntervals:
         """Sums the rows of each session."""
         return mean_intervals(self._scores, self._rubric.quotients)
+
+
+def value_counts(scores: pl.LazyFrame | None, columns: Sequence[str]) -> CountsOfDays:
+    """How often each value comes among the scores of some days, for warehouses that are read."""
+    if scores is None:
+        return {}
+    counted = [
+        scores.group_by("score_date", pl.col(column).alias("value"))
+        .agg(pl.len().alias("row_count"))
+        .sort("row_count", "value", descending=[True, False])
+        .with_columns(name=pl.lit(column))
+        for column in columns
+    ]
+    return counts_by_day((row for found in pl.collect_all(counted) for row in found.iter_rows(named=True)), columns)
+
+
+def counts_by_day(counted: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> CountsOfDays:
+    """Rows of `value_counts_query` by day and column, in their order; a day of NULLs alone has empty counts."""
+    found: dict[date, dict[str, list[tuple[str, int]]]] = {}
+    for row in counted:
+        of_day = found.setdefault(row["score_date"], {name: [] for name in columns})
+        if row["value"] is not None:
+            of_day[row["name"]].append((row["value"], row["row_count"]))
+    return found
 
 
 def fired_rows(rubric: RowRubric, scores: pl.LazyFrame | None) -> list[dict[str, Any]]:

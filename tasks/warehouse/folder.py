@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from scoring.chat.rubric import RowRubric
 from scoring.errors import StorageError
 from tasks.files.atomic import is_at, remove_unfinished, writable, write_parquet
-from tasks.warehouse.day_queries import FrameQueries, fired_rows
+from tasks.warehouse.day_queries import CountsOfDays, FrameQueries, fired_rows, value_counts
 from tasks.warehouse.row_search import FrameSearch
 from tasks.warehouse.tables import SCORES, SERVICE, rows_of_service, schema_of_service, shaped
 
@@ -128,6 +128,10 @@ class FolderWarehouse:
     def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
         """Filters the rows of the days' files by their alert level."""
         return fired_rows(rubric, self.read(SCORES, days, rubric.scores_schema))
+
+    def value_counts(self, days: Sequence[date], columns: Sequence[str], rubric: RowRubric) -> CountsOfDays:
+        """Counts the rows of the days' files."""
+        return value_counts(self.read(SCORES, days, rubric.scores_schema), columns)
 
     def path(self, table: str, day: date) -> Path:
         """The file of one table and day."""

@@ -8,9 +8,12 @@ from typing import Literal
 import pytest
 from google.cloud.bigquery import Client
 
+from scoring.alerting.watch import AlertPolicy
+from scoring.chat.periods import Period
 from tasks.config.alerts import AlertsSettings
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.context import Context
+from tasks.reports.markdown.period import period_report
 from tasks.reports.site.build import build_pages
 from tests.bigquery.test_pushdown import load
 from tests.builders.chat_rows import DAY, plain, refused
@@ -69,9 +72,8 @@ SITE = Statements(
         ("versions", "monitoring_excluded"): 1,
     }
 )
-ROWS_OF_DAY = Statements({("ask", "monitoring_scores"): 2, ("read", "monitoring_excluded"): 1})
-SUMMARY_OF_DAY = Statements({("ask", "monitoring_scores"): 1})
-PAGE_OF_DAY = ROWS_OF_DAY + SUMMARY_OF_DAY
+PAGE_OF_DAY = Statements({("ask", "monitoring_scores"): 2, ("read", "monitoring_excluded"): 1})
+COUNTS_OF_DAYS = Statements({("ask", "monitoring_scores"): 1})  # of all days whose pages are made
 ROWS_OF_PERIOD = Statements({("search", "monitoring_scores"): 1, ("read", "monitoring_excluded"): 1})
 PERIODS = ROWS_OF_PERIOD + ROWS_OF_PERIOD  # the week and the month that both days are in
 MESSAGES = Statements(
@@ -83,6 +85,16 @@ MESSAGES = Statements(
     }
 )
 PLAN = Statements({("contents", "logs"): 1, ("days", "monitoring_kpis"): 1, ("read", "monitoring_kpis"): 1})
+PERIOD_REPORT_OF_TWO_DAYS = Statements(
+    {
+        ("days", "monitoring_kpis"): 2,
+        ("read", "monitoring_kpis"): 2,
+        ("read", "monitoring_crosstab"): 1,
+        # The rows of each day, and the counts of all days.
+        ("ask", "monitoring_scores"): 2 + 1,
+        ("read", "monitoring_excluded"): 2,
+    }
+)
 LATER_DAYS = Statements({("read", "rejected"): 1})
 
 
@@ -122,7 +134,7 @@ def test_statements_of_a_new_day_and_of_an_old_one_are_these_and_no_more(
     since = datetime.now(UTC)
     nightly(settings, DAY)
     # The page of the day before only gets its link to the new day.
-    day_and_site = EVERY_DAY + BY_ENGINE[engine] + SITE + PAGE_OF_DAY + PERIODS
+    day_and_site = EVERY_DAY + BY_ENGINE[engine] + SITE + COUNTS_OF_DAYS + PAGE_OF_DAY + PERIODS
     assert statements(client, since) == day_and_site + MESSAGES
 
     since = datetime.now(UTC)
@@ -135,3 +147,9 @@ def test_statements_of_a_new_day_and_of_an_old_one_are_these_and_no_more(
     backfill(DAY_BEFORE, DAY_BEFORE, settings=settings)
     # The page of the day after compares itself with this one, so it is drawn again.
     assert statements(client, since) == day_and_site + PAGE_OF_DAY + PLAN + LATER_DAYS
+
+    since = datetime.now(UTC)
+    with Context(settings) as context:
+        period = Period(DAY_BEFORE, DAY)
+        period_report(context.warehouse, context.rubric, period, settings.time_zone, AlertPolicy())
+    assert statements(client, since) == PERIOD_REPORT_OF_TWO_DAYS

@@ -15,7 +15,7 @@ from scoring.chat.rubric import RowRubric
 from scoring.rules.arrow_types import empty_frame
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.warehouse import open_warehouse
-from tasks.warehouse.day_queries import FrameQueries, fired_rows
+from tasks.warehouse.day_queries import CountsOfDays, FrameQueries, fired_rows, value_counts
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.row_search import FrameSearch
 from tasks.warehouse.tables import SCORES, shaped
@@ -85,6 +85,9 @@ class DuckDBWarehouse:
 
     def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
         return fired_rows(rubric, self.read(SCORES, days, rubric.scores_schema))
+
+    def value_counts(self, days: Sequence[date], columns: Sequence[str], rubric: RowRubric) -> CountsOfDays:
+        return value_counts(self.read(SCORES, days, rubric.scores_schema), columns)
 
     def staging(self, name: str) -> AbstractContextManager[Path]:
         return self._beside.staging(name)

@@ -40,14 +40,14 @@ class Findings:
     worst: Sequence[Mapping[str, Any]]
 
 
-def findings_of(rubric: RowRubric, scores: DayQueries) -> Findings:
-    """The findings among scores."""
+def findings_of(rubric: RowRubric, scores: DayQueries, failures: ValueCounts) -> Findings:
+    """The findings among scores that have these `failures`."""
     shown = (rubric.total, rubric.final_scale.column, *(part.column for part in rubric.parts), rubric.failure.column)
     columns = ["row_id", "timestamp", *shown, *filter(None, [rubric.cause]), "user_input"]
-    framed, failure = rubric.framed, rubric.failure.column
+    framed = rubric.framed
     others = AllOf((rubric.flagged, Not(framed))) if framed else rubric.flagged
     return Findings(
-        scores.value_counts([failure])[failure],
+        failures,
         _by_template(rubric, scores, columns, _FRAMED_ROWS, framed) if framed else [],
         _by_template(rubric, scores, columns, _WORST_ROWS, others),
     )

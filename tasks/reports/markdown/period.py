@@ -18,8 +18,9 @@ from scoring.errors import InputError
 from scoring.rules.polars_backend import to_polars
 from tasks.chat.tables import CROSSTAB, KPIS, read_kpis, scored_until
 from tasks.reports.markdown.grouped_rows import GroupedRows, group_rows, lowest_rows
+from tasks.reports.site.day_summaries import counted_columns
 from tasks.reports.site.day_tables import question_text
-from tasks.reports.site.failure_types import failure_counts
+from tasks.reports.site.failure_types import failure_counts, failures_by_day
 from tasks.reports.site.listed_rows import ListedRows, list_rows
 from tasks.reports.site.newcomers import newcomers
 from tasks.reports.site.patterns import Questions, failing_kpis, repeated_questions, summed_questions
@@ -27,6 +28,7 @@ from tasks.reports.site.scored_days import Row, rows_of
 from tasks.reports.templates import markdown
 from tasks.reports.wording import counted_share_text, tenant_text
 from tasks.warehouse import Warehouse
+from tasks.warehouse.day_queries import CountsOfDays, ValueCounts
 
 _FRAMED_ROWS, _QUESTIONS, _LEAST_REPEATED = 10, 10, 2
 
@@ -50,6 +52,8 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         rubric, (list_rows(warehouse, rubric, row["score_date"], row["rows"], time_zone) for row in this)
     )
     alerts = {f"alert_{rule.id}": sum(row[f"alert_{rule.id}"] or 0 for row in this) for rule in rubric.alert_rules}
+    days = [row["score_date"] for row in (*before, *this)]
+    counted = warehouse.value_counts(days, counted_columns(rubric), rubric)
     rows, framed_count = sum(row["rows"] for row in this), _framed_count(warehouse, rubric, this)
     return markdown(
         "period.md",
@@ -60,7 +64,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         days=len(this),
         news=[
             *_paged(warehouse, rubric, [row["score_date"] for row in this], policy),
-            *newcomers(rubric, period, by_tenant, partial(_kinds_on, warehouse, rubric)),
+            *newcomers(rubric, period, by_tenant, partial(_kinds_on, rubric, counted)),
         ],
         rows=rows,
         sentences=conclusion(
@@ -71,7 +75,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         framed_count=framed_count,
         framed=framed,
         alerts=_alert_counts(rubric, this, before),
-        failures=_failure_counts(warehouse, rubric, this, before),
+        failures=_failure_counts(rubric, failures_by_day(counted, rubric), this, before),
         questions=[(question_text(one), one) for one in questions if one.rows >= _LEAST_REPEATED][:_QUESTIONS],
         failing=failing_kpis(rubric),
         part_titles=[rubric.titles[part.column] for part in rubric.parts],
@@ -83,11 +87,8 @@ def _paged(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date], policy
     return paged_lines(preview_for_all(WatchedDays(rubric, read_kpis(warehouse, rubric, history), policy), days))
 
 
-def _kinds_on(warehouse: Warehouse, rubric: RowRubric, day: date) -> dict[str, int]:
-    if rubric.category is None:
-        return {}
-    category = rubric.category.column
-    return dict(warehouse.day_queries(day, rubric).value_counts([category])[category])
+def _kinds_on(rubric: RowRubric, counted: CountsOfDays, day: date) -> dict[str, int]:
+    return dict(counted[day][rubric.category.column]) if rubric.category and day in counted else {}
 
 
 def _kpis_by_tenant(
@@ -160,11 +161,9 @@ def _alert_counts(rubric: RowRubric, this: Sequence[Row], before: Sequence[Row])
 
 
 def _failure_counts(
-    warehouse: Warehouse, rubric: RowRubric, this: Sequence[Row], before: Sequence[Row]
+    rubric: RowRubric, failures: Mapping[date, ValueCounts], this: Sequence[Row], before: Sequence[Row]
 ) -> list[Counted]:
-    counts = [
-        failure_counts(warehouse, rubric, (row["score_date"] for row in rows), known={}) for rows in (this, before)
-    ]
+    counts = [failure_counts((row["score_date"] for row in rows), failures) for rows in (this, before)]
     titles = rubric.failure.titles
     found = [(titles.get(code, code), counts[0][code], counts[1][code]) for code in counts[0] | counts[1]]
     now, earlier = (sum(row["rows"] for row in rows) for rows in (this, before))

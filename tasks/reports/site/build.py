@@ -39,8 +39,8 @@ from tasks.files.report_paths import (
 )
 from tasks.reports.site.alert_pages import alerts_page
 from tasks.reports.site.day_pages import alert_examples, day_page, day_steps, overview
-from tasks.reports.site.day_summaries import DaySummary, kept_summary, summarised
-from tasks.reports.site.failure_types import earlier_failures
+from tasks.reports.site.day_summaries import DaySummary, counted_columns, kept_summary, summarised
+from tasks.reports.site.failure_types import earlier_failures, failures_by_day
 from tasks.reports.site.kept_pages import KeptPages, write_changed
 from tasks.reports.site.listed_rows import list_period_rows, list_rows
 from tasks.reports.site.newcomers import newcomers
@@ -64,6 +64,7 @@ from tasks.reports.site.testrun_tables import (
 from tasks.reports.site.worst_rows import ShownRow, shown_rows
 from tasks.testruns.warehouse import JUDGEMENTS
 from tasks.warehouse import Warehouse
+from tasks.warehouse.day_queries import CountsOfDays
 from tasks.warehouse.tables import ANCHORS, AUDITS, SWITCHES
 
 if TYPE_CHECKING:
@@ -181,11 +182,14 @@ def _day_pages(
 ) -> tuple[dict[date, DaySummary], Sequence[ShownRow]]:
     """Makes the pages of days and of their rows; returns the summaries of all days, and rows of the last one for the
     first page. Only one day's rows are in memory."""
+    steps = [day_steps(scored, position) for position in range(len(scored.days))]
+    kept = {day.day: _relinked(pages, day.page, links) for day, links in zip(scored.days, steps, strict=True)}
+    counted = _counted(warehouse, rubric, scored, kept)
+    failures = {day: one.failures for day, one in kept.items() if one and one.listed} | failures_by_day(counted, rubric)
     summaries: dict[date, DaySummary] = {}
     rows: Sequence[ShownRow] = ()
     for position, day in enumerate(scored.days):
-        steps, rows_name = day_steps(scored, position), rows_page_name(day.day)
-        summary = _relinked(pages, day.page, steps)
+        summary, rows_name = kept[day.day], rows_page_name(day.day)
         is_shown_first = day is scored.days[-1] and pages.lacks(FIRST_PAGE)
         if summary is None or is_shown_first or pages.lacks(rows_name):
             listed = list_rows(warehouse, rubric, day.day, day.total["rows"], time_zone)
@@ -194,12 +198,22 @@ def _day_pages(
             if summary is None or is_shown_first:
                 rows = shown_rows(warehouse, rubric, day.day, listed, alert_examples(day))
             if summary is None:
-                known = {when: one.failures for when, one in summaries.items() if one.listed}
-                earlier = earlier_failures(warehouse, rubric, scored.earlier_rows(day), known)
-                summary = summarised(warehouse, day, listed, steps, earlier)
+                earlier = earlier_failures(scored.earlier_rows(day), failures)
+                summary = summarised(listed, counted.get(day.day, {}), steps[position], earlier)
                 pages.write(day.page, day_page(rubric, scored, position, summary, rows), asdict(summary))
         summaries[day.day] = summary
     return summaries, rows
+
+
+def _counted(
+    warehouse: Warehouse, rubric: RowRubric, scored: ScoredSpan, kept: Mapping[date, DaySummary | None]
+) -> CountsOfDays:
+    """The counts of the days without a kept summary, and of the days before them whose failures no summary has."""
+    lacking = [day for day in scored.days if kept[day.day] is None]
+    earlier = {row["score_date"] for day in lacking for row in scored.earlier_rows(day)}
+    known = {day for day, one in kept.items() if one and one.listed}
+    days = sorted({*(day.day for day in lacking), *(earlier - known)})
+    return warehouse.value_counts(days, counted_columns(rubric), rubric) if days else {}
 
 
 def _kinds_of(summaries: Mapping[date, DaySummary]) -> Callable[[date], Mapping[str, int] | None]:

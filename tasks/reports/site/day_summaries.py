@@ -6,12 +6,11 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
+from scoring.chat.rubric import RowRubric
 from tasks.reports.site.failure_types import EarlierFailures
 from tasks.reports.site.listed_rows import ListedRows
 from tasks.reports.site.patterns import Questions, category_counts, repeated_questions
-from tasks.reports.site.scored_days import SiteDay
-from tasks.warehouse import Warehouse
-from tasks.warehouse.day_queries import ValueCounts
+from tasks.warehouse.day_queries import DayValueCounts, ValueCounts
 
 
 @dataclass(frozen=True)
@@ -39,13 +38,15 @@ class DaySummary:
         return [Questions(**one) for one in json.loads(self.asked)]
 
 
-def summarised(
-    warehouse: Warehouse, day: SiteDay, listed: ListedRows, steps: str, earlier: EarlierFailures
-) -> DaySummary:
-    """What is kept of a day whose rows are listed."""
+def counted_columns(rubric: RowRubric) -> list[str]:
+    """The columns of the score table whose values a summary counts."""
+    return [one.column for one in (rubric.failure, rubric.category) if one]
+
+
+def summarised(listed: ListedRows, counted: DayValueCounts, steps: str, earlier: EarlierFailures) -> DaySummary:
+    """What is kept of a day whose rows are listed, and whose `counted_columns` are counted."""
     rubric = listed.rubric
-    columns = [rubric.failure.column, *([rubric.category.column] if rubric.category else [])]
-    failures, *kinds = warehouse.day_queries(day.day, rubric).value_counts(columns).values()
+    failures, *kinds = (counted.get(column, ()) for column in counted_columns(rubric))
     asked = json.dumps([asdict(one) for one in repeated_questions(listed)], ensure_ascii=False, separators=(",", ":"))
     return DaySummary(
         listed.frame.height,

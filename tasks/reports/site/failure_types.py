@@ -8,9 +8,7 @@ from typing import Any
 
 from scoring.chat.rubric import RowRubric
 from tasks.reports.wording import share_text
-from tasks.warehouse import Warehouse
-from tasks.warehouse.day_queries import ValueCounts
-from tasks.warehouse.tables import SCORES
+from tasks.warehouse.day_queries import CountsOfDays, ValueCounts
 
 
 @dataclass(frozen=True)
@@ -31,29 +29,22 @@ class EarlierFailures:
         return share_text(self.counts.get(code, 0), self.rows)
 
 
-def earlier_failures(
-    warehouse: Warehouse,
-    rubric: RowRubric,
-    earlier: Iterable[Mapping[str, Any]],
-    known: Mapping[date, ValueCounts],
-) -> EarlierFailures:
-    """Those of the days of `earlier` KPI rows whose scores are still there; of `known` days nothing is asked."""
-    rows = list(earlier)
-    if any(row["score_date"] not in known for row in rows):
-        there = {*known, *warehouse.days(SCORES)}
-        rows = [row for row in rows if row["score_date"] in there]
-    counts = failure_counts(warehouse, rubric, [row["score_date"] for row in rows], known)
+def failures_by_day(counted: CountsOfDays, rubric: RowRubric) -> dict[date, ValueCounts]:
+    """The failure types among the counts of some days."""
+    return {day: of_day[rubric.failure.column] for day, of_day in counted.items()}
+
+
+def earlier_failures(earlier: Iterable[Mapping[str, Any]], failures: Mapping[date, ValueCounts]) -> EarlierFailures:
+    """Those of the days of `earlier` KPI rows whose `failures` are known: of others the scores are gone."""
+    rows = [row for row in earlier if row["score_date"] in failures]
+    counts = failure_counts((row["score_date"] for row in rows), failures)
     return EarlierFailures(len(rows), sum(row["rows"] for row in rows), dict(counts))
 
 
-def failure_counts(
-    warehouse: Warehouse, rubric: RowRubric, days: Iterable[date], known: Mapping[date, ValueCounts]
-) -> Counter[str]:
+def failure_counts(days: Iterable[date], failures: Mapping[date, ValueCounts]) -> Counter[str]:
     """How many rows of some days have each failure type."""
-    failure = rubric.failure.column
     counted = Counter[str]()
     for day in days:
-        of_day = known[day] if day in known else warehouse.day_queries(day, rubric).value_counts([failure])[failure]
-        for code, count in of_day:
+        for code, count in failures.get(day, ()):
             counted[code] += count
     return counted

@@ -11,12 +11,10 @@ from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import (
     moments_query,
     rows_query,
-    value_counts_query,
     worst_rows_query,
 )
 from scoring.rules.arrow_types import empty_frame
 from scoring.rules.expressions import Expression
-from tasks.warehouse.day_queries import ValueCounts
 
 
 @dataclass(frozen=True)
@@ -27,15 +25,6 @@ class BigQueryDayQueries:
     scores: str
     ask: Callable[[str], list[dict[str, Any]]]
     columns: Callable[[], set[str]]
-
-    def value_counts(self, columns: Sequence[str]) -> dict[str, ValueCounts]:
-        """Asks in one statement for the counts of those columns that the table has."""
-        known = self.columns()
-        asked = [name for name in columns if name in known]
-        counted: dict[str, list[tuple[str, int]]] = {name: [] for name in columns}
-        for row in self.ask(value_counts_query(asked, self.scores)) if asked else []:
-            counted[row["name"]].append((row["value"], row["row_count"]))
-        return {**counted}
 
     def worst_rows(self, columns: Sequence[str], count: int, where: Expression | None = None) -> pl.DataFrame:
         """Asks for those of the columns that the table has."""

@@ -25,7 +25,7 @@ from google.cloud.bigquery import (
 from polars.io.plugins import register_io_source
 
 from scoring.chat.rubric import RowRubric
-from scoring.chat.sql_tables import fired_columns, fired_rows_query
+from scoring.chat.sql_tables import fired_columns, fired_rows_query, value_counts_query
 from scoring.errors import AqbError, StorageError
 from tasks.config.addresses import DatasetName, TableName, dataset_of
 from tasks.files.atomic import parquet_into, writable
@@ -37,6 +37,7 @@ from tasks.warehouse.bigquery.errors import as_aqb_errors
 from tasks.warehouse.bigquery.row_search import BigQueryRowSearch
 from tasks.warehouse.bigquery.tables import (
     DAY_COLUMN,
+    column_list,
     extended_schema,
     new_table,
     of_service,
@@ -44,6 +45,7 @@ from tasks.warehouse.bigquery.tables import (
     service_condition,
     small_enough,
 )
+from tasks.warehouse.day_queries import CountsOfDays, counts_by_day
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import SCORES, SERVICE, rows_of_service, schema_of_service, shaped
 
@@ -169,7 +171,7 @@ class BigQueryWarehouse:
             where = f" WHERE {DAY_COLUMN} IN UNNEST(@days)" if days is not None else ""
             bound = of_days(days) if days is not None else []
             end = f" LIMIT {limit}" if limit is not None else ""
-            job = self._query(f"SELECT {_list(chosen)} FROM {rows_of_table}{where}{end}", bound, "read", source)
+            job = self._query(f"SELECT {column_list(chosen)} FROM {rows_of_table}{where}{end}", bound, "read", source)
             types = pl.Schema({name: present[name] for name in chosen})
             for page in self._client.pages(job, str(source)):
                 frame = pl.DataFrame(page).cast(types)
@@ -214,6 +216,12 @@ class BigQueryWarehouse:
         columns = fired_columns(rubric)
         query = fired_rows_query(self.rows_of(SCORES), [name for name in columns if name in known])
         return [dict.fromkeys(columns) | row for row in self._rows(query, of_days(days), "ask")]
+
+    def value_counts(self, days: Sequence[date], columns: Sequence[str], rubric: RowRubric) -> CountsOfDays:
+        """Asks in one statement for the counts of those columns that the table has."""
+        asked = sorted(self.columns(SCORES).intersection(columns)) if days else []
+        sql = value_counts_query(asked, self.rows_of(SCORES))
+        return counts_by_day(self._rows(sql, of_days(days), "ask") if asked else (), columns)
 
     def columns(self, table: str) -> set[str]:
         """The columns that a table has now; none where there is no such table."""
@@ -358,7 +366,7 @@ class BigQueryWarehouse:
         merged = self._query(
             f"MERGE {name.quoted} AS old USING {rows} AS new ON FALSE\n"
             f"WHEN NOT MATCHED BY SOURCE AND old.{DAY_COLUMN} IN UNNEST(@days){mine}{old}{allowed} THEN DELETE\n"
-            f"WHEN NOT MATCHED BY TARGET{allowed} THEN INSERT ({_list(columns)}) VALUES ({_list(columns)})",
+            f"WHEN NOT MATCHED BY TARGET{allowed} THEN INSERT ({column_list(columns)}) VALUES ({column_list(columns)})",
             [
                 *of_days(days),
                 *(ScalarQueryParameter(f"only_{place}", "STRING", value) for place, value in enumerate(same.values())),
@@ -390,7 +398,3 @@ class BigQueryWarehouse:
         self, sql: str, parameters: Sequence[QueryParameter], step: str, name: TableName | DatasetName
     ) -> QueryJob:
         return self._client.query(sql, parameters, step, str(name))
-
-
-def _list(columns: Iterable[str]) -> str:
-    return ", ".join(f"`{column}`" for column in columns)

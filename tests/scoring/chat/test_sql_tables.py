@@ -157,9 +157,10 @@ def test_rows_with_an_alert_and_the_worst_rows_are_those_of_the_day(local_scores
 
     columns = ["failure_type", "q_tier"]
     there = asked(value_counts_query(columns, "scores"), scores=scores)
-    counted = Counter((name, row[name]) for row in of_day for name in columns if row[name])
+    counted = Counter((name, row[name]) for row in of_day for name in columns)
     assert {(row["name"], row["value"]): row["row_count"] for row in there} == counted
-    assert there == sorted(there, key=lambda row: (-row["row_count"], row["value"]))
+    assert {row["score_date"] for row in there} == {DAY}
+    assert there == sorted(there, key=lambda row: (-row["row_count"], row["value"] or ""))
 
 
 def test_a_day_is_known_by_its_rows_in_any_order(local_scores: list[Row]) -> None:
