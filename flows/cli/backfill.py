@@ -142,7 +142,7 @@ def _plan_dict(plan: BackfillPlan, chosen: Sequence[PlannedDay], kept: Sequence[
             {
                 "day": str(planned.day),
                 "rows": planned.content.rows,
-                "bytes": planned.content.bytes,
+                "bytes": planned.content.bytes or (None if planned.content.rows else 0),  # a view does not tell
                 "up_to_date": planned.up_to_date,
                 "reason": "would shrink" if planned.losses and planned.day in chosen_days else planned.reason,
                 "to_score": planned.day in chosen_days - kept_days,
@@ -186,4 +186,5 @@ def _outcome_dict(outcome: BackfillOutcome) -> dict[str, Any]:
 
 def _size(days: Sequence[PlannedDay]) -> str:
     rows, size = sum(planned.content.rows for planned in days), sum(planned.content.bytes for planned in days)
-    return f"{counted(len(days), 'day')}, {counted(rows, 'row')}, {size / _MEGABYTE:,.1f} MB of text"
+    of_text = f", {size / _MEGABYTE:,.1f} MB of text" if size or not rows else ""  # a view does not tell
+    return f"{counted(len(days), 'day')}, {counted(rows, 'row')}{of_text}"

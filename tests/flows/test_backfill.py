@@ -26,8 +26,10 @@ from prefect.types.entrypoint import EntrypointType
 from flows.backfill import BackfillOutcome, IncompleteBackfillError, backfill_day
 from flows.backfill import backfill as backfill_flow
 from flows.steps.day import score_day
+from scoring.chat.day_content import DayContent
 from scoring.days import days_between
 from scoring.errors import UsageError
+from tasks.chat.day_plan import BackfillPlan, PlannedDay
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import BACKFILL, Run, RunLedger, RunStep
@@ -257,6 +259,16 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(aqb: Command, source
     assert [(day["rows"], day["up_to_date"]) for day in plan["days"]] == [(rows, False) for rows in (2, 2, 0, 4)]
     assert (plan["questions"], plan["usd"]) == (0, 0)
     assert not Path("data/warehouse").exists()
+
+
+def test_a_dry_run_says_no_size_that_the_source_does_not_tell(aqb: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A view of BigQuery counts its rows without reading their texts."""
+    days = tuple(PlannedDay(day, DayContent(rows), "never scored") for day, rows in ((DAY, 0), (LAST, 3)))
+    monkeypatch.setattr("tasks.chat.day_plan.backfill_plan", lambda *_, **__: BackfillPlan(days, ()))
+    ended = aqb("backfill", *RANGE, "--dry-run")
+    assert (ended.exit_code, "MB of text" in ended.out) == (0, False)
+    plan = json.loads(aqb("backfill", *RANGE, "--dry-run", "--json").out)
+    assert [day["bytes"] for day in plan["days"]] == [0, None]
 
 
 def test_the_command_says_what_was_done_and_what_to_look_at(aqb: Command, source: Path) -> None:
