@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks.children import AQB, Cost, cost_of, input_file, interleaved, job
+from benchmarks.children import AQB, PYTHON, Cost, cost_of, input_file, interleaved, job
 from benchmarks.report import Scale, table
 
 SEED_ROWS = 12_831  # as many as the seed looked at (seed 002)
@@ -110,6 +110,10 @@ def start_up(scale: Scale) -> str:
             scale.rounds,
             {
                 "`aqb --help` (target: 0.5)": partial(cost_of, [AQB, "--help"]),
+                "`import pandas`": partial(cost_of, [PYTHON, "-c", "import pandas"]),
+                "the same and `from scoring import score` (target: 0.3 more)": partial(
+                    cost_of, [PYTHON, "-c", "import pandas; from scoring import score"]
+                ),
                 f"`aqb score`, {SEED_ROWS:,} rows of Parquet (target: 3)": partial(seed, Path(folder) / "seed"),
                 f"`aqb score`, {SEED_ROWS:,} rows of CSV (target: 3)": partial(csv, Path(folder) / "csv"),
             },

@@ -16,6 +16,7 @@ import pytest
 from tests.builders.chat_rows import DAY
 from tests.faults.worlds import (
     BACKFILL,
+    IN_FLIGHT,
     NIGHTLY,
     Undisturbed,
     World,
@@ -82,6 +83,7 @@ def _check(world: World, undisturbed: Undisturbed, where: str) -> None:
     assert found.keys() == undisturbed.results.keys(), where
     assert [name for name, content in found.items() if content != undisturbed.results[name]] == [], where
     assert leftovers(world) == [], where
-    assert world.judge.paid_twice <= world.kills * world.judge.peak_in_flight, where
+    hedged = world.kills + 1  # each run may pay for its slowest question twice
+    assert world.judge.paid_twice <= world.kills * IN_FLIGHT + hedged, where
     messages = Counter(world.slack.texts())
     assert messages <= undisturbed.messages, where

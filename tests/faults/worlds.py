@@ -24,13 +24,14 @@ from tests.faults.processes import CHANGES, Work, started
 BACKFILL, NIGHTLY = "backfill", "nightly"
 SAMPLE = Path("tasks/samples/inbox/resume_agent_sample.xlsx").resolve()
 LAST = DAY + timedelta(days=2)
+IN_FLIGHT = 8
 SETTINGS: dict[str, Any] = {
     "warehouse": "warehouse",
     "reports": "reports",
     "state_url": "sqlite:///state.db",
     "monitoring": {"source": "source", "keep_text": "all"},
     "test_runs": {"inbox": "inbox", "quiet_s": 0},
-    "judge": {"enabled": True, "rpm": 0, "tpm": 0},
+    "judge": {"enabled": True, "rpm": 0, "tpm": 0, "max_in_flight": IN_FLIGHT},
 }
 
 
