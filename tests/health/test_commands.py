@@ -9,6 +9,7 @@ from typer.main import get_command
 from flows.cli.app import app
 from tests.health.test_house import FILES, ROOT
 
+_AQB = get_command(app)
 _ENDINGS = {".md", ".py", ".toml", ".html", ".service", ".yaml"}
 _TEXTS = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
@@ -23,7 +24,7 @@ _SAID = re.compile(
 
 def unknown_part(said: str) -> str:
     """The first command or option that there is not; '' where all are there."""
-    command, path = get_command(app), ""
+    command, path = _AQB, ""
     options = {"--help"}
     words = iter(re.split(r"[\s,;:)\"']+", said))
     for word in words:
