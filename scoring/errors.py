@@ -16,15 +16,23 @@ _OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u206
 
 
 class AqbError(Exception):
-    """An error a person has to act on: what happened, where, and what to do next."""
+    """An error a person has to act on: what happened, where, and what to do next.
 
-    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
-        self.what, self.where, self.fix = map(_printable, (what, where, fix))
+    `ko` says what happened and what to do in Korean, for errors that pages and messages show to QA teams.
+    """
+
+    def __init__(self, what: str, *, where: str = "", fix: str = "", ko: str = "") -> None:
+        self.what, self.where, self.fix, self.ko = map(_printable, (what, where, fix, ko))
         super().__init__(self.what)
 
     def __reduce__(self) -> tuple[object, ...]:
         """An error that another process hands over is made as it was, whatever its class wants to be given."""
         return type(self).__new__, (type(self), *self.args), vars(self)
+
+    @property
+    def for_pages(self) -> str:
+        """What happened and what to do, in Korean where that is known."""
+        return self.ko or " -> ".join(filter(None, (self.what, self.fix)))
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""

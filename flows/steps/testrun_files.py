@@ -144,7 +144,7 @@ def _refuse(context: Context, file: FileIdentity, day: date, error: AqbError) ->
     if RunLedger(context.state).failed_inputs(TEST_RUN).get(file.sha256) != reason_of(error):
         with recorded_run(context.state, TEST_RUN, day, inputs=[vars(file)]) as run:
             run.ends("failed", message=reason_of(error))
-    return RefusedFile(Path(file.name).name, file.sha256, str(error))
+    return RefusedFile(Path(file.name).name, file.sha256, str(error), error.for_pages)
 
 
 def _of_the_judge(judged: Judged) -> dict[str, str | None]:

@@ -309,11 +309,15 @@ def _query_lines(query: ReviewedQuery) -> list[Span]:
 
 @dataclass(frozen=True)
 class RefusedFile:
-    """A file of the inbox that cannot be read; `content` identifies what it held, else where it lies."""
+    """A file of the inbox that cannot be read; `content` identifies what it held, else where it lies.
+
+    `reason` is for operators, `told` says the same in the message.
+    """
 
     name: str
     content: str
     reason: str
+    told: str
 
     @property
     def key(self) -> str:
@@ -326,7 +330,7 @@ def refused_message(files: Sequence[RefusedFile]) -> list[Message]:
     if not files:
         return []
     what = f"inbox에서 읽지 못한 파일 {len(files):,}개"
-    shown = [[plain(f"{inert(one.name, 100)}\n까닭: {masked_text(one.reason, _ERROR_CHARACTERS)}")] for one in files]
+    shown = [[plain(f"{inert(one.name, 100)}\n까닭: {masked_text(one.told, _ERROR_CHARACTERS)}")] for one in files]
     blocks = [
         *paragraph(
             [plain("다른 파일은 채점했습니다. 같은 내용의 파일은 다시 알리지 않습니다.")],

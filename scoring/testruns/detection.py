@@ -27,6 +27,7 @@ EXPERT_FLOW = "전문가"
 """The kind of run (`실행 유형`) of a file whose name tells that the agent was chosen by hand."""
 ID_HEADERS = ("ID", "query_id", "질의ID", "Query ID")
 """The headers of a query's id in the wide layout."""
+_CHOSEN_BY_OPERATORS = "운영자가 설정 [[test_runs.files]]에 적을 수 있습니다."
 _ROUND_COLUMN = re.compile(r"[0-9]+차 (?:답변|답변 raw|raw)")
 _LONG_COLUMNS = frozenset({"Query ID", "방/반복", "Raw JSON"})
 _CHAT_TEXTS, _CHAT_TOKENS = frozenset({"user_input", "llm_response"}), frozenset({"input_tokens", "output_tokens"})
@@ -141,6 +142,8 @@ def unknown_agent_type(file_name: str) -> UsageError:
         "move from plan",
         where=file_name,
         fix=_agent_choices(),
+        ko="어느 에이전트를 테스트했는지 알 수 없습니다. agent_type 열을 넣거나, 파일 이름을 plan_agent_, url_agent_, "
+        "resume_agent_, 이동, 실행, 지원자 관리 가운데 하나로 시작하게 바꾸십시오.",
     )
 
 
@@ -160,11 +163,17 @@ def rubric_of(facts: FileFacts, *, option: str = "", known: Mapping[str, Recogni
     certainties = {rubric: recognition.certainty(facts) for rubric, recognition in known.items()}
     surest = max(certainties.values())
     if not surest:
-        raise UsageError("nothing tells which rubric scores this file", where=facts.file_name, fix=choices)
+        raise UsageError(
+            "nothing tells which rubric scores this file",
+            where=facts.file_name,
+            fix=choices,
+            ko=f"어느 채점 기준으로 채점할지 파일만으로는 알 수 없습니다. {_CHOSEN_BY_OPERATORS}",
+        )
     shown = [rubric for rubric, certainty in certainties.items() if certainty == surest]
     if len(shown) > 1:
         equally = f"more than one rubric scores such files: {', '.join(shown)}"
-        raise UsageError(equally, where=facts.file_name, fix=choices)
+        ko = f"여러 채점 기준이 이런 파일을 채점합니다: {', '.join(shown)}. {_CHOSEN_BY_OPERATORS}"
+        raise UsageError(equally, where=facts.file_name, fix=choices, ko=ko)
     return shown[0]
 
 

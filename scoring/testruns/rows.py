@@ -100,6 +100,7 @@ _RECORDED = {
     "총점": TOTAL,
     "종합 점수": TOTAL,
 }
+_NAMED_OTHERWISE = "열 이름이 다를 뿐이라면 운영자가 설정 [test_runs.columns]에 적을 수 있습니다."
 _NUMBERED = re.compile(rf"([1-9][0-9]?)차 ({'|'.join(map(re.escape, _OF_ROUND))})")
 _REQUIRED = {Layout.LONG: ("query_id", "round", "raw_json"), Layout.WIDE: ("query_id", "query_text")}
 _ROWS_OF = {Layout.LONG: "one row per execution", Layout.WIDE: "one row per query"}
@@ -154,6 +155,8 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
             where=where,
             fix=f"it looks like a test run with {_ROWS_OF[layout]}: export it again with these columns, or "
             + _how_to_name(f'"{missing[0][0]}" = "..."'),
+            ko=f"꼭 있어야 할 열이 없습니다: {', '.join(map(' 또는 '.join, missing))}. {_described_ko(names)} "
+            f"이 열을 넣어 다시 내보내십시오. {_NAMED_OTHERWISE}",
         )
     rounds: dict[int, dict[str, list[int]]] = {}
     read = {name for headers in known.values() for name in headers}
@@ -172,6 +175,7 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
             f"columns are there more than once: {', '.join(doubled)}",
             where=where,
             fix="keep one column of each name: it is unclear which one is meant",
+            ko=f"이름이 같은 열이 여럿입니다: {', '.join(doubled)}. 어느 것을 읽을지 알 수 없으니 하나만 남기십시오.",
         )
     return Columns(
         layout=layout,
@@ -322,6 +326,8 @@ def _no_testrun(layout: Layout | None, names: tuple[str, ...], where: str) -> In
             where=where,
             fix="ask the agent these questions, and give the file with its answers, or "
             + _how_to_name('"N차 답변" = "Answer {n}"'),
+            ko="질의만 있고 답변(1차 답변, 응답, Raw JSON)이 없습니다. 에이전트가 답한 결과를 넣으십시오. "
+            f"{_NAMED_OTHERWISE}",
         )
     found = "chat rows" if layout else _described(names)
     return InputError(
@@ -330,6 +336,11 @@ def _no_testrun(layout: Layout | None, names: tuple[str, ...], where: str) -> In
         fix="check the header line, or "
         + _how_to_name('"질의" = "Question"')
         + "; for chat rows, choose their rubric with --rubric: it names what is missing",
+        ko="챗봇 대화의 표이고 테스트 런이 아닙니다. 테스트 런은 실행이나 질의마다 한 행인 표입니다."
+        if layout
+        else "테스트 런의 열 이름이 없습니다. 실행마다 한 행인 표(Query ID, 방/반복, Raw JSON)나 질의마다 한 행인 "
+        f"표(ID, 질의, 1차 답변)여야 합니다. {_described_ko(names)} 첫 줄이 열 이름인지 확인하십시오. "
+        f"{_NAMED_OTHERWISE}",
     )
 
 
@@ -337,9 +348,18 @@ def _how_to_name(example: str) -> str:
     return f"say in aqb.toml under [test_runs.columns] what columns are called here: {example}"
 
 
-def _described(names: tuple[str, ...]) -> str:
+def _known_and_others(names: tuple[str, ...]) -> tuple[str, int]:
     """The columns that are known, by name; the others are counted, for they may be the first row of a table."""
     known = [name for name in names if name in KNOWN_HEADERS or _NUMBERED.fullmatch(name)]
-    others = sum(map(bool, names)) - len(known)
+    return ", ".join(known), sum(map(bool, names)) - len(known)
+
+
+def _described_ko(names: tuple[str, ...]) -> str:
+    known, others = _known_and_others(names)
+    return f"찾은 열: {known or '없음'}. 이름을 모르는 열: {others:,}개."
+
+
+def _described(names: tuple[str, ...]) -> str:
+    known, others = _known_and_others(names)
     unknown = f"{counted(others, 'column')} {'has' if others == 1 else 'have'} another name or none"
-    return f"{', '.join(known) or 'no known column'}; {unknown}"
+    return f"{known or 'no known column'}; {unknown}"

@@ -21,7 +21,14 @@ from scoring.limits import LARGEST_CELL, LONGEST_LINE, MOST_COLUMNS
 from tasks.files.discovery import readable, refuse_protected
 
 _SAMPLE_BYTES = 1024 * 1024
-_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+
+
+class _Words(NamedTuple):
+    en: str
+    ko: str
+
+
+_DELIMITERS = {",": _Words("commas", "쉼표"), ";": _Words("semicolons", "세미콜론"), "\t": _Words("tabs", "탭")}
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")  # what Excel saves as Unicode Text
 
@@ -57,6 +64,8 @@ class DelimitedText:
                     "is in UTF-16, as Excel saves Unicode Text (유니코드 텍스트): expected UTF-8 or CP949",
                     where=str(path),
                     fix="save it as CSV UTF-8 (CSV UTF-8(쉼표로 분리)), or as .xlsx",
+                    ko="UTF-16(Excel의 유니코드 텍스트)으로 저장한 파일입니다. "
+                    "CSV UTF-8(쉼표로 분리)이나 .xlsx로 저장하십시오.",
                 )
             self.encoding = _encoding_of(sample)
             self._header, self.below_header = self._header_of(file)
@@ -76,7 +85,12 @@ class DelimitedText:
         """The file once more, for reading stretches of it. Raises InputError as `rows`."""
         with self.path.open("rb") as file:
             if self._header_of(file)[0] != self._header:
-                raise InputError("was replaced while it was read", where=str(self.path), fix="run again")
+                raise InputError(
+                    "was replaced while it was read",
+                    where=str(self.path),
+                    fix="run again",
+                    ko="읽는 동안 파일이 바뀌었습니다. 다시 하십시오.",
+                )
             yield file
 
     def _header_of(self, file: BinaryIO) -> tuple[list[str], Border]:
@@ -149,6 +163,7 @@ class _Lines:
                 f"line {self.number} is longer than {LONGEST_LINE:,} bytes: expected delimited text",
                 where=str(self._text.path),
                 fix="check that it is a table, and export it again",
+                ko=f"{self.number:,}번째 줄이 {LONGEST_LINE:,}바이트보다 깁니다. 표인지 확인하고 다시 내보내십시오.",
             )
         return raw.decode(self._text.encoding, "surrogateescape")
 
@@ -183,19 +198,24 @@ class _Records:
                 "the file is empty: expected a header line",
                 where=str(self._path),
                 fix="export the table again, with its column names in the first line",
+                ko="빈 파일입니다. 첫 줄에 열 이름이 오게 표를 다시 내보내십시오.",
             )
         if isinstance(cells, csv.Error) or not _encodable(cells):
-            found = f"broken quotes ({cells})" if isinstance(cells, csv.Error) else "bytes that are neither"
+            is_broken = isinstance(cells, csv.Error)
+            found = f"broken quotes ({cells})" if is_broken else "bytes that are neither"
+            why = "따옴표가 맞지 않습니다" if is_broken else "UTF-8도 CP949도 아닙니다"
             raise InputError(
                 f"the header line cannot be read: expected delimited text in UTF-8 or CP949, found {found}",
                 where=str(self._path),
                 fix="save the table as CSV in UTF-8",
+                ko=f"열 이름이 있는 첫 줄을 읽을 수 없습니다({why}). 표를 CSV UTF-8(쉼표로 분리)로 저장하십시오.",
             )
         if len(cells) > MOST_COLUMNS:
             raise InputError(
                 f"the header line has {len(cells):,} columns: expected at most {MOST_COLUMNS:,}",
                 where=str(self._path),
                 fix="check that it is a table, and export only the columns that are needed",
+                ko=f"첫 줄에 열이 {len(cells):,}개 있습니다. 필요한 열만 {MOST_COLUMNS:,}개까지 내보내십시오.",
             )
         self._refuse_other_delimiter(cells)
         return cells
@@ -208,14 +228,17 @@ class _Records:
             raise InputError(
                 "the first line only tells Excel the delimiter (sep=): expected a header line",
                 where=str(self._path),
-                fix=f"take that line out, and save the table with {usual} between its columns",
+                fix=f"take that line out, and save the table with {usual.en} between its columns",
+                ko=f"첫 줄이 구분 기호만 알립니다(sep=). 그 줄을 지우고 저장하십시오. 열의 구분 기호: {usual.ko}.",
             )
         if not others and (seen := [shown for mark, shown in _DELIMITERS.items() if mark in name]):
             raise InputError(
-                f"the header line is a single column that holds {' and '.join(seen)}: is the delimiter right? "
-                f"A file with this name has {usual} between its columns",
+                f"the header line is a single column that holds {' and '.join(one.en for one in seen)}: "
+                f"is the delimiter right? A file with this name has {usual.en} between its columns",
                 where=str(self._path),
-                fix=f"save the table with {usual} between its columns (a name ending in .tsv stands for tabs)",
+                fix=f"save the table with {usual.en} between its columns (a name ending in .tsv stands for tabs)",
+                ko=f"첫 줄이 열 하나로 읽힙니다. 그 안의 구분 기호: {', '.join(one.ko for one in seen)}. 이런 이름의 "
+                f"파일에 맞는 구분 기호: {usual.ko}. 그렇게 저장하십시오(탭으로 나눈 파일의 이름은 .tsv로 끝납니다).",
             )
 
     def rows(self, width: int, stop: int | None) -> Iterator[TextRow | BrokenRow]:

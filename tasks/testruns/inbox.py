@@ -43,7 +43,12 @@ def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: floa
     rested = (now - timedelta(seconds=quiet_s)).timestamp()
     for path in files_in(folder, RUN_FILE_ENDINGS):
         if not path.resolve().is_relative_to(home):
-            outside = InputError("a link that leads out of the inbox", where=str(path), fix="copy the file into it")
+            outside = InputError(
+                "a link that leads out of the inbox",
+                where=str(path),
+                fix="copy the file into it",
+                ko="inbox 밖을 가리키는 링크입니다. 파일을 inbox에 복사하십시오.",
+            )
             refused.append(_refused(path, outside))
             continue
         try:
@@ -65,4 +70,4 @@ def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: floa
 
 def _refused(path: Path, error: InputError) -> RefusedFile:
     place = sha256(os.fsencode(path)).hexdigest()  # what it holds is not known
-    return RefusedFile(os.fsencode(path.name).decode(errors="backslashreplace"), place, str(error))
+    return RefusedFile(os.fsencode(path.name).decode(errors="backslashreplace"), place, str(error), error.for_pages)

@@ -24,7 +24,12 @@ def plan_of_input(file: FileIdentity, settings: Settings) -> TestRunPlan:
     path = Path(file.name)
     run = read_testrun_file(path, settings.test_runs.names)
     if run.identity != file:
-        raise InputError("it changed while it was being read", where=str(path), fix="the next run takes it")
+        raise InputError(
+            "it changed while it was being read",
+            where=str(path),
+            fix="the next run takes it",
+            ko="읽는 동안 파일이 바뀌었습니다. 다음 실행이 다시 읽습니다.",
+        )
     chosen = settings.test_runs.of_file(path.name)
     return plan_of_run(run, TestRunChoices(chosen.rubric, chosen.agent_type), settings)
 

@@ -118,7 +118,7 @@ def _scored(settings: Settings, upload: Upload, scoring: Scoring, staging: Path)
             tables = FolderWarehouse(made / "warehouse")
             write_testrun_results(made / "report", tables, day, plan, judged, known=context.warehouse)
     except AqbError as error:
-        return replace(scoring, state="failed", problem=error.what)
+        return replace(scoring, state="failed", problem=error.for_pages)
     except Exception as error:  # noqa: BLE001  (its text may quote the file)
         return replace(scoring, state="failed", problem=UnexpectedError(error).what)
     scored = replace(scoring, state="scored", result=scoring.result + 1)
@@ -127,7 +127,7 @@ def _scored(settings: Settings, upload: Upload, scoring: Scoring, staging: Path)
         return scored
     judge, failure = judged.summary(), judged.failure
     answered = judge["by_status"].get("ok", 0)
-    problem = failure.what if failure else ""
+    problem = failure.for_pages if failure else ""
     return replace(scored, done=answered, total=judge["questions"], usd=judge["cost"], problem=problem)
 
 

@@ -249,8 +249,7 @@ def _read(asked: Asked, upload: Upload, choices: TestRunChoices) -> _Read:
         run = read_testrun_file(upload.file, settings.test_runs.names)
         return _Read(run, plan_of_run(run, choices, settings))
     except (InputError, UsageError) as error:
-        # What to choose is on the page; what to do about a file that cannot be read is not.
-        return _Read(run, None, error.what if run else f"{error.what} -> {error.fix}")
+        return _Read(run, None, error.for_pages)
 
 
 def _estimate(asked: Asked, plan: TestRunPlan) -> Estimate | None:

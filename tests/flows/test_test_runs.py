@@ -105,7 +105,7 @@ def test_a_file_that_cannot_be_read_stops_no_other_and_is_recorded_and_told_once
         assert names(outcome) == expected
         assert "empty" in outcome.refused[0] and "which rubric" in outcome.refused[1]
         (message,) = [one.shown for one in slack.posted if "읽지 못한 파일" in one.text]
-        assert "a_bad.csv" in message and "unknown.csv" in message
+        assert r"a_bad.csv\n까닭: 빈 파일입니다." in message and r"unknown.csv\n까닭: 어느 " in message
     write_csv(inbox / "a_bad.csv", [["이름", "나이"]])
     score_inbox(told, DAY)
     _, changed = [one.shown for one in slack.posted if "읽지 못한 파일" in one.text]

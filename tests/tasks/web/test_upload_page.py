@@ -159,8 +159,7 @@ def test_upload_page_says_why_a_file_cannot_be_read(settings: Settings, tmp_path
         address = kept(client, "plan_agent_x.xlsx", b"no workbook")
         page = opened_page(client, address)
         assert "이 파일은 읽을 수 없습니다" in page.text
-        assert "found another kind of file" in page.text
-        assert "copy or export the file again" in page.text  # what to do about it
+        assert "일부만 온 파일입니다. 다시 내보내거나 복사하십시오." in page.text
         assert str(tmp_path) not in page.source
         assert "규칙으로 채점" not in page.text
         assert act(client, address, "remove").status_code == 303

@@ -139,7 +139,7 @@ def test_upload_that_cannot_be_scored_says_why(results: Results) -> None:
     address = kept(results.client, "결과.csv")
     results.scored_here(address)
     page = results.client.get(address).text
-    assert "채점하지 못했습니다: nothing tells which rubric" in page
+    assert "채점하지 못했습니다: 어느 채점 기준으로" in page
     assert "결과 보기" not in page
 
 
