@@ -80,14 +80,24 @@ def change_text(change: Mapping[str, Any]) -> str:
         return f"{of} {counts}{', '.join(told)}" + (f", 주로 나빠진 곳은 {where}" if where else "")
     if not change["paired"]:
         return f"{of} 나아졌는지 판단 보류: 함께 있는 질의가 없음"
-    few = all(one["finding"] in (None, "too_few") for one in change["metrics"])
-    why = f"질의가 {MIN_N_FOR_VERDICT}개 미만" if few else "차이가 우연과 구별되지 않음"
-    if judged := [one["title"] for one in change["metrics"] if one.get("of_two_judges")]:
-        why = f"판정한 모델이나 조건이 달라 비교하지 않은 지표: {', '.join(judged)}"
+    why = undecided_text(
+        few=all(one["finding"] in (None, "too_few") for one in change["metrics"]),
+        withheld=[one["title"] for one in change["metrics"] if one["withheld"]],
+        of_two_judges=[one["title"] for one in change["metrics"] if one.get("of_two_judges")],
+    )
     moved = [one for one in change["metrics"] if one["difference"]]
     most = max(moved, key=lambda one: abs(one["difference"]), default=None)
     shown = f", 가장 크게 움직인 지표 {most['title']} {signed(most['difference'])}" if most else ""
     return f"{of} {counts}나아졌는지 판단 보류: {why}{shown}"
+
+
+def undecided_text(*, few: bool, withheld: Sequence[str], of_two_judges: Sequence[str]) -> str:
+    """Why nothing got surely worse or better (Korean); titles of metrics that are not compared come before chance."""
+    if of_two_judges:
+        return f"판정한 모델이나 조건이 달라 비교하지 않은 지표: {', '.join(of_two_judges)}"
+    if withheld:
+        return f"미판정 질의가 많아 비교하지 않은 지표: {', '.join(withheld)}"
+    return f"질의가 {MIN_N_FOR_VERDICT}개 미만" if few else "차이가 우연과 구별되지 않음"
 
 
 def moved_text(change: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from scoring.testruns.change_wording import (
     failures_text,
     group_tables,
     moved_queries,
+    undecided_text,
 )
 from scoring.testruns.check_results import without_followers
 from scoring.testruns.history import group_figures
@@ -76,8 +77,11 @@ def comparison_headline(comparison: Comparison) -> list[str]:
         said = [f"나빠진 지표는 {worse}입니다." if worse else "", f"좋아진 지표는 {better}입니다." if better else ""]
         verdict = " ".join(filter(None, said))
     else:
-        few = comparison.paired < MIN_N_FOR_VERDICT
-        why = f"질의가 {MIN_N_FOR_VERDICT}개 미만" if few else "차이가 우연과 구별되지 않음"
+        why = undecided_text(
+            few=comparison.paired < MIN_N_FOR_VERDICT,
+            withheld=[one.title for one in comparison.metrics if one.withheld],
+            of_two_judges=[one.title for one in comparison.metrics if one.of_two_judges],
+        )
         verdict = f"나빠졌는지 좋아졌는지 판단 보류: {why}{_largest_text(comparison)}."
     if where := cause_name(group_figures(comparison)):
         return [_counts_text(comparison), verdict, f"주로 나빠진 {where}의 질의부터 확인하십시오."]

@@ -49,6 +49,26 @@ def test_nobody_is_sent_to_a_query_where_nothing_but_times_got_worse() -> None:
     assert "응답 속도 5.00 → 3.00" in verdict
 
 
+def test_a_headline_without_a_total_says_that_it_is_not_compared() -> None:
+    base, candidate = [
+        TestRunScores(
+            "a.csv",
+            "aqb-1.2",
+            "2",
+            {
+                str(n): QueryScores(f"질의 {n}", {"speed": 4 + (-1) ** n * moved, "weighted_total": 4})
+                for n in range(30)
+            },
+            withheld,
+        )
+        for moved, withheld in ((0, frozenset[str]()), (0.01, frozenset({"semantic"})))
+    ]
+    found = compare_testruns(base, candidate, {"speed": "응답 속도", "weighted_total": "종합 점수"})
+    verdict = comparison_headline(found)[1]
+    assert "판단 보류: 미판정 질의가 많아 비교하지 않은 지표: 종합 점수" in verdict
+    assert "우연" not in verdict
+
+
 def test_runs_with_the_same_scores_are_said_to_be_the_same() -> None:
     found = compared((5, 5), (0, 0))
     assert comparison_headline(found) == ["두 실행에서 질의 2개의 점수가 모두 같습니다."]
