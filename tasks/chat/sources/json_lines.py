@@ -7,6 +7,7 @@ by line, which tells what is wrong with each.
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -34,6 +35,7 @@ _SCHEMA = pa.schema([(name, _KINDS.get(name, pa.string())) for name in READ_COLU
 # Python refuses integers of more than 4,300 digits and a thousand levels, wherever they stand in an object.
 _DIGITS_APART, _LONG_INTEGER = 512, re.compile(rb"[0-9]{8}")
 _MOST_BRACKETS = 500
+_OPENS, _CLOSES = b"{}"
 
 
 def read_json_lines(piece: FilePiece, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
@@ -51,7 +53,8 @@ def read_json_lines(piece: FilePiece, window: Window | None, reading: Reading) -
         refuse_replaced(piece, os.fstat(file.fileno()).st_ino)
         _refuse_missing_keys(path, file, reading.names)
         line, start = piece.first_line, piece.start
-        while block := _whole_lines(file, start, piece.stop):
+        block = bytearray()  # one for all blocks: new memory for each takes longer than reading it
+        while _read_whole_lines(file, start, piece.stop, block):
             # Columns of other names may stand inside objects, which Python finds.
             plain = None if reading.names else _plain_table(block.removeprefix(BOM) if line == 1 else block)
             if plain is None:
@@ -66,20 +69,21 @@ def read_json_lines(piece: FilePiece, window: Window | None, reading: Reading) -
             start += len(block)
 
 
-def _whole_lines(file: BinaryIO, start: int, stop: int | None) -> bytes:
-    """The lines from `start` on, about a block of them; nothing at `stop` or at the end of the file."""
-    if stop is None or stop - start > BLOCK_BYTES:
-        file.seek(start + BLOCK_BYTES)
-        file.readline(LONGEST_LINE)
-        stop = file.tell()
+def _read_whole_lines(file: BufferedReader, start: int, stop: int | None, block: bytearray) -> bool:
+    """Makes `block` the lines from `start` on, about a block of them; False at `stop` and at the end of the file."""
+    size = BLOCK_BYTES if stop is None else min(BLOCK_BYTES, stop - start)
+    block.extend(bytes(max(0, size - len(block))))
     file.seek(start)
-    return file.read(max(0, stop - start))
+    with memoryview(block) as view:
+        read = file.readinto(view[:size])
+    block[read:] = b"" if start + read == stop else file.readline(LONGEST_LINE)
+    return bool(block)
 
 
-def _plain_table(block: bytes) -> pa.Table | None:
+def _plain_table(block: bytearray) -> pa.Table | None:
     """The columns of the objects of a block, a row a line; None where Python might see anything else in it."""
     lines = [*_lines(block)]
-    if not all(block.startswith(b"{", *line) and block.endswith((b"}", b"}\r"), *line) for line in lines):
+    if not all(_is_object(block, *line) for line in lines):
         return None
     if len(block) >= LONGEST_LINE or _LONG_INTEGER.search(block[::_DIGITS_APART]):
         return None
@@ -98,7 +102,12 @@ def _plain_table(block: bytes) -> pa.Table | None:
     return _with_one_session(table, block)
 
 
-def _lines(block: bytes) -> Iterator[tuple[int, int]]:
+def _is_object(block: bytearray, start: int, end: int) -> bool:
+    """Whether a line begins and ends as an object does; Windows ends it with two signs."""
+    return start < end and block[start] == _OPENS and (block[end - 1] == _CLOSES or block.endswith(b"}\r", start, end))
+
+
+def _lines(block: bytearray) -> Iterator[tuple[int, int]]:
     """Where each line begins and ends, without its line break: cutting them out takes a tenth of reading them."""
     start, end = 0, block.find(b"\n")
     while end >= 0:
@@ -122,7 +131,7 @@ def _are_odd(tokens: pl.Series) -> bool:
     return bool((((tokens == 0) & (1 / tokens < 0)) | tokens.is_infinite()).any())
 
 
-def _with_one_session(table: pa.Table, block: bytes) -> pa.Table | None:
+def _with_one_session(table: pa.Table, block: bytearray) -> pa.Table | None:
     """The table with the flat session or that of the metadata; None where both keys may be there.
 
     A flat session stands above the other also where it is null, which cannot be told from one that is lacking.

@@ -190,5 +190,5 @@ def test_plain_csv_needs_no_csv_module(ending: str, quoting: Literal[0, 1], tmp_
 
 def test_plain_json_needs_no_json_module() -> None:
     lines = [json.dumps(plain(number), ensure_ascii=bool(number)) for number in range(3)]
-    table = json_lines._plain_table("\n".join(lines).encode())
+    table = json_lines._plain_table(bytearray("\n".join(lines).encode()))
     assert table and table.num_rows == 3
