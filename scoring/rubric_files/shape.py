@@ -164,7 +164,7 @@ class GradeTable(FileTable):
     """What to do about a row of this grade."""
 
     tone: Literal["met", "undecided", "missed", ""] = ""
-    """Its colour on pages: good, doubtful or bad."""
+    """Its colour on pages: that of a target that is met, undecided or missed."""
 
     @property
     def short(self) -> str:

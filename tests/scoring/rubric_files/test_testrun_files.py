@@ -49,6 +49,8 @@ def points(found: Any, metric: str) -> list[float | None]:
         ("at_least = 4, title", "at_least = 2, title", "[{ code", "must fall", ""),
         ('code = "WEAK"', 'code = "pass"', "[{ code", "one code", ""),
         ("[review.failed_test]", "[review.failed]", "[review.failed]", "name failed has a meaning", "another"),
+        ("verdict = 'FAIL'", "verdict = 'FAILED'", "verdict =", "no code FAILED", "did you mean FAIL?"),
+        ("category = 'how to'", "latency_class = 'single'", "latency_class", "no code single", "'SINGLE'"),
         ("unanswered > 0", "unanswerd > 0", "unanswerd", "no column unanswerd", "unanswered?"),
     ],
 )
