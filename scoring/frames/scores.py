@@ -120,7 +120,7 @@ def golden_rows(frame: Frame, rubric: str = DEFAULT_ROW_RUBRIC, *, limit: int = 
         raise UsageError(f"limit cannot be {limit}", fix="give 1 or more")
     chosen = _row_rubric(rubric)
     best = best_rows(chosen, [_scored_with_texts(frame, rubric)])
-    candidates = golden_candidates(best, limit, chosen.category.column if chosen.category else None)
+    candidates = golden_candidates(chosen, best, limit, chosen.category.column if chosen.category else None)
     return cast(Frame, maker_like(frame)(candidates, golden_schema(chosen)))
 
 

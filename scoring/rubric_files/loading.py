@@ -1,6 +1,7 @@
 """A rubric from its TOML text."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from scoring.chat.kpis import Crosstab, FramedPairs, Quotient
 from scoring.chat.rubric import AlertRule, CodedColumn, Grade, GradeScale, PartScore, RowRubric
@@ -59,7 +60,7 @@ class _RowRubricLoading(FileExpressions):
         parts = self._parts(total)
         scales = self._scales(total, parts)
         with self._text.at():
-            return standard_rubric(
+            made = standard_rubric(
                 id=file.id,
                 version=file.version,
                 title=file.title,
@@ -77,6 +78,7 @@ class _RowRubricLoading(FileExpressions):
                 crosstab=self._crosstab(scales[1:], {part.grade_column: part.column for part in parts}),
                 added_later=AddedLater(later, tuple(self._kpis(later=True))),
             )
+            return replace(made, stocks=file.stocks)
 
     def _columns(self, *, later: bool) -> Iterator[ex.Definition]:
         for name, column in self._file.columns.items():

@@ -323,6 +323,9 @@ class RubricFile(RubricHead):
     kept_grades: Codes = ()
     """Grades of the total whose rows keep their texts, besides rows with an alert."""
 
+    stocks: bool = False
+    """Whether questions are about stocks: those that differ in names and codes of stocks alone count as the same."""
+
     columns: Annotated[dict[Name, ColumnTable], Field(min_length=1, max_length=200)]
     alerts: Annotated[dict[Name, AlertTable], Field(min_length=1, max_length=MOST_RULES)]
     kpis: Annotated[dict[Name, KpiTable], Field(min_length=1, max_length=50)]
