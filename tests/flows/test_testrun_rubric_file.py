@@ -66,6 +66,16 @@ def test_a_wrong_test_run_rubric_ends_the_command_with_2_and_its_line(aqb: Comma
         assert refused.err.startswith(f"error: {RUBRIC}, line 51, column 41")
 
 
+@pytest.mark.parametrize(
+    ("options", "says"), [((), "the path of its rubric file"), (("--rubric", "support-tests"), "which ends in .toml")]
+)
+def test_who_names_no_rubric_file_is_told_of_them(
+    aqb: Command, started: Path, options: tuple[str, ...], says: str
+) -> None:
+    refused = aqb("score", started, *options, "--out", "out")
+    assert (refused.exit_code, says in refused.err) == (2, True)
+
+
 def test_a_scored_folder_is_compared_and_reviewed_without_the_rubric_file(
     aqb: Command, started: Path, folder: Path
 ) -> None:
