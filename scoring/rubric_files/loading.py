@@ -179,10 +179,14 @@ class _RowRubricLoading(FileExpressions):
         column = self._file.columns.get(name)
         if column is None or not column.first:
             raise self._text.wrong((key,), f"there is no column {name} with `first`", "name a column of codes")
-        titles = {one.gives: one.title for one in column.first}
+        given = [(one.gives, one.title) for one in column.first]
         if column.otherwise is not None:
-            titles[column.otherwise] = column.otherwise_title
-        for code, title in titles.items():
+            given.append((column.otherwise, column.otherwise_title))
+        titles: dict[int | str, str] = {}
+        for code, title in given:
+            if titles.setdefault(code, title) != title:
+                fix = "write the same title wherever the code is given"
+                raise self._text.wrong(("columns", name, "first"), f"{code} has two titles", fix)
             if not isinstance(code, str) or not title:
                 what = f"{code} has no title" if isinstance(code, str) else f"{code} is no code"
                 raise self._text.wrong(

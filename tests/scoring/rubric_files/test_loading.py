@@ -68,6 +68,13 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
         ('failure = "failure_type"', 'failure = "tone_grade"', '"tone_grade"', "no column tone_grade with", ""),
         ('gives = "refused", title = "Refused"', 'gives = "refused"', "[{ when", "refused has no title", "titles"),
         (
+            'gives = "refused", title = "Refused" }',
+            'gives = "refused", title = "Refused" }, { when = "output_tokens = 1", gives = "refused", title = "" }',
+            "[{ when",
+            "refused has two titles",
+            "same title",
+        ),
+        (
             'rows = "help_grade"',
             'rows = "total_grade"',
             '"total_grade"',
