@@ -42,7 +42,8 @@ def rubric_of(rubric_id: str) -> RowRubric | AnyTestRunRubric:
     try:
         return rubrics()[rubric_id]
     except KeyError:
-        raise UsageError(f"there is no rubric '{rubric_id}'", fix=f"use one of: {', '.join(rubrics())}") from None
+        fix = f"use one of: {', '.join(rubrics())}; a rubric in a file is named by its path, which ends in .toml"
+        raise UsageError(f"there is no rubric '{rubric_id}'", fix=fix) from None
 
 
 def recognitions() -> dict[str, Recognition]:

@@ -87,7 +87,7 @@ def golden(
         Stratum.TENANT: "tenant_id",
         Stratum.NONE: None,
     }[by]
-    candidates = golden_candidates(rows, limit, stratum)
+    candidates = golden_candidates(context.rubric, rows, limit, stratum)
     counted = f"{candidates.height} candidates"
     if candidates.height < rows.height:
         counted += f" of {rows.height} rows: one per question template, at most {limit}"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # project.dataset.table: letters, digits, and the few signs that BigQuery allows in names.
 _TABLE_NAME = re.compile(r"[A-Za-z0-9_:-]+(\.[A-Za-z0-9_-]+){1,2}")
+_PRODUCTION_VIEW = "finola-global.ola_monitoring.view_ola_monitoring"
 Kind = Annotated[Literal["chat", "testrun"], typer.Option(help="What the rubric scores: chat rows or test runs.")]
 rubrics_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
@@ -116,8 +117,8 @@ def schema(kind: Kind = "chat") -> None:
 def sql(
     dialect: Annotated[Literal["bigquery"], typer.Option(help="The SQL dialect.")] = "bigquery",
     source: Annotated[
-        str, typer.Option(help="Table or view with the chat rows.")
-    ] = "finola-global.ola_monitoring.view_ola_monitoring",
+        str | None, typer.Option(help="Table or view with the chat rows. Default: that of monitoring.source.")
+    ] = None,
     day: Annotated[datetime | None, day_option("--date", "Only this day. Default: all rows.")] = None,
 ) -> None:
     """Print the query that scores chat rows inside BigQuery, ready to paste into its console.
@@ -126,7 +127,21 @@ def sql(
     """
     from tasks.config.settings import load_settings
 
-    typer.echo(bigquery_scoring_query(source, day.date() if day else None, load_settings()))
+    settings = load_settings()
+    if source is None:
+        source = _view_of(settings)
+    typer.echo(bigquery_scoring_query(source, day.date() if day else None, settings))
+
+
+def _view_of(settings: Settings) -> str:
+    """The view that rows are read from; of files that of the production rows, for another rubric a name to fill in."""
+    from scoring.rubrics import DEFAULT_ROW_RUBRIC
+    from tasks.config.addresses import is_bigquery, table_of
+
+    monitoring = settings.monitoring
+    if is_bigquery(monitoring.source):
+        return str(table_of(monitoring.source))
+    return _PRODUCTION_VIEW if monitoring.rubric == DEFAULT_ROW_RUBRIC else "project.dataset.view"
 
 
 def bigquery_scoring_query(source: str, day: date | None, settings: Settings) -> str:

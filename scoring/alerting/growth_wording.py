@@ -8,7 +8,7 @@ from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import DayDigest, Example
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
-from scoring.chat.templates import WORD, question_template
+from scoring.chat.templates import WORD
 from scoring.markdown import percent, score_text
 
 _QUESTION_CHARACTERS, _ANSWER_CHARACTERS, _TEMPLATE_CHARACTERS = 100, 100, 60
@@ -86,7 +86,7 @@ def example_blocks(found: Sequence[Incident], digest: DayDigest) -> list[Block]:
     shown: dict[tuple[str, str | None], Line] = {}
     for row_id, alike in by_place:
         if (example := digest.examples.get(row_id)) and len(shown) < EXAMPLES:
-            template = row_id if example.question is None else question_template(example.question)
+            template = row_id if example.question is None else digest.rubric.template(example.question)
             shown.setdefault(
                 (template, example.failure), _example_lines(example, alike, digest.row_urls.get(row_id, ""))
             )

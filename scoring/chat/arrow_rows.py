@@ -72,9 +72,11 @@ def leaves_to_read(where: str, schema: pa.Schema, names: Mapping[str, str] | Non
         if not (_holds_text if leaf.keys else expected[name][0])(leaf.kind)
     ]
     if wrong:
-        raise InputError(
-            f"columns of a wrong type: {'; '.join(wrong)}", where=where, fix="export them with the expected types"
-        )
+        fix = "export them with the expected types"
+        if names is None:
+            fix = "convert them first: ids with gaps are numbers in pandas unless read with dtype=str, "
+            fix += 'and pd.to_datetime(..., unit="s") makes times of numbers'
+        raise InputError(f"columns of a wrong type: {'; '.join(wrong)}", where=where, fix=fix)
     metadata = found.pop("request_metadata", None)
     if metadata and "session_id" not in found and (session := _below(metadata, ("session_id",))):
         found["session_id"] = session

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from scoring.chat.row_ids import TEXTS
 from scoring.chat.rubric import RowRubric
-from scoring.chat.templates import question_template
 
 TEMPLATE, SAME_TEMPLATE = "template", "same_template"
 
@@ -36,7 +35,7 @@ def _told_columns(rubric: RowRubric) -> list[str]:
     return ["row_id", "timestamp", "tenant_id", *category, rubric.total, *TEXTS]
 
 
-def golden_candidates(rows: pl.DataFrame, limit: int, stratum: str | None) -> pl.DataFrame:
+def golden_candidates(rubric: RowRubric, rows: pl.DataFrame, limit: int, stratum: str | None) -> pl.DataFrame:
     """At most `limit` of the `rows` of the best grade, one per question template, in their order.
 
     `rows` stand best first, and the first of a template is taken. Where there are more templates than `limit`, each
@@ -44,7 +43,7 @@ def golden_candidates(rows: pl.DataFrame, limit: int, stratum: str | None) -> pl
     Adds the template, and how many of the rows have it.
     """
     templates = rows.with_columns(
-        pl.Series(TEMPLATE, [question_template(text or "") for text in rows["user_input"]], pl.String)
+        pl.Series(TEMPLATE, [rubric.template(text or "") for text in rows["user_input"]], pl.String)
     ).with_row_index("place")
     same = pl.len().over(TEMPLATE).cast(pl.Int64).alias(SAME_TEMPLATE)
     firsts = templates.with_columns(same).unique(TEMPLATE, keep="first", maintain_order=True)

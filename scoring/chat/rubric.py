@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.chat.kpis import Crosstab, Measure, Quotient
+from scoring.chat.templates import question_template
 from scoring.errors import RuleError
 from scoring.rules.evaluation_order import steps
 from scoring.rules.expressions import AllOf, Column, Definition, Expression, IsIn
@@ -140,8 +141,8 @@ class RowRubric:
 
     `total` is the score of a row with one decimal, `parts` are what it is made of. The first of the `scales` grades the
     total; the cross table has two of the others. `failure` is NULL where a row did not fail, `cause` names the part of
-    a score that lost the most, `category` the kind of question; a rubric may do without these two. `varying` is what
-    questions of one template may differ in (Korean).
+    a score that lost the most, `category` the kind of question; a rubric may do without these two. `stocks` says
+    whether questions are about stocks, which then tell no template from another.
 
     Definitions always include `alert_level` and `alert_rules`, measures `<level>_rows` of each level in use,
     `alert_<rule>` of each alert rule and `<scale>_<grade>` of each grade, quotients `mean_<score>` of total and parts.
@@ -175,7 +176,7 @@ class RowRubric:
     cause: str = ""
     category: CodedColumn | None = None
     evidence: EvidenceCheck | None = None
-    varying: str = "숫자"
+    stocks: bool = False
 
     def __post_init__(self) -> None:
         steps(self.definitions)
@@ -194,6 +195,19 @@ class RowRubric:
             yield from (scale.column, *map(scale.count_column, scale.codes))
         yield from (f"{level}_rows" for level in self.alert_levels)
         yield from (f"alert_{rule.id}" for rule in self.alert_rules)
+
+    @property
+    def varying(self) -> str:
+        """What questions of one template may differ in (Korean)."""
+        return "종목·종목코드·숫자" if self.stocks else "숫자"
+
+    def template(self, question: str) -> str:
+        """The template of a question."""
+        return question_template(question, stocks=self.stocks)
+
+    def template_or_id(self, question: str | None, row_id: str) -> str:
+        """What tells rows with questions of one template from others: a row without its question stands for itself."""
+        return row_id if question is None else f"? {self.template(question)}"
 
     @cached_property
     def titles(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The template of a question: its text with stock names, stock codes and numbers replaced by their kind.
+"""The template of a question: its text with numbers, of a bot for stocks also their names and codes, as their kind.
 
 The same question about two companies is one template, so that what comes many times is seen as one thing. There is no
 list of companies. A stock name is taken to be: the word right before a stock code; the word glued to or right before
@@ -39,24 +39,23 @@ _COMMON = re.compile(
 )
 
 
-def question_template(text: str) -> str:
-    """The template of a question; '' for a blank one. Two questions of one template have the same."""
-    return _template(text[:MAX_TEXT])
+def question_template(text: str, *, stocks: bool) -> str:
+    """The template of a question; '' for a blank one. Two questions of one template have the same.
+
+    `stocks` says whether names and codes of stocks are looked for: elsewhere an order number would be taken for a code.
+    """
+    return _template(text[:MAX_TEXT], stocks)
 
 
 @lru_cache(maxsize=4096)
-def _template(text: str) -> str:
+def _template(text: str, stocks: bool) -> str:
     """A question is asked again and again, and a row with an alert is looked at on each of the seven days after it."""
-    words = _words(normalize("NFC", text))
-    if len(words) == 1 and not words[0].startswith("{") and not _TOPIC.search(words[0]) and words[0] != NUMBER:
+    text = normalize("NFC", text)
+    words = _words(_CODE.sub(f" {CODE} ", text) if stocks else text)
+    if len(words) == 1 and not words[0].startswith("{") and not (stocks and _TOPIC.search(words[0])):
         return NUMBER if _NUMBER.fullmatch(words[0]) else WORD
-    shown = " ".join(_named(words))
+    shown = " ".join(_named(words) if stocks else words)
     return _ENDING.sub("", _NUMBER.sub(NUMBER, shown))
-
-
-def template_or_id(question: str | None, row_id: str) -> str:
-    """What tells rows with questions of one template from others: a row without its question stands for itself."""
-    return row_id if question is None else f"? {question_template(question)}"
 
 
 def literal_parts(template: str) -> list[str]:
@@ -65,8 +64,8 @@ def literal_parts(template: str) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    """The words with stock codes as words of their own, without what only ends the text."""
-    return _ENDING.sub("", _CODE.sub(f" {CODE} ", text)).split()
+    """The words, without what only ends the text."""
+    return _ENDING.sub("", text).split()
 
 
 def _named(words: list[str]) -> list[str]:

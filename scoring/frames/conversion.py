@@ -5,13 +5,18 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
 
 from scoring.errors import InputError, UsageError
 
 FRAME = "frame"
 """What rejected rows and errors name in place of a file."""
 
-_UNLIKE_ARROW = (pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError)
+_UNLIKE_ARROW = (
+    *(pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException),
+    *(TypeError, ValueError, OverflowError),
+)
 
 
 def columns_of(frame: object) -> list[str]:
@@ -50,12 +55,19 @@ def arrow_table(frame: Any, names: Collection[str]) -> pa.Table:
         try:
             arrays.append(_arrow_column(frame, place))
             found.append(name)
-        except _UNLIKE_ARROW as error:
+        except UnicodeEncodeError:
             raise InputError(
-                f"the column {name} cannot be read: {str(error).partition(chr(10))[0]}",
+                f"the column {name} cannot be read: it has text with half of a surrogate pair, which UTF-8 cannot hold",
                 where=FRAME,
-                fix="give its values one type",
-            ) from error
+                fix='take it away: value.encode("utf-8", "ignore").decode("utf-8")',
+            ) from None
+        except _UNLIKE_ARROW:
+            # Arrow's own words quote a cell, which may be what a person wrote.
+            raise InputError(
+                f"the column {name} cannot be read: it holds {_held(frame, place)}",
+                where=FRAME,
+                fix="give its values one type, such as text; objects as JSON text",
+            ) from None
     return pa.Table.from_arrays(arrays, names=found)
 
 
@@ -86,8 +98,19 @@ def _is_pandas(frame: object) -> bool:
 def _arrow_column(frame: Any, place: int) -> Any:
     match frame:
         case pa.Table():
-            return frame.column(place)
+            column = frame.column(place)
         case pl.DataFrame():
-            return frame.to_series(place).to_arrow(compat_level=pl.CompatLevel.oldest())
+            column = frame.to_series(place).to_arrow(compat_level=pl.CompatLevel.oldest())
         case _:
-            return pa.Array.from_pandas(frame.iloc[:, place])
+            column = pa.Array.from_pandas(frame.iloc[:, place])
+    # Categories of numbers and times; Parquet keeps none either.
+    of_numbers = types.is_dictionary(column.type) and types.is_primitive(column.type.value_type)
+    return pc.dictionary_decode(column) if of_numbers else column
+
+
+def _held(frame: Any, place: int) -> str:
+    """The type of a column that Arrow cannot hold; of objects the types of the values."""
+    column = frame.to_series(place) if isinstance(frame, pl.DataFrame) else frame.iloc[:, place]
+    if column.dtype == object:
+        return ", ".join(sorted({type(value).__name__ for value in column}))
+    return str(column.dtype)

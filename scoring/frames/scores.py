@@ -120,7 +120,7 @@ def golden_rows(frame: Frame, rubric: str = DEFAULT_ROW_RUBRIC, *, limit: int = 
         raise UsageError(f"limit cannot be {limit}", fix="give 1 or more")
     chosen = _row_rubric(rubric)
     best = best_rows(chosen, [_scored_with_texts(frame, rubric)])
-    candidates = golden_candidates(best, limit, chosen.category.column if chosen.category else None)
+    candidates = golden_candidates(chosen, best, limit, chosen.category.column if chosen.category else None)
     return cast(Frame, maker_like(frame)(candidates, golden_schema(chosen)))
 
 
@@ -132,7 +132,7 @@ def explain_rows(frame: Frame, row_ids: str | Collection[str], rubric: str = DEF
 
     Source: SPEC 13.
     """
-    wanted = [row_ids] if isinstance(row_ids, str) else row_ids
+    wanted = [row_ids] if isinstance(row_ids, str) else [str(row_id) for row_id in row_ids]  # also Arrow's scalars
     explained = explained_rows(_row_rubric(rubric), [_scored_with_texts(frame, rubric)], wanted)
     found = [
         (row_id, finding.column, finding.label, finding.points)
@@ -236,10 +236,11 @@ def _is_text(rubric: str) -> bool:
     Raises:
         UsageError: it is the name of a file, and scoring reads none.
     """
-    if "\n" not in rubric and rubric.endswith(".toml"):
+    text = str(rubric)  # of a Path, too
+    if "\n" not in text and text.endswith(".toml"):
         fix = 'give its text: Path("my-rubric.toml").read_text(encoding="utf-8")'
         raise UsageError(f"rubric takes the text of a rubric file, not its name: {rubric}", fix=fix)
-    return "\n" in rubric
+    return "\n" in text
 
 
 def _scored_with_texts(frame: object, rubric: str) -> pl.DataFrame:

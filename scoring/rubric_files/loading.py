@@ -1,6 +1,7 @@
 """A rubric from its TOML text."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from scoring.chat.kpis import Crosstab, FramedPairs, Quotient
 from scoring.chat.rubric import AlertRule, CodedColumn, Grade, GradeScale, PartScore, RowRubric
@@ -59,7 +60,7 @@ class _RowRubricLoading(FileExpressions):
         parts = self._parts(total)
         scales = self._scales(total, parts)
         with self._text.at():
-            return standard_rubric(
+            made = standard_rubric(
                 id=file.id,
                 version=file.version,
                 title=file.title,
@@ -77,6 +78,7 @@ class _RowRubricLoading(FileExpressions):
                 crosstab=self._crosstab(scales[1:], {part.grade_column: part.column for part in parts}),
                 added_later=AddedLater(later, tuple(self._kpis(later=True))),
             )
+            return replace(made, stocks=file.stocks)
 
     def _columns(self, *, later: bool) -> Iterator[ex.Definition]:
         for name, column in self._file.columns.items():
@@ -177,10 +179,14 @@ class _RowRubricLoading(FileExpressions):
         column = self._file.columns.get(name)
         if column is None or not column.first:
             raise self._text.wrong((key,), f"there is no column {name} with `first`", "name a column of codes")
-        titles = {one.gives: one.title for one in column.first}
+        given = [(one.gives, one.title) for one in column.first]
         if column.otherwise is not None:
-            titles[column.otherwise] = column.otherwise_title
-        for code, title in titles.items():
+            given.append((column.otherwise, column.otherwise_title))
+        titles: dict[int | str, str] = {}
+        for code, title in given:
+            if titles.setdefault(code, title) != title:
+                fix = "write the same title wherever the code is given"
+                raise self._text.wrong(("columns", name, "first"), f"{code} has two titles", fix)
             if not isinstance(code, str) or not title:
                 what = f"{code} has no title" if isinstance(code, str) else f"{code} is no code"
                 raise self._text.wrong(

@@ -136,9 +136,8 @@ class RubricText:
         kinds = [_EXPECTED.get(one["type"], "") for one in problems]
         what = f"expected {' or '.join(dict.fromkeys(kinds))}" if all(kinds) else problem["msg"]
         what = what.removeprefix("Value error, ")
-        return self.wrong(
-            path, f"{'.'.join(map(str, self._known(path)))}: {what}", "correct it; see `aqb rubrics schema`"
-        )
+        fix = "write it in Latin letters and digits" if problem["type"] == "string_pattern_mismatch" else "correct it"
+        return self.wrong(path, f"{'.'.join(map(str, self._known(path)))}: {what}", f"{fix}; see `aqb rubrics schema`")
 
 
 def _keys_of(model: type[BaseModel]) -> list[str]:

@@ -164,7 +164,7 @@ class GradeTable(FileTable):
     """What to do about a row of this grade."""
 
     tone: Literal["met", "undecided", "missed", ""] = ""
-    """Its colour on pages: good, doubtful or bad."""
+    """Its colour on pages: that of a target that is met, undecided or missed."""
 
     @property
     def short(self) -> str:
@@ -322,6 +322,9 @@ class RubricFile(RubricHead):
 
     kept_grades: Codes = ()
     """Grades of the total whose rows keep their texts, besides rows with an alert."""
+
+    stocks: bool = False
+    """Whether questions are about stocks: those that differ in names and codes of stocks alone count as the same."""
 
     columns: Annotated[dict[Name, ColumnTable], Field(min_length=1, max_length=200)]
     alerts: Annotated[dict[Name, AlertTable], Field(min_length=1, max_length=MOST_RULES)]

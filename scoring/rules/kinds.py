@@ -37,12 +37,16 @@ _NUMERIC: tuple[Type, ...] = ("whole", "score", "number")
 
 @dataclass(frozen=True)
 class Kind:
-    """The type of a value, whether it may be NULL, and for numbers between which bounds it lies."""
+    """The type of a value, whether it may be NULL, for numbers between which bounds it lies, for codes which it can be.
+
+    `codes` is empty for a text that can be any.
+    """
 
     type: Type
     nullable: bool = False
     low: float = float("-inf")
     high: float = float("inf")
+    codes: frozenset[str] = frozenset()
 
 
 TRUTH, COUNT = Kind("truth"), Kind("whole", low=0, high=_LONGEST_TEXT)
@@ -73,8 +77,11 @@ def kind_of(expression: ex.Expression, columns: Kinds) -> Kind:
             return Kind("number", nullable=True)
         case ex.Compare(left, operator, right):
             return _comparison(kind_of(left, columns), operator, kind_of(right, columns))
-        case ex.IsIn(value):
-            return replace(TRUTH, nullable=_of_type(value, columns, "text").nullable)
+        case ex.IsIn(value, options):
+            kind = _of_type(value, columns, "text")
+            for option in options:
+                _refuse_no_code(kind, _constant(option))
+            return replace(TRUTH, nullable=kind.nullable)
         case ex.IsNull(value):
             kind_of(value, columns)
             return TRUTH
@@ -96,7 +103,7 @@ def kind_of(expression: ex.Expression, columns: Kinds) -> Kind:
         case ex.MostLost(components):
             for name, _ in components:
                 _known(ex.Column(name), columns, "whole")
-            return Kind("text")
+            return Kind("text", codes=frozenset(name for name, _ in components))
         case ex.Fired(rules):
             if len(rules) > MOST_RULES:
                 raise RuleError(f"{len(rules)} rules stand in one list", fix=f"keep the {MOST_RULES} that matter most")
@@ -130,7 +137,7 @@ def _constant(value: ex.LiteralValue) -> Kind:
     if value is None:
         return Kind("null", nullable=True)
     if isinstance(value, str):
-        return Kind("text")
+        return Kind("text", codes=frozenset({value}))
     if isinstance(value, float):
         return Kind("number", low=value, high=value)
     if abs(value) > LARGEST_WHOLE:
@@ -161,7 +168,18 @@ def _comparison(left: Kind, operator: str, right: Kind) -> Kind:
     if not texts and not numbers:
         fix = "write IS NULL" if "null" in (left.type, right.type) else "compare texts with texts, numbers with numbers"
         raise RuleError(f"{TYPE_TITLES[left.type]} {operator} {TYPE_TITLES[right.type]} cannot be told", fix=fix)
+    _refuse_no_code(left, right)
     return replace(TRUTH, nullable=left.nullable or right.nullable)
+
+
+def _refuse_no_code(left: Kind, right: Kind) -> None:
+    """Refuses a text, or codes, that the other can never be: most often a slip, with which a rule is never true."""
+    if not left.codes or not right.codes or left.codes & right.codes:
+        return
+    known, found = sorted((left.codes, right.codes), key=len, reverse=True)
+    near = [match for code in sorted(found) for match in get_close_matches(code, known, n=1)]
+    fix = f"did you mean {near[0]}?" if near else f"those that there are: {', '.join(map(repr, sorted(known)))}"
+    raise RuleError(f"there is no code {', '.join(sorted(found))} here", fix=fix)
 
 
 def _sum(terms: Iterable[Kind]) -> Kind:
@@ -187,6 +205,7 @@ def _case(case: ex.Case, columns: Kinds) -> Kind:
         nullable=any(kind.nullable for kind in kinds),
         low=min(kind.low for kind in given),
         high=max(kind.high for kind in given),
+        codes=frozenset().union(*(kind.codes for kind in given)) if all(kind.codes for kind in given) else frozenset(),
     )
 
 

@@ -141,7 +141,7 @@ def unknown_agent_type(file_name: str) -> UsageError:
         "plan_agent_, url_agent_, resume_agent_, 이동, 실행, 플랜 생성 or 지원자 관리, and data keys alone cannot tell "
         "move from plan",
         where=file_name,
-        fix=_agent_choices(),
+        fix=f"{_agent_choices()}; an agent of your own is scored with --rubric and the path of its rubric file",
         ko="어느 에이전트를 테스트했는지 알 수 없습니다. agent_type 열을 넣거나, 파일 이름을 plan_agent_, url_agent_, "
         "resume_agent_, 이동, 실행, 지원자 관리 가운데 하나로 시작하게 바꾸십시오.",
     )
@@ -155,7 +155,7 @@ def rubric_of(facts: FileFacts, *, option: str = "", known: Mapping[str, Recogni
     Raises:
         UsageError: `--rubric` names no rubric, or the file shows none, or two equally.
     """
-    choices = f"choose one with --rubric: {', '.join(known)}"
+    choices = f"choose one with --rubric: {', '.join(known)}, or the path of a rubric file"
     if option:
         if option not in known:
             raise UsageError(f"there is no rubric '{option}'", where="--rubric", fix=choices)

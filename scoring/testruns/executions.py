@@ -147,17 +147,20 @@ def parse_execution(execution: Execution) -> ParsedExecution:
     Source: seed 003, 2-2; seed 004, 안정성; seed 000, 2.6.
     """
     answer = {"assistantMessage": execution.answer_text}
-    read = parse_raw_json(execution.raw_json) if given(execution.raw_json) else response_of(answer)
+    has_json = bool(given(execution.raw_json))
+    read = parse_raw_json(execution.raw_json) if has_json else response_of(answer)
     response = response_of({}) if isinstance(read, str) else read
     problems = _problems(execution, response)
     if isinstance(read, str):
         problems.append(read)
-    nothing = not response.assistant_message.strip() and not response.ui_entries
+    emptiness = ""
+    if not response.assistant_message.strip() and not response.ui_entries:
+        emptiness = "답변 메시지와 dataUIList가 모두 비어 있음" if has_json else "답변이 비어 있음"
     return ParsedExecution(
         execution=execution,
         response=response,
         failure="; ".join(problems),
-        emptiness="답변 메시지와 dataUIList가 모두 비어 있음" if nothing else "",
+        emptiness=emptiness,
         latency_s=_latency_s(execution, response),
     )
 

@@ -88,12 +88,12 @@ def cause_table(caption: str, causes: Sequence[Mapping[str, Any]], name: str, co
 
 
 def check_parts(summary: Mapping[str, Any], review_count: int | None = None, notice: str = "") -> PageParts:
-    """The parts of a rubric that evaluates checks: failed checks and the causes of stability 0.
+    """The parts of a rubric that evaluates checks: failed checks, and why executions have no answer.
 
     A summary of an earlier version may lack either.
     """
     tables = (
         check_table(summary.get("check_patterns", ())),
-        cause_table("안정성 0점의 원인", summary.get("outages", ()), "cause", "count"),
+        cause_table("실패와 빈 응답의 원인", summary.get("outages", ()), "cause", "count"),
     )
     return PageParts(notice=notice, review_count=review_count, tables=tables)

@@ -22,7 +22,6 @@ from scoring.alerting.messages import Example
 from scoring.alerting.watch import AlertPolicy
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
-from scoring.chat.templates import question_template
 from scoring.rules.arrow_types import empty_frame, field
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import ALERTS, REJECTED
@@ -176,7 +175,7 @@ def _fired_row(rubric: RowRubric, row: Mapping[str, Any]) -> FiredRow:
         row["tenant_id"],
         tuple(row["alert_rules"]),
         {name: row[name] for name in ("tenant_id", *(kind.column for kind in rubric.kinds))},
-        None if question is None else question_template(question),
+        None if question is None else rubric.template(question),
         row[rubric.failure.column],
         row[rubric.total],
     )

@@ -59,7 +59,7 @@ def _export(asked: Asked, kind: str, most: int) -> _Export:
     view, rubric = rows_view(asked), asked.context.rubric
     search = asked.context.warehouse.row_search(rubric)
     personal = asked.sees_personal_data
-    wanted = searchable(search, view.wanted, personal=personal)
+    wanted = searchable(rubric, search, view.wanted, personal=personal)
     count = counts_of(search, wanted, rubric).rows
     if count > most:
         raise UsageError(

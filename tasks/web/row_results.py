@@ -10,7 +10,7 @@ import polars as pl
 
 from scoring.chat.row_filter import RowFilter, parse_filter
 from scoring.chat.rubric import RowRubric
-from scoring.chat.templates import literal_parts, question_template
+from scoring.chat.templates import literal_parts
 from scoring.errors import UsageError
 from scoring.judging.masking import masked
 from tasks.chat.tables import KPIS
@@ -114,7 +114,7 @@ def _page(text: str) -> int:
     return min(int(text), _MOST_PAGES) if text.isascii() and text.isdigit() and text.strip("0") else 1
 
 
-def searchable(search: RowSearch, wanted: RowFilter, *, personal: bool) -> RowFilter:
+def searchable(rubric: RowRubric, search: RowSearch, wanted: RowFilter, *, personal: bool) -> RowFilter:
     """The filter with the rows that no engine tells by itself: those of a template, and those whose text is found.
 
     Without `personal` a text is looked for in what is shown: who may not read a number must not find it either.
@@ -127,7 +127,7 @@ def searchable(search: RowSearch, wanted: RowFilter, *, personal: bool) -> RowFi
         return wanted
     found = search.texts(wanted, literal_parts(wanted.template) if wanted.template else ())
     if wanted.template:
-        alike = [text for text in found["user_input"].unique() if question_template(text) == wanted.template]
+        alike = [text for text in found["user_input"].unique() if rubric.template(text) == wanted.template]
         found = found.filter(pl.col("user_input").is_in(alike))
     if checks_text:
         if found.height > _MOST_CHECKED:

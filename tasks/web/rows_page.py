@@ -72,7 +72,7 @@ def rows_page(asked: Asked) -> Response:
     rubric, view = asked.context.rubric, rows_view(asked)
     asked.record("행 목록", rows_address(view.wanted))
     search = asked.context.warehouse.row_search(rubric)
-    wanted = searchable(search, view.wanted, personal=asked.sees_personal_data)
+    wanted = searchable(rubric, search, view.wanted, personal=asked.sees_personal_data)
     counts = counts_of(search, wanted, rubric)
     start = (view.page - 1) * PAGE_ROWS
     read = table_columns([*view.columns, *_always(view)])

@@ -32,6 +32,8 @@ HEADER = ["query_id", "query", "카테고리", "1차 답변", "1차 답변 시�
 RESET = ["t1", "How do I reset my password?", "how to", "Please open Settings.", "1.8", "Thanks: 1. Settings.", "2.4"]
 PARCEL = ["t2", "Where is my parcel?", "order", "", "0.2", "I cannot do that.", "9.5"]
 FOUND = ["t2", "Where is my parcel?", "order", "Thank you for asking.", "0.2", "Thank you for asking.", "0.5"]
+WORDS_OF_OTHERS = ("안정성", "일관성", "응답 속도", "dataUIList", "에이전트를 모름")
+"""Metrics, fields and agents of the shipped rubrics."""
 
 
 @pytest.fixture
@@ -64,6 +66,16 @@ def test_a_wrong_test_run_rubric_ends_the_command_with_2_and_its_line(aqb: Comma
         assert refused.err.startswith(f"error: {RUBRIC}, line 51, column 41")
 
 
+@pytest.mark.parametrize(
+    ("options", "says"), [((), "the path of its rubric file"), (("--rubric", "support-tests"), "which ends in .toml")]
+)
+def test_who_names_no_rubric_file_is_told_of_them(
+    aqb: Command, started: Path, options: tuple[str, ...], says: str
+) -> None:
+    refused = aqb("score", started, *options, "--out", "out")
+    assert (refused.exit_code, says in refused.err) == (2, True)
+
+
 def test_a_scored_folder_is_compared_and_reviewed_without_the_rubric_file(
     aqb: Command, started: Path, folder: Path
 ) -> None:
@@ -71,7 +83,9 @@ def test_a_scored_folder_is_compared_and_reviewed_without_the_rubric_file(
     for run in (started, other):
         assert aqb("score", run, "--rubric", RUBRIC, "--out", run.stem).exit_code == 0
     Path(RUBRIC).unlink()
-    assert "Accuracy" in aqb("compare", "run", "other").out
+    compared = aqb("compare", "run", "other").out
+    assert "Accuracy" in compared
+    assert not [word for word in WORDS_OF_OTHERS if word in compared]
     assert aqb("review", "export", "run", "--out", "review.xlsx").exit_code == 0
 
 
@@ -147,6 +161,10 @@ def test_files_of_the_inbox_that_show_the_rubric_are_scored_compared_and_shown(
     assert len(texts) == 2
     assert all(part in text for text in texts for part in ("Support bot tests", "Accuracy", "Pass", "질의의 판정"))
     assert not any("반복 실행이 없습니다" in text for text in texts)  # there are two rounds
+    (of_set,) = (tmp_path / "site" / "test-runs").glob("set-*.html")
+    assert "Support bot tests 테스트 세트" in of_set.read_text("utf-8")
+    shown = [*texts, of_set.read_text("utf-8"), (of_set.parent / "index.html").read_text("utf-8")]
+    assert not [word for word in WORDS_OF_OTHERS if any(word in text for text in shown)]
 
 
 def test_a_test_set_is_none_of_the_chat_rows_whose_columns_have_the_same_names(aqb: Command, example: Path) -> None:

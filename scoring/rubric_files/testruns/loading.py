@@ -51,12 +51,8 @@ from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, AnyTestRunRubric,
 from scoring.testruns.team_names import COMMON_NAMES
 from scoring.testruns.totals import MIN_COVERAGE, Weights
 
-_OF_TOTAL = {
-    "weighted_total": POINTS,
-    "weight_coverage": Kind("number", low=0, high=1),
-    "verdict": Kind("text", nullable=True),
-}
-_TAKEN = frozenset({*QUALITY_TITLES, *_OF_TOTAL})
+_OF_TOTAL = {"weighted_total": POINTS, "weight_coverage": Kind("number", low=0, high=1)}
+_TAKEN = frozenset({*QUALITY_TITLES, *_OF_TOTAL, "verdict"})
 _SAME = Kind("number", nullable=True, low=0, high=1)
 
 
@@ -120,8 +116,9 @@ class _TestRunLoading:
         checks = tuple(self._check(name) for name in file.checks)
         metrics = tuple(self._metric(name, table) for name, table in file.metrics.items())
         weights = self._weights()
-        self._of_queries.kinds |= _OF_TOTAL
         grades = file.total.grades or ()
+        verdicts = Kind("text", nullable=True, codes=frozenset(grade.code for grade in grades))
+        self._of_queries.kinds |= _OF_TOTAL | {"verdict": verdicts}
         with self._text.at("total", "grades"):
             verdict = self._of_queries.graded(grades, "weighted_total") if grades else None
         codes = [grade.code.lower() for grade in grades]

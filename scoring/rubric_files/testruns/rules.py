@@ -28,7 +28,7 @@ ANSWER_COLUMNS: Mapping[str, tuple[Kind, str]] = {
     "category": (_TEXT, "카테고리"),
     "track": (_TEXT, "Track"),
     "agent_type": (_TEXT, "에이전트"),
-    "latency_class": (_TEXT, "도구 호출"),
+    "latency_class": (Kind("text", codes=frozenset(LatencyClass)), "도구 호출"),
     "raw_json": (_TEXT, "Raw JSON"),
     "room": (COUNT, "방"),
     "repeat": (COUNT, "반복"),

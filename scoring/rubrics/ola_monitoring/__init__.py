@@ -33,4 +33,4 @@ _STANDARD = standard_rubric(
     crosstab=kpis.CROSSTAB,
     added_later=AddedLater(columns=(outcome.SAYS_NO_DATA,), kpis=(kpis.NO_DATA_RATE,)),
 )
-RUBRIC = replace(_STANDARD, evidence=EvidenceCheck(_STANDARD.scores_schema, _evidence), varying="종목·종목코드·숫자")
+RUBRIC = replace(_STANDARD, evidence=EvidenceCheck(_STANDARD.scores_schema, _evidence), stocks=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from scoring.chat.rubric import RowRubric
-from scoring.chat.templates import WORD, question_template, template_or_id
+from scoring.chat.templates import WORD
 
 GroupedRows = dict[tuple[str, Any], dict[str, Any]]
 
@@ -17,11 +17,11 @@ def group_rows(rubric: RowRubric, found: GroupedRows, rows: Iterable[Mapping[str
     """
     for row in rows:
         question = row["user_input"]
-        key = template_or_id(question, row["row_id"]), row[rubric.failure.column]
+        key = rubric.template_or_id(question, row["row_id"]), row[rubric.failure.column]
         known = found.get(key)
         lowest = row if known is None or _order(rubric, row) < _order(rubric, known) else known
         is_other = known is not None and (known["are_words"] or known["user_input"] != question)
-        are_words = is_other and question is not None and question_template(question) == WORD
+        are_words = is_other and question is not None and rubric.template(question) == WORD
         found[key] = {**lowest, "alike": (known["alike"] if known else 0) + 1, "are_words": are_words}
 
 

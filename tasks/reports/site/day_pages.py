@@ -119,7 +119,7 @@ def overview(
         changes=version_changes(days),
         shares=shares,
         alert_rows=alert_rows,
-        worst=one_of_each_template(_risen_first(rubric, span, days[-1], last_rows))[:_WORST_ROWS],
+        worst=one_of_each_template(rubric, _risen_first(rubric, span, days[-1], last_rows))[:_WORST_ROWS],
         is_risen=bool(_risen(rubric, span, days[-1])),
         periods=[
             (title, [period_link(period, "") for period in reversed(periods) if period.kind == kind])

@@ -16,7 +16,6 @@ import polars as pl
 from scoring.chat.periods import Period
 from scoring.chat.row_filter import RowFilter
 from scoring.chat.rubric import LEVEL_TITLES, CodedColumn, RowRubric
-from scoring.chat.templates import question_template
 from scoring.judging.masking import masked
 from scoring.markdown import shortened
 from scoring.rules.evaluation_order import columns_of
@@ -102,7 +101,7 @@ class ListedRows:
     @cached_property
     def templates(self) -> list[str | None]:
         """The template of each row's question."""
-        return [None if text is None else question_template(text) for text in self.questions]
+        return [None if text is None else self.rubric.template(text) for text in self.questions]
 
     @cached_property
     def facets(self) -> list[Facet]:

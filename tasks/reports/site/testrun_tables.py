@@ -89,9 +89,9 @@ class PublishedTestRun:
 
     @property
     def agent_title(self) -> str:
-        """What people call its agents."""
+        """What people call its agents; of agents of your own the title of their rubric."""
         names = [AGENT_TITLES[AgentType(name)] for name in filter(None, self.agents.split(", "))]
-        return f"{'·'.join(names)} 에이전트" if names else "에이전트를 모름"
+        return f"{'·'.join(names)} 에이전트" if names else self.rubric_title
 
     @property
     def rubric_title(self) -> str:

@@ -15,7 +15,6 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from scoring.chat.rubric import Grade, RowRubric
-from scoring.chat.templates import template_or_id
 from scoring.judging.masking import SHOWN, masked
 from scoring.markdown import shortened
 from scoring.rules.explain import Finding, findings
@@ -66,11 +65,11 @@ def shown_rows(
     return [shown_row(rubric, row, zone) for row in ordered]
 
 
-def one_of_each_template(rows: Iterable[ShownRow]) -> list[ShownRow]:
+def one_of_each_template(rubric: RowRubric, rows: Iterable[ShownRow]) -> list[ShownRow]:
     """The first row of each template of questions."""
     found: dict[str, ShownRow] = {}
     for row in rows:
-        found.setdefault(template_or_id(row.scores["user_input"], row.scores["row_id"]), row)
+        found.setdefault(rubric.template_or_id(row.scores["user_input"], row.scores["row_id"]), row)
     return list(found.values())
 
 

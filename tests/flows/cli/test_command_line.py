@@ -181,6 +181,15 @@ def test_sql_prints_one_query_over_the_production_view(aqb: Command) -> None:
     assert "final_grade" in ended.out
 
 
+def test_sql_is_over_the_view_of_the_settings_and_never_over_that_of_another_bot(aqb: Command, folder: Path) -> None:
+    settings = folder / "aqb.toml"
+    settings.write_text('[monitoring]\nsource = "bigquery://shop.chats.turns"\n', "utf-8")
+    assert "FROM `shop.chats.turns`" in aqb("sql").out
+    (folder / "own.toml").write_text(aqb("rubrics", "new").out, "utf-8")
+    settings.write_text('[monitoring]\nsource = "data"\nrubric = "own.toml"\n', "utf-8")
+    assert "FROM `project.dataset.view`" in aqb("sql").out
+
+
 def test_sql_takes_one_day_of_the_configured_zone(aqb: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     seoul = aqb("sql", "--date", DAY.isoformat(), "--source", "project-1.data_set.table").out
     assert "FROM `project-1.data_set.table`" in seoul

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from scoring import explain_rows, golden_rows
@@ -120,6 +121,8 @@ def test_explain_rows_in_python_gives_the_points_of_aqb_rows(aqb: Command, sourc
     rows = pl.read_ndjson(source)
     assert explain_rows(rows, [failed, "nothing", star]).rows() == said
     assert len(said) > 20
+    ids = pa.chunked_array([[failed, star]])
+    assert explain_rows(rows.to_arrow(), ids).equals(explain_rows(rows.to_arrow(), [failed, star]))
     assert explain_rows(rows.to_arrow(), star).num_rows == sum(row_id == star for row_id, *_ in said)
     assert explain_rows(rows.to_arrow(), "nothing").num_rows == 0
 

@@ -3,6 +3,7 @@
 import polars as pl
 
 from scoring.chat.golden import golden_candidates
+from scoring.rubrics.ola_monitoring import RUBRIC
 
 
 def rows(*questions: tuple[str, str]) -> pl.DataFrame:
@@ -18,14 +19,14 @@ def rows(*questions: tuple[str, str]) -> pl.DataFrame:
 
 
 def listed(frame: pl.DataFrame, limit: int, stratum: str | None = "question_category") -> list[str]:
-    return list(golden_candidates(frame, limit, stratum)["row_id"])
+    return list(golden_candidates(RUBRIC, frame, limit, stratum)["row_id"])
 
 
 def test_golden_takes_the_best_row_of_each_template_and_counts_the_others() -> None:
     frame = rows(
         ("하늘전자 주가 알려줘", "price"), ("바다통신 주가 알려줘", "price"), ("배당 일정은 언제야", "dividend")
     )
-    found = golden_candidates(frame, 10, "question_category")
+    found = golden_candidates(RUBRIC, frame, 10, "question_category")
     assert [(row["row_id"], row["template"], row["same_template"]) for row in found.to_dicts()] == [
         ("r0", "{종목} 주가 알려줘", 2),
         ("r2", "배당 일정은 언제야", 1),
@@ -41,4 +42,4 @@ def test_golden_lets_each_stratum_give_its_best_in_turn() -> None:
 
 
 def test_golden_of_nothing_is_nothing() -> None:
-    assert golden_candidates(rows(), 5, "question_category").is_empty()
+    assert golden_candidates(RUBRIC, rows(), 5, "question_category").is_empty()

@@ -48,12 +48,26 @@ GOLDEN = {
 
 @pytest.mark.parametrize(("template", "question"), [(name, text) for name, texts in GOLDEN.items() for text in texts])
 def test_question_template_of_a_golden_question(template: str, question: str) -> None:
-    assert question_template(question) == template
+    assert question_template(question, stocks=True) == template
 
 
-@given(st.text(max_size=400))
-def test_question_template_has_no_number_and_one_line(text: str) -> None:
-    template = question_template(text)
+@pytest.mark.parametrize(
+    ("question", "template"),
+    [
+        ("주문번호 482913 배송 언제 와요?", "주문번호 {숫자} 배송 언제 와요"),
+        ("운동화 살까 말까 고민이에요", "운동화 살까 말까 고민이에요"),
+        ("매장 매출 분석 좀 해줘", "매장 매출 분석 좀 해줘"),
+        ("482913", "{숫자}"),
+        ("환불", "{낱말}"),
+    ],
+)
+def test_question_template_of_another_bot_takes_nothing_for_a_stock(question: str, template: str) -> None:
+    assert question_template(question, stocks=False) == template
+
+
+@given(st.text(max_size=400), st.booleans())
+def test_question_template_has_no_number_and_one_line(text: str, stocks: bool) -> None:
+    template = question_template(text, stocks=stocks)
     assert not set(template) & set("0123456789\n\t")
     assert template == template.strip()
 
@@ -62,5 +76,5 @@ def test_question_template_has_no_number_and_one_line(text: str) -> None:
 def test_question_template_of_a_megabyte_takes_no_longer_than_a_short_one(sign: str) -> None:
     text = sign * 500_000
     began = time.process_time()
-    question_template(text)
+    question_template(text, stocks=True)
     assert time.process_time() - began < 0.5

@@ -172,11 +172,11 @@ def test_score_reads_what_files_may_hold(column: str, values: list[Any], scored:
         assert pl.DataFrame(score(frame).scored)[scored].to_list() == [expected]
 
 
-def test_score_takes_categories_for_texts() -> None:
+def test_score_takes_categories_for_any_column() -> None:
     rows = pl.DataFrame([plain(), refused(1)]).with_columns(pl.col("tenant_id", "user_input").cast(pl.Categorical))
     assert score(rows).scored["tenant_id"].to_list() == ["t1", "t1"]
-    found = score(pd.DataFrame([plain(), refused(1)]).astype({"tenant_id": "category"})).scored
-    assert list(found["tenant_id"]) == ["t1", "t1"]
+    frame = pd.DataFrame([plain(), refused(1)]).assign(timestamp=lambda rows: pd.to_datetime(rows["timestamp"]))
+    pd.testing.assert_frame_equal(score(frame.astype("category")).scored, score(frame).scored)
 
 
 @each_kind
@@ -205,13 +205,28 @@ def test_score_names_a_column_of_a_wrong_type(kind: str) -> None:
         score(KINDS[kind](pa.table(columns | {"input_tokens": [True]})))
 
 
-def test_score_names_a_column_of_mixed_types() -> None:
+def test_score_names_a_column_of_mixed_types_and_quotes_none_of_its_cells() -> None:
     rows = pd.DataFrame([plain(), plain(1)]).astype({"user_input": "object"})
-    rows.loc[1, "user_input"] = 7
-    with pytest.raises(InputError, match="the column user_input cannot be read"):
+    rows.loc[0, "user_input"] = 7
+    with pytest.raises(InputError, match="the column user_input cannot be read: it holds int, str") as raised:
         score(rows)
+    assert plain(1)["user_input"] not in str(raised.value)
     with pytest.raises(InputError, match="user_input"):
         score(pl.DataFrame([plain()]).with_columns(user_input=pl.Series([object()], dtype=pl.Object)))
+
+
+def test_score_says_what_to_do_about_half_a_character() -> None:
+    rows = pd.DataFrame([plain()]).astype({"llm_response": "object"})
+    rows.loc[0, "llm_response"] = "cut \ud83d"
+    with pytest.raises(InputError, match="half of a surrogate pair") as raised:
+        score(rows)
+    assert 'encode("utf-8", "ignore")' in raised.value.fix
+
+
+def test_score_says_what_to_do_about_ids_that_gaps_made_numbers() -> None:
+    with pytest.raises(InputError, match="session_id is double, expected text") as raised:
+        score(pd.DataFrame([plain(), plain(1)]).assign(session_id=[7, None]))
+    assert "dtype=str" in raised.value.fix
 
 
 def test_score_names_a_column_that_is_there_twice() -> None:
@@ -225,6 +240,7 @@ def test_score_names_a_column_that_is_there_twice() -> None:
     [
         ({"rubric": "no-such"}, "there is no rubric 'no-such'"),
         ({"rubric": "my.toml"}, "takes the text of a rubric file, not its name: my.toml"),
+        ({"rubric": Path("my.toml")}, "takes the text of a rubric file, not its name: my.toml"),
         ({"rubric": "aqb-1.2"}, "scores test runs"),
         ({"time_zone": "Asia/Nowhere"}, "is no time zone"),
         ({"keep_text": "some"}, "keep_text cannot be 'some'"),

@@ -16,7 +16,7 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
 @pytest.mark.parametrize(
     ("old", "new", "at", "what", "fix"),
     [
-        ('id = "support-bot"', 'id = "Support bot"', '"Support bot"', "id: String should match", "schema"),
+        ('id = "support-bot"', 'id = "Support bot"', '"Support bot"', "id: String should match", "Latin letters"),
         ('id = "support-bot"', "id = support", "support", "no TOML: Invalid value", "quotes"),
         ('level = "critical"', 'lvl = "critical"', '"critical"', "no key lvl", "did you mean level?"),
         (
@@ -47,6 +47,14 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
             "",
         ),
         ("rate_of = \"total_grade = 'GOOD'\"\n", "", "[kpis.good_rate]", "give one of the keys rate_of", ""),
+        ("total_grade = 'GOOD'", "total_grade = 'GODO'", "total_grade =", "no code GODO", "did you mean GOOD?"),
+        (
+            "rate_of = \"total_grade = 'GOOD'\"",
+            "rate_of = \"failure_type IN ('refused', 'late')\"",
+            "failure_type IN",
+            "no code late",
+            "'refused'",
+        ),
         ("{ help_score = 80, tone", "{ help_score = 70, tone", "{ help_score = 70", "90 %", ""),
         ("{ help_score = 80, tone", "{ help_score = 80, tones", "{ help_score", "no column tones_score", "tone_score?"),
         ("[[120, 40], [40, 25]", "[[12, 40], [40, 25]", "[[12, 40]", "must fall", ""),
@@ -59,6 +67,13 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
         ('kept_grades = ["POOR"]', 'kept_grades = ["BAD"]', '["BAD"]', "no grade BAD", "GOOD, OKAY, POOR"),
         ('failure = "failure_type"', 'failure = "tone_grade"', '"tone_grade"', "no column tone_grade with", ""),
         ('gives = "refused", title = "Refused"', 'gives = "refused"', "[{ when", "refused has no title", "titles"),
+        (
+            'gives = "refused", title = "Refused" }',
+            'gives = "refused", title = "Refused" }, { when = "output_tokens = 1", gives = "refused", title = "" }',
+            "[{ when",
+            "refused has two titles",
+            "same title",
+        ),
         (
             'rows = "help_grade"',
             'rows = "total_grade"',

@@ -84,6 +84,7 @@ def test_a_rubric_file_keeps_alerts_grades_and_titles_of_the_same_rubric_in_pyth
         "category",
         "crosstab",
         "flagged",
+        "stocks",
     ):
         assert getattr(in_file, name) == getattr(RUBRIC, name), name
 

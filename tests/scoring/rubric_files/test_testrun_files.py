@@ -49,6 +49,8 @@ def points(found: Any, metric: str) -> list[float | None]:
         ("at_least = 4, title", "at_least = 2, title", "[{ code", "must fall", ""),
         ('code = "WEAK"', 'code = "pass"', "[{ code", "one code", ""),
         ("[review.failed_test]", "[review.failed]", "[review.failed]", "name failed has a meaning", "another"),
+        ("verdict = 'FAIL'", "verdict = 'FAILED'", "verdict =", "no code FAILED", "did you mean FAIL?"),
+        ("category = 'how to'", "latency_class = 'single'", "latency_class", "no code single", "'SINGLE'"),
         ("unanswered > 0", "unanswerd > 0", "unanswerd", "no column unanswerd", "unanswered?"),
     ],
 )
@@ -85,7 +87,7 @@ def test_checks_of_the_file_and_of_expected_results_count_by_their_weight() -> N
 def test_an_execution_without_an_answer_has_no_points_unless_the_metric_leaves_it_out() -> None:
     found = scored(STARTER, ["a", "Q", "order", "", "Thank you", "1", "", "3"])
     assert (points(found, "accuracy"), points(found, "speed")) == ([5.0, 0.0], [5.0, None])
-    assert found.scores["accuracy_reason"][1].startswith("빈 응답")
+    assert found.scores["accuracy_reason"][1] == "빈 응답: 답변이 비어 있음"
     assert found.queries["manual_review_reasons"].to_list() == [["failed_test"]]
 
 

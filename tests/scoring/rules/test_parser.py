@@ -136,4 +136,5 @@ def test_count_refuses_a_pattern_that_matches_nothing(regex: str) -> None:
 def test_kinds_know_which_columns_a_rule_may_use() -> None:
     kinds = with_kinds(RUBRIC.definitions, INPUTS)
     assert set(columns_of(RUBRIC.definitions)) <= set(kinds)
-    assert (kinds["failure_type"], kinds["final_score"]) == (Kind("text", True), Kind("score", low=0, high=100))
+    assert kinds["failure_type"] == Kind("text", True, codes=frozenset(RUBRIC.failure.titles))
+    assert kinds["final_score"] == Kind("score", low=0, high=100)

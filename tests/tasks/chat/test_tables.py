@@ -176,7 +176,7 @@ def test_examples_are_the_worst_row_of_each_template(warehouse: FolderWarehouse,
     worst_first = table(warehouse, "monitoring_scores").sort("final_score", "row_id").select("user_input", "row_id")
     worst: dict[str, str] = {}
     for question, row_id in worst_first.iter_rows():
-        worst.setdefault(question_template(question), row_id)
+        worst.setdefault(question_template(question, stocks=True), row_id)
     found = alert(warehouse, "answer_failed")
     assert set(found["row_ids"]) == set(worst.values())
     assert found["alike"] == [2, 2, 2]

@@ -130,7 +130,7 @@ def test_report_and_summary_say_how_a_run_compares(warehouse: FolderWarehouse, t
     assert "카테고리" not in section
     assert "함께 있는 질의 40개를 짝지어 비교했습니다. 답변이 나빠진 질의 30개, 좋아진 질의 0개." in section
     assert "| 정확성 | 5.00 | 1.25 | −3.75 |" in section
-    assert "평균 시간으로 매기는 지표(응답 속도)는 세트 평균과 조금 다를 수 있습니다" in section
+    assert "평균 시간으로 매기는 지표는 세트 평균과 조금 다를 수 있습니다" in section
     assert json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["change"] == place.change
 
 

@@ -129,8 +129,8 @@ def test_rows_page_shows_what_people_wrote_as_text_alone(client: TestClient) -> 
 
 
 def test_rows_page_finds_the_questions_of_a_template(client: TestClient, scores: pl.DataFrame) -> None:
-    template = question_template("하늘전자 주가 어때")
-    same = [text for text in scores["user_input"].drop_nulls() if question_template(text) == template]
+    template = question_template("하늘전자 주가 어때", stocks=True)
+    same = [text for text in scores["user_input"].drop_nulls() if question_template(text, stocks=True) == template]
     assert len(same) == 6
     assert headline(rows(client, **EVERY_DAY, template=template)) == 6
     for nowhere in ("{종목} 배당락일", "(" * 250, "\0"):

@@ -16,7 +16,6 @@ from urllib.parse import parse_qsl
 import pytest
 
 from scoring.chat.periods import month_of, week_of
-from scoring.chat.templates import question_template
 from scoring.judging.masking import masked
 from tasks.chat.tables import EXCLUDED
 from tasks.warehouse.folder import FolderWarehouse
@@ -44,7 +43,7 @@ ASKED: dict[str, Callable[[Row, str], bool]] = {
     ),
     "tenant": lambda row, value: row["tenant_id"] == json.loads(value),
     "alert": lambda row, value: value in row["alert_rules"],
-    "template": lambda row, value: row.get("user_input") is not None and question_template(shown(row)) == value,
+    "template": lambda row, value: row.get("user_input") is not None and RUBRIC.template(shown(row)) == value,
     "kpi": lambda row, value: row.get("a_grade") is not None and KPIS[value](row),
 }
 KPIS: dict[str, Callable[[Row], bool]] = {
