@@ -129,6 +129,11 @@ def page_of_upload(upload: Upload) -> str:
     return f"{_OF_UPLOAD}{upload.id}"
 
 
+def sent_at(asked: Asked, upload: Upload) -> str:
+    """When a file was sent, by the clock of the people here."""
+    return f"{upload.at.astimezone(ZoneInfo(asked.context.settings.time_zone)):%Y-%m-%d %H:%M}"
+
+
 def _shown_values(
     run: PublishedTestRun, others: Sequence[PublishedTestRun], warehouse: Warehouse, files: Sequence[Link]
 ) -> dict[str, Any]:
@@ -152,11 +157,10 @@ def _uploaded_values(asked: Asked, upload: Upload, runs: Sequence[PublishedTestR
 
 
 def _uploads_table(asked: Asked) -> Table:
-    zone = ZoneInfo(asked.context.settings.time_zone)
     rows: list[list[Cell]] = [
         [
             Link(upload.name, f"uploads/{upload.id}"),
-            f"{upload.at.astimezone(zone):%Y-%m-%d %H:%M}",
+            sent_at(asked, upload),
             upload.who,
             _state(asked, upload),
         ]

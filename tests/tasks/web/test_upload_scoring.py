@@ -4,6 +4,7 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import openpyxl
 import pytest
@@ -108,6 +109,23 @@ def test_upload_result_is_compared_with_any_other(results: Results) -> None:
     assert PHONE not in page.source
     assert page.scripts == page.styles == []
     assert client.get(f"/test-runs/comparison?base={pages[0]}&candidate=upload-{'0' * 16}").status_code == 404
+
+
+def test_choice_of_runs_tells_when_files_were_sent_by_the_clock_of_the_people(results: Results) -> None:
+    upload = Uploads(Path(results.settings.web.uploads)).find(results.result.rpartition("-")[2])
+    assert upload is not None
+    sent = f"{upload.at.astimezone(ZoneInfo('Asia/Seoul')):%Y-%m-%d %H:%M}"
+    assert f"{PLAN.name} (올린 파일, {sent}, reviewer)" in opened_page(results.client, "/test-runs/comparison").text
+
+
+def test_runs_of_two_rubrics_are_not_compared_and_people_read_what_to_do(results: Results) -> None:
+    other = results.scored_here(kept(results.client), rubric="recruit-agent")
+    pages = [one.removeprefix("/test-runs/") for one in (other, results.result)]
+    answer = results.client.get(f"/test-runs/comparison?base={pages[0]}&candidate={pages[1]}")
+    assert answer.status_code == 400
+    assert "채점 기준이 달라 비교할 수 없습니다" in answer.text
+    assert "다시 채점하십시오" in answer.text
+    assert "rubric" not in answer.text
 
 
 def test_upload_goes_into_the_inbox_where_it_is_scored_alike(results: Results) -> None:
