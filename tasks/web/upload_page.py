@@ -169,7 +169,7 @@ def remove(asked: Asked) -> Response:
     """
     upload = upload_of(asked)
     if not _may_change(asked, upload):
-        raise RefusedError(403, "다른 사람이 올린 파일입니다")
+        raise RefusedError(403, "다른 사람이 올린 파일입니다. 올린 사람이나 운영 담당자가 지울 수 있습니다")
     asked.record("올린 테스트 파일 지움", upload.name)
     try:
         asked.uploads.remove(upload)
