@@ -170,11 +170,14 @@ def remove(asked: Asked) -> Response:
     upload = upload_of(asked)
     if not _may_change(asked, upload):
         raise RefusedError(403, "다른 사람이 올린 파일입니다. 올린 사람이나 운영 담당자가 지울 수 있습니다")
+    refused = RefusedError(409, "채점하고 있는 파일은 지울 수 없습니다. 멈춘 뒤에 지우십시오")
+    if asked.scorings.is_running(upload):  # its process may not have come to take the folder yet
+        raise refused
     asked.record("올린 테스트 파일 지움", upload.name)
     try:
         asked.uploads.remove(upload)
     except StorageError:
-        raise RefusedError(409, "채점하고 있는 파일은 지울 수 없습니다. 멈춘 뒤에 지우십시오") from None
+        raise refused from None
     return RedirectResponse("/test-runs/index.html", 303)
 
 

@@ -17,7 +17,7 @@ from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY
 from tests.builders.settings import settings_in
 from tests.builders.site import write_run
-from tests.builders.uploads import PLAN, act, kept, scored, scored_here
+from tests.builders.uploads import PLAN, act, after_scoring, form_token, kept, scored, scored_here
 from tests.builders.web import OF_TOKENS, browser, log_in, opened_page
 
 pytestmark = pytest.mark.slow
@@ -126,6 +126,15 @@ def test_runs_of_two_rubrics_are_not_compared_and_people_read_what_to_do(results
     assert "채점 기준이 달라 비교할 수 없습니다" in answer.text
     assert "다시 채점하십시오" in answer.text
     assert "rubric" not in answer.text
+
+
+def test_file_whose_scoring_has_just_begun_is_not_removed(results: Results) -> None:
+    client = results.client
+    address, form = kept(client), {"form_token": form_token(client)}
+    assert client.post(f"{address}/score", data=form).status_code == 303
+    assert client.post(f"{address}/remove", data=form).status_code == 409
+    assert "결과 보기" in after_scoring(client, address)
+    assert client.post(f"{address}/remove", data=form).status_code == 303
 
 
 def test_upload_goes_into_the_inbox_where_it_is_scored_alike(results: Results) -> None:
