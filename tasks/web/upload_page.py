@@ -25,6 +25,7 @@ from tasks.testruns.files import read_testrun_file
 from tasks.testruns.plans import plan_of_input, plan_of_run
 from tasks.testruns.uploads import ArrivingFile, Scoring, Upload
 from tasks.web.asked import Asked, NotFoundError, RefusedError
+from tasks.web.testruns_page import known_runs
 from tasks.web.upload_versions import version_values
 
 _REJECTS_SHOWN = 200
@@ -87,7 +88,8 @@ def upload_page(asked: Asked) -> Response:
         estimate=estimate,
         has_judge=_has_judge(asked),
         inbox=asked.context.settings.test_runs.inbox,
-        is_in_inbox=_is_in_inbox(asked, upload),
+        is_in_inbox=(is_in_inbox := _is_in_inbox(asked, upload)),
+        page_in_history=_page_in_history(asked, upload) if is_in_inbox else "",
         **values,
     )
 
@@ -158,6 +160,12 @@ def _is_in_inbox(asked: Asked, upload: Upload) -> bool:
     """Whether the inbox has this very file under its name."""
     place = _place_in_inbox(asked, upload)
     return place.is_file() and identity_of(place).sha256 == identity_of(upload.file).sha256
+
+
+def _page_in_history(asked: Asked, upload: Upload) -> str:
+    """The page of what the warehouse knows of this very file; empty before `aqb test-runs` has scored it."""
+    sha256 = identity_of(upload.file).sha256
+    return next((run.page for run in known_runs(asked) if run.sha256 == sha256), "")
 
 
 def remove(asked: Asked) -> Response:

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -151,6 +152,11 @@ def test_upload_goes_into_the_inbox_where_it_is_scored_alike(results: Results) -
     (there,) = (results.folder / "inbox").iterdir()
     assert there.name == PLAN.name
     assert there.read_bytes() == results.content
+    write_run(FolderWarehouse(Path(results.settings.warehouse)), there, DAY + timedelta(1))
+    scored_there = opened_page(client, results.address)
+    assert "inbox에 들어 있습니다" not in scored_there.text
+    (link,) = [href for text, href in scored_there.links if text == "실린 결과 보기"]
+    assert client.get(link).status_code == 200
     other = kept(client)  # of the same name
     assert "먼저 채점하십시오" in act(client, other, "inbox").text
     results.scored_here(other)
