@@ -23,6 +23,12 @@ def rubrics() -> dict[str, RowRubric | AnyTestRunRubric]:
     return dict(sorted((rubric.id, rubric) for rubric in _by_folder().values()))
 
 
+def rubric_title(rubric_id: str) -> str:
+    """What people call a rubric; the id of one that is not here."""
+    found = rubrics().get(rubric_id)
+    return found.title if found else rubric_id
+
+
 def folders() -> dict[str, str]:
     """The name of every rubric's folder by its id."""
     return {rubric.id: folder for folder, rubric in _by_folder().items()}

@@ -7,9 +7,9 @@ from datetime import date
 import polars as pl
 from starlette.responses import Response
 
-from scoring.catalog import rubrics
+from scoring.catalog import rubric_title, rubrics
 from scoring.chat.rubric import RowRubric
-from scoring.markdown import score_text
+from scoring.markdown import one_line, score_text, shortened
 from scoring.stats.agreement import ALL_AGENTS, agreements
 from scoring.stats.intervals import MIN_N_FOR_VERDICT
 from scoring.testruns.rubric import TestRunRubric
@@ -29,9 +29,11 @@ from tasks.review.trust import (
 from tasks.testruns.trusted_metrics import agreement_figures
 from tasks.warehouse.tables import SCORES
 from tasks.web.asked import Asked, href
+from tasks.web.conversation import shown_text
 from tasks.web.review_queues import RunQueue, run_queues
 
 _SHOWN = 50
+_TEXT_CHARACTERS = 80
 _EQUAL = 1e-9
 
 
@@ -99,12 +101,16 @@ def _apart(compared: Iterable[ComparedLabels]) -> list[_Judged]:
 def _metrics(context: Context, compared: Iterable[ComparedLabels]) -> Table:
     least = context.settings.agreement.trusted_from
     rows: list[list[Cell]] = [
-        [_title(context, one.rubric, found.metric), one.rubric, *agreement_cells(agreement_figures(found, least))]
+        [
+            _title(context, one.rubric, found.metric),
+            context.rubric.title if one.rubric == context.rubric.id else rubric_title(one.rubric),
+            *agreement_cells(agreement_figures(found, least)),
+        ]
         for one in compared
         for found in agreements(pair for _, pair in one.pairs)
         if found.agent_type == ALL_AGENTS
     ]
-    return Table(["지표", "루브릭", *AGREEMENT_TITLES], rows)
+    return Table(["지표", "채점 기준", *AGREEMENT_TITLES], rows)
 
 
 def _together(context: Context, compared: Iterable[ComparedLabels]) -> Table:
@@ -140,11 +146,11 @@ def _people(context: Context, compared: Iterable[ComparedLabels]) -> Table:
 
 def _items(asked: Asked, apart: Sequence[_Judged]) -> Table:
     context = asked.context
-    days = _days(context, [one.label.row_id for one in apart if one.label.row_id])
+    scored = _scored_rows(context, [one.label.row_id for one in apart if one.label.row_id])
     runs = run_queues(context) if any(not one.label.row_id for one in apart) else []
     rows: list[list[Cell]] = [
         [
-            _link(asked, one.label, days, runs),
+            _link(asked, one.label, scored, runs),
             _title(context, one.label.rubric, one.label.metric),
             _said(context, one.label, one.labels[0][1].score),
             ", ".join(
@@ -156,23 +162,36 @@ def _items(asked: Asked, apart: Sequence[_Judged]) -> Table:
     return Table(["항목", "지표", "자동 점수", "사람"], rows)
 
 
-def _days(context: Context, row_ids: Sequence[str]) -> Mapping[str, date]:
-    """The days on which these rows stand."""
+def _scored_rows(context: Context, row_ids: Sequence[str]) -> Mapping[str, tuple[date, str | None]]:
+    """The days of these rows, and their questions where those are kept."""
     scores = context.warehouse.read(SCORES, schema=context.rubric.scores_schema) if row_ids else None
     if scores is None:
         return {}
-    return dict(scores.filter(pl.col("row_id").is_in(row_ids)).select("row_id", "score_date").collect().iter_rows())
+    found = scores.filter(pl.col("row_id").is_in(row_ids)).select("row_id", "score_date", "user_input").collect()
+    return {row_id: (day, question) for row_id, day, question in found.iter_rows()}
 
 
-def _link(asked: Asked, label: KeptLabel, days: Mapping[str, date], runs: Iterable[RunQueue]) -> Link:
+def _link(
+    asked: Asked, label: KeptLabel, scored: Mapping[str, tuple[date, str | None]], runs: Iterable[RunQueue]
+) -> Link:
     """To the row, or for reviewers to the question of a test run while it is on a list."""
     if label.row_id:
-        return Link(f"{days[label.row_id]} {label.row_id}", row_address(days[label.row_id], label.row_id))
-    text = " · ".join(part for part in (label.file, label.query_id, label.round) if part)
+        day, question = scored[label.row_id]
+        return Link(f"{day} {_cut(shown_text(asked, question)) or label.row_id}", row_address(day, label.row_id))
     for run in runs if asked.viewer.may("reviewer") else ():
-        for question in run.questions_of(label):
-            return Link(text, href(run.address, [("item", question.id)]))
-    return Link(text, "")
+        for one in run.questions_of(label):
+            said = _cut(run.material(asked, one).question) or label.query_id
+            return Link(_joined(label.file, said, label.round), href(run.address, [("item", one.id)]))
+    return Link(_joined(label.file, label.query_id, label.round), "")
+
+
+def _cut(text: str | None) -> str:
+    """A text as it fits into a cell."""
+    return shortened(one_line(text or ""), _TEXT_CHARACTERS)
+
+
+def _joined(*parts: str) -> str:
+    return " · ".join(filter(None, parts))
 
 
 def _name(reviewer: str) -> str:

@@ -4,12 +4,13 @@ from pathlib import Path
 
 from starlette.responses import Response
 
+from scoring.errors import UsageError
 from scoring.stats.comparison import compare_testruns
 from tasks.reports.markdown.comparison import comparison_values
 from tasks.testruns.answers import answers_side_by_side
 from tasks.testruns.read_folder import read_scored_folder
 from tasks.web.asked import Asked, NotFoundError
-from tasks.web.testruns_page import folder_of, known_runs, page_of_upload
+from tasks.web.testruns_page import folder_of, known_runs, page_of_upload, sent_at
 
 
 def comparison_page(asked: Asked) -> Response:
@@ -30,6 +31,11 @@ def comparison_page(asked: Asked) -> Response:
         raise NotFoundError("그런 실행은 없습니다", fix="목록에서 두 실행을 고르십시오.")
     asked.record("테스트 런 비교", f"{base} {candidate}")
     before, after = (read_scored_folder(known[page][1]) for page in (base, candidate))
+    if before.rubric.id != after.rubric.id:
+        raise UsageError(
+            "채점 기준이 달라 비교할 수 없습니다",
+            fix="채점 기준이 같은 두 실행을 고르거나, 한 파일을 다른 파일의 채점 기준으로 다시 채점하십시오.",
+        )
     compared = compare_testruns(before.run_scores(), after.run_scores(), before.titles, before.noise, before.of_repeats)
     changed = (*compared.worse, *compared.better)
     return asked.page(
@@ -48,7 +54,7 @@ def _comparable(asked: Asked) -> dict[str, tuple[str, Path]]:
         for run in known_runs(asked)
     ]
     sent = [
-        (page_of_upload(one), f"{one.name} (올린 파일, {one.at:%Y-%m-%d}, {one.who})", one.report)
+        (page_of_upload(one), f"{one.name} (올린 파일, {sent_at(asked, one)}, {one.who})", one.report)
         for one in asked.uploads.latest()
     ]
     return {page: (title, folder) for page, title, folder in (*sent, *runs) if (folder / "summary.json").is_file()}

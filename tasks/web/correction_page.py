@@ -56,5 +56,5 @@ def correct(asked: Asked) -> Response:
 def _own_upload(asked: Asked) -> Upload:
     upload = upload_of(asked)
     if not takes_home(asked, upload):
-        raise RefusedError(403, "글을 그대로 담은 파일이라 고칠 수 없습니다")
+        raise RefusedError(403, "글을 그대로 담은 파일이라 고칠 수 없습니다. 올린 사람에게 부탁하십시오")
     return upload

@@ -146,9 +146,9 @@ class Door:
     def _checked(self, request: Request) -> Viewer | None:
         """Who asks, of a request that may be answered at all."""
         if not self._access.knows_host(request.headers.get("host", "")):
-            raise RefusedError(421, "이 이름으로는 열 수 없습니다")
+            raise RefusedError(421, "이 이름으로는 열 수 없습니다. 안내받은 주소로 여십시오")
         if len(request.url.path) + len(request.url.query) > _LONGEST_ADDRESS:
-            raise RefusedError(414, "주소가 너무 깁니다")
+            raise RefusedError(414, "주소가 너무 깁니다. 조건을 줄이십시오")
         headers = {name: value for name, value in request.headers.items() if len(request.headers.getlist(name)) == 1}
         viewer = self._access.viewer(_address(request), headers, request.cookies.get(_COOKIE, ""))
         if viewer:
@@ -157,19 +157,19 @@ class Door:
         if not self._access.requests.allows(viewer.name if viewer else _address(request)):
             raise RefusedError(429, "요청이 너무 많습니다. 1분 뒤에 다시 하십시오")
         if request.method == "POST" and not _is_same_origin(request):
-            raise RefusedError(403, "다른 사이트에서 보낸 요청은 받지 않습니다")
+            raise RefusedError(403, "다른 사이트에서 보낸 요청은 받지 않습니다. 여기의 페이지를 열고 하십시오")
         return viewer
 
     def _known(self, request: Request, role: Role) -> Viewer | None:
         """Who asks, of a request that may be answered, where the person may do what this role may."""
         viewer = self._checked(request)
         if viewer and not viewer.may(role):
-            raise RefusedError(403, "이 일을 할 권한이 없습니다")
+            raise RefusedError(403, "이 일을 할 권한이 없습니다. 필요하면 운영 담당자에게 부탁하십시오")
         return viewer
 
     def _stranger(self, request: Request) -> Response:
         if self._access.settings.auth != "token":
-            raise RefusedError(403, "누구인지 알 수 없거나 볼 권한이 없습니다")
+            raise RefusedError(403, "누구인지 알 수 없거나 볼 권한이 없습니다. 운영 담당자에게 부탁하십시오")
         if request.method == "POST":
             return _login_page(
                 _page_before(request), "로그인이 끝나 남기지 못했습니다. 로그인하면 앞 페이지로 돌아갑니다"
@@ -198,9 +198,10 @@ def _explained(answer: Answer) -> Answer:
 
     @wraps(answer)
     async def explaining(request: Request) -> Response:
-        def said(status: int, title: str, kind: str, fix: str = "") -> Response:
+        def said(status: int, title: str, kind: str, fix: str = "", cause: str = "") -> Response:
             known = getattr(request.state, "known", {})
-            return page("message.html", status=status, section="", title=title, kind=kind, fix=fix, **known)
+            values = {"section": "", "title": title, "kind": kind, "fix": fix, "cause": cause, **known}
+            return page("message.html", status=status, **values)
 
         try:
             return await answer(request)
@@ -212,12 +213,14 @@ def _explained(answer: Answer) -> Answer:
             return said(400, error.what, "잘못된 조건", error.fix)
         except AqbError as error:
             _log.warning("%s", error)
-            return said(503, "지금은 보여 줄 수 없습니다", "오류", error.what)
+            fix = "잠시 뒤에 다시 여십시오. 그래도 같으면 아래 글을 운영 담당자에게 보내십시오."
+            return said(503, "지금은 보여 줄 수 없습니다", "오류", fix, error.what)
         except (ClientDisconnect, TimeoutError):
-            return said(408, "요청이 다 오지 않았습니다", "거절")
+            return said(408, "요청이 다 오지 않았습니다. 다시 하십시오", "거절")
         except Exception as error:  # noqa: BLE001  (people get a page, and its text may quote a row)
             _log.error("%s in %s", type(error).__name__, line_of_ours(error))
-            return said(500, "서버의 오류입니다", "오류", "기록을 보십시오.")
+            fix = "다시 해 보고, 그래도 같으면 무엇을 했는지 운영 담당자에게 알리십시오. 까닭은 서버의 기록에 있습니다."
+            return said(500, "서버의 오류입니다", "오류", fix)
 
     return explaining
 
@@ -225,13 +228,13 @@ def _explained(answer: Answer) -> Answer:
 async def _form(request: Request) -> dict[str, str]:
     """The fields of a form, of which only so many bytes are read."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise RefusedError(415, "양식이 아닙니다")
+        raise RefusedError(415, "양식이 아닙니다. 페이지를 다시 열고 하십시오")
     body = bytearray()
     async with asyncio.timeout(_FORM_WITHIN_S):
         async for chunk in request.stream():
             body += chunk
             if len(body) > _MOST_FORM_BYTES:
-                raise RefusedError(413, "양식이 너무 큽니다")
+                raise RefusedError(413, "양식이 너무 큽니다. 글을 줄이십시오")
     return dict(_parsed(body.decode(errors="replace")))
 
 
@@ -239,7 +242,7 @@ def _parsed(fields: str) -> list[tuple[str, str]]:
     try:
         return parse_qsl(fields, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError:
-        raise RefusedError(400, "조건이 너무 많습니다") from None
+        raise RefusedError(400, "조건이 너무 많습니다. 조건을 줄이십시오") from None
 
 
 def _is_same_origin(request: Request) -> bool:

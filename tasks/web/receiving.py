@@ -65,7 +65,7 @@ async def receive_file(
 def _parser_of(content_type: str, form: "_Form") -> MultipartParser:
     kind, options = parse_options_header(content_type)
     if kind != b"multipart/form-data" or not options.get(b"boundary"):
-        raise RefusedError(415, "양식이 아닙니다")
+        raise RefusedError(415, "양식이 아닙니다. 페이지를 다시 열고 올리십시오")
     return MultipartParser(
         options[b"boundary"],
         {
@@ -98,7 +98,7 @@ class _Form:
     def begin_part(self) -> None:
         self._parts += 1
         if self._parts > _MOST_PARTS:
-            raise RefusedError(400, "양식에 모르는 칸이 있습니다")
+            raise RefusedError(400, "양식에 모르는 칸이 있습니다. 페이지를 다시 열고 올리십시오")
         self._disposition = b""
 
     def add_header_name(self, data: bytes, start: int, end: int) -> None:

@@ -124,7 +124,7 @@ class RowQueue:
         queries = self._context.warehouse.day_queries(self._day, self._context.rubric)
         rows = queries.rows([question.blank.row_id], self._context.rubric.scores_schema.names)
         if not rows:
-            raise NotFoundError("이 행은 이제 없습니다")
+            raise NotFoundError("이 행은 이제 없습니다", fix="검토 목록에서 다시 여십시오.")
         return rows[0]
 
 
@@ -222,7 +222,7 @@ def opened_queue(asked: Asked) -> ReviewQueue:
         for folder in context.reports.testrun_folders():
             if folder.name == asked.place["run"]:
                 return RunQueue(context, folder)
-        raise NotFoundError("그런 테스트 런은 없습니다")
+        raise NotFoundError("그런 테스트 런은 없습니다", fix="검토 목록에서 다른 것을 고르십시오.")
     questions = row_questions(context.warehouse, context.rubric, [asked.day])
     if asked.day not in questions:
         raise NotFoundError("그날 채점한 행이 없습니다", fix="검토 목록에서 다른 날을 고르십시오.")

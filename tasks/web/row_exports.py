@@ -45,7 +45,7 @@ def export_workbook(asked: Asked) -> Response:
     export = _export(asked, "Excel", _MOST_SHEET_ROWS)
     file = BytesIO()
     with xlsxwriter.Workbook(file, {"constant_memory": True}) as book:
-        write_sheet(book, "rows", export.header, map(_without_zone, export.rows))
+        write_sheet(book, "행", export.header, map(_without_zone, export.rows))
     kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
     return Response(file.getvalue(), media_type=kind, headers=export.headers("xlsx"))
 

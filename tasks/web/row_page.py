@@ -39,7 +39,9 @@ def row_page(asked: Asked) -> Response:
     day, row_id = asked.day, asked.place["row_id"]
     rows = context.warehouse.day_queries(day, rubric).rows([row_id], rubric.scores_schema.names)
     if not rows:
-        raise NotFoundError("그런 행은 없습니다")
+        raise NotFoundError(
+            "그런 행은 없습니다", fix="다시 채점한 날이면 행이 바뀌었을 수 있습니다. 목록에서 다시 고르십시오."
+        )
     from_source = ("source", "1") in asked.pairs
     asked.record("행과 원본" if from_source else "행", f"{day} {row_id}")
     turns = conversation(asked, day, rows[0])

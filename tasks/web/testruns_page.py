@@ -89,7 +89,9 @@ def testrun_file(asked: Asked) -> Response:
         known = {folder_of(asked, run).name: folder_of(asked, run) for run in known_runs(asked)}
         folder, may_have = known.get(place), asked.sees_personal_data
     if not may_have:
-        raise RefusedError(403, "글을 그대로 담은 파일이라 받을 수 없습니다")
+        raise RefusedError(
+            403, "글을 그대로 담은 파일이라 받을 수 없습니다. 올린 사람이나 운영 담당자에게 부탁하십시오"
+        )
     if folder is None or name not in files_of(folder):
         raise NotFoundError("그런 파일은 없습니다", fix="테스트 런 목록에서 고르십시오.")
     return _saved_file(asked, folder / name, upload.file.stem if upload else place)
@@ -129,6 +131,11 @@ def page_of_upload(upload: Upload) -> str:
     return f"{_OF_UPLOAD}{upload.id}"
 
 
+def sent_at(asked: Asked, upload: Upload) -> str:
+    """When a file was sent, by the clock of the people here."""
+    return f"{upload.at.astimezone(ZoneInfo(asked.context.settings.time_zone)):%Y-%m-%d %H:%M}"
+
+
 def _shown_values(
     run: PublishedTestRun, others: Sequence[PublishedTestRun], warehouse: Warehouse, files: Sequence[Link]
 ) -> dict[str, Any]:
@@ -152,11 +159,10 @@ def _uploaded_values(asked: Asked, upload: Upload, runs: Sequence[PublishedTestR
 
 
 def _uploads_table(asked: Asked) -> Table:
-    zone = ZoneInfo(asked.context.settings.time_zone)
     rows: list[list[Cell]] = [
         [
             Link(upload.name, f"uploads/{upload.id}"),
-            f"{upload.at.astimezone(zone):%Y-%m-%d %H:%M}",
+            sent_at(asked, upload),
             upload.who,
             _state(asked, upload),
         ]

@@ -25,6 +25,7 @@ from tasks.testruns.files import read_testrun_file
 from tasks.testruns.plans import plan_of_input, plan_of_run
 from tasks.testruns.uploads import ArrivingFile, Scoring, Upload
 from tasks.web.asked import Asked, NotFoundError, RefusedError
+from tasks.web.testruns_page import known_runs
 from tasks.web.upload_versions import version_values
 
 _REJECTS_SHOWN = 200
@@ -87,7 +88,8 @@ def upload_page(asked: Asked) -> Response:
         estimate=estimate,
         has_judge=_has_judge(asked),
         inbox=asked.context.settings.test_runs.inbox,
-        is_in_inbox=_is_in_inbox(asked, upload),
+        is_in_inbox=(is_in_inbox := _is_in_inbox(asked, upload)),
+        page_in_history=_page_in_history(asked, upload) if is_in_inbox else "",
         **values,
     )
 
@@ -160,6 +162,12 @@ def _is_in_inbox(asked: Asked, upload: Upload) -> bool:
     return place.is_file() and identity_of(place).sha256 == identity_of(upload.file).sha256
 
 
+def _page_in_history(asked: Asked, upload: Upload) -> str:
+    """The page of what the warehouse knows of this very file; empty before `aqb test-runs` has scored it."""
+    sha256 = identity_of(upload.file).sha256
+    return next((run.page for run in known_runs(asked) if run.sha256 == sha256), "")
+
+
 def remove(asked: Asked) -> Response:
     """Removes a file that this person has sent, with its results; operators remove any.
 
@@ -169,12 +177,15 @@ def remove(asked: Asked) -> Response:
     """
     upload = upload_of(asked)
     if not _may_change(asked, upload):
-        raise RefusedError(403, "다른 사람이 올린 파일입니다")
+        raise RefusedError(403, "다른 사람이 올린 파일입니다. 올린 사람이나 운영 담당자가 지울 수 있습니다")
+    refused = RefusedError(409, "채점하고 있는 파일은 지울 수 없습니다. 멈춘 뒤에 지우십시오")
+    if asked.scorings.is_running(upload):  # its process may not have come to take the folder yet
+        raise refused
     asked.record("올린 테스트 파일 지움", upload.name)
     try:
         asked.uploads.remove(upload)
     except StorageError:
-        raise RefusedError(409, "채점하고 있는 파일은 지울 수 없습니다. 멈춘 뒤에 지우십시오") from None
+        raise refused from None
     return RedirectResponse("/test-runs/index.html", 303)
 
 

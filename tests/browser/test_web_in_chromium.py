@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from tasks.config.settings import Settings
 from tasks.review.label_store import LabelStore
 from tasks.state.alert_choices import AlertChoices
+from tasks.testruns.uploads import Uploads
 from tasks.warehouse.folder import FolderWarehouse
 from tests.browser.chromium import DESKTOP, IN_CHROMIUM, OVERLAPS, PHONE
 from tests.builders.chat_rows import DAY, best, plain, refused
@@ -189,6 +190,20 @@ def _correct_an_expected_result(tab: Tab, settings: Settings) -> None:
     tab.reload()
     tab.get_by_role("link", name="두 판 비교").press("Enter")
     expect(tab.get_by_role("heading", name="지표별 차이")).to_be_visible()
+
+
+def test_web_in_chromium_has_the_whole_list_beside_a_long_name(tab: Tab, pages: tuple[str, Settings]) -> None:
+    with Uploads(Path(pages[1].web.uploads)).arriving() as arriving:
+        arriving.write(PLAN.read_bytes())
+        arriving.keep(f"plan_agent_{'a' * 130}.csv", "operator")
+    log_in(tab, pages[0])
+    tab.goto(pages[0] + RUNS[0])
+    table = tab.locator("section[aria-labelledby=uploads] .scroll")
+    assert table.evaluate("one => one.scrollWidth - one.clientWidth") == 0
+    list_box, button_box = tab.locator("main").bounding_box(), tab.locator("footer button").bounding_box()
+    assert list_box
+    assert button_box
+    assert button_box["y"] - (list_box["y"] + list_box["height"]) >= 16
 
 
 @pytest.mark.long

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from scoring.catalog import rubrics
+from scoring.catalog import rubric_title
 from scoring.markdown import one_line, score_text, shortened, signed
 from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange, QueryChange, most_moved
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference
@@ -169,15 +169,7 @@ def comparison_json(comparison: Comparison, failures: Sequence[str]) -> str:
 def _facts(comparison: Comparison) -> list[str]:
     """What was compared."""
     sides = (("기준", comparison.base), ("후보", comparison.candidate))
-    return [
-        f"{side}: {run.name} ({_rubric_title(run.rubric)}, {rules_text(run.rubric_version)})" for side, run in sides
-    ]
-
-
-def _rubric_title(rubric_id: str) -> str:
-    """What people call a rubric; the id of one that is no longer there."""
-    found = rubrics().get(rubric_id)
-    return found.title if found else rubric_id
+    return [f"{side}: {run.name} ({rubric_title(run.rubric)}, {rules_text(run.rubric_version)})" for side, run in sides]
 
 
 def _warnings(comparison: Comparison) -> list[str]:

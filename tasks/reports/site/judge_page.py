@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from scoring.alerting.blocks import inert, masked_text
 from scoring.alerting.judge_messages import ModelEnd
-from scoring.catalog import rubrics
+from scoring.catalog import rubric_title, rubrics
 from scoring.markdown import percent
 from scoring.stats.intervals import wilson_interval
 from scoring.stats.self_agreement import WatchedNight
@@ -78,7 +78,7 @@ def _last(warehouse: Warehouse, table: str, schema: pa.Schema) -> list[dict[str,
 
 def _epochs(warehouse: Warehouse, span: int) -> Table:
     """What judged which kind of question from when to when, the latest first."""
-    header = ["판정한 모델", "질문", "루브릭", "처음", "마지막", "판정", "에포크"]
+    header = ["판정한 모델", "질문", "채점 기준", "처음", "마지막", "판정", "에포크"]
     columns = pa.schema([DAY_JUDGEMENTS_SCHEMA.field(name) for name in _JUDGED_COLUMNS])
     frame = warehouse.read(JUDGEMENTS, warehouse.days(JUDGEMENTS)[-span:], columns)
     if frame is None:
@@ -94,7 +94,7 @@ def _epochs(warehouse: Warehouse, span: int) -> Table:
         [
             ", ".join(inert(model, _MODEL_CHARACTERS) for model in row["model_answered"]),
             KIND_TITLES.get(row["kind"], row["kind"]),
-            row["rubric"],
+            rubric_title(row["rubric"]),
             str(row["first"]),
             str(row["last"]),
             count_text(row["n"]),
@@ -175,14 +175,14 @@ def _people(warehouse: Warehouse) -> Table:
     rows: list[list[Cell]] = [
         [
             titles.get((row["rubric"], row["metric"]), row["metric"]),
-            row["rubric"],
+            rubric_title(row["rubric"]),
             str(row["score_date"]),
             *agreement_cells(row),
             row["epoch"],
         ]
         for row in newest.reverse().iter_rows(named=True)
     ]
-    return Table(["지표", "루브릭", "잰 날", *AGREEMENT_TITLES, "에포크"], rows)
+    return Table(["지표", "채점 기준", "잰 날", *AGREEMENT_TITLES, "에포크"], rows)
 
 
 def agreement_cells(row: Mapping[str, Any]) -> list[Cell]:

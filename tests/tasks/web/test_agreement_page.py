@@ -5,8 +5,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from scoring.catalog import rubric_title
 from tasks.config.settings import Settings
 from tasks.review.label_store import KeptLabel, LabelStore
 from tasks.review.trust import compared_labels, pairs_of_people
@@ -19,6 +21,7 @@ from tests.builders.settings import settings_in
 from tests.builders.site import Page, write_run
 from tests.builders.state import opened
 from tests.builders.web import OF_TOKENS, browser, log_in, opened_page
+from tests.tasks.web.conftest import PHONE
 
 PAGE = "/review/agreement"
 SCALE = RUBRIC.final_scale
@@ -61,14 +64,25 @@ def test_agreement_page_counts_the_verdicts_that_count_now(settings: Settings, r
     with browser(settings, OF_TOKENS) as client:
         log_in(client, "operator")
         page = opened_page(client, PAGE)
-        assert f"{RUBRIC.titles[SCALE.column]} {RUBRIC.id} 4 75.0%" in page.text
+        assert f"{RUBRIC.titles[SCALE.column]} {RUBRIC.title} 4 75.0%" in page.text
         assert "라벨 5개" in page.text
         assert "1개는 점수가 없어" in page.text
         assert differing(page) == [first]
         (link,) = [href for _, href in page.links if href.endswith(first)]
         assert first in opened_page(client, link).text
         keep(settings, replace(changed, label=""))
-        assert f"{RUBRIC.titles[SCALE.column]} {RUBRIC.id} 3 100.0%" in opened_page(client, PAGE).text
+        assert f"{RUBRIC.titles[SCALE.column]} {RUBRIC.title} 3 100.0%" in opened_page(client, PAGE).text
+
+
+def test_agreement_page_names_a_row_by_its_masked_question(settings: Settings, web_warehouse: FolderWarehouse) -> None:
+    scores = web_warehouse.read(SCORES, None, RUBRIC.scores_schema)
+    assert scores is not None
+    of_phone = scores.filter(pl.col("user_input").str.contains(PHONE)).select("row_id", SCALE.column).collect()
+    row_id, grade = of_phone.row(0)
+    keep(settings, label(row_id, other(grade), "local"))
+    with browser(settings) as client:
+        page = opened_page(client, PAGE)
+    assert [text for text, href in page.links if href.endswith(row_id)] == [f"{DAY} 제 번호는 [전화번호] 입니다"]
 
 
 def test_agreement_page_shows_nobody_an_item_that_they_have_still_to_judge(
@@ -121,6 +135,9 @@ def test_agreement_page_leads_to_the_question_of_a_test_run(tmp_path: Path) -> N
         assert "0.00점 local: 4.00점" in page.text
         (link,) = [href for _, href in page.links if href.startswith("/review/runs/plan-1?item=")]
         assert "자동 점수" in client.get(link).text
+        (text,) = [text for text, href in page.links if href == link]
+        assert text == f"{run.queries['query_text'][0]} · 1/1"
+        assert rubric_title("plan-agent") in page.text
 
 
 def test_pairs_of_people_hold_every_two_verdicts_of_an_item_once(

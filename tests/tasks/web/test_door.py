@@ -236,6 +236,35 @@ def test_door_says_what_went_wrong_without_the_inside(settings: Settings) -> Non
         answer = client.get("/rows")
     assert answer.status_code == 503
     assert "Traceback" not in answer.text
+    assert "운영 담당자에게 보내십시오" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("/accesses", 403),
+        ("/nowhere", 404),
+        ("/rows/2026-02-13/no-such-row", 404),
+        ("/rows/gestern/no-such-row", 404),
+        ("/test-runs/no-such-run/scores.xlsx", 403),
+        ("/rows?" + "&".join(f"a{place}=1" for place in range(201)), 400),
+        (f"/rows?text={'a' * 8_000}", 414),
+        ("http://evil.example.com/rows", 421),
+    ],
+)
+def test_page_that_turns_people_away_says_what_to_do(settings: Settings, address: str, status: int) -> None:
+    with browser(settings, OF_TOKENS) as client:
+        log_in(client)
+        answer = client.get(address)
+    assert answer.status_code == status
+    assert "십시오" in page_of(answer.text).text
+
+
+def test_form_that_is_none_is_answered_with_what_to_do(settings: Settings) -> None:
+    with browser(settings) as client:
+        answer = client.post("/logout", json={})
+    assert answer.status_code == 415
+    assert "다시 열고 하십시오" in answer.text
 
 
 def test_door_keeps_who_saw_what(settings: Settings) -> None:

@@ -37,7 +37,9 @@ def csv_rows(client: TestClient, **asked: str) -> list[dict[str, str]]:
 def sheet_rows(client: TestClient, **asked: str) -> list[dict[str, Any]]:
     answer = client.get("/rows.xlsx", params={**EVERY_DAY, **asked})
     assert answer.status_code == 200
-    header, *rows = openpyxl.load_workbook(io.BytesIO(answer.content)).active.iter_rows()
+    book = openpyxl.load_workbook(io.BytesIO(answer.content))
+    assert book.sheetnames == ["행"]
+    header, *rows = book.active.iter_rows()
     assert not [cell for row in rows for cell in row if cell.data_type == "f"]
     titles = [str(cell.value) for cell in header]
     return [dict(zip(titles, (cell.value for cell in row), strict=True)) for row in rows]

@@ -62,8 +62,11 @@ def test_upload_page_tells_lines_of_a_text_file_from_rows_of_excel(settings: Set
 def test_upload_page_asks_for_the_agent_that_a_file_does_not_tell(settings: Settings, tmp_path: Path) -> None:
     with browser(settings) as client:
         address = kept(client, "결과.csv")
-        assert "무엇으로 채점할지 파일만으로는 알 수 없습니다" in (page := opened_page(client, address)).text
+        assert "채점 기준이나 에이전트를 파일만으로는 알 수 없습니다" in (page := opened_page(client, address)).text
         assert "규칙으로 채점" not in page.text
+        without_agent = opened_page(client, f"{address}?rubric=aqb-1.2").text
+        assert "에이전트를 파일만으로는 알 수 없습니다" in without_agent
+        assert not any("nothing tells" in text for text in (page.text, without_agent))
         chosen = opened_page(client, f"{address}?rubric=aqb-1.2&agent_type=plan")
         assert "규칙으로 채점" in chosen.text
         assert "에이전트 실행" in chosen.text

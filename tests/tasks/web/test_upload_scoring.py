@@ -3,7 +3,9 @@
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import openpyxl
 import pytest
@@ -16,7 +18,7 @@ from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY
 from tests.builders.settings import settings_in
 from tests.builders.site import write_run
-from tests.builders.uploads import PLAN, act, kept, scored, scored_here
+from tests.builders.uploads import PLAN, act, after_scoring, form_token, kept, scored, scored_here
 from tests.builders.web import OF_TOKENS, browser, log_in, opened_page
 
 pytestmark = pytest.mark.slow
@@ -110,6 +112,32 @@ def test_upload_result_is_compared_with_any_other(results: Results) -> None:
     assert client.get(f"/test-runs/comparison?base={pages[0]}&candidate=upload-{'0' * 16}").status_code == 404
 
 
+def test_choice_of_runs_tells_when_files_were_sent_by_the_clock_of_the_people(results: Results) -> None:
+    upload = Uploads(Path(results.settings.web.uploads)).find(results.result.rpartition("-")[2])
+    assert upload is not None
+    sent = f"{upload.at.astimezone(ZoneInfo('Asia/Seoul')):%Y-%m-%d %H:%M}"
+    assert f"{PLAN.name} (올린 파일, {sent}, reviewer)" in opened_page(results.client, "/test-runs/comparison").text
+
+
+def test_runs_of_two_rubrics_are_not_compared_and_people_read_what_to_do(results: Results) -> None:
+    other = results.scored_here(kept(results.client), rubric="recruit-agent")
+    pages = [one.removeprefix("/test-runs/") for one in (other, results.result)]
+    answer = results.client.get(f"/test-runs/comparison?base={pages[0]}&candidate={pages[1]}")
+    assert answer.status_code == 400
+    assert "채점 기준이 달라 비교할 수 없습니다" in answer.text
+    assert "다시 채점하십시오" in answer.text
+    assert "rubric" not in answer.text
+
+
+def test_file_whose_scoring_has_just_begun_is_not_removed(results: Results) -> None:
+    client = results.client
+    address, form = kept(client), {"form_token": form_token(client)}
+    assert client.post(f"{address}/score", data=form).status_code == 303
+    assert client.post(f"{address}/remove", data=form).status_code == 409
+    assert "결과 보기" in after_scoring(client, address)
+    assert client.post(f"{address}/remove", data=form).status_code == 303
+
+
 def test_upload_goes_into_the_inbox_where_it_is_scored_alike(results: Results) -> None:
     client = results.client
     before = client.get(results.address).text
@@ -124,6 +152,11 @@ def test_upload_goes_into_the_inbox_where_it_is_scored_alike(results: Results) -
     (there,) = (results.folder / "inbox").iterdir()
     assert there.name == PLAN.name
     assert there.read_bytes() == results.content
+    write_run(FolderWarehouse(Path(results.settings.warehouse)), there, DAY + timedelta(1))
+    scored_there = opened_page(client, results.address)
+    assert "inbox에 들어 있습니다" not in scored_there.text
+    (link,) = [href for text, href in scored_there.links if text == "실린 결과 보기"]
+    assert client.get(link).status_code == 200
     other = kept(client)  # of the same name
     assert "먼저 채점하십시오" in act(client, other, "inbox").text
     results.scored_here(other)

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from scoring.alerting.judge_messages import ModelEnd
+from scoring.catalog import rubric_title
 from scoring.judging.audit import AuditPart, AuditRate
 from scoring.judging.requests import VerdictStatus
 from scoring.stats.agreement import Pair, agreements
@@ -27,6 +28,7 @@ from tests.builders.site import SAMPLE_RUNS, Page, build, page, pages, write_run
 
 DAY = date(2026, 3, 2)
 EVIL = "judge-1<script>alert(1)</script>"
+TITLE = rubric_title("aqb-1.2")
 ANCHOR = Anchor("", "aqb-1.2", "1", "semantic", {"query": "010-1234-5678 지원자는?"}, {"score": 5}, "judge-1", "e1")
 ANCHORS = [replace(ANCHOR, key=f"{number:03d}") for number in range(100)]
 JUDGED = Judgement("", "semantic", "aqb-1.2", "1", "2", "judge-1", "0" * 64, VerdictStatus.OK, usd=0.0005)
@@ -71,8 +73,8 @@ def test_judge_page_tells_two_epochs_apart(warehouse: FolderWarehouse, tmp_path:
     write_judgements(warehouse, DAY, EVIL, "e1", 3)
     write_judgements(warehouse, DAY + timedelta(1), "judge-2", "e2", 5)
     shown = judge_page(warehouse, tmp_path / "site")
-    assert f"{EVIL} 답변의 질 aqb-1.2 2026-03-02 2026-03-02 3 e1" in shown.text
-    assert "judge-2 답변의 질 aqb-1.2 2026-03-03 2026-03-03 5 e2" in shown.text
+    assert f"{EVIL} 답변의 질 {TITLE} 2026-03-02 2026-03-02 3 e1" in shown.text
+    assert f"judge-2 답변의 질 {TITLE} 2026-03-03 2026-03-03 5 e2" in shown.text
     assert "<script>alert" not in shown.source
     assert "앵커를 물은 적이 없습니다" in shown.text
 
@@ -105,7 +107,7 @@ def test_judge_page_shows_people_audit_and_switch(warehouse: FolderWarehouse, tm
     write_switch(warehouse, DAY, Switch("judge-1", "judge-2", 50, (shift,), (), {}, ("e1", "e2"), None))
     shown = judge_page(warehouse, tmp_path / "site")
     for epoch in ("e1", "e2"):
-        assert f"의도 충족 aqb-1.2 2026-03-02 50 100.0% 1.00 (1.00~1.00) 신뢰 ● {epoch}" in shown.text
+        assert f"의도 충족 {TITLE} 2026-03-02 50 100.0% 1.00 (1.00~1.00) 신뢰 ● {epoch}" in shown.text
     assert "주입: 점수 구걸 5% (1/20, 1%~24%) 10% (2/20, 3%~30%)" in shown.text
     assert "아무것도 증명하지 못합니다" in shown.text
     assert "의도 충족 (aqb-1.2) 50 2.00 2.00 0.00" in shown.text
