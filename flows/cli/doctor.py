@@ -85,6 +85,7 @@ def _checks(settings: Settings) -> Iterator[Check]:
 
     services = services_of(settings)
     yield from _of_services("source", _source, services)
+    yield from _of_services("rubric", _rubric, services)
     yield from _of_services("warehouse", _warehouse, services)
     yield (state := _check("state database", _state, settings))
     yield _check("inbox", _inbox, settings)
@@ -127,6 +128,14 @@ def _source(settings: Settings) -> str:
         )
     yesterday = today(settings.time_zone) - timedelta(days=1)
     return open_source(settings.monitoring.source, settings).estimate(day_window(yesterday, settings.time_zone))
+
+
+def _rubric(settings: Settings) -> str:
+    """The rubric of chat rows, whose file may be missing or wrong."""
+    from tasks.files.rubric_file import chosen_row_rubric
+
+    rubric = chosen_row_rubric(settings.monitoring.rubric)
+    return f"{rubric.id} {rubric.version}"
 
 
 def _warehouse(settings: Settings) -> str:
@@ -183,8 +192,10 @@ def _days_off(settings: Settings) -> str:
 
 def _inbox(settings: Settings) -> str:
     from tasks.files.discovery import files_in
+    from tasks.files.rubric_file import testrun_rubrics_in_files
     from tasks.testruns.files import RUN_FILE_ENDINGS
 
+    testrun_rubrics_in_files(settings.test_runs.rubrics)
     folder = Path(settings.test_runs.inbox)
     if not os.path.lexists(folder):
         return "not there, so there are no test runs to score"

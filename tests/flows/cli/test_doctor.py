@@ -105,11 +105,24 @@ def test_doctor_looks_at_the_tables_and_nights_of_each_service(
         assert aqb("nightly", "--date", str(DAY)).err == ""
         assert "ok   warehouse hiring: 1 scored day" in aqb("doctor").out
     seen = checks(aqb)
-    assert list(seen)[:4] == ["source hiring", "source support", "warehouse hiring", "warehouse support"]
+    looked_at = [f"{thing} {name}" for thing in ("source", "rubric", "warehouse") for name in ("hiring", "support")]
+    assert list(seen)[:6] == looked_at
     assert seen["warehouse hiring"] == f"1 scored day, {DAY} to {DAY}"
     assert seen["warehouse support"] == "0 scored days"
     assert seen["last night hiring"].endswith(f"the last one that was is {DAY}\n  -> aqb nightly")
     assert seen["last night support"] == "no night has been completed yet"
+
+
+def test_doctor_ends_with_1_when_a_rubric_file_is_missing_or_wrong(aqb: Command, source: Path, folder: Path) -> None:
+    assert checks(aqb)["rubric"] == "ola-monitoring 1"
+    settings = folder / "aqb.toml"
+    own = f'[monitoring]\nsource = "{source}"\nrubric = "own.toml"\n[test_runs]\nrubrics = ["tests.toml"]\n'
+    settings.write_text(own, encoding="utf-8")
+    Path("own.toml").write_text(aqb("rubrics", "new").out, encoding="utf-8")
+    assert checks(aqb)["rubric"] == "support-bot 1"
+    assert checks(aqb)["inbox"].startswith("NOT tests.toml: cannot be read")
+    Path("own.toml").write_text('id = "own"', encoding="utf-8")
+    assert checks(aqb)["rubric"].startswith("NOT own.toml, line 1, column 1")
 
 
 def test_doctor_ends_with_1_when_the_source_is_missing(aqb: Command) -> None:
@@ -185,7 +198,7 @@ def test_no_password_of_any_setting_is_shown(aqb: Command, source: Path, monkeyp
 def test_what_does_not_apply_is_not_looked_for(aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     seen = checks(aqb)
-    assert list(seen) == ["source", "warehouse", "state database", "inbox", "days off", "last night"]
+    assert list(seen) == ["source", "rubric", "warehouse", "state database", "inbox", "days off", "last night"]
     assert seen["inbox"] == "not there, so there are no test runs to score"
     assert seen["warehouse"] == "0 scored days"
 
