@@ -162,7 +162,8 @@ def test_upload_page_says_why_a_file_cannot_be_read(settings: Settings, tmp_path
         address = kept(client, "plan_agent_x.xlsx", b"no workbook")
         page = opened_page(client, address)
         assert "이 파일은 읽을 수 없습니다" in page.text
-        assert "found another kind of file" in page.text
+        steps, cause = page.text.index("문서 보안(DRM)이나 암호"), page.text.index("found another kind of file")
+        assert steps < page.text.index("운영 담당자에게 보내십시오") < cause
         assert "copy or export the file again" in page.text  # what to do about it
         assert str(tmp_path) not in page.source
         assert "규칙으로 채점" not in page.text
