@@ -216,5 +216,7 @@ def test_web_in_chromium_fits_on_a_phone_in_the_light_and_in_the_dark(tab: Tab, 
         for page in ("/rows", "/rows?final_grade=F", str(row), "/review", REVIEW, "/alerts", "/accesses", *RUNS):
             tab.goto(pages[0] + page)
             assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], page
+        tab.goto(f"{pages[0]}/accesses")
+        assert tab.locator("main .scroll").evaluate("one => one.scrollWidth - one.clientWidth") == 0
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (background == "rgb(15, 20, 26)") == (scheme == "dark")

@@ -160,7 +160,7 @@ def test_agreement_page_counts_labels_pairs_and_kappa_as_sql_does(settings: Sett
         assert len(table_of(client, address, "apart")) == apart
         title = RUBRIC.titles[scale.column]
         metrics, people = table_of(client, address, "metrics"), table_of(client, address, "people")
-    assert [figures(row) for row in metrics] == [(title, RUBRIC.id, *found) for _, *found in of_scores]
+    assert [figures(row) for row in metrics] == [(title, RUBRIC.title, *found) for _, *found in of_scores]
     (together,) = (row for row in people if len(row) == 4)
     of_two_people = sorted(figures(row) for row in people if row is not together)
     assert of_two_people == [(name, title, *found) for name, *found in of_people]

@@ -11,7 +11,7 @@ from tasks.state.audit_log import AuditLog
 from tasks.testruns.uploads import Uploads
 from tests.builders.settings import settings_in
 from tests.builders.state import opened
-from tests.builders.uploads import PLAN, act, kept, scored_here
+from tests.builders.uploads import PLAN, RESUME, act, kept, scored_here
 from tests.builders.web import OF_TOKENS, browser, log_in, opened_page
 
 QUERY = "PL-01"
@@ -76,6 +76,15 @@ def test_upload_correction_needs_a_form_of_ours_and_a_change(settings: Settings)
         assert act(client, address, "expectations", query="no", column="기대결과", text="x").status_code == 400
         assert client.get(f"{address}/expectations?query=no").status_code == 400
         assert len(Uploads(Path(settings.web.uploads)).latest()) == 1
+
+
+def test_upload_correction_says_that_it_takes_one_cell_at_a_time(settings: Settings) -> None:
+    said = "한 번에 한 칸을 고칩니다"
+    with browser(settings) as client:
+        of_two_columns = kept(client, RESUME.name, RESUME.read_bytes())
+        form = client.get(f"{of_two_columns}/expectations?query=AM-01").text
+        assert (form.count("</textarea>"), said in form) == (2, True)
+        assert said not in client.get(f"{kept(client)}/expectations?query={QUERY}").text
 
 
 def test_upload_correction_is_for_reviewers_who_may_have_the_file(settings: Settings) -> None:

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -166,6 +166,18 @@ def test_upload_goes_into_the_inbox_where_it_is_scored_alike(results: Results) -
     assert "다른 에이전트나 채점 기준" in act(client, untold, "inbox").text
     assert [path.name for path in (results.folder / "inbox").iterdir()] == [PLAN.name]
     as_role(client, "reviewer")
+
+
+def test_page_of_a_judged_result_says_what_scoring_by_rule_takes_from_it(results: Results) -> None:
+    address = kept(results.client)
+    results.scored_here(address)
+    warning = "판정 모델이 준 점수가 결과에서 빠집니다"
+    assert warning not in results.client.get(address).text
+    upload = Uploads(Path(results.settings.web.uploads)).find(address.rpartition("/")[2])
+    assert upload
+    assert upload.scoring
+    upload.note(replace(upload.scoring, judge=True))
+    assert warning in results.client.get(address).text
 
 
 def test_upload_that_cannot_be_scored_says_why(results: Results) -> None:
