@@ -84,10 +84,12 @@ def _database(context: Context, found: Status) -> None:
     """Whether the stores that are read below find their tables."""
     for store in (RunLedger, Leases, Outbox):
         store(context.state)
-    lacking = context.state.lacking
-    found.facts["database"] = {"kind": "SQLite" if context.state.is_sqlite else "PostgreSQL", "lacking": lacking}
-    if lacking:
-        raise AqbError(f"it lacks {', '.join(lacking)}", fix="aqb upgrade")
+    outdated = context.state.outdated
+    found.facts["database"] = {"kind": "SQLite" if context.state.is_sqlite else "PostgreSQL", "lacking": outdated}
+    if outdated:
+        raise AqbError(f"it lacks {', '.join(outdated)}", fix="aqb upgrade")
+    if unused := context.state.lacking:
+        raise AqbError(f"no run has made {', '.join(unused)} yet", fix="aqb nightly")
 
 
 def _nights(context: Context, found: Status) -> None:
