@@ -7,7 +7,7 @@ to five examples; the run. Source: SPEC 8; seed 002, 10.1 and 10.2.
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
-from scoring.alerting.blocks import Block, Line, bold, bullets, code, context, link, paragraph, plain
+from scoring.alerting.blocks import Block, Line, bold, bullets, context, link, paragraph, plain
 from scoring.alerting.facts import FEW_ROWS, NO_ROWS, ROWS_REJECTED
 from scoring.alerting.growth_wording import example_blocks, growth_lines, headline_growth, tenant_name
 from scoring.alerting.incidents import Incident, one_cause
@@ -33,6 +33,7 @@ from scoring.alerting.wording import (
     headline,
     if_known,
     kpi_line,
+    report_line,
     resolved_line,
     since,
     snooze_lines,
@@ -136,7 +137,7 @@ def _page(event: Sequence[Sequence[Incident]], digest: DayDigest) -> list[Messag
         *paragraph(_subject(digest)),
         *(block for rule in event for block in paragraph(*_rule_lines(rule, digest, named=len(event) > 1))),
         *paragraph(*to_do),
-        *paragraph(_where(digest)),
+        *paragraph(report_line(digest.report, digest.report_url)),
         *example_blocks(found, digest),
         _footer(digest),
     ]
@@ -185,7 +186,7 @@ def _digest(
         *(paragraph(*snoozed) if snoozed else []),
         *paragraph([bold("핵심 지표")]),
         *bullets([kpi_line(kpi, digest.wider_kpis.get(name)) for name, kpi in digest.kpis.items()]),
-        *paragraph(_where(digest)),
+        *paragraph(report_line(digest.report, digest.report_url)),
         *example_blocks(started, digest),
         _footer(digest),
     ]
@@ -241,10 +242,6 @@ def _going_on(apart: Sequence[Incident], same: Sequence[Incident], digest: DayDi
     named = (("따로 알림", apart), ("계속", same))
     lines: list[Line] = [[bold(f"{title}  "), plain(brief(of))] for title, of in named if of]
     return paragraph(*lines) if lines else []
-
-
-def _where(digest: DayDigest) -> Line:
-    return [bold("보고서  "), link(digest.report_url, "열기") if digest.report_url else code(digest.report)]
 
 
 def _footer(digest: DayDigest) -> Block:
