@@ -6,6 +6,8 @@ to five examples; the run. Source: SPEC 8; seed 002, 10.1 and 10.2.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
 
 from scoring.alerting.blocks import Block, Line, bold, bullets, context, link, paragraph, plain
 from scoring.alerting.facts import FEW_ROWS, NO_ROWS, ROWS_REJECTED
@@ -22,7 +24,8 @@ from scoring.alerting.messages import (
     messages,
     without_part,
 )
-from scoring.alerting.snoozes import without_snoozed
+from scoring.alerting.rates import REFERENCE_DAYS
+from scoring.alerting.snoozes import is_snoozed, outlives_snooze
 from scoring.alerting.wording import (
     RESOLVED_SIGN,
     action,
@@ -49,16 +52,19 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
 
     Incidents with a key among `known_keys` are not new to the route; where one of them has paged, a rule with mostly
     the same rows pages no more. Such a rule is told with the page of the same day. An intraday run only pages, and not
-    for a day without rows: the day is not over.
+    for a day without rows: the day is not over. A snooze hides no end of what the route was told of, and what it hid is
+    new on the day after it, if that goes on.
     """
-    visible = visible_to(route, without_snoozed(digest.incidents, digest.snoozes))
     known = set(map(without_part, known_keys))
-    fresh = [one for one in visible if incident_key(one) not in known]
+    seen, snoozes = visible_to(route, digest.incidents), digest.snoozes
+    visible = [one for one in seen if not is_snoozed(one, snoozes) or (one.state == "resolved" and _told(one, known))]
+    hidden = [one for one in visible if outlives_snooze(one, snoozes) and not _told(one, known)]
+    fresh = [one for one in visible if incident_key(one) not in known and not _ended_since(one, known)]
     intraday = digest.kind == "intraday"
     told = [one for one in visible if one.pages and incident_key(one) in known]
     paging = [one for one in fresh if one.pages and not (intraday and one.fact.rule == NO_ROWS)]
     paging = [one for one in paging if not any(_has_its_rows(one, other) for other in told)]
-    news = [one for one in fresh if not one.pages and one.state != "continuing"]
+    news = [one for one in fresh if not one.pages and (one.state != "continuing" or one in hidden)]
     parts = [one for one in news if one.fires and any(_has_its_rows(one, other) for other in paging)]
     news = [one for one in news if one not in parts]
     found = [message for event in _events([*paging, *parts]) for message in _page(event, digest)]
@@ -68,6 +74,18 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
         snoozed = snooze_lines(digest.rubric, digest.snoozes, digest.day, route, digest.incidents)
         found += _digest(news, apart, [one for one in others if one not in apart], digest, snoozed)
     return found
+
+
+def _told(one: Incident, known: Collection[str]) -> bool:
+    """Whether the route was told of an incident on a day before, since it began."""
+    days = range((one.day - one.since).days)
+    return any(incident_key(replace(one, day=one.since + timedelta(day), state="continuing")) in known for day in days)
+
+
+def _ended_since(one: Incident, known: Collection[str]) -> bool:
+    """Whether the route knows the end of an incident from a later day: the rows of this one came late."""
+    later = (replace(one, day=one.day + timedelta(days)) for days in range(1, REFERENCE_DAYS + 1))
+    return one.state == "resolved" and any(incident_key(other) in known for other in later)
 
 
 def _has_its_rows(one: Incident, other: Incident) -> bool:

@@ -107,7 +107,7 @@ class DayDigest:
     The rows of the day were `scored`, `excluded` or `rejected`. `report` is the path of the report, `report_url` its
     address where the reports are served. `examples` by row id, `row_urls` where they are
     shown, `rows_urls` where those of an incident are, by rule and tenant. What an intraday run says is provisional.
-    `snoozes` are those that nobody has ended.
+    `snoozes` are those that nobody has ended and that went on the day before.
     """
 
     day: date

@@ -332,6 +332,14 @@ def test_a_tenant_may_have_any_name() -> None:
     assert len(keys) == 8
 
 
+def test_an_end_is_told_once_where_the_rows_of_a_day_before_come_late() -> None:
+    facts, day = counted([20] * 10 + [60, 20, 20]), FIRST_DAY + timedelta(12)
+    (over,) = messages_of(facts, day=day)
+    assert "해소" in over.text
+    later = [key.replace(str(day), str(day + timedelta(1))) for key in over.keys]
+    assert messages_of(facts, day=day, known=later) == []
+
+
 def test_a_resolved_fact_has_a_key_of_its_own() -> None:
     facts = facts_of(today(answer_failed=60))
     (risen,) = visible_to(RouteFilter(), [one for one in incidents_on(facts, LAST) if one.pages])
