@@ -165,11 +165,12 @@ def messages(
 
 
 def with_mention(message: Message, mention: str) -> Message:
-    """A Critical message with those in `mention` called right below its header; any other message as it is.
+    """A Critical message with those in `mention` called right below its header; any other message as it is, and a
+    digest, which is there to be read: what people are called for is counted.
 
     `mention` is the setting, `<@U1> <!subteam^S2> <!here>`. Of a message in several parts only the first one calls.
     """
-    if not mention or message.level != "critical" or _LATER_PART.search(message.keys[0]):
+    if not mention or message.level != "critical" or message.kind == "digest" or _LATER_PART.search(message.keys[0]):
         return message
     line: list[Span] = []
     for name in mention.split():
