@@ -97,14 +97,16 @@ def _has_its_rows(one: Incident, other: Incident) -> bool:
 def visible_to(route: RouteFilter, of_day: Sequence[Incident]) -> list[Incident]:
     """The incidents that a route accepts.
 
-    A route that names no tenant gets those of all tenants together, and those of one tenant only where that one pages
-    and all together have not for the same cause. A route that names tenants also gets those of the whole day.
+    A route that names no tenant gets those of all tenants together, and those of one tenant only where that one pages,
+    or is over and has paged, and all together have not for the same cause. A route that names tenants also gets those
+    of the whole day.
     """
 
     def matches(one: Incident) -> bool:
         tenant = one.fact.tenant_id
         if not route.tenants:
-            hidden = tenant != ALL_TENANTS and (not one.pages or one.of_all)
+            calls = one.pages or (one.state == "resolved" and one.paged)
+            hidden = tenant != ALL_TENANTS and (not calls or one.of_all)
             return not hidden and route.matches_rows(one.fact.level, one.rubric)
         if one.fact.rule in (NO_ROWS, FEW_ROWS, ROWS_REJECTED):
             return any(route.matches_rows(one.fact.level, one.rubric, named) for named in route.tenants)

@@ -107,3 +107,12 @@ def test_a_rule_that_was_over_meanwhile_pages_again_though_another_of_its_cause_
         (0, [(RULE, "*"), (OTHER, "*")]),
         (6, [(RULE, "*")]),
     ]
+
+
+def test_the_end_of_a_page_is_told_to_whom_it_called_of_one_tenant_or_of_all() -> None:
+    """Not of each tenant where all together have paged."""
+    for after, whose in (({"a": 24}, "a"), ({"a": 24, "b": 160}, "*")):
+        days = tenants({"a": 3, "b": 60}, after, *[{}] * 6)
+        told = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
+        changes = [(one.tenant_id, one.change) for message in told for one in message.incidents]
+        assert [one for one in changes if one[1] == "resolved"] == [(whose, "resolved")]
