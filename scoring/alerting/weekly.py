@@ -138,11 +138,11 @@ def _against(kpi: Quotient, this: Sequence[Mapping[str, Any]], before: Sequence[
 def _most_changed(
     week: Week, tenant: str | None, this: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
 ) -> Line:
-    """The alert rule whose rate changed most, for sure."""
+    """The alert rule whose rate changed most, for sure; of many rules none may have, where a KPI surely did."""
     lead = bold("가장 달라진 것  ")
     changes = rule_changes(week.rubric, this, before)
     if not changes:
-        return [lead, plain("앞 주와 다르다고 할 알림 규칙이 없음")]
+        return [lead, plain(next(_worsened(week, tenant), "앞 주와 다르다고 할 알림 규칙이 없음"))]
     most = changes[0]
     grown = week.growth.get((most.rule.id, tenant), Growth()).grown if most.has_risen else ()
     mostly = f" · 주로 {grown_name(grown[0], week.rubric)}" if grown else ""
