@@ -197,6 +197,7 @@ def _digest(
     ended = [one for one in news if one.state == "resolved"]
     level: MessageLevel = started[0].fact.level if started else "info"
     sign = LEVEL_SIGNS[level] if started else RESOLVED_SIGN
+    of_tenant = any(one.fact.tenant_id != ALL_TENANTS for one in (*news, *apart, *same))
     count = " · ".join(f"{what} {len(of)}건" for what, of in (("새로 볼 것", started), ("해소", ended)) if of)
     blocks = [
         *paragraph(_subject(digest), _counts(digest)),
@@ -204,7 +205,7 @@ def _digest(
         *(paragraph(*(resolved_line(one) for one in ended)) if ended else []),
         *_going_on(apart, same, digest),
         *(paragraph(*snoozed) if snoozed else []),
-        *paragraph([bold("핵심 지표")]),
+        *paragraph([bold(f"핵심 지표({tenant_name(ALL_TENANTS)})" if of_tenant else "핵심 지표")]),
         *bullets([kpi_line(kpi, digest.wider_kpis.get(name)) for name, kpi in digest.kpis.items()]),
         *paragraph(report_line(digest.report, digest.report_url)),
         *example_blocks(started, digest),
