@@ -129,7 +129,9 @@ def _days(context: Context, found: Status) -> None:
     found.facts["days"] = {"missing": missing, "stale": {str(day): reason for day, reason in stale.items()}}
     found.gauges |= {"days_missing": len(missing), "days_stale": len(stale)}
     if missing:
-        found.problems.append(f"days: {len(missing)} have no completed run since {missing[0]}; `aqb nightly` does them")
+        found.problems.append(
+            f"days: no run has completed {counted(len(missing), 'day')} since {missing[0]}; `aqb nightly` does"
+        )
     if stale:
         first, last = min(stale), max(stale)
         found.problems.append(

@@ -87,7 +87,7 @@ def test_status_names_days_that_are_missing_late_or_stale_and_runs_that_died(
     found = status(aqb)
     assert found["days"]["missing"] == [str(day - timedelta(days=days)) for days in (8, 7, 6, 5, 2)]
     told = " ".join(found["problems"])
-    assert f"5 have no completed run since {day - timedelta(days=8)}" in told
+    assert f"no run has completed 5 days since {day - timedelta(days=8)}" in told
 
 
 def test_status_names_messages_that_were_given_up_and_files_that_cannot_be_scored(
