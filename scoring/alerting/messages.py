@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Literal
 
-from scoring.alerting.blocks import Block, Span, fallback, header, paragraph, plain, split
+from scoring.alerting.blocks import Block, Line, Span, code, fallback, header, paragraph, plain, split
 from scoring.alerting.incidents import Incident
 from scoring.alerting.snoozes import Snooze
 from scoring.chat.kpis import ALL_TENANTS
@@ -83,6 +83,10 @@ class OutboxMessage:
         """A message that no outbox holds."""
         unsaved = cls(0, route, message.kind, message.level, thread, message.text, message.blocks, now)
         return replace(unsaved, keys=message.keys, service=message.service or None)
+
+
+_ASKING_FOR_A_SERVICE = ("aqb rows ", "aqb alerts snooze ", "aqb alerts accept ")
+"""How commands begin that refuse to guess which of several services is meant."""
 
 
 @dataclass(frozen=True)
@@ -180,13 +184,32 @@ def with_mention(message: Message, mention: str) -> Message:
 
 
 def with_service(message: Message, service: str) -> Message:
-    """A message that begins with the name of the service that it is about; '' leaves it as it is."""
+    """A message that begins with the name of the service that it is about, and names it in commands that ask for one;
+    '' leaves it as it is.
+    """
     if not service:
         return message
     title, *rest = message.blocks
     assert title["type"] == "header"
-    named = [header(f"{service} · {title['text']}"), *rest]
+    named = [header(f"{service} · {title['text']}"), *(_of_service(block, service) for block in rest)]
     return replace(message, text=f"{service} · {message.text}", blocks=named, service=service)
+
+
+def _of_service(block: Block, service: str) -> Block:
+    if block["type"] == "paragraph":
+        return {**block, "lines": [_line_of_service(line, service) for line in block["lines"]]}
+    if block["type"] == "bullets":
+        return {**block, "items": [_line_of_service(item, service) for item in block["items"]]}
+    return block
+
+
+def _line_of_service(line: Line, service: str) -> Line:
+    return [
+        code(span["text"].replace("aqb", f"aqb --service {service}", 1))
+        if span["type"] == "code" and span["text"].startswith(_ASKING_FOR_A_SERVICE)
+        else span
+        for span in line
+    ]
 
 
 def _tenant(tenant: str | None) -> str:
