@@ -62,9 +62,9 @@ def upgrade(
 def _lacking(settings: Settings, *, change: bool) -> list[str]:
     """What the state database lacks; afterwards it is there where that is asked for (`change`).
 
-    Else tables that nothing has needed yet do not count: those of a database that is not there, or in today's form.
+    Else tables that nothing has needed yet do not count.
     """
-    from tasks.state.database import SCHEMA_NUMBER, STATE_TABLES, StateDatabase
+    from tasks.state.database import STATE_TABLES, StateDatabase
 
     for module in STORES:
         import_module(module)
@@ -75,8 +75,7 @@ def _lacking(settings: Settings, *, change: bool) -> list[str]:
         with StateDatabase(settings.state_url) as changed:
             changed.create_tables(*tables)
         return seen.lacking
-    is_todays = seen.form == SCHEMA_NUMBER or len(seen.lacking) == len(tables)
-    return [name for name in seen.lacking if "." in name] if is_todays else seen.lacking
+    return seen.outdated
 
 
 def _stale(settings: Settings) -> dict[str, int]:

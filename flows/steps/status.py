@@ -84,10 +84,12 @@ def _database(context: Context, found: Status) -> None:
     """Whether the stores that are read below find their tables."""
     for store in (RunLedger, Leases, Outbox):
         store(context.state)
-    lacking = context.state.lacking
-    found.facts["database"] = {"kind": "SQLite" if context.state.is_sqlite else "PostgreSQL", "lacking": lacking}
-    if lacking:
-        raise AqbError(f"it lacks {', '.join(lacking)}", fix="aqb upgrade")
+    outdated = context.state.outdated
+    found.facts["database"] = {"kind": "SQLite" if context.state.is_sqlite else "PostgreSQL", "lacking": outdated}
+    if outdated:
+        raise AqbError(f"it lacks {', '.join(outdated)}", fix="aqb upgrade")
+    if unused := context.state.lacking:
+        raise AqbError(f"no run has made {', '.join(unused)} yet", fix="aqb nightly")
 
 
 def _nights(context: Context, found: Status) -> None:
@@ -127,7 +129,9 @@ def _days(context: Context, found: Status) -> None:
     found.facts["days"] = {"missing": missing, "stale": {str(day): reason for day, reason in stale.items()}}
     found.gauges |= {"days_missing": len(missing), "days_stale": len(stale)}
     if missing:
-        found.problems.append(f"days: {len(missing)} have no completed run since {missing[0]}; `aqb nightly` does them")
+        found.problems.append(
+            f"days: no run has completed {counted(len(missing), 'day')} since {missing[0]}; `aqb nightly` does"
+        )
     if stale:
         first, last = min(stale), max(stale)
         found.problems.append(

@@ -1,7 +1,7 @@
 """Which rises interrupt people: one cause pages once, also where its parts are found on different days.
 
 A cause that has paged goes on while its rise does. Part of it is, unless the day would page even if the rate that was
-told, of the day of the page or of all days up to it, were usual:
+told, of the day of the page or of all days up to it, were usual, or it was over meanwhile and has risen anew:
 
     a tenant, of a rise of all tenants together (a route that names the tenant still hears of it)
     a rule, of another one of the tenant that has mostly the same rows
@@ -84,11 +84,11 @@ class _Causes:
 
     def _is_part(self, stream: int, cause: int) -> bool:
         """Whether a rise is part of a cause that has paged before today: its rate is no higher than it was then, on the
-        day of the page or on all days up to it.
+        day of the page or on all days up to it, and was not back since.
         """
-        if (told := self._days_told(cause)) is None:
-            return False
         streams, episodes, today = self.watched.streams, self.watched.episodes, (stream, [self.day])
+        if (told := self._days_told(cause)) is None or episodes.ended[stream, told.stop : self.day].any():
+            return False
         counts, rows = streams.counts[stream, told], streams.rows[stream, told]
         of_cause = max(counts.sum() / max(rows.sum(), 1), counts[-1] / max(rows[-1], 1))
         rate = episodes.rate[today].clip(min=of_cause)

@@ -6,8 +6,10 @@ to five examples; the run. Source: SPEC 8; seed 002, 10.1 and 10.2.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
 
-from scoring.alerting.blocks import Block, Line, bold, bullets, code, context, link, paragraph, plain
+from scoring.alerting.blocks import Block, Line, bold, bullets, context, link, paragraph, plain
 from scoring.alerting.facts import FEW_ROWS, NO_ROWS, ROWS_REJECTED
 from scoring.alerting.growth_wording import example_blocks, growth_lines, headline_growth, tenant_name
 from scoring.alerting.incidents import Incident, one_cause
@@ -22,7 +24,8 @@ from scoring.alerting.messages import (
     messages,
     without_part,
 )
-from scoring.alerting.snoozes import without_snoozed
+from scoring.alerting.rates import REFERENCE_DAYS
+from scoring.alerting.snoozes import is_snoozed, outlives_snooze
 from scoring.alerting.wording import (
     RESOLVED_SIGN,
     action,
@@ -33,6 +36,7 @@ from scoring.alerting.wording import (
     headline,
     if_known,
     kpi_line,
+    report_line,
     resolved_line,
     since,
     snooze_lines,
@@ -48,16 +52,19 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
 
     Incidents with a key among `known_keys` are not new to the route; where one of them has paged, a rule with mostly
     the same rows pages no more. Such a rule is told with the page of the same day. An intraday run only pages, and not
-    for a day without rows: the day is not over.
+    for a day without rows: the day is not over. A snooze hides no end of what the route was told of, and what it hid is
+    new on the day after it, if that goes on.
     """
-    visible = visible_to(route, without_snoozed(digest.incidents, digest.snoozes))
     known = set(map(without_part, known_keys))
-    fresh = [one for one in visible if incident_key(one) not in known]
+    seen, snoozes = visible_to(route, digest.incidents), digest.snoozes
+    visible = [one for one in seen if not is_snoozed(one, snoozes) or (one.state == "resolved" and _told(one, known))]
+    hidden = [one for one in visible if outlives_snooze(one, snoozes) and not _told(one, known)]
+    fresh = [one for one in visible if incident_key(one) not in known and not _ended_since(one, known)]
     intraday = digest.kind == "intraday"
     told = [one for one in visible if one.pages and incident_key(one) in known]
     paging = [one for one in fresh if one.pages and not (intraday and one.fact.rule == NO_ROWS)]
     paging = [one for one in paging if not any(_has_its_rows(one, other) for other in told)]
-    news = [one for one in fresh if not one.pages and one.state != "continuing"]
+    news = [one for one in fresh if not one.pages and (one.state != "continuing" or one in hidden)]
     parts = [one for one in news if one.fires and any(_has_its_rows(one, other) for other in paging)]
     news = [one for one in news if one not in parts]
     found = [message for event in _events([*paging, *parts]) for message in _page(event, digest)]
@@ -69,6 +76,18 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
     return found
 
 
+def _told(one: Incident, known: Collection[str]) -> bool:
+    """Whether the route was told of an incident on a day before, since it began."""
+    days = range((one.day - one.since).days)
+    return any(incident_key(replace(one, day=one.since + timedelta(day), state="continuing")) in known for day in days)
+
+
+def _ended_since(one: Incident, known: Collection[str]) -> bool:
+    """Whether the route knows the end of an incident from a later day: the rows of this one came late."""
+    later = (replace(one, day=one.day + timedelta(days)) for days in range(1, REFERENCE_DAYS + 1))
+    return one.state == "resolved" and any(incident_key(other) in known for other in later)
+
+
 def _has_its_rows(one: Incident, other: Incident) -> bool:
     """Whether two rules of a tenant have mostly the same rows."""
     same_tenant = one.fact.tenant_id == other.fact.tenant_id
@@ -78,14 +97,16 @@ def _has_its_rows(one: Incident, other: Incident) -> bool:
 def visible_to(route: RouteFilter, of_day: Sequence[Incident]) -> list[Incident]:
     """The incidents that a route accepts.
 
-    A route that names no tenant gets those of all tenants together, and those of one tenant only where that one pages
-    and all together have not for the same cause. A route that names tenants also gets those of the whole day.
+    A route that names no tenant gets those of all tenants together, and those of one tenant only where that one pages,
+    or is over and has paged, and all together have not for the same cause. A route that names tenants also gets those
+    of the whole day.
     """
 
     def matches(one: Incident) -> bool:
         tenant = one.fact.tenant_id
         if not route.tenants:
-            hidden = tenant != ALL_TENANTS and (not one.pages or one.of_all)
+            calls = one.pages or (one.state == "resolved" and one.paged)
+            hidden = tenant != ALL_TENANTS and (not calls or one.of_all)
             return not hidden and route.matches_rows(one.fact.level, one.rubric)
         if one.fact.rule in (NO_ROWS, FEW_ROWS, ROWS_REJECTED):
             return any(route.matches_rows(one.fact.level, one.rubric, named) for named in route.tenants)
@@ -136,7 +157,7 @@ def _page(event: Sequence[Sequence[Incident]], digest: DayDigest) -> list[Messag
         *paragraph(_subject(digest)),
         *(block for rule in event for block in paragraph(*_rule_lines(rule, digest, named=len(event) > 1))),
         *paragraph(*to_do),
-        *paragraph(_where(digest)),
+        *paragraph(report_line(digest.report, digest.report_url)),
         *example_blocks(found, digest),
         _footer(digest),
     ]
@@ -176,6 +197,7 @@ def _digest(
     ended = [one for one in news if one.state == "resolved"]
     level: MessageLevel = started[0].fact.level if started else "info"
     sign = LEVEL_SIGNS[level] if started else RESOLVED_SIGN
+    of_tenant = any(one.fact.tenant_id != ALL_TENANTS for one in (*news, *apart, *same))
     count = " · ".join(f"{what} {len(of)}건" for what, of in (("새로 볼 것", started), ("해소", ended)) if of)
     blocks = [
         *paragraph(_subject(digest), _counts(digest)),
@@ -183,9 +205,9 @@ def _digest(
         *(paragraph(*(resolved_line(one) for one in ended)) if ended else []),
         *_going_on(apart, same, digest),
         *(paragraph(*snoozed) if snoozed else []),
-        *paragraph([bold("핵심 지표")]),
+        *paragraph([bold(f"핵심 지표({tenant_name(ALL_TENANTS)})" if of_tenant else "핵심 지표")]),
         *bullets([kpi_line(kpi, digest.wider_kpis.get(name)) for name, kpi in digest.kpis.items()]),
-        *paragraph(_where(digest)),
+        *paragraph(report_line(digest.report, digest.report_url)),
         *example_blocks(started, digest),
         _footer(digest),
     ]
@@ -241,10 +263,6 @@ def _going_on(apart: Sequence[Incident], same: Sequence[Incident], digest: DayDi
     named = (("따로 알림", apart), ("계속", same))
     lines: list[Line] = [[bold(f"{title}  "), plain(brief(of))] for title, of in named if of]
     return paragraph(*lines) if lines else []
-
-
-def _where(digest: DayDigest) -> Line:
-    return [bold("보고서  "), link(digest.report_url, "열기") if digest.report_url else code(digest.report)]
 
 
 def _footer(digest: DayDigest) -> Block:

@@ -123,6 +123,7 @@ def _decision(watched: Watch, found: Pages, stream: int, number: int, together: 
     change = "resolved" if ended else changes.get(int(episodes.change[place]))
     rows = int(watched.streams.rows[place])
     cold: Basis = "nothing" if rule.prior_rate is None else "rubric"
+    paged, of_all = (pages[stream, since : number + 1] for pages in (found.pages, found.of_all))
     return RateDecision(
         rule.id,
         rule.tenant_id,
@@ -134,8 +135,8 @@ def _decision(watched: Watch, found: Pages, stream: int, number: int, together: 
         watched.days[since] if change else None,
         is_news=bool(episodes.told[place]) or ended,
         pages=bool(found.pages[place]),
-        of_all=bool(found.of_all[place]),
-        paged=bool(change and episodes.had_paged[place] and found.pages[stream, since : number + 1].any()),
+        of_all=bool(not (paged & ~of_all).any() if ended else found.of_all[place]),
+        paged=bool(change and episodes.had_paged[place] and paged.any()),
         together=together,
     )
 

@@ -154,7 +154,9 @@ class _Follower:
 
     `_recent` are the numbers of the last days that count, -1 where there are fewer; the last `_open_days` of them
     belong to the open episode, and the last `_level_days` of these came after something was told of it. In the last
-    `_days_back` days the evidence has grown that the rate is back (`_returned`).
+    `_days_back` days the evidence has grown that the rate is back (`_returned`). Of what ended and stays among the days
+    that count, the rise is told already: the next one is looked for in the `_days_since` then. `_risen` is the number
+    of the day since which the rate is as high as was told last.
     """
 
     def __init__(self, streams: Streams, budget: FalseAlarmBudget) -> None:
@@ -163,10 +165,11 @@ class _Follower:
         count = len(streams.counts)
         self._streams, self._budget, self._each = streams, budget, np.arange(count)[:, None]
         self._recent = np.full((count, 2 * REFERENCE_DAYS), -1)
-        self._change, self._since, self._open_days, self._level_days = (np.zeros(count, int) for _ in range(4))
+        self._change, self._since, self._risen = (np.zeros(count, int) for _ in range(3))
+        self._open_days, self._level_days = np.zeros(count, int), np.zeros(count, int)
         self._paged = np.zeros(count, bool)
         self._told_rate, self._told_times, self._returned = (np.zeros(count) for _ in range(3))
-        self._days_back = np.zeros(count, int)
+        self._days_back, self._days_since = np.zeros(count, int), np.full(count, REFERENCE_DAYS)
 
     def usual(self) -> Usual:
         """What is usual after the last days that count, without those of an open episode."""
@@ -193,6 +196,7 @@ class _Follower:
 
         ended = seen & (self._change != CALM) & ~told_day & self._back(day, usual)
         ended_since, had_paged = self._since.copy(), self._paged.copy()
+        self._days_since[ended & ~self._paged] = 0
         self._forget(ended & self._paged)
         self._close(ended)
         begun = self._begin(day, (self._change == CALM) & ~ended, told_day, told_lasting, lasting)
@@ -238,7 +242,8 @@ class _Follower:
         return np.concatenate([self._recent, np.full((len(self._recent), 1), day)], axis=1)
 
     def _lasting(self, day: int, usual: Usual) -> Lasting:
-        return lasting_rise(*self._of_days(self._with(day)), usual, self._streams.prior, COLD_DAYS)
+        days = self._of_days(self._with(day))
+        return lasting_rise(*days, usual, self._streams.prior, COLD_DAYS, self._days_since + 1)
 
     def _enough(self, day: int, days: Array) -> Array:
         """Whether enough rows met the rule for the day by itself to be told."""
@@ -278,6 +283,7 @@ class _Follower:
         first = self._recent[self._each[:, 0], -np.maximum(before, 1)]
         self._change = np.where(which, np.where(before > 0, DRIFTING, RISING), self._change)
         self._since = np.where(which, np.where(before > 0, first, day), self._since)
+        self._risen = np.where(which, self._since, self._risen)
         self._paged &= ~which
 
     def _growing(self, day: int) -> Lasting:
@@ -292,7 +298,7 @@ class _Follower:
         is_since = np.arange(numbers.shape[1])[::-1] <= self._level_days[:, None]
         numbers = np.where(is_since, numbers, -1)
         usual = usual_rates(*self._of_days(numbers[:, :-1]), self._streams.prior)
-        found = lasting_rise(*self._of_days(numbers), usual, self._streams.prior, COLD_DAYS)
+        found = lasting_rise(*self._of_days(numbers), usual, self._streams.prior, COLD_DAYS, REFERENCE_DAYS)
         rate, _ = usual.on(bool(self._streams.off[day]))
         is_higher = self._streams.counts[:, day] > self._streams.rows[:, day] * rate
         return Lasting(np.where(is_higher, found.log_evidence, nothing), found.days)
@@ -303,7 +309,7 @@ class _Follower:
 
         rate = self._streams.counts[:, day] / np.maximum(self._streams.rows[:, day], 1)
         worse: Array = told_day & (self._change != CALM) & ~begun & (rate >= WORSE_TIMES * self._told_rate)
-        self._told_rate = np.where(begun | worse, rate, self._told_rate)
+        self._told_rate, self._risen = np.where(begun | worse, rate, self._told_rate), np.where(worse, day, self._risen)
         return worse
 
     def _forget(self, which: Array) -> None:
@@ -318,13 +324,19 @@ class _Follower:
             self._recent[stream] = np.concatenate([np.full(days - len(kept), -1), kept])
 
     def _settle(self, day: int) -> None:
-        """Takes the rate of an episode for usual that has lasted long enough, or that people accept today."""
+        """Takes the rate of an episode for usual that has lasted long enough, or that people accept today.
+
+        Long enough since it rose last, unless few days before the episode are left.
+        """
         import numpy as np
 
-        is_open = self._change != CALM
-        settled = is_open & ((self._open_days >= REFERENCE_DAYS) | (self._streams.accepted == day))
+        days, is_open = self._recent.shape[1], self._change != CALM
+        since_rise = (self._recent >= self._risen[:, None]).sum(1)
+        by_itself = is_open & ((since_rise >= REFERENCE_DAYS) | (self._streams.accepted == day))
+        settled = by_itself | (is_open & (self._open_days >= days - COLD_DAYS))
+        kept = np.where(by_itself, since_rise, self._open_days)
         for stream in np.flatnonzero(settled):
-            self._recent[stream, : self._recent.shape[1] - self._open_days[stream]] = -1
+            self._recent[stream, : days - kept[stream]] = -1
         self._close(settled)
 
     def _close(self, which: Array) -> None:
@@ -338,4 +350,5 @@ class _Follower:
         is_open = seen & (self._change != CALM)
         self._open_days += is_open
         self._level_days += is_open
+        self._days_since += seen
         self._recent = np.where(seen[:, None], self._with(day)[:, 1:], self._recent)

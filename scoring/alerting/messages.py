@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Literal
 
-from scoring.alerting.blocks import Block, Span, fallback, header, paragraph, plain, split
+from scoring.alerting.blocks import Block, Line, Span, code, fallback, header, paragraph, plain, split
 from scoring.alerting.incidents import Incident
 from scoring.alerting.snoozes import Snooze
 from scoring.chat.kpis import ALL_TENANTS
@@ -85,6 +85,10 @@ class OutboxMessage:
         return replace(unsaved, keys=message.keys, service=message.service or None)
 
 
+_ASKING_FOR_A_SERVICE = ("aqb rows ", "aqb alerts snooze ", "aqb alerts accept ")
+"""How commands begin that refuse to guess which of several services is meant."""
+
+
 @dataclass(frozen=True)
 class Example:
     """A row that shows what happened. Texts are masked when they are shown; None where the warehouse keeps none.
@@ -107,7 +111,7 @@ class DayDigest:
     The rows of the day were `scored`, `excluded` or `rejected`. `report` is the path of the report, `report_url` its
     address where the reports are served. `examples` by row id, `row_urls` where they are
     shown, `rows_urls` where those of an incident are, by rule and tenant. What an intraday run says is provisional.
-    `snoozes` are those that nobody has ended.
+    `snoozes` are those that nobody has ended and that went on the day before.
     """
 
     day: date
@@ -165,11 +169,12 @@ def messages(
 
 
 def with_mention(message: Message, mention: str) -> Message:
-    """A Critical message with those in `mention` called right below its header; any other message as it is.
+    """A Critical message with those in `mention` called right below its header; any other message as it is, and a
+    digest, which is there to be read: what people are called for is counted.
 
     `mention` is the setting, `<@U1> <!subteam^S2> <!here>`. Of a message in several parts only the first one calls.
     """
-    if not mention or message.level != "critical" or _LATER_PART.search(message.keys[0]):
+    if not mention or message.level != "critical" or message.kind == "digest" or _LATER_PART.search(message.keys[0]):
         return message
     line: list[Span] = []
     for name in mention.split():
@@ -179,13 +184,32 @@ def with_mention(message: Message, mention: str) -> Message:
 
 
 def with_service(message: Message, service: str) -> Message:
-    """A message that begins with the name of the service that it is about; '' leaves it as it is."""
+    """A message that begins with the name of the service that it is about, and names it in commands that ask for one;
+    '' leaves it as it is.
+    """
     if not service:
         return message
     title, *rest = message.blocks
     assert title["type"] == "header"
-    named = [header(f"{service} · {title['text']}"), *rest]
+    named = [header(f"{service} · {title['text']}"), *(_of_service(block, service) for block in rest)]
     return replace(message, text=f"{service} · {message.text}", blocks=named, service=service)
+
+
+def _of_service(block: Block, service: str) -> Block:
+    if block["type"] == "paragraph":
+        return {**block, "lines": [_line_of_service(line, service) for line in block["lines"]]}
+    if block["type"] == "bullets":
+        return {**block, "items": [_line_of_service(item, service) for item in block["items"]]}
+    return block
+
+
+def _line_of_service(line: Line, service: str) -> Line:
+    return [
+        code(span["text"].replace("aqb", f"aqb --service {service}", 1))
+        if span["type"] == "code" and span["text"].startswith(_ASKING_FOR_A_SERVICE)
+        else span
+        for span in line
+    ]
 
 
 def _tenant(tenant: str | None) -> str:

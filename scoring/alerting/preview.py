@@ -176,7 +176,7 @@ class _UsualDay:
         low, high = np.full_like(self.rows, MIN_COUNT - 1), self.rows
         found = (self.rows > 0) & (self.chance(self.rows) < level)
         while (high - low)[found].max(initial=0) > 1:
-            middle = (low + high) // 2
+            middle = (low + high + 1) // 2  # never a `low` that has been found, where others are still looked for
             is_below = self.chance(middle) < level
             low, high = np.where(is_below, low, middle), np.where(is_below, middle, high)
         return np.where(found, high, 0)

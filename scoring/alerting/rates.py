@@ -178,11 +178,14 @@ class Lasting:
     days: Array
 
 
-def lasting_rise(counts: Array, rows: Array, off: Array, usual: Usual, prior: Prior, min_days: int) -> Lasting:
+def lasting_rise(
+    counts: Array, rows: Array, off: Array, usual: Usual, prior: Prior, min_days: int, most_days: Array | int
+) -> Lasting:
     """The evidence that the rate rose on one of the last `REFERENCE_DAYS`, each against all days before it.
 
-    The arrays end with today and are [streams, 2 * REFERENCE_DAYS + 1]; a change is looked for where `min_days` stand
-    before it. A rise by a given factor has the likelihood ratio of two gamma-Poisson predictions in closed form.
+    The arrays end with today and are [streams, 2 * REFERENCE_DAYS + 1]; a change is looked for in the last `most_days`
+    ([streams]), where `min_days` stand before it. A rise by a given factor has the likelihood ratio of two
+    gamma-Poisson predictions in closed form.
     """
     import numpy as np
 
@@ -201,7 +204,8 @@ def lasting_rise(counts: Array, rows: Array, off: Array, usual: Usual, prior: Pr
     ]
     evidence = np.logaddexp.reduce(ratios, axis=0) - np.log(len(_RISES))
     days_before = _cumulated(rows > 0)[:, starts]
-    evidence = np.where((days_before >= min_days) & (seen > 0), evidence, -np.inf)
+    is_recent = np.arange(1, REFERENCE_DAYS + 1) <= np.reshape(most_days, (-1, 1))
+    evidence = np.where((days_before >= min_days) & (seen > 0) & is_recent, evidence, -np.inf)
     return Lasting(np.logaddexp.reduce(evidence, axis=1), evidence.argmax(1) + 1)
 
 

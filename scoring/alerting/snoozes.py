@@ -5,7 +5,7 @@ Source: SPEC 8.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from statistics import median
 
 from scoring.alerting.facts import AlertFact
@@ -77,11 +77,19 @@ def rates_to_break(rule: str, facts: Mapping[date, Sequence[AlertFact]], latest:
     }
 
 
-def without_snoozed(found: Iterable[Incident], snoozes: Sequence[Snooze]) -> list[Incident]:
-    """The incidents that no snooze keeps quiet on their day."""
-    return [one for one in found if not any(_is_quiet(one, snooze) for snooze in snoozes)]
-
-
-def _is_quiet(one: Incident, snooze: Snooze) -> bool:
+def is_snoozed(one: Incident, snoozes: Iterable[Snooze]) -> bool:
+    """Whether a snooze keeps an incident quiet on its day, or the end of one that it has kept quiet."""
     tenant, rate = one.fact.tenant_id, fact_rate(one.fact) if one.fires else None
-    return snooze.is_about(one.fact.rule, tenant) and snooze.holds(one.day, tenant, rate)
+    return any(one.state == "resolved" or snooze.holds(one.day, tenant, rate) for snooze in _about(one, snoozes))
+
+
+def outlives_snooze(one: Incident, snoozes: Iterable[Snooze]) -> bool:
+    """Whether an incident goes on, above what is usual, on the day after the last one of a snooze."""
+    if one.state != "continuing" or not one.fires:
+        return False
+    is_high = one.usual is None or (one.fact.count or 0) > one.fact.rows * one.usual.high
+    return is_high and any(snooze.until == one.day - timedelta(days=1) for snooze in _about(one, snoozes))
+
+
+def _about(one: Incident, snoozes: Iterable[Snooze]) -> list[Snooze]:
+    return [snooze for snooze in snoozes if snooze.is_about(one.fact.rule, one.fact.tenant_id)]

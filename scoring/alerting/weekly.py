@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
-from scoring.alerting.blocks import Block, Line, Span, bold, bullets, context, link, paragraph, plain
+from scoring.alerting.blocks import Block, Line, Span, bold, bullets, context, paragraph, plain
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.growth import Growth
 from scoring.alerting.growth_wording import grown_name, tenant_name
@@ -17,7 +17,7 @@ from scoring.alerting.messages import NO_TENANT, Message, RouteFilter, level_mar
 from scoring.alerting.preview import preview_days
 from scoring.alerting.rule_changes import rule_changes
 from scoring.alerting.snoozes import Snooze
-from scoring.alerting.wording import day_name, kpi_line, snooze_lines
+from scoring.alerting.wording import day_name, kpi_line, report_line, snooze_lines
 from scoring.chat.kpi_windows import WEEK, change_text, compared_kpi, rows_of_window, window_figure
 from scoring.chat.kpis import ALL_TENANTS, Quotient
 from scoring.chat.rubric import RowRubric
@@ -29,8 +29,9 @@ KpiRows = Mapping[date, Sequence[Mapping[str, Any]]]
 @dataclass(frozen=True)
 class Week:
     """The seven days up to `last`. `kpis` hold the KPI rows of these days and of the week before by day; `growth` what
-    grew of a rule against that week by (rule, tenant); `watched` are the days that tell what paged in it; `url` where
-    the pages are served; `snoozes` go on after it; `judge_end` is the end of the model that judges, where it is near.
+    grew of a rule against that week by (rule, tenant); `watched` are the days that tell what paged in it; `report` is
+    its page, '' where there is none, `report_url` where that is served; `snoozes` go on after it; `judge_end` is the
+    end of the model that judges, where it is near.
     """
 
     last: date
@@ -38,7 +39,8 @@ class Week:
     kpis: KpiRows
     growth: Mapping[tuple[str, str | None], Growth] = field(default_factory=dict)
     watched: WatchedDays | None = None
-    url: str = ""
+    report: str = ""
+    report_url: str = ""
     run_id: str = ""
     snoozes: Sequence[Snooze] = ()
     judge_end: ModelEnd | None = None
@@ -76,8 +78,8 @@ def weekly_message(week: Week, route: RouteFilter, known_keys: Collection[str] =
         blocks += paragraph(*snoozed)
     if week.judge_end:
         blocks += paragraph(*end_lines(week.judge_end, week.last))
-    if week.url:
-        blocks += paragraph([bold("보고서  "), link(week.url, "열기")])
+    if week.report:
+        blocks += paragraph(report_line(week.report, week.report_url))
     blocks.append(context(f"{rubric.id} {rubric.version}", week.run_id))
     changed = [text for tenant in tenants for text in _worsened(week, tenant)]
     title = (level_mark("info"), what, *changed[:1])
@@ -136,11 +138,11 @@ def _against(kpi: Quotient, this: Sequence[Mapping[str, Any]], before: Sequence[
 def _most_changed(
     week: Week, tenant: str | None, this: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
 ) -> Line:
-    """The alert rule whose rate changed most, for sure."""
+    """The alert rule whose rate changed most, for sure; of many rules none may have, where a KPI surely did."""
     lead = bold("가장 달라진 것  ")
     changes = rule_changes(week.rubric, this, before)
     if not changes:
-        return [lead, plain("앞 주와 다르다고 할 알림 규칙이 없음")]
+        return [lead, plain(next(_worsened(week, tenant), "앞 주와 다르다고 할 알림 규칙이 없음"))]
     most = changes[0]
     grown = week.growth.get((most.rule.id, tenant), Growth()).grown if most.has_risen else ()
     mostly = f" · 주로 {grown_name(grown[0], week.rubric)}" if grown else ""

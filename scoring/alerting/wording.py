@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from shlex import quote
 from statistics import median
 
-from scoring.alerting.blocks import Span, bold, code, inert, masked_text, plain
+from scoring.alerting.blocks import Line, Span, bold, code, inert, link, masked_text, plain
 from scoring.alerting.decision import UsualRate
 from scoring.alerting.facts import FEW_ROWS, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact, titles_of_rules
 from scoring.alerting.growth_wording import tenant_name
@@ -49,6 +49,11 @@ _SNOOZED_DAYS = 7
 def day_name(day: date) -> str:
     """`3월 2일(월)`."""
     return f"{day.month}월 {day.day}일({_WEEKDAYS[day.weekday()]})"
+
+
+def report_line(path: str, url: str) -> Line:
+    """Where the report is: a link where the reports are served, else its file."""
+    return [bold("보고서  "), link(url, "열기") if url else code(path)]
 
 
 def headline(one: Incident) -> str:

@@ -14,6 +14,7 @@ from scoring.alerting.weekly import Week
 from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpi_windows import WEEK, wider_figure
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.periods import week_of
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
 from tasks.chat.tables import read_alerts, read_examples, read_growth, read_kpis, scored_until
@@ -81,5 +82,6 @@ def read_week(
     kpis = {day: rows for day, rows in read if rows and rows[0]["rubric_version"] == rubric.version}
     this, before = ({day: kpis[day] for day in kpis if 0 <= (last - day).days - back < WEEK} for back in (0, WEEK))
     growth = read_growth(warehouse, rubric, this, before)
-    address = reports.address(reports.first_page) if reports.first_page.exists() else ""
-    return Week(last, rubric, kpis, growth, WatchedDays(rubric, history, policy), address, run_id)
+    page = reports.period_page(week_of(last))
+    report, address = (str(page), reports.address(page)) if page.exists() else ("", "")
+    return Week(last, rubric, kpis, growth, WatchedDays(rubric, history, policy), report, address, run_id)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import partial
 
 from scoring.alerting.day_messages import day_messages
@@ -65,7 +65,8 @@ def digest_of(context: Context, day: date) -> DayDigest:
         looks = 2 * context.settings.alerts.intraday_looks if runs[-1].kind == INTRADAY else 2
         policy = replace(policy, looks=looks)
     digest = day_digest(context.warehouse, context.rubric, day, runs, context.reports, policy)
-    digest, web = replace(digest, snoozes=choices.snoozes(day)), context.settings.web.url
+    snoozes = choices.snoozes(day - timedelta(days=1))  # what one of them hid up to the day before may be new
+    digest, web = replace(digest, snoozes=snoozes), context.settings.web.url
     return _leading_to(digest, web.rstrip("/")) if web else digest
 
 

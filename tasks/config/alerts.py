@@ -45,7 +45,7 @@ class Destination(Section):
     """The id of the bot's channel, such as C0123456789; the messages of one day stand in one thread there."""
 
     mention: str = ""
-    """Whom Critical messages call: <@U123>, <!subteam^S123>, <!here>; several with blanks between."""
+    """Whom Critical messages but digests call: <@U123>, <!subteam^S123>, <!here>; several with blanks between."""
 
     quiet_hours: str = ""
     """When Warnings wait, in the `time_zone`: "22:00-08:00"."""

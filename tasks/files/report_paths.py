@@ -39,6 +39,10 @@ class ReportPaths:
         """The Markdown report of a week, a month or other days."""
         return self.folder / f"{_PERIOD_REPORT}{period.key}.md"
 
+    def period_page(self, period: Period) -> Path:
+        """The page of a week, a month or other days."""
+        return self.folder / period_page_name(period)
+
     def period_pages(self) -> dict[Path, Period]:
         """The pages and Markdown reports of periods that there are, and the pages of their rows."""
         pages = [*self.folder.glob("monitoring/*.html"), *self.folder.glob(f"{_PERIOD_REPORT}*.md")]

@@ -90,7 +90,7 @@ class StateDatabase:
             raise _unusable(str(error)) from error
         except ValueError:
             raise _unusable("its port is no number") from None
-        self.form = 0  # of what is only read; 0 where a version without such a number made it, or nothing is there
+        self._form, self._is_empty = 0, True  # of what is only read; 0 where a version without such a number made it
         self._file = file
         self._opened: os.stat_result | None = None
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
@@ -98,6 +98,14 @@ class StateDatabase:
             sa.event.listen(self._engine, "connect", _shared if read_only else _durable_and_shared)
             if not read_only:
                 sa.event.listen(self._engine, "begin", _begin_immediate)
+
+    @property
+    def outdated(self) -> list[str]:
+        """What of `lacking` an upgrade is for: no tables that nothing has needed yet, which are those that a database
+        lacks that is not there or in today's form.
+        """
+        is_todays = self._is_empty or self._form == SCHEMA_NUMBER
+        return [name for name in self.lacking if "." in name] if is_todays else self.lacking
 
     def __enter__(self) -> Self:
         return self
@@ -120,7 +128,8 @@ class StateDatabase:
                     return
                 with self.transaction() as connection:
                     there = _table_names(connection)
-                    self.form = self._refuse_later_form(connection, there)
+                    self._form = self._refuse_later_form(connection, there)
+                    self._is_empty = there.isdisjoint(STATE_TABLES.tables)
                     self.lacking += _lacking(connection, tables, there)
                 self._created.update(tables)
                 return

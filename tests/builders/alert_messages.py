@@ -13,6 +13,7 @@ from scoring.alerting.messages import Example, Message, RouteFilter
 from scoring.alerting.run_messages import FlowFailure, failure_message
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.weekly import Week, weekly_message
+from scoring.chat.periods import week_of
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import FIRST_DAY, KpiRow, day_digest, days_of_facts, kpi_row
 
@@ -86,8 +87,8 @@ def weekly() -> Message:
         ("answer_failed", "*"): Growth((Grown("failure_type", "refused_advice", 140, 60.0, 0.74, 0.5, 0.9),))
     }
     snooze = Snooze("weak_answer", "*", last + timedelta(4), "새 프롬프트를 시험하는 중", "이하늘", _MORNING)
-    url = "https://aqb.example.com/monitoring/week.html"
-    week = Week(last, RUBRIC, kpis, growth, url=url, run_id=_RUN_ID, snoozes=[snooze])
+    page = f"monitoring/{week_of(last).key}.html"
+    week = Week(last, RUBRIC, kpis, growth, None, page, f"https://aqb.example.com/{page}", _RUN_ID, [snooze])
     (message,) = weekly_message(week, RouteFilter())
     return message
 

@@ -115,7 +115,7 @@ def _rate_chart(
         f"평소 {usual_rate_text(last.usual)}",
         data={
             "points": [_point(day, one, cell, told.get(day.day)) for day, one, cell in decided],
-            "names": ["평소 범위(95%)", "그날의 비율", *(f"{name}으로 알림" for name in reversed(KINDS.values()))],
+            "names": ["평소 범위(95%)", "그날의 비율", "요약으로 알림", "호출로 알림"],
             "first": str(span[0]),
             "last": str(span[1]),
         },

@@ -99,3 +99,20 @@ def test_a_rule_at_the_rate_of_the_day_that_paged_pages_no_second_time() -> None
 def test_a_rule_that_grows_beyond_what_has_paged_pages_again() -> None:
     days = tenants({"a": 15}, *[{"a": 45}] * 3)
     assert pages(sharing(days, [3] * CALM + [9, 16, 44])) == [(0, [(RULE, "*")]), (2, [(OTHER, "*")])]
+
+
+def test_a_rule_that_was_over_meanwhile_pages_again_though_another_of_its_cause_is_not() -> None:
+    days = tenants({"a": 15}, {"a": 60}, *[{"a": 15}] * 5, {"a": 50})
+    assert pages(sharing(days, [5] * CALM + [40] + [14] * 5 + [35])) == [
+        (0, [(RULE, "*"), (OTHER, "*")]),
+        (6, [(RULE, "*")]),
+    ]
+
+
+def test_the_end_of_a_page_is_told_to_whom_it_called_of_one_tenant_or_of_all() -> None:
+    """Not of each tenant where all together have paged."""
+    for after, whose in (({"a": 24}, "a"), ({"a": 24, "b": 160}, "*")):
+        days = tenants({"a": 3, "b": 60}, after, *[{}] * 6)
+        told = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
+        changes = [(one.tenant_id, one.change) for message in told for one in message.incidents]
+        assert [one for one in changes if one[1] == "resolved"] == [(whose, "resolved")]

@@ -332,6 +332,22 @@ def test_a_tenant_may_have_any_name() -> None:
     assert len(keys) == 8
 
 
+def test_a_digest_about_one_tenant_says_that_its_targets_are_those_of_all() -> None:
+    before, last = (
+        [met(kpi_row(row, tenant=of)) for of in ("*", "t1")] for row in (USUAL, USUAL | {"weak_answer": 30})
+    )
+    for route, title in ((RouteFilter(tenants=frozenset({"t1"})), "핵심 지표(전체)"), (EVERYTHING, "핵심 지표")):
+        (digest,) = messages_of(facts_of(*last, before=before), route)
+        assert title in readable(digest.blocks).splitlines()
+
+
+def test_an_end_is_told_once_where_the_rows_of_a_day_before_come_late() -> None:
+    facts, day = counted([20] * 10 + [60, 20, 20]), FIRST_DAY + timedelta(12)
+    (over,) = messages_of(facts, day=day)
+    later = [key.replace(str(day), str(day + timedelta(1))) for key in over.keys]
+    assert ("해소" in over.text, messages_of(facts, day=day, known=later)) == (True, [])
+
+
 def test_a_resolved_fact_has_a_key_of_its_own() -> None:
     facts = facts_of(today(answer_failed=60))
     (risen,) = visible_to(RouteFilter(), [one for one in incidents_on(facts, LAST) if one.pages])

@@ -93,6 +93,17 @@ def test_a_rise_that_grows_pages_again_before_it_has_doubled() -> None:
     assert decided(days, AlertPolicy())[again].since == DAY + timedelta(39)
 
 
+@pytest.mark.parametrize("first", [56, 62])
+def test_a_rise_within_a_rise_is_usual_after_four_weeks_of_its_own(first: int) -> None:
+    """Three weeks at half as much again, then a real rise for good: that is told once, and becomes what is usual."""
+    days = steady([40] * 28 + [first] * 21 + [200] * 40)
+    told = [place for place, change in enumerate(changes(days)) if change]
+    assert (told[-1], sum(place >= 28 + 21 for place in told)) == (28 + 21, 1)
+    last = decided(days, AlertPolicy())[-1]
+    assert last.change is None
+    assert last.usual.rate == pytest.approx(200 / 776, rel=0.05)
+
+
 def test_a_rise_that_only_lasts_pages_once() -> None:
     """Days at twice the rate, by chance some higher and some lower."""
     for seed in range(6):
@@ -113,6 +124,17 @@ def test_days_that_never_paged_are_usual_once_they_are_over() -> None:
     assert [one.change for one in found if one.is_news] == ["rising", "resolved"]
     assert not any(one.pages for one in found)
     assert found[-1].usual.days == 20
+
+
+def test_a_warning_that_is_over_is_told_no_more() -> None:
+    """Its days stay among those that count, but they are no rise of today."""
+    days = steady([8] * 28 + [60] * 7 + [8] * 21, rule="very_short_answer")
+    news = [
+        (place, one.change)
+        for place, one in enumerate(decided(days, AlertPolicy(), "very_short_answer"))
+        if one.is_news
+    ]
+    assert news == [(28, "rising"), (35, "resolved")]
 
 
 @pytest.mark.parametrize("tenant", ["*", "t1"])

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from scoring.alerting.decision import WatchedDays
+from scoring.alerting.episodes import MIN_COUNT
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.preview import PreviewedMessage, forecast, preview_days
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -122,3 +123,12 @@ def test_the_forecast_names_the_smallest_count_that_pages() -> None:
     assert failed.day_off is False
     assert last_day(failed.paged) == ["page"]
     assert "page" not in last_day(failed.paged - 1)
+
+
+def test_the_forecast_names_no_smaller_count_than_a_day_needs() -> None:
+    """Rules whose count is found at once wait for those that are looked for longer."""
+    load = [kpi_row({"answer_failed": 11, "weak_answer": 4}, rows=175) for _ in range(28)]
+    rises = forecast(WatchedDays(RUBRIC, load_facts(load).kpis, USUAL_POLICY)).rises
+    (rare, *_) = [one for one in rises if one.rule == "good_question_bad_answer"]
+    assert (rare.told, rare.paged) == (MIN_COUNT, MIN_COUNT)
+    assert all(count >= MIN_COUNT for one in rises for count in (one.told, one.paged) if count)

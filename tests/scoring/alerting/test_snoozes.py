@@ -66,6 +66,40 @@ def test_snooze_holds_below_twice_its_rate_and_nowhere_else(rate: float, now: fl
     assert snooze("answer_failed", rate).holds(LAST, "*", now) == (now < 2 * rate or now == 0)
 
 
+def week_after(*counts: int, snoozed_until: int) -> list[list[Message]]:
+    """What a route hears of each of the days after a usual week, with a rule that is snoozed up to one of them."""
+    rows = [met(kpi_row(USUAL | {"answer_failed": count})) for count in [20] * DAYS + [*counts]]
+    facts = days_of_facts((FIRST_DAY + timedelta(number), [row]) for number, row in enumerate(rows))
+    quiet = snooze("answer_failed", 60 / 535, until=LAST + timedelta(snoozed_until))
+    known, heard = set[str](), []
+    for number, row in enumerate(rows):
+        day = FIRST_DAY + timedelta(number)
+        digest = replace(day_digest(day, facts, row), snoozes=[quiet] if number >= DAYS else [])
+        heard.append(day_messages(digest, RouteFilter(), known))
+        known |= {key for message in heard[-1] for key in message.keys}
+    return heard[DAYS:]
+
+
+def test_what_rose_under_a_snooze_and_lasts_is_told_when_that_is_over() -> None:
+    *quiet, first, later = week_after(60, 60, 60, 60, 60, snoozed_until=3)
+    assert quiet == [[], [], []]
+    assert [(one.kind, one.level) for one in first] == [("digest", "critical")]
+    assert "답변 실패 · 계속" in first[0].text
+    assert "3월 10일(화)부터" in readable(first[0].blocks)
+    assert later == []
+
+
+def test_what_rose_under_a_snooze_and_is_over_before_that_is_told_to_nobody() -> None:
+    assert week_after(60, 60, 20, 20, 20, 20, snoozed_until=3) == [[]] * 6
+
+
+def test_snooze_hides_no_end_of_what_was_told() -> None:
+    told_at_twice, *quiet, end, after = week_after(130, 60, 20, 20, snoozed_until=6)
+    assert [message.kind for message in told_at_twice] == ["page"]
+    assert [*quiet, after] == [[], []]
+    assert ["답변 실패 · 해소" in message.text for message in end] == [True]
+
+
 def test_snooze_ends_with_its_last_day() -> None:
     quiet = snooze("answer_failed", 0.1)
     assert quiet.holds(LAST, "*", 0.15)

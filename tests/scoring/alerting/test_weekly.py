@@ -97,6 +97,17 @@ def test_weekly_message_says_where_a_rate_fell() -> None:
     assert "가장 달라진 것  종합 등급 F 5.6% → 0.7%, 내려감" in text
 
 
+def test_weekly_message_names_a_target_that_surely_fell_where_no_rule_surely_changed() -> None:
+    """Of six rules none is sure of a week whose days differ this much; the one KPI is."""
+    found = week({}, {})
+    counts = [36, 31, 34, 31, 26, 30, 28, 34, 27, 80, 74, 70, 34, 42]
+    for rows, count in zip(found.kpis.values(), counts, strict=True):
+        rows[0].update(kpi_row({"answer_failed": count}))  # type: ignore[attr-defined]
+    message = message_of(found)
+    assert "주간 요약 · 실패율 5.8% → 9.6%" in message.text
+    assert "가장 달라진 것  실패율 5.8% → 9.6%" in readable(message.blocks)
+
+
 def test_weekly_message_without_a_week_before_compares_nothing() -> None:
     text = readable(message_of(week({"answer_failed": 20})).blocks)
     assert "채점 3,745건(7일), 앞 주는 없음" in text

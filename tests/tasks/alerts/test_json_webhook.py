@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from scoring.alerting.blocks import readable
 from scoring.alerting.messages import OutboxMessage, with_mention, with_service
 from tasks.alerts.channels.json import JsonWebhook
 from tasks.alerts.delivery import Deliveries, deliver
@@ -83,6 +84,13 @@ def test_json_payload_names_the_service_where_there_are_several() -> None:
     payloads = [JsonWebhook("").payload(OutboxMessage.unsaved("ops", one, NIGHT)) for one in (alone, one_of_several)]
     assert [payload.get("service") for payload in payloads] == [None, "support"]
     assert payloads[1]["title"] == f"support · {payloads[0]['title']}"
+
+
+def test_commands_in_a_message_of_one_of_several_services_name_it() -> None:
+    shown = readable(with_service(page(), "support").blocks)
+    assert "aqb --service support rows <행 id>" in shown
+    assert "aqb --service support alerts snooze '답변 실패' --until" in shown
+    assert shown.replace("aqb --service support ", "aqb ").replace("support · ", "", 1) == readable(page().blocks)
 
 
 @pytest.mark.parametrize(

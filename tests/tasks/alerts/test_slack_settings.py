@@ -1,5 +1,6 @@
 """Routes in the settings: what is refused, who is held when, and that no secret can stand there."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -107,8 +108,11 @@ def test_critical_messages_call_people_below_the_header() -> None:
     assert block_problems({"text": called.text, "blocks": list(map(block_kit, called.blocks))}) == []
 
 
-@pytest.mark.parametrize("other", [message("warning"), message("info"), message("critical", "k#2/3")])
-def test_other_messages_and_later_parts_call_nobody(other: Message) -> None:
+@pytest.mark.parametrize(
+    "other",
+    [message("warning"), message("info"), message("critical", "k#2/3"), replace(message("critical"), kind="digest")],
+)
+def test_other_messages_digests_and_later_parts_call_nobody(other: Message) -> None:
     assert with_mention(other, "<!here>") == other
 
 

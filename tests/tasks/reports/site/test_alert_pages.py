@@ -68,6 +68,8 @@ def test_the_chart_of_a_rule_has_each_day_with_what_is_usual(site: Path, days: K
     assert [day for day, point in found.items() if point["told"] == "page"] == [outage]
     assert found[outage]["count"] / found[outage]["rows"] > 2 * found[outage]["high"]
     assert all(point["low"] < 0.054 < point["high"] for point in found.values())
+    names = page(site, "alerts.html").charts["rate-answer_failed"]["names"]
+    assert names == ["평소 범위(95%)", "그날의 비율", "요약으로 알림", "호출로 알림"]
 
 
 def test_the_page_of_alerts_says_how_many_rows_tell_a_rule(site: Path) -> None:
