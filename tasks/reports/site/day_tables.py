@@ -78,9 +78,9 @@ def question_table(rubric: RowRubric, questions: Sequence[Questions], links: Row
 
 
 def question_text(one: Questions) -> str:
-    """The template and, where that is another text, the question of it that came most."""
+    """The template and, where it stands for different words, the question of it that came most."""
     question, count = max(one.questions.items(), key=lambda counted: (counted[1], counted[0]))
-    return one.template if question == one.template else f"{one.template} (예: {question}, {count:,}번)"
+    return f"{one.template} (예: {question}, {count:,}번)" if "{" in one.template else one.template
 
 
 def _counted_in(kpi: Quotient) -> str:

@@ -1,6 +1,7 @@
 """The pages of weeks, months and chosen days: beside those before them, day by day."""
 
 import re
+from collections import Counter
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from scoring.alerting.watch import AlertPolicy
 from scoring.chat.periods import Period, week_of
 from tasks.reports.markdown.period import period_report
 from tasks.reports.site.build import build_pages
+from tasks.reports.site.day_tables import question_text
+from tasks.reports.site.patterns import Questions
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import RUBRIC, best, refused
 from tests.builders.site import build, page, write_day
@@ -77,3 +80,11 @@ def test_a_month_and_chosen_days_have_pages_beside_those_before_them(warehouse: 
     assert {f"monitoring/{name}.html" for name in ("month-2026-02", "month-2026-01", chosen.key)} <= {
         href for _, href in page(site).links
     }
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [("배송 언제 와요?", "배송 언제 와요"), ("하늘전자 주가?", "{종목} 주가 (예: 하늘전자 주가?, 3번)")],
+)
+def test_a_question_is_an_example_only_of_what_its_template_leaves_open(question: str, shown: str) -> None:
+    assert question_text(Questions(RUBRIC.template(question), Counter({question: 3}), Counter())) == shown
