@@ -4,7 +4,7 @@ import re
 from ipaddress import ip_network
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from tasks.config.secrets import MessageUrl
 from tasks.config.section import LocalFolder, Section
@@ -56,6 +56,10 @@ class WebSettings(Section):
     proxy_user_header: str = "X-Forwarded-Email"
     """The header in which the proxy says who it is; it must take away one that a client sends."""
 
+    proxy_address_header: str = ""
+    """The header in which the proxy says from which address a request comes, such as X-Real-IP, for the limit of logins
+    and the record of accesses; it must take away one that a client sends. Empty: they count as the proxy's own."""
+
     url: MessageUrl = ""
     """Where people open the pages, such as `https://aqb.example.com`: messages lead to the rows there. Those of a
     service with a name do not. Empty: messages lead to the reports."""
@@ -88,10 +92,10 @@ class WebSettings(Section):
             ip_network(address)
         return addresses
 
-    @field_validator("proxy_user_header")
+    @field_validator("proxy_user_header", "proxy_address_header")
     @classmethod
-    def _is_a_header(cls, name: str) -> str:
-        if not _HEADER.fullmatch(name):
+    def _is_a_header(cls, name: str, field: ValidationInfo) -> str:
+        if not _HEADER.fullmatch(name) and (name or field.field_name == "proxy_user_header"):
             raise ValueError("give the name of a header, such as X-Forwarded-Email")
         return name
 

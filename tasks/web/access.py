@@ -159,10 +159,21 @@ class Access:
             case "proxy":
                 return self._behind_proxy(address, headers.get(self.settings.proxy_user_header.lower(), ""))
 
+    def address_of(self, peer: str, headers: Mapping[str, str]) -> str:
+        """Where a request comes from: what the proxy says of those that it passes on, else the `peer` itself."""
+        told = headers.get(self.settings.proxy_address_header.lower(), "").strip()
+        try:
+            return str(ip_address(told)) if told and self._is_proxy(peer) else peer
+        except ValueError:  # no address, as of a socket of this machine
+            return peer
+
+    def _is_proxy(self, peer: str) -> bool:
+        return any(ip_address(peer) in network for network in self._proxies)
+
     def _behind_proxy(self, address: str, header: str) -> Viewer | None:
         # Google's proxy writes `accounts.google.com:kim@example.com`.
         name = header.rpartition(":")[2].strip()
-        if not name or not any(ip_address(address) in network for network in self._proxies):
+        if not name or not self._is_proxy(address):
             return None
         roles: dict[str, Role] = {user.name: user.role for user in self.settings.users}
         role = roles.get(name, self.settings.other_role)

@@ -84,7 +84,7 @@ class Door:
         """Says `ok` to what watches the server, under any name, where the state database answers; else it is a 503."""
 
         async def answer(request: Request) -> Response:
-            if not self._access.requests.allows(f"health of {_address(request)}"):
+            if not self._access.requests.allows(f"health of {self._address(request)}"):
                 raise RefusedError(429, "요청이 너무 많습니다. 1분 뒤에 다시 하십시오")
             await to_thread.run_sync(lambda: AuditLog(self._context.state).latest(1))
             return Response("ok\n", media_type="text/plain", headers={"Cache-Control": "no-store"})
@@ -105,7 +105,7 @@ class Door:
 
         async def answer(request: Request) -> Response:
             self._checked(request)
-            address = _address(request)
+            address = self._address(request)
             if not self._access.logins.allows(address):
                 raise RefusedError(429, "로그인을 너무 여러 번 시도했습니다. 1분 뒤에 다시 하십시오")
             form = await _form(request)
@@ -149,12 +149,11 @@ class Door:
             raise RefusedError(421, "이 이름으로는 열 수 없습니다. 안내받은 주소로 여십시오")
         if len(request.url.path) + len(request.url.query) > _LONGEST_ADDRESS:
             raise RefusedError(414, "주소가 너무 깁니다. 조건을 줄이십시오")
-        headers = {name: value for name, value in request.headers.items() if len(request.headers.getlist(name)) == 1}
-        viewer = self._access.viewer(_address(request), headers, request.cookies.get(_COOKIE, ""))
+        viewer = self._access.viewer(_peer(request), _headers(request), request.cookies.get(_COOKIE, ""))
         if viewer:
             # Also a page that refuses has the menu: it would be a dead end.
             request.state.known = {"viewer": viewer, "form_token": self._access.form_token(viewer)}
-        if not self._access.requests.allows(viewer.name if viewer else _address(request)):
+        if not self._access.requests.allows(viewer.name if viewer else self._address(request)):
             raise RefusedError(429, "요청이 너무 많습니다. 1분 뒤에 다시 하십시오")
         if request.method == "POST" and not _is_same_origin(request):
             raise RefusedError(403, "다른 사이트에서 보낸 요청은 받지 않습니다. 여기의 페이지를 열고 하십시오")
@@ -186,7 +185,10 @@ class Door:
     def _request_of(self, request: Request, viewer: Viewer, form: dict[str, str]) -> Asked:
         pairs = _parsed(request.url.query)
         place = {name: str(value) for name, value in request.path_params.items()}
-        return Asked(self._context, self._access, viewer, _address(request), place, pairs, form, self._scorings)
+        return Asked(self._context, self._access, viewer, self._address(request), place, pairs, form, self._scorings)
+
+    def _address(self, request: Request) -> str:
+        return self._access.address_of(_peer(request), _headers(request))
 
     async def _record(self, viewer: Viewer, address: str, action: str) -> None:
         asked = Asked(self._context, self._access, viewer, address, {}, [], {}, self._scorings)
@@ -268,8 +270,13 @@ def _own_path(path: str) -> str:
     return "/" if leads_elsewhere else path
 
 
-def _address(request: Request) -> str:
+def _peer(request: Request) -> str:
     return request.client.host if request.client else ""
+
+
+def _headers(request: Request) -> dict[str, str]:
+    """The headers that came once."""
+    return {name: value for name, value in request.headers.items() if len(request.headers.getlist(name)) == 1}
 
 
 def _login_page(leading_to: str, wrong: str = "") -> Response:

@@ -13,7 +13,7 @@ from tasks.state.audit_log import AuditLog
 from tasks.web.access import Access
 from tests.builders.settings import settings_in
 from tests.builders.state import opened
-from tests.builders.web import OF_TOKENS, TOKENS, Watch, browser, log_in, opened_page, page_of, secrets_of
+from tests.builders.web import OF_TOKENS, TOKENS, USERS, Watch, browser, log_in, opened_page, page_of, secrets_of
 
 BEHIND_PROXY = WebSettings.model_validate(
     {"auth": "proxy", "users": [{"name": "kim@example.com", "role": "operator"}], "hosts": ["aqb.example.com"]}
@@ -136,6 +136,22 @@ def test_door_takes_no_more_guesses_of_a_token_than_ten_a_minute(settings: Setti
     with opened(AuditLog, settings.state_url) as log:
         assert [one.action for one in log.latest(20)] == ["로그인", *["로그인 실패"] * 10]
         assert not any("guess" in one.target for one in log.latest(20))
+
+
+def test_door_counts_guesses_by_the_address_that_the_proxy_tells(settings: Settings) -> None:
+    behind = WebSettings.model_validate({"auth": "token", "users": USERS, "proxy_address_header": "X-Real-IP"})
+    guess = {"token": "guess"}
+    with browser(settings, behind) as client:
+        for _ in range(10):
+            client.post("/login", data=guess, headers={"X-Real-IP": "203.0.113.9"})
+        assert client.post("/login", data=guess, headers={"X-Real-IP": "203.0.113.9"}).status_code == 429
+        log_in(client)
+    with opened(AuditLog, settings.state_url) as log:
+        assert [one.address for one in log.latest(20)] == ["127.0.0.1", *["203.0.113.9"] * 10]
+    with browser(settings, behind, client=("192.0.2.7", 50_000)) as stranger:
+        stranger.post("/login", data=guess, headers={"X-Real-IP": "203.0.113.9"})
+    with opened(AuditLog, settings.state_url) as log:
+        assert log.latest(1)[0].address == "192.0.2.7"  # the header counts from the proxy alone
 
 
 def test_door_answers_a_person_no_more_often_than_the_settings_say(settings: Settings) -> None:
