@@ -71,7 +71,8 @@ def read_json_lines(piece: FilePiece, window: Window | None, reading: Reading) -
 
 def _read_whole_lines(file: BufferedReader, start: int, stop: int | None, block: bytearray) -> bool:
     """Makes `block` the lines from `start` on, about a block of them; False at `stop` and at the end of the file."""
-    size = BLOCK_BYTES if stop is None else min(BLOCK_BYTES, stop - start)
+    left = (os.fstat(file.fileno()).st_size if stop is None else stop) - start
+    size = max(0, min(BLOCK_BYTES, left))  # most files are smaller than a block
     block.extend(bytes(max(0, size - len(block))))
     file.seek(start)
     with memoryview(block) as view:
