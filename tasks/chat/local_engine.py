@@ -30,8 +30,8 @@ from scoring.chat.scorer import KeepText, copied, excluded_rows
 from scoring.chat.shrinkage import RowsByTenant, rows_by_tenant
 from scoring.days import Window, day_window
 from scoring.inputs import REJECTED_SCHEMA
-from tasks.chat.engine import KpiTables, ScoringOutcome
-from tasks.chat.parts import ANSWER_HASH, FIRST_REJECTED, Part, ScoredPart, score_part
+from tasks.chat.engine import Counts, KpiTables, ScoringOutcome
+from tasks.chat.parts import ANSWER_HASH, Part, ScoredPart, score_part
 from tasks.chat.sources import ChatRowSource, RowStream
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES
 from tasks.chat.time_sorted_rows import TimeSortedRows
@@ -42,6 +42,7 @@ from tasks.warehouse.tables import REJECTED
 
 _SOURCE_ID = cs.by_name(SOURCE_ID.name, require_all=False)  # a rubric may do without it
 _UNKNOWN: MeanIntervals = MappingProxyType({})
+_FIRST_REJECTED = 20
 
 PART_BYTES = 96_000_000
 """Of a part, before compression: a second of work, and what a worker holds of Parquet texts at a time."""
@@ -56,6 +57,10 @@ class ScoredRows(ScoringOutcome):
     scored: TimeSortedRows
     excluded: TimeSortedRows
     rows_by_file: Counter[str] = field(default_factory=Counter)
+    _outside_by_file: Counter[str] = field(default_factory=Counter)
+    _undated_by_file: dict[str, Counter[str]] = field(default_factory=dict)
+    _of_other_days: set[str] = field(default_factory=set)
+    """Files whose rejected rows are told by other days."""
     _rejected_folders: list[Path] = field(default_factory=list)
     _kpi_sums: list[pl.DataFrame] = field(default_factory=list)
     _crosstab_sums: list[pl.DataFrame] = field(default_factory=list)
@@ -69,15 +74,34 @@ class ScoredRows(ScoringOutcome):
         self.naive_timestamps += part.naive_timestamps
         self.excluded_by_reason.update(part.excluded_by_reason)
         self.rejected_by_code.update(part.rejected_by_code)
-        self.first_rejected += part.first_rejected[: FIRST_REJECTED - len(self.first_rejected)]
         if self.content is not None and part.content is not None:
             self.content += part.content
         self.rows_by_file.update(part.rows_by_file)
+        self._outside_by_file.update(part.outside_by_file)
+        for file, codes in part.undated_by_file.items():
+            self._undated_by_file.setdefault(file, Counter()).update(codes)
         self.scored.extend(part.scored)
         self.excluded.extend(part.excluded)
         self._rejected_folders.append(part.rejected_folder)
         self._kpi_sums += part.kpi_sums
         self._crosstab_sums += part.crosstab_sums
+
+    def close(self) -> None:
+        """Leaves undated rows to the days of their file, if it has some and none of them is here.
+
+        Each of these days tells them once. Without this, every night that looks at the file would fail because of them.
+        """
+        broken_off = {failure.file for failure in self.failures}
+        for file, codes in self._undated_by_file.items():
+            undated = codes.total()
+            if file not in broken_off and self._outside_by_file[file] and self.rows_by_file[file] == undated:
+                self._of_other_days.add(file)
+                self.counts += Counts(rows_in=-undated, rejected=-undated)
+                self.rejected_by_code -= codes
+                del self.rows_by_file[file]
+        located = (row for rejected in self.rejected_frames() for row in rejected.drop_nulls("line").to_dicts())
+        self.first_rejected = [*islice(located, _FIRST_REJECTED)]
+        self.counts.check()
 
     def kpis(self, mean_intervals: MeanIntervals = _UNKNOWN, days: Sequence[date | None] = ()) -> pl.DataFrame:
         """The KPI table, also for `days` without rows; how sure the means are is known from the written scores."""
@@ -113,7 +137,7 @@ class ScoredRows(ScoringOutcome):
         """The rejected rows (`REJECTED_COLUMNS`), in the order of reading."""
         for folder in self._rejected_folders:
             for path in sorted(folder.glob("*.parquet")):
-                yield pl.read_parquet(path)
+                yield pl.read_parquet(path).filter(~pl.col("file").is_in(self._of_other_days))
 
     def _in_tie_order(self, repeated: pl.DataFrame) -> pl.DataFrame:
         """Rows with repeated keys in the order of tokens and answer text, whatever order they came in.
@@ -209,7 +233,7 @@ class ScoringJob:
         for part in parts:
             outcome.add(part)
             on_progress(outcome.counts.rows_in)
-        outcome.counts.check()
+        outcome.close()
         return outcome
 
     @cached_property
@@ -329,7 +353,7 @@ class LocalEngine:
     score_parts: ScoreParts = in_processes
 
     def score(self, day: date) -> LocalDay:
-        """Scores the rows of a day, and those of no time at all, into the staging folder."""
+        """Scores the rows of a day, and those of no time at all in its files, into the staging folder."""
         shutil.rmtree(self.staging, ignore_errors=True)  # what an earlier attempt left there takes room
         with writable(self.staging):
             rows = score_chat_rows(

@@ -36,7 +36,6 @@ from tasks.chat.sources import RowStream
 from tasks.chat.time_sorted_rows import TimeSortedRows
 
 ANSWER_HASH = "_answer_hash"
-FIRST_REJECTED = 20
 _SUMS_BEFORE_MERGE = 64
 
 
@@ -60,13 +59,18 @@ class Part:
 
 @dataclass(kw_only=True)
 class ScoredPart(ScoringOutcome):
-    """What came of a part: counts, sums, and the rows in files of its folder."""
+    """What came of a part: counts, sums, and the rows in files of its folder; the first rejected are not picked yet.
+
+    `undated_by_file` counts the rejected rows of which nobody knows the day, by file and code.
+    """
 
     keep_text: KeepText
     scored: TimeSortedRows
     excluded: TimeSortedRows
     rejected_folder: Path
     rows_by_file: Counter[str] = field(default_factory=Counter)
+    outside_by_file: Counter[str] = field(default_factory=Counter)
+    undated_by_file: dict[str, Counter[str]] = field(default_factory=dict)
     kpi_sums: list[pl.DataFrame] = field(default_factory=list)
     crosstab_sums: list[pl.DataFrame] = field(default_factory=list)
 
@@ -84,12 +88,13 @@ class ScoredPart(ScoringOutcome):
         self.counts.excluded += scored.excluded.height
         self.counts.rejected += rejected.height
         self.rows_by_file[batch.file] += rows_in
+        self.outside_by_file[batch.file] += batch.outside_window
         self.naive_timestamps += batch.naive_timestamps
         self.excluded_by_reason.update(scored.excluded["reason"])
         self.rejected_by_code.update(rejected["code"])
         if rejected.height:
-            if (more := FIRST_REJECTED - len(self.first_rejected)) > 0:
-                self.first_rejected += rejected.drop_nulls("line").head(more).to_dicts()
+            undated = rejected.filter(pl.col("column").is_null() | (pl.col("column") == "timestamp"))
+            self.undated_by_file.setdefault(batch.file, Counter()).update(undated["code"])
             rejected.write_parquet(self.rejected_folder / f"{self.counts.rejected:012}.parquet")
         self._take_sums(scored)
         self._stage(scored)
