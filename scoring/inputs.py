@@ -1,6 +1,6 @@
 """What readers of files hand over: what a file was, its rows as text, and rows that cannot be read, with the reason."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -80,6 +80,19 @@ class UnreadableCell(Exception):  # noqa: N818  (caught row by row: it ends as a
         self.column = column
         self.code = code
         self.reason = reason
+
+
+def repeated_files(contents: Iterable[tuple[str, str]]) -> list[str]:
+    """That files are copies of each other, a sentence each; `contents` are names and hashes of the files with rows."""
+    alike: dict[str, list[str]] = {}
+    for name, sha256 in contents:
+        alike.setdefault(sha256, []).append(name)
+    return [
+        f"each row counts {len(names)} times, for these files hold the same: {', '.join(names)}\n"
+        "  -> remove all but one of them, then score again"
+        for names in alike.values()
+        if len(names) > 1
+    ]
 
 
 def nothing_scored(counts: Mapping[str, int]) -> str:

@@ -11,6 +11,7 @@ import typer
 
 from flows.cli.terminal import Json, show
 from scoring.errors import UsageError, counted
+from scoring.inputs import repeated_files
 from scoring.markdown import percent
 
 if TYPE_CHECKING:
@@ -231,6 +232,7 @@ def _errors(scored: Sequence[ScoredFile]) -> list[str]:
         if one.summary is None:
             continue
         lines += [f"error: {failure['error']}" for failure in one.summary["data_quality"].get("failed_files", [])]
+        lines += repeated_files((file["name"], file["sha256"]) for file in one.summary["inputs"] if file["rows"])
         statuses = one.summary["judge"]["by_status"]
         if unanswered := {name: count for name, count in statuses.items() if name not in ("ok", "no_judge")}:
             counts = ", ".join(f"{count:,} {name}" for name, count in unanswered.items())

@@ -24,7 +24,7 @@ from scoring.chat.reading import naive_text
 from scoring.chat.shrinkage import NOT_SCORED
 from scoring.errors import AqbError, InputError, UnexpectedError, counted
 from scoring.figures import Figure
-from scoring.inputs import FileIdentity, nothing_scored
+from scoring.inputs import FileIdentity, nothing_scored, repeated_files
 from tasks.chat.choose_engine import open_engine, uses_pushdown
 from tasks.chat.day_guard import DayKeptError, day_guards
 from tasks.chat.day_plan import day_parameters
@@ -223,7 +223,7 @@ def score_day(
             wait_for_days_before(context, day, taken)
         with run.step("summarise"):
             report = summarise(context, warehouse, day, outcome, tables, alerts, kind)
-        problems = _problems(outcome)
+        problems = _problems(outcome, inputs)
         ending = run.ends(
             outcome="failed" if outcome.failures else "completed",
             content=outcome.content and outcome.content.fingerprint,
@@ -303,9 +303,10 @@ def _title(day: date, kind: str, service: str) -> str:
     return f"{named} (오늘 지금까지, 잠정)" if kind == "intraday" else named
 
 
-def _problems(outcome: ScoringOutcome) -> tuple[str, ...]:
+def _problems(outcome: ScoringOutcome, inputs: Sequence[FileIdentity]) -> tuple[str, ...]:
     problems = [str(failure.error) for failure in outcome.failures]
     if outcome.counts.rejected:
         codes = ", ".join(f"{code} {count}" for code, count in sorted(outcome.rejected_by_code.items()))
         problems.append(f"{counted(outcome.counts.rejected, 'row')} rejected ({codes}); see the table `rejected`")
+    problems += repeated_files((file.name, file.sha256) for file in inputs if outcome.rows_by_file[file.name])
     return (*filter(None, [nothing_scored(vars(outcome.counts))]), *problems)

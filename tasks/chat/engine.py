@@ -43,8 +43,8 @@ class ScoringOutcome:
     """What is known of scored rows without the rows.
 
     `first_rejected` are the first rejected rows (`file`, `line`, `column`, `code`, `reason`) that have a line, in
-    reading order; rows of a view have none. `naive_timestamps` name no zone and were read in `naive_zone`. `content` is
-    what the source holds of the scored window, None without a window.
+    reading order; rows of a view have none, nor has it `rows_by_file`. `naive_timestamps` name no zone and were read in
+    `naive_zone`. `content` is what the source holds of the scored window, None without a window.
     """
 
     rubric: RowRubric
@@ -55,6 +55,7 @@ class ScoringOutcome:
     excluded_by_reason: Counter[str] = field(default_factory=Counter)
     rejected_by_code: Counter[str] = field(default_factory=Counter)
     first_rejected: list[dict[str, Any]] = field(default_factory=list)
+    rows_by_file: Counter[str] = field(default_factory=Counter)
     content: DayContent | None = None
 
     def require_read(self, files: int, kept: str) -> None:

@@ -56,7 +56,6 @@ class ScoredRows(ScoringOutcome):
     window: Window | None
     scored: TimeSortedRows
     excluded: TimeSortedRows
-    rows_by_file: Counter[str] = field(default_factory=Counter)
     _outside_by_file: Counter[str] = field(default_factory=Counter)
     _undated_by_file: dict[str, Counter[str]] = field(default_factory=dict)
     _of_other_days: set[str] = field(default_factory=set)

@@ -68,7 +68,6 @@ class ScoredPart(ScoringOutcome):
     scored: TimeSortedRows
     excluded: TimeSortedRows
     rejected_folder: Path
-    rows_by_file: Counter[str] = field(default_factory=Counter)
     outside_by_file: Counter[str] = field(default_factory=Counter)
     undated_by_file: dict[str, Counter[str]] = field(default_factory=dict)
     kpi_sums: list[pl.DataFrame] = field(default_factory=list)

@@ -1,4 +1,5 @@
 import json
+import shutil
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -162,6 +163,19 @@ def test_rejected_rows_are_a_problem_that_is_told(settings: Settings, tmp_path: 
     outcome = plain_flows.nightly(settings, DAY)
     assert outcome.scored.counts.rejected == 1
     assert outcome.problems == ("1 row rejected (negative_tokens 1); see the table `rejected`",)
+
+
+def test_files_that_are_copies_of_each_other_are_a_problem_that_is_told(settings: Settings, tmp_path: Path) -> None:
+    write_rows(tmp_path / "source" / "a.jsonl", [best(0), best(24 * 60)])
+    write_rows(tmp_path / "source" / "old.jsonl", [best(-24 * 60)])
+    for name in ("a", "old"):
+        shutil.copy(tmp_path / "source" / f"{name}.jsonl", tmp_path / "source" / f"{name} (1).jsonl")
+    outcome = plain_flows.nightly(settings, DAY)
+    assert outcome.scored.counts.scored == 2
+    names = f"{tmp_path / 'source' / 'a (1).jsonl'}, {tmp_path / 'source' / 'a.jsonl'}"
+    assert [problem.partition("\n")[0] for problem in outcome.problems] == [
+        f"each row counts 2 times, for these files hold the same: {names}"
+    ]
 
 
 def test_an_intraday_run_is_provisional_until_the_nightly_one_replaces_it(settings: Settings, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -155,6 +156,14 @@ def test_score_with_a_judge_that_died_keeps_rule_scores_and_what_it_has_said(
     queries = pl.read_parquet("out/queries.parquet")
     assert queries["accuracy_score"].null_count() == 0
     assert queries.filter(pl.col("semantic_score").is_null())["flag_manual_review"].all()
+
+
+def test_score_of_a_file_and_its_copy_says_that_rows_count_twice_and_ends_with_1(aqb: Command, chat: Path) -> None:
+    shutil.copy(chat, "copy.jsonl")
+    ended = aqb("score", chat.name, "copy.jsonl", "--out", "out")
+    assert ended.exit_code == 1
+    assert ended.err.startswith("each row counts 2 times, for these files hold the same: chat.jsonl, copy.jsonl\n  -> ")
+    assert json.loads(Path("out/summary.json").read_text("utf-8"))["counts"]["scored"] == 4
 
 
 # --- Nothing scored --------------------------------------------------------------------------------------------------
