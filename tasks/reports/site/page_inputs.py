@@ -48,6 +48,8 @@ class PageInputs:
         rules = (rubric.id, rubric.version) if rubric else ()
         self._same = _digest(_program(), *rules, time_zone)
         self._kpis = {day: _digest_of_rows(rows) for day, rows in sorted(tables.kpis.items())}
+        small = tables.crosstab, tables.alerts
+        self._small = {day: [_digest_of_rows(rows[day]) for rows in small] for day in tables.days}
         versions = _versions(warehouse, (SCORES, EXCLUDED), tables.days)
         self._rows = {day: _digest(self._same, self._kpis[day], *versions[day]) for day in tables.days}
         versions = _versions(warehouse, (TESTRUN_SCORES, QUERIES), sorted({shown.run.day for shown in runs}))
@@ -55,9 +57,8 @@ class PageInputs:
 
     def first_page(self, policy: AlertPolicy, snoozes: Sequence[Snooze], periods: Sequence[Period]) -> Inputs:
         """Those of the first page, which is over everything: while they are the same, those of all pages are."""
-        small = [_digest_of_rows(rows) for of in (self._tables.crosstab, self._tables.alerts) for rows in of.values()]
-        own = (self._alerts_page(policy, snoozes), small, sorted(self._tables.provisional), list(periods))
-        return _digest(*own, *self._rows.values(), *self._of_runs)
+        own = (self._alerts_page(policy, snoozes), sorted(self._tables.provisional), list(periods))
+        return _digest(*own, *self._small.values(), *self._rows.values(), *self._of_runs)
 
     def others(
         self,
@@ -71,7 +72,7 @@ class PageInputs:
 
         Of the known `periods` those have a page that are `made`.
         """
-        contents = {day.day: _digest(self._rows[day.day], *_content(day)) for day in scored.days}
+        contents = {day.day: self._content(day) for day in scored.days}
         of_periods: dict[str, Inputs] = {}
         for one in made:
             pages = period_page_name(one), rows_page_name(one)
@@ -82,6 +83,11 @@ class PageInputs:
             **self.of_testruns(),
             ALERTS_PAGE: self._alerts_page(policy, snoozes),
         }
+
+    def _content(self, day: SiteDay) -> Inputs:
+        """Everything that the site knows of a day."""
+        decided = (dict(day.decided), list(day.snoozes), day.provisional, day.few)
+        return _digest(self._rows[day.day], *self._small[day.day], *decided)
 
     def _of_days(self, scored: ScoredSpan, contents: Mapping[date, Inputs]) -> dict[str, Inputs]:
         """Those of the pages of days, but for the links to the days beside them, and of the pages of their rows."""
@@ -122,12 +128,6 @@ def _versions(warehouse: Warehouse, tables: Sequence[str], days: Sequence[date])
     """What the warehouse says of each table on each day."""
     versions = [warehouse.day_versions(table, days) for table in tables]
     return {day: [None if of_table is None else of_table[day] for of_table in versions] for day in days}
-
-
-def _content(day: SiteDay) -> list[object]:
-    """What the site knows of a day beside its rows and KPIs."""
-    rows = [_digest_of_rows(day.crosstab), _digest_of_rows(day.alerts)]
-    return [*rows, dict(day.decided), list(day.snoozes), day.provisional, day.few]
 
 
 def _digest_of_rows(rows: Sequence[Row]) -> Inputs:
