@@ -41,6 +41,8 @@ class DayContent:
 
 def day_contents(rows: pl.DataFrame, day: pl.Expr) -> Iterator[tuple[date, DayContent]]:
     """The contents of rows in the columns of the chat-row schema by `day` and tenant."""
+    if rows.is_empty():  # as of most files of a folder, which are of other days
+        return
     texts = pl.col(TEXTS).str.len_bytes().fill_null(0).cast(pl.Int64)
     sums = (
         rows.drop_nulls("timestamp")

@@ -78,17 +78,20 @@ class ScoredPart(ScoringOutcome):
         """The files that it has read from."""
         return {*self.rows_by_file, *(failure.file for failure in self.failures)}
 
-    def take(self, batch: RowBatch, scored: ScoredBatch) -> None:
-        """Adds one scored batch to counts, sums and files."""
-        rejected = all_rejects(batch, scored)
+    def note(self, batch: RowBatch) -> None:
+        """Adds what a batch tells of its file."""
         rows_in = batch.rows.height + len(batch.rejects)
         self.counts.rows_in += rows_in
-        self.counts.scored += scored.scored.height
-        self.counts.excluded += scored.excluded.height
-        self.counts.rejected += rejected.height
         self.rows_by_file[batch.file] += rows_in
         self.outside_by_file[batch.file] += batch.outside_window
         self.naive_timestamps += batch.naive_timestamps
+
+    def take(self, batch: RowBatch, scored: ScoredBatch) -> None:
+        """Adds the scored rows of a batch to counts, sums and files."""
+        rejected = all_rejects(batch, scored)
+        self.counts.scored += scored.scored.height
+        self.counts.excluded += scored.excluded.height
+        self.counts.rejected += rejected.height
         self.excluded_by_reason.update(scored.excluded["reason"])
         self.rejected_by_code.update(rejected["code"])
         if rejected.height:
@@ -151,9 +154,11 @@ def score_part(part: Part, on_progress: Callable[[int], None] = lambda rows: Non
         if isinstance(batch, FileFailure):
             outcome.failures.append(batch)
         else:
-            if outcome.content is not None:
-                outcome.content += sum((found for _, found in day_contents(batch.rows, one_day)), DayContent())
-            outcome.take(batch, score_batch(part.rubric, batch.rows, part.time_zone))
+            outcome.note(batch)
+            if batch.rows.height or batch.rejects:  # most files of a folder are of other days
+                if outcome.content is not None:
+                    outcome.content += sum((found for _, found in day_contents(batch.rows, one_day)), DayContent())
+                outcome.take(batch, score_batch(part.rubric, batch.rows, part.time_zone))
             on_progress(outcome.counts.rows_in)
         del batch  # before the next one is read
     outcome.close()
