@@ -7,7 +7,7 @@ apply_scores     the peer of the rule engine: `DataFrame.apply` with `re`
 duckdb_scores    the peer of the whole way: hand-written SQL
 without_prefect  the peer of the flows: the same commands with plain functions in place of flows and tasks
 scored_files     sections: the rule engine, `aqb score` from end to end, its growth, its start
-table_files      sections: reading chat rows, writing the score table
+table_files      sections: reading chat rows, writing the score table, a day of a folder of files
 flow_runs        sections: one night, a backfill of a year, and what Prefect costs of them
 judge            section: the judge's client, its peers and their server
 site             section: the report site

@@ -29,6 +29,7 @@ ROUNDS = 2
 """Of each query of `write_run_file`: the judge is asked about each answer."""
 _SEED = 2
 _ROWS_PER_GROUP = 20_000
+_LOCAL_DAY = pl.col("timestamp").dt.convert_time_zone(TIME_ZONE).dt.date()
 _EXPORTED_SPANS = Path(__file__).parents[1] / "tests" / "exports" / "otel-genai.jsonl"
 
 
@@ -60,6 +61,20 @@ def days_file(days: int, rows_a_day: int) -> Path:
         pq.write_table(table, path, row_group_size=_ROWS_PER_GROUP)
 
     return _made(f"{days}_days_of_{rows_a_day}.parquet", write)
+
+
+def day_files(days: int, rows_a_day: int) -> Path:
+    """The same rows in a folder `Parquet` and a folder `JSON Lines`, with a file a day."""
+
+    def write(path: Path) -> None:
+        rows = pl.read_parquet(days_file(days, rows_a_day)).with_columns(day=_LOCAL_DAY)
+        for kind in ("Parquet", "JSON Lines"):
+            (path / kind).mkdir(parents=True)
+        for (day,), of_day in rows.partition_by("day", as_dict=True, include_key=False).items():
+            of_day.write_parquet(path / "Parquet" / f"{day}.parquet")
+            of_day.write_ndjson(path / "JSON Lines" / f"{day}.jsonl")
+
+    return _made(f"{days}_files_of_{rows_a_day}", write)
 
 
 def write_run_file(path: Path, file: int, queries: int) -> None:

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -65,6 +65,30 @@ def read_and_score(source: str) -> None:
 
     for batch in _batches(source):
         score_batch(RUBRIC, batch, "Asia/Seoul")
+
+
+def score_day(source: str, day: str) -> dict[str, float]:
+    """The rows of a day in files, scored into a staging folder; timed without imports."""
+    from scoring.catalog import row_rubric
+    from scoring.days import day_window
+    from tasks.chat.local_engine import score_chat_rows
+    from tasks.chat.sources import ChatRowFiles
+    from tests.samples.chat_rows import TIME_ZONE
+
+    window = day_window(date.fromisoformat(day), TIME_ZONE)
+
+    def score() -> None:
+        score_chat_rows(
+            ChatRowFiles([source]),
+            row_rubric("ola-monitoring"),
+            time_zone=TIME_ZONE,
+            window=window,
+            staging=Path(folder) / "staging",
+            keep_text="flagged",
+        )
+
+    with TemporaryDirectory() as folder:
+        return _timed(score)
 
 
 def duckdb(source: str, out: str) -> None:
@@ -299,7 +323,7 @@ _JOBS: dict[str, Callable[..., dict[str, Any] | None]] = {
     job.__name__: job
     for job in (
         *(made, text_gb, days_later, shuffle, check_same_table),
-        *(rule_engine, read_only, read_and_score, build_site, ask_pages, ask_at_once),
+        *(rule_engine, read_only, read_and_score, score_day, build_site, ask_pages, ask_at_once),
         *(duckdb, duckdb_same_table),
         *(read_ours, read_pandas, read_duckdb),
         *(read_spans, read_spans_duckdb),

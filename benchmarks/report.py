@@ -16,6 +16,7 @@ SECTIONS = {
     "start_up": "scored_files",
     "reading": "table_files",
     "writing": "table_files",
+    "folder": "table_files",
     "rubric_file": "any_agent",
     "spans": "any_agent",
     "nightly": "flow_runs",

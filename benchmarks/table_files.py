@@ -2,19 +2,40 @@
 
 import tempfile
 from collections.abc import Sequence
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 from benchmarks.children import Cost, input_file, interleaved, job, work
+from benchmarks.inputs import FIRST_DAY
 from benchmarks.report import Scale, table
 from benchmarks.scored_files import score
 
+_ROWS_A_DAY = 535
 _FORMATS = {
     "Parquet": ("parquet_file", "read_parquet"),
     "CSV": ("csv_file", "read_csv"),
     "JSON Lines": ("json_lines_file", "read_json"),
 }
 """The input of each format, and what reads it in pandas."""
+
+
+def folder(scale: Scale) -> str:
+    """The last day of a folder with a file a day: all of them are looked at, for rows may come late."""
+    folders, last = Path(input_file("day_files", scale.days, _ROWS_A_DAY)), FIRST_DAY + timedelta(days=scale.days - 1)
+    lines = []
+    for kind in ("Parquet", "JSON Lines"):
+        (of_day,) = (folders / kind).glob(f"{last}.*")
+        sources = {"all": str(folders / kind), "one": str(of_day)}
+        runs = {name: partial(job, "score_day", source, str(last)) for name, source in sources.items()}
+        costs = interleaved(scale.rounds, runs)
+        lines.append((kind, *(f"{costs[name].printed['cpu_s']:.2f}" for name in sources)))
+    return table(
+        f"A day of {_ROWS_A_DAY} rows in a folder with {scale.days} files",
+        ("", "CPU s", "of its file alone"),
+        lines,
+        "Without imports, which a night has behind it by then.",
+    )
 
 
 def reading(scale: Scale) -> str:
