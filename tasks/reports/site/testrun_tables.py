@@ -3,8 +3,9 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -98,13 +99,13 @@ class PublishedTestRun:
         """What people call its rubric; the id of one that is no longer there."""
         return self.rubric.title if self.rubric else self.rubric_id
 
-    @property
+    @cached_property
     def means(self) -> Mapping[str, Mapping[str, Any]]:
         """Metric -> the figures of its mean in the set; the total is among them, but where several agents have one."""
         totals, of_set = self.parts.totals, dict(self.summary["set"])
         return ({TOTAL: {"mean": totals[0].total}} if len(totals) == 1 else {}) | of_set
 
-    @property
+    @cached_property
     def titles(self) -> Mapping[str, str]:
         """Metric -> title: the total, those of the rubric in its order, then what only the summary knows."""
         known = {TOTAL: TOTAL_TITLE} if TOTAL in self.means else {}
@@ -116,7 +117,7 @@ class PublishedTestRun:
         """What the rubric calls the figures beside the metrics."""
         return self.rubric.figure_titles if self.rubric else {}
 
-    @property
+    @cached_property
     def parts(self) -> PageParts:
         """What only the rubric knows of the summary."""
         return self.rubric.page_parts(self.summary) if self.rubric else PageParts()
@@ -149,7 +150,8 @@ class ShownTestRun:
     def content(self) -> tuple[object, ...]:
         """All that its page shows beside its rows, in values that say what they are."""
         known = self.run.rubric.version if self.run.rubric else ""
-        return (vars(self.run) | {"rubric": known}, *self.files, self.before)
+        of_run = {one.name: getattr(self.run, one.name) for one in fields(self.run)}
+        return (of_run | {"rubric": known}, *self.files, self.before)
 
 
 def read_testruns(warehouse: Warehouse, span: int) -> list[PublishedTestRun]:
