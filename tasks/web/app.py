@@ -7,7 +7,7 @@ from uuid import uuid4
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,7 +25,7 @@ from tasks.web.review_page import label, question_page, review_page, take_back
 from tasks.web.row_exports import export_csv, export_workbook
 from tasks.web.row_page import row_page
 from tasks.web.rows_page import rows_page
-from tasks.web.testruns_page import testrun_file, testrun_page, testruns_page
+from tasks.web.testruns_page import first_page, testrun_file, testrun_page, testruns_page
 from tasks.web.upload_page import keep_upload, publish, remove, score, stop, upload_page
 
 _log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ def web_app(context: Context, access: Access) -> ASGIApp:
     """The pages over a context for the people whom `access` knows."""
     door = Door(context, access)
     routes = [
-        Route("/", _first_page),
+        Route("/", door.to(first_page, "reader")),
         Route("/static/{name}", _static),
         Route("/health", door.health()),
         Route("/login", door.login_page()),
@@ -107,10 +107,6 @@ class _Guarded:
 
         with lines_with(request_id=request_id):
             await self._app(scope, receive, sending)
-
-
-async def _first_page(_: Request) -> Response:
-    return RedirectResponse("/rows", 303)
 
 
 async def _static(request: Request) -> Response:

@@ -11,9 +11,10 @@ from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, RedirectResponse, Response
 
 from scoring.stats.intervals import Interval
+from tasks.chat.tables import KPIS
 from tasks.reports.site.build import SPAN_DAYS
 from tasks.reports.site.pages import Cell, Link, Table
 from tasks.reports.site.testrun_charts import metric_intervals
@@ -22,6 +23,7 @@ from tasks.reports.site.testrun_pages import testrun_list, testrun_values
 from tasks.reports.site.testrun_tables import RUN_FILES, PublishedTestRun, executions_of, queries_of, read_testruns
 from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
 from tasks.testruns.uploads import Upload
+from tasks.testruns.warehouse import SCORES as TESTRUN_SCORES
 from tasks.warehouse import Warehouse
 from tasks.web.asked import Asked, NotFoundError, RefusedError
 from tasks.web.upload_versions import takes_home, version_values
@@ -33,6 +35,13 @@ _KINDS = {
     ".csv": "text/csv; charset=utf-8",
     ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
+
+
+def first_page(asked: Asked) -> Response:
+    """Leads to the chat rows; to the test runs where a team has nothing else."""
+    warehouse = asked.context.warehouse
+    only_runs = not warehouse.days(KPIS) and warehouse.days(TESTRUN_SCORES)
+    return RedirectResponse(FIRST if only_runs else "/rows", 303)
 
 
 def testruns_page(asked: Asked) -> Response:

@@ -51,6 +51,11 @@ def page_of(runs: FolderWarehouse, name: str) -> str:
     return f"/test-runs/{next(run.page for run in read_testruns(runs, 1) if run.name == name)}"
 
 
+def test_testruns_are_the_first_page_where_there_are_no_chat_rows(settings: Settings) -> None:
+    with browser(settings) as client:
+        assert client.get("/").headers["location"] == "/test-runs/index.html"
+
+
 def test_testruns_page_lists_the_runs_of_each_agent_with_links_to_them(settings: Settings) -> None:
     with browser(settings) as client:
         page = opened_page(client, "/test-runs/index.html")
