@@ -29,6 +29,7 @@ ROUNDS = 2
 """Of each query of `write_run_file`: the judge is asked about each answer."""
 _SEED = 2
 _ROWS_PER_GROUP = 20_000
+_SESSION = pl.col("request_metadata").struct.field("session_id")
 _LOCAL_DAY = pl.col("timestamp").dt.convert_time_zone(TIME_ZONE).dt.date()
 _EXPORTED_SPANS = Path(__file__).parents[1] / "tests" / "exports" / "otel-genai.jsonl"
 
@@ -64,14 +65,15 @@ def days_file(days: int, rows_a_day: int) -> Path:
 
 
 def day_files(days: int, rows_a_day: int) -> Path:
-    """The same rows in a folder `Parquet` and a folder `JSON Lines`, with a file a day."""
+    """The same rows in a folder of each kind, with a file a day."""
 
     def write(path: Path) -> None:
         rows = pl.read_parquet(days_file(days, rows_a_day)).with_columns(day=_LOCAL_DAY)
-        for kind in ("Parquet", "JSON Lines"):
+        for kind in ("Parquet", "CSV", "JSON Lines"):
             (path / kind).mkdir(parents=True)
         for (day,), of_day in rows.partition_by("day", as_dict=True, include_key=False).items():
             of_day.write_parquet(path / "Parquet" / f"{day}.parquet")
+            of_day.with_columns(_SESSION).drop("request_metadata").write_csv(path / "CSV" / f"{day}.csv")
             of_day.write_ndjson(path / "JSON Lines" / f"{day}.jsonl")
 
     return _made(f"{days}_files_of_{rows_a_day}", write)
@@ -134,8 +136,7 @@ def _write_parquet(path: Path, rows: int, rows_per_group: int) -> None:
 
 
 def _flat(rows: int) -> pl.DataFrame:
-    session = pl.col("request_metadata").struct.field("session_id")
-    return pl.read_parquet(parquet_file(rows)).with_columns(session).drop("request_metadata")
+    return pl.read_parquet(parquet_file(rows)).with_columns(_SESSION).drop("request_metadata")
 
 
 def _fill(warehouse: FolderWarehouse, days: int, rows_a_day: int) -> None:

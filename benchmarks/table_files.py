@@ -24,7 +24,7 @@ def folder(scale: Scale) -> str:
     """The last day of a folder with a file a day: all of them are looked at, for rows may come late."""
     folders, last = Path(input_file("day_files", scale.days, _ROWS_A_DAY)), FIRST_DAY + timedelta(days=scale.days - 1)
     lines = []
-    for kind in ("Parquet", "JSON Lines"):
+    for kind in _FORMATS:
         (of_day,) = (folders / kind).glob(f"{last}.*")
         sources = {"all": str(folders / kind), "one": str(of_day)}
         runs = {name: partial(job, "score_day", source, str(last)) for name, source in sources.items()}
