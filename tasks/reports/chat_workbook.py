@@ -11,7 +11,6 @@ import polars as pl
 
 from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.rubric import LEVEL_TITLES
 from scoring.errors import UsageError
 from scoring.figures import Figure
 from scoring.limits import MOST_SHEET_ROWS
@@ -24,7 +23,6 @@ from tasks.reports.wording import share_text, tenant_text
 _ROWS_AT_ONCE = 20_000
 WORKBOOK = "scores.xlsx"
 _LONG = {"user_input": 40, "llm_response": 60, "alert_rules": 30}
-_COUNTS = ("행", "제외", "Critical", "Warning")
 
 
 def write_chat_workbook(folder: Path, report: MonitoringReport, time_zone: str) -> None:
@@ -98,8 +96,11 @@ def _rows(scores: pl.LazyFrame, columns: Sequence[RowColumn]) -> Iterator[list[A
 
 def _days(report: MonitoringReport) -> Tab:
     """The KPIs of each day and tenant, all tenants first."""
-    kpis = [kpi for kpi in report.outcome.rubric.quotients if kpi.target]
-    counts = ("rows", "excluded", *(f"{level}_rows" for level in LEVEL_TITLES))
+    rubric = report.outcome.rubric
+    kpis = [kpi for kpi in rubric.quotients if kpi.target]
+    counts = {"rows": "행", "excluded": "제외"} | {
+        f"{level}_rows": title for level, title in rubric.alert_levels.items()
+    }
     rows = [
         [
             str(row["score_date"]),
@@ -111,7 +112,7 @@ def _days(report: MonitoringReport) -> Tab:
             named=True
         )
     ]
-    header = [SheetColumn("날짜"), SheetColumn("테넌트"), *(SheetColumn(title, "number") for title in _COUNTS)]
+    header = [SheetColumn("날짜"), SheetColumn("테넌트"), *(SheetColumn(title, "number") for title in counts.values())]
     return Tab("날짜별 지표", [*header, *(SheetColumn(kpi.title) for kpi in kpis)], rows, frozen=2)
 
 
@@ -120,8 +121,8 @@ def _grades(report: MonitoringReport) -> Tab:
     rubric = report.outcome.rubric
     down, across = rubric.crosstab_scales
     header = [SheetColumn(rubric.crosstab_title)]
-    rows = [[grade, *(report.crosstab[grade, other] for other in across.codes)] for grade in down.codes]
-    return Tab("등급표", [*header, *(SheetColumn(code, "number") for code in across.codes)], rows)
+    rows = [[one.name, *(report.crosstab[one.code, other] for other in across.codes)] for one in down.grades]
+    return Tab("등급표", [*header, *(SheetColumn(one.name, "number") for one in across.grades)], rows)
 
 
 def _left_out(folder: Path) -> Iterator[Tab]:

@@ -130,8 +130,10 @@ class MonitoringReport:
         no session.
         """
         rubric = self.outcome.rubric
-        codes = {rubric.failure.column: rubric.failure.titles, rubric.cause: rubric.titles}
-        shown = [rubric.total, rubric.final_scale.column, *(part.column for part in rubric.parts), *filter(None, codes)]
+        final = rubric.final_scale
+        codes = {final.column: final.names, rubric.failure.column: rubric.failure.titles, rubric.cause: rubric.titles}
+        parts = (part.column for part in rubric.parts)
+        shown = [rubric.total, final.column, *parts, rubric.failure.column, *filter(None, [rubric.cause])]
 
         def value(row: Mapping[str, Any], name: str) -> Any:
             return NOTHING if row[name] is None else codes.get(name, {}).get(row[name], row[name])
