@@ -1,5 +1,7 @@
 """The page of alerts in a real browser: its charts have room on a phone, for two months and for a year."""
 
+import json
+import re
 from datetime import date
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -55,3 +57,34 @@ def test_the_charts_of_alerts_keep_their_room(year_of_alerts: Path, tab: Tab, sp
             assert found["charts"] == 7
             assert found["texts"] > 60
             assert (found["meeting"], found["outside"]) == ([], []), f"at {width} in {scheme}"
+
+
+def test_the_labels_of_an_axis_differ_where_rates_and_counts_are_small(
+    year_of_alerts: Path, tab: Tab, tmp_path: Path
+) -> None:
+    page = (year_of_alerts / "alerts-60.html").read_text(encoding="utf-8")
+    found = re.search(r'(<script [^>]*id="chart-data">)(.*?)(</script>)', page, re.DOTALL)
+    assert found
+    charts = json.loads(found[2])
+    of_page, chart = list(charts), next(iter(charts.values()))
+    for rows in (10, 100, 1000, 10_000, 100_000):
+        points = [one | {"count": 1, "rows": rows, "low": 0.0, "high": 1.5 / rows} for one in chart["points"]]
+        charts[f"rate-{rows}"] = chart | {"points": points}
+    for most in (0, 1, 2, 3, 2000):
+        of_days = [{"day": one["day"], "href": "", "counts": [most, 0]} for one in chart["points"]]
+        of_levels = {"kind": "shares", "names": ["Critical", "Warning"], "palette": "level", "normalize": False}
+        charts[f"rows-{most}"] = {**of_levels, "rows": of_days, "first": chart["first"], "last": chart["last"]}
+    made = [one for one in charts if one not in of_page]
+    figures = "".join(f'<figure class="chart"><div data-chart="{one}"></div></figure>' for one in made)
+    drawn = page.replace(found[0], f"{found[1]}{json.dumps(charts)}{found[3]}").replace("<main", f"{figures}<main", 1)
+    (tmp_path / "small.html").write_text(drawn, encoding="utf-8")
+    tab.goto((tmp_path / "small.html").as_uri())
+    labels = tab.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll("[data-chart]")].map((one) => [one.dataset.chart,
+        [...one.querySelectorAll('[aria-label="y-axis tick label"] text')].map((text) => text.textContent)]))"""
+    )
+    for one in made:
+        shown = [label for label in labels[one] if label]
+        assert len(set(shown)) == len(shown) >= (1 if one == "rows-0" else 2), (one, shown)
+        if one.startswith("rows"):
+            assert all(label.replace(",", "").isdecimal() for label in shown), (one, shown)  # there is no half a row
