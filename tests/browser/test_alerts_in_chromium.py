@@ -2,8 +2,10 @@
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -22,6 +24,8 @@ from tests.builders.cases import portion
 from tests.builders.kpi_tables import whole_rows
 
 pytestmark = IN_CHROMIUM
+
+_CHART_DATA = re.compile(r'(<script [^>]*id="chart-data">)(.*?)(</script>)', re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -59,32 +63,58 @@ def test_the_charts_of_alerts_keep_their_room(year_of_alerts: Path, tab: Tab, sp
             assert (found["meeting"], found["outside"]) == ([], []), f"at {width} in {scheme}"
 
 
-def test_the_labels_of_an_axis_differ_where_rates_and_counts_are_small(
-    year_of_alerts: Path, tab: Tab, tmp_path: Path
-) -> None:
-    page = (year_of_alerts / "alerts-60.html").read_text(encoding="utf-8")
-    found = re.search(r'(<script [^>]*id="chart-data">)(.*?)(</script>)', page, re.DOTALL)
-    assert found
-    charts = json.loads(found[2])
-    of_page, chart = list(charts), next(iter(charts.values()))
-    for rows in (10, 100, 1000, 10_000, 100_000):
-        points = [one | {"count": 1, "rows": rows, "low": 0.0, "high": 1.5 / rows} for one in chart["points"]]
-        charts[f"rate-{rows}"] = chart | {"points": points}
-    for most in (0, 1, 2, 3, 2000):
-        of_days = [{"day": one["day"], "href": "", "counts": [most, 0]} for one in chart["points"]]
-        of_levels = {"kind": "shares", "names": ["Critical", "Warning"], "palette": "level", "normalize": False}
-        charts[f"rows-{most}"] = {**of_levels, "rows": of_days, "first": chart["first"], "last": chart["last"]}
-    made = [one for one in charts if one not in of_page]
-    figures = "".join(f'<figure class="chart"><div data-chart="{one}"></div></figure>' for one in made)
-    drawn = page.replace(found[0], f"{found[1]}{json.dumps(charts)}{found[3]}").replace("<main", f"{figures}<main", 1)
-    (tmp_path / "small.html").write_text(drawn, encoding="utf-8")
-    tab.goto((tmp_path / "small.html").as_uri())
-    labels = tab.evaluate(
+Drawing = dict[str, Any]
+
+
+def chart_of(page: Path) -> Drawing:
+    """What the first chart of the page draws."""
+    found: dict[str, Drawing] = json.loads(_CHART_DATA.findall(page.read_text(encoding="utf-8"))[0][1])
+    return next(iter(found.values()))
+
+
+def axis_labels(page: Path, charts: Mapping[str, Drawing], tab: Tab, folder: Path) -> dict[str, list[str]]:
+    """The labels of the vertical axis of charts that are drawn on the page in place of its own."""
+    text = page.read_text(encoding="utf-8")
+    figures = "".join(f'<figure class="chart"><div data-chart="{name}"></div></figure>' for name in charts)
+    text = re.sub(r"<main.*</main>", f"<main>{figures}</main>", text, flags=re.DOTALL)
+    drawn = folder / "drawn.html"
+    drawn.write_text(_CHART_DATA.sub(lambda found: found[1] + json.dumps(charts) + found[3], text), encoding="utf-8")
+    tab.goto(drawn.as_uri())
+    labels: dict[str, list[str]] = tab.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll("[data-chart]")].map((one) => [one.dataset.chart,
         [...one.querySelectorAll('[aria-label="y-axis tick label"] text')].map((text) => text.textContent)]))"""
     )
-    for one in made:
-        shown = [label for label in labels[one] if label]
-        assert len(set(shown)) == len(shown) >= (1 if one == "rows-0" else 2), (one, shown)
-        if one.startswith("rows"):
-            assert all(label.replace(",", "").isdecimal() for label in shown), (one, shown)  # there is no half a row
+    return {name: [label for label in of_chart if label] for name, of_chart in labels.items()}
+
+
+def test_the_labels_of_an_axis_differ_however_small_the_rates(year_of_alerts: Path, tab: Tab, tmp_path: Path) -> None:
+    page, charts = year_of_alerts / "alerts-60.html", {}
+    chart = chart_of(page)
+    for rows in (10, 100, 1_000, 10_000, 100_000):
+        points = [one | {"count": 1, "rows": rows, "low": 0.0, "high": 1.5 / rows} for one in chart["points"]]
+        charts[str(rows)] = chart | {"points": points}
+    for rows_of_chart, labels in axis_labels(page, charts, tab, tmp_path).items():
+        assert len(set(labels)) == len(labels) > 2, (rows_of_chart, labels)
+
+
+def test_an_axis_counts_whole_rows(year_of_alerts: Path, tab: Tab, tmp_path: Path) -> None:
+    page, charts = year_of_alerts / "alerts-60.html", {}
+    chart = chart_of(page)
+    for most in (0, 1, 2, 3, 2_000):
+        rows = [{"day": one["day"], "href": "", "counts": [most, 0]} for one in chart["points"]]
+        of_levels = {"kind": "shares", "names": ["Critical", "Warning"], "palette": "level", "normalize": False}
+        charts[str(most)] = {**of_levels, "rows": rows, "first": chart["first"], "last": chart["last"]}
+    labels = axis_labels(page, charts, tab, tmp_path)
+    assert (labels["0"], labels["1"], labels["2"]) == (["0"], ["0", "1"], ["0", "1", "2"])
+    assert "2,000" in labels["2000"]
+
+
+def test_first_days_that_know_little_of_what_is_usual_do_not_stretch_the_scale(
+    year_of_alerts: Path, tab: Tab, tmp_path: Path
+) -> None:
+    page = year_of_alerts / "alerts-60.html"
+    chart = chart_of(page)
+    points = [one | {"count": 1, "rows": 1_000, "low": 0.0, "high": 0.002} for one in chart["points"]]
+    points[0]["high"] = 0.5
+    (labels,) = axis_labels(page, {"one": chart | {"points": points}}, tab, tmp_path).values()
+    assert labels[-1] == "0.4%"

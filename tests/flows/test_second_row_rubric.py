@@ -96,6 +96,11 @@ def test_second_row_rubric_is_run_by_night_drawn_alerted_and_explained(aqb: Comm
     ):
         assert text in day_page.text
     assert "말투 냉 차가움 · 내용 적 짧음" in first_page.text
+    done(aqb, "report", "--week", str(DAY))
+    (week,) = Path("data/reports").glob("*-week-*.md")
+    assert "괄호의 비율" not in week.read_text(
+        encoding="utf-8"
+    )  # no rate of this rubric should stay low: there are none
     assert {"trend-warm_rate", "trend-mean_joy", "shares-delight", "bars-manner"} <= set(
         first_page.charts | day_page.charts
     )

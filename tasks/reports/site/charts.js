@@ -77,12 +77,14 @@
       const rows = chart.points.map((point) => ({ ...point, date: day(point.day), rate: point.rows ? point.count / point.rows : 0 }));
       const label = (row) => `${row.day}${row.told ? ` · ${row.told === "page" ? "호출" : "요약"}` : ""}\n${row.count.toLocaleString("ko")}/${row.rows.toLocaleString("ko")}행 (${percent(row.rate)})\n평소 ${percent(row.low)}~${percent(row.high)}`;
       const told = rows.filter((row) => row.told);
+      // The first days know so little of what is usual that their range would leave the others no room.
+      const usual = Math.min(d3.max(rows, (row) => row.high), 2 * d3.median(rows, (row) => row.high));
       const tone = (row) => (row.told === "page" ? "var(--missed)" : "var(--undecided)");
       const channels = { x: "date", y: "rate", z: "segment" };
       return [legendOfRates(chart.names), Plot.plot({
         width, height: 210, marginLeft: 46, marginRight: 12, marginTop: 8, marginBottom: 26,
         x: { type: "utc", domain: [d3.utcHour.offset(day(chart.first), -12), d3.utcHour.offset(day(chart.last), 12)] },
-        y: { domain: [0, Math.min(1, d3.max(rows, (row) => Math.max(row.high, row.rate)) * 1.1 || 0.01)] },
+        y: { domain: [0, Math.min(1, Math.max(usual, d3.max(rows, (row) => row.rate)) * 1.1 || 0.01)], clamp: true },
         symbol: { domain: ["digest", "page"], range: ["square", "triangle"] },
         marks: [
           Plot.gridY({ ticks: 4, stroke: "var(--line)", strokeOpacity: 1 }),
