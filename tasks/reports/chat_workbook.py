@@ -3,7 +3,7 @@
 Headings and values are Korean. Every stored column, as programs want it, is in the CSV and Parquet tables.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import polars as pl
 
 from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
 from scoring.figures import Figure
 from scoring.limits import MOST_SHEET_ROWS
@@ -50,7 +51,7 @@ def write_chat_workbook(folder: Path, report: MonitoringReport, time_zone: str) 
         Tab("행", shown, _rows(scores, columns), frozen=1, printed=(len(first), report.outcome.counts.scored)),
         _days(report),
         _grades(report),
-        *_left_out(folder),
+        *_left_out(folder, rubric, time_zone),
     ]
     write_workbook(folder / WORKBOOK, tabs)
 
@@ -125,14 +126,20 @@ def _grades(report: MonitoringReport) -> Tab:
     return Tab("등급표", [*header, *(SheetColumn(one.name, "number") for one in across.grades)], rows)
 
 
-def _left_out(folder: Path) -> Iterator[Tab]:
+def _left_out(folder: Path, rubric: RowRubric, time_zone: str) -> Iterator[Tab]:
     """What was excluded or rejected, and why; no tab where nothing was."""
-    tables: Iterable[tuple[str, str, dict[str, str]]] = (
-        ("제외한 행", "excluded", {"timestamp": "대화 시각(UTC)", "tenant_id": "테넌트", "reason": "까닭"}),
-        ("거부한 행", "rejected", {"file": "파일", "line": "줄", "column": "열", "reason": "까닭"}),
+    time = pl.col("timestamp").dt.convert_time_zone(time_zone)
+    excluded = pl.read_parquet(folder / "excluded.parquet").select(
+        time.dt.strftime("%Y-%m-%d %H:%M:%S").alias("시각"),
+        pl.col("tenant_id").alias("테넌트"),
+        pl.col("reason").replace({rule.code: rule.title for rule in rubric.exclusions}).alias("까닭"),
     )
-    for title, name, columns in tables:
-        table = pl.read_parquet(folder / f"{name}.parquet", columns=list(columns)).head(MOST_SHEET_ROWS - 1)
+    rejected = pl.read_parquet(folder / "rejected.parquet").select(
+        pl.col("file").alias("파일"),
+        pl.col("line").cast(pl.String).alias("줄"),
+        pl.col("column").alias("열"),
+        pl.col("reason").alias("까닭"),
+    )
+    for title, table in (("제외한 행", excluded), ("거부한 행", rejected)):
         if not table.is_empty():
-            rows = ([str(cell) if cell is not None else None for cell in row] for row in table.iter_rows())
-            yield Tab(title, [SheetColumn(one) for one in columns.values()], rows)
+            yield Tab(title, [SheetColumn(name) for name in table.columns], table.head(MOST_SHEET_ROWS - 1).rows())

@@ -76,6 +76,8 @@ def test_second_row_rubric_scores_files_into_tables_summary_and_report(aqb: Comm
     book = openpyxl.load_workbook("out/scores.xlsx")
     crossed = [row[:3] for row in book["등급표"].values][:3]
     assert crossed == [("말투 등급 × 내용 등급", "많 자세함", "적 짧음"), ("온 따뜻함", 2, 2), ("냉 차가움", 0, 2)]
+    left_out = [("시각", "테넌트", "까닭"), ("2026-02-13 12:03:00", "t1", "답변이 없음")]
+    assert [*book["제외한 행"].values][:2] == left_out
     titles, *rows = book["행"].values
     assert {row[titles.index("만족 등급")] for row in rows} == {"♥ 아주 좋음", "♡ 괜찮음", "✕ 아쉬움"}
 
