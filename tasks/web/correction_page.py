@@ -7,7 +7,7 @@ from tasks.testruns.corrections import corrected_file, expectations_of
 from tasks.testruns.uploads import Origin, Upload, next_version
 from tasks.web.asked import Asked, RefusedError
 from tasks.web.upload_page import address_of, upload_of
-from tasks.web.upload_versions import takes_home
+from tasks.web.upload_versions import takes_home, version_values
 
 
 def correction_page(asked: Asked) -> Response:
@@ -25,7 +25,7 @@ def correction_page(asked: Asked) -> Response:
         "correction.html",
         section="runs",
         title="기대결과 고치기",
-        upload=upload,
+        **version_values(asked, upload),
         query_id=query_id,
         version=next_version(upload.name),
         expectations=found,

@@ -73,6 +73,18 @@ def test_upload_correction_keeps_the_choices_of_the_version_before_it(settings: 
             assert "<option selected>direct</option>" in page
 
 
+def test_upload_correction_of_a_version_before_says_what_it_will_not_have(settings: Settings) -> None:
+    said = "여기서 고치면 그 판에서 고친 것은 들어가지 않습니다"
+    with browser(settings) as client:
+        address = kept(client)
+        form = f"{address}/expectations?query={QUERY}"
+        assert said not in client.get(form).text
+        version = correct(client, address, "다시")
+        page = opened_page(client, form)
+        assert said in page.text
+        assert version in [href for _, href in page.links]
+
+
 def test_upload_correction_needs_a_form_of_ours_and_a_change(settings: Settings) -> None:
     with browser(settings) as client:
         address = kept(client)
