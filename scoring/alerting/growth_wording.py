@@ -50,6 +50,11 @@ def growth_lines(found: Iterable[Incident], rubric: RowRubric) -> Iterator[Line]
     yield from ([bold("주로  "), plain(_grown_text(one, rubric))] for one in reversed(named.values()))
 
 
+def grown_tenant(grown: Iterable[Grown]) -> str:
+    """The tenant among what made most of a rise; '' where none is named."""
+    return next((tenant_name(one.value) for one in grown if one.column == TENANT), "")
+
+
 def grown_texts(grown: Sequence[Grown], rubric: RowRubric) -> list[str]:
     """`질문을 이해하지 못함 20건, 평소라면 3건 · 늘어난 것의 77% (95% 구간 57~100%)`, what tells most first."""
     return [_grown_text(one, rubric) for one in _most_telling(grown, rubric)]

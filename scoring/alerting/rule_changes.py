@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from scoring.alerting.growth import TENANT, most_grown
+from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.watch import WatchedRule, watched_rules
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import AlertRule, RowRubric
@@ -53,6 +55,33 @@ def rule_changes(rubric: RowRubric, this: Sequence[KpiRow], before: Sequence[Kpi
 def risen_rules(rubric: RowRubric, this: Sequence[KpiRow], before: Sequence[KpiRow]) -> list[str]:
     """The ids of those whose rates rose, the surest first."""
     return [one.rule.id for one in rule_changes(rubric, this, before) if one.has_risen]
+
+
+def tenant_of_rise(
+    rubric: RowRubric,
+    risen: Sequence[str],
+    by_tenant: Mapping[str | None, tuple[Sequence[KpiRow], Sequence[KpiRow]]],
+) -> str:
+    """The tenant that made most of the rise of the first of these rules (Korean); '' where none can be named.
+
+    `by_tenant` are the KPI rows of each tenant over some days and over those before.
+    """
+    if not risen:
+        return ""
+    (watched,) = (one for one in watched_rules(rubric, ALL_TENANTS) if one.id == risen[0])
+    now, had = (
+        {tenant: _total(watched, rows[place]) for tenant, rows in by_tenant.items() if tenant != ALL_TENANTS}
+        for place in range(2)
+    )
+    turns, turns_before = (sum(of for _, of in one.values()) for one in (now, had))
+    counts, counts_before = ({tenant: count for tenant, (count, _) in one.items()} for one in (now, had))
+    grown = most_grown(TENANT, counts, counts_before, turns / turns_before)
+    return tenant_name(grown.value) if grown and grown.low > now[grown.value][1] / turns else ""
+
+
+def _total(rule: WatchedRule, rows: Sequence[KpiRow]) -> tuple[int, int]:
+    counts, looked_at = _sums(rule, rows)
+    return sum(counts), sum(looked_at)
 
 
 def _sums(rule: WatchedRule, rows: Sequence[KpiRow]) -> tuple[list[int], list[int]]:

@@ -65,6 +65,7 @@ def conclusion(
     standing_out: Sequence[str] = (),
     than: str = "평소보다",
     few: str = "",
+    mostly: str = "",
 ) -> Conclusion:
     """What is said of some days.
 
@@ -72,7 +73,8 @@ def conclusion(
     of such rows) with the counts of alerts, `framed` the number of rows in the frame of the cross table, `standing_out`
     the alert rules that stand out, the gravest first, and `than` what they are compared with: what is not as usual
     comes before what always is there, and of that the target that is missed by the most. `few` says that a day has far
-    fewer rows than usual: then these tell little.
+    fewer rows than usual: then these tell little. `mostly` is the tenant that made most of the rise of the rule that
+    stands out (Korean).
     """
     if not rows:
         action = (
@@ -88,7 +90,8 @@ def conclusion(
         rule = next((rule for rule in rubric.alert_rules if rule.id == standing_out[0]), None)
         if rule is None:  # what has risen is the share of excluded rows
             return Conclusion(happened, None, f"제외한 행이 {than} 늘었으니 {_EXCLUDED_ACTION}")
-        said = f"가장 먼저 볼 것은 {than} 늘어난 '{rule.title}' "
+        where = f"주로 {mostly}에서 " if mostly else ""
+        said = f"가장 먼저 볼 것은 {than} {where}늘어난 '{rule.title}' "
         return Conclusion(happened, FirstRows(alerted[f"alert_{rule.id}"], said, rule), rule.action)
     pairs, farthest = rubric.crosstab.framed, _farthest(rubric, windows)
     if farthest and not _is_framed(rubric, farthest):

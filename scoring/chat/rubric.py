@@ -67,6 +67,11 @@ class Grade:
     action: str = ""
     tone: Literal["met", "undecided", "missed", ""] = ""
 
+    @property
+    def name(self) -> str:
+        """`★ 우수`."""
+        return f"{self.sign} {self.title}"
+
 
 @dataclass(frozen=True)
 class GradeScale:
@@ -84,6 +89,11 @@ class GradeScale:
     def codes(self) -> tuple[str, ...]:
         """The codes from the best to the worst."""
         return tuple(grade.code for grade in self.grades)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Code -> `★ 우수`."""
+        return {grade.code: grade.name for grade in self.grades}
 
     def count_column(self, code: str) -> str:
         """The measure that counts the rows of a grade."""
@@ -228,6 +238,11 @@ class RowRubric:
     def final_scale(self) -> GradeScale:
         """The grades of the total."""
         return self.scales[0]
+
+    @cached_property
+    def grade_names(self) -> dict[str, dict[str, str]]:
+        """Column of grades -> code -> `★ 우수`."""
+        return {scale.column: scale.names for scale in self.scales}
 
     @property
     def crosstab_scales(self) -> tuple[GradeScale, GradeScale]:

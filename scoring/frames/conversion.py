@@ -40,8 +40,10 @@ def columns_of(frame: object) -> list[str]:
     )
 
 
-def arrow_table(frame: Any, names: Collection[str]) -> pa.Table:
+def arrow_table(frame: Any, names: Collection[str], unread: Collection[str] = ()) -> pa.Table:
     """The columns of a table that are among `names`, in its order.
+
+    Those among `unread` are NULL where Arrow cannot hold them.
 
     Raises:
         InputError: a column that Arrow cannot hold, such as one with values of several types.
@@ -52,22 +54,14 @@ def arrow_table(frame: Any, names: Collection[str]) -> pa.Table:
     for place, name in enumerate(columns_of(frame)):
         if name not in names:
             continue
+        found.append(name)
         try:
             arrays.append(_arrow_column(frame, place))
-            found.append(name)
-        except UnicodeEncodeError:
-            raise InputError(
-                f"the column {name} cannot be read: it has text with half of a surrogate pair, which UTF-8 cannot hold",
-                where=FRAME,
-                fix='take it away: value.encode("utf-8", "ignore").decode("utf-8")',
-            ) from None
-        except _UNLIKE_ARROW:
-            # Arrow's own words quote a cell, which may be what a person wrote.
-            raise InputError(
-                f"the column {name} cannot be read: it holds {_held(frame, place)}",
-                where=FRAME,
-                fix="give its values one type, such as text; objects as JSON text",
-            ) from None
+        except (UnicodeEncodeError, *_UNLIKE_ARROW) as problem:
+            if name not in unread:
+                # Arrow's own words quote a cell, which may be what a person wrote.
+                raise _unreadable(name, problem, frame, place) from None
+            arrays.append(pa.nulls(len(frame)))
     return pa.Table.from_arrays(arrays, names=found)
 
 
@@ -106,6 +100,20 @@ def _arrow_column(frame: Any, place: int) -> Any:
     # Categories of numbers and times; Parquet keeps none either.
     of_numbers = types.is_dictionary(column.type) and types.is_primitive(column.type.value_type)
     return pc.dictionary_decode(column) if of_numbers else column
+
+
+def _unreadable(name: str, problem: BaseException, frame: Any, place: int) -> InputError:
+    if isinstance(problem, UnicodeEncodeError):
+        return InputError(
+            f"the column {name} cannot be read: it has text with half of a surrogate pair, which UTF-8 cannot hold",
+            where=FRAME,
+            fix='take it away: value.encode("utf-8", "ignore").decode("utf-8")',
+        )
+    return InputError(
+        f"the column {name} cannot be read: it holds {_held(frame, place)}",
+        where=FRAME,
+        fix="give its values one type, such as text; objects as JSON text",
+    )
 
 
 def _held(frame: Any, place: int) -> str:

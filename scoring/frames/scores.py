@@ -30,6 +30,7 @@ from scoring.frames.conversion import FRAME, arrow_table, columns_of, maker_like
 from scoring.inputs import REJECTED_SCHEMA, FileIdentity, TextRow
 from scoring.rubrics import DEFAULT_ROW_RUBRIC
 from scoring.testruns.cells import cell_text
+from scoring.testruns.rows import is_read
 from scoring.testruns.rubric import Options
 from scoring.testruns.scoring import score_testrun, testrun_summary
 from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
@@ -200,8 +201,12 @@ class _TextTable:
 
     def rows(self) -> Iterator[TextRow]:
         """The rows in order."""
-        table = arrow_table(self._frame, self.columns)
-        wrong = [field for field in table.schema if types.is_nested(field.type) or types.is_binary(field.type)]
+        headers = zip(self.columns, COMMON_NAMES.headers(self.columns), strict=True)
+        unread = {name for name, header in headers if not is_read(header)}
+        # All columns, as of files: a row that holds something is no blank one.
+        table = arrow_table(self._frame, self.columns, unread)
+        read = (field for field in table.schema if field.name not in unread)
+        wrong = [field for field in read if types.is_nested(field.type) or types.is_binary(field.type)]
         if wrong:
             raise InputError(
                 f"columns of a wrong type: {'; '.join(f'{field.name} is {field.type}' for field in wrong)}",

@@ -138,6 +138,11 @@ class Columns:
     rounds: Mapping[int, Mapping[str, Sequence[int]]]
 
 
+def is_read(name: str) -> bool:
+    """Whether rows may be read by a header; what stands under another one is only kept in the file."""
+    return name in KNOWN_HEADERS or _NUMBERED.fullmatch(name) is not None
+
+
 def columns_of(names: tuple[str, ...], where: str) -> Columns:
     """Places by header. Errors name columns that are known: a header that is none may hold what people wrote.
 
@@ -350,7 +355,7 @@ def _how_to_name(example: str) -> str:
 
 def _known_and_others(names: tuple[str, ...]) -> tuple[str, int]:
     """The columns that are known, by name; the others are counted, for they may be the first row of a table."""
-    known = [name for name in names if name in KNOWN_HEADERS or _NUMBERED.fullmatch(name)]
+    known = [name for name in names if is_read(name)]
     return ", ".join(known), sum(map(bool, names)) - len(known)
 
 

@@ -56,9 +56,13 @@ class Judged:
         return {kind: sorted(epochs) for kind, epochs in sorted(found.items())}
 
     def summary(self) -> dict[str, Any]:
-        """The `judge` part of `summary.json`: tokens and cost (USD, None where unknown) of this run alone."""
+        """The `judge` part of `summary.json`: tokens and cost (USD, None where the price is unknown) of this run alone.
+
+        Calls without an answer cost nothing that is known.
+        """
         paid = [judgement for judgement in self.judgements if not judgement.from_store]
         prices = [judgement.usd for judgement in paid if judgement.usd is not None]
+        answered = any(judgement.model_answered or judgement.tokens_in for judgement in paid)
         return {
             "questions": len(self.judgements),
             "cached": len(self.judgements) - len(paid),
@@ -66,7 +70,7 @@ class Judged:
             "tokens_in": sum(judgement.tokens_in for judgement in paid),
             "tokens_cached": sum(judgement.tokens_cached for judgement in paid),
             "tokens_out": sum(judgement.tokens_out for judgement in paid),
-            "cost": sum(prices) if prices or not paid else None,
+            "cost": sum(prices) if prices or not answered else None,
             "by_status": dict(sorted(Counter(judgement.status.value for judgement in self.judgements).items())),
             "models": sorted({one.model_answered for one in self.judgements if one.model_answered}),
             "epochs": self.epochs,

@@ -4,7 +4,7 @@ Source: SPEC 4.
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -14,7 +14,7 @@ import polars as pl
 
 from scoring.alerting.decision import DayDecisions, WatchedDays
 from scoring.alerting.few_rows import few_rows
-from scoring.alerting.growth_wording import grown_texts
+from scoring.alerting.growth import Grown
 from scoring.alerting.standing_out import standing_out
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
 from scoring.chat.kpi_figures import mean_intervals
@@ -183,7 +183,7 @@ def write_day_report(
         history,
         earlier_failures(before, counted),
         high,
-        _grown(warehouse, rubric, day, high[0]) if high else [],
+        _grown(warehouse, day, high[0]) if high else [],
         few,
     )
     path = ReportPaths(folder).day_report(day)
@@ -191,8 +191,7 @@ def write_day_report(
     return DayReport(path, report)
 
 
-def _grown(warehouse: Warehouse, rubric: RowRubric, day: date, rule: str) -> list[str]:
-    """What made most of the rise of a rule over all tenants, in Korean."""
-    risen = [fact for fact in read_alerts(warehouse, [day])[day] if fact.rule == rule]
-    of_all = [fact for fact in risen if fact.tenant_id == ALL_TENANTS]
-    return [f"{fact.title}: 주로 {text}" for fact in of_all for text in grown_texts(fact.grown, rubric)]
+def _grown(warehouse: Warehouse, day: date, rule: str) -> Sequence[Grown]:
+    """What made most of the rise of a rule over all tenants."""
+    facts = read_alerts(warehouse, [day])[day]
+    return next((fact.grown for fact in facts if (fact.rule, fact.tenant_id) == (rule, ALL_TENANTS)), ())

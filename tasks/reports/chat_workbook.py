@@ -3,7 +3,7 @@
 Headings and values are Korean. Every stored column, as programs want it, is in the CSV and Parquet tables.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.rubric import LEVEL_TITLES
+from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
 from scoring.figures import Figure
 from scoring.limits import MOST_SHEET_ROWS
@@ -24,7 +24,6 @@ from tasks.reports.wording import share_text, tenant_text
 _ROWS_AT_ONCE = 20_000
 WORKBOOK = "scores.xlsx"
 _LONG = {"user_input": 40, "llm_response": 60, "alert_rules": 30}
-_COUNTS = ("행", "제외", "Critical", "Warning")
 
 
 def write_chat_workbook(folder: Path, report: MonitoringReport, time_zone: str) -> None:
@@ -52,7 +51,7 @@ def write_chat_workbook(folder: Path, report: MonitoringReport, time_zone: str) 
         Tab("행", shown, _rows(scores, columns), frozen=1, printed=(len(first), report.outcome.counts.scored)),
         _days(report),
         _grades(report),
-        *_left_out(folder),
+        *_left_out(folder, rubric, time_zone),
     ]
     write_workbook(folder / WORKBOOK, tabs)
 
@@ -98,8 +97,11 @@ def _rows(scores: pl.LazyFrame, columns: Sequence[RowColumn]) -> Iterator[list[A
 
 def _days(report: MonitoringReport) -> Tab:
     """The KPIs of each day and tenant, all tenants first."""
-    kpis = [kpi for kpi in report.outcome.rubric.quotients if kpi.target]
-    counts = ("rows", "excluded", *(f"{level}_rows" for level in LEVEL_TITLES))
+    rubric = report.outcome.rubric
+    kpis = [kpi for kpi in rubric.quotients if kpi.target]
+    counts = {"rows": "행", "excluded": "제외"} | {
+        f"{level}_rows": title for level, title in rubric.alert_levels.items()
+    }
     rows = [
         [
             str(row["score_date"]),
@@ -111,7 +113,7 @@ def _days(report: MonitoringReport) -> Tab:
             named=True
         )
     ]
-    header = [SheetColumn("날짜"), SheetColumn("테넌트"), *(SheetColumn(title, "number") for title in _COUNTS)]
+    header = [SheetColumn("날짜"), SheetColumn("테넌트"), *(SheetColumn(title, "number") for title in counts.values())]
     return Tab("날짜별 지표", [*header, *(SheetColumn(kpi.title) for kpi in kpis)], rows, frozen=2)
 
 
@@ -120,18 +122,24 @@ def _grades(report: MonitoringReport) -> Tab:
     rubric = report.outcome.rubric
     down, across = rubric.crosstab_scales
     header = [SheetColumn(rubric.crosstab_title)]
-    rows = [[grade, *(report.crosstab[grade, other] for other in across.codes)] for grade in down.codes]
-    return Tab("등급표", [*header, *(SheetColumn(code, "number") for code in across.codes)], rows)
+    rows = [[one.name, *(report.crosstab[one.code, other] for other in across.codes)] for one in down.grades]
+    return Tab("등급표", [*header, *(SheetColumn(one.name, "number") for one in across.grades)], rows)
 
 
-def _left_out(folder: Path) -> Iterator[Tab]:
+def _left_out(folder: Path, rubric: RowRubric, time_zone: str) -> Iterator[Tab]:
     """What was excluded or rejected, and why; no tab where nothing was."""
-    tables: Iterable[tuple[str, str, dict[str, str]]] = (
-        ("제외한 행", "excluded", {"timestamp": "대화 시각(UTC)", "tenant_id": "테넌트", "reason": "까닭"}),
-        ("거부한 행", "rejected", {"file": "파일", "line": "줄", "column": "열", "reason": "까닭"}),
+    time = pl.col("timestamp").dt.convert_time_zone(time_zone)
+    excluded = pl.read_parquet(folder / "excluded.parquet").select(
+        time.dt.strftime("%Y-%m-%d %H:%M:%S").alias("시각"),
+        pl.col("tenant_id").alias("테넌트"),
+        pl.col("reason").replace({rule.code: rule.title for rule in rubric.exclusions}).alias("까닭"),
     )
-    for title, name, columns in tables:
-        table = pl.read_parquet(folder / f"{name}.parquet", columns=list(columns)).head(MOST_SHEET_ROWS - 1)
+    rejected = pl.read_parquet(folder / "rejected.parquet").select(
+        pl.col("file").alias("파일"),
+        pl.col("line").cast(pl.String).alias("줄"),
+        pl.col("column").alias("열"),
+        pl.col("reason").alias("까닭"),
+    )
+    for title, table in (("제외한 행", excluded), ("거부한 행", rejected)):
         if not table.is_empty():
-            rows = ([str(cell) if cell is not None else None for cell in row] for row in table.iter_rows())
-            yield Tab(title, [SheetColumn(one) for one in columns.values()], rows)
+            yield Tab(title, [SheetColumn(name) for name in table.columns], table.head(MOST_SHEET_ROWS - 1).rows())

@@ -37,10 +37,7 @@ def row_columns(rubric: RowRubric, time_zone: str) -> list[RowColumn]:
         _plain("tenant_id", "테넌트", sort=True),
         _plain(rubric.total, rubric.titles[rubric.total], sort=True),
         *(_plain(part.column, rubric.titles[part.column], sort=True) for part in rubric.parts),
-        *(
-            _coded(CodedColumn(scale.column, {one.code: one.sign for one in scale.grades}), rubric.titles[scale.column])
-            for scale in rubric.scales
-        ),
+        *(_coded(CodedColumn(scale.column, scale.names), rubric.titles[scale.column]) for scale in rubric.scales),
         *(_coded(kind, rubric.titles[kind.column]) for kind in rubric.kinds),
         _coded(CodedColumn("alert_level", rubric.alert_levels), "알림 수준"),
         RowColumn("alert_rules", "알림", ("alert_rules",), lambda row: _titles(row["alert_rules"], rules)),

@@ -125,10 +125,7 @@ def _blank(rubric: RowRubric | AnyTestRunRubric, version: str, probability: floa
 def _grades(scale: GradeScale) -> list[Choice]:
     """The best grade has the largest key, as the most points have."""
     largest = max(_LARGEST_KEY, len(scale.grades) - 1)
-    return [
-        Choice(str(largest - place), grade.code, f"{grade.sign} {grade.title}")
-        for place, grade in enumerate(scale.grades)
-    ]
+    return [Choice(str(largest - place), grade.code, grade.name) for place, grade in enumerate(scale.grades)]
 
 
 def _points(rubric: AnyTestRunRubric, metric: str) -> list[Choice]:

@@ -19,9 +19,10 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from secrets import token_hex
-from typing import IO, Literal
+from typing import IO, Any, Literal
 from unicodedata import normalize
 
+from scoring.catalog import TestRunChoices
 from scoring.errors import StorageError, UsageError
 from tasks.files.atomic import TABLE_MODE, sole_writer, sync_folder, writable, write_text
 from tasks.testruns.files import RUN_FILE_ENDINGS
@@ -58,11 +59,14 @@ class Scoring:
 
 @dataclass(frozen=True)
 class Origin:
-    """The upload that a file is another version of, and the query and column whose expected result differs."""
+    """The upload that a file is another version of, the query and column whose expected result differs, and how that
+    upload is scored.
+    """
 
     id: str
     query: str
     column: str
+    choices: TestRunChoices = field(default_factory=TestRunChoices)
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,13 @@ class Upload:
         except FileNotFoundError:
             return None
 
+    @property
+    def choices(self) -> TestRunChoices:
+        """How it is scored; before that, how the version before it is."""
+        if scoring := self.scoring:
+            return TestRunChoices(scoring.rubric, scoring.agent_type, scoring.options)
+        return self.of.choices if self.of else TestRunChoices()
+
     def begin(self, scoring: Scoring) -> None:
         """Keeps how it is to be scored, beside the last result; for the sole writer of the folder."""
         before = self.scoring
@@ -153,7 +164,7 @@ class Uploads:
             known = json.loads((folder / "upload.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        of = Origin(**known["of"]) if known.get("of") else None
+        of = _origin(known["of"]) if known.get("of") else None
         return Upload(folder, known["name"], known["who"], datetime.fromisoformat(known["at"]), of)
 
     @contextmanager
@@ -260,6 +271,10 @@ def next_version(name: str) -> str:
     known = re.fullmatch(r"(.*) \(([1-9][0-9]{0,3})판\)", path.stem)
     stem, number = (known[1], int(known[2])) if known else (path.stem, 1)
     return f"{stem} ({number + 1}판){path.suffix}"
+
+
+def _origin(known: Mapping[str, Any]) -> Origin:
+    return Origin(**{**known, "choices": TestRunChoices(**known.get("choices", {}))})
 
 
 def _remove_leftovers(folder: Path) -> None:

@@ -213,5 +213,4 @@ def _said(context: Context, label: KeptLabel, value: float) -> str:
 def _grade(rubric: RowRubric, metric: str, place: float) -> str:
     """The grade of a place on its scale, 0 for the worst."""
     (scale,) = [one for one in rubric.scales if one.column == metric]
-    grade = scale.grades[::-1][int(place)]
-    return f"{grade.sign} {grade.title}"
+    return scale.grades[::-1][int(place)].name

@@ -80,7 +80,7 @@ def web_app(context: Context, access: Access) -> ASGIApp:
         Route("/alerts/unsnooze", door.to(unsnooze, "operator"), methods=["POST"]),
         Route("/accesses", door.to(accesses_page, "operator")),
     ]
-    return _Guarded(Starlette(routes=routes, exception_handlers={404: _not_there, 405: _not_there}))
+    return _Guarded(door.named(Starlette(routes=routes, exception_handlers={404: _not_there, 405: _not_there})))
 
 
 class _Guarded:

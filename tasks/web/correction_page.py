@@ -5,9 +5,9 @@ from starlette.responses import RedirectResponse, Response
 from scoring.errors import UsageError
 from tasks.testruns.corrections import corrected_file, expectations_of
 from tasks.testruns.uploads import Origin, Upload, next_version
-from tasks.web.asked import Asked, RefusedError, href
-from tasks.web.upload_page import address_of, choices_in_form, upload_of
-from tasks.web.upload_versions import takes_home
+from tasks.web.asked import Asked, RefusedError
+from tasks.web.upload_page import address_of, upload_of
+from tasks.web.upload_versions import takes_home, version_values
 
 
 def correction_page(asked: Asked) -> Response:
@@ -25,7 +25,7 @@ def correction_page(asked: Asked) -> Response:
         "correction.html",
         section="runs",
         title="기대결과 고치기",
-        upload=upload,
+        **version_values(asked, upload),
         query_id=query_id,
         version=next_version(upload.name),
         expectations=found,
@@ -48,9 +48,9 @@ def correct(asked: Asked) -> Response:
     asked.record("기대결과 고침", f"{upload.name} {query_id} {header}")
     with asked.uploads.arriving() as arriving:
         arriving.write(content)
-        kept = arriving.keep(next_version(upload.name), asked.viewer.name, Origin(upload.id, query_id, header))
-    scoring = upload.scoring
-    return RedirectResponse(href(address_of(kept), choices_in_form(scoring).items() if scoring else ()), 303)
+        origin = Origin(upload.id, query_id, header, upload.choices)
+        kept = arriving.keep(next_version(upload.name), asked.viewer.name, origin)
+    return RedirectResponse(address_of(kept), 303)
 
 
 def _own_upload(asked: Asked) -> Upload:

@@ -10,8 +10,11 @@ from functools import wraps
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from anyio import CapacityLimiter, to_thread
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import request_response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from scoring.errors import AqbError, UsageError, line_of_ours
 from tasks.config.web import Role
@@ -19,7 +22,7 @@ from tasks.context import Context
 from tasks.state.audit_log import AuditLog
 from tasks.testruns.uploads import ArrivingFile
 from tasks.web.access import LOOPBACK, Access, Viewer
-from tasks.web.asked import Asked, NotFoundError, RefusedError, page
+from tasks.web.asked import STATIC, Asked, NotFoundError, RefusedError, page
 from tasks.web.receiving import UploadLimits, receive_file
 from tasks.web.scorings import Scorings
 
@@ -27,6 +30,9 @@ _COOKIE = "aqb_session"
 _MOST_FORM_BYTES, _MOST_FIELDS, _FORM_WITHIN_S = 64 * 1024, 200, 10.0
 _LONGEST_ADDRESS = 8_000
 _AT_ONCE, _UPLOADS_AT_ONCE = 2, 4
+_UNDER_ANY_NAME = frozenset({"/health", *(f"/static/{name}" for name in STATIC)})
+"""What watches the server knows no name of it, and a page that refuses is styled."""
+
 _log = logging.getLogger(__name__)
 
 Page = Callable[[Asked], Response]
@@ -42,6 +48,21 @@ class Door:
         self._context, self._access = context, access
         self._at_once, self._scorings = CapacityLimiter(_AT_ONCE), Scorings()
         self._uploads_now = 0
+
+    def named(self, app: ASGIApp) -> ASGIApp:
+        """The app for requests under a name of this server; it would lead others on before a page is asked."""
+
+        async def refuse(_: Request) -> Response:
+            raise RefusedError(421, "이 이름으로는 열 수 없습니다. 안내받은 주소로 여십시오")
+
+        refusing = request_response(_explained(refuse))
+
+        async def answering(scope: Scope, receive: Receive, send: Send) -> None:
+            is_known = scope["type"] != "http" or self._access.knows_host(Headers(scope=scope).get("host", ""))
+            is_open = is_known or scope["path"] in _UNDER_ANY_NAME
+            await (app if is_open else refusing)(scope, receive, send)
+
+        return answering
 
     def to(self, endpoint: Page, role: Role) -> Answer:
         """Answers with a page for people who may do what this role may; strangers are led to the login."""
@@ -145,8 +166,6 @@ class Door:
 
     def _checked(self, request: Request) -> Viewer | None:
         """Who asks, of a request that may be answered at all."""
-        if not self._access.knows_host(request.headers.get("host", "")):
-            raise RefusedError(421, "이 이름으로는 열 수 없습니다. 안내받은 주소로 여십시오")
         if len(request.url.path) + len(request.url.query) > _LONGEST_ADDRESS:
             raise RefusedError(414, "주소가 너무 깁니다. 조건을 줄이십시오")
         viewer = self._access.viewer(_peer(request), _headers(request), request.cookies.get(_COOKIE, ""))

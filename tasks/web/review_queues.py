@@ -115,7 +115,7 @@ class RowQueue:
         (part,) = [one for one in rubric.parts if one.grade_column == metric]
         grade = scale.grade(row[metric])
         return Scored(
-            f"{grade.sign} {grade.title}",
+            grade.name,
             f"{rubric.titles[part.column]} {row[part.column]:g}점",
             row_address(self._day, row["row_id"]),
         )

@@ -72,7 +72,7 @@ def upload_page(asked: Asked) -> Response:
     if is_running:
         return asked.page("upload_running.html", renewed_after_s=_RENEWED_AFTER_S, **values)
     asked.record("올린 테스트 파일", upload.name)
-    choices = _choices(dict(asked.pairs)) if asked.pairs or not scoring else _chosen(scoring)
+    choices = _choices(dict(asked.pairs)) if asked.pairs else upload.choices
     read = _read(asked, upload, choices)
     estimate = _estimate(asked, read.plan) if read.plan else None
     return asked.page(
@@ -131,7 +131,7 @@ def publish(asked: Asked) -> Response:
     scoring = upload.scoring
     if scoring is None or scoring.state != "scored":
         raise UsageError("아직 채점하지 않은 파일입니다", fix="먼저 채점하십시오.")
-    plan, identity = _plan(asked, upload, _chosen(scoring)), identity_of(upload.file)
+    plan, identity = _plan(asked, upload, upload.choices), identity_of(upload.file)
     try:
         there: TestRunPlan | None = plan_of_input(identity, settings)
     except AqbError:
@@ -237,16 +237,6 @@ def _options(given: Mapping[str, str]) -> Options:
                 fix=f"{known[name].title} 기본값은 {known[name].default}입니다.",
             )
     return chosen
-
-
-def choices_in_form(scoring: Scoring) -> Mapping[str, str]:
-    """The choices of a scoring, as the forms name them."""
-    options = {f"{_OPTION}{name}": value for name, value in scoring.options.items()}
-    return {"rubric": scoring.rubric, "agent_type": scoring.agent_type, **options}
-
-
-def _chosen(scoring: Scoring) -> TestRunChoices:
-    return TestRunChoices(scoring.rubric, scoring.agent_type, scoring.options)
 
 
 def _plan(asked: Asked, upload: Upload, choices: TestRunChoices) -> TestRunPlan:

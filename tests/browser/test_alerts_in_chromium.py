@@ -1,7 +1,11 @@
 """The page of alerts in a real browser: its charts have room on a phone, for two months and for a year."""
 
+import json
+import re
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -20,6 +24,8 @@ from tests.builders.cases import portion
 from tests.builders.kpi_tables import whole_rows
 
 pytestmark = IN_CHROMIUM
+
+_CHART_DATA = re.compile(r'(<script [^>]*id="chart-data">)(.*?)(</script>)', re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +61,60 @@ def test_the_charts_of_alerts_keep_their_room(year_of_alerts: Path, tab: Tab, sp
             assert found["charts"] == 7
             assert found["texts"] > 60
             assert (found["meeting"], found["outside"]) == ([], []), f"at {width} in {scheme}"
+
+
+Drawing = dict[str, Any]
+
+
+def chart_of(page: Path) -> Drawing:
+    """What the first chart of the page draws."""
+    found: dict[str, Drawing] = json.loads(_CHART_DATA.findall(page.read_text(encoding="utf-8"))[0][1])
+    return next(iter(found.values()))
+
+
+def axis_labels(page: Path, charts: Mapping[str, Drawing], tab: Tab, folder: Path) -> dict[str, list[str]]:
+    """The labels of the vertical axis of charts that are drawn on the page in place of its own."""
+    text = page.read_text(encoding="utf-8")
+    figures = "".join(f'<figure class="chart"><div data-chart="{name}"></div></figure>' for name in charts)
+    text = re.sub(r"<main.*</main>", f"<main>{figures}</main>", text, flags=re.DOTALL)
+    drawn = folder / "drawn.html"
+    drawn.write_text(_CHART_DATA.sub(lambda found: found[1] + json.dumps(charts) + found[3], text), encoding="utf-8")
+    tab.goto(drawn.as_uri())
+    labels: dict[str, list[str]] = tab.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll("[data-chart]")].map((one) => [one.dataset.chart,
+        [...one.querySelectorAll('[aria-label="y-axis tick label"] text')].map((text) => text.textContent)]))"""
+    )
+    return {name: [label for label in of_chart if label] for name, of_chart in labels.items()}
+
+
+def test_the_labels_of_an_axis_differ_however_small_the_rates(year_of_alerts: Path, tab: Tab, tmp_path: Path) -> None:
+    page, charts = year_of_alerts / "alerts-60.html", {}
+    chart = chart_of(page)
+    for rows in (10, 100, 1_000, 10_000, 100_000):
+        points = [one | {"count": 1, "rows": rows, "low": 0.0, "high": 1.5 / rows} for one in chart["points"]]
+        charts[str(rows)] = chart | {"points": points}
+    for rows_of_chart, labels in axis_labels(page, charts, tab, tmp_path).items():
+        assert len(set(labels)) == len(labels) > 2, (rows_of_chart, labels)
+
+
+def test_an_axis_counts_whole_rows(year_of_alerts: Path, tab: Tab, tmp_path: Path) -> None:
+    page, charts = year_of_alerts / "alerts-60.html", {}
+    chart = chart_of(page)
+    for most in (0, 1, 2, 3, 2_000):
+        rows = [{"day": one["day"], "href": "", "counts": [most, 0]} for one in chart["points"]]
+        of_levels = {"kind": "shares", "names": ["Critical", "Warning"], "palette": "level", "normalize": False}
+        charts[str(most)] = {**of_levels, "rows": rows, "first": chart["first"], "last": chart["last"]}
+    labels = axis_labels(page, charts, tab, tmp_path)
+    assert (labels["0"], labels["1"], labels["2"]) == (["0"], ["0", "1"], ["0", "1", "2"])
+    assert "2,000" in labels["2000"]
+
+
+def test_first_days_that_know_little_of_what_is_usual_do_not_stretch_the_scale(
+    year_of_alerts: Path, tab: Tab, tmp_path: Path
+) -> None:
+    page = year_of_alerts / "alerts-60.html"
+    chart = chart_of(page)
+    points = [one | {"count": 1, "rows": 1_000, "low": 0.0, "high": 0.002} for one in chart["points"]]
+    points[0]["high"] = 0.5
+    (labels,) = axis_labels(page, {"one": chart | {"points": points}}, tab, tmp_path).values()
+    assert labels[-1] == "0.4%"

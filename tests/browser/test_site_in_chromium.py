@@ -243,10 +243,10 @@ def test_a_count_that_is_clicked_shows_these_rows(site: Path, tab: Tab) -> None:
     tab.keyboard.press("Enter")
     tab.wait_for_url("**/monitoring/*-rows.html#*")
     assert tab.locator(SHOWN).count() == int(count)
-    grades = re.fullmatch(r"질문 (\w), 답변 (\w): .*", label)
+    grades = re.fullmatch(r"질문 (.+), 답변 (.+): .*", label)
     assert grades
     for meta in tab.locator(f"{SHOWN} .meta").all_inner_texts():
-        assert re.search(rf"질문 \d+\({grades[1]}\) · 답변 \d+\({grades[2]}\)", meta), meta
+        assert re.search(rf"질문 \d+\({re.escape(grades[1])}\) · 답변 \d+\({re.escape(grades[2])}\)", meta), meta
 
 
 @pytest.mark.long

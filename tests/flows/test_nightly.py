@@ -121,7 +121,7 @@ def test_the_artifacts_show_kpis_and_worst_rows_without_texts_of_people(settings
     assert worst.pop("행 ID")
     assert worst == {
         "종합 점수": 10.0,
-        "종합 등급": "F",
+        "종합 등급": "F 실패",
         "질문 점수": 17,
         "답변 점수": 0,
         "상호작용 점수": 23,

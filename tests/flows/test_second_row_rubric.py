@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
+import openpyxl
 import polars as pl
 import pytest
 
@@ -49,7 +50,7 @@ def done(aqb: Command, *arguments: str | Path) -> str:
 
 @pytest.mark.usefixtures("toy")
 def test_second_row_rubric_scores_files_into_tables_summary_and_report(aqb: Command) -> None:
-    out = done(aqb, "score", "rows", "--out", "out")
+    out = done(aqb, "score", "rows", "--out", "out", "--also", "xlsx")
     assert "toy-chat 7" in out
     scores = pl.read_parquet("out/scores.parquet")
     assert scores["joy"].to_list() == [100.0, 0.0, 55.0] * 2
@@ -61,6 +62,8 @@ def test_second_row_rubric_scores_files_into_tables_summary_and_report(aqb: Comm
     for text in (
         "# 장난감 상담",
         "## 말투 등급 × 내용 등급",
+        "| 말투 \\ 내용 | 많 자세함 | 적 짧음 |",
+        "| 온 따뜻함 | 2 | 2 |",
         "아주 좋음",
         "모른다고 함",
         "무뚝뚝한 답변",
@@ -70,6 +73,13 @@ def test_second_row_rubric_scores_files_into_tables_summary_and_report(aqb: Comm
     assert "답변이 없음: 2건" in report
     assert "(숫자만 다른 질문, 낱말 하나뿐인 질문)" in report
     assert "Critical" not in report
+    book = openpyxl.load_workbook("out/scores.xlsx")
+    crossed = [row[:3] for row in book["등급표"].values][:3]
+    assert crossed == [("말투 등급 × 내용 등급", "많 자세함", "적 짧음"), ("온 따뜻함", 2, 2), ("냉 차가움", 0, 2)]
+    left_out = [("시각", "테넌트", "까닭"), ("2026-02-13 12:03:00", "t1", "답변이 없음")]
+    assert [*book["제외한 행"].values][:2] == left_out
+    titles, *rows = book["행"].values
+    assert {row[titles.index("만족 등급")] for row in rows} == {"♥ 아주 좋음", "♡ 괜찮음", "✕ 아쉬움"}
 
 
 @pytest.mark.usefixtures("toy")
@@ -83,11 +93,16 @@ def test_second_row_rubric_is_run_by_night_drawn_alerted_and_explained(aqb: Comm
         "따뜻한 답변 비율",
         "모른다고 함",
         "무뚝뚝한 답변",
-        "말투 0(COLD) · 내용 0(THIN)",
+        "말투 0(냉 차가움) · 내용 0(적 짧음)",
         "인사말",
     ):
         assert text in day_page.text
-    assert "말투 COLD · 내용 THIN" in first_page.text
+    assert "말투 냉 차가움 · 내용 적 짧음" in first_page.text
+    done(aqb, "report", "--week", str(DAY))
+    (week,) = Path("data/reports").glob("*-week-*.md")
+    assert "괄호의 비율" not in week.read_text(
+        encoding="utf-8"
+    )  # no rate of this rubric should stay low: there are none
     assert {"trend-warm_rate", "trend-mean_joy", "shares-delight", "bars-manner"} <= set(
         first_page.charts | day_page.charts
     )
@@ -99,7 +114,7 @@ def test_second_row_rubric_is_run_by_night_drawn_alerted_and_explained(aqb: Comm
         "row_id"
     ]
     explained = done(aqb, "rows", row_id)
-    words = ("모른다고 함 (shrug)", "무뚝뚝한 답변 (curt)", "인사말 0점")
+    words = ("말투 0점(냉 차가움)", "모른다고 함 (shrug)", "무뚝뚝한 답변 (curt)", "인사말 0점")
     for text in ("만족 0.0점 = 등급 ✕ (아쉬움 · 다시 읽기)", *words):
         assert text in explained
     period = ("--from", str(DAY), "--to", str(NEXT_DAY))

@@ -7,6 +7,9 @@ from datetime import date
 from functools import cached_property
 from typing import Any
 
+from scoring.alerting.facts import titles_of_rules
+from scoring.alerting.growth import Grown
+from scoring.alerting.growth_wording import grown_tenant, grown_texts
 from scoring.alerting.watch import alert_counts
 from scoring.chat.conclusion import conclusion
 from scoring.chat.kpi_windows import ComparedKpi, kpi_windows, of_all_rows, window_figure
@@ -69,7 +72,7 @@ class MonitoringReport:
 
     Of a `day` in a warehouse, `history` are the KPI rows of all tenants of that day and of those before it,
     `earlier` the failures of the days before it, `standing_out` the alert rules that stand out on it, the gravest
-    first, `grown` what made most of the rise of that one (Korean), and `few` says that it has far fewer rows than
+    first, `grown` what made most of the rise of that one, and `few` says that it has far fewer rows than
     usual.
     """
 
@@ -81,7 +84,7 @@ class MonitoringReport:
     history: Mapping[date, Mapping[str, Any]] = field(default_factory=dict)
     earlier: EarlierFailures = field(default_factory=EarlierFailures)
     standing_out: Sequence[str] = ()
-    grown: Sequence[str] = ()
+    grown: Sequence[Grown] = ()
     few: str = ""
     empty: Mapping[str, int] = field(default_factory=dict)
 
@@ -99,7 +102,15 @@ class MonitoringReport:
         rubric, period = self.outcome.rubric, self.tables.period
         framed = rubric.framed_rows(self.crosstab)
         rows, high = period["rows"], self.standing_out
-        return conclusion(rubric, self.windows, rows, period, framed, high, few=self.few).sentences
+        return conclusion(
+            rubric, self.windows, rows, period, framed, high, few=self.few, mostly=grown_tenant(self.grown)
+        ).sentences
+
+    @property
+    def grown_lines(self) -> list[str]:
+        """What made most of the rise, in Korean."""
+        title = titles_of_rules(self.outcome.rubric)[self.standing_out[0]] if self.grown else ""
+        return [f"{title}: 주로 {text}" for text in grown_texts(self.grown, self.outcome.rubric)]
 
     @cached_property
     def crosstab(self) -> Counter[tuple[str, str]]:
@@ -130,8 +141,10 @@ class MonitoringReport:
         no session.
         """
         rubric = self.outcome.rubric
-        codes = {rubric.failure.column: rubric.failure.titles, rubric.cause: rubric.titles}
-        shown = [rubric.total, rubric.final_scale.column, *(part.column for part in rubric.parts), *filter(None, codes)]
+        final = rubric.final_scale
+        codes = {final.column: final.names, rubric.failure.column: rubric.failure.titles, rubric.cause: rubric.titles}
+        parts = (part.column for part in rubric.parts)
+        shown = [rubric.total, final.column, *parts, rubric.failure.column, *filter(None, [rubric.cause])]
 
         def value(row: Mapping[str, Any], name: str) -> Any:
             return NOTHING if row[name] is None else codes.get(name, {}).get(row[name], row[name])

@@ -7,7 +7,7 @@ from typing import Any
 
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.preview import paged_lines, preview_for_all
-from scoring.alerting.rule_changes import risen_rules
+from scoring.alerting.rule_changes import risen_rules, tenant_of_rise
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy, alert_counts
 from scoring.chat.conclusion import conclusion
 from scoring.chat.kpi_windows import ComparedKpi, compared_kpi
@@ -54,6 +54,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
     alerts = {f"alert_{rule.id}": sum(row[f"alert_{rule.id}"] or 0 for row in this) for rule in rubric.alert_rules}
     days = [row["score_date"] for row in (*before, *this)]
     counted = warehouse.value_counts(days, counted_columns(rubric), rubric)
+    risen = risen_rules(rubric, this, before)
     rows, framed_count = sum(row["rows"] for row in this), _framed_count(warehouse, rubric, this)
     return markdown(
         "period.md",
@@ -68,7 +69,14 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         ],
         rows=rows,
         sentences=conclusion(
-            rubric, windows, rows, alerts, framed_count, risen_rules(rubric, this, before), f"{before_name}보다"
+            rubric,
+            windows,
+            rows,
+            alerts,
+            framed_count,
+            risen,
+            f"{before_name}보다",
+            mostly=tenant_of_rise(rubric, risen, by_tenant),
         ).sentences,
         windows=[of_kpi[0] for of_kpi in windows.values()],
         tenants=_tenant_lines(rubric, period, by_tenant),

@@ -20,6 +20,7 @@ def explanation_text(rubric: RowRubric, row_id: str, explanation: Explanation, t
     final = rubric.final_scale
     grade = final.grade(values[final.column])
     meaning = " · ".join(filter(None, (grade.title, grade.action)))
+    grades = {column: names[values[column]] for column, names in rubric.grade_names.items()}
     alert_titles = {rule.id: rule.title for rule in rubric.alert_rules}
     lines = [
         f"행 {row_id}   {when:%Y-%m-%d %H:%M:%S} {time_zone}   테넌트 {one_line(values['tenant_id'] or '(없음)')}",
@@ -28,7 +29,7 @@ def explanation_text(rubric: RowRubric, row_id: str, explanation: Explanation, t
         f"토큰: 입력 {_tokens(values['input_tokens'])}, 출력 {_tokens(values['output_tokens'])}",
         f"{final.subject} {score_text(values[rubric.total], 1)}점 = 등급 {grade.sign} ({meaning})",
         " · ".join(
-            f"{part.subject} {values[part.column]}점" + (f"({values[part.grade_column]})" if part.grade_column else "")
+            f"{part.subject} {values[part.column]}점" + (f"({grades[part.grade_column]})" if part.grade_column else "")
             for part in rubric.parts
         ),
         f"실패 유형: {_titled(values[rubric.failure.column], rubric.failure.titles)}"

@@ -5,8 +5,14 @@
   const data = JSON.parse(document.getElementById("chart-data").textContent);
   const day = (text) => new Date(`${text}T00:00:00Z`);
   const shortDay = d3.utcFormat("%-m/%-d");
-  const percent = (value) => `${+(value * 100).toFixed(1)}%`;
-  const points = (value) => `${+value.toFixed(1)}`;
+  const percent = (value, digits = 1) => `${+(value * 100).toFixed(digits)}%`;
+  const points = (value, digits = 1) => `${+value.toFixed(digits)}`;
+  const whole = (value) => (Number.isInteger(value) ? value.toLocaleString("ko") : "");
+  // Labels with as many digits as tell every two of an axis apart.
+  const apart = (format) => (value, _, values) => {
+    const differ = (digits) => new Set(values.map((one) => format(one, digits))).size === values.length;
+    return format(value, [1, 2, 3, 4, 5].find(differ));
+  };
   const color = (palette, index) => `var(--${palette === "level" ? "level" : "grade"}-${index})`;
   const muted = "var(--muted)";
   const bubble = { fill: "var(--card)", stroke: "var(--line)", lineHeight: 1.5, textPadding: 10 };
@@ -46,7 +52,7 @@
         y: { domain: [Math.max(0, low - room), Math.min(bound, high + room)], nice: false, clamp: true },
         marks: [
           Plot.gridY({ ticks: 4, stroke: "var(--line)", strokeOpacity: 1 }),
-          Plot.axisY({ ticks: 4, tickFormat: format, tickSize: 0, label: null, color: muted }),
+          Plot.axisY({ ticks: 4, tickFormat: apart(format), tickSize: 0, label: null, color: muted }),
           Plot.axisX(dayTicks(chart.first, chart.last, width), { tickFormat: shortDay, tickSize: 3, label: null, color: muted }),
           Plot.areaY(rows, { x: "date", y1: "low", y2: "high", z: "segment", fill: "var(--band)", fillOpacity: 0.16 }),
           Plot.ruleY(chart.target === null ? [] : [chart.target], { stroke: "var(--missed)", strokeDasharray: "5 4", strokeWidth: 1.5 }),
@@ -71,16 +77,18 @@
       const rows = chart.points.map((point) => ({ ...point, date: day(point.day), rate: point.rows ? point.count / point.rows : 0 }));
       const label = (row) => `${row.day}${row.told ? ` · ${row.told === "page" ? "호출" : "요약"}` : ""}\n${row.count.toLocaleString("ko")}/${row.rows.toLocaleString("ko")}행 (${percent(row.rate)})\n평소 ${percent(row.low)}~${percent(row.high)}`;
       const told = rows.filter((row) => row.told);
+      // The first days know so little of what is usual that their range would leave the others no room.
+      const usual = Math.min(d3.max(rows, (row) => row.high), 2 * d3.median(rows, (row) => row.high));
       const tone = (row) => (row.told === "page" ? "var(--missed)" : "var(--undecided)");
       const channels = { x: "date", y: "rate", z: "segment" };
       return [legendOfRates(chart.names), Plot.plot({
         width, height: 210, marginLeft: 46, marginRight: 12, marginTop: 8, marginBottom: 26,
         x: { type: "utc", domain: [d3.utcHour.offset(day(chart.first), -12), d3.utcHour.offset(day(chart.last), 12)] },
-        y: { domain: [0, Math.min(1, d3.max(rows, (row) => Math.max(row.high, row.rate)) * 1.1 || 0.01)] },
+        y: { domain: [0, Math.min(1, Math.max(usual, d3.max(rows, (row) => row.rate)) * 1.1 || 0.01)], clamp: true },
         symbol: { domain: ["digest", "page"], range: ["square", "triangle"] },
         marks: [
           Plot.gridY({ ticks: 4, stroke: "var(--line)", strokeOpacity: 1 }),
-          Plot.axisY({ ticks: 4, tickFormat: percent, tickSize: 0, label: null, color: muted }),
+          Plot.axisY({ ticks: 4, tickFormat: apart(percent), tickSize: 0, label: null, color: muted }),
           Plot.axisX(dayTicks(chart.first, chart.last, width), { tickFormat: shortDay, tickSize: 3, label: null, color: muted }),
           Plot.areaY(rows, { x: "date", y1: "low", y2: "high", z: "segment", fill: "var(--band)", fillOpacity: 0.16, curve: "step" }),
           Plot.lineY(rows, { ...channels, stroke: "var(--band)", strokeWidth: rows.length > 120 ? 1 : 1.5 }),
@@ -108,7 +116,7 @@
         x: { type: "utc", domain: [day(chart.first), d3.utcDay.offset(day(chart.last), 1)] },
         y: chart.normalize ? { domain: [0, 1] } : { nice: true },
         marks: [
-          Plot.axisY({ ticks: 4, tickFormat: chart.normalize ? percent : undefined, tickSize: 0, label: null, color: muted }),
+          Plot.axisY({ ticks: 4, tickFormat: chart.normalize ? percent : whole, tickSize: 0, label: null, color: muted }),
           Plot.axisX(dayTicks(chart.first, chart.last, width).map((noon) => d3.utcHour.offset(noon, 12)), { tickFormat: shortDay, tickSize: 0, label: null, color: muted }),
           Plot.rectY(rows, Plot.stackY(stack, { ...channels, href: "href" })),
           Plot.tip(rows, Plot.pointer(Plot.stackY(stack, { ...channels, title: "label", ...bubble }))),

@@ -154,7 +154,7 @@ def version_changes(days: Sequence[SiteDay]) -> list[dict[str, str]]:
 
 def shares_chart(rubric: RowRubric, days: Sequence[SiteDay], scale: GradeScale, links: Sequence[RowLinks]) -> Chart:
     """The grades of every day as shares of its rows; `links` lead to the rows of each day."""
-    title, names = rubric.titles[scale.column], _names(scale)
+    title, names = rubric.titles[scale.column], scale.names
     counts = [_counts(scale, each.total) for each in days]
     return Chart(
         id=f"shares-{scale.column}",
@@ -215,7 +215,7 @@ def grade_bars(
             "shown": counted_share_text(counts[code], rows),
             "usual": usual[code] / usual_rows if usual_rows else None,
         }
-        for code, name in _names(scale).items()
+        for code, name in scale.names.items()
     ]
     return Chart(
         id=f"bars-{scale.column}",
@@ -235,11 +235,6 @@ def grade_bars(
             ],
         ),
     )
-
-
-def _names(scale: GradeScale) -> dict[str, str]:
-    """Code -> `★ 우수`."""
-    return {grade.code: f"{grade.sign} {grade.title}" for grade in scale.grades}
 
 
 def _counts(scale: GradeScale, row: Mapping[str, Any]) -> dict[str, int | None]:

@@ -110,10 +110,6 @@ class ListedRows:
         rules = {rule.id: rule.title for rule in rubric.alert_rules}
         hours = frame["timestamp"].dt.convert_time_zone(self.time_zone).dt.hour().to_list()
         coded = [CodedColumn("alert_level", LEVEL_TITLES), *rubric.kinds]
-        scales = {
-            scale.column: {grade.code: f"{grade.sign} {grade.title}" for grade in scale.grades}
-            for scale in rubric.scales
-        }
         names = sorted(set(frame["tenant_id"]), key=str)
         tenants = {tenant_value(name): tenant_text(name) for name in names}
         return [
@@ -135,7 +131,7 @@ class ListedRows:
             ),
             *(
                 Facet(name, rubric.titles[name], grades, _places(grades, frame[name].to_list()))
-                for name, grades in scales.items()
+                for name, grades in rubric.grade_names.items()
             ),
             Facet(
                 "hour",

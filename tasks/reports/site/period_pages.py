@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from scoring.alerting.rule_changes import risen_rules
+from scoring.alerting.rule_changes import risen_rules, tenant_of_rise
 from scoring.chat.conclusion import FirstRows, conclusion, verdicts_text
 from scoring.chat.kpi_windows import compared_kpi
 from scoring.chat.periods import Period
@@ -91,6 +91,7 @@ def period_page(
         _framed(rubric, found, version),
         risen,
         f"{before_name}보다",
+        mostly=tenant_of_rise(rubric, risen, span.rows_around(period)),
     )
     return page(
         "period.html",

@@ -15,7 +15,6 @@
     const facet = facets.get(name);
     return facet.titles.filter((_, place) => isIn(facet, row, place));
   };
-  const code = (name, row) => facets.get(name).values[facets.get(name).of[row]];
 
   const element = (parent, tag, className, text) => {
     const made = parent.appendChild(document.createElement(tag));
@@ -34,7 +33,7 @@
     element(meta, "span", `grade ${tone}`, sign);
     element(meta, "b", "", points(row));
     const parts = data.parts.filter((part) => part.of[row] !== null);
-    element(meta, "span", "", parts.map((part) => `${part.title} ${part.of[row]}${part.grade ? `(${code(part.grade, row)})` : ""}`).join(" · "));
+    element(meta, "span", "", parts.map((part) => `${part.title} ${part.of[row]}${part.grade ? `(${titles(part.grade, row)})` : ""}`).join(" · "));
     for (const title of titles("alert", row)) element(meta, "span", "tag", title);
     const kept = data.question[row] !== null;
     const question = element(item, "p", "question", kept ? data.question[row] || "(빈 질문)" : undefined);

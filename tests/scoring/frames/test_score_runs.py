@@ -95,6 +95,22 @@ def test_score_runs_reads_numbers_as_the_texts_that_files_hold() -> None:
 
 
 @each_kind
+def test_score_runs_leaves_columns_alone_that_no_rubric_reads(kind: str) -> None:
+    run = sample("plan_agent_sample.csv")
+    beside = run.with_columns(spans=pl.lit([1, 2]), trace=pl.struct(id="Query ID"), image=pl.lit(b"\xff"))
+    found = score_runs(KINDS[kind](beside), "plan-agent")
+    polars.testing.assert_frame_equal(
+        as_polars(found.scores), as_polars(score_runs(KINDS[kind](run), "plan-agent").scores)
+    )
+
+
+def test_score_runs_leaves_a_column_of_mixed_types_alone_that_no_rubric_reads() -> None:
+    run = sample("plan_agent_sample.csv").to_pandas()
+    beside = run.assign(notes=[1, "둘", {}, object()] * (len(run) // 4) + [b""] * (len(run) % 4))
+    pd.testing.assert_frame_equal(score_runs(beside, "plan-agent").scores, score_runs(run, "plan-agent").scores)
+
+
+@each_kind
 def test_score_runs_names_the_columns_that_are_missing(kind: str) -> None:
     frame = KINDS[kind](pl.DataFrame({"Query ID": ["Q1"], "방/반복": ["1/1"]}))
     with pytest.raises(InputError, match="required columns are missing: Raw JSON") as raised:

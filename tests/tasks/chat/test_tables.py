@@ -74,19 +74,20 @@ def test_a_scored_day_fills_every_table(warehouse: FolderWarehouse, score_day: S
     assert table(warehouse, "rejected").select("score_date", "rubric").rows() == [(DAY, "ola-monitoring")]
 
 
+@pytest.mark.parametrize(("tenant", "where"), [("t1", ""), ("t2", "주로 테넌트 t2에서 ")])
 def test_report_and_page_of_a_day_begin_with_what_rose_that_day(
-    warehouse: FolderWarehouse, score_day: ScoreDay, tmp_path: Path
+    warehouse: FolderWarehouse, score_day: ScoreDay, tmp_path: Path, tenant: str, where: str
 ) -> None:
     usual = [*(best(minute) for minute in range(40)), best(50, llm_response=REFUSAL, output_tokens=20.0)]
     days = [DAY + timedelta(days=number) for number in range(9)]
     for number, day in enumerate(days):
-        rows = [*usual, *(refused(100 + minute) for minute in range(20 * (day == days[-1])))]
+        rows = [*usual, *(refused(100 + minute, tenant_id=tenant) for minute in range(20 * (day == days[-1])))]
         moved = timedelta(days=number)
         score_day([{**row, "timestamp": str(datetime.fromisoformat(row["timestamp"]) + moved)} for row in rows], day)
     build(warehouse, tmp_path / "site")
     for day, said in (
         (days[-2], "가장 먼저 볼 것은 GOLD MINE(좋은 질문 S·A에 나쁜 답변 D·F) 1행입니다."),
-        (days[-1], "가장 먼저 볼 것은 평소보다 늘어난 '답변 실패' 21행입니다."),
+        (days[-1], f"가장 먼저 볼 것은 평소보다 {where}늘어난 '답변 실패' 21행입니다."),
     ):
         assert said in (tmp_path / "reports" / f"monitoring-{day}.md").read_text()
         shown = page(tmp_path / "site", f"monitoring/{day}.html").text

@@ -54,6 +54,7 @@ def test_nothing_is_asked_with_an_empty_budget(sqlite_store: VerdictStore) -> No
     with FakeOpenAI() as server:
         judged = ask(5, settings_for(server.url, max_usd=0.0), sqlite_store)
     assert judged.summary()["by_status"] == {"over_budget": 5}
+    assert judged.summary()["cost"] == 0
     assert not server.requests
 
 
@@ -67,6 +68,14 @@ def test_without_a_price_the_cost_is_unknown_and_not_zero(sqlite_store: VerdictS
     with FakeOpenAI() as server:
         judged = ask(2, settings_for(server.url, prices=()), sqlite_store)
     assert judged.summary()["cost"] is None
+
+
+def test_where_no_model_answers_nothing_is_paid_whatever_its_price(sqlite_store: VerdictStore) -> None:
+    with FakeOpenAI() as server:
+        gone = server.url
+    judged = ask(5, settings_for(gone, prices=()), sqlite_store)
+    assert judged.summary()["by_status"] == {"failed": 5}
+    assert judged.summary()["cost"] == 0
 
 
 def test_a_call_whose_end_nobody_saw_stays_paid() -> None:

@@ -51,6 +51,15 @@ def test_door_answers_to_no_name_that_it_does_not_have(settings: Settings, host:
         assert client.get("/rows", headers={"host": host}).status_code == 421
 
 
+@pytest.mark.parametrize("address", ["/", "/rows/", "/health/", "/static/site.css/", "/nowhere", "/rows/a/b/c"])
+def test_door_leads_nobody_on_under_a_name_that_it_does_not_have(settings: Settings, address: str) -> None:
+    with browser(settings) as client:
+        answer = client.get(address, headers={"host": "evil.example.com"})
+        assert (answer.status_code, answer.headers.get("location")) == (421, None)
+        assert "안내받은 주소로 여십시오" in answer.text
+        assert client.get("/static/site.css", headers={"host": "evil.example.com"}).status_code == 200  # of that page
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1:8400", "localhost:1", "localhost", "[::1]:8400", "LOCALHOST:8400"])
 def test_door_answers_to_the_names_of_this_machine(settings: Settings, host: str) -> None:
     with browser(settings) as client:

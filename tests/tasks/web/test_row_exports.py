@@ -50,7 +50,7 @@ def test_export_has_every_row_of_the_filter_in_both_formats(client: TestClient) 
     as_csv, as_sheet = csv_rows(client, final_grade="F"), sheet_rows(client, final_grade="F")
     assert f"{len(as_csv)}행" in shown
     assert [row["행 ID"] for row in as_csv] == [row["행 ID"] for row in as_sheet]
-    assert {row["종합 등급"] for row in as_csv} == {"F"}
+    assert {row["종합 등급"] for row in as_csv} == {"F 실패"}
     assert [row["시각"] for row in as_csv] == sorted(row["시각"] for row in as_csv)
     assert as_csv[0]["시각"].startswith(f"{DAYS[0]} 12:00:00")  # local time
     assert str(as_sheet[0]["시각"]) == f"{DAYS[0]} 12:00:00"

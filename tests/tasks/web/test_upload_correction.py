@@ -39,10 +39,7 @@ def test_upload_correction_makes_another_version_which_is_compared_with_it(setti
         form = opened_page(client, link)
         assert "평가 요소 3가지" in form.text
         assert form.scripts == []
-        place = correct(client, address, "message: 저장\r\n</textarea><b>")
-        assert "option.value_lookup=direct" in place
-        version = place.partition("?")[0]
-        assert "<option selected>direct</option>" in client.get(place).text
+        version = correct(client, address, "message: 저장\r\n</textarea><b>")
         after = scored_here(settings, version)
         pages = [opened_page(client, page) for page in (address, version, result, after)]
         comparison = f"/test-runs/comparison?base=upload-{address[-16:]}&candidate=upload-{version[-16:]}"
@@ -61,6 +58,31 @@ def test_upload_correction_makes_another_version_which_is_compared_with_it(setti
     with opened(AuditLog, settings.state_url) as log:
         acts = [(one.who, one.target) for one in log.latest(50) if one.action == "기대결과 고침"]
     assert ("reviewer", "plan_agent_sample.csv PL-01 기대결과") in acts
+
+
+def test_upload_correction_keeps_the_choices_of_the_version_before_it(settings: Settings) -> None:
+    with browser(settings) as client:
+        address = kept(client)
+        scored_here(settings, address, rubric="plan-agent", value_lookup="direct")
+        second = correct(client, address, "다시")
+        third = correct(client, second, "또다시")
+        assert act(client, address, "remove").status_code == 303
+        for version in (second, third):
+            page = client.get(version).text
+            assert '<option value="plan-agent" selected>' in page
+            assert "<option selected>direct</option>" in page
+
+
+def test_upload_correction_of_a_version_before_says_what_it_will_not_have(settings: Settings) -> None:
+    said = "여기서 고치면 그 판에서 고친 것은 들어가지 않습니다"
+    with browser(settings) as client:
+        address = kept(client)
+        form = f"{address}/expectations?query={QUERY}"
+        assert said not in client.get(form).text
+        version = correct(client, address, "다시")
+        page = opened_page(client, form)
+        assert said in page.text
+        assert version in [href for _, href in page.links]
 
 
 def test_upload_correction_needs_a_form_of_ours_and_a_change(settings: Settings) -> None:

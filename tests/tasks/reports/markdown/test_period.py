@@ -50,6 +50,14 @@ def test_period_report_compares_a_week_with_the_one_before(warehouse: FolderWare
     assert "| t2 | 14 | 0.0% 판단 보류 (앞 주 –) |" in text
 
 
+def test_period_report_names_the_tenant_that_made_most_of_a_rise(warehouse: FolderWarehouse) -> None:
+    assert "가장 먼저 볼 것은 앞 주보다 주로 테넌트 t2에서 늘어난 '답변 실패' 15행입니다." in report(warehouse)
+    for offset in range(7):
+        day = MONDAY + timedelta(days=offset)
+        write_day(warehouse, day, [*[best()] * 5, refused(tenant_id="t2"), refused(tenant_id="t3")])
+    assert "가장 먼저 볼 것은 앞 주보다 늘어난 '답변 실패' 14행입니다." in report(warehouse)
+
+
 def test_period_report_lists_gold_mine_rows_and_repeated_questions(warehouse: FolderWarehouse) -> None:
     text = report(warehouse)
     gold = text[text.index("## GOLD MINE(좋은 질문") : text.index("## 반복된 질문")]

@@ -47,6 +47,16 @@ def test_a_week_is_compared_with_the_one_before_and_counts_repeated_questions(
     assert f"monitoring/week-{monday}.html" in (page(site).source)
 
 
+def test_a_week_says_first_which_tenant_made_most_of_a_rise(warehouse: FolderWarehouse, site: Path) -> None:
+    monday = date(2026, 2, 9)
+    for offset in range(-7, 7):
+        rows = [best()] * 5 + [refused(tenant_id="t2")] * (2 if offset >= 0 else 0)
+        write_day(warehouse, monday + timedelta(days=offset), rows)
+    build(warehouse, site)
+    said = "가장 먼저 볼 것은 앞 주보다 주로 테넌트 t2에서 늘어난 '답변 실패' 14 행입니다."
+    assert said in page(site, f"monitoring/week-{monday}.html").text
+
+
 def test_a_week_names_what_called_people_in_it(warehouse: FolderWarehouse, site: Path) -> None:
     monday, wednesday = date(2026, 2, 9), date(2026, 2, 11)
     for offset in range(-7, 7):
