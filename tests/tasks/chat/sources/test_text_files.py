@@ -319,7 +319,14 @@ def test_a_key_that_only_the_last_object_has_is_there(tmp_path: Path) -> None:
     assert len(rows(json_file(tmp_path, without, without, turn()))) == 3
 
 
-@pytest.mark.parametrize("content", ["", "\n\n", "no json\n", json.dumps([turn()], indent=1)])
+@pytest.mark.parametrize("content", ["", "\n\n", "\ufeff\r\n"])
+def test_a_file_of_no_lines_is_that_of_a_day_without_rows(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(content, "utf-8")
+    assert rows(path) == []
+
+
+@pytest.mark.parametrize("content", ["no json\n", "null\n", json.dumps([turn()], indent=1)])
 def test_a_file_without_objects_is_no_json_lines(tmp_path: Path, content: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(content)
