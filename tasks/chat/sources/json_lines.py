@@ -187,7 +187,8 @@ def _refuse_missing_keys(path: Path, file: BinaryIO, names: Mapping[str, str]) -
         raise InputError(
             "no line holds an object with one of the expected keys",
             where=str(path),
-            fix=f"write one JSON object a line, with the keys {', '.join(called[name] for name in REQUIRED_COLUMNS)}, "
+            fix="write one JSON object a line in UTF-8, not packed, with the keys "
+            f"{', '.join(called[name] for name in REQUIRED_COLUMNS)}, "
             "or set monitoring.format (aqb score: --format) to what wrote it",
         )
     column_places(str(path), tuple(dict.fromkeys((*first, *seen))), names)

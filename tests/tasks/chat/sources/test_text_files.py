@@ -1,3 +1,4 @@
+import gzip
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -331,6 +332,13 @@ def test_a_file_without_objects_is_no_json_lines(tmp_path: Path, content: str) -
     path = tmp_path / "rows.jsonl"
     path.write_text(content)
     assert "no line holds an object" in failure(path)
+
+
+@pytest.mark.parametrize("packed", [json.dumps(turn()).encode("utf-16"), gzip.compress(json.dumps(turn()).encode())])
+def test_json_lines_that_are_packed_or_in_utf_16_are_told_to_be_in_neither(tmp_path: Path, packed: bytes) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(packed)
+    assert "a line in UTF-8, not packed, with the keys user_input" in failure(path)
 
 
 def test_json_rows_outside_the_window_are_left_out(tmp_path: Path) -> None:
