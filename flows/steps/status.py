@@ -178,10 +178,9 @@ def _disk(context: Context, found: Status) -> None:
     folders = {name: _nearest(place) for name, place in places.items() if "://" not in place}
     free = {name: shutil.disk_usage(folder).free for name, folder in folders.items()}
     found.facts["disk"] = {f"{name}_free_bytes": count for name, count in free.items()}
-    least = min(free.values())
-    found.gauges["disk_free_bytes"] = least
-    if least < _LEAST_FREE_BYTES:
-        found.problems.append(f"disk: {least // 1_000_000:,} MB are free")
+    found.gauges["disk_free_bytes"] = min(free.values())
+    scarce = {folders[name]: count for name, count in free.items() if count < _LEAST_FREE_BYTES}
+    found.problems += [f"disk: {folder}: {count // 1_000_000:,} MB are free" for folder, count in scarce.items()]
     locked = [str(folder) for folder in folders.values() if not os.access(folder, os.W_OK)]
     found.problems += [f"disk: {folder} cannot be written" for folder in dict.fromkeys(locked)]
 

@@ -27,6 +27,14 @@ def nothing_scored_lines(counts: Mapping[str, int], reject_reasons: Sequence[str
     )
 
 
+def rejected_lines(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """How many rows the scores are without (Korean); () where all could be read."""
+    if not counts["rejected"]:
+        return ()
+    rejected = f"행 {counts['rows_in']:,}건 중 {counts['rejected']:,}건을 읽지 못해 채점하지 않았습니다."
+    return (f"{rejected} 까닭은 보고서의 '입력 파일'에 있습니다.",)
+
+
 def size_text(queries: Sequence[ScoredQuery]) -> str:
     """`질의 20개를 40번 실행했고`."""
     executions = sum(len(query.executions) for query in queries)

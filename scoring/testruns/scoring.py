@@ -14,7 +14,7 @@ from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
 from scoring.stats.outages import Failures
 from scoring.testruns.change_wording import MEND, cause_todo, change_text, has_outage
 from scoring.testruns.executions import AgentType, Execution
-from scoring.testruns.headline import nothing_scored_lines
+from scoring.testruns.headline import nothing_scored_lines, rejected_lines
 from scoring.testruns.history import RunPlace
 from scoring.testruns.lint import lint
 from scoring.testruns.recorded import recorded_agreement
@@ -118,14 +118,15 @@ def _ordered(executions: Iterable[Execution], plan: TestRunPlan) -> list[Executi
 def headline(scored: ScoredTestRun, change: Mapping[str, Any] | None = None) -> Sequence[str]:
     """The first sentences of report and page, in Korean; that nothing was scored where nothing was.
 
-    The first says how the run compares with the one before it. Of a run with an outage it says that, and to mend it is
-    what there is to do: its answers come after.
+    The first says how the run compares with the one before it, the next how many rows could not be read. Of a run with
+    an outage the first says that, and to mend it is what there is to do: its answers come after.
     """
     run = scored.plan.run
     if scored.queries:
         sentences = scored.plan.rubric.headline(scored.queries, scored.summary)
         if not sentences:
             return sentences
+        sentences = [sentences[0], *rejected_lines(vars(run.counts)), *sentences[1:]]
         if change and (todo := cause_todo(change)):
             sentences = [*sentences[:-1], todo]
         if scored.failures.is_outage:

@@ -288,7 +288,11 @@ class _Records:
             code = "wrong_field_count"
             what = f"칸이 {len(found)}개입니다(머리글은 {width}개)"
         lost = f"{line}번째 줄" if lines.number == line else f"{line}~{lines.number}번째 줄"
-        return BrokenRow(line, code, f"{what}. {lost}을 버리고 그다음 줄부터 다시 읽었습니다.")
+        reason = f"{what}. {lost}을 버리고 그다음 줄부터 다시 읽었습니다."
+        if isinstance(found, list) and len(found) < width:
+            # Excel writes sixteen rows at a time, without the last columns that are empty in all of them.
+            reason += " Excel은 끝 열이 빈 행의 구분 기호를 빼고 저장하기도 합니다. 그런 파일이면 .xlsx로 저장하십시오."
+        return BrokenRow(line, code, reason)
 
 
 def _encodable(cells: list[str]) -> bool:

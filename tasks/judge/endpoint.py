@@ -115,11 +115,14 @@ class JudgeEndpoint:
             if isinstance(error, openai.APIStatusError):
                 self.reword(dialect, error.status_code, error.body)
             self.explain(error)
-        self.answered = True
         try:
             content = json.loads(response.content)
         except (ValueError, RecursionError):
             content = None
+        if not mapping_of(content).keys() & {"choices", "output"}:
+            kind = self._short(response.headers.get("content-type", "no type"))
+            raise TransientError(f"status 200 ({kind}) without an answer of a model in it", maybe_paid=True)
+        self.answered = True
         return replace(reply_in(content, question.largest_usage, _readings(response.headers)), dialect=dialect)
 
     def reword(self, sent: Dialect, status: int, body: Any) -> None:

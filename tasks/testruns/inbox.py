@@ -11,7 +11,7 @@ from scoring.alerting.run_messages import RefusedFile
 from scoring.errors import InputError
 from scoring.inputs import FileIdentity
 from tasks.files.discovery import files_in, identity_of
-from tasks.testruns.files import RUN_FILE_ENDINGS
+from tasks.testruns.files import OTHER_WORKBOOK_ENDINGS, RUN_FILE_ENDINGS
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: floa
 
     `known` are the SHA-256 of files that were scored already; two new files of one content are one. A file is arriving
     while it is younger than `quiet_s` seconds or changes as it is being read; one that is gone when it is looked at
-    was never there. Hidden files, lock files (`~$`) and names that start with `_` are ignored.
+    was never there. Workbooks of other kinds are new too: their reader refuses them. Hidden files, lock files (`~$`)
+    and names that start with `_` are ignored.
 
     Raises:
         InputError: the folder cannot be listed.
@@ -41,7 +42,7 @@ def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: floa
     seen, arriving, refused = [], [], []
     home = folder.resolve()
     rested = (now - timedelta(seconds=quiet_s)).timestamp()
-    for path in files_in(folder, RUN_FILE_ENDINGS):
+    for path in files_in(folder, (*RUN_FILE_ENDINGS, *OTHER_WORKBOOK_ENDINGS)):
         if not path.resolve().is_relative_to(home):
             outside = InputError(
                 "a link that leads out of the inbox",

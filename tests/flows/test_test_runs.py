@@ -132,6 +132,16 @@ def test_a_file_that_cannot_be_looked_at_does_not_stop_the_others(settings: Sett
     assert "no UTF-8" in outcome.refused[0]
 
 
+@pytest.mark.parametrize("ending", [".xls", ".XLSM", ".xlsb", ".ods"])
+def test_a_workbook_of_another_kind_is_told_instead_of_passed_over(settings: Settings, ending: str) -> None:
+    (inbox_of(settings) / f"plan_agent_2{ending}").write_bytes(b"PK")
+    (inbox_of(settings) / "notes.txt").write_text("no test run")
+    outcome = score_inbox(settings, DAY)
+    (refused,) = outcome.refused
+    assert refused.startswith(f"{inbox_of(settings)}/plan_agent_2{ending}: expected a name ending in .csv, .tsv, .xlsx")
+    assert len(outcome.scored) == 2
+
+
 def test_a_link_that_leads_out_of_the_inbox_is_refused(settings: Settings, tmp_path: Path) -> None:
     inbox = inbox_of(settings)
     outside = write_csv(tmp_path / "outside.csv", [LONG_HEADER, long_row("O")])

@@ -69,9 +69,9 @@ def _refuse_other(path: Path, file: BinaryIO, reading: Reading) -> None:
                 missing = {setting: called for setting, called in missing.items() if setting not in turn}
         if not is_other and not missing:
             return
-    if is_other:
+    if is_other and not is_empty:
         raise InputError(
-            "there is no line in it" if is_empty else f"no line holds an object of the format {reading.format}",
+            f"no line holds an object of the format {reading.format}",
             where=str(path),
             fix="export it as JSON Lines in UTF-8 that are not packed, "
             "or set monitoring.format (aqb score: --format) to what wrote it",

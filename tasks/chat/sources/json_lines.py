@@ -165,22 +165,30 @@ def _named(found: dict[str, object], names: Mapping[str, str]) -> dict[str, obje
 
 
 def _refuse_missing_keys(path: Path, file: BinaryIO, names: Mapping[str, str]) -> None:
-    """Reads until every key was seen that is required or named: one line of a usual file, all of a wrong one."""
+    """Reads until every key was seen that is required or named: one line of a usual file, all of a wrong one.
+
+    Without a line nothing is missing: so is a day without rows exported, and a log begun.
+    """
     called = {name: names.get(name, name) for name in READ_COLUMNS}
     wanted = {*REQUIRED_COLUMNS, *names}
+    is_empty = True
     seen: dict[str, None] = {}
     first: dict[str, object] = {}
     for _, found in json_objects(FilePiece(path), file):
+        is_empty = False
         if not isinstance(found, Unreadable):
             first = first or found
             seen.update(dict.fromkeys(place.column for name in called.values() if (place := place_of(name, found))))
             if all(place_of(called[name], seen) for name in wanted):
                 return
+    if is_empty:
+        return
     if not seen:
         raise InputError(
             "no line holds an object with one of the expected keys",
             where=str(path),
-            fix=f"write one JSON object a line, with the keys {', '.join(called[name] for name in REQUIRED_COLUMNS)}, "
+            fix="write one JSON object a line in UTF-8, not packed, with the keys "
+            f"{', '.join(called[name] for name in REQUIRED_COLUMNS)}, "
             "or set monitoring.format (aqb score: --format) to what wrote it",
         )
     column_places(str(path), tuple(dict.fromkeys((*first, *seen))), names)

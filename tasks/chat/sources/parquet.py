@@ -34,7 +34,8 @@ from tasks.chat.sources.pieces import FilePiece, refuse_replaced
 
 _BUFFER_BYTES = 1024 * 1024
 _BYTES_AT_ONCE = 96 * 1024 * 1024
-_OFFSET = re.compile(r"[+-][0-9]{2}:?[0-9]{2}")
+_ZONE = re.compile(r"timestamp\[\w+, tz=([^]]+)")
+_WHOLE_HOURS = re.compile(r"[+-](?:0[0-9]|1[0-2]):?00")
 _TICKS_IN_SECOND = {"milliseconds": 1_000, "microseconds": 1_000_000, "nanoseconds": 1_000_000_000}
 
 
@@ -162,7 +163,8 @@ def _texts(
     found = {name: leaves[name] for name in TEXTS}
     if any(leaf.kind not in plain or leaf.keys or len(leaf.path) > 1 for leaf in found.values()):
         return None
-    if _bytes(file, groups) > _BYTES_AT_ONCE or any(map(_is_in_unknown_zone, file.schema_arrow)):
+    zones = _ZONE.findall(" ".join(str(field.type) for field in file.schema_arrow))  # also those within structs
+    if _bytes(file, groups) > _BYTES_AT_ONCE or any(map(_is_unknown_zone, zones)):
         return None
     try:
         opened.seek(0)  # Polars takes what follows for the file
@@ -172,9 +174,9 @@ def _texts(
         return None
 
 
-def _is_in_unknown_zone(field: pa.Field) -> bool:
-    zone = getattr(field.type, "tz", None)
-    if zone is None or _OFFSET.fullmatch(zone):
+def _is_unknown_zone(zone: str) -> bool:
+    """Whether Polars may not know it; of fixed offsets it knows those that the time zone database has."""
+    if _WHOLE_HOURS.fullmatch(zone):
         return False
     try:
         ZoneInfo(zone)

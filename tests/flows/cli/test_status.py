@@ -121,6 +121,13 @@ def test_status_looks_as_the_page_on_operating_shows_it(aqb: Command) -> None:
 
 
 @pytest.mark.usefixtures("installation")
+def test_status_names_the_folder_whose_disk_is_nearly_full(aqb: Command, folder: Path) -> None:
+    warehouse = folder / "data" / "warehouse"
+    with small_disk(warehouse, "size=1m"):
+        assert f"disk: {warehouse}: 1 MB are free" in status(aqb)["problems"]
+
+
+@pytest.mark.usefixtures("installation")
 def test_status_names_a_disk_that_has_become_read_only(aqb: Command, folder: Path) -> None:
     warehouse = folder / "data" / "warehouse"
     with small_disk(warehouse, "size=1m,ro"):

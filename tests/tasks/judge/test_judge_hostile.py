@@ -171,6 +171,15 @@ def test_judge_follows_no_redirect(status: int, sqlite_store: VerdictStore) -> N
     assert judged.summary()["by_status"] == {"failed": COUNT}
 
 
+@pytest.mark.parametrize("name", ["a web page", "nothing at all", "a list", "null", "an error with status 200"])
+def test_an_address_that_is_no_judge_gives_no_answer(name: str, sqlite_store: VerdictStore) -> None:
+    """As a login page of a proxy, or an address without `/v1`: no stronger model would help."""
+    with HostileServer(MODES[name]) as server:
+        judged = ask(COUNT, settings_for(server.url), sqlite_store, timing=IMPATIENT)
+    assert judged.summary()["by_status"] == {"failed": COUNT}
+    assert "the judge gives no answer" in str(judged.failure) and "check judge.base_url" in str(judged.failure)
+
+
 @pytest.mark.parametrize("status", [401, 403, 404, 500])
 def test_judge_that_dies_midway_keeps_what_was_paid(status: int, sqlite_store: VerdictStore) -> None:
     answers = iter([json_http(completion())] * 5)

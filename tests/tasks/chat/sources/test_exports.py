@@ -82,7 +82,12 @@ def test_a_file_of_another_format_is_refused_with_the_setting(form: Format, tmp_
     said = error_of(written(tmp_path, {"user_input": "질문", "llm_response": "답"}, []), form)
     assert f"no line holds an object of the format {form}" in said
     assert "set monitoring.format" in said
-    assert "there is no line in it" in error_of(written(tmp_path), form)
+
+
+@every_format
+def test_a_file_of_no_lines_holds_no_rows(form: Format, tmp_path: Path) -> None:
+    source = ChatRowFiles([written(tmp_path)], reading=Reading(format=form))
+    assert [row for batch in source.batches() for row in rows_of(batch)] == []
 
 
 @every_format

@@ -88,7 +88,7 @@ def test_an_input_that_matches_nothing_is_an_error_that_says_what_was_looked_for
 def test_a_failed_file_does_not_stop_the_others(tmp_path: Path) -> None:
     put(tmp_path, "a.csv", "z.csv")
     (tmp_path / "b.csv").write_text("something,else\n")
-    (tmp_path / "c.jsonl").write_text("")
+    (tmp_path / "c.jsonl").write_text("no json\n")
     (tmp_path / "d.parquet").write_bytes(b"")
     (tmp_path / "e.csv").write_bytes(b"")
     outcome = list(ChatRowFiles([tmp_path]).batches())

@@ -1,3 +1,4 @@
+import gzip
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -319,11 +320,25 @@ def test_a_key_that_only_the_last_object_has_is_there(tmp_path: Path) -> None:
     assert len(rows(json_file(tmp_path, without, without, turn()))) == 3
 
 
-@pytest.mark.parametrize("content", ["", "\n\n", "no json\n", json.dumps([turn()], indent=1)])
+@pytest.mark.parametrize("content", ["", "\n\n", "\ufeff\r\n"])
+def test_a_file_of_no_lines_is_that_of_a_day_without_rows(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(content, "utf-8")
+    assert rows(path) == []
+
+
+@pytest.mark.parametrize("content", ["no json\n", "null\n", json.dumps([turn()], indent=1)])
 def test_a_file_without_objects_is_no_json_lines(tmp_path: Path, content: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(content)
     assert "no line holds an object" in failure(path)
+
+
+@pytest.mark.parametrize("packed", [json.dumps(turn()).encode("utf-16"), gzip.compress(json.dumps(turn()).encode())])
+def test_json_lines_that_are_packed_or_in_utf_16_are_told_to_be_in_neither(tmp_path: Path, packed: bytes) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(packed)
+    assert "a line in UTF-8, not packed, with the keys user_input" in failure(path)
 
 
 def test_json_rows_outside_the_window_are_left_out(tmp_path: Path) -> None:
