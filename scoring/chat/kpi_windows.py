@@ -162,7 +162,7 @@ def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:
         return Figure(kpi.title, None, 0, kpi.target, None, kpi.scale)
     if len(known) == 1:
         return kpi_figure(kpi, known[0])
-    sums, sizes = window_sums(kpi, known)
+    sums, sizes = _sums(kpi, known)
     size, total = sum(sizes), sum(sums)
     of_days = mean_of_days(sums, sizes)
     interval = of_days and in_points(kpi, of_days)
@@ -173,7 +173,10 @@ def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:
 
 def window_sums(kpi: Quotient, rows: Iterable[KpiRow]) -> tuple[list[int], list[int]]:
     """The sum behind a KPI (in parts of a point for a mean) and the turns of each day that had any."""
-    known = _known(kpi, rows)
+    return _sums(kpi, _known(kpi, rows))
+
+
+def _sums(kpi: Quotient, known: Sequence[KpiRow]) -> tuple[list[int], list[int]]:
     return [round(row[kpi.name] * row["rows"] * kpi.scale) for row in known], [int(row["rows"]) for row in known]
 
 

@@ -189,9 +189,10 @@ def scored_until(warehouse: Warehouse, last: date) -> list[date]:
 def read_alerts(warehouse: Warehouse, days: Sequence[date]) -> dict[date, list[AlertFact]]:
     """The alert facts of scored days, by day; none on days on which nothing fired."""
     facts: dict[date, list[AlertFact]] = {day: [] for day in days}
+    columns = [*_alert_columns()]
     rows = warehouse.read(ALERTS, days, ALERTS_SCHEMA)
     for row in rows.collect().to_dicts() if rows is not None else []:
-        values: dict[str, Any] = {name: row[name] for name in _alert_columns()}
+        values: dict[str, Any] = {name: row[name] for name in columns}
         lists = {name: tuple(values[name] or ()) for name in ("usual", "usual_values", "row_ids", "alike")}
         grown = tuple(Grown(**one) for one in values["grown"] or ())
         facts[row["score_date"]].append(AlertFact(**values | lists | {"grown": grown}))
