@@ -191,12 +191,14 @@ def _score_text(scored: ScoredFile, *, asked: bool) -> str:
 
 
 def _figure_lines(summary: Mapping[str, Any], *, asked: bool) -> list[str]:
-    """KPIs of chat rows; means of a test run, and what its judge was not asked."""
+    """KPIs of chat rows; means of a test run, and what its judge was not asked, where one was to be."""
     if "kpis" in summary:
         return [kpi_line(name, kpi["text"]) for name, kpi in summary["kpis"].items()]
     lines = [_mean_line(name, value) for name, value in summary["set"].items() if isinstance(value, Mapping)]
     if unanswered := summary["judge"]["by_status"].get("no_judge"):
         lines.append(f"  {no_judge_text(unanswered, asked=asked)}")
+    elif asked and not summary["judge"]["questions"]:
+        lines.append("  no judge: no score of this run needs one")
     return lines
 
 
