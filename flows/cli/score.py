@@ -198,7 +198,7 @@ def _figure_lines(summary: Mapping[str, Any], *, asked: bool) -> list[str]:
     if unanswered := summary["judge"]["by_status"].get("no_judge"):
         lines.append(f"  {no_judge_text(unanswered, asked=asked)}")
     elif asked and not summary["judge"]["questions"]:
-        lines.append("  no judge: no score of this run needs one")
+        lines.append("  judge not asked: no score of this run needs one")
     return lines
 
 

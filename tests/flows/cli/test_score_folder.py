@@ -168,7 +168,7 @@ def test_score_of_a_file_and_its_copy_says_that_rows_count_twice_and_ends_with_1
 
 def test_score_says_that_a_judge_has_nothing_to_do_in_a_run_that_is_scored_by_rule(aqb: Command) -> None:
     plan = SAMPLE_INBOX / "plan_agent_sample.csv"
-    said = "  no judge: no score of this run needs one\n"
+    said = "  judge not asked: no score of this run needs one\n"
     assert said in aqb("score", plan, "--rubric", "plan-agent", "--judge", "--out", "out").out
     assert said not in aqb("score", plan, "--rubric", "plan-agent", "--out", "out").out
 
