@@ -1,7 +1,7 @@
 """How sure a figure is: intervals of rates, means, differences and agreement, and how often repeats come out the same.
 
 Every interval covers 95 %. Repeats of one query (or turns of one session) are no independent witnesses: means and
-agreement are resampled by cluster, never by row. Nothing is random: the seed is an argument with a default.
+agreement are resampled by cluster, never by row. Nothing is random: the seed is fixed.
 
 numpy is imported where it is needed: a command that shows no interval should not wait for it.
 
@@ -30,7 +30,7 @@ MIN_N_FOR_VERDICT = 30
 _TAIL = 0.025
 _NORMAL = NormalDist()
 Z_95 = _NORMAL.inv_cdf(1 - _TAIL)
-_RESAMPLES = 2_000
+_RESAMPLES, _SEED = 2_000, 0
 # With more clusters the closed form is as good as resampling, and the normal distribution as Student's: a day of ten
 # thousand sessions takes milliseconds, not seconds.
 _MANY_CLUSTERS = 300
@@ -89,16 +89,16 @@ def wilson_interval(successes: int, n: int, z: float = Z_95) -> Interval | None:
     return Interval(0.0 if successes == 0 else centre - half, 1.0 if successes == n else centre + half)
 
 
-def cluster_bootstrap_mean(values: Sequence[float], clusters: Sequence[Hashable], seed: int = 0) -> Interval | None:
+def cluster_bootstrap_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> Interval | None:
     """The interval of the mean of `values`, resampled by cluster (one per value); None for fewer than two clusters."""
     import numpy as np
 
     cluster_of = _numbered(clusters)
     sums = np.bincount(cluster_of, weights=np.asarray(values, dtype=float))
-    return mean_of_clusters(sums, np.bincount(cluster_of), seed)
+    return mean_of_clusters(sums, np.bincount(cluster_of))
 
 
-def mean_of_clusters(sums: NDArray[Any], sizes: NDArray[Any], seed: int = 0) -> Interval | None:
+def mean_of_clusters(sums: NDArray[Any], sizes: NDArray[Any]) -> Interval | None:
     """The same from each cluster's sum and number of values, for tables that are too long for a list of values."""
     import numpy as np
 
@@ -106,7 +106,7 @@ def mean_of_clusters(sums: NDArray[Any], sizes: NDArray[Any], seed: int = 0) -> 
         return None
     if len(sizes) > _MANY_CLUSTERS:
         return _closed_form(sums, sizes)
-    return _bootstrap(np.column_stack([sums, sizes]), lambda drawn: drawn[:, 0] / drawn[:, 1], seed)
+    return _bootstrap(np.column_stack([sums, sizes]), lambda drawn: drawn[:, 0] / drawn[:, 1])
 
 
 def mean_of_moments(clusters: int, size: int, total: int, of_sums: int, mixed: int, of_sizes: int) -> Interval | None:
@@ -174,12 +174,12 @@ def difference_of_days(
     return Interval(difference - half, difference + half)
 
 
-def paired_difference(base: Sequence[float], candidate: Sequence[float], seed: int = 0) -> Difference | None:
+def paired_difference(base: Sequence[float], candidate: Sequence[float]) -> Difference | None:
     """How `candidate` differs from `base`, pair by pair; None without pairs."""
     if not base:
         return None
     differences = [after - before for before, after in zip(base, candidate, strict=True)]
-    interval = cluster_bootstrap_mean(differences, range(len(differences)), seed)
+    interval = cluster_bootstrap_mean(differences, range(len(differences)))
     return Difference(sum(differences) / len(differences), len(differences), interval)
 
 
@@ -188,7 +188,6 @@ def weighted_kappa(
     second: Sequence[float],
     clusters: Sequence[Hashable],
     weights: KappaWeights,
-    seed: int = 0,
 ) -> Coefficient:
     """Agreement of two raters beyond chance; a disagreement weighs as much as its distance, or its square.
 
@@ -214,10 +213,10 @@ def weighted_kappa(
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(1 - observed / expected)
 
-    return Coefficient(float(kappa(tables.sum(0))[0]), _bootstrap(tables, kappa, seed) if members > 1 else None)
+    return Coefficient(float(kappa(tables.sum(0))[0]), _bootstrap(tables, kappa) if members > 1 else None)
 
 
-def krippendorff_alpha(items: Sequence[Sequence[float]], clusters: Sequence[Hashable], seed: int = 0) -> Coefficient:
+def krippendorff_alpha(items: Sequence[Sequence[float]], clusters: Sequence[Hashable]) -> Coefficient:
     """Agreement beyond chance of any number of raters, not all of whom rate everything; ratings are only in order.
 
     `items` are the ratings of one item each, and say nothing where there is one alone; the two sequences are parallel.
@@ -245,7 +244,7 @@ def krippendorff_alpha(items: Sequence[Sequence[float]], clusters: Sequence[Hash
             return np.asarray(1 - observed / np.einsum("ri,rij,rj->r", given, distance, given))
 
     totals = tables.reshape(len(tables), -1)
-    return Coefficient(float(alpha(totals.sum(0))[0]), _bootstrap(totals, alpha, seed) if len(totals) > 1 else None)
+    return Coefficient(float(alpha(totals.sum(0))[0]), _bootstrap(totals, alpha) if len(totals) > 1 else None)
 
 
 def pass_hat_k(passed: int, n: int, k: int) -> Fraction | None:
@@ -267,7 +266,7 @@ def _numbered(clusters: Sequence[Hashable]) -> list[int]:
     return [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
 
 
-def _bootstrap(totals: NDArray[Any], statistic: Callable[[NDArray[Any]], NDArray[Any]], seed: int) -> Interval:
+def _bootstrap(totals: NDArray[Any], statistic: Callable[[NDArray[Any]], NDArray[Any]]) -> Interval:
     """Percentiles of a statistic of summed clusters (one row each), widened as a t interval is for few clusters.
 
     Resamples that have no such statistic (kappa with one rating left) are left out.
@@ -275,7 +274,7 @@ def _bootstrap(totals: NDArray[Any], statistic: Callable[[NDArray[Any]], NDArray
     import numpy as np
 
     count = len(totals)
-    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=_RESAMPLES)
+    drawn = np.random.default_rng(_SEED).multinomial(count, np.full(count, 1 / count), size=_RESAMPLES)
     tail = _NORMAL.cdf(-sqrt(count / (count - 1)) * student_quantile(count - 1, _TAIL))
     low, high = np.nanquantile(statistic(drawn @ totals), [tail, 1 - tail])
     return Interval(float(low), float(high))
