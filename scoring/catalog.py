@@ -20,23 +20,15 @@ from scoring.testruns.testrun import TestRunFile
 @cache
 def rubrics() -> dict[str, RowRubric | AnyTestRunRubric]:
     """Every rubric by its id, in the order of the ids."""
-    return dict(sorted((rubric.id, rubric) for rubric in _by_folder().values()))
+    folders = [found.name for found in iter_modules(scoring.rubrics.__path__)]
+    found = [import_module(f"scoring.rubrics.{folder}").RUBRIC for folder in folders]
+    return dict(sorted((rubric.id, rubric) for rubric in found))
 
 
 def rubric_title(rubric_id: str) -> str:
     """What people call a rubric; the id of one that is not here."""
     found = rubrics().get(rubric_id)
     return found.title if found else rubric_id
-
-
-def folders() -> dict[str, str]:
-    """The name of every rubric's folder by its id."""
-    return {rubric.id: folder for folder, rubric in _by_folder().items()}
-
-
-def _by_folder() -> dict[str, RowRubric | AnyTestRunRubric]:
-    names = [found.name for found in iter_modules(scoring.rubrics.__path__)]
-    return {name: import_module(f"scoring.rubrics.{name}").RUBRIC for name in names}
 
 
 def rubric_of(rubric_id: str) -> RowRubric | AnyTestRunRubric:

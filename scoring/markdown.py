@@ -60,9 +60,9 @@ def kpi_text(value: float | None, scale: int, digits: int = 1) -> str:
     return f"{score_text(value, digits)}점"
 
 
-def signed(value: float, digits: int = 2) -> str:
+def signed(value: float) -> str:
     """A difference with its sign: `+0.25`, `−1.00`, `0.00`."""
-    shown = score_text(abs(value), digits)
+    shown = score_text(abs(value))
     if not float(shown):
         return shown
     return f"+{shown}" if value > 0 else f"−{shown}"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from docs.generators.notebook import NOTEBOOK, executed
 from docs.generators.reference import commands_page, settings_page, tables_page
 from docs.generators.row_rubric_readme import row_rubric_readme
 from docs.generators.testrun_rubric_readme import testrun_rubric_readme
-from scoring.catalog import folders, rubrics
 from scoring.chat.rubric import RowRubric
 from scoring.rubric_files.shape import rubric_schema
 from scoring.rubric_files.testruns.shape import testrun_rubric_schema
@@ -23,12 +23,7 @@ ROOT = Path(__file__).parents[2]
 def documents() -> dict[Path, str]:
     """Every generated page by its path in the project."""
     reference = ROOT / "docs" / "reference"
-    readmes = {
-        ROOT / "scoring" / "rubrics" / folders()[rubric_id] / "README.md": (
-            row_rubric_readme(rubric) if isinstance(rubric, RowRubric) else testrun_rubric_readme(rubric)
-        )
-        for rubric_id, rubric in rubrics().items()
-    }
+    readmes = {path.with_name("README.md"): _readme(path) for path in ROOT.glob("scoring/rubrics/*/__init__.py")}
     architecture = ROOT / "docs" / "architecture.md"
     return readmes | {
         NOTEBOOK: executed(NOTEBOOK),
@@ -41,6 +36,11 @@ def documents() -> dict[Path, str]:
         reference / "rubric.schema.json": _json(rubric_schema()),
         reference / "testrun-rubric.schema.json": _json(testrun_rubric_schema()),
     }
+
+
+def _readme(path: Path) -> str:
+    rubric = import_module(f"scoring.rubrics.{path.parent.name}").RUBRIC
+    return row_rubric_readme(rubric) if isinstance(rubric, RowRubric) else testrun_rubric_readme(rubric)
 
 
 def _json(schema: Mapping[str, Any]) -> str:

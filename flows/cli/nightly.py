@@ -101,7 +101,7 @@ def _settings_of_night() -> Settings:
             prepare_prefect(Settings.model_fields["reports"].default)
             from flows.steps.failure_hooks import notify_without_flow
 
-            notify_without_flow("nightly", error)
+            notify_without_flow(error)
         raise
 
 
@@ -205,7 +205,7 @@ def _run_nightly(
             outcome, incomplete = error.outcome, error
         except PrefectGoneError as error:
             if not sys.stderr.isatty():
-                notify_without_flow("nightly", error, settings)
+                notify_without_flow(error, settings)
             raise
         if not as_json and len(days) > 1 and outcome.own.outcome:
             typer.echo(f"{outcome.scored.day}: {counts_text(vars(outcome.scored.counts))}")

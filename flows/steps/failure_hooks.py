@@ -69,15 +69,15 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
         _show_reason(flow_run, state, wrong)
 
 
-def notify_without_flow(command: str, error: AqbError, settings: Settings | None = None) -> None:
-    """Notifies of an error outside of any flow; once a day, command and error.
+def notify_without_flow(error: AqbError, settings: Settings | None = None) -> None:
+    """Notifies that `aqb nightly` failed outside of any flow; once a day and class of error.
 
     Without settings, which may be what is wrong, the default webhook gets the message.
     """
-    name, kind = f"aqb {command}", type(error).__name__
-    run_id = f"{command}-{kind}-{now():%Y-%m-%d}"
-    unfinished = Unfinished(command, None, None, run_id)
-    ended = FlowFailure(command, name, run_id, "failed", kind, str(error), None, 1, 1, name, unfinished)
+    flow, command, kind = "nightly", "aqb nightly", type(error).__name__
+    run_id = f"{flow}-{kind}-{now():%Y-%m-%d}"
+    unfinished = Unfinished(flow, None, None, run_id)
+    ended = FlowFailure(flow, command, run_id, "failed", kind, str(error), None, 1, 1, command, unfinished)
     _notify(ended, settings or _defaults())
 
 

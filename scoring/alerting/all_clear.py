@@ -17,7 +17,6 @@ from scoring.alerting.wording import RESOLVED_SIGN, day_name
 _OPEN, _OVER = "open|", "over|"
 _REASON_CHARACTERS = 300
 
-Work = Literal["late", "nightly", "intraday", "backfill", "test-runs"]
 _WORKS: dict[str, str] = {
     "late": "야간 실행 지연",
     "nightly": "야간 실행",

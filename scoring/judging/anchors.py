@@ -32,8 +32,8 @@ def decision(answer: Mapping[str, Any]) -> str:
     return canonical_json({name: value for name, value in answer.items() if name != _FREE_TEXT})
 
 
-def chosen_anchors(answered: Iterable[AnsweredQuestion], count: int = ANCHORS) -> list[AnsweredQuestion]:
-    """At most `count` questions, the same for the same answers in any order.
+def chosen_anchors(answered: Iterable[AnsweredQuestion]) -> list[AnsweredQuestion]:
+    """At most `ANCHORS` questions, the same for the same answers in any order.
 
     Every kind and score level has its turn until there are enough, each with the query that has the fewest so far.
     """
@@ -44,7 +44,7 @@ def chosen_anchors(answered: Iterable[AnsweredQuestion], count: int = ANCHORS) -
     of_query: Counter[str] = Counter()
     while any(levels.values()):
         for level in filter(None, (levels[name] for name in sorted(levels))):
-            if len(chosen) == count:
+            if len(chosen) == ANCHORS:
                 return chosen
             one = min(level, key=lambda one: (of_query[one.query], one.key))
             level.remove(one)

@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from scoring.errors import AqbError, InputError
-from scoring.judging.anchors import ANCHORS, AnsweredQuestion, chosen_anchors
+from scoring.judging.anchors import AnsweredQuestion, chosen_anchors
 from scoring.testruns.scoring import TestRunPlan
 from tasks.config.judge import JudgeSettings
 from tasks.context import Context
 from tasks.judge.client import Estimate, Judge, Judged, Progress
 from tasks.judge.questions import Question, questions_of
-from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import Judgement, PastTheStore, VerdictStore
 from tasks.judge_quality.anchor_store import Anchor, AnchorStore
 from tasks.judge_quality.anchor_table import ANCHORS as ANCHORS_TABLE
@@ -90,7 +89,7 @@ def _chosen(plans: Iterable[TestRunPlan], settings: JudgeSettings, store: Verdic
             if is_whole and one.epoch == newest[one.rubric, one.kind]:
                 anchors[anchor.key] = anchor
     answered = [AnsweredQuestion(one.key, one.rubric, one.kind, one.query, one.answer) for one in anchors.values()]
-    return [anchors[one.key] for one in chosen_anchors(answered, ANCHORS)]
+    return [anchors[one.key] for one in chosen_anchors(answered)]
 
 
 def _anchor(question: Question, judged: Judgement) -> Anchor:
@@ -118,7 +117,6 @@ def ask_anchors(
     *,
     renew: bool = False,
     progress: Progress | None = None,
-    timing: Timing | None = None,
 ) -> AqbError | None:
     """Asks the anchors past the store and writes what was answered; why the judge broke down half-way, if it did.
 
@@ -128,7 +126,7 @@ def ask_anchors(
         AqbError: the judge has answered nothing; no night is written.
         UsageError: there is no endpoint to ask.
     """
-    judge = Judge(anchor_settings(context.settings.judge), PastTheStore(context.state), timing=timing)
+    judge = Judge(anchor_settings(context.settings.judge), PastTheStore(context.state))
     judged = judge.ask(asked.questions, progress)
     if not any(one.model_answered for one in judged.judgements):
         raise judged.failure or _unanswered(judged)

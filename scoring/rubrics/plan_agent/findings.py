@@ -237,5 +237,4 @@ def _slow_queries(queries: Sequence[PlanQuery]) -> list[str]:
 
 
 def _names(queries: Sequence[PlanQuery]) -> str:
-    more = f" 외 {len(queries) - _SHOWN_QUERIES:,}개" if len(queries) > _SHOWN_QUERIES else ""
-    return " · ".join(cell(query_name(query)) for query in queries[:_SHOWN_QUERIES]) + more
+    return examples([cell(query_name(query)) for query in queries], _SHOWN_QUERIES)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from scoring.catalog import rubric_title
-from scoring.markdown import one_line, score_text, shortened, signed
+from scoring.markdown import examples, one_line, score_text, shortened, signed
 from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange, QueryChange, most_moved
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference
 from scoring.testruns.change_wording import (
@@ -188,9 +188,8 @@ def _warnings(comparison: Comparison) -> list[str]:
         ("후보에만 있어 비교하지 않은 질의", comparison.candidate, comparison.only_candidate),
     ):
         if ids:
-            names = (_query_name(query_id, run.queries[query_id].text) for query_id in ids[:_SHOWN_QUERIES])
-            more = f" 외 {len(ids) - _SHOWN_QUERIES:,}개" if len(ids) > _SHOWN_QUERIES else ""
-            found.append(f"{title} {len(ids):,}개: {' · '.join(names)}{more}")
+            names = [_query_name(query_id, run.queries[query_id].text) for query_id in ids]
+            found.append(f"{title} {len(ids):,}개: {examples(names, _SHOWN_QUERIES)}")
     return found
 
 

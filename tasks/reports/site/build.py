@@ -7,13 +7,10 @@ links sent long ago still lead somewhere.
 Source: SPEC 9 `aqb report`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
@@ -66,9 +63,6 @@ from tasks.testruns.warehouse import JUDGEMENTS
 from tasks.warehouse import Warehouse
 from tasks.warehouse.day_queries import CountsOfDays
 from tasks.warehouse.tables import ANCHORS, AUDITS, SWITCHES
-
-if TYPE_CHECKING:
-    from scoring.alerting.judge_messages import ModelEnd
 
 SPAN_DAYS = 60
 _JUDGE_TABLES = (JUDGEMENTS, ANCHORS, AUDITS, SWITCHES)

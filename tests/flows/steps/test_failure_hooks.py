@@ -229,6 +229,6 @@ def test_a_wrong_file_of_settings_is_told_once_a_day(
 ) -> None:
     monkeypatch.setenv("SLACK_WEBHOOK_URL", slack.webhook())
     for _ in range(2):
-        notify_without_flow("nightly", UsageError("settings are wrong: warehous"))
+        notify_without_flow(UsageError("settings are wrong: warehous"))
     (failure,) = slack.posted
     assert "settings are wrong: warehous" in failure.shown

@@ -29,8 +29,8 @@ def test_anchors_have_every_kind_of_question() -> None:
         AnsweredQuestion(f"g{number}", "aqb-1.2", "conclusions", f"질의 {number}", {"reason": "", "groups": [1, 1, 2]})
         for number in range(30)
     ]
-    kinds = Counter(one.kind for one in chosen_anchors([*RUN, *groups], 70))
-    assert kinds == {"semantic": 45, "conclusions": 25}
+    kinds = Counter(one.kind for one in chosen_anchors([*RUN, *groups]))
+    assert kinds == {"semantic": 70, "conclusions": 30}
 
 
 def test_anchors_are_fewer_where_fewer_were_judged() -> None:
