@@ -1,8 +1,10 @@
-"""Calendar days of a time zone as half-open intervals of UTC time."""
+"""Calendar days: as half-open intervals of UTC time, one after the other, and as people write them."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
+
+_WEEKDAYS = "월화수목금토일"
 
 
 @dataclass(frozen=True)
@@ -32,3 +34,8 @@ def days_window(first: date, last: date, time_zone: str) -> Window:
 def days_between(first: date, last: date) -> list[date]:
     """Every day from `first` to `last`, both included; empty when `last` is earlier."""
     return [first + timedelta(days=offset) for offset in range((last - first).days + 1)]
+
+
+def day_text(day: date) -> str:
+    """`3월 13일(금)`."""
+    return f"{day.month}월 {day.day}일({_WEEKDAYS[day.weekday()]})"

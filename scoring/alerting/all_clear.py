@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 
 from scoring.alerting.blocks import Line, bold, bullets, code, context, inert, masked_text, paragraph, plain
 from scoring.alerting.messages import Message, MessageLevel, level_mark, messages, without_part
-from scoring.alerting.wording import RESOLVED_SIGN, day_name
+from scoring.alerting.wording import RESOLVED_SIGN
+from scoring.days import day_text
 
 _OPEN, _OVER = "open|", "over|"
 _REASON_CHARACTERS = 300
@@ -54,7 +55,7 @@ class Unfinished:
         what = _WORKS.get(self.work, inert(self.work, 60))
         if not self.first or not self.last:
             return what
-        days = day_name(self.first) + (f"~{day_name(self.last)}" if self.last > self.first else "")
+        days = day_text(self.first) + (f"~{day_text(self.last)}" if self.last > self.first else "")
         return f"{days} {what}"
 
     @property
@@ -145,12 +146,12 @@ _ACTIONS: dict[NightState, str] = {
 def late_message(night: LateNight, zone: ZoneInfo) -> list[Message]:
     """The message that a night is late. Critical: while nothing runs, nothing else is told."""
     level: MessageLevel = "critical"
-    due = f"{day_name(night.day + timedelta(days=1))} {night.due:%H:%M}"
+    due = f"{day_text(night.day + timedelta(days=1))} {night.due:%H:%M}"
     what = f"{due}까지 끝난 야간 실행이 없음"
     commands = ["aqb runs --last 5"] if night.state == "running" else ["aqb runs --last 5", "aqb nightly"]
     blocks = [
         *paragraph(
-            [plain(f"{day_name(night.day)}의 대화가 채점되지 않아, 그날의 알림도 오지 않습니다.")],
+            [plain(f"{day_text(night.day)}의 대화가 채점되지 않아, 그날의 알림도 오지 않습니다.")],
             *_last_runs(night, zone),
             [bold("할 일  "), plain(_ACTIONS[night.state])],
             *([code(command)] for command in commands),
@@ -167,11 +168,11 @@ def _last_runs(night: LateNight, zone: ZoneInfo) -> Sequence[Line]:
     lines: list[Line] = [[bold("이 밤의 실행  "), plain(own)]]
     if night.reason:
         lines.append([bold("까닭  "), plain(masked_text(night.reason, _REASON_CHARACTERS))])
-    last = day_name(night.last_day) if night.last_day else "아직 없음"
+    last = day_text(night.last_day) if night.last_day else "아직 없음"
     return [*lines, [bold("마지막으로 채점이 끝난 날  "), plain(last)]]
 
 
 def _instant(at: datetime, zone: ZoneInfo) -> str:
     """`3월 14일(토) 07:00`."""
     local = at.astimezone(zone)
-    return f"{day_name(local.date())} {local:%H:%M}"
+    return f"{day_text(local.date())} {local:%H:%M}"

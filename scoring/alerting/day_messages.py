@@ -31,7 +31,6 @@ from scoring.alerting.wording import (
     action,
     brief,
     brief_figure,
-    day_name,
     fact_figures,
     headline,
     if_known,
@@ -42,6 +41,7 @@ from scoring.alerting.wording import (
     snooze_lines,
 )
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.days import day_text
 
 _TENANTS_SHOWN = 5
 _OWN_PAGES = 2
@@ -162,7 +162,7 @@ def _page(event: Sequence[Sequence[Incident]], digest: DayDigest) -> list[Messag
         _footer(digest),
     ]
     title = list(filter(None, (level_mark(level), what, headline_growth(found, rubric))))
-    details = (day_name(digest.day), rubric.title)
+    details = (day_text(digest.day), rubric.title)
     return messages("page", level, list(map(incident_key, found)), title, blocks, details)
 
 
@@ -211,13 +211,13 @@ def _digest(
         *example_blocks(started, digest),
         _footer(digest),
     ]
-    title = (f"{sign} {day_name(digest.day)} 요약", count)
+    title = (f"{sign} {day_text(digest.day)} 요약", count)
     return messages("digest", level, list(map(incident_key, news)), title, blocks, map(headline, (*started, *ended)))
 
 
 def _subject(digest: DayDigest) -> Line:
     provisional = " 지금까지, 잠정 집계" if digest.kind == "intraday" else ""
-    return [plain(f"{day_name(digest.day)}{provisional} · {digest.rubric.title}")]
+    return [plain(f"{day_text(digest.day)}{provisional} · {digest.rubric.title}")]
 
 
 def _counts(digest: DayDigest) -> Line:

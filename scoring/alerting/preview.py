@@ -23,8 +23,9 @@ from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest, MessageKind, RouteFilter, without_part
 from scoring.alerting.rates import REFERENCE_DAYS, chance_of
 from scoring.alerting.watch import Watch
-from scoring.alerting.wording import day_name, headline
+from scoring.alerting.wording import headline
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.days import day_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,7 +86,7 @@ def preview_for_all(watched: WatchedDays, days: Sequence[date]) -> list[Previewe
 
 def paged_lines(told: Iterable[PreviewedMessage]) -> list[str]:
     """What called people, a message a line (Korean): days after them may have made rates usual again."""
-    return [f"{day_name(one.day)} 호출: {one.text}" for one in told if one.kind == "page"]
+    return [f"{day_text(one.day)} 호출: {one.text}" for one in told if one.kind == "page"]
 
 
 def _of_route(name: str, route: RouteFilter, digest: DayDigest) -> list[PreviewedMessage]:

@@ -35,9 +35,9 @@ from scoring.alerting.messages import (
     level_mark,
     messages,
 )
-from scoring.alerting.wording import day_name
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.shrinkage import Loss
+from scoring.days import day_text
 from scoring.markdown import score_text
 
 FlowState = Literal["failed", "crashed", "cancelled"]
@@ -101,7 +101,7 @@ def failure_message(ended: FlowFailure) -> list[Message]:
 
 def quiet_message(first: date, last: date, days: int, rows: int) -> list[Message]:
     """The weekly line of a route without other messages: `days` scored days between two dates with `rows` rows."""
-    what = f"{day_name(first)}~{day_name(last)} 새로 알릴 일 없음"
+    what = f"{day_text(first)}~{day_text(last)} 새로 알릴 일 없음"
     blocks = paragraph([plain(f"채점한 날 {days:,}일, 행 {rows:,}건. 알림은 정상으로 동작하고 있습니다.")])
     return messages("quiet", "info", [f"quiet|{last}"], (level_mark("info"), what), blocks)
 
@@ -127,7 +127,7 @@ def kept_message(days: Sequence[KeptDay]) -> list[Message]:
     ordered = sorted(days, key=lambda one: one.day)
     first, last = ordered[0].day, ordered[-1].day
     what = f"원천에서 행이 사라져 그대로 둔 날 {len(days):,}일"
-    shown = [[plain(f"{day_name(one.day)} · {_losses(one.losses)}")] for one in ordered]
+    shown = [[plain(f"{day_text(one.day)} · {_losses(one.losses)}")] for one in ordered]
     blocks = [
         *paragraph(
             [plain("이미 채점한 결과는 그대로 있습니다. 원천의 보관 기간, 옮겨진 파일, 원천 주소를 확인하세요.")],
@@ -160,7 +160,7 @@ def expired_message(expired: Sequence[OutboxMessage], known: Collection[str], zo
     what = f"전달하지 못해 포기한 알림 {len(by_key):,}건"
     shown = []
     for one in by_key.values():
-        written = day_name(one.created_at.astimezone(zone).date())
+        written = day_text(one.created_at.astimezone(zone).date())
         error = None if one.last_error == NEVER_TRIED else one.last_error
         reason = masked_text(error, _MESSAGE_CHARACTERS) if error else _NEVER_TRIED
         first = plain(f"{written} · {inert(one.route, 60)} · {inert(one.text, _MESSAGE_CHARACTERS)}\n")

@@ -17,10 +17,11 @@ from scoring.alerting.messages import NO_TENANT, Message, RouteFilter, level_mar
 from scoring.alerting.preview import preview_days
 from scoring.alerting.rule_changes import rule_changes
 from scoring.alerting.snoozes import Snooze
-from scoring.alerting.wording import day_name, kpi_line, report_line, snooze_lines
+from scoring.alerting.wording import kpi_line, report_line, snooze_lines
 from scoring.chat.kpi_windows import WEEK, change_text, compared_kpi, rows_of_window, window_figure
 from scoring.chat.kpis import ALL_TENANTS, Quotient
 from scoring.chat.rubric import RowRubric
+from scoring.days import day_text
 from scoring.markdown import percent
 
 KpiRows = Mapping[date, Sequence[Mapping[str, Any]]]
@@ -68,7 +69,7 @@ def weekly_message(week: Week, route: RouteFilter, known_keys: Collection[str] =
     if not tenants or key in set(map(without_part, known_keys)):
         return []
     first = week.last - timedelta(WEEK - 1)
-    what = f"{day_name(first)}~{day_name(week.last)} 주간 요약"
+    what = f"{day_text(first)}~{day_text(week.last)} 주간 요약"
     blocks: list[Block] = [*paragraph([plain(rubric.title)])]
     for tenant in tenants:
         blocks += _of_tenant(week, tenant)
@@ -102,7 +103,7 @@ def _paged(week: Week, route: RouteFilter) -> Iterator[Line]:
     days = [week.last - timedelta(back) for back in range(WEEK)]
     for message in preview_days(week.watched, days, {"": route}) if week.watched else ():
         if message.kind == "page":
-            yield [bold(f"{day_name(message.day)} 호출  "), plain(message.text)]
+            yield [bold(f"{day_text(message.day)} 호출  "), plain(message.text)]
 
 
 def _turns(rows: Iterable[Mapping[str, Any]]) -> list[int]:

@@ -16,6 +16,7 @@ from scoring.alerting.watch import EXCLUDED_RATE_RISING
 from scoring.chat.kpi_windows import FOUR_WEEKS
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
+from scoring.days import day_text
 from scoring.figures import Figure, Verdict
 from scoring.markdown import percent, score_text
 from scoring.stats.exact import exact, rounded
@@ -40,15 +41,9 @@ _DAY_ACTIONS = {
 _SCORED_AGAIN = (NO_ROWS, FEW_ROWS, ROWS_REJECTED)
 _KPI_ACTION = "보고서에서 등급 분포와 실패 유형을 보고 어디서 목표를 놓쳤는지 확인하세요."
 _DROPPED_RULE_ACTION = "지금 채점 기준에는 없는 규칙입니다. 이날을 채점한 버전의 예시를 읽으세요."
-_WEEKDAYS = "월화수목금토일"
 _QUESTION_CHARACTERS, _ANSWER_CHARACTERS, _REASON_CHARACTERS = 100, 100, 200
 _TENANTS_SHOWN = 5
 _SNOOZED_DAYS = 7
-
-
-def day_name(day: date) -> str:
-    """`3월 2일(월)`."""
-    return f"{day.month}월 {day.day}일({_WEEKDAYS[day.weekday()]})"
 
 
 def report_line(path: str, url: str) -> Line:
@@ -65,8 +60,8 @@ def headline(one: Incident) -> str:
 def since(one: Incident) -> str:
     """Since when it is there, or above its usual range."""
     if one.since_or_before:
-        return f"적어도 {day_name(one.since)}부터"
-    return "이날부터" if one.since == one.day else f"{day_name(one.since)}부터"
+        return f"적어도 {day_text(one.since)}부터"
+    return "이날부터" if one.since == one.day else f"{day_text(one.since)}부터"
 
 
 def action(one: Incident, rubric: RowRubric) -> list[Span]:
@@ -103,7 +98,7 @@ def resolved_line(one: Incident) -> list[Span]:
     elif one.fires:
         how = f"이날 {brief_figure(one)}, 늘기 전 범위로 돌아옴"
     else:
-        how = f"이날은 없음, 마지막은 {day_name(one.seen)} {one.fact.count:,}건"
+        how = f"이날은 없음, 마지막은 {day_text(one.seen)} {one.fact.count:,}건"
     return [plain(f"{RESOLVED_SIGN} 해소: "), bold(_title(one.fact)), plain(f" — {how}")]
 
 
@@ -134,7 +129,7 @@ def _snooze_line(snooze: Snooze, title: str, found: Sequence[Incident]) -> list[
     reason = masked_text(snooze.why, _REASON_CHARACTERS)
     return [
         bold("조용히 함  "),
-        plain(f"{title}{where}: {day_name(snooze.until)}까지, 이유: {reason} ({inert(snooze.who, 40)}){fate}"),
+        plain(f"{title}{where}: {day_text(snooze.until)}까지, 이유: {reason} ({inert(snooze.who, 40)}){fate}"),
     ]
 
 

@@ -15,6 +15,7 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from scoring.chat.rubric import FAILURE_NOTE
+from scoring.days import day_text
 from scoring.figures import VERDICT_SIGNS
 from scoring.markdown import cell, kpi_text, percent, score_text, shortened, signed
 from scoring.testruns.page_parts import safe_text
@@ -22,7 +23,6 @@ from scoring.testruns.summaries import mean_text, undecided_text
 from tasks.reports.wording import (
     cost_text,
     count_text,
-    day_text,
     kappa_text,
     rules_text,
     seconds_text,

@@ -1,7 +1,6 @@
 """Words and numbers as reports and pages show them, in Korean. Numbers are rounded half away from zero."""
 
 from collections.abc import Mapping
-from datetime import date
 from typing import Any
 
 from scoring.chat.kpis import ALL_TENANTS
@@ -9,7 +8,6 @@ from scoring.markdown import percent, score_text
 from scoring.stats.intervals import Coefficient, Interval
 
 NOTHING = "–"
-_WEEKDAYS = "월화수목금토일"
 
 # Codes of `TestRunFile.notes`.
 NOTE_TITLES = {
@@ -58,11 +56,6 @@ def share_text(count: int, total: int) -> str:
 def counted_share_text(count: int | None, total: int) -> str:
     """`45 (11.3%)`; a dash where the count is not known or the total is 0."""
     return f"{count:,} ({share_text(count, total)})" if count is not None and total else NOTHING
-
-
-def day_text(day: date) -> str:
-    """`3월 13일(금)`."""
-    return f"{day.month}월 {day.day}일({_WEEKDAYS[day.weekday()]})"
 
 
 def rules_text(version: str) -> str:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from scoring.chat.row_ids import TEXTS
+from scoring.days import day_text
 from scoring.errors import AqbError
 from scoring.markdown import score_text
 from scoring.testruns.review_items import ReviewItem
@@ -18,7 +19,7 @@ from scoring.testruns.team_names import TeamNames
 from tasks.chat.tables import KPIS
 from tasks.context import Context
 from tasks.files.web_addresses import row_address
-from tasks.reports.wording import day_text, tenant_text
+from tasks.reports.wording import tenant_text
 from tasks.review.label_store import KeptLabel, LabelStore
 from tasks.review.questions import ReviewQuestion, row_questions, run_questions
 from tasks.review.queue import USUAL_AUDIT, Drawn, drawn_queries, review_queue

@@ -10,13 +10,14 @@ from starlette.responses import Response
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.row_filter import NOTHING, coded_columns, rates, tenant_of, tenant_value
 from scoring.chat.rubric import RowRubric
+from scoring.days import day_text
 from scoring.judging.masking import masked
 from scoring.markdown import one_line, score_text, shortened
 from tasks.chat.tables import read_kpis
 from tasks.files.web_addresses import row_address, rows_address
 from tasks.reports.row_columns import RowColumn, shown_value, table_columns
 from tasks.reports.site.pages import Cell, Link, Mark
-from tasks.reports.wording import count_text, day_text, tenant_text
+from tasks.reports.wording import count_text, tenant_text
 from tasks.web.asked import Asked
 from tasks.web.row_results import PAGE_ROWS, RowsView, counts_of, rows_view, searchable
 

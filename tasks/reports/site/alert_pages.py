@@ -17,13 +17,14 @@ from scoring.alerting.preview import Forecast, PreviewedIncident, PreviewedMessa
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.wording import usual_rate_text
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.days import day_text
 from scoring.markdown import score_text
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.listed_rows import tenant_value
 from tasks.reports.site.pages import Cell, Chart, Link, Links, Table, page
 from tasks.reports.site.row_pages import RowLinks, row_links
 from tasks.reports.site.scored_days import ScoredSpan, SiteDay
-from tasks.reports.wording import NOTHING, count_text, counted_share_text, day_text, tenant_text
+from tasks.reports.wording import NOTHING, count_text, counted_share_text, tenant_text
 
 KINDS = {"page": "호출", "digest": "요약"}
 _WHY_CHARACTERS, _WHO_CHARACTERS = 200, 40

@@ -12,13 +12,14 @@ from typing import Any
 from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import GradeScale, RowRubric
+from scoring.days import day_text
 from scoring.figures import Figure
 from scoring.markdown import percent
 from scoring.stats.intervals import MIN_N_FOR_VERDICT
 from tasks.reports.site.pages import Cell, Chart, Link, Mark, Table, verdict_cell
 from tasks.reports.site.row_pages import RowLinks
 from tasks.reports.site.scored_days import SiteDay
-from tasks.reports.wording import count_text, counted_share_text, day_text
+from tasks.reports.wording import count_text, counted_share_text
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from scoring.chat.kpi_windows import WEEK, ComparedKpi
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.periods import Period, week_of
 from scoring.chat.rubric import RowRubric
+from scoring.days import day_text
 from scoring.figures import Figure
 from scoring.markdown import kpi_text, score_text
 from tasks.files.report_paths import TESTRUNS
@@ -50,7 +51,7 @@ from tasks.reports.site.testrun_pages import testrun_list
 from tasks.reports.site.testrun_tables import PublishedTestRun
 from tasks.reports.site.worst_rows import ShownRow, one_of_each_template
 from tasks.reports.templates import html
-from tasks.reports.wording import NOTHING, count_text, day_text, share_text, tenant_text
+from tasks.reports.wording import NOTHING, count_text, share_text, tenant_text
 
 _EXAMPLES = 3
 _WORST_ROWS = 5

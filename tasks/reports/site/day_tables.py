@@ -5,6 +5,7 @@ from typing import Any
 
 from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import RowRubric
+from scoring.days import day_text
 from tasks.reports.site.day_charts import Kpi, kpis_of
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.kpi_cards import counted_of
@@ -13,7 +14,7 @@ from tasks.reports.site.pages import Cell, Link, Table
 from tasks.reports.site.patterns import Questions, failing_kpis
 from tasks.reports.site.row_pages import RowLinks
 from tasks.reports.site.scored_days import SiteDay
-from tasks.reports.wording import count_text, day_text, tenant_text
+from tasks.reports.wording import count_text, tenant_text
 
 _MOST_TEMPLATES = 15
 _LEAST_REPEATED = 2

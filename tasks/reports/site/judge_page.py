@@ -13,6 +13,7 @@ import pyarrow as pa
 from scoring.alerting.blocks import inert, masked_text
 from scoring.alerting.judge_messages import ModelEnd
 from scoring.catalog import rubric_title, rubrics
+from scoring.days import day_text
 from scoring.markdown import percent
 from scoring.stats.intervals import wilson_interval
 from scoring.stats.self_agreement import WatchedNight
@@ -22,7 +23,7 @@ from tasks.judge_quality.audit import AUDITS, AUDITS_SCHEMA
 from tasks.judge_quality.switch import SWITCHES, SWITCHES_SCHEMA
 from tasks.reports.judge_tables import AUDIT_HEADER, SHIFT_HEADER, audit_cells, audit_sentences, shift_cells
 from tasks.reports.site.pages import Cell, Chart, Table, page, verdict_cell
-from tasks.reports.wording import NOTHING, cost_text, count_text, day_text, kappa_text
+from tasks.reports.wording import NOTHING, cost_text, count_text, kappa_text
 from tasks.state.run_ledger import RUNS_SCHEMA, TEST_RUN
 from tasks.testruns.trusted_metrics import read_agreements
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS

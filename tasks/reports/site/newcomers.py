@@ -7,8 +7,9 @@ from scoring.alerting.episodes import MIN_COUNT
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
+from scoring.days import day_text
 from tasks.reports.site.scored_days import Row
-from tasks.reports.wording import count_text, day_text, tenant_text
+from tasks.reports.wording import count_text, tenant_text
 
 RowsOfTenants = Mapping[str | None, tuple[Sequence[Row], Sequence[Row]]]
 """The KPI rows of each tenant in a period and in the one before it, also of all (`*`)."""

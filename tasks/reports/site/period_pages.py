@@ -12,6 +12,7 @@ from scoring.chat.conclusion import FirstRows, conclusion, verdicts_text
 from scoring.chat.kpi_windows import compared_kpi
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
+from scoring.days import day_text
 from tasks.files.report_paths import period_page_name
 from tasks.reports.site.day_charts import interval_chart, kpis_of
 from tasks.reports.site.day_summaries import DaySummary
@@ -23,7 +24,6 @@ from tasks.reports.site.patterns import summed_questions
 from tasks.reports.site.row_pages import RowLinks, row_links, values_of
 from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay, rows_of
 from tasks.reports.site.tenant_trends import tenant_trend_table
-from tasks.reports.wording import day_text
 
 _MOST_QUESTIONS = 15
 _LEAST_REPEATED = 2

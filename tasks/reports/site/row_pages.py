@@ -10,13 +10,14 @@ import polars as pl
 
 from scoring.chat.conclusion import FirstRows
 from scoring.chat.periods import Period
+from scoring.days import day_text
 from scoring.markdown import shortened
 from tasks.files.report_paths import rows_page_name
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.listed_rows import FLAGGED, FRAMED, QUESTION_CHARACTERS, ListedRows, masked_texts
 from tasks.reports.site.pages import Cell, Link, embedded, page
 from tasks.reports.site.scored_days import SiteDay
-from tasks.reports.wording import count_text, counted_share_text, day_text
+from tasks.reports.wording import count_text, counted_share_text
 
 _TEXT_BYTES = 550_000
 _LENGTHS = ((QUESTION_CHARACTERS, 500), (200, 300), (120, 160), (80, 80), (60, 30), (30, 0))

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from scoring.chat.conclusion import conclusion, verdicts_text
 from scoring.chat.kpi_windows import FOUR_WEEKS, kpi_windows
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.days import day_text
 from scoring.errors import AqbError
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.config.addresses import SERVICES_FOLDER
 from tasks.files.report_paths import FIRST_PAGE
 from tasks.reports.site.pages import Link, Table, page
-from tasks.reports.wording import NOTHING, day_text
+from tasks.reports.wording import NOTHING
 
 if TYPE_CHECKING:  # its settings take long to import
     from tasks.context import Context
