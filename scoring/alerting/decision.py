@@ -18,7 +18,8 @@ from typing import Literal
 from scoring.alerting.causes import Pages, first_pages
 from scoring.alerting.episodes import COLD_DAYS, DRIFTING, RISING
 from scoring.alerting.rates import REFERENCE_DAYS
-from scoring.alerting.watch import AlertPolicy, KpiRow, RuleOfTenant, Watch, watch
+from scoring.alerting.watch import AlertPolicy, RuleOfTenant, Watch, watch
+from scoring.chat.kpis import KpiRow, KpisByDay
 from scoring.chat.rubric import AlertLevel, RowRubric
 from scoring.stats.intervals import Z_95
 
@@ -88,7 +89,7 @@ class WatchedDays:
     """The KPI rows of scored days under a policy, and what their rates did: worked out when first asked for."""
 
     rubric: RowRubric
-    kpis: Mapping[date, Sequence[KpiRow]]
+    kpis: KpisByDay
     policy: AlertPolicy
 
     @cached_property

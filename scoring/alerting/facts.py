@@ -6,14 +6,13 @@ Source: seed 002, 10.1 and 10.2; SPEC 1.4 and 8.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
 
 from scoring.alerting.days_off import is_day_off
 from scoring.alerting.decision import RateDecision
 from scoring.alerting.growth import Grown, Growth
 from scoring.alerting.watch import EXCLUDED_RATE_RISING, EXCLUDED_TITLE
 from scoring.chat.kpi_figures import kpi_figure
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rubric_version_of, scored_and_excluded
 from scoring.chat.rubric import AlertLevel, RowRubric
 
 HISTORY_DAYS = 7
@@ -79,8 +78,8 @@ def rows_on_page(examples: Iterable[tuple[str | None, Sequence[str]]]) -> list[s
 def monitoring_facts(
     rubric: RowRubric,
     day: date,
-    kpis: Sequence[Mapping[str, Any]],
-    history: Mapping[date, Sequence[Mapping[str, Any]]],
+    kpis: Sequence[KpiRow],
+    history: KpisByDay,
     growth: Mapping[tuple[str, str | None], Growth],
     rejected: int,
 ) -> list[AlertFact]:
@@ -96,16 +95,16 @@ def monitoring_facts(
         facts.extend(_row_rule_facts(rubric, row, earlier, growth))
         facts.extend(_kpi_facts(rubric, row, earlier))
     total = next((row for row in kpis if row["tenant_id"] == ALL_TENANTS), None)
-    if total is None or not _all_rows(total):
+    if total is None or not scored_and_excluded(total):
         usual_rows = _rows_of_days_like(day, history)
         facts.append(AlertFact(NO_ROWS, "critical", _DAY_TITLES[NO_ROWS], ALL_TENANTS, 0, 0, usual=usual_rows))
     if rejected:
-        read = rejected + (_all_rows(total) if total else 0)
+        read = rejected + (scored_and_excluded(total) if total else 0)
         facts.append(AlertFact(ROWS_REJECTED, "warning", _DAY_TITLES[ROWS_REJECTED], ALL_TENANTS, rejected, read))
     return facts
 
 
-def excluded_facts(decided: Iterable[RateDecision], history: Sequence[Sequence[Mapping[str, Any]]]) -> list[AlertFact]:
+def excluded_facts(decided: Iterable[RateDecision], history: Sequence[Sequence[KpiRow]]) -> list[AlertFact]:
     """The facts of rates of excluded rows that have risen, by what is decided about them."""
     found = []
     for one in decided:
@@ -125,40 +124,32 @@ def rate_fact(decision: RateDecision, title: str) -> AlertFact:
     )
 
 
-def facts_of_days(rubric: RowRubric, days: Mapping[date, Sequence[Mapping[str, Any]]]) -> dict[date, list[AlertFact]]:
+def facts_of_days(rubric: RowRubric, days: KpisByDay) -> dict[date, list[AlertFact]]:
     """The facts of scored days from their KPI rows alone: without examples and rejected rows."""
     found: dict[date, list[AlertFact]] = {}
     history: list[date] = []
     for day in sorted(days):
         rows = days[day]
         last = {past: days[past] for past in history[-HISTORY_DAYS:][::-1]}
-        same = {past: of_past for past, of_past in last.items() if rows and _version(of_past) == _version(rows)}
+        version = rubric_version_of(rows[0]) if rows else None
+        same = {past: of_past for past, of_past in last.items() if rubric_version_of(of_past[0]) == version}
         found[day] = monitoring_facts(rubric, day, rows, same, {}, rejected=0)
-        if any(_all_rows(row) for row in rows):
+        if any(scored_and_excluded(row) for row in rows):
             history.append(day)
     return found
 
 
-def _rows_of_days_like(day: date, history: Mapping[date, Sequence[Mapping[str, Any]]]) -> tuple[int, ...]:
+def _rows_of_days_like(day: date, history: KpisByDay) -> tuple[int, ...]:
     """How many rows the business days had, for a day off the days off; where there are none, all days."""
     of_all = [(when, row) for when, rows in history.items() for row in rows if row["tenant_id"] == ALL_TENANTS]
-    alike = [_all_rows(row) for when, row in of_all if is_day_off(when) == is_day_off(day)]
-    return tuple(alike or (_all_rows(row) for _, row in of_all))
-
-
-def _version(rows: Sequence[Mapping[str, Any]]) -> tuple[Any, Any]:
-    return rows[0].get("rubric"), rows[0].get("rubric_version")
-
-
-def _all_rows(row: Mapping[str, Any]) -> int:
-    """Scored and excluded rows."""
-    return int(row["rows"] + row["excluded"])
+    alike = [scored_and_excluded(row) for when, row in of_all if is_day_off(when) == is_day_off(day)]
+    return tuple(alike or (scored_and_excluded(row) for _, row in of_all))
 
 
 def _row_rule_facts(
     rubric: RowRubric,
-    row: Mapping[str, Any],
-    earlier: Sequence[Mapping[str, Any] | None],
+    row: KpiRow,
+    earlier: Sequence[KpiRow | None],
     growth: Mapping[tuple[str, str | None], Growth],
 ) -> list[AlertFact]:
     also_excluded = {measure.name for measure in rubric.excluded_measures}
@@ -175,7 +166,7 @@ def _row_rule_facts(
                 rule.title,
                 row["tenant_id"],
                 row[column],
-                _all_rows(row) if column in also_excluded else row["rows"],
+                scored_and_excluded(row) if column in also_excluded else row["rows"],
                 usual=_known(past.get(column) if past else 0 for past in earlier),
                 row_ids=found.row_ids,
                 alike=found.alike,
@@ -190,9 +181,7 @@ def _known(counts: Iterable[int | None]) -> tuple[int, ...]:
     return tuple(count for count in counts if count is not None)
 
 
-def _kpi_facts(
-    rubric: RowRubric, row: Mapping[str, Any], earlier: Sequence[Mapping[str, Any] | None]
-) -> list[AlertFact]:
+def _kpi_facts(rubric: RowRubric, row: KpiRow, earlier: Sequence[KpiRow | None]) -> list[AlertFact]:
     return [
         AlertFact(
             KPI_RULE + kpi.name,

@@ -2,15 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
-from typing import Any
 
 from scoring.alerting.days_off import is_day_off
 from scoring.alerting.facts import FEW_ROWS, HISTORY_DAYS, AlertFact, titles_of_rules
 from scoring.alerting.incidents import Incident
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, scored_and_excluded
 from scoring.chat.rubric import RowRubric
-
-KpiRow = Mapping[str, Any]
 
 _LEAST_DAYS, _TIMES = 3, 3
 """A day has few rows with less than a third of the fewest that the last days of its kind had; three such days are
@@ -28,29 +25,23 @@ def few_rows(days: Mapping[date, KpiRow], day: date, days_off: Collection[date])
         return ""
     ends = "~".join(f"{count:,}" for count in sorted({min(usual), max(usual)}))
     kind = "쉬는 날" if is_day_off(day, days_off) else "업무일"
-    return f"이날은 {_rows(days[day]):,}행뿐입니다({kind} 평소 {ends}행)."
+    return f"이날은 {scored_and_excluded(days[day]):,}행뿐입니다({kind} 평소 {ends}행)."
 
 
-def few_rows_incidents(
-    days: Mapping[date, Sequence[KpiRow]], day: date, rubric: RowRubric, days_off: Collection[date]
-) -> list[Incident]:
+def few_rows_incidents(days: KpisByDay, day: date, rubric: RowRubric, days_off: Collection[date]) -> list[Incident]:
     """The same as an incident of the day, of which a digest tells; `days` are the KPI rows of all days by day."""
     of_all = {when: row for when, rows in days.items() for row in rows if row["tenant_id"] == ALL_TENANTS}
     usual = _many_more(of_all, day, days_off) if day in of_all else ()
     if not usual:
         return []
-    rows, title = _rows(of_all[day]), titles_of_rules(rubric)[FEW_ROWS]
+    rows, title = scored_and_excluded(of_all[day]), titles_of_rules(rubric)[FEW_ROWS]
     fact = AlertFact(FEW_ROWS, "warning", title, ALL_TENANTS, rows, rows, usual=tuple(usual[::-1]))
     return [Incident(fact, day, rubric.id, rubric.version, "new", day, day)]
 
 
 def _many_more(days: Mapping[date, KpiRow], day: date, days_off: Collection[date]) -> Sequence[int]:
     """How many rows the last days of its kind had, the latest last, where a day has far fewer; else none."""
-    off, rows = is_day_off(day, days_off), _rows(days[day])
-    usual = [_rows(row) for when, row in sorted(days.items()) if when < day and is_day_off(when, days_off) == off]
-    usual = [count for count in usual if count][-HISTORY_DAYS:]
+    off, rows = is_day_off(day, days_off), scored_and_excluded(days[day])
+    alike = [row for when, row in sorted(days.items()) if when < day and is_day_off(when, days_off) == off]
+    usual = list(filter(None, map(scored_and_excluded, alike)))[-HISTORY_DAYS:]
     return usual if rows and len(usual) >= _LEAST_DAYS and _TIMES * rows < min(usual) else ()
-
-
-def _rows(row: KpiRow) -> int:
-    return int(row["rows"] + row["excluded"])

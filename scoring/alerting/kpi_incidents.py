@@ -3,26 +3,22 @@
 Source: SPEC 8 and 10.
 """
 
-from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any
 
 from scoring.alerting.facts import KPI_RULE, AlertFact
 from scoring.alerting.incidents import Incident, IncidentState
 from scoring.chat.kpi_windows import Standing, standings
-from scoring.chat.kpis import Quotient
+from scoring.chat.kpis import KpiRow, KpisByDay, Quotient
 from scoring.chat.rubric import RowRubric
 
-KpiRows = Mapping[date, Sequence[Mapping[str, Any]]]
 
-
-def kpi_incidents_of_days(days: KpiRows, rubric: RowRubric) -> dict[date, list[Incident]]:
+def kpi_incidents_of_days(days: KpisByDay, rubric: RowRubric) -> dict[date, list[Incident]]:
     """The incidents of KPIs on each scored day, from the KPI rows of that day and those before it.
 
     `new` when a target is missed, `resolved` when it is met again, `continuing` while it is missed.
     """
     found: dict[date, list[Incident]] = {day: [] for day in days}
-    by_tenant: dict[str | None, dict[date, Mapping[str, Any]]] = {}
+    by_tenant: dict[str | None, dict[date, KpiRow]] = {}
     for day, rows in days.items():
         for row in rows:
             by_tenant.setdefault(row["tenant_id"], {})[day] = row

@@ -5,16 +5,13 @@ Source: SPEC 8 and 10.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from scoring.alerting.growth import TENANT, most_grown
 from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.watch import WatchedRule, watched_rules
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS, KpiRow
 from scoring.chat.rubric import AlertRule, RowRubric
 from scoring.stats.intervals import Interval, difference_of_days
-
-KpiRow = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
-from typing import Any
 
 from scoring.alerting.decision import DayDecisions, RateDecision
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.watch import WatchedRule, watched_rules
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS, KpiRow
 from scoring.chat.rubric import RowRubric
 from scoring.stats.intervals import wilson_interval
 
 _Z = 2.5
 _LEAST_DAYS = 7
-
-KpiRow = Mapping[str, Any]
 
 
 def standing_out(

@@ -13,12 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby
-from typing import Any
 
 from scoring.alerting.days_off import is_day_off
 from scoring.alerting.episodes import Episodes, FalseAlarmBudget, Streams, follow
 from scoring.alerting.rates import REFERENCE_DAYS, Prior
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rubric_version_of, scored_and_excluded
 from scoring.chat.rubric import AlertLevel, AlertRule, RowRubric
 
 DECISION_DAYS = 3 * REFERENCE_DAYS
@@ -45,7 +44,6 @@ rate, and only this gives it away."""
 # What is known of a rule before its first day where the rubric says nothing: about 1 %, or ten times that.
 _UNKNOWN_RATE, _UNKNOWN_EVENTS, _KNOWN_EVENTS = 0.01, 0.5, 4.0
 
-KpiRow = Mapping[str, Any]
 RuleOfTenant = tuple[str, str | None]
 """A rule and a tenant: `*` for all together, None for rows without one."""
 
@@ -80,7 +78,7 @@ class WatchedRule:
         """Count and rows of a KPI row; no rows where there is nothing to count."""
         if row is None or row.get(self.column) is None:
             return 0, 0
-        return int(row[self.column]), int(row["rows"] + (row["excluded"] if self.of_all_rows else 0))
+        return int(row[self.column]), scored_and_excluded(row) if self.of_all_rows else int(row["rows"])
 
 
 @dataclass(frozen=True)
@@ -94,17 +92,14 @@ class Watch:
     episodes: Episodes
 
 
-def watch(rubric: RowRubric, days: Mapping[date, Sequence[KpiRow]], policy: AlertPolicy) -> list[Watch]:
+def watch(rubric: RowRubric, days: KpisByDay, policy: AlertPolicy) -> list[Watch]:
     """What the rates did, from the KPI rows of scored days; another rubric version begins anew."""
     ordered = sorted((day, rows) for day, rows in days.items() if rows)
-    return [_of_version(rubric, dict(run), policy) for _, run in groupby(ordered, key=lambda one: _version(one[1]))]
+    by_version = groupby(ordered, key=lambda one: rubric_version_of(one[1][0]))
+    return [_of_version(rubric, dict(run), policy) for _, run in by_version]
 
 
-def _version(rows: Sequence[KpiRow]) -> Any:
-    return rows[0].get("rubric"), rows[0].get("rubric_version")
-
-
-def _of_version(rubric: RowRubric, days: Mapping[date, Sequence[KpiRow]], policy: AlertPolicy) -> Watch:
+def _of_version(rubric: RowRubric, days: KpisByDay, policy: AlertPolicy) -> Watch:
     by_day = [{row["tenant_id"]: row for row in rows} for rows in days.values()]
     tenants = sorted({name for rows in by_day for name in rows} - {ALL_TENANTS}, key=str)
     rules = [rule for tenant in (ALL_TENANTS, *tenants) for rule in watched_rules(rubric, tenant)]

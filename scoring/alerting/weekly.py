@@ -6,7 +6,6 @@ Source: SPEC 8 and 10.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from typing import Any
 
 from scoring.alerting.blocks import Block, Line, Span, bold, bullets, context, paragraph, plain
 from scoring.alerting.decision import WatchedDays
@@ -19,12 +18,10 @@ from scoring.alerting.rule_changes import rule_changes
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.wording import kpi_line, report_line, snooze_lines
 from scoring.chat.kpi_windows import WEEK, change_text, compared_kpi, rows_of_window, window_figure
-from scoring.chat.kpis import ALL_TENANTS, Quotient
+from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, Quotient
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
 from scoring.markdown import percent
-
-KpiRows = Mapping[date, Sequence[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class Week:
 
     last: date
     rubric: RowRubric
-    kpis: KpiRows
+    kpis: KpisByDay
     growth: Mapping[tuple[str, str | None], Growth] = field(default_factory=dict)
     watched: WatchedDays | None = None
     report: str = ""
@@ -46,7 +43,7 @@ class Week:
     snoozes: Sequence[Snooze] = ()
     judge_end: ModelEnd | None = None
 
-    def rows(self, tenant: str | None) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    def rows(self, tenant: str | None) -> tuple[list[KpiRow], list[KpiRow]]:
         """The KPI rows of a tenant in this week and in the one before, of the rubric version of the last day."""
         of_tenant = {day: row for day, rows in self.kpis.items() for row in rows if row["tenant_id"] == tenant}
         known = [day for day in of_tenant if self.last - timedelta(WEEK) < day <= self.last]
@@ -106,11 +103,11 @@ def _paged(week: Week, route: RouteFilter) -> Iterator[Line]:
             yield [bold(f"{day_text(message.day)} 호출  "), plain(message.text)]
 
 
-def _turns(rows: Iterable[Mapping[str, Any]]) -> list[int]:
+def _turns(rows: Iterable[KpiRow]) -> list[int]:
     return [row["rows"] for row in rows]
 
 
-def _days(rows: Sequence[Mapping[str, Any]]) -> str:
+def _days(rows: Sequence[KpiRow]) -> str:
     """`6일`, and how many more had no row to score."""
     empty = sum(not turns for turns in _turns(rows))
     return f"{len(rows) - empty}일" + (f", 행이 없는 날 {empty}일" if empty else "")
@@ -128,7 +125,7 @@ def _of_tenant(week: Week, tenant: str | None) -> Iterator[Block]:
         yield from paragraph(_most_changed(week, tenant, this, before))
 
 
-def _against(kpi: Quotient, this: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]) -> list[Span]:
+def _against(kpi: Quotient, this: Sequence[KpiRow], before: Sequence[KpiRow]) -> list[Span]:
     """A KPI against the week before."""
     compared = compared_kpi(kpi, "", this, before)
     if compared.before.value is None or compared.figure.value is None:
@@ -136,9 +133,7 @@ def _against(kpi: Quotient, this: Sequence[Mapping[str, Any]], before: Sequence[
     return [plain(f"\n앞 주 {compared.before.value_text}, {compared.change_text}")]
 
 
-def _most_changed(
-    week: Week, tenant: str | None, this: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
-) -> Line:
+def _most_changed(week: Week, tenant: str | None, this: Sequence[KpiRow], before: Sequence[KpiRow]) -> Line:
     """The alert rule whose rate changed most, for sure; of many rules none may have, where a KPI surely did."""
     lead = bold("가장 달라진 것  ")
     changes = rule_changes(week.rubric, this, before)

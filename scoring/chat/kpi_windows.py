@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from scoring.chat.kpi_figures import in_points, kpi_figure
-from scoring.chat.kpis import Quotient
+from scoring.chat.kpis import KpiRow, Quotient, rubric_version_of
 from scoring.figures import Figure, Verdict
 from scoring.markdown import score_text
 from scoring.stats.intervals import Interval, difference_of_days, mean_of_days, wilson_interval
@@ -23,8 +23,6 @@ WEEK, FOUR_WEEKS = 7, 28
 
 WINDOWS = (1, WEEK, FOUR_WEEKS)
 """What people see a KPI over, the shortest first."""
-
-KpiRow = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -201,8 +199,8 @@ def standings(kpi: Quotient, days: Mapping[date, KpiRow]) -> dict[date, Standing
     version = None
     recent: deque[tuple[date, Any, KpiRow]] = deque()  # with their versions, the latest first
     for day, row in sorted(days.items()):
-        if _version(row) != version:
-            before, version = None, _version(row)
+        if rubric_version_of(row) != version:
+            before, version = None, rubric_version_of(row)
         recent.appendleft((day, version, row))
         while (day - recent[-1][0]).days >= FOUR_WEEKS:
             recent.pop()
@@ -220,9 +218,9 @@ def _standing(day: date, figure: Figure, before: Standing | None) -> Standing:
 
 def rows_of_window(days: Mapping[date, KpiRow], last: date, length: int) -> list[KpiRow]:
     """The rows of the `length` calendar days up to `last` that its rubric version has scored."""
-    version = _version(days[last])
+    version = rubric_version_of(days[last])
     window = (last - timedelta(days=back) for back in range(length))
-    return [days[day] for day in window if day in days and _version(days[day]) == version]
+    return [days[day] for day in window if day in days and rubric_version_of(days[day]) == version]
 
 
 def wider_figure(kpi: Quotient, days: Mapping[date, KpiRow], day: date) -> Figure | None:
@@ -234,7 +232,3 @@ def wider_figure(kpi: Quotient, days: Mapping[date, KpiRow], day: date) -> Figur
         return None
     found = next((one for one in kpi_windows(kpi, days, day)[1:] if one.is_decided), None)
     return replace(found.figure, title=found.window) if found else None
-
-
-def _version(row: KpiRow) -> tuple[Any, Any]:
-    return row.get("rubric"), row.get("rubric_version")

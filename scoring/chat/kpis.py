@@ -4,10 +4,11 @@ Sums are whole numbers, added chunk by chunk, and each quotient is divided once 
 of rows gives the same bytes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -18,6 +19,12 @@ from scoring.rules.expressions import Column, Compare, Expression, Value
 from scoring.rules.polars_backend import to_polars
 
 ALL_TENANTS = "*"
+KpiRow = Mapping[str, Any]
+"""A row of the KPI table: a day and a tenant, `*` for all of them together."""
+
+KpisByDay = Mapping[date, Sequence[KpiRow]]
+"""The KPI rows of scored days, those of every tenant."""
+
 _KPI_KEYS = ["score_date", "tenant_id"]
 
 
@@ -96,6 +103,16 @@ class Crosstab:
     def mean_columns(self) -> list[str]:
         """The columns of the means, in the order of the scores: `avg_q` of `q_score`."""
         return [f"avg_{score.removesuffix('_score')}" for score in self.mean_scores]
+
+
+def scored_and_excluded(row: KpiRow) -> int:
+    """How many rows of the day were read and not rejected."""
+    return int(row["rows"] + row["excluded"])
+
+
+def rubric_version_of(row: KpiRow) -> tuple[str | None, str | None]:
+    """The id and the version of the rubric that scored the day; None where the row does not say."""
+    return row.get("rubric"), row.get("rubric_version")
 
 
 def kpi_sums(rows: pl.DataFrame, totals: Sequence[Measure | Quotient], count_as: str) -> pl.DataFrame:

@@ -20,15 +20,12 @@ from scoring.alerting.facts import HISTORY_DAYS, AlertFact, excluded_facts, moni
 from scoring.alerting.growth import FiredRow, Grown, Growth, growth_by_rule
 from scoring.alerting.messages import Example
 from scoring.alerting.watch import AlertPolicy
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rubric_version_of, scored_and_excluded
 from scoring.chat.rubric import RowRubric
 from scoring.rules.arrow_types import empty_frame, field
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import ALERTS, REJECTED
 from tasks.warehouse.tables import SCORES as SCORES
-
-KpisByDay = Mapping[date, Sequence[Mapping[str, Any]]]
-"""The KPI rows of days."""
 
 EXCLUDED = "monitoring_excluded"
 KPIS, CROSSTAB = "monitoring_kpis", "monitoring_crosstab"
@@ -117,7 +114,7 @@ def _history_of_affected(kpis: KpisByDay, day: date, rubric: RowRubric) -> dict[
 def _facts_of(
     rubric: RowRubric,
     day: date,
-    kpis: Sequence[Mapping[str, Any]],
+    kpis: Sequence[KpiRow],
     usual_days: KpisByDay,
     growth: Mapping[tuple[str, str | None], Growth],
     rejected: int,
@@ -147,7 +144,7 @@ def read_growth(
 def _growth(
     fired: Mapping[date, Sequence[FiredRow]], days: KpisByDay, usual_days: KpisByDay
 ) -> dict[tuple[str, str | None], Growth]:
-    def turns(rows: Iterable[Sequence[Mapping[str, Any]]]) -> Counter[str | None]:
+    def turns(rows: Iterable[Sequence[KpiRow]]) -> Counter[str | None]:
         counted = Counter[str | None]()
         for row in chain.from_iterable(rows):
             counted[row["tenant_id"]] += row["rows"]
@@ -242,11 +239,11 @@ def _kpis_around(warehouse: Warehouse, day: date, rubric: RowRubric) -> dict[dat
 
 
 def _days_with_rows(kpis: KpisByDay) -> list[date]:
-    return [day for day, rows in kpis.items() if any(row["rows"] + row["excluded"] for row in rows)]
+    return [day for day, rows in kpis.items() if any(map(scored_and_excluded, rows))]
 
 
-def _scored_by(rubric: RowRubric, kpis: Sequence[Mapping[str, Any]]) -> bool:
-    return all((row["rubric"], row["rubric_version"]) == (rubric.id, rubric.version) for row in kpis)
+def _scored_by(rubric: RowRubric, kpis: Sequence[KpiRow]) -> bool:
+    return all(rubric_version_of(row) == (rubric.id, rubric.version) for row in kpis)
 
 
 def _alert_columns() -> dict[str, pl.DataType]:
