@@ -11,7 +11,7 @@ from scoring.chat.kpis import ALL_TENANTS, Measure, Quotient
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_scores import NAIVE, UNSCORED_BY, step_queries, with_tables
 from scoring.rules.expressions import Expression
-from scoring.rules.googlesql_backend import literal, to_sql
+from scoring.rules.googlesql_backend import column_list, literal, to_sql
 
 _OF_DAY = "WHERE score_date = @day"
 _OF_DAYS = "WHERE score_date IN UNNEST(@days)"
@@ -54,7 +54,7 @@ def excluded_query(rubric: RowRubric, staged: str, personal: Collection[str]) ->
         f"SELECT {copied},\n  {_chosen(codes, f'{UNSCORED_BY.name} - {rejects}')} AS reason\n"
         f"FROM {staged}\nWHERE {UNSCORED_BY.name} >= {rejects}"
     )
-    columns = _named(rubric.excluded_schema.names)
+    columns = column_list(rubric.excluded_schema.names)
     return with_tables([("excluded", excluded), *definitions], f"SELECT {columns}\nFROM {definitions[-1][0]}")
 
 
@@ -142,7 +142,7 @@ def worst_rows_query(
     """The worst rows of the day, of those that meet a condition: flagged ones first, then the lowest scores."""
     condition = f" AND ({to_sql(where)})" if where else ""
     order = f"NOT ({to_sql(rubric.flagged)}), {rubric.total}, timestamp, row_id"
-    return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY}{condition}\nORDER BY {order}\nLIMIT {rows}"
+    return f"SELECT {column_list(columns)}\nFROM {scores}\n{_OF_DAY}{condition}\nORDER BY {order}\nLIMIT {rows}"
 
 
 def moments_query(scores: str, mean: Quotient) -> str:
@@ -166,12 +166,12 @@ def moments_query(scores: str, mean: Quotient) -> str:
 
 def rows_query(scores: str, columns: Sequence[str], row_ids: Iterable[str]) -> str:
     """These rows of the day."""
-    return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY} AND row_id IN ({', '.join(map(literal, row_ids))})"
+    return f"SELECT {column_list(columns)}\nFROM {scores}\n{_OF_DAY} AND row_id IN ({', '.join(map(literal, row_ids))})"
 
 
 def fired_rows_query(scores: str, columns: Sequence[str]) -> str:
     """These columns of the rows with an alert of the days @days."""
-    return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAYS} AND alert_level IS NOT NULL"
+    return f"SELECT {column_list(columns)}\nFROM {scores}\n{_OF_DAYS} AND alert_level IS NOT NULL"
 
 
 def fired_columns(rubric: RowRubric) -> list[str]:
@@ -217,7 +217,3 @@ def _selected(names: Iterable[str], computed: Mapping[str, str], table: str) -> 
 def _chosen(values: Sequence[str], place: str) -> str:
     """The value at a place of a list."""
     return f"[{', '.join(map(literal, values))}][OFFSET({place})]"
-
-
-def _named(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

@@ -4,6 +4,7 @@ Nothing here is quoted by hand from data: constants come from rubrics.
 """
 
 import math
+from collections.abc import Iterable
 
 from scoring.rules import expressions as ex
 
@@ -75,6 +76,11 @@ def literal(value: ex.LiteralValue) -> str:
     if isinstance(value, float) and math.isinf(value):
         return f"CAST('{value}' AS FLOAT64)"
     return repr(value)
+
+
+def column_list(names: Iterable[str]) -> str:
+    """Columns one after the other, in backquotes: a name may be a word of GoogleSQL."""
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _regex(regex: str) -> str:

@@ -16,7 +16,7 @@ from scoring.testruns.headline import main_cause, query_name, size_text
 from scoring.testruns.page_parts import PageParts, PageTable, check_parts
 from scoring.testruns.report_tables import problem_table
 from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, Options
-from scoring.testruns.summaries import mean_text
+from scoring.testruns.summaries import as_float, mean_text
 from scoring.testruns.totals import partly_scored
 
 _SHOWN_PROBLEMS = 20
@@ -81,7 +81,7 @@ def report_values(
         "meanings": lambda rule: dict(criteria_of(rule)),
         "verdicts": _verdict_rows(rules.verdict_titles, summary.verdicts),
         "lowest": lowest,
-        "points": lambda query: [score_text(_float(query, rule.name)) for rule in rules.metrics],
+        "points": lambda query: [score_text(as_float(query.scores[rule.name].points)) for rule in rules.metrics],
         "flagged": [query for query in lowest if query.manual_review_reasons],
         "review_reasons": lambda query: ", ".join(titles[code] for code in query.manual_review_reasons),
         "quality_titles": titles,
@@ -116,8 +116,3 @@ def _verdict_sentence(rules: TestRunRules, summary: FileSummary) -> str:
 
 def _title(rules: TestRunRules, name: str) -> str:
     return next(rule.title for rule in rules.metrics if rule.name == name)
-
-
-def _float(query: FileQuery, metric: str) -> float | None:
-    points = query.scores[metric].points
-    return None if points is None else float(points)

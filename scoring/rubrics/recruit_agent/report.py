@@ -5,7 +5,7 @@ from typing import Any
 
 from scoring.markdown import score_text
 from scoring.rubrics.recruit_agent import thresholds as t
-from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, METRICS, RecruitQuery
+from scoring.rubrics.recruit_agent.formulas import METRICS, RecruitQuery
 from scoring.rubrics.recruit_agent.summary import RecruitSummary
 from scoring.rules.bands import band_rows
 from scoring.stats.exact import Exact, mean
@@ -13,7 +13,7 @@ from scoring.testruns.headline import main_cause, mean_name, query_name, size_te
 from scoring.testruns.patterns import main_causes
 from scoring.testruns.report_tables import problem_table
 from scoring.testruns.rubric import Metric, Options
-from scoring.testruns.summaries import mean_text, repeat_line, undecided_text
+from scoring.testruns.summaries import as_float, mean_text, repeat_line, undecided_text
 from scoring.testruns.totals import partly_scored
 
 _SHOWN_PROBLEMS = 20
@@ -78,7 +78,7 @@ def report_values(queries: Sequence[RecruitQuery], summary: RecruitSummary, opti
         "verdicts": ", ".join(f"{word} {count:,}건" for word, count in summary.intent_verdicts.items() if count),
         "labels": ", ".join(f"{label} {count:,}건" for label, count in summary.intent_labels.items() if count),
         "lowest": by_points_lost(queries),
-        "points": lambda query: [score_text(_float(query, name)) for name in (*EXECUTION_METRICS, "consistency")],
+        "points": lambda query: [score_text(as_float(query.scores[metric.name].points)) for metric in METRICS],
         "worst_reason": _worst_reason,
         "flagged": [query for query in by_points_lost(queries) if query.manual_review_reasons],
         "review_reasons": lambda query: ", ".join(QUALITY_TITLES[code] for code in query.manual_review_reasons),
@@ -130,11 +130,6 @@ def _means_by_round(summary: RecruitSummary, metric: Metric) -> list[str]:
     if not metric.per_execution:
         return [""] * len(summary.rounds)
     return [mean_text(figures[metric.name]) for figures in summary.rounds.values()]
-
-
-def _float(query: RecruitQuery, metric: str) -> float | None:
-    points = query.scores[metric].points
-    return None if points is None else float(points)
 
 
 def _worst_reason(query: RecruitQuery) -> str:

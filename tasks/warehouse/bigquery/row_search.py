@@ -13,7 +13,7 @@ from scoring.chat.rubric import RowRubric
 from scoring.chat.templates import MAX_TEXT
 from scoring.rules.arrow_types import empty_frame
 from scoring.rules.expressions import Column, Tenths
-from scoring.rules.googlesql_backend import to_sql
+from scoring.rules.googlesql_backend import column_list, to_sql
 from tasks.warehouse.bigquery.client import QueryParameter
 from tasks.warehouse.row_search import RowOrder
 
@@ -33,7 +33,7 @@ class BigQueryRowSearch:
     def counts(self, wanted: RowFilter) -> pl.DataFrame:
         """Asks for the groups."""
         keys = self.rubric.crosstab.keys
-        named, tenths = _named(keys), to_sql(Tenths(Column(self.rubric.total)))
+        named, tenths = column_list(keys), to_sql(Tenths(Column(self.rubric.total)))
         found = self._ask(
             f"SELECT {named}, COUNT(*) AS `rows`, SUM({tenths}) AS tenths",
             wanted,
@@ -50,7 +50,7 @@ class BigQueryRowSearch:
         by = {order.column: order.descending} | {name: True for name in ("timestamp", "row_id") if name != order.column}
         ordered = ", ".join(f"`{name}` {'DESC' if down else 'ASC'} NULLS LAST" for name, down in by.items())
         found = self._ask(
-            f"SELECT {_named([name for name in columns if name in known])}",
+            f"SELECT {column_list([name for name in columns if name in known])}",
             wanted,
             end=f"ORDER BY {ordered}\nLIMIT @count OFFSET @start",
             extra={"count": count, "start": start},
@@ -62,7 +62,7 @@ class BigQueryRowSearch:
         question = f"NORMALIZE(SUBSTR(user_input, 1, {MAX_TEXT}), NFC)"
         having = "".join(f" AND STRPOS({question}, @word_{place}) > 0" for place in range(len(words)))
         found = self._ask(
-            f"SELECT {_named(_TEXTS)}",
+            f"SELECT {column_list(_TEXTS)}",
             wanted,
             f" AND user_input IS NOT NULL{having}",
             extra={f"word_{place}": word for place, word in enumerate(words)},
@@ -93,7 +93,3 @@ def _parameter(name: str, value: Any) -> QueryParameter:
     if isinstance(value, tuple):
         return ArrayQueryParameter(name, "STRING", list(value))
     return ScalarQueryParameter(name, _TYPES[type(value)], value)
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

@@ -160,8 +160,3 @@ def small_enough(rows: str, most: Mapping[str | None, int]) -> tuple[str, list[A
         ArrayQueryParameter("most_tenants", "STRING", names),
         ArrayQueryParameter("most_rows", "INT64", list(most.values())),
     ]
-
-
-def column_list(columns: Iterable[str]) -> str:
-    """Columns as SQL names them one after the other."""
-    return ", ".join(f"`{column}`" for column in columns)

@@ -27,6 +27,7 @@ from polars.io.plugins import register_io_source
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import fired_columns, fired_rows_query, value_counts_query
 from scoring.errors import AqbError, StorageError
+from scoring.rules.googlesql_backend import column_list
 from tasks.config.addresses import DatasetName, TableName, dataset_of
 from tasks.files.atomic import parquet_into, writable
 from tasks.state.database import StateDatabase
@@ -37,7 +38,6 @@ from tasks.warehouse.bigquery.errors import as_aqb_errors
 from tasks.warehouse.bigquery.row_search import BigQueryRowSearch
 from tasks.warehouse.bigquery.tables import (
     DAY_COLUMN,
-    column_list,
     extended_schema,
     new_table,
     of_service,
