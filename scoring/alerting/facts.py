@@ -12,7 +12,7 @@ from scoring.alerting.decision import RateDecision
 from scoring.alerting.growth import Grown, Growth
 from scoring.alerting.watch import EXCLUDED_RATE_RISING, EXCLUDED_TITLE
 from scoring.chat.kpi_figures import kpi_figure
-from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rubric_version_of, scored_and_excluded
+from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_of_tenant, rubric_version_of, scored_and_excluded
 from scoring.chat.rubric import AlertLevel, RowRubric
 
 HISTORY_DAYS = 7
@@ -141,9 +141,9 @@ def facts_of_days(rubric: RowRubric, days: KpisByDay) -> dict[date, list[AlertFa
 
 def _rows_of_days_like(day: date, history: KpisByDay) -> tuple[int, ...]:
     """How many rows the business days had, for a day off the days off; where there are none, all days."""
-    of_all = [(when, row) for when, rows in history.items() for row in rows if row["tenant_id"] == ALL_TENANTS]
-    alike = [scored_and_excluded(row) for when, row in of_all if is_day_off(when) == is_day_off(day)]
-    return tuple(alike or (scored_and_excluded(row) for _, row in of_all))
+    of_all = rows_of_tenant(history)
+    alike = [row for when, row in of_all.items() if is_day_off(when) == is_day_off(day)]
+    return tuple(map(scored_and_excluded, alike or of_all.values()))
 
 
 def _row_rule_facts(

@@ -6,7 +6,7 @@ from datetime import date
 from scoring.alerting.days_off import is_day_off
 from scoring.alerting.facts import FEW_ROWS, HISTORY_DAYS, AlertFact, titles_of_rules
 from scoring.alerting.incidents import Incident
-from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, scored_and_excluded
+from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_of_tenant, scored_and_excluded
 from scoring.chat.rubric import RowRubric
 
 _LEAST_DAYS, _TIMES = 3, 3
@@ -30,7 +30,7 @@ def few_rows(days: Mapping[date, KpiRow], day: date, days_off: Collection[date])
 
 def few_rows_incidents(days: KpisByDay, day: date, rubric: RowRubric, days_off: Collection[date]) -> list[Incident]:
     """The same as an incident of the day, of which a digest tells; `days` are the KPI rows of all days by day."""
-    of_all = {when: row for when, rows in days.items() for row in rows if row["tenant_id"] == ALL_TENANTS}
+    of_all = rows_of_tenant(days)
     usual = _many_more(of_all, day, days_off) if day in of_all else ()
     if not usual:
         return []

@@ -18,7 +18,7 @@ from scoring.alerting.rule_changes import rule_changes
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.wording import kpi_line, report_line, snooze_lines
 from scoring.chat.kpi_windows import WEEK, change_text, compared_kpi, rows_of_window, window_figure
-from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, Quotient
+from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, Quotient, rows_of_tenant
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
 from scoring.markdown import percent
@@ -45,7 +45,7 @@ class Week:
 
     def rows(self, tenant: str | None) -> tuple[list[KpiRow], list[KpiRow]]:
         """The KPI rows of a tenant in this week and in the one before, of the rubric version of the last day."""
-        of_tenant = {day: row for day, rows in self.kpis.items() for row in rows if row["tenant_id"] == tenant}
+        of_tenant = rows_of_tenant(self.kpis, tenant)
         known = [day for day in of_tenant if self.last - timedelta(WEEK) < day <= self.last]
         if not known:
             return [], []

@@ -105,6 +105,11 @@ class Crosstab:
         return [f"avg_{score.removesuffix('_score')}" for score in self.mean_scores]
 
 
+def rows_of_tenant(kpis: KpisByDay, tenant: str | None = ALL_TENANTS) -> dict[date, KpiRow]:
+    """The KPI row of one tenant, or of all together, on each day that has one."""
+    return {day: row for day, rows in kpis.items() for row in rows if row["tenant_id"] == tenant}
+
+
 def scored_and_excluded(row: KpiRow) -> int:
     """How many rows of the day were read and not rejected."""
     return int(row["rows"] + row["excluded"])

@@ -13,7 +13,7 @@ from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
 from scoring.alerting.weekly import Week
 from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpi_windows import WEEK, wider_figure
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import rows_of_tenant
 from scoring.chat.periods import week_of
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
@@ -38,7 +38,7 @@ def day_digest(
     """
     scored = scored_until(warehouse, day)
     history = read_kpis(warehouse, rubric, scored[-DECISION_DAYS - 1 :])
-    of_all = {when: row for when, rows in history.items() for row in rows if row["tenant_id"] == ALL_TENANTS}
+    of_all = rows_of_tenant(history)
     if day not in of_all:
         raise InputError(f"{day} has not been scored", where=warehouse.url, fix=f"aqb nightly --date {day}")
     kpis = of_all[day]

@@ -14,7 +14,7 @@ from scoring.alerting.facts import HISTORY_DAYS
 from scoring.alerting.few_rows import few_rows
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import DECISION_DAYS
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS, KpisByDay, rows_of_tenant
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.days import days_between
@@ -24,7 +24,6 @@ from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import ALERTS, RUNS
 
 Row = Mapping[str, Any]
-KpisOfDays = Mapping[date, Sequence[Row]]
 
 
 @dataclass(frozen=True)
@@ -64,11 +63,11 @@ class ScoredSpan:
     with, by day: a page must not change because the first day of the span has moved on."""
 
     days: Sequence[SiteDay]
-    kpis: KpisOfDays
+    kpis: KpisByDay
 
     def rows_of(self, tenant: str | None = ALL_TENANTS) -> dict[date, Row]:
         """The KPI rows of one tenant by day."""
-        return {day: row for day, rows in self.kpis.items() for row in rows if row["tenant_id"] == tenant}
+        return rows_of_tenant(self.kpis, tenant)
 
     def rows_around(self, period: Period) -> dict[str | None, tuple[list[Row], list[Row]]]:
         """The KPI rows of each tenant, and of all, in a period and in the one before it, under the version of the last
@@ -94,9 +93,9 @@ class SpanTables:
     """
 
     days: Sequence[date]
-    kpis: KpisOfDays
-    crosstab: KpisOfDays
-    alerts: KpisOfDays
+    kpis: KpisByDay
+    crosstab: Mapping[date, Sequence[Row]]
+    alerts: Mapping[date, Sequence[Row]]
     provisional: Collection[date]
 
 
@@ -118,7 +117,7 @@ def scored_days(
 ) -> ScoredSpan:
     """The days with what was decided about them; `days_off` are days off beside those of the calendar."""
     found: list[SiteDay] = []
-    of_all = {day: row for day, rows in tables.kpis.items() for row in rows if row["tenant_id"] == ALL_TENANTS}
+    of_all = rows_of_tenant(tables.kpis)
     for day in tables.days:
         rows = tables.kpis[day]
         total, provisional = of_all[day], day in tables.provisional

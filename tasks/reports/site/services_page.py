@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scoring.chat.conclusion import conclusion, verdicts_text
 from scoring.chat.kpi_windows import FOUR_WEEKS, kpi_windows
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import rows_of_tenant
 from scoring.days import day_text
 from scoring.errors import AqbError
 from tasks.chat.tables import KPIS, read_kpis
@@ -44,7 +44,7 @@ def standing_of(context: Context) -> ServiceStanding:
         kpis = read_kpis(warehouse, rubric, days[-2 * FOUR_WEEKS :])
     except AqbError as error:
         return ServiceStanding(name, None, NOTHING, f"읽을 수 없습니다: {error.what}")
-    of_all = {day: row for day, rows in kpis.items() for row in rows if row["tenant_id"] == ALL_TENANTS}
+    of_all = rows_of_tenant(kpis)
     windows = {kpi.name: kpi_windows(kpi, of_all, days[-1]) for kpi in rubric.quotients if kpi.target}
     total = of_all[days[-1]]
     happened = conclusion(rubric, windows, total["rows"], total, framed=0).happened
