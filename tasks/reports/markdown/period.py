@@ -7,10 +7,8 @@ from typing import Any
 
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.preview import paged_lines, preview_for_all
-from scoring.alerting.rule_changes import risen_rules, tenant_of_rise
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy, alert_counts
-from scoring.chat.conclusion import conclusion
-from scoring.chat.kpi_windows import ComparedKpi, compared_kpi
+from scoring.chat.kpi_windows import ComparedKpi
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
@@ -18,6 +16,7 @@ from scoring.errors import InputError
 from scoring.rules.polars_backend import to_polars
 from tasks.chat.tables import CROSSTAB, KPIS, read_kpis, scored_until
 from tasks.reports.markdown.grouped_rows import GroupedRows, group_rows, lowest_rows
+from tasks.reports.period_conclusion import RowsOfTenants, period_conclusion, period_windows
 from tasks.reports.site.day_summaries import counted_columns
 from tasks.reports.site.day_tables import question_text
 from tasks.reports.site.failure_types import failure_counts, failures_by_day
@@ -47,38 +46,26 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
     """
     by_tenant = _kpis_by_tenant(warehouse, rubric, period)
     this, before = by_tenant[ALL_TENANTS]
-    windows, before_name = _windows(rubric, period, this, before), period.before_name(len(this), len(before))
     framed, questions = _of_rows(
         rubric, (list_rows(warehouse, rubric, row["score_date"], row["rows"], time_zone) for row in this)
     )
-    alerts = {f"alert_{rule.id}": sum(row[f"alert_{rule.id}"] or 0 for row in this) for rule in rubric.alert_rules}
     days = [row["score_date"] for row in (*before, *this)]
     counted = warehouse.value_counts(days, counted_columns(rubric), rubric)
-    risen = risen_rules(rubric, this, before)
-    rows, framed_count = sum(row["rows"] for row in this), _framed_count(warehouse, rubric, this)
+    framed_count = _framed_count(warehouse, rubric, this)
     return markdown(
         "period.md",
         rubric=rubric,
         period=period,
-        before_name=before_name if before else "",
+        before_name=period.before_name(len(this), len(before)) if before else "",
         version=this[0]["rubric_version"],
         days=len(this),
         news=[
             *_paged(warehouse, rubric, [row["score_date"] for row in this], policy),
             *newcomers(rubric, period, by_tenant, partial(_kinds_on, rubric, counted)),
         ],
-        rows=rows,
-        sentences=conclusion(
-            rubric,
-            windows,
-            rows,
-            alerts,
-            framed_count,
-            risen,
-            f"{before_name}보다",
-            mostly=tenant_of_rise(rubric, risen, by_tenant),
-        ).sentences,
-        windows=[of_kpi[0] for of_kpi in windows.values()],
+        rows=sum(row["rows"] for row in this),
+        sentences=period_conclusion(rubric, period, by_tenant, framed_count).sentences,
+        windows=[one for (one,) in period_windows(rubric, period, this, before).values()],
         tenants=_tenant_lines(rubric, period, by_tenant),
         framed_count=framed_count,
         framed=framed,
@@ -132,22 +119,15 @@ def _of_rows(rubric: RowRubric, days: Iterable[ListedRows]) -> tuple[list[dict[s
     return lowest_rows(rubric, framed, _FRAMED_ROWS), questions
 
 
-def _windows(
-    rubric: RowRubric, period: Period, this: Sequence[Row], before: Sequence[Row]
-) -> dict[str, list[ComparedKpi]]:
-    name = f"이 {period.word}"
-    return {kpi.name: [compared_kpi(kpi, name, this, before)] for kpi in rubric.quotients if kpi.target}
-
-
 def _tenant_lines(
-    rubric: RowRubric, period: Period, by_tenant: Mapping[str | None, tuple[Sequence[Row], Sequence[Row]]]
+    rubric: RowRubric, period: Period, by_tenant: RowsOfTenants
 ) -> list[tuple[str, int, list[ComparedKpi]]]:
     """Name, rows and KPIs of each tenant, those with the most rows first."""
     lines = [
         (
             tenant_text(tenant),
             sum(row["rows"] for row in this),
-            [one for (one,) in _windows(rubric, period, this, before).values()],
+            [one for (one,) in period_windows(rubric, period, this, before).values()],
         )
         for tenant, (this, before) in by_tenant.items()
         if tenant != ALL_TENANTS

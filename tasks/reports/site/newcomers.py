@@ -8,11 +8,8 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
-from tasks.reports.site.scored_days import Row
+from tasks.reports.period_conclusion import RowsOfTenants
 from tasks.reports.wording import count_text, tenant_text
-
-RowsOfTenants = Mapping[str | None, tuple[Sequence[Row], Sequence[Row]]]
-"""The KPI rows of each tenant in a period and in the one before it, also of all (`*`)."""
 
 KindsOfDay = Callable[[date], Mapping[str, int] | None]
 """How many rows each kind of question has on a day; None where that is not known."""

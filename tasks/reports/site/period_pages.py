@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from scoring.alerting.rule_changes import risen_rules, tenant_of_rise
-from scoring.chat.conclusion import FirstRows, conclusion, verdicts_text
-from scoring.chat.kpi_windows import compared_kpi
+from scoring.chat.conclusion import FirstRows, verdicts_text
+from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
 from tasks.files.report_paths import period_page_name
+from tasks.reports.period_conclusion import period_conclusion, period_windows
 from tasks.reports.site.day_charts import interval_chart, kpis_of
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.day_tables import day_table, question_text
@@ -22,7 +22,7 @@ from tasks.reports.site.listed_rows import ListedRows
 from tasks.reports.site.pages import Cell, Link, Table, page
 from tasks.reports.site.patterns import summed_questions
 from tasks.reports.site.row_pages import RowLinks, row_links, values_of
-from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay, rows_of
+from tasks.reports.site.scored_days import ScoredSpan, SiteDay
 from tasks.reports.site.tenant_trends import tenant_trend_table
 
 _MOST_QUESTIONS = 15
@@ -76,23 +76,13 @@ def period_page(
     rubric, found = listed.rubric, [day for day in span.days if day.day in period]
     days = [_Day(day, summaries[day.day], row_links(day.day, summaries[day.day], "../")) for day in found]
     version = found[-1].version
-    rows, before = (rows_of(span.rows_of(), one, version) for one in (period, period.before))
-    name, before_name = f"이 {period.word}", period.before_name(len(rows), len(before))
-    windows = {kpi.name: [compared_kpi(kpi, name, rows, before)] for kpi in rubric.quotients if kpi.target}
+    by_tenant = span.rows_around(period)
+    rows, before = by_tenant[ALL_TENANTS]
+    windows = period_windows(rubric, period, rows, before)
     cards = [KpiCard(of_kpi, interval_chart(name, of_kpi[0].figure)) for name, of_kpi in windows.items()]
     by_day = [kpis_of(rubric.quotients, day.site.total) for day in days]
-    scored, shown = sum(row["rows"] for row in rows), _Shown(period, days, listed)
-    risen = risen_rules(rubric, rows, before)
-    concluded = conclusion(
-        rubric,
-        windows,
-        scored,
-        _alerted(rubric, rows),
-        _framed(rubric, found, version),
-        risen,
-        f"{before_name}보다",
-        mostly=tenant_of_rise(rubric, risen, span.rows_around(period)),
-    )
+    shown = _Shown(period, days, listed)
+    concluded = period_conclusion(rubric, period, by_tenant, _framed(rubric, found, version))
     return page(
         "period.html",
         charts=[card.chart for card in cards],
@@ -101,9 +91,9 @@ def period_page(
         title=f"{period.title} 대화 품질",
         rubric=rubric,
         period=period,
-        before_name=before_name,
+        before_name=period.before_name(len(rows), len(before)),
         version=version,
-        scored=scored,
+        scored=sum(row["rows"] for row in rows),
         scored_days=len(rows),
         news=news,
         headline=verdicts_text(windows.values()),
@@ -121,12 +111,6 @@ def period_page(
 def period_link(period: Period, root: str) -> Link:
     """A link to the page of a period from a page for which `root` leads to the first page."""
     return Link(period.title, f"{root}{period_page_name(period)}")
-
-
-def _alerted(rubric: RowRubric, rows: Iterable[Row]) -> dict[str, int]:
-    """The rows with each alert over several days."""
-    columns = [f"alert_{rule.id}" for rule in rubric.alert_rules]
-    return {column: sum(row[column] or 0 for row in rows) for column in columns}
 
 
 def _framed(rubric: RowRubric, days: Iterable[SiteDay], version: str) -> int:

@@ -1,0 +1,38 @@
+"""What the page and the report of a period begin with: its KPIs beside those before it, and the conclusion."""
+
+from collections.abc import Mapping, Sequence
+
+from scoring.alerting.rule_changes import risen_rules, tenant_of_rise
+from scoring.chat.conclusion import Conclusion, conclusion
+from scoring.chat.kpi_windows import ComparedKpi, compared_kpi
+from scoring.chat.kpis import ALL_TENANTS, KpiRow
+from scoring.chat.periods import Period
+from scoring.chat.rubric import RowRubric
+
+RowsOfTenants = Mapping[str | None, tuple[Sequence[KpiRow], Sequence[KpiRow]]]
+"""The KPI rows of each tenant in a period and in the one before it, also of all (`*`)."""
+
+
+def period_windows(
+    rubric: RowRubric, period: Period, this: Sequence[KpiRow], before: Sequence[KpiRow]
+) -> dict[str, list[ComparedKpi]]:
+    """The window of each KPI with a target, which is the whole period."""
+    name = f"이 {period.word}"
+    return {kpi.name: [compared_kpi(kpi, name, this, before)] for kpi in rubric.quotients if kpi.target}
+
+
+def period_conclusion(rubric: RowRubric, period: Period, rows: RowsOfTenants, framed: int) -> Conclusion:
+    """The conclusion about a period, in which `framed` rows are in the frame of the cross table."""
+    this, before = rows[ALL_TENANTS]
+    risen = risen_rules(rubric, this, before)
+    columns = [f"alert_{rule.id}" for rule in rubric.alert_rules]
+    return conclusion(
+        rubric,
+        period_windows(rubric, period, this, before),
+        sum(row["rows"] for row in this),
+        {column: sum(row[column] or 0 for row in this) for column in columns},
+        framed,
+        risen,
+        f"{period.before_name(len(this), len(before))}보다",
+        mostly=tenant_of_rise(rubric, risen, rows),
+    )
