@@ -238,12 +238,10 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     def worst_first(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Rows of `queries.parquet`, those that lost most points first."""
 
-        def key(row: Mapping[str, Any]) -> tuple[Exact, str]:
-            return -self.lost({metric.name: row.get(f"{metric.name}_score") for metric in self.metrics}), row[
-                "query_id"
-            ]
+        def lost(row: Mapping[str, Any]) -> Exact:
+            return self.lost({metric.name: row.get(f"{metric.name}_score") for metric in self.metrics})
 
-        return sorted(rows, key=key)
+        return sorted(rows, key=lambda row: (-lost(row), row["query_id"]))
 
     def query_row(self, query: QueryT) -> dict[str, Any]:
         """The row of `queries.parquet`."""

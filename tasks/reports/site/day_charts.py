@@ -32,12 +32,7 @@ class Kpi:
     @property
     def mark(self) -> Mark:
         """The value with its verdict, as a cell of a table."""
-        return verdict_mark(self.figure, self.figure.value_text, self.figure.verdict_text)
-
-
-def verdict_mark(figure: Figure, text: str, words: str = "") -> Mark:
-    """A text under the sign of a figure's verdict."""
-    return verdict_cell(text, figure.verdict, words)
+        return verdict_cell(self.figure.value_text, self.figure.verdict, self.figure.verdict_text)
 
 
 def kpis_of(quotients: Sequence[Quotient], row: Mapping[str, Any]) -> list[Kpi]:

@@ -24,8 +24,7 @@ from scoring.testruns.change_wording import (
 )
 from scoring.testruns.page_parts import PageParts, PageTable, Queries
 from scoring.testruns.summaries import mean_text
-from tasks.reports.site.day_charts import verdict_mark
-from tasks.reports.site.pages import Cell, Link, Links, Table, page
+from tasks.reports.site.pages import Cell, Link, Links, Table, page, verdict_cell
 from tasks.reports.site.testrun_charts import (
     interval_of,
     latency_charts,
@@ -204,7 +203,7 @@ def _targets(parts: PageParts) -> Table:
             [
                 title,
                 figure.value_text,
-                verdict_mark(figure, figure.judged_text),
+                verdict_cell(figure.judged_text, figure.verdict),
                 figure.target_text,
                 figure.interval_text,
                 f"{target['passed']:,} / {target['n']:,}",
