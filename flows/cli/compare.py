@@ -25,7 +25,6 @@ def compare(
 
     Example: aqb compare out/base out/candidate --fail-if "accuracy < -0.1" --out comparison.html
     """
-    from scoring.stats.comparison import compare_testruns
     from scoring.stats.fail_conditions import conditions
     from tasks.config.settings import load_settings
     from tasks.files.atomic import write_text
@@ -37,7 +36,7 @@ def compare(
         raise UsageError(f"'{out}' has no ending that says its format", fix=f"end it in one of: {', '.join(_ENDINGS)}")
     before, after = read_scored_folder(base), read_scored_folder(candidate)
     required = conditions(fail_if or [], list(before.titles))
-    compared = compare_testruns(before.run_scores(), after.run_scores(), before.titles, before.noise, before.of_repeats)
+    compared = before.rubric.compare(before.run_scores(), after.run_scores(), before.titles)
     failures = [failure for condition in required if (failure := condition.failure(compared))]
     if out:
         if out.suffix == ".html":

@@ -16,7 +16,7 @@ from scoring.errors import RuleError, UsageError
 from scoring.judging.prompts import JudgePrompt
 from scoring.judging.requests import JudgeRequest, Verdicts, VerdictStatus
 from scoring.rules.bands import Bands
-from scoring.stats.comparison import TOTAL
+from scoring.stats.comparison import TOTAL, TOTAL_TITLE, Comparison, TestRunScores, compare_testruns
 from scoring.stats.exact import Exact, exact, exact_sum
 from scoring.testruns.check_results import CheckResult
 from scoring.testruns.detection import Recognition
@@ -230,6 +230,21 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
         """
         judged = {metric.name: epoch for metric in self.metrics if (epoch := metric.epoch(epochs))}
         return judged | ({TOTAL: "+".join(sorted(judged.values()))} if judged else {})
+
+    @property
+    def score_titles(self) -> dict[str, str]:
+        """What people call the scores of a query (Korean): its metrics, then the total."""
+        return {metric.name: metric.title for metric in self.metrics} | {TOTAL: TOTAL_TITLE}
+
+    def compare(self, base: TestRunScores, candidate: TestRunScores, titles: Mapping[str, str]) -> Comparison:
+        """The comparison of two runs that it has scored; `titles` are those of the scores to compare, in order.
+
+        Raises:
+            UsageError: another rubric has scored one of them.
+        """
+        noise = {metric.name: metric.noise for metric in self.metrics}
+        of_repeats = {metric.name for metric in self.metrics if not metric.per_execution}
+        return compare_testruns(base, candidate, titles, noise, of_repeats)
 
     def lost(self, scores: Mapping[str, float | None]) -> Exact:
         """The points that a query of a table loses, by its scores."""

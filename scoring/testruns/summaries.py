@@ -84,6 +84,11 @@ def undecided_text(figures: Mapping[str, Any]) -> str:
     return f"질의 {figures['decided'] + figures['undecided']:,}개 중 {figures['undecided']:,}개 미판정"
 
 
+def withheld_metrics(figures: Mapping[str, Any]) -> frozenset[str]:
+    """The metrics of `summary.json` whose mean is withheld, out of its part `set`."""
+    return frozenset(name for name, one in figures.items() if isinstance(one, dict) and one.get("low") is not None)
+
+
 def round_means(queries: Sequence[ScoredQuery], metrics: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Round -> metric -> figures."""
     return {

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.stats.comparison import TOTAL, TOTAL_TITLE, QueryScores, TestRunScores, compare_testruns
+from scoring.stats.comparison import TOTAL, QueryScores, TestRunScores
 from scoring.stats.outages import NO_EXECUTIONS, Failures
 from scoring.testruns.history import (
     KnownRun,
@@ -26,7 +26,7 @@ from scoring.testruns.history import (
 from scoring.testruns.query_columns import groups_of
 from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import ScoredTestRun
-from scoring.testruns.summaries import as_float
+from scoring.testruns.summaries import as_float, withheld_metrics
 from tasks.testruns.warehouse import (
     QUERIES,
     QUERIES_SCHEMA,
@@ -65,14 +65,8 @@ def place_of(
         return RunPlace(test_set, nearest=nearest_figures(me, others, test_set))
     row = next(row for row in rows if row["input_sha256"] == before.sha256)
     base = _scores_before(warehouse, row, rubric, before.failures)
-    titles = {metric.name: metric.title for metric in rubric.metrics} | {TOTAL: TOTAL_TITLE}
-    compared = compare_testruns(
-        base,
-        _scores_now(scored, (judge or {}).get("epochs", {})),
-        titles,
-        {metric.name: metric.noise for metric in rubric.metrics},
-        {metric.name for metric in rubric.metrics if not metric.per_execution},
-    )
+    now = _scores_now(scored, (judge or {}).get("epochs", {}))
+    compared = rubric.compare(base, now, rubric.score_titles)
     obstacle = _OTHER_RULES if compared.versions_differ else ""
     passed_over = earlier[earlier.index(before) + 1 :]
     return RunPlace(test_set, change_figures(compared, before, obstacle, passed_over))
@@ -153,7 +147,7 @@ def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric, fai
             )
             for row in rows
         },
-        _withheld(summary["set"]),
+        withheld_metrics(summary["set"]),
         rubric.metric_epochs(summary["judge"].get("epochs", {})),
         failures,
     )
@@ -175,14 +169,10 @@ def _scores_now(scored: ScoredTestRun, epochs: Mapping[str, Sequence[str]]) -> T
             )
             for query, row in rows
         },
-        _withheld(scored.summary.set),
+        withheld_metrics(scored.summary.set),
         rubric.metric_epochs(epochs),
         scored.failures,
     )
-
-
-def _withheld(figures: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(name for name, one in figures.items() if isinstance(one, dict) and one.get("low") is not None)
 
 
 def _columns(*names: str) -> pa.Schema:

@@ -14,10 +14,11 @@ import polars as pl
 
 from scoring.catalog import rubric_of_summary
 from scoring.errors import InputError, UsageError
-from scoring.stats.comparison import TOTAL, TOTAL_TITLE, QueryScores, TestRunScores
+from scoring.stats.comparison import TOTAL, QueryScores, TestRunScores
 from scoring.stats.outages import Failures
 from scoring.testruns.query_columns import groups_of
 from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
+from scoring.testruns.summaries import withheld_metrics
 
 _FIX = "give a folder that `aqb score TEST_RUN --out FOLDER` has written; several runs lie in sub-folders of it"
 
@@ -48,18 +49,9 @@ class ScoredFolder:
     @property
     def titles(self) -> dict[str, str]:
         """The scores that a query has, by the name of the metric: what people call them."""
-        titles = {metric.name: metric.title for metric in self.rubric.metrics} | {TOTAL: TOTAL_TITLE}
-        return {name: title for name, title in titles.items() if _column(name) in self.queries.columns}
-
-    @property
-    def noise(self) -> dict[str, int]:
-        """Metric -> by how many points the score of an execution moves without a reason."""
-        return {metric.name: metric.noise for metric in self.rubric.metrics}
-
-    @property
-    def of_repeats(self) -> frozenset[str]:
-        """The metrics that are scored of a query's repeats and of no answer."""
-        return frozenset(metric.name for metric in self.rubric.metrics if not metric.per_execution)
+        return {
+            name: title for name, title in self.rubric.score_titles.items() if _column(name) in self.queries.columns
+        }
 
     @property
     def epochs(self) -> dict[str, list[str]]:
@@ -80,8 +72,7 @@ class ScoredFolder:
             )
             for row in self.queries.iter_rows(named=True)
         }
-        figures = {name: one for name, one in self.summary.get("set", {}).items() if isinstance(one, dict)}
-        withheld = frozenset(name for name, one in figures.items() if one.get("low") is not None)
+        withheld = withheld_metrics(self.summary.get("set", {}))
         epochs = self.rubric.metric_epochs(self.epochs)
         sha256 = str(self.summary["inputs"][0].get("sha256", ""))
         failures = Failures(int(self.scores["failed"].sum()), self.scores.height)

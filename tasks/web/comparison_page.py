@@ -5,7 +5,6 @@ from pathlib import Path
 from starlette.responses import Response
 
 from scoring.errors import UsageError
-from scoring.stats.comparison import compare_testruns
 from tasks.reports.markdown.comparison import comparison_values
 from tasks.testruns.answers import answers_side_by_side
 from tasks.testruns.read_folder import read_scored_folder
@@ -36,7 +35,7 @@ def comparison_page(asked: Asked) -> Response:
             "채점 기준이 달라 비교할 수 없습니다",
             fix="채점 기준이 같은 두 실행을 고르거나, 한 파일을 다른 파일의 채점 기준으로 다시 채점하십시오.",
         )
-    compared = compare_testruns(before.run_scores(), after.run_scores(), before.titles, before.noise, before.of_repeats)
+    compared = before.rubric.compare(before.run_scores(), after.run_scores(), before.titles)
     changed = (*compared.worse, *compared.better)
     return asked.page(
         "comparison.html",

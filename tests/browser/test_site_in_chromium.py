@@ -12,7 +12,6 @@ from playwright.sync_api import Browser, expect
 from playwright.sync_api import Page as Tab
 
 from scoring.chat.periods import month_of, week_of
-from scoring.stats.comparison import compare_testruns
 from scoring.testruns.team_names import COMMON_NAMES
 from tasks.reports.markdown.comparison import comparison_page
 from tasks.testruns.answers import answers_side_by_side
@@ -345,7 +344,7 @@ def test_a_comparison_never_scrolls_sideways(tmp_path: Path, tab: Tab, width: in
         scored_folder(tmp_path / name, [plan_row(id_, passes=passes, question="긴 질문 " * 40) for id_ in ids])
         for name, passes in (("base", True), ("candidate", False))
     )
-    compared = compare_testruns(base.run_scores(), candidate.run_scores(), base.titles, base.noise)
+    compared = base.rubric.compare(base.run_scores(), candidate.run_scores(), base.titles)
     answers = answers_side_by_side(base, candidate, compared.worse, COMMON_NAMES)
     (tmp_path / "c.html").write_text(comparison_page(compared, [], answers), encoding="utf-8")
     tab.set_viewport_size({"width": width, "height": 900})

@@ -16,7 +16,6 @@ import pytest
 from scoring.alerting.watch import AlertPolicy
 from scoring.catalog import TestRunChoices, plan_of
 from scoring.chat.periods import week_of
-from scoring.stats.comparison import compare_testruns
 from scoring.testruns.scoring import score_testrun
 from tasks.reports.chat_folder import write_score_folder
 from tasks.reports.markdown.comparison import comparison_markdown, comparison_page
@@ -101,7 +100,7 @@ def testrun_texts(folder: Path) -> Iterator[tuple[str, str]]:
         scored = read_scored_folder(out)
         write_review_workbook(out / "review.xlsx", scored, review_queue(scored, Fraction(1, 2)))
         yield f"{rubric} {name} review.xlsx", workbook(out / "review.xlsx")
-        compared = compare_testruns(scored.run_scores(), scored.run_scores(), scored.titles, scored.noise)
+        compared = scored.rubric.compare(scored.run_scores(), scored.run_scores(), scored.titles)
         yield f"{rubric} {name} comparison.md", comparison_markdown(compared, []).replace("\\", "")
         (out / "comparison.html").write_text(comparison_page(compared, [], {}), encoding="utf-8")
         yield f"{rubric} {name} comparison.html", Page(out / "comparison.html").text

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scoring.catalog import TestRunChoices, plan_of
-from scoring.stats.comparison import Comparison, compare_testruns
+from scoring.stats.comparison import Comparison
 from scoring.testruns.scoring import score_testrun
 from tasks.reports.markdown.comparison import comparison_headline, comparison_json, comparison_markdown
 from tasks.reports.testrun_folder import write_testrun_folder
@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def compared(folder: Path, base: str, candidate: str) -> Comparison:
     before, after = (read_scored_folder(folder / day) for day in (base, candidate))
-    return compare_testruns(before.run_scores(), after.run_scores(), before.titles, before.noise, before.of_repeats)
+    return before.rubric.compare(before.run_scores(), after.run_scores(), before.titles)
 
 
 def test_a_report_begins_with_the_group_that_explains_a_loss_and_sends_to_its_queries(folder: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scoring.catalog import TestRunChoices, plan_of
-from scoring.stats.comparison import Comparison, compare_testruns
+from scoring.stats.comparison import Comparison
 from scoring.testruns.history import KnownRun, change_figures
 from scoring.testruns.scoring import score_testrun
 from tasks.reports.testrun_folder import write_testrun_folder
@@ -68,7 +68,7 @@ def both_comparisons(folder: Path, name: str, first: Rows, second: Rows) -> tupl
         write_testrun_folder(folder / str(day), scored, path, place=place)
         change = dict(place.change or {})
     base, candidate = (read_scored_folder(folder / str(day)) for day in (10, 11))
-    compared = compare_testruns(base.run_scores(), candidate.run_scores(), base.titles, base.noise, base.of_repeats)
+    compared = base.rubric.compare(base.run_scores(), candidate.run_scores(), base.titles)
     return compared, change
 
 
