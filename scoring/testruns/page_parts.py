@@ -87,13 +87,13 @@ def cause_table(caption: str, causes: Sequence[Mapping[str, Any]], name: str, co
     )
 
 
-def check_parts(summary: Mapping[str, Any], review_count: int | None = None, notice: str = "") -> PageParts:
+def check_parts(summary: Mapping[str, Any]) -> PageParts:
     """The parts of a rubric that evaluates checks: failed checks, and why executions have no answer.
 
-    A summary of an earlier version may lack either.
+    A summary of an earlier version may lack some of it, and so may that of a rubric without review flags.
     """
     tables = (
         check_table(summary.get("check_patterns", ())),
         cause_table("실패와 빈 응답의 원인", summary.get("outages", ()), "cause", "count"),
     )
-    return PageParts(notice=notice, review_count=review_count, tables=tables)
+    return PageParts(notice=summary.get("notice", ""), review_count=summary.get("manual_review"), tables=tables)

@@ -83,7 +83,6 @@ REPORT_TABLES: dict[str, Callable[..., str]] = {
         query_examples,
         query_name,
         problem_table,
-        query_name,
         quality_table,
         mean_text,
         undecided_text,

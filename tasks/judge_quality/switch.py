@@ -19,7 +19,6 @@ from scoring.testruns.two_judges import MetricShift, MovedQuery, metric_shifts, 
 from tasks.config.judge import JudgeSettings
 from tasks.judge.client import Estimate, Judge, Judged, Progress
 from tasks.judge.questions import Question, questions_of
-from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import VerdictStore
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import SWITCHES as SWITCHES
@@ -74,14 +73,7 @@ class Succession:
         UsageError: both are the same, no run has a question for a judge, or a budget without a price.
     """
 
-    def __init__(
-        self,
-        plans: Sequence[TestRunPlan],
-        settings: JudgeSettings,
-        model: str,
-        store: VerdictStore,
-        timing: Timing | None = None,
-    ) -> None:
+    def __init__(self, plans: Sequence[TestRunPlan], settings: JudgeSettings, model: str, store: VerdictStore) -> None:
         if model == settings.model:
             raise UsageError(f"{model} is the judge already", where="judge.model", fix="name another model")
         self._plans = [plan for plan in plans if any(judge_requests(plan))]
@@ -92,7 +84,7 @@ class Succession:
                 fix="name a file, for example aqb judge switch MODEL resume_agent.xlsx",
             )
         self._settings = [settings, settings.model_copy(update={"model": model})]
-        self._judges = [Judge(one, store, timing=timing) for one in self._settings]
+        self._judges = [Judge(one, store) for one in self._settings]
 
     def estimates(self) -> dict[str, Estimate]:
         """What asking each model would take, by its name. Asks nothing."""

@@ -10,13 +10,12 @@ import polars as pl
 from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
 from scoring.stats.agreement import Pair
-from scoring.testruns.rubric import AnyTestRunRubric
+from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, AnyTestRunRubric
 from tasks.review.labels import Label, refuse
 from tasks.testruns.read_folder import ScoredFolder
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import SCORES
 
-_MAX_POINTS = 5
 _RowKey = tuple[str, str]
 Problem = tuple[int, str]
 """The line of a label, and what is wrong with it."""
@@ -185,8 +184,8 @@ def _points(label: str) -> float:
         points = float(label)
     except ValueError:
         points = -1
-    if not 0 <= points <= _MAX_POINTS:
-        raise _LabelError(f"'{label}' is no number of points from 0 to {_MAX_POINTS}")
+    if not WORST_POINTS <= points <= BEST_POINTS:
+        raise _LabelError(f"'{label}' is no number of points from {WORST_POINTS} to {BEST_POINTS}")
     return points
 
 

@@ -91,7 +91,7 @@ def report_values(
 
 def page_parts(titles: Mapping[str, str], summary: Mapping[str, Any]) -> PageParts:
     """Failed checks, causes of failures, and the verdicts where the file gives any: `titles` by their codes."""
-    parts = check_parts(summary, summary["manual_review"], summary.get("notice", ""))
+    parts = check_parts(summary)
     if not titles:
         return parts
     verdicts = PageTable(

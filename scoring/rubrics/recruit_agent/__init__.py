@@ -45,7 +45,7 @@ RUBRIC = TestRunRubric(
     value_titles={"intent_label": t.INTENT_LABELS},
     criteria=CRITERIA,
     points_lost=points_lost,
-    page_parts=lambda summary: check_parts(summary, summary.get("manual_review"), summary.get("notice", "")),
+    page_parts=check_parts,
     options=(
         MIN_COVERAGE,
         Option(

@@ -22,7 +22,7 @@ from tasks.reports.wording import seconds_text
 _QUERIES_SHOWN = 500
 # A page is at most 1.5 MB: scripts and style take 0.55, the other parts of the page at most 0.1.
 _LIST_BYTES = 830_000
-_BARE_QUERY_BYTES = 600
+_BARE_QUERY_BYTES, _MARKUP_BYTES = 600, 40
 _RAW_BYTES = 200_000
 _ANSWER_CHARACTERS, _EXPECTED_CHARACTERS, _RAW_CHARACTERS = 1_500, 1_000, 4_000
 _CHECK_CHARACTERS = _QUESTION_CHARACTERS = 200
@@ -198,6 +198,3 @@ def _execution_bytes(execution: ShownExecution) -> int:
 
 def _bytes(text: str) -> int:
     return len(escape(text).encode())
-
-
-_MARKUP_BYTES = 40
