@@ -261,7 +261,7 @@ def _read_before(settings: Settings, days: Sequence[date], folder: Path) -> Mapp
 
 
 def _shown(days: Iterator[DayResult], total: int, title: str) -> Iterator[DayResult]:
-    """The same days; each moves the watcher and Prefect's progress artifact."""
+    """The same days; each updates the watcher and Prefect's progress artifact."""
     watch = watcher.get() or (lambda *_: None)
     artifact = ProgressArtifact(f"백필: {title}, {total:,}일")
     watch(0, total, 0)

@@ -83,7 +83,7 @@ class UnreadableCell(Exception):  # noqa: N818  (caught row by row: it ends as a
 
 
 def repeated_files(contents: Iterable[tuple[str, str]]) -> list[str]:
-    """That files are copies of each other, a sentence each; `contents` are names and hashes of the files with rows."""
+    """A sentence for each group of equal files; `contents` are names and hashes of the files with rows."""
     alike: dict[str, list[str]] = {}
     for name, sha256 in contents:
         alike.setdefault(sha256, []).append(name)
@@ -96,7 +96,7 @@ def repeated_files(contents: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def nothing_scored(counts: Mapping[str, int]) -> str:
-    """That rows came in and none was scored, in a sentence; '' where one was scored, or none came in."""
+    """A sentence that rows came in and none was scored; '' where one was scored, or none came in."""
     if counts["scored"] or not counts["rows_in"]:
         return ""
     return (

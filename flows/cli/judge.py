@@ -114,7 +114,7 @@ def switch(
 
 
 def _agreed(estimates: Mapping[str, Estimate], *, dry_run: bool, yes: bool, as_json: bool) -> bool:
-    """Says what it would cost; whether to go on."""
+    """Shows what it would cost; returns whether to go on."""
     lines = [estimate_line(name, found) for name, found in estimates.items()]
     if dry_run:
         show({name: vars(found) for name, found in estimates.items()}, "\n".join(lines), as_json=as_json)

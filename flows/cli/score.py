@@ -216,7 +216,7 @@ def kpi_line(name: str, text: str) -> str:
 
 
 def no_judge_text(unanswered: int, *, asked: bool) -> str:
-    """That no judge was asked, and how to ask one; `asked` says whether the user wanted to."""
+    """A sentence that no judge was asked, and how to ask one; `asked` says whether the user wanted to."""
     ask = (
         "there is nobody to ask: set OPENAI_API_KEY or judge.base_url"
         if asked

@@ -35,7 +35,7 @@ class ScoredFile:
 
     @property
     def nothing_scored(self) -> str:
-        """That there were rows and none was scored, in a sentence; '' where one was, or there was nothing to score."""
+        """A sentence that there were rows and none was scored; '' where one was, or there was nothing to score."""
         return nothing_scored(self.summary["counts"]) if self.summary else ""
 
 

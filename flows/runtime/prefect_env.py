@@ -262,7 +262,7 @@ def _reason(error: BaseException) -> str:
 
 
 def leave_at_once(error: PrefectGoneError) -> NoReturn:
-    """Says it and ends the process: Prefect would first try to hand in what it has to tell, for seconds an event."""
+    """Prints the error and ends the process: Prefect would first try to send each of its events, for seconds."""
     sys.stderr.write(f"error: {error}\n")
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

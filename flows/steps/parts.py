@@ -29,7 +29,7 @@ def score_one_part(part: Part, number: int) -> ScoredPart:
 
 @step("part", run_name="part {number}", timeout_s=None)
 def score_shared_part(scoring: Callable[[], ScoredPart], number: int) -> ScoredPart:
-    """The same on another machine, within the time limit of the day."""
+    """Scores the rows of one part on another machine, within the time limit of the day."""
     return scoring()
 
 

@@ -87,9 +87,9 @@ class FalseAlarmBudget:
     paged_lasting: Array
 
     def levels(self, rate: Array) -> Levels:
-        """What that leaves for each: shares by usual rates.
+        """The levels of each rule: the budget of its tenant is shared out by usual rates.
 
-        What has ten times the rows shows a small rise days sooner for its share; a rare rule shows none at any level.
+        With ten times the rows a rule shows a small rise days sooner; a rare rule shows none at any level.
         """
         import numpy as np
 

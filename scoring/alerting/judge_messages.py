@@ -39,7 +39,7 @@ class ModelEnd:
 
 
 def end_lines(end: ModelEnd, today: date) -> list[Line]:
-    """That the model is shut down soon, and what to do before."""
+    """The lines that say when the model is shut down, and what to do before."""
     days = (end.last - today).days
     left = f"{days:,}일 남음" if days > 0 else "이미 종료됨"
     what = f"{inert(end.model, _NAME_CHARACTERS)}이(가) {end.last}에 종료됩니다({left}). "

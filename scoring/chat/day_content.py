@@ -30,7 +30,7 @@ class DayContent:
 
     @property
     def fingerprint(self) -> str:
-        """As the ledger keeps it."""
+        """The text that the ledger keeps of it."""
         return f"{self.rows}-{self.hash_sum:016x}"
 
     def __add__(self, other: "DayContent") -> "DayContent":

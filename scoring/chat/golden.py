@@ -21,7 +21,7 @@ def golden_schema(rubric: RowRubric) -> pa.Schema:
 
 
 def best_rows(rubric: RowRubric, scored: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Of scored rows with their texts those of the best final grade, best first, in the columns of candidates."""
+    """The scored rows with the best final grade, best first, with their texts, in the columns of candidates."""
     columns = _told_columns(rubric)
     best = pl.col(rubric.final_scale.column) == rubric.final_scale.codes[0]
     found = [frame.filter(best).select(columns) for frame in scored]

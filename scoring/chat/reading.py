@@ -99,7 +99,7 @@ def no_column(where: str, called: str, name: str, found: str) -> InputError:
 
 
 def naive_text(count: int, zone: str) -> str:
-    """That times without a zone were read in a zone, and how to change that; '' where there were none."""
+    """A sentence that times without a zone were read in a zone, and how to change that; '' where there were none."""
     if not count:
         return ""
     return (

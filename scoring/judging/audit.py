@@ -85,7 +85,7 @@ class AuditCase:
 
 @dataclass(frozen=True)
 class AuditRate:
-    """Of `n` questions `hits` showed what should not be; `fenced` says how they were asked, `title` is Korean."""
+    """`hits` of `n` questions showed what should not be; `fenced` says how they were asked, `title` is Korean."""
 
     part: AuditPart
     family: str
@@ -96,7 +96,7 @@ class AuditRate:
 
     @property
     def interval(self) -> Interval | None:
-        """Wilson's; None without questions."""
+        """Wilson's interval of the rate; None without questions."""
         return wilson_interval(self.hits, self.n)
 
 

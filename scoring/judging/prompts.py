@@ -148,7 +148,7 @@ def _safe(value: Any, depth: int, longest: int) -> Any:
 
 
 def _safe_text(text: str, longest: int) -> str:
-    """Of a text that is too long to be kept whole, what is between its ends becomes as many dots, unread."""
+    """A text as it may be sent; of one that is too long the part between its ends becomes as many dots, unread."""
     between = len(text) - 2 * longest
     if between <= 0:
         return _visible(masked(text))

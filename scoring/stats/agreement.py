@@ -59,12 +59,12 @@ class Agreement:
 
     @property
     def exact_interval(self) -> Interval | None:
-        """Of the rate of equal pairs."""
+        """The interval of the rate of equal pairs."""
         return wilson_interval(self.exact, self.n)
 
     @property
     def adjacent_interval(self) -> Interval | None:
-        """Of the rate of pairs at most one point apart."""
+        """The interval of the rate of pairs at most one point apart."""
         return wilson_interval(self.adjacent, self.n)
 
     def trusted(self, least: float) -> bool:

@@ -36,7 +36,7 @@ _NO_CHANGE = 1e-9
 
 @dataclass(frozen=True)
 class QueryScores:
-    """One query of a run: its text, its score per metric, None where it is not known, and of how many executions.
+    """One query of a run: its text, its score per metric (None where unknown), and the number of its executions.
 
     `reasons`: metric -> why its worst execution has its score (Korean). `groups`: what people sort it by (Korean) ->
     where it belongs, as its file says.
@@ -51,7 +51,7 @@ class QueryScores:
 
 @dataclass(frozen=True)
 class TestRunScores:
-    """One scored run: who it is, and its queries by id; of the `withheld` metrics too many queries are undecided.
+    """One scored run: its name and rubric, its queries by id. `withheld` metrics have too many undecided queries.
 
     `epochs`: metric -> what judged it; those that rules score are not among them. `failures` counts its executions.
     `sha256` is the hash of its file, '' where it is not known.
@@ -71,9 +71,9 @@ class TestRunScores:
 class MetricChange:
     """One metric over the `n` queries that both runs scored; `difference` is None without any.
 
-    A `withheld` one is not compared: where many queries are undecided, the others are those that were easy to decide.
-    Nor is the total where that is so of a metric in one of the runs alone.
-    Nor is one `of_two_judges`: its difference may be that of the judges.
+    A `withheld` metric is not compared: where many queries are undecided, the others are those that were easy to
+    decide. Nor is the total where only one of the two runs withholds a metric, nor a metric `of_two_judges`: its
+    difference may be that of the judges.
     """
 
     metric: str

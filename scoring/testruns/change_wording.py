@@ -37,7 +37,7 @@ def failures_text(failures: Failures) -> str:
 
 
 def outage_text(change: Mapping[str, Any]) -> str:
-    """That one of the two runs failed to run, so that nothing is said of quality (Korean); '' where none did."""
+    """A clause that one of the two runs failed, so that nothing is said of quality (Korean); '' where none did."""
     outage = change.get("outage")
     if not outage:
         return ""

@@ -15,7 +15,7 @@ _REASON_CHARACTERS = 240
 
 
 def nothing_scored_lines(counts: Mapping[str, int], reject_reasons: Sequence[str]) -> tuple[str, ...]:
-    """That rows came in and none was scored, and what to do (Korean); () where one was scored or none came in."""
+    """Sentences that no row was scored, and what to do (Korean); () where one was scored or none came in."""
     if not nothing_scored(counts):
         return ()
     ((why, _),) = Counter(reject_reasons).most_common(1) or (("", 0),)

@@ -193,7 +193,7 @@ def _recorded(scored: ScoredTestRun) -> list[dict[str, Any]]:
 
 
 def _recorded_scores(execution: Execution) -> Mapping[str, float]:
-    """Of an execution, by metric. The one score of the long layout judges whether the answer is right."""
+    """The scores that its file has recorded of an execution, by metric. That of the long layout is of accuracy."""
     if execution.recorded_score is None:
         return execution.recorded_scores
     return {"accuracy": execution.recorded_score, **execution.recorded_scores}

@@ -58,7 +58,7 @@ class MetricMean:
         return None if self.undecided > MOST_UNDECIDED * (self.decided + self.undecided) else self.known
 
     def figures(self) -> dict[str, Any]:
-        """As JSON; the bounds stand where the mean is withheld."""
+        """The figures as JSON; the bounds stand where the mean is withheld."""
         withheld = self.mean is None
         return {
             "mean": as_float(self.mean),
@@ -183,7 +183,7 @@ def nearest_rank(ordered: Sequence[float], percent: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """Of `n` executions whose accuracy is known `passed` pass; `mode_ratio` is the share of the commonest outcome."""
+    """`passed` of `n` executions with a known accuracy pass; `mode_ratio` is the share of the commonest outcome."""
 
     passed: int
     n: int

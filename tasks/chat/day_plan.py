@@ -291,7 +291,7 @@ def has_rows_so_far(settings: Settings, day: date) -> bool:
 
 
 def _late(settings: Settings, days: list[date], runs: Mapping[date, Run], kept: Mapping[date, Run]) -> tuple[date, ...]:
-    """Those of the days whose rows are neither those that were scored nor those for which the day was kept."""
+    """The days whose rows are neither those that were scored nor those for which the day was kept."""
     if not days:
         return ()
     contents = _contents(settings, days[0], days[-1])

@@ -92,7 +92,7 @@ class _DayReadBefore(ChatRowFiles):
         return {self._day: sum((kept.content for kept in self._kept.values()), DayContent())}
 
     def parts(self, window: Window | None, part_bytes: int) -> Iterator[RowStream]:
-        """All of it: the rows of one day among many."""
+        """The whole day as one part: it is one of many."""
         yield self
 
     def fingerprint(self) -> tuple[FileIdentity, ...]:

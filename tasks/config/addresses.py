@@ -36,7 +36,7 @@ class TableName:
 
     @property
     def quoted(self) -> str:
-        """As GoogleSQL writes it."""
+        """The name as GoogleSQL writes it."""
         return f"`{self}`"
 
     def __str__(self) -> str:

@@ -64,7 +64,7 @@ class Dialect:
         return Dialect(self.left_out | other.left_out, max(self.form, other.form, key=_FORMS.index))
 
     def parameters(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """Of the parameters that are set, those that are sent."""
+        """The parameters that are sent, of those that are set."""
         sent = {name: value for name, value in wanted.items() if value is not None and name not in self.left_out}
         if "max_completion_tokens" in wanted.keys() & self.left_out:
             sent["max_tokens"] = wanted["max_completion_tokens"]

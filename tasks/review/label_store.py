@@ -127,7 +127,7 @@ class LabelStore:
             return _read(connection)
 
     def labels_of(self, rubric: str, input_sha256: str, row_ids: Sequence[str]) -> list[KeptLabel]:
-        """Those of a test run (its `row_ids` are '' alone) or of chat rows, in the order in which they were given."""
+        """The labels of a test run (its `row_ids` are '' alone) or of chat rows, in the order of time."""
         of_input = (_labels.c.rubric == rubric, _labels.c.input_sha256 == input_sha256)
         with self._database.transaction() as connection:
             return _read(connection, *of_input, _labels.c.row_id.in_(row_ids))

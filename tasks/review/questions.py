@@ -58,7 +58,7 @@ class ReviewQuestion:
 
     @property
     def id(self) -> str:
-        """The same for everybody and always; no sign of it needs an escape."""
+        """An id that is always the same, for everybody; none of its characters needs an escape."""
         return sha256("\0".join(self.blank.item).encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS]
 
     def answered(self, label: str, note: str, reviewer: str, at: datetime) -> KeptLabel:

@@ -125,7 +125,7 @@ class PeopleAgreement:
 
 
 def agreement_of_people(pairs: Iterable[ComparedLabel]) -> list[PeopleAgreement]:
-    """That of every metric of which an item has the verdicts of two people or more."""
+    """The agreement on every metric of which an item has the verdicts of two people or more."""
     by_metric: dict[str, list[dict[str, Pair]]] = {}
     for said in _said_of_items(pairs):
         if len(said) > 1:
@@ -171,7 +171,7 @@ class _StoredRun:
 
 
 def _stored_runs(warehouse: Warehouse, wanted: Iterable[_Run]) -> Iterator[_StoredRun]:
-    """Those of the wanted runs that the warehouse holds, each as it was scored last."""
+    """The wanted runs that the warehouse holds, each as it was scored last."""
     summaries = warehouse.read(SUMMARIES, schema=SUMMARIES_SCHEMA)
     if summaries is None:
         return

@@ -231,7 +231,7 @@ def _table_names(connection: sa.Connection) -> set[str]:
 
 
 def _lacking(connection: sa.Connection, tables: Sequence[sa.Table], there: Collection[str]) -> list[str]:
-    """Those of the tables that are not there, and the columns that the others lack."""
+    """The tables that are not there, and the columns that the others lack."""
     missing = [table.name for table in tables if table.name not in there]
     present = [table for table in tables if table.name in there]
     return missing + [f"{column.table.name}.{column.name}" for column in _missing_columns(connection, present)]

@@ -87,7 +87,7 @@ class Leases:
             )
 
     def alive(self, names: Collection[str]) -> set[str]:
-        """Those of the names that are held."""
+        """The names that are held."""
         query = sa.select(_leases.c.name).where(_leases.c.name.in_(list(names)), _leases.c.ends_at > self._now)
         with self._database.transaction() as connection:
             return set(connection.execute(query).scalars())

@@ -151,7 +151,7 @@ class Uploads:
         self._folder = folder
 
     def latest(self) -> list[Upload]:
-        """All of them, the latest first."""
+        """Every upload, the latest first."""
         found = [upload for path in self._folder.glob("*/upload.json") if (upload := self.find(path.parent.name))]
         return sorted(found, key=lambda upload: (upload.at, upload.id), reverse=True)
 

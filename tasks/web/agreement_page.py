@@ -45,7 +45,7 @@ class _Judged:
 
     @property
     def label(self) -> KeptLabel:
-        """One that names the item."""
+        """A label that names the item."""
         return self.labels[0][0]
 
     @property
@@ -129,7 +129,7 @@ def _together(context: Context, compared: Iterable[ComparedLabels]) -> Table:
 
 
 def _people(context: Context, compared: Iterable[ComparedLabels]) -> Table:
-    """Of two people there is nothing to trust: the last cell is left out."""
+    """The agreement of every two people, without the last cell: there is nothing to trust."""
     least = context.settings.agreement.trusted_from
     rows: list[list[Cell]] = [
         [

@@ -215,7 +215,7 @@ class Door:
 
 
 def _explained(answer: Answer) -> Answer:
-    """The same, with what goes wrong as a page that says it and shows nothing of the inside."""
+    """The same answers; what goes wrong becomes a page that says so and shows nothing of the inside."""
 
     @wraps(answer)
     async def explaining(request: Request) -> Response:

@@ -85,7 +85,7 @@ class RowQueue:
         self._context, self._day = context, day
 
     def labels(self, store: LabelStore) -> list[KeptLabel]:
-        """Those of its questions; files may bring labels of what nobody is asked here."""
+        """The labels of its questions; files may bring labels of what nobody is asked here."""
         items = {one.blank.item for one in self.questions}
         of_rows = store.labels_of(self._context.rubric.id, "", sorted({one.blank.row_id for one in self.questions}))
         return [one for one in of_rows if one.item in items]
@@ -156,13 +156,13 @@ class RunQueue:
         return {*drawn_queries(self.run, USUAL_AUDIT)}
 
     def questions_of(self, label: KeptLabel) -> list[ReviewQuestion]:
-        """That of the item of a label, where it is of this run and drawn."""
+        """The question about the item of a label, where it is of this run and drawn."""
         if label.input_sha256 != self.run.summary["inputs"][0]["sha256"]:
             return []
         return [one for one in self.questions if one.blank.item == label.item]
 
     def labels(self, store: LabelStore) -> list[KeptLabel]:
-        """Those of the run."""
+        """The labels of the run."""
         return store.labels_of(self.run.rubric.id, self.run.summary["inputs"][0]["sha256"], [""])
 
     def material(self, asked: Asked, question: ReviewQuestion) -> Material:
@@ -201,14 +201,14 @@ def _drawn(
 
 
 def row_queues(context: Context) -> list[RowQueue]:
-    """Those of the last scored days, the latest first."""
+    """The lists of the last scored days, the latest first."""
     days = context.warehouse.days(KPIS)[-_DAYS:]
     by_day = row_questions(context.warehouse, context.rubric, days)
     return [RowQueue(context, day, by_day[day]) for day in reversed(days) if day in by_day]
 
 
 def run_queues(context: Context) -> list[RunQueue]:
-    """Those of the test runs that were scored last, the latest first."""
+    """The lists of the test runs that were scored last, the latest first."""
     return [RunQueue(context, folder) for folder in context.reports.testrun_folders()[:_RUNS]]
 
 

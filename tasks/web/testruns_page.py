@@ -125,7 +125,7 @@ def folder_of(asked: Asked, run: PublishedTestRun) -> Path:
 
 
 def files_of(folder: Path) -> list[str]:
-    """Those of its files that people take home."""
+    """The files of a report folder that people take home."""
     return [name for name in RUN_FILES if (folder / name).is_file()]
 
 

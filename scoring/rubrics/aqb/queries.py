@@ -230,7 +230,7 @@ def _scored(answer: _Answer, agent: AgentType, latency_class: LatencyClass, verd
 
 
 def _accuracy_cause(answer: _Answer, accuracy: Score) -> str:
-    """That there was no answer, else what the tools got wrong, else the numbers."""
+    """Why accuracy was lost: there was no answer, else the tools were wrong, else the numbers."""
     if accuracy.points in (None, t.MAX_POINTS):
         return ""
     if not answer.reading.answered:

@@ -70,7 +70,7 @@ class BigQueryChatRows:
                 yield self._batch(page.slice(start, BATCH_ROWS))
 
     def parts(self, window: Window | None, part_bytes: int) -> Iterator[BigQueryChatRows]:
-        """All of it: a query for each hour of a view that is partitioned by day would scan the day 24 times."""
+        """The whole period as one part: hourly queries of a view that is partitioned by day would scan it 24 times."""
         yield self
 
     def fingerprint(self) -> tuple[FileIdentity, ...]:

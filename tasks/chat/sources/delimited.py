@@ -175,7 +175,7 @@ def _plain_batches(
 def _row_by_row(
     file: str, rows: DelimitedRows, columns: _Columns, window: Window | None, reading: Reading
 ) -> Iterator[RowBatch]:
-    """The same rows, and what is wrong with those that cannot be read."""
+    """The rows one by one, and what is wrong with those that cannot be read."""
     builder = RowBuilder(file, window, reading.naive_zone)
     for row in rows:
         if isinstance(row, BrokenRow):

@@ -41,7 +41,7 @@ class FilePieces:
     reading: Reading
 
     def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
-        """As `ChatRowFiles.batches`, of these pieces alone."""
+        """The rows of these pieces, as `ChatRowFiles.batches` gives them."""
         for piece in self.pieces:
             path = piece.path
             try:

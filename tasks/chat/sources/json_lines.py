@@ -146,7 +146,7 @@ def _with_one_session(table: pa.Table, block: bytearray) -> pa.Table | None:
 
 
 def _line_by_line(piece: FilePiece, file: BinaryIO, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
-    """The same lines, and what is wrong with those that cannot be read."""
+    """The lines one by one, and what is wrong with those that cannot be read."""
     builder = RowBuilder(str(piece.path), window, reading.naive_zone)
     for line, found in json_objects(piece, file):
         if isinstance(found, Unreadable):

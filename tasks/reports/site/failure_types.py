@@ -35,7 +35,7 @@ def failures_by_day(counted: CountsOfDays, rubric: RowRubric) -> dict[date, Valu
 
 
 def earlier_failures(earlier: Iterable[Mapping[str, Any]], failures: Mapping[date, ValueCounts]) -> EarlierFailures:
-    """Those of the days of `earlier` KPI rows whose `failures` are known: of others the scores are gone."""
+    """The failures on the days of `earlier` KPI rows that `failures` knows: of other days the scores are gone."""
     rows = [row for row in earlier if row["score_date"] in failures]
     counts = failure_counts((row["score_date"] for row in rows), failures)
     return EarlierFailures(len(rows), sum(row["rows"] for row in rows), dict(counts))

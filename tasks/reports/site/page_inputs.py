@@ -56,7 +56,7 @@ class PageInputs:
         self._of_runs = [_digest(self._same, *shown.content, *versions[shown.run.day]) for shown in runs]
 
     def first_page(self, policy: AlertPolicy, snoozes: Sequence[Snooze], periods: Sequence[Period]) -> Inputs:
-        """Those of the first page, which is over everything: while they are the same, those of all pages are."""
+        """The inputs of the first page, which shows everything: while they are the same, those of all pages are."""
         own = (self._alerts_page(policy, snoozes), sorted(self._tables.provisional), list(periods))
         return _digest(*own, *self._small.values(), *self._rows.values(), *self._of_runs)
 
@@ -68,9 +68,9 @@ class PageInputs:
         made: Sequence[Period],
         periods: Sequence[Period],
     ) -> dict[str, Inputs]:
-        """Those of every other page by its name; `scored` are the days of the same tables with what was decided.
+        """The inputs of every other page by its name; `scored` are the days of the same tables with what was decided.
 
-        Of the known `periods` those have a page that are `made`.
+        The `made` ones of the known `periods` get a page.
         """
         contents = {day.day: self._content(day) for day in scored.days}
         of_periods: dict[str, Inputs] = {}
@@ -90,7 +90,7 @@ class PageInputs:
         return _digest(self._rows[day.day], *self._small[day.day], *decided)
 
     def _of_days(self, scored: ScoredSpan, contents: Mapping[date, Inputs]) -> dict[str, Inputs]:
-        """Those of the pages of days, but for the links to the days beside them, and of the pages of their rows."""
+        """The inputs of the pages of days, without their links to the days beside them, and of the pages of rows."""
         found: dict[str, Inputs] = {}
         for day in scored.days:
             compared = [self._kpis[row["score_date"]] for row in scored.earlier_rows(day)]
@@ -104,7 +104,7 @@ class PageInputs:
         return _digest(self._kpis_of(period.last, period.before.first), beside, *days)
 
     def of_testruns(self) -> dict[str, Inputs]:
-        """Those of the pages of test runs, of their sets, and of the list of all."""
+        """The inputs of the pages of test runs, of their sets, and of the list of all."""
         found, sets = {}, dict[str, list[Inputs]]()
         for shown, inputs in zip(self._runs, self._of_runs, strict=True):
             found[shown.name] = inputs
@@ -131,7 +131,7 @@ def _versions(warehouse: Warehouse, tables: Sequence[str], days: Sequence[date])
 
 
 def _digest_of_rows(rows: Sequence[Row]) -> Inputs:
-    """That of rows that come in any order."""
+    """The digest of rows that come in any order."""
     return _digest(sorted(map(repr, rows)))
 
 

@@ -93,7 +93,7 @@ class BigQueryWarehouse:
         self._replace_by_load(table, [day], schema, frames, only, most)
 
     def replace_days(self, table: str, days: Sequence[date], schema: pa.Schema, rows: pl.DataFrame) -> None:
-        """The same of some days, all of them in one MERGE."""
+        """Replaces some days of a table, all of them in one MERGE."""
         self._replace_by_load(table, days, schema, [rows])
 
     def _replace_by_load(
@@ -123,7 +123,7 @@ class BigQueryWarehouse:
         only: Mapping[str, str] | None = None,
         most: Mapping[str | None, int] | None = None,
     ) -> int:
-        """The same by the rows of a query over this dataset, which may use @day; returns how many they are."""
+        """Replaces a day by the rows of a query over this dataset, which may use @day; returns how many they are."""
         name, schema = self.table(table), schema_of_service(schema, self._service)
         rows = query if self._service is None else f"SELECT *, '{self._service}' AS {SERVICE} FROM (\n{query}\n)"
         bound = [*of_day(day), *parameters]
