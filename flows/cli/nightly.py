@@ -230,8 +230,8 @@ def _outcome_lines(outcome: NightlyOutcome, settings: Settings) -> Iterator[str]
 
 def _service_lines(outcome: NightlyOutcome, settings: Settings) -> Iterator[str]:
     for one in outcome.earlier:
-        fate = "kept as it was" if one.kept else "scored" if one.complete else "not complete"
-        yield f"{one.day}: {one.why}, {fate}"
+        outcome_text = "kept as it was" if one.kept else "scored" if one.complete else "not complete"
+        yield f"{one.day}: {one.why}, {outcome_text}"
     own = outcome.own
     if own.outcome:
         yield from _day_lines(own.outcome)

@@ -98,7 +98,7 @@ def _begin_file(
 ) -> Callable[[], ScoredFile]:
     """Reads a file and begins to ask its questions; what scores it then. No error of a file is raised."""
 
-    def fate(act: Callable[[], _T]) -> _T | ScoredFile:
+    def outcome_of(act: Callable[[], _T]) -> _T | ScoredFile:
         try:
             return act()
         except StorageError:
@@ -108,8 +108,8 @@ def _begin_file(
         except Exception as error:  # noqa: BLE001 - a defect that one file meets stops no other
             return ScoredFile(path.name, folder, error=UnexpectedError(error, where=str(path)))
 
-    begun = fate(lambda: _begin(_plan(path, choices, settings), path, folder, judge))
-    return (lambda: begun) if isinstance(begun, ScoredFile) else partial(fate, begun)
+    begun = outcome_of(lambda: _begin(_plan(path, choices, settings), path, folder, judge))
+    return (lambda: begun) if isinstance(begun, ScoredFile) else partial(outcome_of, begun)
 
 
 def _begin(plan: TestRunPlan, path: Path, folder: Path, judge: _AskingJudge | None) -> Callable[[], ScoredFile]:

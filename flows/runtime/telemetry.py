@@ -99,9 +99,9 @@ def measure_run(run: Run) -> None:
     meter = _telemetry().meter
     about = {"aqb.kind": run.kind, "aqb.rubric": run.rubric}
     rows = meter.create_counter("aqb.rows", unit="{row}", description="Rows read, by what became of them")
-    for fate in ("scored", "excluded", "rejected"):
-        if count := getattr(run, fate):
-            rows.add(count, about | {"aqb.fate": fate})
+    for outcome in ("scored", "excluded", "rejected"):
+        if count := getattr(run, outcome):
+            rows.add(count, about | {"aqb.fate": outcome})
     seconds = (run.finished_at - run.started_at).total_seconds()
     durations = meter.create_histogram("aqb.run.duration", unit="s", description="How long a run took")
     durations.record(seconds, about | {"aqb.outcome": run.outcome})

@@ -63,9 +63,9 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
     intraday = digest.kind == "intraday"
     told = [one for one in visible if one.pages and incident_key(one) in known]
     paging = [one for one in fresh if one.pages and not (intraday and one.fact.rule == NO_ROWS)]
-    paging = [one for one in paging if not any(_has_its_rows(one, other) for other in told)]
+    paging = [one for one in paging if not any(_share_rows(one, other) for other in told)]
     news = [one for one in fresh if not one.pages and (one.state != "continuing" or one in hidden)]
-    parts = [one for one in news if one.fires and any(_has_its_rows(one, other) for other in paging)]
+    parts = [one for one in news if one.fires and any(_share_rows(one, other) for other in paging)]
     news = [one for one in news if one not in parts]
     found = [message for event in _events([*paging, *parts]) for message in _page(event, digest)]
     if any(map(_worth_a_message, news)) and not intraday:
@@ -88,7 +88,7 @@ def _ended_since(one: Incident, known: Collection[str]) -> bool:
     return one.state == "resolved" and any(incident_key(other) in known for other in later)
 
 
-def _has_its_rows(one: Incident, other: Incident) -> bool:
+def _share_rows(one: Incident, other: Incident) -> bool:
     """Whether two rules of a tenant have mostly the same rows."""
     same_tenant = one.fact.tenant_id == other.fact.tenant_id
     return same_tenant and (other.fact.rule in one.together or one.fact.rule in other.together)

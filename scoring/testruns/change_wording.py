@@ -12,7 +12,7 @@ from scoring.testruns.page_parts import PageTable, safe_text
 _UNKNOWN = "판단 보류"
 _SAME = "같음"
 _OTHER_JUDGE = "판정한 모델이나 조건이 다름"
-MEND = "오류를 고치고 다시 실행"
+OUTAGE_ACTION = "오류를 고치고 다시 실행"
 """What there is to do about a run with an outage."""
 _FIRST_RUN = "첫 실행"
 _GROUP_CHARACTERS, _GROUPS_SHOWN = 40, 20

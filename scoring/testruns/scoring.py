@@ -12,7 +12,7 @@ from typing import Any
 
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
 from scoring.stats.outages import Failures
-from scoring.testruns.change_wording import MEND, cause_todo, change_text, has_outage
+from scoring.testruns.change_wording import OUTAGE_ACTION, cause_todo, change_text, has_outage
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.headline import nothing_scored_lines, rejected_lines
 from scoring.testruns.history import RunPlace
@@ -119,7 +119,7 @@ def headline(scored: ScoredTestRun, change: Mapping[str, Any] | None = None) -> 
     """The first sentences of report and page, in Korean; that nothing was scored where nothing was.
 
     The first says how the run compares with the one before it, the next how many rows could not be read. Of a run with
-    an outage the first says that, and to mend it is what there is to do: its answers come after.
+    an outage the first says that, and what there is to do is to correct it: its answers come after.
     """
     run = scored.plan.run
     if scored.queries:
@@ -130,7 +130,7 @@ def headline(scored: ScoredTestRun, change: Mapping[str, Any] | None = None) -> 
         if change and (todo := cause_todo(change)):
             sentences = [*sentences[:-1], todo]
         if scored.failures.is_outage:
-            sentences = [*sentences[:-1], f"{MEND}하십시오."]
+            sentences = [*sentences[:-1], f"{OUTAGE_ACTION}하십시오."]
         if not change:
             return sentences
         if has_outage(change):

@@ -143,13 +143,13 @@ class PushdownEngine:
         content = self.source.contents(window, self.time_zone).get(day, DayContent())
         staged = self.warehouse.keep(SCORES, query, bounds(window))
         try:
-            fates = self.warehouse.ask(outcome_counts_query(staged.quoted), day)
+            counted = self.warehouse.ask(outcome_counts_query(staged.quoted), day)
         except BaseException:
             self.warehouse.remove(staged)
             raise
         return PushdownDay(
-            replace(_outcome(rubric, fates, content), naive_zone=self.source.naive_zone),
-            _by_tenant(fates, len(rubric.rejects)),
+            replace(_outcome(rubric, counted, content), naive_zone=self.source.naive_zone),
+            _by_tenant(counted, len(rubric.rejects)),
             day,
             str(self.source.view),
             self.warehouse,
@@ -157,11 +157,11 @@ class PushdownEngine:
         )
 
 
-def _outcome(rubric: RowRubric, fates: Sequence[Mapping[str, Any]], content: DayContent) -> ScoringOutcome:
+def _outcome(rubric: RowRubric, counted: Sequence[Mapping[str, Any]], content: DayContent) -> ScoringOutcome:
     """Counts by the rule that kept a row from being scored, from the counts of the staged rows."""
     by_rule = Counter[int | None]()
-    for fate in fates:
-        by_rule[fate[UNSCORED_BY.name]] += int(fate["row_count"])
+    for group in counted:
+        by_rule[group[UNSCORED_BY.name]] += int(group["row_count"])
     rejected, excluded = Counter[str](), Counter[str]()
     for place, reject in enumerate(rubric.rejects):
         rejected[reject.code] += by_rule[place]
@@ -169,25 +169,25 @@ def _outcome(rubric: RowRubric, fates: Sequence[Mapping[str, Any]], content: Day
         excluded[exclusion.code] += by_rule[place]
     counts = Counts(by_rule.total(), by_rule[None], excluded.total(), rejected.total())
     counts.check()
-    readable = (fate for fate in fates if fate[UNSCORED_BY.name] not in range(len(UNREADABLE)))
+    readable = (group for group in counted if group[UNSCORED_BY.name] not in range(len(UNREADABLE)))
     return ScoringOutcome(
         rubric=rubric,
         counts=counts,
-        naive_timestamps=sum(int(fate["naive_count"]) for fate in readable),
+        naive_timestamps=sum(int(group["naive_count"]) for group in readable),
         excluded_by_reason=+excluded,
         rejected_by_code=+rejected,
         content=content,
     )
 
 
-def _by_tenant(fates: Iterable[Mapping[str, Any]], rejects: int) -> dict[str | None, TenantRows]:
+def _by_tenant(counted: Iterable[Mapping[str, Any]], rejects: int) -> dict[str | None, TenantRows]:
     """Scored and excluded rows by tenant and for all (`*`); rules before number `rejects` reject rows."""
     found: dict[str | None, TenantRows] = {}
-    for fate in fates:
-        rule, count = fate[UNSCORED_BY.name], int(fate["row_count"])
+    for group in counted:
+        rule, count = group[UNSCORED_BY.name], int(group["row_count"])
         if rule is not None and rule < rejects:
             continue
-        for tenant in (fate["tenant_id"], ALL_TENANTS):
+        for tenant in (group["tenant_id"], ALL_TENANTS):
             before = found.get(tenant, TenantRows())
             found[tenant] = (
                 replace(before, scored=before.scored + count)

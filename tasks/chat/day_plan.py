@@ -59,8 +59,8 @@ class PlannedDay:
     def text(self, *, force: bool, allow_shrink: bool) -> str:
         """The day with its rows in the source, and what is done with it and why, in a line."""
         if self.losses and (force or self.reason):
-            fate = "replaced all the same" if allow_shrink else "kept"
-            what = f"would shrink, {fate}: {losses_text(self.losses)}"
+            outcome = "replaced all the same" if allow_shrink else "kept"
+            what = f"would shrink, {outcome}: {losses_text(self.losses)}"
         else:
             what = self.reason or ("forced" if force else "up to date")
         return f"{self.day}  {self.content.rows:>10,} rows  {what}"

@@ -10,8 +10,8 @@ from scoring.markdown import examples, one_line, score_text, shortened, signed
 from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange, QueryChange, most_moved
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference
 from scoring.testruns.change_wording import (
-    MEND,
     MOVED_TITLES,
+    OUTAGE_ACTION,
     cause_name,
     failures_text,
     group_tables,
@@ -63,7 +63,7 @@ def comparison_headline(comparison: Comparison) -> list[str]:
         side = {"base": "기준", "candidate": "후보"}[comparison.outage]
         return [
             f"{side}의 {failures_text(comparison.outage_failures)}해 품질을 비교하지 않습니다.",
-            f"{MEND}하십시오.",
+            f"{OUTAGE_ACTION}하십시오.",
         ]
     if comparison.is_same:
         why = " 같은 결과 파일을 두 번 채점한 것입니다." if comparison.is_same_file else ""
