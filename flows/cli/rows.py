@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.cli.terminal import FirstDay, Json, LastDay, complain, day_range, open_context, show
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from scoring.chat.rubric import CodedColumn
 
 
 class Stratum(StrEnum):
@@ -65,16 +70,11 @@ def golden(
 
     Example: aqb golden --from 2026-02-01 --to 2026-02-19 --limit 50 --out golden.csv
     """
-    import polars as pl
-    from polars.selectors import datetime
-
     from scoring.chat.golden import SAME_TEMPLATE, best_rows, golden_candidates
     from scoring.days import days_window
     from scoring.markdown import one_line
     from tasks.chat.source_rows import scored_source
     from tasks.config.services import refuse_several
-    from tasks.files.atomic import TABLE_MODE, write_text
-    from tasks.files.excel import excel_csv
 
     days = day_range(first, last)
     context = open_context()
@@ -92,10 +92,7 @@ def golden(
     if candidates.height < rows.height:
         counted += f" of {rows.height} rows: one per question template, at most {limit}"
     if out:
-        local = candidates.with_columns(datetime().dt.convert_time_zone(context.settings.time_zone))
-        if category:
-            local = local.with_columns(pl.col(category.column).replace(category.titles))
-        write_text(out, excel_csv([local.columns, *local.iter_rows()]), TABLE_MODE)
+        _write_csv(out, candidates, category, context.settings.time_zone)
         typer.echo(f"{counted}: {out}")
     else:
         lines = [
@@ -107,3 +104,17 @@ def golden(
         complain(failure.error)
     if failures:
         raise typer.Exit(1)
+
+
+def _write_csv(path: Path, candidates: pl.DataFrame, category: CodedColumn | None, time_zone: str) -> None:
+    """Writes candidates for Excel: times as they are in the zone, kinds of questions by their titles."""
+    import polars as pl
+    from polars.selectors import datetime
+
+    from tasks.files.atomic import TABLE_MODE, write_text
+    from tasks.files.excel import excel_csv
+
+    local = candidates.with_columns(datetime().dt.convert_time_zone(time_zone))
+    if category:
+        local = local.with_columns(pl.col(category.column).replace(category.titles))
+    write_text(path, excel_csv([local.columns, *local.iter_rows()]), TABLE_MODE)
