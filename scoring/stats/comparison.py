@@ -11,7 +11,7 @@ scores are those of the servers.
 Source: SPEC 9 (`aqb compare`).
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -217,20 +217,13 @@ def compare_testruns(
     reworded = [query_id for query_id in only_base if query_id in only_candidate]
     outage = outage_of(base.failures, candidate.failures)
     compared = [] if outage else pairs
+    of_both = [(base.queries[one], candidate.queries[other]) for one, other in compared]
     of_queries = [
-        _query_change(ids, (base.queries[ids[0]], candidate.queries[ids[1]]), comparable, noise or {}, of_repeats)
-        for ids in compared
+        _query_change(ids, scores, comparable, noise or {}, of_repeats)
+        for ids, scores in zip(compared, of_both, strict=True)
     ]
     changes = [change for change in of_queries if change and change.moved]
-    of_both = [(base.queries[one], candidate.queries[other]) for one, other in compared]
-    metrics = tuple(
-        MetricChange(
-            name, title, None, None, None, withheld=name not in of_two_judges, of_two_judges=name in of_two_judges
-        )
-        if name in withheld | of_two_judges
-        else _metric_change(name, title, of_both)
-        for name, title in titles.items()
-    )
+    metrics = tuple(_metric_changes(titles, withheld, of_two_judges, of_both))
     grouped_by = _deciding(metrics)
     return Comparison(
         base=base,
@@ -240,7 +233,7 @@ def compare_testruns(
         better=tuple(sorted((one for one in changes if one.direction > 0), key=_largest_first)),
         paired=len(paired),
         within_noise=sum(change is not None and not change.moved for change in of_queries),
-        same=sum(_same_scores(base.queries[one], candidate.queries[other], titles) for one, other in compared),
+        same=sum(_same_scores(before, after, titles) for before, after in of_both),
         only_base=tuple(query_id for query_id in only_base if query_id not in reworded),
         only_candidate=tuple(
             query_id for query_id in candidate.queries if query_id in only_candidate and query_id not in reworded
@@ -275,6 +268,22 @@ def _measured(name: str, pairs: Iterable[tuple[QueryScores, QueryScores]]) -> li
         for before, after in pairs
         if (old := before.scores.get(name)) is not None and (new := after.scores.get(name)) is not None
     ]
+
+
+def _metric_changes(
+    titles: Mapping[str, str],
+    withheld: Collection[str],
+    of_two_judges: Collection[str],
+    pairs: Sequence[tuple[QueryScores, QueryScores]],
+) -> Iterator[MetricChange]:
+    """The change of each metric; no difference of those that cannot be compared."""
+    for name, title in titles.items():
+        if name in of_two_judges:
+            yield MetricChange(name, title, None, None, None, of_two_judges=True)
+        elif name in withheld:
+            yield MetricChange(name, title, None, None, None, withheld=True)
+        else:
+            yield _metric_change(name, title, pairs)
 
 
 def _metric_change(name: str, title: str, pairs: Iterable[tuple[QueryScores, QueryScores]]) -> MetricChange:
