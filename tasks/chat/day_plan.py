@@ -192,23 +192,18 @@ def earlier_days(context: Context, day: date) -> EarlierDays:
 
     A gap begins after a day that was completed: before the first one there is nothing to miss.
     """
-    settings, ledger = context.settings, RunLedger(context.state)
-    reach = settings.monitoring
-    first = day - timedelta(days=max(reach.catch_up_days, reach.lookback_days))
-    runs = ledger.latest_of_days(first, day - timedelta(days=1))
-    kept = ledger.latest_kept(first, day - timedelta(days=1))
-    last_completed = ledger.last_completed_day(day)
-    done = {one for one, run in runs.items() if _done(run)}
-    catch_up = days_between(day - timedelta(days=reach.catch_up_days), day - timedelta(days=1))
-    missing = missing_days(context, day)
-    look_back = days_between(day - timedelta(days=reach.lookback_days), day - timedelta(days=1))
-    out_of_reach = None
-    if last_completed and catch_up and last_completed + timedelta(days=1) < catch_up[0]:
-        out_of_reach = last_completed + timedelta(days=1), catch_up[0] - timedelta(days=1)
+    ledger, reach, yesterday = RunLedger(context.state), context.settings.monitoring, day - timedelta(days=1)
+    missing, out_of_reach = missing_days(context, day), None
+    last_completed, catch_up_from = ledger.last_completed_day(day), day - timedelta(days=reach.catch_up_days)
+    if last_completed and reach.catch_up_days and last_completed + timedelta(days=1) < catch_up_from:
+        out_of_reach = last_completed + timedelta(days=1), catch_up_from - timedelta(days=1)
+    look_back_from = day - timedelta(days=reach.lookback_days)
+    runs, kept = ledger.latest_of_days(look_back_from, yesterday), ledger.latest_kept(look_back_from, yesterday)
+    done = [one for one in days_between(look_back_from, yesterday) if one in runs and _done(runs[one])]
     late: tuple[date, ...] = ()
     unread = None
     try:
-        late = _late(settings, [one for one in look_back if one in done], runs, kept)
+        late = _late(context.settings, done, runs, kept)
     except AqbError as error:
         unread = error
     return EarlierDays(missing, late, out_of_reach, unread)
