@@ -122,36 +122,42 @@ class StateDatabase:
         with self._creating:
             if self._created.issuperset(tables):
                 return
-            if self._is_read_only:
-                if self._file and not self._file.exists():
-                    self.lacking += [table.name for table in tables]
-                    return
-                with self.transaction() as connection:
-                    there = _table_names(connection)
-                    self._form = self._refuse_later_form(connection, there)
-                    self._is_empty = there.isdisjoint(STATE_TABLES.tables)
-                    self.lacking += _lacking(connection, tables, there)
-                self._created.update(tables)
+            if not self._is_read_only:
+                self._create(tables)
+            elif self._file and not self._file.exists():
+                self.lacking += [table.name for table in tables]
                 return
-            if self._file:
-                try:  # SQLite's own files beside it follow its mode: verdicts and messages quote people
-                    self._file.parent.mkdir(parents=True, exist_ok=True)
-                    make_private(self._file)
-                    self._opened = self._opened or self._file.stat()
-                except OSError as error:
-                    raise self._refused(error) from error
-            with self.transaction() as connection:
-                if not self.is_sqlite:
-                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
-                there = _table_names(connection)
-                number = self._refuse_later_form(connection, there)
-                STATE_TABLES.create_all(connection, [one for one in tables if one.name not in there], checkfirst=False)
-                _add_missing_columns(connection, [one for one in tables if one.name in there])
-                if number < SCHEMA_NUMBER:
-                    if _schema.name not in there:
-                        _schema.create(connection, checkfirst=False)
-                    connection.execute(sa.insert(_schema).values(number=SCHEMA_NUMBER))
+            else:
+                self._look_for(tables)
             self._created.update(tables)
+
+    def _look_for(self, tables: Sequence[sa.Table]) -> None:
+        """Notes the form of a database that is only read, and what of these tables it lacks."""
+        with self.transaction() as connection:
+            there = _table_names(connection)
+            self._form = self._refuse_later_form(connection, there)
+            self._is_empty = there.isdisjoint(STATE_TABLES.tables)
+            self.lacking += _lacking(connection, tables, there)
+
+    def _create(self, tables: Sequence[sa.Table]) -> None:
+        if self._file:
+            try:  # SQLite's own files beside it follow its mode: verdicts and messages quote people
+                self._file.parent.mkdir(parents=True, exist_ok=True)
+                make_private(self._file)
+                self._opened = self._opened or self._file.stat()
+            except OSError as error:
+                raise self._refused(error) from error
+        with self.transaction() as connection:
+            if not self.is_sqlite:
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
+            there = _table_names(connection)
+            number = self._refuse_later_form(connection, there)
+            STATE_TABLES.create_all(connection, [one for one in tables if one.name not in there], checkfirst=False)
+            _add_missing_columns(connection, [one for one in tables if one.name in there])
+            if number < SCHEMA_NUMBER:
+                if _schema.name not in there:
+                    _schema.create(connection, checkfirst=False)
+                connection.execute(sa.insert(_schema).values(number=SCHEMA_NUMBER))
 
     @contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
