@@ -185,15 +185,15 @@ def scored_until(warehouse: Warehouse, last: date) -> list[date]:
 
 def read_alerts(warehouse: Warehouse, days: Sequence[date]) -> dict[date, list[AlertFact]]:
     """The alert facts of scored days, by day; none on days on which nothing fired."""
-    facts: dict[date, list[AlertFact]] = {day: [] for day in days}
     columns = [*_alert_columns()]
-    rows = warehouse.read(ALERTS, days, ALERTS_SCHEMA)
-    for row in rows.collect().to_dicts() if rows is not None else []:
+
+    def fact(row: Mapping[str, Any]) -> AlertFact:
         values: dict[str, Any] = {name: row[name] for name in columns}
         lists = {name: tuple(values[name] or ()) for name in ("usual", "usual_values", "row_ids", "alike")}
-        grown = tuple(Grown(**one) for one in values["grown"] or ())
-        facts[row["score_date"]].append(AlertFact(**values | lists | {"grown": grown}))
-    return facts
+        return AlertFact(**values | lists | {"grown": tuple(Grown(**one) for one in values["grown"] or ())})
+
+    by_day = rows_by_day(warehouse, ALERTS, days, ALERTS_SCHEMA)
+    return {day: list(map(fact, rows)) for day, rows in by_day.items()}
 
 
 def read_kpis_of_all(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> dict[date, dict[str, Any]]:
@@ -205,8 +205,15 @@ def read_kpis_of_all(warehouse: Warehouse, rubric: RowRubric, days: Sequence[dat
 
 def read_kpis(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> dict[date, list[dict[str, Any]]]:
     """The KPI rows of scored days, by day, whichever version has scored them."""
+    return rows_by_day(warehouse, KPIS, days, rubric.kpis_schema)
+
+
+def rows_by_day(
+    warehouse: Warehouse, table: str, days: Sequence[date], schema: pa.Schema
+) -> dict[date, list[dict[str, Any]]]:
+    """The rows that a table has of each of these days."""
     found: dict[date, list[dict[str, Any]]] = {day: [] for day in days}
-    rows = warehouse.read(KPIS, days, rubric.kpis_schema)
+    rows = warehouse.read(table, days, schema)
     for row in rows.collect().iter_rows(named=True) if rows is not None else ():
         found[row["score_date"]].append(row)
     return found

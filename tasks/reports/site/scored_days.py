@@ -7,7 +7,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import polars as pl
-import pyarrow as pa
 
 from scoring.alerting.decision import DayDecisions
 from scoring.alerting.facts import HISTORY_DAYS
@@ -18,7 +17,7 @@ from scoring.chat.kpis import ALL_TENANTS, KpisByDay, rows_of_tenant
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.days import days_between
-from tasks.chat.tables import ALERTS_SCHEMA, CROSSTAB, read_kpis
+from tasks.chat.tables import ALERTS_SCHEMA, CROSSTAB, read_kpis, rows_by_day
 from tasks.files.report_paths import day_page_name
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import ALERTS, RUNS
@@ -103,8 +102,8 @@ def read_span(warehouse: Warehouse, rubric: RowRubric, scored: Sequence[date], s
     """Reads the days among the last `span` calendar days up to the last of those that are `scored`."""
     kpis = read_kpis(warehouse, rubric, scored[-span - DECISION_DAYS :])
     days = [day for day in sorted(kpis) if day > max(kpis) - timedelta(days=span)]
-    crosstab = _rows_by_day(warehouse, CROSSTAB, days, rubric.crosstab_schema)
-    alerts = _rows_by_day(warehouse, ALERTS, days, ALERTS_SCHEMA)
+    crosstab = rows_by_day(warehouse, CROSSTAB, days, rubric.crosstab_schema)
+    alerts = rows_by_day(warehouse, ALERTS, days, ALERTS_SCHEMA)
     return SpanTables(days, kpis, crosstab, alerts, _provisional(warehouse, days))
 
 
@@ -144,14 +143,6 @@ def _segment(found: Sequence[SiteDay], day: date, total: Row) -> int:
     last = found[-1]
     follows = last.day + timedelta(days=1) == day and last.total["rows"] and total["rows"]
     return last.segment if follows and last.version == total["rubric_version"] else last.segment + 1
-
-
-def _rows_by_day(warehouse: Warehouse, table: str, days: Sequence[date], schema: pa.Schema) -> dict[date, list[Row]]:
-    by_day: dict[date, list[Row]] = {day: [] for day in days}
-    frame = warehouse.read(table, days, schema)
-    for row in frame.collect().iter_rows(named=True) if frame is not None else ():
-        by_day[row["score_date"]].append(row)
-    return by_day
 
 
 def _provisional(warehouse: Warehouse, days: Sequence[date]) -> set[date]:
