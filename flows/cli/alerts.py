@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tasks.context import Context
 
 _DAYS = re.compile(r"([1-9][0-9]{0,2})d?")
-_KINDS = {"page": "호출", "digest": "요약"}
 _CONTENT = {"blocks", "keys", "thread_ts"}
 
 
@@ -78,15 +77,14 @@ def _preview(context: Context, period: str, *, as_json: bool) -> None:
 
 
 def _of_route(route: str, messages: Sequence[PreviewedMessage]) -> list[str]:
+    from scoring.alerting.preview import KIND_TITLES
+
     kinds, busiest = Counter(one.kind for one in messages), max(Counter(one.day for one in messages).values())
     told = [
-        f"  {one.day}  {_KINDS.get(one.kind, one.kind)}  "
-        + "; ".join(
-            incident.reason for incident in one.incidents if incident.change != "continuing" or one.kind == "page"
-        )
+        f"  {one.day}  {KIND_TITLES[one.kind]}  {'; '.join(incident.reason for incident in one.named)}"
         for one in messages
     ]
-    counted = ", ".join(f"{_KINDS.get(kind, kind)} {count}건" for kind, count in sorted(kinds.items()))
+    counted = ", ".join(f"{KIND_TITLES[kind]} {count}건" for kind, count in sorted(kinds.items()))
     return [f"경로 {route}: 메시지 {len(messages)}건({counted}), 하루에 많아야 {busiest}건", *told]
 
 

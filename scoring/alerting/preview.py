@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
+KIND_TITLES = {"page": "호출", "digest": "요약"}
+"""What people call the kinds of previewed messages (Korean)."""
+
 _DAYS_OFF_A_YEAR = 118
 """Weekends, and about 14 holidays on weekdays."""
 
@@ -54,6 +57,11 @@ class PreviewedMessage:
     route: str
     kind: MessageKind
     incidents: tuple[PreviewedIncident, ...]
+
+    @property
+    def named(self) -> list[PreviewedIncident]:
+        """The incidents that lists of messages name: of a digest not those that go on as before."""
+        return [one for one in self.incidents if one.change != "continuing" or self.kind == "page"]
 
     @property
     def text(self) -> str:

@@ -11,7 +11,7 @@ from scoring.alerting.blocks import inert, masked_text
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import titles_of_rules
 from scoring.alerting.messages import OutboxMessage
-from scoring.alerting.preview import PreviewedIncident, forecast, preview_for_all
+from scoring.alerting.preview import KIND_TITLES, PreviewedIncident, forecast, preview_for_all
 from scoring.alerting.watch import DECISION_DAYS
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.row_filter import tenant_of, tenant_value
@@ -24,7 +24,7 @@ from tasks.alerts.rule_rates import known_tenants, snooze_rule
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.config.alerts import DEFAULT_ROUTE
 from tasks.files.web_addresses import incident_address
-from tasks.reports.site.alert_pages import KINDS, rises_table, told_table
+from tasks.reports.site.alert_pages import rises_table, told_table
 from tasks.reports.site.pages import Cell, Link, Table
 from tasks.reports.wording import tenant_text
 from tasks.state.alert_choices import AlertChoices
@@ -60,7 +60,7 @@ def alerts_page(asked: Asked) -> Response:
         title="알림",
         last=last,
         now=[
-            (KINDS[message.kind], [Link(one.reason, _rows_of(one, last, rules)) for one in message.incidents])
+            (KIND_TITLES[message.kind], [Link(one.reason, _rows_of(one, last, rules)) for one in message.incidents])
             for message in told
             if message.day == last
         ],

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from scoring.alerting.blocks import inert, masked_text
 from scoring.alerting.decision import RateDecision, WatchedDays
 from scoring.alerting.facts import titles_of_rules
-from scoring.alerting.preview import Forecast, PreviewedIncident, PreviewedMessage, forecast
+from scoring.alerting.preview import KIND_TITLES, Forecast, PreviewedIncident, PreviewedMessage, forecast
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.wording import usual_rate_text
 from scoring.chat.kpis import ALL_TENANTS
@@ -26,7 +26,6 @@ from tasks.reports.site.row_pages import RowLinks, row_links
 from tasks.reports.site.scored_days import ScoredSpan, SiteDay
 from tasks.reports.wording import NOTHING, count_text, counted_share_text, tenant_text
 
-KINDS = {"page": "호출", "digest": "요약"}
 _WHY_CHARACTERS, _WHO_CHARACTERS = 200, 40
 
 
@@ -68,7 +67,7 @@ def alerts_page(
         title="알림",
         days=days,
         rates=charts,
-        counts={title: sum(one.kind == kind for one in told) for kind, title in KINDS.items()},
+        counts={title: sum(one.kind == kind for one in told) for kind, title in KIND_TITLES.items()},
         expected=score_text(expected.false_pages_per_year, 1),
         allowed=f"{watched.policy.false_pages_per_year:g}",
         messages=told_table(told, lambda one, day: _rows_of(one, links[day], with_rows)),
@@ -123,7 +122,7 @@ def _rate_chart(
         table=Table(
             ["알린 날", "비율", "평소(95% 범위)", "어떻게"],
             [
-                [Link(str(day.day), day.page), cell, usual_rate_text(one.usual), KINDS[told[day.day]]]
+                [Link(str(day.day), day.page), cell, usual_rate_text(one.usual), KIND_TITLES[told[day.day]]]
                 for day, one, cell in reversed(decided)
                 if day.day in told
             ]
@@ -151,14 +150,8 @@ def told_table(told: Sequence[PreviewedMessage], rows_of: Callable[[PreviewedInc
     rows: list[list[Cell]] = [
         [
             f"{message.day} {day_text(message.day)[-3:]}",
-            KINDS[message.kind],
-            Links(
-                [
-                    Link(one.reason, rows_of(one, message.day))
-                    for one in message.incidents
-                    if one.change != "continuing" or message.kind == "page"
-                ]
-            ),
+            KIND_TITLES[message.kind],
+            Links([Link(one.reason, rows_of(one, message.day)) for one in message.named]),
         ]
         for message in reversed(told)
     ]
