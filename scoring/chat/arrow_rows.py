@@ -21,14 +21,13 @@ from pyarrow import types
 
 from scoring.chat import cells
 from scoring.chat.reading import UTC_ZONE, Place, column_places, no_column, value_in
-from scoring.chat.row_ids import TEXTS
+from scoring.chat.row_ids import TEXTS, TOKENS
 from scoring.chat.rows import CHAT_ROW_SCHEMA, RowBatch, microseconds
 from scoring.chat.text_columns import ParsedColumn, Timestamps, instants, numbers, read_each
 from scoring.days import Window
 from scoring.errors import InputError
 from scoring.inputs import Reject, UnreadableCell
 
-_TOKENS = ("input_tokens", "output_tokens")
 _TICKS_IN_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}  # nanoseconds end in 2262: nothing to check
 _TEXT_TYPES = (
     *(pa.string(), pa.large_string(), pa.string_view()),
@@ -61,7 +60,7 @@ def leaves_to_read(where: str, schema: pa.Schema, names: Mapping[str, str] | Non
             raise no_column(where, called, name, f"{place.column} is {schema.field(place.column).type}")
     expected = {
         **dict.fromkeys(TEXTS, (_holds_text, "text")),
-        **dict.fromkeys(("input_tokens", "output_tokens"), (_holds_numbers, "a number")),
+        **dict.fromkeys(TOKENS, (_holds_numbers, "a number")),
         **dict.fromkeys(("tenant_id", "session_id", "source_id"), (_holds_labels, "text")),
         "timestamp": (_holds_timestamps, "a timestamp, a date or text"),
         "request_metadata": (_holds_metadata, "a struct with a session_id of text, or JSON text"),
@@ -188,13 +187,13 @@ def _columns(
         values = _values(batch, leaves[name])
         if isinstance(values, list):
             return _cells_column(name, values)
-        if name in _TOKENS:
+        if name in TOKENS:
             return _number_column(name, values)
         return _text_column(name, values) if name in TEXTS else _label_column(name, values)
 
     return [
         *(column(name) if texts is None else ParsedColumn(texts[name], {}) for name in TEXTS),
-        *map(column, _TOKENS),
+        *map(column, TOKENS),
         ParsedColumn(timestamps.microseconds.cast(CHAT_ROW_SCHEMA["timestamp"]), timestamps.problems),
         *map(column, ("tenant_id", "session_id", "source_id")),
         ParsedColumn(lines, {}),
@@ -211,7 +210,7 @@ def _values(batch: pa.RecordBatch, leaf: Leaf) -> pa.Array | list[object]:
 
 def _cells_column(name: str, values: Sequence[object]) -> ParsedColumn:
     """A column whose cells are read one by one, as those of text files."""
-    if name in _TOKENS:
+    if name in TOKENS:
         found, problems = read_each(values, lambda value: cells.number(name, value))
         return ParsedColumn(pl.Series(found, dtype=pl.Float64), problems)
     cell = cells.text if name in TEXTS else cells.label

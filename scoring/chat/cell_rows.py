@@ -10,7 +10,7 @@ import polars as pl
 from scoring.chat import cells
 from scoring.chat.arrow_rows import row_batch
 from scoring.chat.reading import value_in
-from scoring.chat.row_ids import TEXTS
+from scoring.chat.row_ids import TEXTS, TOKENS
 from scoring.chat.rows import RowBatch
 from scoring.chat.text_columns import ParsedColumn, instants, numbers, read_each
 from scoring.days import Window
@@ -31,7 +31,7 @@ def cell_rows(
     missing = pl.repeat(None, len(lines), dtype=pl.String, eager=True)
     parsed = [
         *(ParsedColumn(texts[name], {}) for name in TEXTS),
-        *(numbers(name, texts[name]) for name in ("input_tokens", "output_tokens")),
+        *(numbers(name, texts[name]) for name in TOKENS),
         ParsedColumn(times.microseconds.cast(pl.Datetime("us", "UTC")), times.problems),
         ParsedColumn(texts.get("tenant_id", missing), {}),
         ParsedColumn(texts["session_id"], {})

@@ -12,11 +12,11 @@ from datetime import date
 
 import polars as pl
 
-from scoring.chat.row_ids import TEXTS
+from scoring.chat.row_ids import TEXTS, TOKENS
 
 HASH_LIMIT = 1 << 64
 _SEED = 7
-_CONTENT = (*TEXTS, "input_tokens", "output_tokens", "timestamp", "tenant_id", "session_id")
+_CONTENT = (*TEXTS, *TOKENS, "timestamp", "tenant_id", "session_id")
 
 
 @dataclass(frozen=True)

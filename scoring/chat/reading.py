@@ -8,10 +8,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from scoring.chat.row_ids import TEXTS
+from scoring.chat.row_ids import TEXTS, TOKENS
 from scoring.errors import InputError, counted
 
-REQUIRED_COLUMNS = (*TEXTS, "timestamp", "input_tokens", "output_tokens")
+REQUIRED_COLUMNS = (*TEXTS, "timestamp", *TOKENS)
 # `total_tokens`, `success` and `message_length` score nothing and `x_enc_data` is personal: none of them is ever
 # read.
 READ_COLUMNS = (*REQUIRED_COLUMNS, "tenant_id", "session_id", "request_metadata", "source_id")

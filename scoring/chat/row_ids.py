@@ -20,6 +20,9 @@ KEY_HEX_DIGITS = 32
 TEXTS = ("user_input", "llm_response")
 """The two texts of a turn, which tables keep for some rows and retention removes."""
 
+TOKENS = ("input_tokens", "output_tokens")
+"""The two numbers of a turn: how many tokens its texts have."""
+
 SOURCE_ID = field(
     "source_id", pa.string(), "원본 기록의 id. 스팬이면 '트레이스 id/스팬 id', 로그면 응답 id. 모르면 NULL"
 )
@@ -27,7 +30,7 @@ SOURCE_ID = field(
 
 _KEYED_TEXTS = ("tenant_id", "session_id", "user_input")
 _UNKNOWN: Mapping[str, str] = MappingProxyType({})
-TIE_BREAK = ("input_tokens", "output_tokens", "llm_response", SOURCE_ID.name)
+TIE_BREAK = (*TOKENS, "llm_response", SOURCE_ID.name)
 
 
 def row_keys(rows: pl.DataFrame, lengths: Mapping[str, str] = _UNKNOWN) -> pl.Series:

@@ -11,20 +11,19 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from scoring.chat.reading import REQUIRED_COLUMNS, UTC_ZONE
+from scoring.chat.row_ids import TOKENS
 from scoring.chat.rubric import RejectRule, RowRubric
 from scoring.errors import InputError
 from scoring.rules.expressions import Column, Compare, Value
 from scoring.rules.googlesql_backend import literal
 
-_TOKENS = ("input_tokens", "output_tokens")
 _NUMBERS = ("INTEGER", "INT64", "FLOAT", "FLOAT64", "NUMERIC", "BIGNUMERIC", "STRING")
 _LABELS = ("STRING", "INTEGER", "INT64")
 _LABELLED = ("tenant_id", "session_id", "source_id")
 _TYPES: Mapping[str, Sequence[str]] = {
     "user_input": ("STRING",),
     "llm_response": ("STRING",),
-    "input_tokens": _NUMBERS,
-    "output_tokens": _NUMBERS,
+    **dict.fromkeys(TOKENS, _NUMBERS),
     "timestamp": ("TIMESTAMP", "DATETIME", "DATE", "STRING"),
     **dict.fromkeys(_LABELLED, _LABELS),
 }
@@ -35,7 +34,7 @@ _NAMES_SHOWN = 30
 # By the column that cannot be read: the code and the reason of its reject.
 UNREADABLE: Mapping[str, tuple[str, str]] = {
     "timestamp": ("not_a_timestamp", "timestamp 값을 시각으로 읽을 수 없습니다."),
-    **{name: ("not_a_number", f"{name} 값을 숫자로 읽을 수 없습니다.") for name in _TOKENS},
+    **{name: ("not_a_number", f"{name} 값을 숫자로 읽을 수 없습니다.") for name in TOKENS},
 }
 
 
@@ -107,7 +106,7 @@ def chat_rows_query(
     values = {
         "user_input": columns["user_input"].sql,
         "llm_response": columns["llm_response"].sql,
-        **{name: _number(columns[name]) for name in _TOKENS},
+        **{name: _number(columns[name]) for name in TOKENS},
         "timestamp": timestamp,
         **{name: _label(columns.get(name)) for name in _LABELLED},
         "unreadable": _unreadable(columns),
@@ -128,7 +127,7 @@ def rejecting_unreadable(rubric: RowRubric) -> RowRubric:
 
 def _production_schema(prefix: str, names: Mapping[str, str]) -> list[_Field]:
     """The columns of the production view under other names, which may be paths into structs."""
-    kinds = {name: "FLOAT64" if name in _TOKENS else kinds[0] for name, kinds in _TYPES.items()}
+    kinds = {name: "FLOAT64" if name in TOKENS else kinds[0] for name, kinds in _TYPES.items()}
     paths = {name: names.get(name, name) for name in kinds if name in names or name != "source_id"}
     if "session_id" not in names:
         paths["session_id"] = f"{names.get('request_metadata', 'request_metadata')}.session_id"
@@ -234,7 +233,7 @@ def _label(column: _ViewColumn | None) -> str:
 
 def _unreadable(columns: Mapping[str, _ViewColumn]) -> str:
     """The first column whose text is neither blank nor what it should be."""
-    targets = {"timestamp": "TIMESTAMP", **dict.fromkeys(_TOKENS, "FLOAT64")}
+    targets = {"timestamp": "TIMESTAMP", **dict.fromkeys(TOKENS, "FLOAT64")}
     cases = [
         f"WHEN TRIM({columns[name].sql}) != '' AND {_cast(columns[name], target)} IS NULL THEN '{name}'"
         for name, target in targets.items()

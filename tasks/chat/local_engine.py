@@ -23,7 +23,7 @@ from scoring.chat.day_content import DayContent
 from scoring.chat.erasure import without_sessions
 from scoring.chat.kpi_figures import MeanIntervals, with_figures
 from scoring.chat.kpis import ALL_TENANTS, crosstab_table, kpi_table
-from scoring.chat.row_ids import SOURCE_ID, TEXTS, TIE_BREAK, row_keys, with_row_ids
+from scoring.chat.row_ids import SOURCE_ID, TEXTS, TIE_BREAK, TOKENS, row_keys, with_row_ids
 from scoring.chat.rows import FileFailure
 from scoring.chat.rubric import RowRubric
 from scoring.chat.scorer import KeepText, copied, excluded_rows
@@ -144,7 +144,7 @@ class ScoredRows(ScoringOutcome):
         The staged rows hold only a hash of the answer. Where that decides (equal key, equal tokens, another answer of
         the same length) the answers are read from the source once more.
         """
-        same = ["row_key", "input_tokens", "output_tokens"]
+        same = ["row_key", *TOKENS]
         undecided = repeated.filter(pl.col(ANSWER_HASH).n_unique().over(same) > 1)
         if undecided.is_empty():
             return repeated.sort(*same, _SOURCE_ID)

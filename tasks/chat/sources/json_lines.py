@@ -18,7 +18,7 @@ import pyarrow.json as pa_json
 
 from scoring.chat.arrow_rows import leaves_to_read, read_batch
 from scoring.chat.reading import READ_COLUMNS, REQUIRED_COLUMNS, Reading, column_places, place_of, value_in
-from scoring.chat.row_ids import TEXTS
+from scoring.chat.row_ids import TEXTS, TOKENS
 from scoring.chat.rows import BATCH_ROWS, RowBatch, RowBuilder, Unreadable
 from scoring.days import Window
 from scoring.errors import InputError
@@ -26,9 +26,8 @@ from scoring.limits import LONGEST_LINE
 from tasks.chat.sources.json_objects import BOM, json_objects
 from tasks.chat.sources.pieces import BLOCK_BYTES, FilePiece, refuse_replaced
 
-_TOKENS = ("input_tokens", "output_tokens")
 _KINDS = {
-    **dict.fromkeys(_TOKENS, pa.float64()),
+    **dict.fromkeys(TOKENS, pa.float64()),
     "request_metadata": pa.struct([("session_id", pa.string())]),
 }
 _SCHEMA = pa.schema([(name, _KINDS.get(name, pa.string())) for name in READ_COLUMNS])
@@ -96,7 +95,7 @@ def _plain_table(block: bytearray) -> pa.Table | None:
         )
     except pa.ArrowException:
         return None
-    if table.num_rows != len(lines) or any(_are_odd(pl.Series(table[name])) for name in _TOKENS):
+    if table.num_rows != len(lines) or any(_are_odd(pl.Series(table[name])) for name in TOKENS):
         return None
     if any(block.count(b"{", *line) + block.count(b"[", *line) > _MOST_BRACKETS for line in _much_unread(lines, table)):
         return None

@@ -11,6 +11,7 @@ from scoring.markdown import percent, score_text
 from scoring.rules.bands import Bands, band_rows
 from scoring.stats.intervals import Interval, cluster_bootstrap_mean
 from scoring.testruns.executions import AGENT_TITLES, AgentType, LatencyClass
+from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS
 from scoring.testruns.summaries import mean_text, nearest_rank
 from tasks.reports.site.pages import Chart, Table
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
@@ -18,7 +19,6 @@ from tasks.reports.wording import NOTHING, count_text, seconds_text
 
 _CLASS_TITLES = {"SINGLE": "단일 도구", "MULTI": "복수 도구"}
 _SCORES = ("5", "4", "3", "2", "1", "0", "null")
-_MAX_POINTS = 5
 _QUANTILES = (5, 25, 50, 75, 95)
 _BINS = 48
 
@@ -228,8 +228,8 @@ def _bands(run: PublishedTestRun, kind: str, agent: str | None) -> Bands[int] | 
 
 def interval_of(interval: Interval | None) -> str:
     """`3.21~4.10`."""
-    return f"{score_text(interval.low)}~{score_text(min(interval.high, _MAX_POINTS))}" if interval else NOTHING
+    return f"{score_text(interval.low)}~{score_text(min(interval.high, BEST_POINTS))}" if interval else NOTHING
 
 
 def _end(interval: Interval | None, end: str) -> float | None:
-    return None if interval is None else min(max(getattr(interval, end), 0), _MAX_POINTS)
+    return None if interval is None else min(max(getattr(interval, end), WORST_POINTS), BEST_POINTS)
