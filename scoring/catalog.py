@@ -25,6 +25,11 @@ def rubrics() -> dict[str, RowRubric | AnyTestRunRubric]:
     return dict(sorted((rubric.id, rubric) for rubric in found))
 
 
+def testrun_rubrics() -> dict[str, AnyTestRunRubric]:
+    """Those of the rubrics that score test runs."""
+    return {name: rubric for name, rubric in rubrics().items() if isinstance(rubric, TestRunRubric)}
+
+
 def rubric_title(rubric_id: str) -> str:
     """What people call a rubric; the id of one that is not here."""
     found = rubrics().get(rubric_id)

@@ -57,10 +57,9 @@ def prompt(rubric: Annotated[str, typer.Argument(help="The rubric's id.", metava
 
     Example: aqb rubrics prompt plan-agent
     """
-    from scoring.catalog import rubric_of, rubrics
-    from scoring.testruns.rubric import TestRunRubric
+    from scoring.catalog import rubric_of, testrun_rubrics
 
-    with_prompt = {one.id: one.prompt for one in rubrics().values() if isinstance(one, TestRunRubric) and one.prompt}
+    with_prompt = {name: one.prompt for name, one in testrun_rubrics().items() if one.prompt}
     if rubric_of(rubric).id not in with_prompt:
         raise UsageError(f"rubric '{rubric}' has no prompt", fix=f"use one of: {', '.join(with_prompt)}")
     typer.echo(with_prompt[rubric]())

@@ -6,10 +6,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from scoring.catalog import rubrics
+from scoring.catalog import testrun_rubrics
 from scoring.judging.anchors import decision
 from scoring.judging.requests import JudgeRequest, digest
-from scoring.testruns.rubric import TestRunRubric
 from tasks.config.judge import JudgeSettings
 from tasks.judge.questions import Question
 from tasks.state.database import STATE_TABLES, StateDatabase
@@ -54,8 +53,8 @@ class Anchor:
 
     def question(self, settings: JudgeSettings) -> Question | None:
         """The question as it would be asked now; None where it is no longer the same: model, parameters, prompt."""
-        rubric = rubrics().get(self.rubric)  # None of one in a file: its prompts are not known here
-        prompts = {prompt.kind: prompt for prompt in rubric.prompts} if isinstance(rubric, TestRunRubric) else {}
+        rubric = testrun_rubrics().get(self.rubric)  # None of one in a file: its prompts are not known here
+        prompts = {prompt.kind: prompt for prompt in rubric.prompts} if rubric else {}
         if (prompt := prompts.get(self.kind)) is None:
             return None
         request = JudgeRequest(self.rubric, prompt.kind, self.material)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from starlette.responses import RedirectResponse, Response
 
-from scoring.catalog import TestRunChoices, rubrics
+from scoring.catalog import TestRunChoices, testrun_rubrics
 from scoring.errors import AqbError, InputError, StorageError, UsageError
 from scoring.testruns.executions import AGENT_TITLES, AgentType
-from scoring.testruns.rubric import Options, TestRunRubric
+from scoring.testruns.rubric import Options
 from scoring.testruns.scoring import TestRunPlan
 from scoring.testruns.testrun import TestRunFile
 from tasks.config.judge import endpoint_of
@@ -79,11 +79,11 @@ def upload_page(asked: Asked) -> Response:
         "upload.html",
         read=read,
         choices=choices,
-        facts=_facts(read) if read.run else None,
+        facts=_facts(read.run, read.plan) if read.run else None,
         rejects=_rejects(read.run) if read.run else None,
         lines_of_text=lines_of_text(upload.name),
         notes=_notes(read.run) if read.run else None,
-        rubrics={one.id: one.title for one in rubrics().values() if isinstance(one, TestRunRubric)},
+        rubrics={name: one.title for name, one in testrun_rubrics().items()},
         agents={agent.value: title for agent, title in AGENT_TITLES.items()},
         estimate=estimate,
         has_judge=_has_judge(asked),
@@ -136,9 +136,7 @@ def publish(asked: Asked) -> Response:
         there: TestRunPlan | None = plan_of_input(identity, settings)
     except AqbError:
         there = None
-    if there is None or (there.rubric_version, there.rubric.id, there.agent_type) != (
-        *(plan.rubric_version, plan.rubric.id, plan.agent_type),
-    ):
+    if there is None or _scored_by(there) != _scored_by(plan):
         raise UsageError(
             "inbox에서는 다른 에이전트나 채점 기준으로 채점될 파일입니다",
             fix="이름을 plan_agent_, url_agent_, resume_agent_ 가운데 하나로 시작하게 바꾸거나 설정에 적으십시오.",
@@ -150,6 +148,10 @@ def publish(asked: Asked) -> Response:
     with replacing(place) as unfinished:
         unfinished.write_bytes(upload.file.read_bytes())
     return RedirectResponse(f"{address_of(upload)}#inbox", 303)
+
+
+def _scored_by(plan: TestRunPlan) -> tuple[str, str, AgentType | None]:
+    return plan.rubric.id, plan.rubric_version, plan.agent_type
 
 
 def _place_in_inbox(asked: Asked, upload: Upload) -> Path:
@@ -211,7 +213,7 @@ def _may_change(asked: Asked, upload: Upload) -> bool:
 
 def _choices(given: Mapping[str, str]) -> TestRunChoices:
     rubric, agent = given.get("rubric", ""), given.get("agent_type", "")
-    if rubric and not isinstance(rubrics().get(rubric), TestRunRubric):
+    if rubric and rubric not in testrun_rubrics():
         raise UsageError("테스트 런을 채점하는 기준이 아닙니다", fix="목록에서 고르십시오.")
     if agent and agent not in [one.value for one in AgentType]:
         raise UsageError("그런 에이전트는 없습니다", fix="목록에서 고르십시오.")
@@ -220,9 +222,7 @@ def _choices(given: Mapping[str, str]) -> TestRunChoices:
 
 def _options(given: Mapping[str, str]) -> Options:
     """The options that a form names; what is empty is as the settings have it."""
-    known = {
-        option.name: option for one in rubrics().values() if isinstance(one, TestRunRubric) for option in one.options
-    }
+    known = {option.name: option for one in testrun_rubrics().values() for option in one.options}
     chosen = {
         field.removeprefix(_OPTION): value.strip()
         for field, value in given.items()
@@ -268,10 +268,8 @@ def _has_judge(asked: Asked) -> bool:
         return False
 
 
-def _facts(read: _Read) -> Table:
+def _facts(run: TestRunFile, plan: TestRunPlan | None) -> Table:
     """What was recognised."""
-    run, plan = read.run, read.plan
-    assert run is not None  # only a file that was read has facts
     executions = [one for of_query in run.queries.values() for one in of_query]
     agents = {one.agent_type or (plan and plan.agent_type) for one in executions}
     counts = run.counts

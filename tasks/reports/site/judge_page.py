@@ -12,12 +12,11 @@ import pyarrow as pa
 
 from scoring.alerting.blocks import inert, masked_text
 from scoring.alerting.judge_messages import ModelEnd
-from scoring.catalog import rubric_title, rubrics
+from scoring.catalog import rubric_title, testrun_rubrics
 from scoring.days import day_text
 from scoring.markdown import percent
 from scoring.stats.intervals import wilson_interval
 from scoring.stats.self_agreement import WatchedNight
-from scoring.testruns.rubric import TestRunRubric
 from tasks.judge_quality.anchor_table import ANCHORS, ANCHORS_SCHEMA, anchor_nights, news_of_night
 from tasks.judge_quality.audit import AUDITS, AUDITS_SCHEMA
 from tasks.judge_quality.switch import SWITCHES, SWITCHES_SCHEMA
@@ -168,10 +167,7 @@ def _people(warehouse: Warehouse) -> Table:
     known = read_agreements(warehouse).filter(pl.col("epoch").is_not_null())
     newest = known.unique(["rubric", "metric", "epoch"], keep="last", maintain_order=True)
     titles = {
-        (rubric.id, metric.name): metric.title
-        for rubric in rubrics().values()
-        if isinstance(rubric, TestRunRubric)
-        for metric in rubric.metrics
+        (rubric.id, metric.name): metric.title for rubric in testrun_rubrics().values() for metric in rubric.metrics
     }
     rows: list[list[Cell]] = [
         [
