@@ -115,7 +115,7 @@ def judged_by(
         return ask(COUNT, settings, store, timing=timing), server
 
 
-@pytest.mark.parametrize("name", MODES)
+@pytest.mark.parametrize("name", portion(list(MODES)))
 def test_judge_survives_an_endpoint_that_answers(name: str, sqlite_store: VerdictStore) -> None:
     judged, server = judged_by(MODES[name], sqlite_store)
     summary = judged.summary()
