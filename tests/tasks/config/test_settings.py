@@ -117,6 +117,28 @@ def test_a_wrong_value_is_named_with_what_is_allowed(
         load_settings()
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "[monitoring]\nlookback_days = true",
+        "[judge]\nmax_usd = false",
+        "[[judge.prices]]\nmodel = 'm'\ninput_usd = true",
+    ],
+)
+def test_true_and_false_are_no_numbers(wrong: str) -> None:
+    Path("aqb.toml").write_text(wrong)
+    with pytest.raises(UsageError, match=r"(lookback_days|max_usd|input_usd): (true|false) is no value of it"):
+        load_settings()
+
+
+def test_numbers_and_switches_of_the_environment_are_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AQB_MONITORING__LOOKBACK_DAYS", "3")
+    monkeypatch.setenv("AQB_JUDGE__MAX_USD", "0.5")
+    monkeypatch.setenv("AQB_ALERTS__DRY_RUN", "true")
+    settings = load_settings()
+    assert (settings.monitoring.lookback_days, settings.judge.max_usd, settings.alerts.dry_run) == (3, 0.5, True)
+
+
 def test_every_wrong_setting_is_named_at_once() -> None:
     Path("aqb.toml").write_text('time_zone = "Nowhere"\nwarehouse = 5\n[monitoring]\nkeep_text = "some"\n')
     with pytest.raises(UsageError) as refused:
