@@ -26,7 +26,7 @@ from unicodedata import normalize
 from scoring.catalog import TestRunChoices
 from scoring.errors import StorageError, UsageError
 from tasks.files.atomic import TABLE_MODE, sole_writer, sync_folder, writable, write_text
-from tasks.testruns.files import RUN_FILE_ENDINGS
+from tasks.testruns.files import PACKED_ENDINGS, RUN_FILE_ENDINGS
 from tasks.warehouse.folder import FolderWarehouse
 
 _ID = re.compile(r"[0-9a-f]{16}")
@@ -268,9 +268,9 @@ def file_name(sent: str) -> str:
     name = "".join(sign for sign in normalize("NFC", re.split(r"[/\\]", sent)[-1]) if sign.isprintable())
     path = Path(name.strip().lstrip("._~$ "))
     if path.suffix.lower() not in RUN_FILE_ENDINGS:
-        raise UsageError(
-            "CSV, TSV, Excel(.xlsx) 파일만 올릴 수 있습니다", fix="표를 CSV(UTF-8)나 .xlsx로 저장해 다시 올리십시오."
-        )
+        is_packed = path.suffix.lower() in PACKED_ENDINGS
+        fix = "압축을 풀어" if is_packed else "표를 CSV(UTF-8)나 .xlsx로 저장해"
+        raise UsageError("CSV, TSV, Excel(.xlsx) 파일만 올릴 수 있습니다", fix=f"{fix} 다시 올리십시오.")
     return path.stem.encode()[:_LONGEST_STEM_BYTES].decode(errors="ignore") + path.suffix
 
 
