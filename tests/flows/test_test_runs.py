@@ -132,6 +132,21 @@ def test_a_file_that_cannot_be_looked_at_does_not_stop_the_others(settings: Sett
     assert "no UTF-8" in outcome.refused[0]
 
 
+@pytest.mark.parametrize("night_before", [False, True])
+def test_a_file_refused_by_its_name_does_not_keep_its_copy_of_a_better_one_from_being_scored(
+    settings: Settings, night_before: bool
+) -> None:
+    inbox = inbox_of(settings)
+    run = write_csv(inbox / "a run.csv", [LONG_HEADER, long_row("U")])
+    if night_before:
+        assert "which rubric" in score_inbox(settings, DAY).refused[0]
+    (inbox / "plan_agent_2.csv").write_bytes(run.read_bytes())
+    (inbox / "plan_agent_3.csv").write_bytes(run.read_bytes())
+    outcome = score_inbox(settings, NEXT_DAY)
+    assert ("plan_agent_2.csv" in names(outcome), "plan_agent_3.csv" in names(outcome)) == (True, False)
+    assert (outcome.refused, score_inbox(settings, NEXT_DAY).scored) == ((), ())
+
+
 @pytest.mark.parametrize("ending", [".xls", ".XLSM", ".xlsb", ".ods"])
 def test_a_workbook_of_another_kind_is_told_instead_of_passed_over(settings: Settings, ending: str) -> None:
     (inbox_of(settings) / f"plan_agent_2{ending}").write_bytes(b"PK")

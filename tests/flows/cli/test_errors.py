@@ -33,7 +33,7 @@ CHAT = "user_input,llm_response,timestamp,input_tokens,output_tokens\n질문,답
 LONG = "x" * 300
 DAILY = """deployments: [{entrypoint: flows.nightly.nightly, name: n, description: d, tags: [],
   schedules: [{cron: daily, timezone: UTC}], concurrency_limit: {limit: 1}}]"""
-LISTED, EXPLAINED = "the settings that exist: ", "docs/reference/settings.md"
+LISTED, EXPLAINED = "did you mean reports? docs/reference/settings.md lists all", "docs/reference/settings.md"
 
 
 @dataclass(frozen=True)
