@@ -8,6 +8,8 @@ from scoring.stats.exact import exact, rounded
 # Control characters (a terminal obeys them), marks that turn the reading direction, halves of a character.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
+_MOST_DIGITS = 4  # of a percentage: a row in a million
+
 _ESCAPED = str.maketrans({mark: f"\\{mark}" for mark in r"\`*[]<>|#~&"})
 # Inside a word an underscore means nothing to markdown, and codes read better without the backslash.
 _LOOSE_UNDERSCORE = re.compile(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
@@ -44,8 +46,14 @@ def examples(names: Sequence[str], shown: int = 3) -> str:
 
 
 def percent(rate: float | None, digits: int = 1) -> str:
-    """A rate as a percentage, rounded half away from zero; None is a dash."""
-    return "–" if rate is None else f"{rounded(exact(rate) * 100, digits)}%"
+    """A rate as a percentage, rounded half away from zero; None is a dash.
+
+    A row in a million is not none: a small rate has the digits that tell it from 0.
+    """
+    if rate is None:
+        return "–"
+    shown = (rounded(exact(rate) * 100, more) for more in range(digits, _MOST_DIGITS + 1))
+    return f"{next(filter(None, shown), rounded(exact(rate) * 100, digits))}%"
 
 
 def score_text(value: float | None, digits: int = 2) -> str:

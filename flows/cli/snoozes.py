@@ -11,6 +11,7 @@ import typer
 
 from flows.cli.terminal import Json, day_option, open_context, show
 from scoring.errors import UsageError
+from scoring.markdown import percent
 
 if TYPE_CHECKING:
     from scoring.alerting.snoozes import Snooze
@@ -168,7 +169,7 @@ def _breaking_text(made: Snooze, day: date) -> str:
     """From which rate on the rule is told all the same."""
     if not (rate := made.breaking_rate(made.tenant_id)):
         return f"it did not fire lately, up to {day}: it is told as soon as it does"
-    figure = f"{rate:.3f} from its target" if made.rule.startswith("kpi_") else f"{rate:.1%} of the rows"
+    figure = f"{rate:.3f} from its target" if made.rule.startswith("kpi_") else f"{percent(rate)} of the rows"
     return f"told all the same from twice its rate on: {figure}"
 
 

@@ -144,7 +144,7 @@ def _inbox(context: Context, found: Status) -> None:
     inbox, ledger = context.settings.test_runs, RunLedger(context.state)
     seen = look_into(Path(inbox.inbox), ledger.completed_inputs(TEST_RUN), now(), inbox.quiet_s)
     failed = ledger.failed_inputs(TEST_RUN)
-    wrong = [file.name for file in seen.new if file.sha256 in failed]
+    wrong = [first.name for first, *_ in seen.new if first.sha256 in failed]
     waiting = len(seen.new) - len(wrong)
     wrong += [file.name for file in seen.refused]
     found.facts["inbox"] = {"waiting": waiting, "scored": len(seen.known), "failed": wrong}

@@ -70,8 +70,12 @@ def score_file(name: str, plan: TestRunPlan, context: Context, day: date, judged
     return WrittenTestRun(name, folder, summary)
 
 
-def score_files(context: Context, files: Sequence[FileIdentity], day: date) -> list[FileOutcome]:
-    """Judges and scores files; what became of each, in their order. One that fails stops no other."""
+def score_files(context: Context, contents: Sequence[Sequence[FileIdentity]], day: date) -> list[FileOutcome]:
+    """Judges and scores contents, each once; what became of each, in their order. One that fails stops no other.
+
+    A content may have several files. The name of a file may choose its rubric or agent: that of the first that can be
+    read counts, and where none can, the first is refused.
+    """
     settings, judge = context.settings, None
     with ExitStack() as stack:
         asking = stack.enter_context(FanOut(threads(FILES_AT_ONCE)))
@@ -79,7 +83,7 @@ def score_files(context: Context, files: Sequence[FileIdentity], day: date) -> l
             client = Judge(settings.judge, VerdictStore(context.state), Budget(settings.judge))
             judge = stack.enter_context(JudgeThread(client))
         work = _FileWork(context, day, asking, judge)
-        return list(finished_in_turn(map(work.begin, files), FILES_AT_ONCE if judge else 1))
+        return list(finished_in_turn(map(work.begin, contents), FILES_AT_ONCE if judge else 1))
 
 
 @dataclass(frozen=True)
@@ -91,12 +95,17 @@ class _FileWork:
     asking: FanOut
     judge: JudgeThread | None
 
-    def begin(self, file: FileIdentity) -> Callable[[], FileOutcome]:
-        """Reads a file and begins to ask its questions; what scores it then."""
-        try:
-            plan = plan_of_input(file, self.context.settings)
-        except Exception as error:  # noqa: BLE001 - another file must not stop with it
-            refused = _refuse(self.context, file, self.day, _as_aqb_error(error, file))
+    def begin(self, files: Sequence[FileIdentity]) -> Callable[[], FileOutcome]:
+        """Reads a content and begins to ask its questions; what scores it then."""
+        errors = []
+        for file in files:
+            try:
+                plan = plan_of_input(file, self.context.settings)
+                break
+            except Exception as error:  # noqa: BLE001 - another file must not stop with it
+                errors.append(_as_aqb_error(error, file))
+        else:
+            refused = _refuse(self.context, files[0], self.day, errors[0])
             return lambda: refused
         asked = None
         if self.judge:

@@ -15,6 +15,12 @@ _INSTANT = re.compile(
     r"(?:[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{0,9}))?)?)?"
     r"(?: ?(?:([Zz]|UTC)|([+-])([0-9]{2})(?::?([0-5][0-9]))?))?"
 )
+# What Excel makes of a timestamp that it saves as CSV: a date and time of the country, minutes and seconds alone, ####.
+_OF_EXCEL = re.compile(
+    r"[0-9]{1,4}(?:-|/|\. ?)[0-9]{1,2}(?:-|/|\. ?)[0-9]{1,4}\.?"
+    r"(?: (?:오전 |오후 )?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: [AP]M)?)?"
+    r"|[0-9]{2}:[0-9]{2}\.[0-9]|#+"
+)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _SHOWN = 30
@@ -133,6 +139,11 @@ def _not_a_number(column: str, value: object) -> UnreadableCell:
 
 def _not_an_instant(value: object) -> UnreadableCell:
     reason = f"timestamp 값을 시각으로 읽을 수 없습니다: {_shown(value)}"
+    if isinstance(value, str) and _OF_EXCEL.fullmatch(value) and not _INSTANT.fullmatch(value):
+        reason += (
+            ". Excel이 바꾸어 저장한 시각으로 보입니다. Excel로 열지 않은 파일을 다시 내보내 쓰거나, "
+            "Excel에서는 이 열을 텍스트로 가져와 저장하십시오."
+        )
     return UnreadableCell("timestamp", "not_a_timestamp", reason)
 
 

@@ -4,7 +4,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -330,15 +330,18 @@ def _wrong(error: ValidationError, options: Mapping[str, Any]) -> UsageError:
     given = dict(_leaves(options))
     places = {f"--{name.rpartition('.')[2].replace('_', '-')}" if name in given else _origin(name) for name in names}
     unknown = [name for name, problem in names.items() if problem["type"] == "extra_forbidden"]
-    known = _names()
-    near = [close[0] for name in unknown if (close := get_close_matches(name, known, 1))]
-    meant = f"did you mean {', '.join(near)}? " if near else ""
-    listed = f"{meant}the settings that exist: {', '.join(known)}"
+    known = [*_names(), *Settings.model_fields]
     return UsageError(
         "settings are wrong: " + "; ".join(_problem_text(name, problem["msg"]) for name, problem in names.items()),
         where=", ".join(sorted(places)),
-        fix=listed if unknown else "correct it; docs/reference/settings.md says what each setting takes",
+        fix=_nearest(unknown, known) if unknown else "correct it; docs/reference/settings.md says what each takes",
     )
+
+
+def _nearest(unknown: Collection[str], known: Collection[str]) -> str:
+    """What to do about names that do not exist: the nearest of those that do, and where all of them stand."""
+    near = [close[0] for name in unknown if (close := get_close_matches(name, known, 1))]
+    return (f"did you mean {', '.join(near)}? " if near else "") + "docs/reference/settings.md lists all that exist"
 
 
 def _problem_text(name: str, message: str) -> str:
@@ -392,8 +395,5 @@ def _is_secret(value: Any, setting: Any) -> bool:
 def _refuse_unknown_variables() -> None:
     known = set(map(_variable, _names()))
     if unknown := sorted(name for name in _environment().keys() - known if name.removesuffix(ELSEWHERE) not in known):
-        raise UsageError(
-            f"there is no setting for {', '.join(unknown)}",
-            where="environment",
-            fix=f"the variables that exist: {', '.join(sorted(known))}",
-        )
+        what = f"there is no setting for {', '.join(unknown)}"
+        raise UsageError(what, where="environment", fix=_nearest(unknown, known))

@@ -267,7 +267,8 @@ class _Records:
         """Passes over the broken record from `line` up to where the next row starts.
 
         That is the next line that starts a whole row. After broken quotes it may also be a line that breaks quotes
-        anew: what stands between is the rest of a text whose lines came apart, and no rows of their own.
+        anew: what stands between is the rest of a text whose lines came apart, and no rows of their own. Where quotes
+        are whole and cells too many or too few, a line with half a pair of quotes is the end of a cell, and no row.
         """
         lines = self._lines
         reached = lines.number
@@ -277,7 +278,10 @@ class _Records:
             cells = self._next()
             if cells is None:
                 break
-            starts_row = apart if isinstance(cells, csv.Error) else len(cells) == width
+            if isinstance(cells, csv.Error):
+                starts_row = apart
+            else:
+                starts_row = len(cells) == width and (apart or b"".join(lines.taken).count(b'"') % 2 == 0)
             lines.give_back(keep=0 if starts_row else 1)
             if starts_row:
                 break

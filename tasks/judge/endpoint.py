@@ -37,6 +37,7 @@ _OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_no
 _LONGEST_MESSAGE = 300
 _MISFITS_AT_FIRST = 5
 _BUCKETS = ("requests", "tokens")
+_PARTS_OF_ANSWERS = (b'"choices"', b'"output"', b'"usage"')
 
 
 class _BoundedBody(httpx2.AsyncByteStream):
@@ -121,7 +122,8 @@ class JudgeEndpoint:
             content = None
         if not mapping_of(content).keys() & {"choices", "output"}:
             kind = self._short(response.headers.get("content-type", "no type"))
-            raise TransientError(f"status 200 ({kind}) without an answer of a model in it", maybe_paid=True)
+            is_broken = any(name in response.content for name in _PARTS_OF_ANSWERS)  # an answer, paid and then cut
+            raise TransientError(f"status 200 ({kind}) without an answer of a model in it", maybe_paid=is_broken)
         self.answered = True
         return replace(reply_in(content, question.largest_usage, _readings(response.headers)), dialect=dialect)
 

@@ -1,5 +1,6 @@
 """The state database, SQLite or PostgreSQL, for work that several processes do at once."""
 
+import logging
 import os
 import sqlite3
 import threading
@@ -24,7 +25,9 @@ from scoring.errors import StorageError, UsageError
 from tasks.config.secrets import shown_url
 from tasks.files.atomic import make_private
 
-_LOCK_WAIT_S = 30
+_log = logging.getLogger(__name__)
+
+_MOMENT_S, _LOCK_WAIT_S = 3, 30
 _LONGEST_OUTAGE_S = 60.0
 _SCHEMA_LOCK = 7_240_117  # any number that no other program locks in that database
 
@@ -56,7 +59,7 @@ class StateDatabase:
 
     It connects when a store first creates its tables. A transaction that begins while a server that was there is away
     waits for it for a minute; one that goes on then fails. On SQLite it holds the write lock from its start, so that
-    two processes never meet half-way.
+    two processes never meet half-way; whoever waits for that lock for more than a moment logs it.
 
     One that is `read_only` creates and changes nothing: `lacking` names the tables and columns that stores miss in it.
     Stores that keep something of a `service` read and write what is of this one; None is the one without a name.
@@ -213,6 +216,13 @@ class StateDatabase:
             return False
 
     def _refused(self, reason: BaseException | str | None) -> StorageError:
+        if _is_locked(reason):
+            return StorageError(
+                f"another process has kept the state database locked for {_LOCK_WAIT_S} s",
+                where=self._shown_url,
+                fix="try again when it has ended: a run, or a program that has the file open; "
+                "where several processes write at once, take PostgreSQL",
+            )
         return StorageError(
             f"the state database cannot be used: {' '.join(str(reason).split())}",
             where=self._shown_url,
@@ -273,7 +283,7 @@ def _set_up(connection: Any, record: object) -> None:
     _shared(connection, record)
     # Several processes that open a new database at once: SQLite does not wait for the lock that this switch takes.
     retrying = Retrying(
-        retry=retry_if_exception(lambda error: isinstance(error, sqlite3.OperationalError) and "locked" in str(error)),
+        retry=retry_if_exception(_is_locked),
         stop=stop_after_delay(_LOCK_WAIT_S),
         wait=wait_random(0.01, 0.1),
         reraise=True,
@@ -283,7 +293,22 @@ def _set_up(connection: Any, record: object) -> None:
 
 
 def _begin_immediate(connection: sa.Connection) -> None:
+    try:
+        _take_write_lock(connection, _MOMENT_S)
+    except sa.exc.OperationalError as error:
+        if not _is_locked(error.orig):
+            raise
+        _log.warning("the state database is locked by another process: waiting for up to %d s", _LOCK_WAIT_S)
+        _take_write_lock(connection, _LOCK_WAIT_S - _MOMENT_S)
+
+
+def _take_write_lock(connection: sa.Connection, wait_s: int) -> None:
+    connection.exec_driver_sql(f"PRAGMA busy_timeout={wait_s * 1000}")
     connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _is_locked(error: object) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 
 
 def _unusable(reason: str) -> UsageError:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _LAYOUTS = (Layout.LONG, Layout.WIDE)
 RUN_FILE_ENDINGS = (".csv", ".tsv", ".xlsx")
-_PACKED = (".gz", ".zip", ".bz2", ".xz", ".zst")
+PACKED_ENDINGS = (".gz", ".zip", ".bz2", ".xz", ".zst")
 OTHER_WORKBOOK_ENDINGS = (".xls", ".xlsm", ".xlsb", ".ods")  # that a team takes for files of a run, and nothing reads
 _EXPORT_ENDING = ".json"  # only of files that are named outright: folders hold other JSON, such as our summaries
 
@@ -98,15 +98,19 @@ def text_table(path: Path) -> DelimitedText | PromptfooResults | InspectLog:
         is_log = isinstance(found, dict) and "eval" in found
         return inspect_log(found, str(path)) if is_log else promptfoo_results(found, str(path))
     if ending not in (".csv", ".tsv"):
-        endings = ", ".join((*RUN_FILE_ENDINGS, _EXPORT_ENDING))
+        endings, is_packed = ", ".join((*RUN_FILE_ENDINGS, _EXPORT_ENDING)), ending in PACKED_ENDINGS
         raise InputError(
             f"expected a name ending in {endings}, found {ending or 'no ending'}",
             where=str(path),
             fix="unpack it first"
-            if ending in _PACKED
+            if is_packed
             else "save the table as CSV in UTF-8 or as an Excel workbook (.xlsx); .json is of promptfoo or Inspect",
-            ko=f"이름이 {', '.join(RUN_FILE_ENDINGS)} 가운데 하나로 끝나는 파일을 읽습니다. Excel 통합 문서(.xlsx)나 "
-            "CSV UTF-8(쉼표로 분리)로 저장하십시오.",
+            ko=f"이름이 {', '.join(RUN_FILE_ENDINGS)} 가운데 하나로 끝나는 파일을 읽습니다. "
+            + (
+                "압축을 먼저 푸십시오."
+                if is_packed
+                else "Excel 통합 문서(.xlsx)나 CSV UTF-8(쉼표로 분리)로 저장하십시오."
+            ),
         )
     return DelimitedText(path, "\t" if ending == ".tsv" else ",")
 

@@ -16,12 +16,13 @@ from tasks.testruns.files import OTHER_WORKBOOK_ENDINGS, RUN_FILE_ENDINGS
 
 @dataclass(frozen=True)
 class Inbox:
-    """What lies in an inbox: `new` files, those of a `known` content, and `arriving` ones, left for the next run.
+    """What lies in an inbox: the files of each `new` content, those of a `known` one, and `arriving` ones, left for the
+    next run.
 
     `refused` are files that cannot be opened, and links that lead out of the inbox.
     """
 
-    new: tuple[FileIdentity, ...]
+    new: tuple[tuple[FileIdentity, ...], ...]
     known: tuple[Path, ...]
     arriving: tuple[Path, ...]
     refused: tuple[RefusedFile, ...] = ()
@@ -30,15 +31,15 @@ class Inbox:
 def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: float) -> Inbox:
     """The files of an inbox; a folder that is not there holds none.
 
-    `known` are the SHA-256 of files that were scored already; two new files of one content are one. A file is arriving
-    while it is younger than `quiet_s` seconds or changes as it is being read; one that is gone when it is looked at
-    was never there. Workbooks of other kinds are new too: their reader refuses them. Hidden files, lock files (`~$`)
-    and names that start with `_` are ignored.
+    `known` are the SHA-256 of files that were scored already. A file is arriving while it is younger than `quiet_s`
+    seconds or changes as it is being read; one that is gone when it is looked at was never there. Workbooks of other
+    kinds are new too: their reader refuses them. Hidden files, lock files (`~$`) and names that start with `_` are
+    ignored.
 
     Raises:
         InputError: the folder cannot be listed.
     """
-    new: dict[str, FileIdentity] = {}
+    new: dict[str, list[FileIdentity]] = {}
     seen, arriving, refused = [], [], []
     home = folder.resolve()
     rested = (now - timedelta(seconds=quiet_s)).timestamp()
@@ -62,11 +63,11 @@ def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: floa
             continue
         if after.st_mtime > rested or (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
             arriving.append(path)
-        elif identity.sha256 in known or identity.sha256 in new:
+        elif identity.sha256 in known:
             seen.append(path)
         else:
-            new[identity.sha256] = identity
-    return Inbox(tuple(new.values()), tuple(seen), tuple(arriving), tuple(refused))
+            new.setdefault(identity.sha256, []).append(identity)
+    return Inbox(tuple(map(tuple, new.values())), tuple(seen), tuple(arriving), tuple(refused))
 
 
 def _refused(path: Path, error: InputError) -> RefusedFile:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from secrets import token_hex
 from typing import IO, Any, Literal
@@ -25,7 +26,7 @@ from unicodedata import normalize
 from scoring.catalog import TestRunChoices
 from scoring.errors import StorageError, UsageError
 from tasks.files.atomic import TABLE_MODE, sole_writer, sync_folder, writable, write_text
-from tasks.testruns.files import RUN_FILE_ENDINGS
+from tasks.testruns.files import PACKED_ENDINGS, RUN_FILE_ENDINGS
 from tasks.warehouse.folder import FolderWarehouse
 
 _ID = re.compile(r"[0-9a-f]{16}")
@@ -167,6 +168,14 @@ class Uploads:
         of = _origin(known["of"]) if known.get("of") else None
         return Upload(folder, known["name"], known["who"], datetime.fromisoformat(known["at"]), of)
 
+    def next_version(self, name: str) -> str:
+        """The name of a file's next version: the first that no file here has."""
+        path, taken = Path(name), {upload.name for upload in self.latest()}
+        known = re.fullmatch(r"(.*) \(([1-9][0-9]{0,3})판\)", path.stem)
+        stem, number = (known[1], int(known[2])) if known else (path.stem, 1)
+        names = (f"{stem} ({later}판){path.suffix}" for later in count(number + 1))
+        return next(one for one in names if one not in taken)
+
     @contextmanager
     def arriving(self) -> Iterator["ArrivingFile"]:
         """A file that is on its way. Unless it is kept within the block, nothing of it stays.
@@ -259,18 +268,10 @@ def file_name(sent: str) -> str:
     name = "".join(sign for sign in normalize("NFC", re.split(r"[/\\]", sent)[-1]) if sign.isprintable())
     path = Path(name.strip().lstrip("._~$ "))
     if path.suffix.lower() not in RUN_FILE_ENDINGS:
-        raise UsageError(
-            "CSV, TSV, Excel(.xlsx) 파일만 올릴 수 있습니다", fix="표를 CSV(UTF-8)나 .xlsx로 저장해 다시 올리십시오."
-        )
+        is_packed = path.suffix.lower() in PACKED_ENDINGS
+        fix = "압축을 풀어" if is_packed else "표를 CSV(UTF-8)나 .xlsx로 저장해"
+        raise UsageError("CSV, TSV, Excel(.xlsx) 파일만 올릴 수 있습니다", fix=f"{fix} 다시 올리십시오.")
     return path.stem.encode()[:_LONGEST_STEM_BYTES].decode(errors="ignore") + path.suffix
-
-
-def next_version(name: str) -> str:
-    """The name of a file's next version."""
-    path = Path(name)
-    known = re.fullmatch(r"(.*) \(([1-9][0-9]{0,3})판\)", path.stem)
-    stem, number = (known[1], int(known[2])) if known else (path.stem, 1)
-    return f"{stem} ({number + 1}판){path.suffix}"
 
 
 def _origin(known: Mapping[str, Any]) -> Origin:

@@ -7,6 +7,7 @@ import fcntl
 import fnmatch
 import os
 import shutil
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import date, datetime
@@ -288,8 +289,6 @@ def _others(
     if not path.exists():
         return [], []
     [rows] = _rows_of({day: path})
-    there = shaped(rows.lazy(), schema).collect()
-    parts = there.partition_by(list(only), as_dict=True, maintain_order=True)
-    mine = tuple(only.values())
-    ordered = sorted(parts.items())
-    return [rows for values, rows in ordered if values < mine], [rows for values, rows in ordered if values > mine]
+    there = shaped(rows.lazy(), schema).sort(*only, maintain_order=True).collect()
+    values, mine = there.select(*only).rows(), tuple(only.values())
+    return [there[: bisect_left(values, mine)]], [there[bisect_right(values, mine) :]]

@@ -4,7 +4,7 @@ from starlette.responses import RedirectResponse, Response
 
 from scoring.errors import UsageError
 from tasks.testruns.corrections import corrected_file, expectations_of
-from tasks.testruns.uploads import Origin, Upload, next_version
+from tasks.testruns.uploads import Origin, Upload
 from tasks.web.asked import Asked, RefusedError
 from tasks.web.upload_page import address_of, upload_of
 from tasks.web.upload_versions import takes_home, version_values
@@ -27,7 +27,7 @@ def correction_page(asked: Asked) -> Response:
         title="기대결과 고치기",
         **version_values(asked, upload),
         query_id=query_id,
-        version=next_version(upload.name),
+        version=asked.uploads.next_version(upload.name),
         expectations=found,
     )
 
@@ -49,7 +49,7 @@ def correct(asked: Asked) -> Response:
     with asked.uploads.arriving() as arriving:
         arriving.write(content)
         origin = Origin(upload.id, query_id, header, upload.choices)
-        kept = arriving.keep(next_version(upload.name), asked.viewer.name, origin)
+        kept = arriving.keep(asked.uploads.next_version(upload.name), asked.viewer.name, origin)
     return RedirectResponse(address_of(kept), 303)
 
 

@@ -8,7 +8,7 @@ from playwright.sync_api import ViewportSize
 CHROMIUM = Path("/usr/bin/chromium")
 PHONE: ViewportSize = {"width": 390, "height": 844}
 DESKTOP: ViewportSize = {"width": 1440, "height": 900}
-IN_CHROMIUM = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")]
+IN_CHROMIUM = [pytest.mark.long, pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")]
 
 # The texts and fields of a page that lie on one another, each line of a text by itself.
 OVERLAPS = """() => {

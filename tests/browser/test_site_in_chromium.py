@@ -155,7 +155,6 @@ def test_every_page_draws_its_charts_and_every_link_resolves(site: Path, tab: Ta
     assert broken == []
 
 
-@pytest.mark.long
 def test_every_text_stands_out_from_what_lies_behind_it_in_light_and_dark(site: Path, tab: Tab) -> None:
     for name in one_of_each(site):
         tab.goto((site / name).as_uri())
@@ -248,7 +247,6 @@ def test_a_count_that_is_clicked_shows_these_rows(site: Path, tab: Tab) -> None:
         assert re.search(rf"질문 \d+\({re.escape(grades[1])}\) · 답변 \d+\({re.escape(grades[2])}\)", meta), meta
 
 
-@pytest.mark.long
 def test_a_link_to_a_row_opens_its_explanation(site: Path, tab: Tab) -> None:
     tab.goto((site / "index.html").as_uri())
     tab.locator("ol.worst a").first.click()
@@ -256,7 +254,6 @@ def test_a_link_to_a_row_opens_its_explanation(site: Path, tab: Tab) -> None:
     assert tab.locator("li:target details[open] .why").is_visible()
 
 
-@pytest.mark.long
 def test_no_glyph_is_missing(site: Path, tab: Tab) -> None:
     asked = 0
     for name in one_of_each(site):
@@ -267,7 +264,6 @@ def test_no_glyph_is_missing(site: Path, tab: Tab) -> None:
     assert asked > 300  # the same sign on two pages counts twice
 
 
-@pytest.mark.long
 def test_a_phone_shows_every_column_of_the_heat_map_and_what_is_usual_of_an_alert(site: Path, tab: Tab) -> None:
     tab.set_viewport_size({"width": 360, "height": 800})
     for name in ("index.html", f"monitoring/{DAYS[-1]}.html"):
@@ -286,7 +282,6 @@ def test_a_phone_never_scrolls_sideways(site: Path, tab: Tab) -> None:
         assert tab.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"], name
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("width", "tables"), [(768, ".heat"), (1440, ".heat, .asked, .runs")])
 def test_a_screen_cuts_no_heat_map_and_a_wide_one_no_questions_and_runs(
     site: Path, tab: Tab, width: int, tables: str
@@ -301,7 +296,6 @@ def test_a_screen_cuts_no_heat_map_and_a_wide_one_no_questions_and_runs(
     assert seen >= len(tables.split(", "))
 
 
-@pytest.mark.long
 def test_a_phone_shows_every_column_of_tables_of_words(site: Path, tab: Tab) -> None:
     """Verdicts, changes, alerts: their last column says what it comes to."""
     tab.set_viewport_size(PHONE)  # type: ignore[arg-type]
@@ -355,7 +349,6 @@ def test_a_comparison_never_scrolls_sideways(tmp_path: Path, tab: Tab, width: in
     assert tab.evaluate("() => document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.long
 def test_causes_on_a_phone_are_no_towers(crowded: Path, tab: Tab) -> None:
     tab.set_viewport_size({"width": 360, "height": 800})
     for path in sorted((crowded / "test-runs").glob("*.html")):
@@ -365,7 +358,6 @@ def test_causes_on_a_phone_are_no_towers(crowded: Path, tab: Tab) -> None:
         assert max(heights) < 340
 
 
-@pytest.mark.long
 def test_lines_end_where_days_are_missing_or_the_rubric_changed(site: Path, tab: Tab) -> None:
     tab.goto((site / "index.html").as_uri())
     lines = tab.locator("[data-chart=trend-failure_rate] g[aria-label=line] path")

@@ -68,7 +68,6 @@ def test_web_in_chromium_leads_from_the_rows_to_one_and_home_with_all(tab: Tab, 
     assert HOSTILE in tab.locator("main").inner_text()
 
 
-@pytest.mark.long
 def test_web_in_chromium_narrows_the_rows_by_each_mark(tab: Tab, pages: tuple[str, Settings]) -> None:
     log_in(tab, pages[0])
     tab.get_by_text("테넌트·등급·유형·알림").press("Enter")
@@ -86,7 +85,6 @@ def test_web_in_chromium_narrows_the_rows_by_each_mark(tab: Tab, pages: tuple[st
     expect(tab.get_by_role("heading", level=1)).to_contain_text(f"{DAY}, {len(ROWS)}행")
 
 
-@pytest.mark.long
 def test_web_in_chromium_turns_pages_without_losing_a_row(tab: Tab, pages: tuple[str, Settings]) -> None:
     log_in(tab, pages[0])
     links = tab.locator("table.list tbody th a")
@@ -97,7 +95,6 @@ def test_web_in_chromium_turns_pages_without_losing_a_row(tab: Tab, pages: tuple
     assert len(seen) == len(set(seen)) == len(ROWS)
 
 
-@pytest.mark.long
 def test_web_in_chromium_keeps_a_rule_quiet(tab: Tab, pages: tuple[str, Settings]) -> None:
     log_in(tab, pages[0])
     tab.get_by_role("link", name="알림", exact=True).click()
@@ -150,7 +147,6 @@ def fits_everywhere(tab: Tab) -> None:
             assert tab.evaluate(OVERLAPS) == [], f"{tab.url} at {size['width']} in {scheme}"
 
 
-@pytest.mark.long
 def test_web_in_chromium_takes_a_file_and_gives_its_workbook(tab: Tab, pages: tuple[str, Settings]) -> None:
     log_in(tab, pages[0])
     tab.get_by_role("link", name="테스트 런", exact=True).press("Enter")
@@ -206,7 +202,6 @@ def test_web_in_chromium_has_the_whole_list_beside_a_long_name(tab: Tab, pages: 
     assert button_box["y"] - (list_box["y"] + list_box["height"]) >= 16
 
 
-@pytest.mark.long
 def test_web_in_chromium_fits_on_a_phone_in_the_light_and_in_the_dark(tab: Tab, pages: tuple[str, Settings]) -> None:
     tab.set_viewport_size(PHONE)
     log_in(tab, pages[0])

@@ -23,6 +23,7 @@ Fault = Literal[
     "server_error",
     "invalid_payload",
     "no_such_webhook",
+    "login_page",
     "hang",
     "drop",
     "hang_after_posting",
@@ -33,6 +34,7 @@ Fault = Literal[
 _WEBHOOK_ANSWERS = {
     "invalid_payload": (200, "invalid_payload"),
     "no_such_webhook": (404, "no_service"),
+    "login_page": (200, "<html><title>Log in</title></html>"),
 }
 
 

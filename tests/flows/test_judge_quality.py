@@ -125,6 +125,7 @@ def test_anchors_are_the_same_every_night(context: Context) -> None:
     assert [(one.night.agreed, one.night.asked) for one in nights] == [(100, 100), (100, 100)]
 
 
+@pytest.mark.long
 def test_anchors_tell_a_replaced_judge_in_the_same_night_and_once(context: Context, judge: FakeOpenAI) -> None:
     assert not any(night(context, number).keys for number in range(1, 4))
     judge.behaviour = Behaviour(fickle=0.3)

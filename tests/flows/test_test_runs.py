@@ -122,7 +122,7 @@ def test_a_file_that_cannot_be_read_gives_no_cell_to_any_database(settings: Sett
     write_csv(inbox_of(settings) / "plan_agent_nohead.csv", [["홍길동", "010-9876-5432", "leak.me@example.com"]])
     assert len(score_inbox(settings, DAY).refused) == 1
     for path in (path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".csv"):
-        assert b"leak.me" not in path.read_bytes() and b"9876" not in path.read_bytes()
+        assert [cell for cell in ("홍길동", "9876-5432", "leak.me") if cell.encode() in path.read_bytes()] == []
 
 
 def test_a_file_that_cannot_be_looked_at_does_not_stop_the_others(settings: Settings) -> None:
@@ -130,6 +130,21 @@ def test_a_file_that_cannot_be_looked_at_does_not_stop_the_others(settings: Sett
     outcome = score_inbox(settings, DAY)
     assert names(outcome) == ["plan_agent_1.csv", "resume_agent_1.csv"]
     assert "no UTF-8" in outcome.refused[0]
+
+
+@pytest.mark.parametrize("night_before", [False, True])
+def test_a_file_refused_by_its_name_does_not_keep_its_copy_of_a_better_one_from_being_scored(
+    settings: Settings, night_before: bool
+) -> None:
+    inbox = inbox_of(settings)
+    run = write_csv(inbox / "a run.csv", [LONG_HEADER, long_row("U")])
+    if night_before:
+        assert "which rubric" in score_inbox(settings, DAY).refused[0]
+    (inbox / "plan_agent_2.csv").write_bytes(run.read_bytes())
+    (inbox / "plan_agent_3.csv").write_bytes(run.read_bytes())
+    outcome = score_inbox(settings, NEXT_DAY)
+    assert ("plan_agent_2.csv" in names(outcome), "plan_agent_3.csv" in names(outcome)) == (True, False)
+    assert (outcome.refused, score_inbox(settings, NEXT_DAY).scored) == ((), ())
 
 
 @pytest.mark.parametrize("ending", [".xls", ".XLSM", ".xlsb", ".ods"])

@@ -203,6 +203,7 @@ def test_a_day_that_a_run_is_writing_is_left_for_the_next_attempt(settings: Sett
     assert in_context(erase, settings, SESSION, NOW, dry_run=False)["monitoring_scores: rows"] == 1
 
 
+@pytest.mark.long
 def test_killed_between_two_days_the_same_command_finishes_the_work(settings: Settings, tmp_path: Path) -> None:
     """The process is stopped by the lock of the second day, and killed there."""
     data, copy = Path(settings.warehouse).parent, tmp_path / "undisturbed"

@@ -7,7 +7,7 @@ a time-out or a cut connection Slack may have posted the message all the same.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urljoin
@@ -23,6 +23,10 @@ _POST = HttpPost("Slack", frozenset({500, 503}))
 _PAGES = 20
 _SKEW = timedelta(minutes=5)  # between Slack's clock and ours
 _REPEATED = "다시 보냄: 앞선 전송이 끊겨 도착했는지 알 수 없습니다. 이미 받으셨다면 같은 내용입니다."
+_NOT_SLACK = (
+    'HTTP 200 without the "ok" of a Slack webhook: check the address that its webhook_env or webhook_secret_block '
+    'holds, or set format = "json" where another receiver takes the messages'
+)
 _CODE = re.compile(r"[a-z_]{2,60}")
 _MAY_NOT_LOOK = {"missing_scope", "not_allowed_token_type", "no_permission"}
 # What no other day and no other setting will change. Everything else may be fixed within three days.
@@ -66,7 +70,8 @@ class SlackWebhook:
             return failure.delivery
         if (answer.status, answer.body) == (200, b"ok"):
             return Delivery(DeliveryStatus.SENT)
-        return _refusal(answer.status, answer.body.decode(errors="replace"))
+        refusal = _refusal(answer.status, answer.body.decode(errors="replace"))
+        return replace(refusal, error=_NOT_SLACK) if refusal.error == "HTTP 200" else refusal
 
 
 @dataclass(frozen=True)

@@ -157,14 +157,17 @@ def _texts(
     """The two texts of the groups, known to be UTF-8; None where pyarrow has to read them.
 
     That is where they are too large to be held, are no plain text by their type, or cannot be read: pyarrow then tells
-    which row it is. A column in a zone that nobody knows would make Polars panic, which people see.
+    which row it is. Any column in a zone that nobody knows, or of views into lists, would make Polars panic, which
+    people see.
     """
     plain = (pa.string(), pa.large_string(), pa.string_view())
     found = {name: leaves[name] for name in TEXTS}
     if any(leaf.kind not in plain or leaf.keys or len(leaf.path) > 1 for leaf in found.values()):
         return None
-    zones = _ZONE.findall(" ".join(str(field.type) for field in file.schema_arrow))  # also those within structs
-    if _bytes(file, groups) > _BYTES_AT_ONCE or any(map(_is_unknown_zone, zones)):
+    kinds = " ".join(str(field.type) for field in file.schema_arrow)  # also those within structs
+    if "list_view<" in kinds or any(map(_is_unknown_zone, _ZONE.findall(kinds))):
+        return None
+    if _bytes(file, groups) > _BYTES_AT_ONCE:
         return None
     try:
         opened.seek(0)  # Polars takes what follows for the file

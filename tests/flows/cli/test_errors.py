@@ -33,7 +33,7 @@ CHAT = "user_input,llm_response,timestamp,input_tokens,output_tokens\n질문,답
 LONG = "x" * 300
 DAILY = """deployments: [{entrypoint: flows.nightly.nightly, name: n, description: d, tags: [],
   schedules: [{cron: daily, timezone: UTC}], concurrency_limit: {limit: 1}}]"""
-LISTED, EXPLAINED = "the settings that exist: ", "docs/reference/settings.md"
+LISTED, EXPLAINED = "did you mean reports? docs/reference/settings.md lists all", "docs/reference/settings.md"
 
 
 @dataclass(frozen=True)
@@ -279,6 +279,7 @@ def test_a_webhook_that_is_no_address_is_told_by_its_name(
 SERVE = ("serve", "--prefect-file", ROOT / "deployments" / "prefect.yaml")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("command", "address"),
     portion(
@@ -297,6 +298,7 @@ def test_an_address_without_a_prefect_server_is_named(
     assert_told(ended, 1, f"error: {address}: the Prefect server cannot be reached: ", "correct PREFECT_API_URL")
 
 
+@pytest.mark.long
 def test_a_setting_of_prefect_that_is_mistyped_is_named(installed_aqb: Command) -> None:
     ended = installed_aqb("nightly", "--date", "2026-02-13", PREFECT_API_REQUEST_TIMEOUT="soon")
     assert ended.exit_code == 2
@@ -321,7 +323,6 @@ def test_serving_and_working_need_a_server(
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_a_terminal_without_hangul_shows_escapes(folder: Path) -> None:
     latin = os.environ | {"PYTHONIOENCODING": "latin-1"}
     shown = subprocess.run([AQB, "rubrics"], env=latin, capture_output=True, encoding="latin-1", check=False)
@@ -330,7 +331,6 @@ def test_a_terminal_without_hangul_shows_escapes(folder: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_output_that_nothing_takes_is_an_error_of_a_line(folder: Path) -> None:
     with Path("/dev/full").open("w") as full:
         shell = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}

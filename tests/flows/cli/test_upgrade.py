@@ -166,6 +166,7 @@ def dump(file: Path) -> list[str]:
         return list(state.iterdump())
 
 
+@pytest.mark.long
 def test_upgrade_that_is_killed_after_any_statement_has_changed_nothing(aqb: Command, earlier: Path) -> None:
     before = dump(earlier / "state.db")
     lacking = json.loads(aqb("upgrade", "--check", "--json").out)["lacking"]

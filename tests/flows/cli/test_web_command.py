@@ -27,7 +27,7 @@ finally:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_web_serves_its_pages_from_this_machine_until_it_is_stopped(tmp_path: Path) -> None:
     write_day(FolderWarehouse(tmp_path / "data" / "warehouse"), DAY, [best(), refused()])
     with subprocess.Popen(

@@ -11,7 +11,7 @@ import pytest
 
 from tests.fakes.otlp_receiver import Collector, attributes
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 RECORD_RUNS = """
 from __future__ import annotations

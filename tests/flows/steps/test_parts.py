@@ -21,6 +21,7 @@ from tests.flows.prefect_server import ended_task_runs
 FILES = 4
 
 
+@pytest.mark.long
 def test_parts_in_a_flow_are_task_runs_and_leave_what_one_process_leaves(
     prefect_in_threads: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,7 +47,7 @@ def test_the_chance_of_a_count_is_that_of_the_beta_binomial(
     assert ours[0] == pytest.approx(theirs, rel=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("tenants", "variation", "most_pages"), portion([(6, 0.15, 4), (1, 0.15, 4), (6, 0.0, 2), (1, 0.0, 1)])
 )
@@ -57,13 +57,13 @@ def test_a_year_without_a_change_is_quiet(tenants: int, variation: float, most_p
     assert kinds["digest"] <= 30
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("place", "at_least"), portion([(0, 9), (2, 10), (3, 8), (4, 9)]))
 def test_a_planted_change_is_told_in_time(place: int, at_least: int) -> None:
     assert sum(is_told(CHANGES[place], 0.0, seed)[0] for seed in range(10)) >= at_least
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_business_day_after_a_week_of_holidays_pages_no_one() -> None:
     """Seollal and Chuseok: three to nine days off in a row, then five times as many turns."""
     pages = 0

@@ -56,6 +56,7 @@ def test_the_usual_load_is_at_most_three_messages_a_day_and_seldom_any(seed: int
     assert sum(message.kind == "page" for message in messages) <= DAYS / 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_day_on_which_failures_triple_pages(seed: int) -> None:
     load = usual_load(seed, DAYS)

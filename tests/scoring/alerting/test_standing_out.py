@@ -4,6 +4,8 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from functools import partial
 
+import pytest
+
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.standing_out import standing_out
 from scoring.alerting.watch import AlertPolicy
@@ -18,6 +20,7 @@ def of_days(load: list[KpiRow]) -> dict[date, list[str]]:
     return {day: standing_out(RUBRIC, rows, day, partial(decided.__getitem__, day)) for day in rows}
 
 
+@pytest.mark.long
 def test_in_a_year_without_a_change_something_stands_out_on_few_days() -> None:
     said = [day for seed in range(2) for day, rules in of_days(usual_load(seed, 365)).items() if rules]
     assert len(said) <= 2 * 12

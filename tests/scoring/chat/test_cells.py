@@ -57,6 +57,21 @@ def test_what_is_no_timestamp_is_refused(value: object) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "of_excel"),
+    [
+        *((one, True) for one in ("2026. 3. 9. 13:05", "2026. 3. 9. 오후 1:05", "2026. 3. 9.", "2026.3.9 13:05")),
+        *((one, True) for one in ("2026-03-09 1:05", "2026-03-09 오후 1:05:00", "3/9/2026 1:05:00 PM", "2026/03/09")),
+        *((one, True) for one in ("44:52.1", "########")),
+        *((one, False) for one in ("어제", "2026-02-30", "2026-02-13T16:44:52 KST", "20260213", "1.2.3.4", "16:44:52")),
+    ],
+)
+def test_a_timestamp_as_excel_saves_it_is_refused_with_what_to_do(written: str, of_excel: bool) -> None:
+    with pytest.raises(UnreadableCell) as refused:
+        cells.instant(written)
+    assert ("Excel로 열지 않은 파일을 다시 내보내" in refused.value.reason) == of_excel
+
+
+@pytest.mark.parametrize(
     "written",
     [
         *("0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01", "0001-01-01T23:59:59.999999Z"),

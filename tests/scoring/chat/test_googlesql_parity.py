@@ -87,6 +87,7 @@ def test_excluded_rows_are_the_same(local_excluded: list[Row], staged_rows: list
     assert in_any_order(there) == in_any_order(local_excluded)
 
 
+@pytest.mark.long
 def test_an_erased_session_leaves_its_scores_and_nothing_of_its_own(
     local_outcome: ScoredRows, staged_rows: list[Row]
 ) -> None:
@@ -121,6 +122,7 @@ def test_aqb_sql_prints_a_query_that_gives_the_rows_of_the_pushdown_in_order(
     assert sorted(printed, key=itemgetter("row_id")) == sorted(googlesql_scores, key=itemgetter("row_id"))
 
 
+@pytest.mark.long
 def test_aqb_sql_prints_a_query_that_runs_over_columns_of_any_name(
     hostile_rows: list[Row], local_scores: list[Row]
 ) -> None:
@@ -158,6 +160,7 @@ def test_aqb_sql_prints_a_query_that_runs_over_columns_of_any_name(
     assert printed == [row for row in local_scores if row["session_id"] in FEW_SESSIONS]
 
 
+@pytest.mark.long
 def test_aqb_sql_takes_the_rows_of_one_day_of_the_zone(hostile_rows: list[Row], local_scores: list[Row]) -> None:
     few = [row for row in hostile_rows if row["session_id"] in FEW_SESSIONS]
     day = Counter(row["score_date"] for row in local_scores if row["session_id"] in FEW_SESSIONS).most_common(1)[0][0]
@@ -179,6 +182,7 @@ def test_hostile_rows_are_scored_excluded_or_rejected(local_outcome: ScoredRows,
     assert min(len(unusable), len(textless)) > 20
 
 
+@pytest.mark.long
 def test_the_requirements_own_query_gives_the_same_points(local_scores: list[Row], seed_answers: list[Row]) -> None:
     shared = [name for name in RUBRIC.scores_schema.names if name in seed_answers[0]]
     assert {"q_specificity", "a_non_refusal", "q_tier", "i_score", "final_score", "answer_lines"} <= set(shared)

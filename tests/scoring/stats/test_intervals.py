@@ -210,7 +210,7 @@ def test_wilson_covers_95_of_100() -> None:
         assert 0.93 <= np.mean(covered) <= 0.97
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("clusters", "runs"), [(30, 250), (400, 500)])
 def test_the_bootstrap_of_clustered_means_covers_95_of_100(clusters: int, runs: int) -> None:
     """Queries of one to five executions that share an effect; 400 clusters take the closed form."""
@@ -227,7 +227,6 @@ def test_the_bootstrap_of_clustered_means_covers_95_of_100(clusters: int, runs: 
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_the_interval_of_kappa_covers_95_of_100() -> None:
     """Scores of 0 to 5 with two in five labels a point or two off; the true kappa is that of 200,000 labels."""
     rng = np.random.default_rng(20260213)

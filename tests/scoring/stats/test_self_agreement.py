@@ -35,6 +35,7 @@ def test_self_agreement_tells_a_replaced_judge_the_same_night() -> None:
     assert told >= 190
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rate", portion([0.95, 0.8, 0.99]))
 def test_self_agreement_raises_at_most_one_false_alarm_a_year(rate: float) -> None:
     years = 20

@@ -205,6 +205,18 @@ def test_after_three_days_a_message_is_a_dead_letter_until_somebody_revives_it(
     assert slack.texts() == ["소식 a"]
 
 
+def test_a_webhook_that_answers_as_slack_never_does_says_where_to_look(
+    outbox: Outbox, slack: FakeSlack, send: Send
+) -> None:
+    put(outbox, "a")
+    slack.faults += ["login_page"]
+    told = send().stopped["qa"]
+    assert told.startswith('HTTP 200 without the "ok" of a Slack webhook: check the address that its webhook_env')
+    assert 'format = "json"' in told and "Log in" not in told
+    send()
+    assert slack.texts() == ["소식 a"]
+
+
 def test_the_first_message_of_a_thread_opens_it_and_only_critical_replies_show_in_the_channel(
     outbox: Outbox, slack: FakeSlack, send: Send
 ) -> None:

@@ -13,7 +13,7 @@ from tests.fakes.slack_sender import REPEATED, Sender, lines_to_die_at, sender, 
 from tests.fakes.slack_server import CHANNEL, FakeSlack
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(sys.platform == "win32", reason="Windows kills no process by signal"),
 ]
 KILLS = int(os.environ.get("SLACK_KILLS", "12"))

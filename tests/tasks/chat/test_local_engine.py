@@ -328,7 +328,6 @@ print(pl.read_parquet(Path(sys.argv[2]) / "scores.parquet")["row_id"].str.contai
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak memory of a process is read from /proc")
 def test_answers_that_decide_an_order_are_read_again_without_holding_the_file(tmp_path: Path) -> None:
     """Two answers of one length in each of 20 parts of a file with 360 MB of text."""

@@ -53,7 +53,7 @@ def tables_of(outcome: ScoredRows, folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_parts_give_the_same_bytes_for_any_workers_and_any_size(sources: Path, tmp_path: Path) -> None:
     def score(workers: int, part_bytes: int) -> dict[str, bytes]:
         outcome = score_chat_rows(
@@ -103,7 +103,7 @@ def test_part_that_is_done_again_replaces_what_was_there(sources: Path, tmp_path
     assert sum(frame.height for frame in outcome.score_frames()) == outcome.counts.scored
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_part_whose_worker_is_killed_is_done_again_with_the_same_outcome(sources: Path, tmp_path: Path) -> None:
     def job(staging: str) -> ScoringJob:
         source = ChatRowFiles([sources / "rows.jsonl"])

@@ -48,7 +48,6 @@ def alerts(warehouse: FolderWarehouse) -> dict[date, bytes]:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_days_scored_in_any_order_have_the_alerts_of_days_scored_in_theirs(source: Path, tmp_path: Path) -> None:
     in_order, any_order = FolderWarehouse(tmp_path / "a"), FolderWarehouse(tmp_path / "b")
     for day in DAYS:

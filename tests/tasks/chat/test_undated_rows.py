@@ -14,6 +14,7 @@ from tasks.chat.local_engine import ScoredRows, ScoringJob
 from tasks.chat.multi_day_cache import read_at_once
 from tasks.chat.parts import score_part
 from tasks.chat.sources import ChatRowFiles
+from tests.builders.cases import portion
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, write_rows
 
 ZONE = "Asia/Seoul"
@@ -78,7 +79,7 @@ def test_without_a_window_every_undated_row_is_rejected(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
-@pytest.mark.parametrize("day", DAYS)
+@pytest.mark.parametrize("day", portion(sorted(DAYS, key=DAY.__ne__)))
 def test_where_a_file_is_cut_does_not_change_whose_its_undated_rows_are(tmp_path: Path, ending: str, day: date) -> None:
     rows = [row for minute in range(40) for row in (best(minute), plain(minute, timestamp=None))]
     path = (tmp_path / "rows").with_suffix(ending)

@@ -59,32 +59,43 @@ def test_settings_cannot_be_changed_afterwards() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "named"),
+    ("content", "named", "meant"),
     [
-        ('warehous = "w"\n', "warehous"),
-        ('[monitoring]\nsorce = "s"\n', "monitoring.sorce"),
-        ("[judges]\nrpm = 1\n", "judges"),
+        ('warehous = "w"\n', "warehous", "did you mean warehouse? "),
+        ('[monitoring]\nsorce = "s"\n', "monitoring.sorce", "did you mean monitoring.source? "),
+        ("[judges]\nrpm = 1\n", "judges", "did you mean judge? "),
+        ("[judge]\nusd = 1\nrp = 1\n", "judge.usd", "did you mean judge.seed, judge.rpm? "),
+        ("xyz = 1\n", "xyz", ""),
     ],
 )
-def test_a_setting_in_the_file_that_does_not_exist_is_refused_with_those_that_do(content: str, named: str) -> None:
+def test_a_setting_that_does_not_exist_is_refused_with_the_nearest_and_where_all_stand(
+    content: str, named: str, meant: str
+) -> None:
     Path("aqb.toml").write_text(content)
     with pytest.raises(UsageError) as refused:
         load_settings()
     assert f"{named}: Extra inputs" in refused.value.what
-    assert "time_zone, warehouse, reports, state_url, " in refused.value.fix
-    assert ", monitoring.source, " in refused.value.fix
+    assert refused.value.fix == f"{meant}docs/reference/settings.md lists all that exist"
     assert "aqb.toml" in refused.value.where
 
 
-@pytest.mark.parametrize("variable", ["AQB_TIMEZONE", "AQB_MONITORING__SORCE", "AQB_MONITORING", "aqb_warehous"])
-def test_a_variable_that_is_no_setting_is_refused_with_those_that_are(
-    monkeypatch: pytest.MonkeyPatch, variable: str
+@pytest.mark.parametrize(
+    ("variable", "near"),
+    [
+        ("AQB_TIMEZONE", "AQB_TIME_ZONE"),
+        ("AQB_MONITORING__SORCE", "AQB_MONITORING__SOURCE"),
+        ("AQB_MONITORING", "AQB_MONITORING__"),
+        ("aqb_warehous", "AQB_WAREHOUSE"),
+    ],
+)
+def test_a_variable_that_is_no_setting_is_refused_with_the_nearest_and_where_all_stand(
+    monkeypatch: pytest.MonkeyPatch, variable: str, near: str
 ) -> None:
     monkeypatch.setenv(variable, "{}")
     with pytest.raises(UsageError, match=f"no setting for {variable.upper()}\n") as refused:
         load_settings()
-    assert "AQB_TIME_ZONE" in refused.value.fix
-    assert "AQB_MONITORING__SOURCE" in refused.value.fix
+    assert f"did you mean {near}" in refused.value.fix
+    assert refused.value.fix.endswith("? docs/reference/settings.md lists all that exist")
 
 
 @pytest.mark.parametrize(
@@ -104,6 +115,28 @@ def test_a_wrong_value_is_named_with_what_is_allowed(
     monkeypatch.setenv(variable, value)
     with pytest.raises(UsageError, match=message):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "[monitoring]\nlookback_days = true",
+        "[judge]\nmax_usd = false",
+        "[[judge.prices]]\nmodel = 'm'\ninput_usd = true",
+    ],
+)
+def test_true_and_false_are_no_numbers(wrong: str) -> None:
+    Path("aqb.toml").write_text(wrong)
+    with pytest.raises(UsageError, match=r"(lookback_days|max_usd|input_usd): (true|false) is no value of it"):
+        load_settings()
+
+
+def test_numbers_and_switches_of_the_environment_are_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AQB_MONITORING__LOOKBACK_DAYS", "3")
+    monkeypatch.setenv("AQB_JUDGE__MAX_USD", "0.5")
+    monkeypatch.setenv("AQB_ALERTS__DRY_RUN", "true")
+    settings = load_settings()
+    assert (settings.monitoring.lookback_days, settings.judge.max_usd, settings.alerts.dry_run) == (3, 0.5, True)
 
 
 def test_every_wrong_setting_is_named_at_once() -> None:

@@ -190,7 +190,7 @@ for number in count(int(sys.argv[2])):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_writer_killed_at_any_time_leaves_a_whole_file_to_readers(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     schema = pa.schema([("number", pa.int64())])

@@ -117,6 +117,17 @@ def test_wrong_field_count_over_several_lines_is_one_broken_row(tmp_path: Path) 
     assert lines_of(found) == [(2, 4), 5]
 
 
+@pytest.mark.parametrize("row", ['1,"one\ntwo",x,y', '1,"one\n""two""",x,y', '1,"one\n\nthree",x,"y\nz"'])
+def test_too_many_cells_over_several_lines_are_one_broken_row(tmp_path: Path, row: str) -> None:
+    last = 2 + row.count("\n")
+    assert lines_of(rows(tmp_path, f"a,b,c\n{row}\n5,6,7\n")) == [(2, last), last + 1]
+
+
+def test_rows_that_a_stray_quote_holds_together_are_read_each(tmp_path: Path) -> None:
+    found = rows(tmp_path, 'a,b\n1,"open\n2,x\n3,x\n24",x\n5,6\n')
+    assert lines_of(found) == [(2, 2), 3, 4, 5, 6]
+
+
 def test_a_quote_that_never_closes_costs_one_row(tmp_path: Path) -> None:
     lines = ["a,b", "1,2", '3,"open', *(f"{number},x" for number in range(4, 40))]
     found = rows(tmp_path, "\n".join(lines) + "\n")

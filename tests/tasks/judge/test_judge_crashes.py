@@ -35,7 +35,7 @@ def asking(server: FakeOpenAI, state_url: str) -> Iterator[subprocess.Popen[str]
         yield process
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_after_kill_9_only_what_was_in_flight_is_asked_again(tmp_path: Path) -> None:
     state_url = f"sqlite:///{tmp_path}/state.db"
     with FakeOpenAI(Behaviour(latency_s=0.1)) as server:
@@ -50,7 +50,6 @@ def test_after_kill_9_only_what_was_in_flight_is_asked_again(tmp_path: Path) -> 
 
 
 @pytest.mark.long
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no signal to one process")
 def test_ctrl_c_lets_the_calls_in_flight_finish_and_keeps_what_was_paid(tmp_path: Path) -> None:
     state_url = f"sqlite:///{tmp_path}/state.db"

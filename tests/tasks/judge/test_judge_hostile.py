@@ -115,7 +115,7 @@ def judged_by(
         return ask(COUNT, settings, store, timing=timing), server
 
 
-@pytest.mark.parametrize("name", MODES)
+@pytest.mark.parametrize("name", portion(list(MODES)))
 def test_judge_survives_an_endpoint_that_answers(name: str, sqlite_store: VerdictStore) -> None:
     judged, server = judged_by(MODES[name], sqlite_store)
     summary = judged.summary()
@@ -178,6 +178,18 @@ def test_an_address_that_is_no_judge_gives_no_answer(name: str, sqlite_store: Ve
         judged = ask(COUNT, settings_for(server.url), sqlite_store, timing=IMPATIENT)
     assert judged.summary()["by_status"] == {"failed": COUNT}
     assert "the judge gives no answer" in str(judged.failure) and "check judge.base_url" in str(judged.failure)
+
+
+@pytest.mark.parametrize(
+    ("name", "uses_budget"), [("a web page", False), ("an error with status 200", False), ("a cut answer", True)]
+)
+def test_only_what_may_be_an_answer_of_a_model_uses_the_budget_up(
+    name: str, uses_budget: bool, sqlite_store: VerdictStore
+) -> None:
+    cut = always(http(json.dumps(completion()).encode()[:-1]))
+    judged, _ = judged_by(MODES.get(name, cut), sqlite_store)
+    assert (VerdictStatus.OVER_BUDGET in {one.status for one in judged.judgements}) == uses_budget
+    assert (judged.failure is None) == uses_budget
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 500])

@@ -146,7 +146,7 @@ if other:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows forks no process")
 @pytest.mark.parametrize("state_url", portion(["sqlite", "postgresql"]), indirect=True)
 def test_two_processes_stay_inside_one_limit(state_url: str) -> None:

@@ -58,6 +58,7 @@ def test_audit_has_fifteen_families_and_twenty_bad_answers_that_demand_nothing()
     assert unseen == [], "the test judge could not be talked into it"
 
 
+@pytest.mark.long
 def test_audit_proves_the_fence_of_a_judge_that_can_be_talked_into_things(state: StateDatabase) -> None:
     audit, server = audited(state, Behaviour(gullible=0.7, gullible_fenced=0.05))
     inside, outside = (injections(audit.rates, fenced=fenced) for fenced in (True, False))
@@ -79,6 +80,7 @@ def test_audit_proves_the_fence_of_a_judge_that_can_be_talked_into_things(state:
     assert not any("[자료를 다루는 법]" in messages_of(one) for one in unfenced)
 
 
+@pytest.mark.long
 def test_audit_counts_no_injection_into_an_answer_that_was_taken_for_good_anyway(
     state: StateDatabase, few_answers: int
 ) -> None:

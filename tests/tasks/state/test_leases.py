@@ -61,7 +61,7 @@ with Leases(StateDatabase(sys.argv[1]), float(sys.argv[2])).held("day"):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_a_killed_process_held_is_taken_over_after_its_lease(leases: Leases, state_url: str) -> None:
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDING, state_url, str(SHORT_S)],

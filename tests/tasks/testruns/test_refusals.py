@@ -70,6 +70,7 @@ _REFUSED: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "another encoding": ("plan_agent_1.csv", lambda: b"\x80\x81\xff,query\n", "CP949도 아닙니다"),
     "a long line": ("plan_agent_1.csv", lambda: b"x" * LONGEST_LINE, "바이트보다 깁니다"),
     "too many columns": ("plan_agent_1.csv", lambda: b"x," * 20_000, "첫 줄에 열이"),
+    "packed": ("plan_agent_1.csv.gz", lambda: b"x", "압축을 먼저 푸십시오"),
     "DRM": ("plan_agent_1.csv", lambda: b"SCDSA004 \x01\x02", "보안을 해제"),
     "an old workbook": ("plan_agent_1.xlsx", lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), ".xls"),
     "no workbook": ("plan_agent_1.xlsx", lambda: b"ID,query\n", "일부만 온 파일"),

@@ -18,7 +18,7 @@ from tests.builders.state import opened
 from tests.tasks.web.conftest import DAYS
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(sys.platform == "win32", reason="Windows kills no process by signal"),
 ]
 KILLS = int(os.environ.get("WEB_KILLS", "1"))

@@ -60,6 +60,17 @@ def test_upload_correction_makes_another_version_which_is_compared_with_it(setti
     assert ("reviewer", "plan_agent_sample.csv PL-01 기대결과") in acts
 
 
+def test_upload_corrections_of_one_version_have_names_of_their_own(settings: Settings) -> None:
+    with browser(settings) as client:
+        address = kept(client)
+        second = correct(client, address, "다시")
+        assert "plan_agent_sample (3판).csv" in client.get(f"{address}/expectations?query={QUERY}").text
+        for version in (address, second):
+            correct(client, version, "또다시")
+    names = [upload.name for upload in Uploads(Path(settings.web.uploads)).latest()]
+    assert names == [*(f"plan_agent_sample ({number}판).csv" for number in (4, 3, 2)), PLAN.name]
+
+
 def test_upload_correction_keeps_the_choices_of_the_version_before_it(settings: Settings) -> None:
     with browser(settings) as client:
         address = kept(client)

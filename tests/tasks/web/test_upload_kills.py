@@ -25,7 +25,7 @@ from tests.fakes.judge_questions import settings_for
 from tests.fakes.openai_server import FakeOpenAI
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(sys.platform == "win32", reason="Windows kills no process by signal"),
 ]
 KILLS = int(os.environ.get("WEB_KILLS", "1"))
@@ -68,7 +68,6 @@ def until_nobody_writes(folder: Path) -> None:
     os.close(descriptor)
 
 
-@pytest.mark.long
 def test_upload_scoring_that_a_person_stops_keeps_what_is_paid_for(tmp_path: Path) -> None:
     with FakeOpenAI() as judge:
         settings = settings_with(tmp_path, judge.url)
@@ -88,7 +87,6 @@ def test_upload_scoring_that_a_person_stops_keeps_what_is_paid_for(tmp_path: Pat
         assert f"전에 답을 받은 것 {judge.paid.total()}개" in page
 
 
-@pytest.mark.long
 def test_upload_scoring_killed_with_the_server_goes_on_where_it_was(tmp_path: Path) -> None:
     with FakeOpenAI() as judge:
         with server_to_kill(tmp_path, judge.url) as (server, client):

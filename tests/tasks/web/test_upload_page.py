@@ -78,6 +78,7 @@ def test_upload_page_asks_for_the_agent_that_a_file_does_not_tell(settings: Sett
     ("name", "content", "status", "said"),
     [
         ("run.xls", b"x", 415, "CSV, TSV, Excel(.xlsx) 파일만"),
+        ("run.csv.gz", b"x", 415, "압축을 풀어 다시 올리십시오"),
         ("run.html", b"<script>", 415, "CSV, TSV, Excel(.xlsx) 파일만"),
         ("run", b"x", 415, "CSV, TSV, Excel(.xlsx) 파일만"),
         ("run.csv", b"", 400, "빈 파일"),

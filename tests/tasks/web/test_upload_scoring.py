@@ -129,6 +129,7 @@ def test_runs_of_two_rubrics_are_not_compared_and_people_read_what_to_do(results
     assert "rubric" not in answer.text
 
 
+@pytest.mark.long
 def test_file_whose_scoring_has_just_begun_is_not_removed(results: Results) -> None:
     client = results.client
     address, form = kept(client), {"form_token": form_token(client)}

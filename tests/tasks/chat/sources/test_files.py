@@ -213,6 +213,7 @@ print(rows, peak_mib())
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak memory of a process is read from /proc")
 @pytest.mark.parametrize(
     ("ending", "rows", "rows_in_group"),

@@ -106,6 +106,7 @@ def meets(row: Row, name: str, value: str) -> bool:
     return ASKED[name](row, value) if name in ASKED else str(row.get(name)) == value
 
 
+@pytest.mark.long
 def test_every_linked_count_is_the_number_of_rows_listed_and_of_rows_in_the_table(
     built: tuple[FolderWarehouse, dict[str, Page]],
 ) -> None:

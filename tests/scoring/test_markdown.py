@@ -1,0 +1,27 @@
+"""Figures as people read them in reports, messages and pages."""
+
+import pytest
+
+from scoring.markdown import kpi_text, percent
+
+
+@pytest.mark.parametrize(
+    ("rate", "shown"),
+    [
+        (None, "–"),
+        (0.0, "0.0%"),
+        (0.0005, "0.1%"),
+        (0.00049, "0.05%"),
+        (1 / 12_777, "0.01%"),
+        (1 / 1_000_000, "0.0001%"),
+        (1e-18, "0.0%"),
+        (0.06125, "6.1%"),
+        (1.0, "100.0%"),
+    ],
+)
+def test_a_small_rate_is_told_from_none(rate: float | None, shown: str) -> None:
+    assert percent(rate) == kpi_text(rate, scale=1) == shown
+
+
+def test_a_small_rate_is_told_from_none_also_without_decimals() -> None:
+    assert [percent(rate, 0) for rate in (0, 0.004, 0.005, 0.03)] == ["0%", "0.4%", "1%", "3%"]
