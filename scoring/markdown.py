@@ -52,8 +52,12 @@ def percent(rate: float | None, digits: int = 1) -> str:
     """
     if rate is None:
         return "–"
-    shown = (rounded(exact(rate) * 100, more) for more in range(digits, _MOST_DIGITS + 1))
-    return f"{next(filter(None, shown), rounded(exact(rate) * 100, digits))}%"
+    exactly = exact(rate) * 100
+    shown = none = rounded(exactly, digits)
+    while not shown and digits < _MOST_DIGITS:
+        digits += 1
+        shown = rounded(exactly, digits)
+    return f"{shown or none}%"
 
 
 def score_text(value: float | None, digits: int = 2) -> str:

@@ -21,14 +21,20 @@ def period_windows(
     return {kpi.name: [compared_kpi(kpi, name, this, before)] for kpi in rubric.quotients if kpi.target}
 
 
-def period_conclusion(rubric: RowRubric, period: Period, rows: RowsOfTenants, framed: int) -> Conclusion:
-    """The conclusion about a period, in which `framed` rows are in the frame of the cross table."""
+def period_conclusion(
+    rubric: RowRubric,
+    period: Period,
+    windows: Mapping[str, Sequence[ComparedKpi]],
+    rows: RowsOfTenants,
+    framed: int,
+) -> Conclusion:
+    """The conclusion about a period by its `windows`; `framed` of its rows are in the frame of the cross table."""
     this, before = rows[ALL_TENANTS]
     risen = risen_rules(rubric, this, before)
     columns = [f"alert_{rule.id}" for rule in rubric.alert_rules]
     return conclusion(
         rubric,
-        period_windows(rubric, period, this, before),
+        windows,
         sum(row["rows"] for row in this),
         {column: sum(row[column] or 0 for row in this) for column in columns},
         framed,

@@ -51,7 +51,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
     )
     days = [row["score_date"] for row in (*before, *this)]
     counted = warehouse.value_counts(days, counted_columns(rubric), rubric)
-    framed_count = _framed_count(warehouse, rubric, this)
+    windows, framed_count = period_windows(rubric, period, this, before), _framed_count(warehouse, rubric, this)
     return markdown(
         "period.md",
         rubric=rubric,
@@ -64,8 +64,8 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
             *newcomers(rubric, period, by_tenant, partial(_kinds_on, rubric, counted)),
         ],
         rows=sum(row["rows"] for row in this),
-        sentences=period_conclusion(rubric, period, by_tenant, framed_count).sentences,
-        windows=[one for (one,) in period_windows(rubric, period, this, before).values()],
+        sentences=period_conclusion(rubric, period, windows, by_tenant, framed_count).sentences,
+        windows=[one for (one,) in windows.values()],
         tenants=_tenant_lines(rubric, period, by_tenant),
         framed_count=framed_count,
         framed=framed,

@@ -82,7 +82,7 @@ def period_page(
     cards = [KpiCard(of_kpi, interval_chart(name, of_kpi[0].figure)) for name, of_kpi in windows.items()]
     by_day = [kpis_of(rubric.quotients, day.site.total) for day in days]
     shown = _Shown(period, days, listed)
-    concluded = period_conclusion(rubric, period, by_tenant, _framed(rubric, found, version))
+    concluded = period_conclusion(rubric, period, windows, by_tenant, _framed(rubric, found, version))
     return page(
         "period.html",
         charts=[card.chart for card in cards],
