@@ -14,6 +14,8 @@ from tests.builders.state import opened
 from tests.fakes.slack_server import FakeSlack
 
 NIGHT = datetime(2026, 2, 13, 17, tzinfo=UTC)  # 02:00 in Seoul
+PATIENT_S = 60.0  # a busy machine is late; only what never answers is given less
+IMPATIENT_S = 1.0
 
 
 @dataclass

@@ -16,15 +16,15 @@ from tasks.alerts.outbox import Outbox
 from tests.builders.state import opened
 from tests.fakes.hostile_server import UNTRUSTED, HostileServer, Script, http, json_http
 from tests.fakes.slack_server import CHANNEL, TOKEN
-from tests.tasks.alerts.conftest import NIGHT, Hands, message
+from tests.tasks.alerts.conftest import IMPATIENT_S, NIGHT, PATIENT_S, Hands, message
 
 pytestmark = pytest.mark.slow
 
 CHUNKED = b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-def channel_to(kind: str, address: str) -> Channel:
-    """A channel of a kind that waits half a second in all."""
+def channel_to(kind: str, address: str, limit_s: float = PATIENT_S) -> Channel:
+    """A channel of a kind that waits so long in all."""
     channel: SlackWebhook | SlackBot | JsonWebhook
     match kind:
         case "webhook":
@@ -33,7 +33,7 @@ def channel_to(kind: str, address: str) -> Channel:
             channel = SlackBot(TOKEN, CHANNEL, f"{address}/api/")
         case _:
             channel = JsonWebhook(f"{address}/hooks/secret")
-    return replace(channel, post=replace(channel.post, timeout_s=0.5, sleep=lambda seconds: None))
+    return replace(channel, post=replace(channel.post, timeout_s=limit_s, sleep=lambda seconds: None))
 
 
 def dripping(start: bytes, piece: bytes) -> Script:
@@ -57,24 +57,26 @@ def outbox(tmp_path: Path) -> Iterator[Outbox]:
         yield box
 
 
-def outcome(kind: str, script: Script, outbox: Outbox, hands: Hands) -> tuple[str, HostileServer]:
+def outcome(
+    kind: str, script: Script, outbox: Outbox, hands: Hands, limit_s: float = PATIENT_S
+) -> tuple[str, HostileServer]:
     """Why a delivery of one message stopped, '' where it was sent."""
     outbox.put("qa", "", [message("a")], NIGHT)
     with HostileServer(script) as server:
-        done = deliver(outbox, {"qa": channel_to(kind, server.address)}, lambda one: False, hands.clock)
+        done = deliver(outbox, {"qa": channel_to(kind, server.address, limit_s)}, lambda one: False, hands.clock)
     return done.stopped.get("qa", ""), server
 
 
 @pytest.mark.parametrize("kind", ["webhook", "bot", "json"])
 def test_receiver_that_drips_its_headers_is_left_after_the_time_limit(kind: str, outbox: Outbox, hands: Hands) -> None:
-    stopped, server = outcome(kind, dripping(b"HTTP/1.1 200 X\r\nX-A: ", b"a"), outbox, hands)
+    stopped, server = outcome(kind, dripping(b"HTTP/1.1 200 X\r\nX-A: ", b"a"), outbox, hands, IMPATIENT_S)
     assert stopped == "no answer (TimeoutError): it may have arrived"
     assert len(server.received) == 1
 
 
 @pytest.mark.parametrize("kind", ["webhook", "bot"])
 def test_slack_that_drips_its_answer_is_left_after_the_time_limit(kind: str, outbox: Outbox, hands: Hands) -> None:
-    stopped, _ = outcome(kind, dripping(CHUNKED, b"1\r\no\r\n"), outbox, hands)
+    stopped, _ = outcome(kind, dripping(CHUNKED, b"1\r\no\r\n"), outbox, hands, IMPATIENT_S)
     assert stopped == "no answer (TimeoutError): it may have arrived"
 
 

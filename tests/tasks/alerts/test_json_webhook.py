@@ -16,8 +16,9 @@ from tasks.alerts.delivery import Deliveries, deliver
 from tasks.alerts.outbox import Outbox
 from tests.builders.alert_messages import digest, page
 from tests.fakes.json_receiver import Answer, JsonReceiver
-from tests.tasks.alerts.conftest import NIGHT, Hands, message
+from tests.tasks.alerts.conftest import IMPATIENT_S, NIGHT, PATIENT_S, Hands, message
 
+Send = Callable[..., Deliveries]
 DOCUMENT = Path(__file__).parents[3] / "docs" / "alerts-webhook.md"
 
 
@@ -30,16 +31,18 @@ def receiver() -> Iterator[JsonReceiver]:
 @pytest.fixture
 def channel(receiver: JsonReceiver, hands: Hands) -> JsonWebhook:
     webhook = JsonWebhook(receiver.address)
-    return replace(webhook, post=replace(webhook.post, timeout_s=1, sleep=hands.sleep))
+    return replace(webhook, post=replace(webhook.post, timeout_s=PATIENT_S, sleep=hands.sleep))
 
 
 @pytest.fixture
-def send(outbox: Outbox, channel: JsonWebhook, hands: Hands) -> Callable[[], Deliveries]:
+def send(outbox: Outbox, channel: JsonWebhook, hands: Hands) -> Send:
     """One delivery to the route `ops`."""
-    return lambda: deliver(outbox, {"ops": channel}, lambda message: False, hands.clock)
 
+    def run(limit_s: float = PATIENT_S) -> Deliveries:
+        limited = replace(channel, post=replace(channel.post, timeout_s=limit_s))
+        return deliver(outbox, {"ops": limited}, lambda message: False, hands.clock)
 
-Send = Callable[[], Deliveries]
+    return run
 
 
 def put(outbox: Outbox, *keys: str) -> None:
@@ -123,7 +126,7 @@ def test_json_webhook_that_is_down_gets_everything_the_day_after(
 ) -> None:
     put(outbox, "a", "b")
     receiver.down = answer
-    assert send().stopped == {"ops": error}
+    assert send(IMPATIENT_S if answer.hangs else PATIENT_S).stopped == {"ops": error}
     assert [one.attempts for one in outbox.waiting()] == [1, 0]
     receiver.down = None
     hands.pass_(days=1)

@@ -13,7 +13,7 @@ from tasks.alerts.channels.slack import SlackBot, SlackWebhook
 from tasks.alerts.delivery import Deliveries, deliver
 from tasks.alerts.outbox import LEASE, Outbox
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack, Fault
-from tests.tasks.alerts.conftest import NIGHT, Hands, message
+from tests.tasks.alerts.conftest import IMPATIENT_S, NIGHT, PATIENT_S, Hands, message
 
 Send = Callable[..., Deliveries]
 REPEATED = "다시 보냄"
@@ -21,19 +21,26 @@ REPEATED = "다시 보냄"
 
 @pytest.fixture
 def channels(slack: FakeSlack) -> dict[str, Channel]:
-    webhook, bot = SlackWebhook(slack.webhook()), SlackBot(TOKEN, CHANNEL, slack.api_url)
-    impatient = replace(webhook.post, timeout_s=1, sleep=lambda seconds: None)
-    return {"qa": replace(webhook, post=impatient), "bot": replace(bot, post=impatient)}
+    return {"qa": SlackWebhook(slack.webhook()), "bot": SlackBot(TOKEN, CHANNEL, slack.api_url)}
 
 
 @pytest.fixture
 def send(outbox: Outbox, channels: dict[str, Channel], hands: Hands) -> Send:
     """One delivery, holding nothing back unless told."""
 
-    def run(held: Callable[[OutboxMessage], bool] = lambda message: False) -> Deliveries:
-        return deliver(outbox, channels, held, hands.clock)
+    def run(held: Callable[[OutboxMessage], bool] = lambda message: False, limit_s: float = PATIENT_S) -> Deliveries:
+        limited = {}
+        for route, channel in channels.items():
+            assert isinstance(channel, SlackWebhook | SlackBot)
+            post = replace(channel.post, timeout_s=limit_s, sleep=lambda seconds: None)
+            limited[route] = replace(channel, post=post)
+        return deliver(outbox, limited, held, hands.clock)
 
     return run
+
+
+def limit_s(fault: Fault) -> float:
+    return IMPATIENT_S if fault.startswith("hang") else PATIENT_S
 
 
 def put(outbox: Outbox, *keys: str, route: str = "qa", thread: str = "") -> None:
@@ -81,7 +88,7 @@ def test_a_slack_that_is_down_for_a_day_gets_everything_the_day_after(
 ) -> None:
     put(outbox, "a", "b", route=route)
     slack.down = fault
-    stopped = send().stopped
+    stopped = send(limit_s=limit_s(fault)).stopped
     assert list(stopped) == [route]
     assert [one.attempts for one in outbox.waiting()] == [1, 0]  # the second would have fared no better
     slack.down = None
@@ -117,7 +124,7 @@ def test_a_webhook_message_that_may_have_arrived_says_so_when_it_comes_again(
 ) -> None:
     slack.faults.append(fault)
     put(outbox, "a")
-    assert "may have arrived" in send().stopped["qa"]
+    assert "may have arrived" in send(limit_s=limit_s(fault)).stopped["qa"]
     send()
     assert [REPEATED in one.shown for one in slack.posted] == [False, True]
     assert slack.refused == []
@@ -133,7 +140,7 @@ def test_a_bot_looks_whether_a_message_has_arrived_before_it_posts_it_again(
     send()
     slack.faults.append(fault)
     put(outbox, "a", route="bot", thread=thread)
-    assert list(send().stopped) == ["bot"]
+    assert list(send(limit_s=limit_s(fault)).stopped) == ["bot"]
     for number in range(5):  # what others have written meanwhile fills the first pages
         slack.posted.append(type(slack.posted[0])(CHANNEL, f"{number}", [], f"{4_100_000_000 + number}.0", None))
     hands.pass_(days=1)
