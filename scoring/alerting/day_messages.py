@@ -28,15 +28,16 @@ from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.snoozes import is_snoozed, outlives_snooze
 from scoring.alerting.wording import (
     RESOLVED_SIGN,
+    STATE_NAMES,
     action,
     brief,
     brief_figure,
+    ended_line,
     fact_figures,
     headline,
     if_known,
     kpi_line,
     report_line,
-    resolved_line,
     since,
     snooze_lines,
 )
@@ -57,7 +58,7 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
     """
     known = set(map(without_part, known_keys))
     seen, snoozes = visible_to(route, digest.incidents), digest.snoozes
-    visible = [one for one in seen if not is_snoozed(one, snoozes) or (one.state == "resolved" and _told(one, known))]
+    visible = [one for one in seen if not is_snoozed(one, snoozes) or (one.is_over and _told(one, known))]
     hidden = [one for one in visible if outlives_snooze(one, snoozes) and not _told(one, known)]
     fresh = [one for one in visible if incident_key(one) not in known and not _ended_since(one, known)]
     intraday = digest.kind == "intraday"
@@ -65,7 +66,7 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
     paging = [one for one in fresh if one.pages and not (intraday and one.fact.rule == NO_ROWS)]
     paging = [one for one in paging if not any(_share_rows(one, other) for other in told)]
     news = [one for one in fresh if not one.pages and (one.state != "continuing" or one in hidden)]
-    parts = [one for one in news if one.fires and any(_share_rows(one, other) for other in paging)]
+    parts = [one for one in news if one.fires and not one.is_over and any(_share_rows(one, other) for other in paging)]
     news = [one for one in news if one not in parts]
     found = [message for event in _events([*paging, *parts]) for message in _page(event, digest)]
     if any(map(_worth_a_message, news)) and not intraday:
@@ -85,7 +86,7 @@ def _told(one: Incident, known: Collection[str]) -> bool:
 def _ended_since(one: Incident, known: Collection[str]) -> bool:
     """Whether the route knows the end of an incident from a later day: the rows of this one came late."""
     later = (replace(one, day=one.day + timedelta(days)) for days in range(1, REFERENCE_DAYS + 1))
-    return one.state == "resolved" and any(incident_key(other) in known for other in later)
+    return one.is_over and any(incident_key(other) in known for other in later)
 
 
 def _share_rows(one: Incident, other: Incident) -> bool:
@@ -105,7 +106,7 @@ def visible_to(route: RouteFilter, of_day: Sequence[Incident]) -> list[Incident]
     def matches(one: Incident) -> bool:
         tenant = one.fact.tenant_id
         if not route.tenants:
-            calls = one.pages or (one.state == "resolved" and one.paged)
+            calls = one.pages or (one.is_over and one.paged)
             hidden = tenant != ALL_TENANTS and (not calls or one.of_all)
             return not hidden and route.matches_rows(one.fact.level, one.rubric)
         if one.fact.rule in (NO_ROWS, FEW_ROWS, ROWS_REJECTED):
@@ -117,13 +118,12 @@ def visible_to(route: RouteFilter, of_day: Sequence[Incident]) -> list[Incident]
 
 def incident_key(one: Incident) -> str:
     """The key of an incident on its day."""
-    resolved = one.state == "resolved"
-    return fact_key(one.rubric, one.rubric_version, one.fact.rule, one.day, one.fact.tenant_id, resolved=resolved)
+    return fact_key(one.rubric, one.rubric_version, one.fact.rule, one.day, one.fact.tenant_id, resolved=one.is_over)
 
 
 def _worth_a_message(one: Incident) -> bool:
     """Whether it makes a message by itself: an end only where its beginning has paged, or of a KPI."""
-    return one.state != "resolved" or one.paged or one.figure is not None
+    return not one.is_over or one.paged or one.figure is not None
 
 
 def _events(paging: Sequence[Incident]) -> list[list[list[Incident]]]:
@@ -193,16 +193,17 @@ def _digest(
 ) -> list[Message]:
     """Everything of a day that is new, what pages told `apart` and what goes on the `same` in a line each, what is
     snoozed, and the KPIs."""
-    started = [one for one in news if one.state != "resolved"]
-    ended = [one for one in news if one.state == "resolved"]
+    started, ended = [one for one in news if not one.is_over], [one for one in news if one.is_over]
+    resolved, settled = ([one for one in ended if one.state == state] for state in ("resolved", "settled"))
     level: MessageLevel = started[0].fact.level if started else "info"
-    sign = LEVEL_SIGNS[level] if started else RESOLVED_SIGN
+    sign = RESOLVED_SIGN if len(resolved) == len(news) else LEVEL_SIGNS[level]
     of_tenant = any(one.fact.tenant_id != ALL_TENANTS for one in (*news, *apart, *same))
-    count = " · ".join(f"{what} {len(of)}건" for what, of in (("새로 볼 것", started), ("해소", ended)) if of)
+    counted = (("새로 볼 것", started), (STATE_NAMES["resolved"], resolved), (STATE_NAMES["settled"], settled))
+    count = " · ".join(f"{what} {len(of)}건" for what, of in counted if of)
     blocks = [
         *paragraph(_subject(digest), _counts(digest)),
         *(block for one in started for block in paragraph(*_entry(one, digest))),
-        *(paragraph(*(resolved_line(one) for one in ended)) if ended else []),
+        *(paragraph(*(ended_line(one) for one in ended)) if ended else []),
         *_going_on(apart, same, digest),
         *(paragraph(*snoozed) if snoozed else []),
         *paragraph([bold(f"핵심 지표({tenant_name(ALL_TENANTS)})" if of_tenant else "핵심 지표")]),

@@ -50,8 +50,9 @@ class UsualRate:
 class RateDecision:
     """What is decided about one rule of one tenant on a day: `count` of `rows` met it.
 
-    `change` is None where the rate is as usual; `since` is the day on which it rose, or began to. `is_news` on the day
-    on which it is told first, and again on the day on which it pages; `pages` if it interrupts people today, `paged` if
+    `change` is None where the rate is as usual; `since` is the day on which it rose, or began to. `settles` on the last
+    day before a rate that has not come back is what is usual, unless people have accepted it. `is_news` on the day on
+    which it is told first, and again on the day on which it pages; `pages` if it interrupts people today, `paged` if
     it has. `of_all` if a tenant's page is part of a rise of all tenants together that has paged. `together` are the
     rules whose rows of the day are mostly those of this one.
     """
@@ -64,6 +65,7 @@ class RateDecision:
     usual: UsualRate
     change: Literal["rising", "drifting", "resolved"] | None = None
     since: date | None = None
+    settles: bool = False
     is_news: bool = False
     pages: bool = False
     of_all: bool = False
@@ -119,7 +121,7 @@ class WatchedDays:
 def _decision(watched: Watch, found: Pages, stream: int, number: int, together: tuple[str, ...]) -> RateDecision:
     rule, episodes, place = watched.rules[stream], watched.episodes, (stream, number)
     since = int(episodes.since[place])
-    ended, days = bool(episodes.ended[place]), int(episodes.days[place])
+    ended, settles, days = bool(episodes.ended[place]), bool(episodes.settled[place]), int(episodes.days[place])
     changes: dict[int, Literal["rising", "drifting"]] = {RISING: "rising", DRIFTING: "drifting"}
     change = "resolved" if ended else changes.get(int(episodes.change[place]))
     rows = int(watched.streams.rows[place])
@@ -134,9 +136,10 @@ def _decision(watched: Watch, found: Pages, stream: int, number: int, together: 
         _usual_rate(float(episodes.rate[place]), float(episodes.variance[place]), rows, days, cold),
         change,
         watched.days[since] if change else None,
+        settles=settles,
         is_news=bool(episodes.told[place]) or ended,
         pages=bool(found.pages[place]),
-        of_all=bool(not (paged & ~of_all).any() if ended else found.of_all[place]),
+        of_all=bool(not (paged & ~of_all).any() if ended or settles else found.of_all[place]),
         paged=bool(change and episodes.had_paged[place] and paged.any()),
         together=together,
     )

@@ -117,7 +117,8 @@ class Episodes:
 
     `change` is RISING or DRIFTING while an episode is open, `since` the number of the day on which it began, `told`
     whether that is news on this day, `pages` whether it interrupts, `ended` whether an episode that was told is over
-    (then `since` is its beginning), `had_paged` whether the episode has paged. `rate`, `variance` (relative) and
+    (then `since` is its beginning), `settled` whether its rate has lasted and is what is usual from the next day on,
+    `had_paged` whether the episode has paged. `rate`, `variance` (relative) and
     `days` are what was usual for the day; `last` is what is usual after the last one.
     """
 
@@ -126,6 +127,7 @@ class Episodes:
     told: Array
     pages: Array
     ended: Array
+    settled: Array
     had_paged: Array
     rate: Array
     variance: Array
@@ -140,7 +142,7 @@ def follow(streams: Streams, budget: FalseAlarmBudget) -> Episodes:
     follower = _Follower(streams, budget)
     shape = streams.counts.shape
     whole = {name: np.zeros(shape, int) for name in ("change", "since", "days")}
-    flags = {name: np.zeros(shape, bool) for name in ("told", "pages", "ended", "had_paged")}
+    flags = {name: np.zeros(shape, bool) for name in ("told", "pages", "ended", "settled", "had_paged")}
     figures = {name: np.zeros(shape) for name in ("rate", "variance")}
     found = whole | flags | figures
     for day in range(shape[1]):
@@ -224,8 +226,7 @@ class _Follower:
             "variance": variance,
             "days": days,
         }
-        self._settle(day)
-        return found
+        return found | {"settled": self._settle(day)}
 
     def _of_days(self, numbers: Array) -> tuple[Array, Array, Array]:
         """Counts, rows and kind of these days of each stream."""
@@ -323,8 +324,9 @@ class _Follower:
             kept = np.delete(self._recent[stream], high)
             self._recent[stream] = np.concatenate([np.full(days - len(kept), -1), kept])
 
-    def _settle(self, day: int) -> None:
-        """Takes the rate of an episode for usual that has lasted long enough, or that people accept today.
+    def _settle(self, day: int) -> Array:
+        """Takes the rate of an episode for usual that has lasted long enough, or that people accept today; gives those
+        that nobody has accepted.
 
         Long enough since it rose last, unless few days before the episode are left.
         """
@@ -332,12 +334,15 @@ class _Follower:
 
         days, is_open = self._recent.shape[1], self._change != CALM
         since_rise = (self._recent >= self._risen[:, None]).sum(1)
-        by_itself = is_open & ((since_rise >= REFERENCE_DAYS) | (self._streams.accepted == day))
+        accepted = self._streams.accepted == day
+        by_itself = is_open & ((since_rise >= REFERENCE_DAYS) | accepted)
         settled = by_itself | (is_open & (self._open_days >= days - COLD_DAYS))
         kept = np.where(by_itself, since_rise, self._open_days)
         for stream in np.flatnonzero(settled):
             self._recent[stream, : days - kept[stream]] = -1
         self._close(settled)
+        unnoticed: Array = settled & ~accepted
+        return unnoticed
 
     def _close(self, which: Array) -> None:
         self._change[which] = CALM

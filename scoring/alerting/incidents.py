@@ -7,6 +7,7 @@ A rule that fires every night is no news every night. An incident is one rule of
     drifting     its rate has been higher for days, for sure
     continuing   fires, or is higher, as was told before
     resolved     its rate is back; rows are back, or none has been rejected for seven scored days
+    settled      its rate is not back after 28 scored days, and is what is usual from the next day on
 
 A day off without rows is no incident where the last two like it had none either: a service that rests on Sundays is
 down on none of them.
@@ -32,7 +33,7 @@ from scoring.alerting.watch import EXCLUDED_RATE_RISING, EXCLUDED_TITLE
 from scoring.chat.rubric import RowRubric
 from scoring.figures import Figure
 
-IncidentState = Literal["new", "rising", "drifting", "continuing", "resolved"]
+IncidentState = Literal["new", "rising", "drifting", "continuing", "resolved", "settled"]
 
 QUIET_DAYS = 7
 """After how many scored days without them rejected rows are over."""
@@ -71,6 +72,11 @@ class Incident:
     def fires(self) -> bool:
         """Whether the rule fired today."""
         return self.seen == self.day
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it ends today: what comes later is another incident."""
+        return self.state in ("resolved", "settled")
 
 
 @dataclass(frozen=True)
@@ -144,7 +150,7 @@ def _of_day(
     found += [_changed(of_today.get((one.rule, one.tenant_id)), one, day, rubric) for one in changed]
     order = {key: place for place, key in enumerate(of_today)}
     known_rules = titles_of_rules(rubric)
-    shown = [one for one in found if one.fires or (one.state == "resolved" and one.fact.rule in known_rules)]
+    shown = [one for one in found if one.fires or (one.is_over and one.fact.rule in known_rules)]
     return sorted(
         shown, key=lambda one: (one.fact.level != "critical", not one.pages, order.get(_key(one.fact), len(order)))
     )
@@ -207,8 +213,8 @@ def _decided(one: Incident, decision: RateDecision) -> Incident:
     )
     if decision.change is None or decision.since is None:
         return found
-    state: IncidentState = decision.change if decision.is_news else "continuing"
-    if one.state == "new" and state != "resolved":
+    state: IncidentState = decision.change if decision.is_news else "settled" if decision.settles else "continuing"
+    if one.state == "new" and state not in ("resolved", "settled"):
         state = "new"
     return replace(found, state=state, since=decision.since, since_or_before=False)
 

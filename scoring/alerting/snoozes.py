@@ -80,7 +80,7 @@ def rates_to_break(rule: str, facts: Mapping[date, Sequence[AlertFact]], latest:
 def is_snoozed(one: Incident, snoozes: Iterable[Snooze]) -> bool:
     """Whether a snooze keeps an incident quiet on its day, or the end of one that it has kept quiet."""
     tenant, rate = one.fact.tenant_id, fact_rate(one.fact) if one.fires else None
-    return any(one.state == "resolved" or snooze.holds(one.day, tenant, rate) for snooze in _about(one, snoozes))
+    return any(one.is_over or snooze.holds(one.day, tenant, rate) for snooze in _about(one, snoozes))
 
 
 def outlives_snooze(one: Incident, snoozes: Iterable[Snooze]) -> bool:

@@ -10,7 +10,7 @@ from scoring.alerting.decision import UsualRate
 from scoring.alerting.facts import FEW_ROWS, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact, titles_of_rules
 from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.incidents import Incident
-from scoring.alerting.messages import NO_TENANT, RouteFilter
+from scoring.alerting.messages import LEVEL_SIGNS, NO_TENANT, RouteFilter
 from scoring.alerting.snoozes import Snooze, fact_rate
 from scoring.alerting.watch import EXCLUDED_RATE_RISING
 from scoring.chat.kpi_windows import FOUR_WEEKS
@@ -29,6 +29,7 @@ STATE_NAMES = {
     "drifting": "오르는 중",
     "continuing": "계속",
     "resolved": "해소",
+    "settled": "평소가 됨",
 }
 RESOLVED_SIGN = "🟢"
 
@@ -89,17 +90,21 @@ def if_known(one: Incident) -> list[list[Span]]:
     return [[bold("알고 있는 일이면  "), code(f"aqb alerts snooze {rule}{named} --until {until} --why 이유")]]
 
 
-def resolved_line(one: Incident) -> list[Span]:
-    """How an incident ended."""
+def ended_line(one: Incident) -> list[Span]:
+    """How an incident ended: it is over, or it lasts and is told no more."""
+    today = (
+        f"이날 {brief_figure(one)}" if one.fires else f"이날은 없음, 마지막은 {day_text(one.seen)} {one.fact.count:,}건"
+    )
     if one.figure:
         how = f"최근 {FOUR_WEEKS}일 {one.figure.text}"
     elif one.fact.rule == NO_ROWS:
         how = "행이 다시 들어옴"
-    elif one.fires:
-        how = f"이날 {brief_figure(one)}, 늘기 전 범위로 돌아옴"
+    elif one.state == "settled":
+        how = f"{today}, {day_text(one.since)}부터 돌아오지 않아 다음 날부터는 이 수준을 평소로 봄"
     else:
-        how = f"이날은 없음, 마지막은 {day_text(one.seen)} {one.fact.count:,}건"
-    return [plain(f"{RESOLVED_SIGN} 해소: "), bold(_title(one.fact)), plain(f" — {how}")]
+        how = f"{today}, 늘기 전 범위로 돌아옴" if one.fires else today
+    sign = LEVEL_SIGNS["info"] if one.state == "settled" else RESOLVED_SIGN
+    return [plain(f"{sign} {STATE_NAMES[one.state]}: "), bold(_title(one.fact)), plain(f" — {how}")]
 
 
 def snooze_lines(

@@ -80,7 +80,11 @@ def _told_days(rule: str, told: Sequence[PreviewedMessage]) -> dict[date, str]:
     """How each day on which a rise of the rule is news would have told it, of whichever tenant."""
     found: dict[date, str] = {}
     for message in told:
-        news = [one for one in message.incidents if one.rule == rule and one.change not in ("continuing", "resolved")]
+        news = [
+            one
+            for one in message.incidents
+            if one.rule == rule and one.change not in ("continuing", "resolved", "settled")
+        ]
         if news or (message.kind == "page" and any(one.rule == rule for one in message.incidents)):
             found.setdefault(message.day, message.kind)  # pages come first
     return found

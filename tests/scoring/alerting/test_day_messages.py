@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.alerting.blocks import readable
-from scoring.alerting.day_messages import day_messages, incident_key, visible_to
+from scoring.alerting.day_messages import day_messages
 from scoring.alerting.facts import ROWS_REJECTED, AlertFact
 from scoring.alerting.growth import TEMPLATE, Grown
 from scoring.alerting.messages import Example, Message, RouteFilter, fact_key
@@ -24,7 +24,6 @@ from tests.builders.alert_days import (
     counted,
     day_digest,
     days_of_facts,
-    incidents_on,
     kpi_row,
     met,
 )
@@ -181,17 +180,6 @@ def test_an_intraday_run_does_not_mind_that_nobody_has_come_yet() -> None:
     assert messages_of(facts_of(kpi_row({}, rows=0)), kind="intraday") == []
 
 
-def test_the_end_of_a_page_is_told_and_the_end_of_a_warning_only_along_with_other_news() -> None:
-    rows = [*[USUAL] * 10, USUAL | {"answer_failed": 60, "weak_answer": 30}, USUAL, USUAL]
-    facts = days_of_facts((FIRST_DAY + timedelta(number), [met(kpi_row(row))]) for number, row in enumerate(rows))
-    (over,) = messages_of(facts, day=FIRST_DAY + timedelta(12))
-    assert "🟢 해소: 답변 실패 — 이날 20/535건(3.7%, 평소 3.7%), 늘기 전 범위로 돌아옴" in readable(over.blocks)
-    assert over.level == "info"
-    assert "합리적 질문에 부족한 답변 — 이날 6/535건" in readable(over.blocks)
-    warnings = RouteFilter(levels=frozenset({"warning"}))
-    assert messages_of(facts, warnings, day=FIRST_DAY + timedelta(12)) == []
-
-
 def with_growth(facts: Facts, rule: str, *grown: Grown) -> Facts:
     """The same facts, with this made most of the rise of a rule on the last day."""
     facts[LAST] = [replace(fact, grown=grown) if fact.rule == rule else fact for fact in facts[LAST]]
@@ -339,19 +327,6 @@ def test_a_digest_about_one_tenant_says_that_its_targets_are_those_of_all() -> N
     for route, title in ((RouteFilter(tenants=frozenset({"t1"})), "핵심 지표(전체)"), (EVERYTHING, "핵심 지표")):
         (digest,) = messages_of(facts_of(*last, before=before), route)
         assert title in readable(digest.blocks).splitlines()
-
-
-def test_an_end_is_told_once_where_the_rows_of_a_day_before_come_late() -> None:
-    facts, day = counted([20] * 10 + [60, 20, 20]), FIRST_DAY + timedelta(12)
-    (over,) = messages_of(facts, day=day)
-    later = [key.replace(str(day), str(day + timedelta(1))) for key in over.keys]
-    assert ("해소" in over.text, messages_of(facts, day=day, known=later)) == (True, [])
-
-
-def test_a_resolved_fact_has_a_key_of_its_own() -> None:
-    facts = facts_of(today(answer_failed=60))
-    (risen,) = visible_to(RouteFilter(), [one for one in incidents_on(facts, LAST) if one.pages])
-    assert incident_key(replace(risen, state="resolved")) != incident_key(risen)
 
 
 _tenants = st.text(min_size=1, max_size=80).filter(lambda name: name != ALL_TENANTS)  # its rows are rejected

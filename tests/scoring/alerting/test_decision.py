@@ -144,6 +144,7 @@ def test_an_accepted_rate_is_usual_from_then_on(tenant: str) -> None:
     found = [of_day[RULE, tenant] for of_day in WatchedDays(RUBRIC, days, policy).decided.values()]
     assert [one.change for one in found[27:34]] == [None, "rising", "rising", "rising", None, None, None]
     assert found[-1].usual.rate > 0.1
+    assert not any(one.settles for one in found)  # whoever accepts it knows
 
 
 def test_more_looks_at_a_day_need_a_larger_count() -> None:

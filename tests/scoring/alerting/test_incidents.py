@@ -53,6 +53,11 @@ def test_a_rise_is_told_once_and_again_when_it_is_over() -> None:
     assert [(one.pages, one.paged) for one in told] == [(True, True), (False, True), (False, True), (False, False)]
 
 
+def test_a_rise_that_stays_settles_on_the_28th_day() -> None:
+    found = states(counted([*[30] * 14, *[75] * 30]))
+    assert found[14:] == ["rising", *["continuing"] * 26, "settled", "continuing", "continuing"]
+
+
 def test_a_rise_that_ends_in_silence_is_resolved_the_next_day() -> None:
     assert states(counted([*[2] * 14, 30, 0, 2]))[13:] == ["continuing", "rising", "resolved", "continuing"]
 
@@ -184,7 +189,7 @@ def test_a_rising_excluded_rate_pages_only_where_it_is_sure(excluded: int, pages
 def test_an_excluded_rate_that_stays_high_is_usual_after_four_weeks() -> None:
     rows = [met(kpi_row({}, excluded=count)) for count in [2] * 10 + [200] * 30]
     facts = days_of_facts((day(number), [row]) for number, row in enumerate(rows))
-    assert states(facts) == [*[""] * 10, "rising", *["continuing"] * 27, "", ""]
+    assert states(facts) == [*[""] * 10, "rising", *["continuing"] * 26, "settled", "", ""]
 
 
 def of_version(version: str, rows: KpiRow) -> KpiRow:
