@@ -15,6 +15,7 @@ from benchmarks.alert_days import Load, kpi_days
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.preview import preview_for_all
 from scoring.alerting.watch import AlertPolicy
+from scoring.markdown import percent
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.reports.site.alert_pages import alerts_page
 from tasks.reports.site.day_summaries import DaySummary
@@ -72,14 +73,19 @@ def chart_of(page: Path) -> Drawing:
     return next(iter(found.values()))
 
 
-def axis_labels(page: Path, charts: Mapping[str, Drawing], tab: Tab, folder: Path) -> dict[str, list[str]]:
-    """The labels of the vertical axis of charts that are drawn on the page in place of its own."""
+def draw(page: Path, charts: Mapping[str, Drawing], tab: Tab, folder: Path) -> None:
+    """Opens the page with these charts in place of its own."""
     text = page.read_text(encoding="utf-8")
     figures = "".join(f'<figure class="chart"><div data-chart="{name}"></div></figure>' for name in charts)
     text = re.sub(r"<main.*</main>", f"<main>{figures}</main>", text, flags=re.DOTALL)
     drawn = folder / "drawn.html"
     drawn.write_text(_CHART_DATA.sub(lambda found: found[1] + json.dumps(charts) + found[3], text), encoding="utf-8")
     tab.goto(drawn.as_uri())
+
+
+def axis_labels(page: Path, charts: Mapping[str, Drawing], tab: Tab, folder: Path) -> dict[str, list[str]]:
+    """The labels of the vertical axis of charts."""
+    draw(page, charts, tab, folder)
     labels: dict[str, list[str]] = tab.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll("[data-chart]")].map((one) => [one.dataset.chart,
         [...one.querySelectorAll('[aria-label="y-axis tick label"] text')].map((text) => text.textContent)]))"""
@@ -95,6 +101,20 @@ def test_the_labels_of_an_axis_differ_however_small_the_rates(year_of_alerts: Pa
         charts[str(rows)] = chart | {"points": points}
     for rows_of_chart, labels in axis_labels(page, charts, tab, tmp_path).items():
         assert len(set(labels)) == len(labels) > 2, (rows_of_chart, labels)
+
+
+def test_a_day_of_a_chart_has_its_share_as_the_texts_of_the_page_write_it(
+    year_of_alerts: Path, tab: Tab, tmp_path: Path
+) -> None:
+    page = year_of_alerts / "alerts-60.html"
+    chart = chart_of(page)
+    counts = [(1, 20), (1, 12_777), (0, 500), (3, 3), (1, 333_333)]
+    points = [one | {"count": count, "rows": of} for one, (count, of) in zip(chart["points"], counts, strict=False)]
+    draw(page, {"one": chart | {"points": points}}, tab, tmp_path)
+    dots = tab.locator("[data-chart=one] a[aria-label], [data-chart=one] circle[aria-label]")
+    labels = dots.evaluate_all("(dots) => dots.map((dot) => dot.ariaLabel)")
+    shares = [share[1] for label in labels if (share := re.search(r"행 \((.+?)\)", label))]
+    assert shares == [percent(count / of) for count, of in counts] == ["5.0%", "0.01%", "0.0%", "100.0%", "0.0003%"]
 
 
 def test_an_axis_counts_whole_rows(year_of_alerts: Path, tab: Tab, tmp_path: Path) -> None:

@@ -6,6 +6,9 @@
   const day = (text) => new Date(`${text}T00:00:00Z`);
   const shortDay = d3.utcFormat("%-m/%-d");
   const percent = (value, digits = 1) => `${+(value * 100).toFixed(digits)}%`;
+  // A share as the texts of the page write it: with the digits that tell a small one from none.
+  const share = (value, digits = 1) =>
+    value && digits < 4 && !+(value * 100).toFixed(digits) ? share(value, digits + 1) : `${(value * 100).toFixed(digits)}%`;
   const points = (value, digits = 1) => `${+value.toFixed(digits)}`;
   const whole = (value) => (Number.isInteger(value) ? value.toLocaleString("ko") : "");
   // Labels with as many digits as tell every two of an axis apart.
@@ -75,7 +78,7 @@
     // A rate within its usual range; days that told it carry a sign of another shape and colour.
     rates(chart, width) {
       const rows = chart.points.map((point) => ({ ...point, date: day(point.day), rate: point.rows ? point.count / point.rows : 0 }));
-      const label = (row) => `${row.day}${row.told ? ` · ${row.told === "page" ? "호출" : "요약"}` : ""}\n${row.count.toLocaleString("ko")}/${row.rows.toLocaleString("ko")}행 (${percent(row.rate)})\n평소 ${percent(row.low)}~${percent(row.high)}`;
+      const label = (row) => `${row.day}${row.told ? ` · ${row.told === "page" ? "호출" : "요약"}` : ""}\n${row.count.toLocaleString("ko")}/${row.rows.toLocaleString("ko")}행 (${share(row.rate)})\n평소 ${share(row.low)}~${share(row.high)}`;
       const told = rows.filter((row) => row.told);
       // The first days know so little of what is usual that their range would leave the others no room.
       const usual = Math.min(d3.max(rows, (row) => row.high), 2 * d3.median(rows, (row) => row.high));
@@ -105,7 +108,7 @@
         const total = d3.sum(counts);
         return counts.map((count, index) => ({
           date: day(text), count, index: String(index), href,
-          label: `${text}\n${names[index]} ${count.toLocaleString("ko")}행${chart.normalize && total ? ` (${percent(count / total)})` : ""}`,
+          label: `${text}\n${names[index]} ${count.toLocaleString("ko")}행${chart.normalize && total ? ` (${share(count / total)})` : ""}`,
         }));
       });
       const keys = names.map((_, index) => String(index));
@@ -190,7 +193,7 @@
         marks: [
           Plot.axisX({ ticks: 4, tickFormat: percent, tickSize: 0, label: null, color: muted }),
           Plot.axisY({ tickSize: 0, label: null, lineWidth: 8.5, color: "currentColor" }),
-          Plot.barX(rows, Plot.stackX({ y: "metric", x: "share", z: "index", order: "index", fill: (row) => tones[row.index], insetLeft: 0.5, insetRight: 0.5, title: (row) => `${row.metric}\n${chart.names[row.index]}: ${row.count.toLocaleString("ko")}건 (${percent(row.share)})`, tip: bubble })),
+          Plot.barX(rows, Plot.stackX({ y: "metric", x: "share", z: "index", order: "index", fill: (row) => tones[row.index], insetLeft: 0.5, insetRight: 0.5, title: (row) => `${row.metric}\n${chart.names[row.index]}: ${row.count.toLocaleString("ko")}건 (${share(row.share)})`, tip: bubble })),
         ],
       })];
     },
