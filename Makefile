@@ -17,7 +17,7 @@ demo: setup
 test: setup
 	$(PYTEST) --numprocesses=4 $(if $(ALL),,-m "not long")
 
-# What runs no flow, builds no site and starts no server of Prefect, evaluator, browser or process that is killed.
+# What runs no flow, command, server, evaluator or browser and builds no site.
 test-fast: setup
 	$(PYTEST) --numprocesses=2 -m "not slow"
 

@@ -54,8 +54,8 @@ def pytest_unconfigure() -> None:
 
 _SLOW = {"prefect_server", "installed_aqb"}
 _FLOWS = Path(__file__).parent / "flows"
-_SLOW_FOLDERS = (_FLOWS, _FLOWS / "steps", Path(__file__).parent / "tasks" / "reports" / "site")
 _TASKS = Path(__file__).parent / "tasks"
+_SLOW_FOLDERS = (_FLOWS, _FLOWS / "steps", _FLOWS / "cli", _TASKS / "reports" / "site", _TASKS / "web")
 _STATE = _TASKS / "state"
 _WAITING_FOLDERS = (_TASKS / "alerts", _TASKS / "judge", _STATE)
 """Tests here wait for servers and leases more than they compute: on one worker, beside others that compute."""
@@ -65,8 +65,8 @@ _ONE_WORKER = {"undisturbed_backfill", "hostile_rows"}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks as slow what runs flows, builds sites or asks for a slow fixture, and as long what shows on PostgreSQL what
-    it shows on SQLite; the tests of the state database itself are on both in any case.
+    """Marks as slow what stands in a slow folder, asks for a slow fixture or is long, and as long what shows on PostgreSQL
+    what it shows on SQLite; the tests of the state database itself are on both in any case.
 
     What stays on one worker comes first and the rest of what is slow second: the workers end together.
     """
@@ -74,7 +74,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         fixtures = set(getattr(item, "fixturenames", ()))
         if _is_on_postgresql(item) and item.path.parent != _STATE:
             item.add_marker("long")
-        if item.path.parent in _SLOW_FOLDERS or _SLOW & fixtures or item.get_closest_marker("long"):
+        in_slow_folder = item.path.parent in (*_SLOW_FOLDERS, *_WAITING_FOLDERS)
+        if in_slow_folder or _SLOW & fixtures or item.get_closest_marker("long"):
             item.add_marker("slow")
         waits = item.path.parent in _WAITING_FOLDERS and not item.get_closest_marker("long")
         for shared in {"waits"} if waits else _ONE_WORKER & fixtures:

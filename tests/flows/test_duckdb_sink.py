@@ -22,6 +22,8 @@ from tasks.warehouse.tables import SCORES, shaped
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.builders.flows import nightly
 
+pytestmark = pytest.mark.long
+
 TABLES = ("alerts", "monitoring_crosstab", "monitoring_excluded", "monitoring_kpis", "monitoring_scores", "rejected")
 
 

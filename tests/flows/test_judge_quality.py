@@ -34,6 +34,8 @@ from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.fakes.slack_server import FakeSlack
 from tests.flows.conftest import QA, Command
 
+pytestmark = pytest.mark.long
+
 DAY = date(2026, 3, 12)
 QUERIES = 60
 

@@ -65,6 +65,7 @@ def warnings(slack: FakeSlack) -> list[str]:
     return [one.shown for one in slack.posted if "그대로 둔 날" in one.text]
 
 
+@pytest.mark.long
 def test_days_whose_rows_are_gone_are_kept_by_a_backfill_and_told_once(
     settings: Settings, source: Path, slack: FakeSlack
 ) -> None:
@@ -84,6 +85,7 @@ def test_days_whose_rows_are_gone_are_kept_by_a_backfill_and_told_once(
         assert [run.outcome for run in ledger.of_day(DAY)] == ["completed", "kept", "kept"]
 
 
+@pytest.mark.long
 def test_days_that_may_shrink_are_replaced(settings: Settings, source: Path) -> None:
     backfill(DAY, LAST, settings=settings)
     (source / f"{DAY}.jsonl").unlink()
@@ -98,6 +100,7 @@ def test_days_that_lost_rows_are_kept_below_half(settings: Settings, source: Pat
     assert fates(backfill(DAY, LAST, settings=settings)) == {DAY: fate}
 
 
+@pytest.mark.long
 def test_days_stay_when_the_source_is_another_folder(settings: Settings, tmp_path: Path) -> None:
     backfill(DAY, LAST, settings=settings)
     scored = tables(settings)
@@ -110,6 +113,7 @@ def test_days_stay_when_the_source_is_another_folder(settings: Settings, tmp_pat
     assert tables(settings) == scored
 
 
+@pytest.mark.long
 def test_a_tenant_that_is_gone_keeps_its_day(settings: Settings, source: Path) -> None:
     write_rows(source / "b.jsonl", [plain(number, tenant_id="t2") for number in range(30)])
     write_rows(source / "c.jsonl", [plain(number) for number in range(100)])
@@ -120,6 +124,7 @@ def test_a_tenant_that_is_gone_keeps_its_day(settings: Settings, source: Path) -
     assert "tenant t2 had 30 rows, the source holds 0" in str(kept.kept)
 
 
+@pytest.mark.long
 def test_rows_of_an_erased_session_may_go(settings: Settings, source: Path, aqb: Command, folder: Path) -> None:
     write_rows(source / "b.jsonl", [plain(number, session_id="gone") for number in range(20)])
     backfill(DAY, LAST, settings=settings)
@@ -134,6 +139,7 @@ def test_rows_of_an_erased_session_may_go(settings: Settings, source: Path, aqb:
     assert fates(backfill(DAY, LAST, settings=settings)) == {DAY: "kept"}
 
 
+@pytest.mark.long
 def test_late_rows_that_are_gone_keep_their_day_and_are_no_news_the_next_night(
     settings: Settings, source: Path, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,6 +175,7 @@ def test_a_night_that_finds_its_day_gone_keeps_it_and_completes(
     assert nightly(settings, DAY, kind, allow_shrink=True).scored.counts.rows_in == 0
 
 
+@pytest.mark.long
 def test_an_unexpected_error_of_a_day_stops_no_other_of_a_backfill(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +186,7 @@ def test_an_unexpected_error_of_a_day_stops_no_other_of_a_backfill(
         assert [ledger.of_day(day)[-1].outcome for day in DAYS] == ["completed", "failed", "completed"]
 
 
+@pytest.mark.long
 def test_an_unexpected_error_of_an_earlier_day_does_not_stop_the_night(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

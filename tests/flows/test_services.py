@@ -84,6 +84,7 @@ def test_services_have_tables_with_their_name_that_others_do_not_see(settings: S
         assert context.warehouse.days("monitoring_scores") == []
 
 
+@pytest.mark.long
 def test_days_of_before_go_on_as_those_of_the_service_that_has_them(tmp_path: Path) -> None:
     """What one unnamed service has written stays as it is and stays known: nothing is scored again."""
     source = tmp_path / "source"
@@ -210,6 +211,7 @@ def test_what_is_about_one_service_wants_it_chosen(settings: Settings) -> None:
         _ = context.rubric
 
 
+@pytest.mark.long
 def test_an_erased_session_is_in_the_tables_and_reports_of_no_service(tmp_path: Path) -> None:
     source = tmp_path / "source"
     write_rows(source / "a.jsonl", [refused(0, session_id="somebody"), refused(1, session_id="other")])
@@ -228,6 +230,7 @@ def test_an_erased_session_is_in_the_tables_and_reports_of_no_service(tmp_path: 
     assert quoting == []
 
 
+@pytest.mark.long
 def test_old_texts_are_pruned_in_every_service(settings: Settings) -> None:
     with pytest.raises(IncompleteServicesError):
         nightly(settings, DAY)

@@ -11,6 +11,8 @@ import pytest
 
 from tests.flows.conftest import Command
 
+pytestmark = pytest.mark.long
+
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _AQB = """

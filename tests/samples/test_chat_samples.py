@@ -85,6 +85,7 @@ def test_the_bundled_file_stays_small() -> None:
     assert SAMPLE_PATH.stat().st_size < 1_500_000
 
 
+@pytest.mark.long
 def test_writing_the_sample_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     write_sample(tmp_path / "a.parquet")
     write_sample(tmp_path / "b.parquet")
@@ -153,6 +154,7 @@ def test_some_turns_belong_to_another_day_in_utc() -> None:
     assert any(stamp.date() != stamp.astimezone(ZoneInfo(TIME_ZONE)).date() for stamp in stamps)
 
 
+@pytest.mark.long
 def test_the_hour_after_the_market_opens_is_the_busiest() -> None:
     hours = scored_turns().select(pl.col("timestamp").dt.convert_time_zone(TIME_ZONE).dt.hour().mode())
     assert hours["timestamp"].to_list() == [9]

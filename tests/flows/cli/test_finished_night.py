@@ -4,6 +4,8 @@ import json
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from flows.runtime.clock import today
 from tasks.warehouse import open_warehouse
 from tests.builders.chat_rows import DAY, best, plain, write_rows
@@ -60,6 +62,7 @@ def test_nightly_says_again_what_is_wrong_with_a_finished_night(aqb: Command, fo
     assert "1 row rejected" in again.err
 
 
+@pytest.mark.long
 def test_backfill_says_again_what_is_wrong_with_days_that_are_up_to_date(aqb: Command, folder: Path) -> None:
     """Whether all days are up to date or some are scored besides: the exit code is that of the first time."""
     source = folder / "data" / "chat_rows"
@@ -81,6 +84,7 @@ def test_backfill_says_again_what_is_wrong_with_days_that_are_up_to_date(aqb: Co
     assert (aqb("backfill", *days).exit_code, aqb("backfill", *days).exit_code) == (0, 0)
 
 
+@pytest.mark.long
 def test_backfill_of_days_that_are_up_to_date_starts_nothing(
     aqb: Command, installed_aqb: Command, folder: Path
 ) -> None:

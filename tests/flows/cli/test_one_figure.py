@@ -4,6 +4,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.builders.chat_rows import DAY, best, refused, write_rows
 from tests.builders.site import Page
 from tests.flows.conftest import Command
@@ -48,6 +50,7 @@ def parts(text: str) -> tuple[str, ...]:
     return found.groups()
 
 
+@pytest.mark.long
 def test_kpi_figures_of_a_file_of_days_are_those_of_the_period_report(aqb: Command, folder: Path) -> None:
     for number in range(3):
         rows = [*(refused(minute) for minute in range(2 * number)), *(best(minute) for minute in range(9, 60))]

@@ -15,7 +15,7 @@ from tasks.samples import SAMPLE_PATH
 AQB = Path(sys.executable).with_name("aqb")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_terminal_shows_how_many_rows_are_read_and_a_program_still_gets_its_json(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     command: list[str | Path] = [AQB, "score", SAMPLE_PATH, "--out", tmp_path, "--json"]

@@ -111,6 +111,7 @@ def test_run_whose_death_its_flow_has_told_is_not_told_again(context: Context, s
     assert "비정상 종료" not in " ".join(slack.texts())
 
 
+@pytest.mark.long
 def test_watch_status_and_a_finished_night_never_import_prefect() -> None:
     modules = (
         "flows.cli.app, flows.cli.finished_night, flows.steps.nothing_to_do, flows.steps.status, flows.steps.watch"

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 
+import pytest
+
 from benchmarks.alert_days import KpiDays, Load, kpi_days
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.messages import RouteFilter
@@ -51,6 +53,7 @@ def sharing(days: KpiDays, counts: Sequence[int]) -> KpiDays:
     }
 
 
+@pytest.mark.long
 def test_a_rise_of_all_tenants_pages_once_though_each_is_sure_on_a_day_of_its_own() -> None:
     after, found = 56, []
     for seed in range(2):

@@ -34,7 +34,7 @@ def changes(days: KpiDays, policy: AlertPolicy | None = None) -> list[str]:
     return [f"{one.change}{' page' if one.pages else ''}" if one.is_news else "" for one in found]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("count", "rows", "rate", "variance"), [(60, 776, 0.054, 0.0125), (5, 776, 5e-4, 0.1)])
 def test_the_chance_of_a_count_is_that_of_the_beta_binomial(
     count: int, rows: int, rate: float, variance: float
@@ -104,6 +104,7 @@ def test_a_rise_within_a_rise_is_usual_after_four_weeks_of_its_own(first: int) -
     assert last.usual.rate == pytest.approx(200 / 776, rel=0.05)
 
 
+@pytest.mark.long
 def test_a_rise_that_only_lasts_pages_once() -> None:
     """Days at twice the rate, by chance some higher and some lower."""
     for seed in range(6):

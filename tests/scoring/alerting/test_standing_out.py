@@ -26,6 +26,7 @@ def test_in_a_year_without_a_change_something_stands_out_on_few_days() -> None:
     assert len(said) <= 2 * 12
 
 
+@pytest.mark.long
 def test_a_sunday_with_four_times_the_failures_stands_out() -> None:
     sunday = 9 * 7 - 1
     times: Callable[[int, str], float] = lambda day, rule: 4 if (day, rule) == (sunday, "answer_failed") else 1  # noqa: E731

@@ -113,6 +113,7 @@ def test_rejected_rows_are_the_same_without_a_line(local_outcome: ScoredRows, st
     assert in_any_order(there) == in_any_order(here)
 
 
+@pytest.mark.long
 def test_aqb_sql_prints_a_query_that_gives_the_rows_of_the_pushdown_in_order(
     hostile_rows: list[Row], local_scores: list[Row], googlesql_scores: list[Row]
 ) -> None:
@@ -190,6 +191,7 @@ def test_the_requirements_own_query_gives_the_same_points(local_scores: list[Row
     assert counted(local_scores, shared, texts) == counted(seed_answers, shared, texts)
 
 
+@pytest.mark.long
 def test_the_requirements_alert_conditions_raise_the_same_rules(
     local_scores: list[Row], seed_answers: list[Row]
 ) -> None:
@@ -222,6 +224,7 @@ def is_rejected(row: Row) -> bool:
     return row["timestamp"] is None or any(number < 0 or number == float("inf") for number in tokens)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("zone", "expected"),
     [

@@ -30,7 +30,7 @@ from tasks.chat.local_engine import ScoredRows
 from tests.cases.ola_monitoring.adversarial import Row
 from tests.fakes.googlesql import answers_of_days, in_any_order
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 DAY, EMPTY_DAY = date(2026, 2, 4), date(2020, 1, 1)
 (MEAN,) = (kpi for kpi in RUBRIC.quotients if kpi.name == "mean_final_score")

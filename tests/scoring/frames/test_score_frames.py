@@ -263,7 +263,7 @@ def test_score_leaves_the_frame_as_it_was() -> None:
     pd.testing.assert_frame_equal(rows, before)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_score_imports_pandas_only_for_a_frame_of_pandas() -> None:
     program = (
         "import sys, polars as pl; from scoring import score\n"

@@ -145,6 +145,7 @@ def test_score_runs_refuses_chat_rows() -> None:
         score_runs(pa.table({"user_input": ["a"], "llm_response": ["b"]}))
 
 
+@pytest.mark.long
 def test_score_runs_imports_pandas_only_for_a_frame_of_pandas() -> None:
     program = (
         "import sys, polars as pl; from scoring import score_runs\n"

@@ -51,6 +51,7 @@ def test_the_seeds_tables_add_up() -> None:
         assert sum(bucket.failed for bucket in buckets) == 689
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", range(12))
 def test_failure_rates_by_tokens_are_the_seeds_within_sampling_error(place: int) -> None:
     bucket = [one for buckets in evidence().buckets.values() for one in buckets][place]

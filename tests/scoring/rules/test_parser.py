@@ -42,7 +42,7 @@ def test_parser_reads_back_what_is_printed_and_both_local_engines_do_it(expressi
     assert here(parsed) == [evaluate(parsed, row) for row in ROWS]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=max(1, GENERATED // 10))
 @given(st.lists(expressions(), min_size=10, max_size=10))
 def test_parser_reads_what_googlesql_reads(generated: list[Expression]) -> None:

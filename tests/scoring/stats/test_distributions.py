@@ -16,6 +16,7 @@ def test_student_quantile_is_that_of_the_printed_tables(degrees: int, tail: floa
     assert student_quantile(degrees, tail) == pytest.approx(expected, abs=5e-4)
 
 
+@pytest.mark.long
 def test_student_quantile_of_every_number_of_clusters_and_comparisons_is_that_of_scipy() -> None:
     every = {0.025: 1, 0.025 / 2: 5, 0.025 / 40: 5, 0.025 / 1000: 5, 0.4: 5}  # only 95 % is asked for of one comparison
     for tail, step in every.items():

@@ -100,6 +100,7 @@ def test_alpha_is_one_where_all_agree_and_nothing_where_there_is_one_rating_or_o
     assert krippendorff_alpha([[1, 2], [2, 1]], "aa").interval is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weights", ["linear", "quadratic"])
 def test_the_interval_of_kappa_is_close_to_the_large_sample_one(weights: str) -> None:
     """Fleiss, Cohen and Everitt 1969, as statsmodels computes it."""

@@ -28,6 +28,7 @@ def drawn(rate: float, count: int, seed: int) -> list[int]:
     return [int(agreed) for agreed in np.random.default_rng(seed).binomial(100, rate, count)]
 
 
+@pytest.mark.long
 def test_self_agreement_tells_a_replaced_judge_the_same_night() -> None:
     told = sum(
         nights([*drawn(USUAL, HISTORY, seed), *drawn(REPLACED, 1, 1000 + seed)])[-1].is_change for seed in range(200)

@@ -74,6 +74,7 @@ def test_a_scored_day_fills_every_table(warehouse: FolderWarehouse, score_day: S
     assert table(warehouse, "rejected").select("score_date", "rubric").rows() == [(DAY, "ola-monitoring")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("tenant", "where"), [("t1", ""), ("t2", "주로 테넌트 t2에서 ")])
 def test_report_and_page_of_a_day_begin_with_what_rose_that_day(
     warehouse: FolderWarehouse, score_day: ScoreDay, tmp_path: Path, tenant: str, where: str

@@ -78,6 +78,7 @@ def test_without_a_window_every_undated_row_is_rejected(tmp_path: Path) -> None:
     assert len(rejects(scored(files, None, tmp_path / "staging"))) == len(UNDATED)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
 @pytest.mark.parametrize("day", portion(sorted(DAYS, key=DAY.__ne__)))
 def test_where_a_file_is_cut_does_not_change_whose_its_undated_rows_are(tmp_path: Path, ending: str, day: date) -> None:

@@ -93,6 +93,7 @@ def test_audit_counts_no_injection_into_an_answer_that_was_taken_for_good_anyway
     assert rate(audit, AuditPart.PADDING).n == rate(audit, AuditPart.VERBOSITY).n == few_answers
 
 
+@pytest.mark.long
 def test_audit_counts_answers_that_change_and_leaves_out_what_was_not_answered(
     state: StateDatabase, few_answers: int
 ) -> None:

@@ -20,7 +20,7 @@ from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused
 from tests.builders.site import write_day
 from tests.fakes.googlesql import answers_over
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 ALL = RowFilter(DAY, DAY + timedelta(days=1))
 ROWS = [

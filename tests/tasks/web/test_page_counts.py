@@ -36,6 +36,8 @@ from tests.builders.state import opened
 from tests.builders.web import OF_TOKENS, browser, log_in, opened_page
 from tests.tasks.web.conftest import DAYS
 
+pytestmark = pytest.mark.long
+
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 PEOPLE = ("reviewer", "operator")
 LAST = DAY + timedelta(days=9)

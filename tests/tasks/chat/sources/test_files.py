@@ -240,7 +240,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, ending: str, rows: i
     assert peak < 225  # the larger files hold 312 MB of text; with the libraries a whole run may take 400
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
 def test_reading_a_day_does_not_import_pandas(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"rows{ending}"

@@ -50,6 +50,7 @@ def test_period_report_compares_a_week_with_the_one_before(warehouse: FolderWare
     assert "| t2 | 14 | 0.0% 판단 보류 (앞 주 –) |" in text
 
 
+@pytest.mark.long
 def test_period_report_names_the_tenant_that_made_most_of_a_rise(warehouse: FolderWarehouse) -> None:
     assert "가장 먼저 볼 것은 앞 주보다 주로 테넌트 t2에서 늘어난 '답변 실패' 15행입니다." in report(warehouse)
     for offset in range(7):
@@ -77,6 +78,7 @@ def test_period_report_of_a_week_without_a_scored_day_is_refused(warehouse: Fold
         report(warehouse, date(2026, 3, 4))
 
 
+@pytest.mark.long
 def test_period_report_compares_a_month_with_the_one_before_and_other_days_with_as_many(
     warehouse: FolderWarehouse,
 ) -> None:

@@ -47,6 +47,7 @@ def test_a_week_is_compared_with_the_one_before_and_counts_repeated_questions(
     assert f"monitoring/week-{monday}.html" in (page(site).source)
 
 
+@pytest.mark.long
 def test_a_week_says_first_which_tenant_made_most_of_a_rise(warehouse: FolderWarehouse, site: Path) -> None:
     monday = date(2026, 2, 9)
     for offset in range(-7, 7):
@@ -57,6 +58,7 @@ def test_a_week_says_first_which_tenant_made_most_of_a_rise(warehouse: FolderWar
     assert said in page(site, f"monitoring/week-{monday}.html").text
 
 
+@pytest.mark.long
 def test_a_week_names_what_called_people_in_it(warehouse: FolderWarehouse, site: Path) -> None:
     monday, wednesday = date(2026, 2, 9), date(2026, 2, 11)
     for offset in range(-7, 7):
@@ -69,6 +71,7 @@ def test_a_week_names_what_called_people_in_it(warehouse: FolderWarehouse, site:
         assert text.count("호출: ") == 1
 
 
+@pytest.mark.long
 def test_a_month_and_chosen_days_have_pages_beside_those_before_them(warehouse: FolderWarehouse, site: Path) -> None:
     first = date(2026, 1, 30)
     for offset in range(16):

@@ -120,6 +120,7 @@ def test_a_build_after_a_new_day_reads_no_other_day_again(warehouse: AskedWareho
     assert sources(site) == first_build(warehouse, site)
 
 
+@pytest.mark.long
 def test_a_build_after_a_new_day_makes_a_page_again_that_has_lost_its_links(
     warehouse: AskedWarehouse, site: Path
 ) -> None:
@@ -172,6 +173,7 @@ def test_a_build_that_died_leaves_no_page_that_is_taken_for_another(warehouse: A
     assert sources(site) == first_build(warehouse, site)
 
 
+@pytest.mark.long
 def test_a_page_that_was_removed_is_made_again(warehouse: AskedWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [best(), refused()])
     write_run(warehouse, SAMPLE_RUNS[0], DAY)

@@ -140,6 +140,7 @@ def test_rows_to_read_first_are_one_for_each_template_of_questions(warehouse: Fo
     assert [first.count(question) for question in ("번째로 살까", "그래도 팔까")] == [1, 1]
 
 
+@pytest.mark.long
 def test_rows_to_read_first_are_those_of_what_rose_before_gold_mine(warehouse: FolderWarehouse, site: Path) -> None:
     gold = best(llm_response=REFUSAL, output_tokens=20.0)
     for offset, failed in enumerate((1, 1, 1, 1, 1, 40)):
@@ -241,6 +242,7 @@ def test_windows_never_mix_rubric_versions(warehouse: FolderWarehouse, site: Pat
     assert "하루 50.0% ▲ 판단 보류(n 125부터 달성 가능) 15.0~85.0% 4 0.0% 최근 7일 25.0% ▲" in card[:300]
 
 
+@pytest.mark.long
 def test_the_headline_is_that_of_the_shortest_window_that_decides(warehouse: FolderWarehouse, site: Path) -> None:
     for offset in range(7):
         write_day(warehouse, DAY + timedelta(days=offset), [best()] * 9 + [refused()])

@@ -274,6 +274,7 @@ def test_what_is_wrong_with_the_test_set_stands_on_the_page_with_its_queries(
     assert "ID만 다르고 질의와 기대 결과가 같은 질의 2 평가기간 바꿔줘" in checked
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("executions", [10, 262, 2_000, 10_000])
 def test_a_chart_of_response_times_and_a_page_hold_at_any_size(
     executions: int, warehouse: FolderWarehouse, tmp_path: Path
