@@ -36,6 +36,11 @@ def failures_text(failures: Failures) -> str:
     return f"실행 {failures.executions:,}건 중 {failures.failed:,}건({share})이 실패"
 
 
+def more_failed_text(failures: Failures, others: Failures, other: str) -> str:
+    """`실행 262건 중 65건(25%)이 실패(기준 0건)해 그 0점이 차이에 들어`, without its ending."""
+    return f"{failures_text(failures)}({other} {others.failed:,}건)해 그 0점이 차이에 들어"
+
+
 def outage_text(change: Mapping[str, Any]) -> str:
     """A clause that one of the two runs failed, so that nothing is said of quality (Korean); '' where none did."""
     outage = change.get("outage")
@@ -68,7 +73,7 @@ def change_text(change: Mapping[str, Any]) -> str:
         return f"{of} 나아졌는지 판단 보류: {change['obstacle']}"
     if change.get("same"):
         return f"지난 실행({change['when'][:10]})과 질의 {change['paired']:,}개의 점수가 모두 같음"
-    counts = moved_text(change)
+    counts = _more_failed(change) + moved_text(change)
     told = [
         f"{one['title']} {FINDING_TITLES[one['finding']]}({signed(one['difference'])})"
         for finding in ("worse", "better")
@@ -89,6 +94,17 @@ def change_text(change: Mapping[str, Any]) -> str:
     most = max(moved, key=lambda one: abs(one["difference"]), default=None)
     shown = f", 가장 크게 움직인 지표 {most['title']} {signed(most['difference'])}" if most else ""
     return f"{of} {counts}나아졌는지 판단 보류: {why}{shown}"
+
+
+def _more_failed(change: Mapping[str, Any]) -> str:
+    """That surely more executions of one of the two runs failed (Korean); '' where none did."""
+    found = change.get("more_failed")
+    if not found:
+        return ""
+    before, now = Failures(**found["before"]), Failures(**found["now"])
+    if found["run"] == "candidate":
+        return f"{more_failed_text(now, before, '지난 실행')} 있음; "
+    return f"지난 실행의 {more_failed_text(before, now, '이번 실행')} 있음; "
 
 
 def undecided_text(*, few: bool, withheld: Sequence[str], of_two_judges: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from scoring.testruns.change_wording import (
     cause_name,
     failures_text,
     group_tables,
+    more_failed_text,
     moved_queries,
     undecided_text,
 )
@@ -83,6 +84,13 @@ def comparison_headline(comparison: Comparison) -> list[str]:
             of_two_judges=[one.title for one in comparison.metrics if one.of_two_judges],
         )
         verdict = f"나빠졌는지 좋아졌는지 판단 보류: {why}{_largest_text(comparison)}."
+    if more := comparison.more_failed:
+        of_run, of_other = comparison.base.failures, comparison.candidate.failures
+        side, other = "기준", "후보"
+        if more == "candidate":
+            of_run, of_other, side, other = of_other, of_run, other, side
+        failed = f"{side}의 {more_failed_text(of_run, of_other, other)} 있습니다."
+        return [failed, verdict, f"{OUTAGE_ACTION}하십시오."]
     if where := cause_name(group_figures(comparison)):
         return [_counts_text(comparison), verdict, f"주로 나빠진 {where}의 질의부터 확인하십시오."]
     if not comparison.worse or comparison.worse[0].by_time:
