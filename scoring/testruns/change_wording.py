@@ -73,7 +73,7 @@ def change_text(change: Mapping[str, Any]) -> str:
         return f"{of} 나아졌는지 판단 보류: {change['obstacle']}"
     if change.get("same"):
         return f"지난 실행({change['when'][:10]})과 질의 {change['paired']:,}개의 점수가 모두 같음"
-    counts = _more_failed(change) + moved_text(change)
+    of, counts = _more_failed(change) + of, moved_text(change)
     told = [
         f"{one['title']} {FINDING_TITLES[one['finding']]}({signed(one['difference'])})"
         for finding in ("worse", "better")
@@ -104,7 +104,7 @@ def _more_failed(change: Mapping[str, Any]) -> str:
     before, now = Failures(**found["before"]), Failures(**found["now"])
     if found["run"] == "candidate":
         return f"{more_failed_text(now, before, '지난 실행')} 있음; "
-    return f"지난 실행의 {more_failed_text(before, now, '이번 실행')} 있음; "
+    return f"지난 실행은 {more_failed_text(before, now, '이번 실행')} 있음; "
 
 
 def undecided_text(*, few: bool, withheld: Sequence[str], of_two_judges: Sequence[str]) -> str:

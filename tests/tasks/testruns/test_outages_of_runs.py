@@ -114,7 +114,7 @@ def test_a_message_says_which_run_was_passed_over(runs: Path) -> None:
         (
             (8, 0),
             "기준의 실행 40건 중 8건(20%)이 실패(후보 0건)해",
-            "지난 실행의 실행 40건 중 8건(20%)이 실패(이번 실행 0건)해",
+            "지난 실행은 실행 40건 중 8건(20%)이 실패(이번 실행 0건)해",
         ),
         ((0, 2), "", ""),  # as few may have failed by chance
         ((8, 7), "", ""),
@@ -139,7 +139,7 @@ def test_a_comparison_says_first_that_surely_more_executions_of_one_run_failed(
     if said:
         assert headline[0] == f"{said} 그 0점이 차이에 들어 있습니다."
         assert headline[-1] == "오류를 고치고 다시 실행하십시오."
-        assert f"보다 {of_inbox} 그 0점이 차이에 들어 있음; " in change_text(change)
+        assert change_text(change).startswith(f"{of_inbox} 그 0점이 차이에 들어 있음; 지난 실행(2026-03-09)보다 ")
     else:
         assert headline[0].startswith("짝지은 질의 40개")
         assert "실패" not in change_text(change)
