@@ -60,7 +60,11 @@ def alerts_page(asked: Asked) -> Response:
         title="알림",
         last=last,
         now=[
-            (KIND_TITLES[message.kind], [Link(one.reason, _rows_of(one, last, rules)) for one in message.incidents])
+            (
+                KIND_TITLES[message.kind],
+                len(message.named),
+                [Link(one.reason, _rows_of(one, last, rules)) for one in message.incidents],
+            )
             for message in told
             if message.day == last
         ],
