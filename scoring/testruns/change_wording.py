@@ -240,9 +240,14 @@ def worse_metrics(change: Mapping[str, Any]) -> tuple[str, ...]:
     return () if change["obstacle"] else tuple(found)
 
 
+EACH_BY_ITSELF = (
+    "구간은 지표마다 따로 본 95% 구간이라, 달라진 것이 없어도 지표 스무 개 가운데 하나쯤은 달라졌다고 나옵니다."
+)
+"""What a verdict on each of several metrics may be wrong about (Korean)."""
 CHANGE_READING = (
     "차이는 이번 실행 − 지난 실행입니다. 두 실행에서 모두 채점한 질의의 점수를 평균하므로, 종합 점수와 평균 시간으로 "
-    "매기는 지표는 세트 평균과 조금 다를 수 있습니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다."
+    "매기는 지표는 세트 평균과 조금 다를 수 있습니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다. "
+    f"{EACH_BY_ITSELF}"
 )
 CHANGE_HEADER = ("지표", "지난 실행", "이번 실행", "차이", "95% 구간", "질의", "판단")
 

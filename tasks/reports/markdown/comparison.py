@@ -10,6 +10,7 @@ from scoring.markdown import examples, one_line, score_text, shortened, signed
 from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange, QueryChange, most_moved
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference
 from scoring.testruns.change_wording import (
+    EACH_BY_ITSELF,
     MOVED_TITLES,
     OUTAGE_ACTION,
     cause_name,
@@ -33,7 +34,8 @@ Answers = Mapping[str, tuple[Sequence[tuple[str, str]], Sequence[tuple[str, str]
 
 _READING = (
     "차이는 후보 − 기준이며, 두 실행에서 모두 채점한 질의만 셉니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다. "
-    "질의별 점수를 평균하므로, 종합 점수와 평균 시간으로 매기는 지표는 보고서의 값과 조금 다를 수 있습니다."
+    "질의별 점수를 평균하므로, 종합 점수와 평균 시간으로 매기는 지표는 보고서의 값과 조금 다를 수 있습니다. "
+    f"{EACH_BY_ITSELF}"
 )
 _CHANGE_READING = (
     "변화는 종합 점수의 차이입니다. 종합 점수가 없으면 두 실행에서 모두 채점한 지표의 차이를 평균한 값이고, 회차끼리 "
