@@ -228,6 +228,8 @@ def standing(summary: Mapping[str, Any]) -> tuple[str, str]:
     if change is None:
         return _FIRST_RUN, alone_text(summary) or "같은 테스트 세트의 지난 실행이 없음"
     told = {one["finding"] for one in change["metrics"]} & {"worse", "better"} if not change["obstacle"] else set()
+    if (change.get("more_failed") or {}).get("run") == "base":
+        told -= {"better"}  # no longer failing is no better answer
     text = change_text(change)
     if not told:
         return (_SAME if change.get("same") else _UNKNOWN), outage_text(change) or text.partition(": ")[2] or text

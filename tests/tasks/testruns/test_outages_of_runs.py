@@ -11,7 +11,7 @@ from scoring.alerting.run_messages import review_message
 from scoring.catalog import TestRunChoices, plan_of
 from scoring.stats.comparison import QueryScores, TestRunScores, compare_testruns
 from scoring.stats.outages import Failures
-from scoring.testruns.change_wording import change_text
+from scoring.testruns.change_wording import change_text, standing
 from scoring.testruns.history import KnownRun, change_figures
 from scoring.testruns.scoring import score_testrun
 from tasks.reports.markdown.comparison import comparison_headline, comparison_markdown
@@ -140,6 +140,7 @@ def test_a_comparison_says_first_that_surely_more_executions_of_one_run_failed(
         assert headline[0] == f"{said} 그 0점이 차이에 들어 있습니다."
         assert headline[-1] == "오류를 고치고 다시 실행하십시오."
         assert change_text(change).startswith(f"{of_inbox} 그 0점이 차이에 들어 있음; 지난 실행(2026-03-09)보다 ")
+        assert standing({"change": change})[0] == ("나빠짐" if order[1] else "판단 보류")
     else:
         assert headline[0].startswith("짝지은 질의 40개")
         assert "실패" not in change_text(change)
