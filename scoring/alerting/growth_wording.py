@@ -9,6 +9,7 @@ from scoring.alerting.messages import DayDigest, Example
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.chat.templates import WORD
+from scoring.days import day_text
 from scoring.markdown import percent, score_text
 
 _QUESTION_CHARACTERS, _ANSWER_CHARACTERS, _TEMPLATE_CHARACTERS = 100, 100, 60
@@ -40,14 +41,15 @@ def headline_growth(found: Iterable[Incident], rubric: RowRubric) -> str:
 
 
 def growth_lines(found: Iterable[Incident], rubric: RowRubric) -> Iterator[Line]:
-    """What grew, by everything that can be named, each once."""
+    """What grew, by everything that can be named, each once; of a rise of several days since when it is counted."""
     named = {
-        (one.column, one.value): one
+        (one.column, one.value): (f"{day_text(incident.since)}부터 " if incident.lasts else "", one)
         for incident in reversed(list(found))
         if incident.fires
         for one in reversed(_most_telling(incident.fact.grown, rubric))
     }
-    yield from ([bold("주로  "), plain(_grown_text(one, rubric))] for one in reversed(named.values()))
+    for counted, one in reversed(named.values()):
+        yield [bold("주로  "), plain(f"{counted}{_grown_text(one, rubric)}")]
 
 
 def grown_tenant(grown: Iterable[Grown]) -> str:

@@ -74,6 +74,12 @@ class Incident:
         return self.seen == self.day
 
     @property
+    def lasts(self) -> bool:
+        """Whether it fires today as a rise of several days that is news: `fact.grown` is of all of these."""
+        is_news = self.pages or self.state in ("rising", "drifting")
+        return self.fires and is_news and self.usual is not None and self.since < self.day
+
+    @property
     def is_over(self) -> bool:
         """Whether it ends today: what comes later is another incident."""
         return self.state in ("resolved", "settled")

@@ -152,7 +152,8 @@ def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:
     """A KPI with a target over KPI rows of one tenant, a row a day, weighted by the turns.
 
     Days are the witnesses, so that sessions and what varies from day to day are in the interval; that of a rate is
-    never narrower than Wilson's. A single day has its own figure.
+    never narrower than Wilson's, and none reaches further than those of its days: how much two or three days vary is
+    hardly known, and their interval would hold nearly everything. A single day has its own figure.
     """
     assert kpi.target is not None, f"{kpi.name} has no target"
     known = _known(kpi, rows)
@@ -166,7 +167,8 @@ def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:
     interval = of_days and in_points(kpi, of_days)
     if kpi.scale == 1:
         interval = _rate_interval(total, size, interval)
-    return Figure(kpi.title, total / (size * kpi.scale), size, kpi.target, interval, kpi.scale)
+    shown = interval and _within_days(interval, [kpi_figure(kpi, row).interval for row in known])
+    return Figure(kpi.title, total / (size * kpi.scale), size, kpi.target, shown, kpi.scale)
 
 
 def window_sums(kpi: Quotient, rows: Iterable[KpiRow]) -> tuple[list[int], list[int]]:
@@ -187,6 +189,15 @@ def _rate_interval(count: int, rows: int, of_days: Interval | None) -> Interval 
     if wilson is None or of_days is None:
         return wilson
     return Interval(max(min(wilson.low, of_days.low), 0.0), min(max(wilson.high, of_days.high), 1.0))
+
+
+def _within_days(interval: Interval, of_days: Sequence[Interval | None]) -> Interval:
+    """The part of an interval from the lowest end of the days' own to the highest; all of it where one has none."""
+    known = [one for one in of_days if one]
+    if len(known) < len(of_days):
+        return interval
+    lowest, highest = min(one.low for one in known), max(one.high for one in known)
+    return Interval(max(interval.low, lowest), min(interval.high, highest))
 
 
 def standings(kpi: Quotient, days: Mapping[date, KpiRow]) -> dict[date, Standing]:

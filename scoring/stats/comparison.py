@@ -18,7 +18,7 @@ from typing import Final
 from scoring.errors import UsageError
 from scoring.stats.group_changes import GroupChange, MeasuredQuery, changes_by_group, explanation
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding, paired_difference
-from scoring.stats.outages import NO_EXECUTIONS, Failures, Side, outage_of
+from scoring.stats.outages import NO_EXECUTIONS, Failures, Side, more_failed, outage_of
 from scoring.stats.pairing import question_key, same_queries
 
 TOTAL: Final = "weighted_total"
@@ -148,6 +148,12 @@ class Comparison:
     def outage_failures(self) -> Failures:
         """The executions of the run that had an outage."""
         return (self.base if self.outage == "base" else self.candidate).failures
+
+    @property
+    def more_failed(self) -> Side | None:
+        """The run of which surely more executions failed, though too few for an outage; None where no query is
+        compared."""
+        return None if self.outage else more_failed(self.base.failures, self.candidate.failures)
 
     @property
     def counts(self) -> dict[str, int]:

@@ -22,8 +22,12 @@ class Failures:
         return self._ends[0] > OUTAGE_SHARE
 
     def exceed(self, others: "Failures") -> bool:
-        """Whether these are an outage, and surely more than those of another run: the two intervals are apart."""
-        return self.is_outage and self._ends[0] > others._ends[1]
+        """Whether these are an outage, and surely more than those of another run."""
+        return self.is_outage and self.are_more_than(others)
+
+    def are_more_than(self, others: "Failures") -> bool:
+        """Whether surely more failed than of another run: the two intervals are apart."""
+        return self._ends[0] > others._ends[1]
 
     @property
     def _ends(self) -> tuple[float, float]:
@@ -39,3 +43,10 @@ def outage_of(base: Failures, candidate: Failures) -> Side | None:
     if candidate.exceed(base):
         return "candidate"
     return "base" if base.exceed(candidate) else None
+
+
+def more_failed(base: Failures, candidate: Failures) -> Side | None:
+    """Of which of two runs surely more executions failed: their scores of 0 are part of every difference."""
+    if candidate.are_more_than(base):
+        return "candidate"
+    return "base" if base.are_more_than(candidate) else None

@@ -36,6 +36,11 @@ def failures_text(failures: Failures) -> str:
     return f"실행 {failures.executions:,}건 중 {failures.failed:,}건({share})이 실패"
 
 
+def more_failed_text(failures: Failures, others: Failures, other: str) -> str:
+    """`실행 262건 중 65건(25%)이 실패(기준 0건)해 그 0점이 차이에 들어`, without its ending."""
+    return f"{failures_text(failures)}({other} {others.failed:,}건)해 그 0점이 차이에 들어"
+
+
 def outage_text(change: Mapping[str, Any]) -> str:
     """A clause that one of the two runs failed, so that nothing is said of quality (Korean); '' where none did."""
     outage = change.get("outage")
@@ -68,7 +73,7 @@ def change_text(change: Mapping[str, Any]) -> str:
         return f"{of} 나아졌는지 판단 보류: {change['obstacle']}"
     if change.get("same"):
         return f"지난 실행({change['when'][:10]})과 질의 {change['paired']:,}개의 점수가 모두 같음"
-    counts = moved_text(change)
+    of, counts = _more_failed(change) + of, moved_text(change)
     told = [
         f"{one['title']} {FINDING_TITLES[one['finding']]}({signed(one['difference'])})"
         for finding in ("worse", "better")
@@ -89,6 +94,17 @@ def change_text(change: Mapping[str, Any]) -> str:
     most = max(moved, key=lambda one: abs(one["difference"]), default=None)
     shown = f", 가장 크게 움직인 지표 {most['title']} {signed(most['difference'])}" if most else ""
     return f"{of} {counts}나아졌는지 판단 보류: {why}{shown}"
+
+
+def _more_failed(change: Mapping[str, Any]) -> str:
+    """That surely more executions of one of the two runs failed (Korean); '' where none did."""
+    found = change.get("more_failed")
+    if not found:
+        return ""
+    before, now = Failures(**found["before"]), Failures(**found["now"])
+    if found["run"] == "candidate":
+        return f"{more_failed_text(now, before, '지난 실행')} 있음; "
+    return f"지난 실행은 {more_failed_text(before, now, '이번 실행')} 있음; "
 
 
 def undecided_text(*, few: bool, withheld: Sequence[str], of_two_judges: Sequence[str]) -> str:
@@ -212,6 +228,8 @@ def standing(summary: Mapping[str, Any]) -> tuple[str, str]:
     if change is None:
         return _FIRST_RUN, alone_text(summary) or "같은 테스트 세트의 지난 실행이 없음"
     told = {one["finding"] for one in change["metrics"]} & {"worse", "better"} if not change["obstacle"] else set()
+    if (change.get("more_failed") or {}).get("run") == "base":
+        told -= {"better"}  # no longer failing is no better answer
     text = change_text(change)
     if not told:
         return (_SAME if change.get("same") else _UNKNOWN), outage_text(change) or text.partition(": ")[2] or text
@@ -224,9 +242,14 @@ def worse_metrics(change: Mapping[str, Any]) -> tuple[str, ...]:
     return () if change["obstacle"] else tuple(found)
 
 
+EACH_BY_ITSELF = (
+    "구간은 지표마다 따로 본 95% 구간이라, 달라진 것이 없어도 지표 스무 개 가운데 하나쯤은 달라졌다고 나옵니다."
+)
+"""What a verdict on each of several metrics may be wrong about (Korean)."""
 CHANGE_READING = (
     "차이는 이번 실행 − 지난 실행입니다. 두 실행에서 모두 채점한 질의의 점수를 평균하므로, 종합 점수와 평균 시간으로 "
-    "매기는 지표는 세트 평균과 조금 다를 수 있습니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다."
+    "매기는 지표는 세트 평균과 조금 다를 수 있습니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다. "
+    f"{EACH_BY_ITSELF}"
 )
 CHANGE_HEADER = ("지표", "지난 실행", "이번 실행", "차이", "95% 구간", "질의", "판단")
 

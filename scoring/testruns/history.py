@@ -149,6 +149,12 @@ def change_figures(
         "only_now": len(comparison.only_candidate),
         "obstacle": obstacle,
         "outage": {"run": comparison.outage, **asdict(comparison.outage_failures)} if comparison.outage else None,
+        "more_failed": comparison.more_failed
+        and {
+            "run": comparison.more_failed,
+            "before": asdict(comparison.base.failures),
+            "now": asdict(comparison.candidate.failures),
+        },
         "passed_over": [
             {"name": one.name, "sha256": one.sha256, "when": one.when, **asdict(one.failures)} for one in passed_over
         ],

@@ -1,19 +1,22 @@
 """What messages about a scored day need, read from the warehouse and the ledger of runs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import date
 
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import rows_on_page
 from scoring.alerting.few_rows import few_rows_incidents
-from scoring.alerting.incidents import incidents
+from scoring.alerting.growth import Growth
+from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest
+from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
 from scoring.alerting.weekly import Week
 from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpi_windows import WEEK, wider_figure
-from scoring.chat.kpis import rows_of_tenant
+from scoring.chat.kpis import KpisByDay, rows_of_tenant, rubric_version_of
 from scoring.chat.periods import week_of
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
@@ -46,7 +49,9 @@ def day_digest(
     targets = {kpi.name: kpi for kpi in rubric.quotients if kpi.target}
     wider = {name: wider_figure(kpi, of_all, day) for name, kpi in targets.items()}
     facts, decided = read_alerts(warehouse, scored[-INCIDENT_DAYS - 1 :]), WatchedDays(rubric, history, policy).decided
-    of_rules = incidents(day, facts, decided[day], rubric, policy.days_off)
+    of_rules = _with_growth(
+        incidents(day, facts, decided[day], rubric, policy.days_off), warehouse, rubric, day, history
+    )
     few = few_rows_incidents(history, day, rubric, policy.days_off)
     found = [*of_rules, *few, *kpi_incidents_of_days(history, rubric)[day]]
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
@@ -71,6 +76,30 @@ def day_digest(
         {name: figure for name, figure in wider.items() if figure},
         kind="intraday" if run and run.kind == INTRADAY else "nightly",
     )
+
+
+def _with_growth(
+    found: Iterable[Incident], warehouse: Warehouse, rubric: RowRubric, day: date, history: KpisByDay
+) -> list[Incident]:
+    """The incidents, those of rises that last with what grew on all their days, against the days before.
+
+    A day by itself has too few rows to name a cause, and after a week the days before it have the rise as well.
+    """
+    version = rubric_version_of(history[day][0])
+    known = {when: rows for when, rows in history.items() if rows and rubric_version_of(rows[0]) == version}
+    growth: dict[date, dict[tuple[str, str | None], Growth]] = {}
+
+    def of_all_days(one: Incident) -> Incident:
+        if not one.lasts:
+            return one
+        if one.since not in growth:
+            days = {when: known[when] for when in known if one.since <= when <= day}
+            before = [when for when in sorted(known) if when < one.since][-REFERENCE_DAYS:]
+            growth[one.since] = read_growth(warehouse, rubric, days, {when: known[when] for when in before})
+        grown = growth[one.since].get((one.fact.rule, one.fact.tenant_id), Growth()).grown
+        return replace(one, fact=replace(one.fact, grown=grown))
+
+    return [of_all_days(one) for one in found]
 
 
 def read_week(

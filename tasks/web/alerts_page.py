@@ -54,16 +54,18 @@ def alerts_page(asked: Asked) -> Response:
     expected = forecast(watched)
     titles = titles_of_rules(rubric)
     rules = {rule.id for rule in rubric.alert_rules}
+    of_last = [one for one in told if one.day == last]
+
+    def links(incidents: Sequence[PreviewedIncident]) -> list[Link]:
+        return [Link(one.reason, _rows_of(one, last, rules)) for one in incidents]
+
     return asked.page(
         "alerts_now.html",
         section="alerts",
         title="알림",
         last=last,
-        now=[
-            (KIND_TITLES[message.kind], [Link(one.reason, _rows_of(one, last, rules)) for one in message.incidents])
-            for message in told
-            if message.day == last
-        ],
+        now=[(KIND_TITLES[one.kind], links(one.named)) for one in of_last],
+        going_on=links([each for one in of_last for each in one.incidents if each not in one.named]),
         routes=_new_by_route(asked, last),
         sent=_sent(Outbox(context.state).latest(_MESSAGES), ZoneInfo(context.settings.time_zone)),
         snoozes=[

@@ -10,11 +10,13 @@ from scoring.markdown import examples, one_line, score_text, shortened, signed
 from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange, QueryChange, most_moved
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference
 from scoring.testruns.change_wording import (
+    EACH_BY_ITSELF,
     MOVED_TITLES,
     OUTAGE_ACTION,
     cause_name,
     failures_text,
     group_tables,
+    more_failed_text,
     moved_queries,
     undecided_text,
 )
@@ -32,7 +34,8 @@ Answers = Mapping[str, tuple[Sequence[tuple[str, str]], Sequence[tuple[str, str]
 
 _READING = (
     "차이는 후보 − 기준이며, 두 실행에서 모두 채점한 질의만 셉니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다. "
-    "질의별 점수를 평균하므로, 종합 점수와 평균 시간으로 매기는 지표는 보고서의 값과 조금 다를 수 있습니다."
+    "질의별 점수를 평균하므로, 종합 점수와 평균 시간으로 매기는 지표는 보고서의 값과 조금 다를 수 있습니다. "
+    f"{EACH_BY_ITSELF}"
 )
 _CHANGE_READING = (
     "변화는 종합 점수의 차이입니다. 종합 점수가 없으면 두 실행에서 모두 채점한 지표의 차이를 평균한 값이고, 회차끼리 "
@@ -83,6 +86,13 @@ def comparison_headline(comparison: Comparison) -> list[str]:
             of_two_judges=[one.title for one in comparison.metrics if one.of_two_judges],
         )
         verdict = f"나빠졌는지 좋아졌는지 판단 보류: {why}{_largest_text(comparison)}."
+    if more := comparison.more_failed:
+        of_run, of_other = comparison.base.failures, comparison.candidate.failures
+        side, other = "기준", "후보"
+        if more == "candidate":
+            of_run, of_other, side, other = of_other, of_run, other, side
+        failed = f"{side}의 {more_failed_text(of_run, of_other, other)} 있습니다."
+        return [failed, verdict, f"{OUTAGE_ACTION}하십시오."]
     if where := cause_name(group_figures(comparison)):
         return [_counts_text(comparison), verdict, f"주로 나빠진 {where}의 질의부터 확인하십시오."]
     if not comparison.worse or comparison.worse[0].by_time:

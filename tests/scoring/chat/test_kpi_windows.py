@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 
+from scoring.chat.kpi_figures import kpi_figure
 from scoring.chat.kpi_windows import (
     FOUR_WEEKS,
     compared_kpi,
@@ -145,8 +147,33 @@ def test_a_window_says_how_many_days_stand_behind_the_value_before_where_these_a
 
 
 def test_a_week_says_that_one_day_keeps_it_from_a_verdict_which_the_others_have() -> None:
-    even, apart = [row(7, 100)] * 6, [row(45, 100)]
+    even, apart = [row(5, 100)] * 6, [row(45, 100)]
     calm, shaken, few = (compared_kpi(FAILURES, "", rows, []) for rows in (even, even + apart, [row(1, 20)] * 7))
     assert calm.verdict_text == "미달"
     assert shaken.verdict_text == "하루가 크게 달라 판단 보류"
     assert few.verdict_text == "판단 보류"
+
+
+# Two days that each surely miss a target were "0.0 to 19.2 %" together, and undecided: t with one degree of freedom.
+@pytest.mark.parametrize("window", [[row(58, 625), row(37, 447)], [row(7, 100)] * 6 + [row(45, 100)]])
+def test_days_that_each_miss_a_target_miss_it_together(window: list[dict[str, Any]]) -> None:
+    of_days = [kpi_figure(FAILURES, one) for one in window]
+    assert {one.verdict for one in of_days} == {"missed"}
+    together = window_figure(FAILURES, window)
+    assert together.verdict == "missed"
+    assert together.interval
+    assert together.interval.low >= min(one.interval.low for one in of_days if one.interval)
+    assert together.interval.high <= max(one.interval.high for one in of_days if one.interval)
+
+
+# Rates of 5 % that vary by 15 % from day to day: half as wide as by t alone, and as often right.
+def test_two_days_hold_the_true_rate_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(5)
+    held, widths = 0, []
+    for rate in np.full(400, 0.05)[:, None] * rng.gamma(1 / 0.15**2, 0.15**2, (400, 2)):
+        figure = window_figure(FAILURES, [row(int(rng.binomial(500, one)), 500) for one in rate])
+        assert figure.interval
+        held += figure.interval.low <= 0.05 <= figure.interval.high
+        widths.append(figure.interval.high - figure.interval.low)
+    assert held / 400 >= 0.95
+    assert sum(widths) / 400 < 0.06

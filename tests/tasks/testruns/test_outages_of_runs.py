@@ -9,9 +9,12 @@ from scoring.alerting.blocks import readable
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.run_messages import review_message
 from scoring.catalog import TestRunChoices, plan_of
-from scoring.stats.comparison import compare_testruns
+from scoring.stats.comparison import QueryScores, TestRunScores, compare_testruns
+from scoring.stats.outages import Failures
+from scoring.testruns.change_wording import change_text, standing
+from scoring.testruns.history import KnownRun, change_figures
 from scoring.testruns.scoring import score_testrun
-from tasks.reports.markdown.comparison import comparison_markdown
+from tasks.reports.markdown.comparison import comparison_headline, comparison_markdown
 from tasks.reports.markdown.review_list import reviewed_testrun
 from tasks.reports.site.testrun_history import runs_by_set, values_of_set
 from tasks.reports.site.testrun_tables import read_testruns
@@ -101,3 +104,43 @@ def test_a_message_says_which_run_was_passed_over(runs: Path) -> None:
     run = reviewed_testrun(runs / "v3", summary, "0f3a")
     assert run is not None
     assert run.change.endswith(f"비교 기준에서 뺀 실행: v2.csv({DAY}), 실행 40건 중 20건(50%)이 실패")
+
+
+# Zeros of executions that failed read as answers that got worse, or, in the base, as a better prompt.
+@pytest.mark.parametrize(
+    ("order", "said", "of_inbox"),
+    [
+        ((0, 8), "후보의 실행 40건 중 8건(20%)이 실패(기준 0건)해", "실행 40건 중 8건(20%)이 실패(지난 실행 0건)해"),
+        (
+            (8, 0),
+            "기준의 실행 40건 중 8건(20%)이 실패(후보 0건)해",
+            "지난 실행은 실행 40건 중 8건(20%)이 실패(이번 실행 0건)해",
+        ),
+        ((0, 2), "", ""),  # as few may have failed by chance
+        ((8, 7), "", ""),
+    ],
+)
+def test_a_comparison_says_first_that_surely_more_executions_of_one_run_failed(
+    order: tuple[int, int], said: str, of_inbox: str
+) -> None:
+    base, candidate = (
+        TestRunScores(
+            f"{failed}.csv",
+            "plan-agent",
+            "1",
+            {str(n): QueryScores(f"{n}번 질의", {"accuracy": 5.0 if n >= failed else 0.0}) for n in range(40)},
+            failures=Failures(failed, 40),
+        )
+        for failed in order
+    )
+    comparison = compare_testruns(base, candidate, {"accuracy": "정확성"})
+    headline = comparison_headline(comparison)
+    change = change_figures(comparison, KnownRun("", "2026-03-09", "", frozenset()))
+    if said:
+        assert headline[0] == f"{said} 그 0점이 차이에 들어 있습니다."
+        assert headline[-1] == "오류를 고치고 다시 실행하십시오."
+        assert change_text(change).startswith(f"{of_inbox} 그 0점이 차이에 들어 있음; 지난 실행(2026-03-09)보다 ")
+        assert standing({"change": change})[0] == ("나빠짐" if order[1] else "판단 보류")
+    else:
+        assert headline[0].startswith("짝지은 질의 40개")
+        assert "실패" not in change_text(change)

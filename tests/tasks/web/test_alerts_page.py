@@ -69,6 +69,23 @@ def test_alerts_page_says_what_the_last_day_tells_and_leads_to_its_rows(client: 
     assert "40행" in opened_page(client, rows).text
 
 
+# It said "요약 10건을 알립니다" where the digest had one that was new, and nine that went on.
+def test_alerts_page_counts_what_is_new_as_the_digest_does(tmp_path: Path) -> None:
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    usual = [*(plain(session_id=f"s{i}") for i in range(40)), refused(session_id="r")]
+    for n in range(9):
+        write_day(warehouse, DAY + timedelta(days=n), usual)
+    write_day(warehouse, LAST, [*usual, plain(session_id="blocked", output_tokens=0.0)])
+    with browser(settings_in(tmp_path, warehouse=warehouse.url)) as client:
+        page = client.get("/alerts").text
+    (count,) = re.findall(r"요약 ([0-9]+)건을 알립니다", page)
+    now, routes = page.split("</h1>")[1].split('id="routes"')
+    new, going_on = (re.findall(r"<li>(?:<a [^>]*>)?([^<]+)", part) for part in now.split('id="going-on"'))
+    assert f"새로 볼 것 {count}건" in routes
+    assert len(new) == int(count)
+    assert "답변 실패 · 계속" in going_on
+
+
 def test_alerts_page_lists_what_was_written_and_what_became_of_it(settings: Settings, client: TestClient) -> None:
     with opened(Outbox, settings.state_url) as outbox:
         outbox.put("team", "", [Message("digest", "warning", ("k1",), "waits <b>here</b>", [])], WRITTEN)

@@ -94,3 +94,9 @@ def test_reworded_queries_are_left_out_and_counted() -> None:
     text = comparison_markdown(again, [])
     assert "| 정확성 | 5.00 | 4.50 |" in text
     assert "ID는 같지만 문장이 바뀌어 비교하지 않은 질의 1개: 다른 것을 묻는 질의" in text
+
+
+# Of two runs of one agent one of four metrics seems to have changed in 15 of 100: each is judged at 95 % by itself.
+def test_readers_are_told_that_one_metric_of_twenty_seems_to_have_changed_by_chance() -> None:
+    text = comparison_markdown(compared((5, 4), (5, 5)), [])
+    assert "달라진 것이 없어도 지표 스무 개 가운데 하나쯤은 달라졌다고 나옵니다" in text

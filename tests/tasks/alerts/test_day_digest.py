@@ -1,0 +1,68 @@
+"""What messages say of a day that is in the warehouse."""
+
+import json
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from scoring.alerting.day_messages import day_messages
+from scoring.alerting.facts import AlertFact
+from scoring.alerting.messages import RouteFilter
+from scoring.alerting.watch import AlertPolicy
+from scoring.days import day_text, day_window
+from tasks.alerts.day_digest import day_digest
+from tasks.chat.local_engine import score_chat_rows, write_scored_day
+from tasks.chat.sources import ChatRowFiles
+from tasks.chat.tables import read_alerts, write_alerts
+from tasks.files.report_paths import ReportPaths
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY, RUBRIC, best, refused, write_rows
+
+MINUTES_A_DAY = 24 * 60
+FIRST_RISEN = 21
+USUAL = ["이체 방법", "환전 우대", "대출 금리", "예금 만기", "카드 재발급"]
+
+NEW = "하늘전자(005930) 공매도 잔고 추이"
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> FolderWarehouse:
+    """Three weeks with five refused questions a day, then two days with a new one that fails five times."""
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    for number in range(FIRST_RISEN + 2):
+        start, day = number * MINUTES_A_DAY, _day(number)
+        rows = [refused(start + minute, user_input=question) for minute, question in enumerate(USUAL)]
+        asked = 5 if number >= FIRST_RISEN else 0
+        rows += [refused(start + 10 + minute, user_input=NEW) for minute in range(asked)]
+        rows += [best(start + 20 + minute) for minute in range(95)]
+        outcome = score_chat_rows(
+            ChatRowFiles([write_rows(tmp_path / f"{day}.jsonl", rows)]),
+            RUBRIC,
+            time_zone="Asia/Seoul",
+            window=day_window(day, "Asia/Seoul"),
+            staging=tmp_path / f"staging-{day}",
+            keep_text="flagged",
+        )
+        write_scored_day(warehouse, day, outcome)
+        write_alerts(warehouse, day, RUBRIC, 0)
+    return warehouse
+
+
+def _day(number: int) -> date:
+    return DAY + timedelta(days=number)
+
+
+# Each of its days has too few rows to name it, and after a week the days before a day have it as well.
+def test_a_rise_of_several_days_names_what_grew_since_it_began(warehouse: FolderWarehouse) -> None:
+    day, began = _day(FIRST_RISEN + 1), _day(FIRST_RISEN)
+    digest = day_digest(warehouse, RUBRIC, day, [], ReportPaths(Path("reports")), AlertPolicy())
+    (message,) = day_messages(digest, RouteFilter())
+    shown = json.dumps(message.blocks, ensure_ascii=False)
+    (of_day,) = [one for one in read_alerts(warehouse, [day])[day] if _rule(one) == ("answer_failed", "*")]
+    assert of_day.grown == ()
+    assert f"{day_text(began)}부터 '{{종목}} {{종목코드}} 공매도 잔고 추이' 꼴의 질문 10건, 평소라면 0건" in shown
+
+
+def _rule(fact: AlertFact) -> tuple[str, str | None]:
+    return fact.rule, fact.tenant_id
