@@ -143,7 +143,7 @@ def unknown_agent_type(file_name: str) -> UsageError:
         where=file_name,
         fix=f"{_agent_choices()}; an agent of your own is scored with --rubric and the path of its rubric file",
         ko="어느 에이전트를 테스트했는지 알 수 없습니다. agent_type 열을 넣거나, 파일 이름을 plan_agent_, url_agent_, "
-        "resume_agent_, 이동, 실행, 지원자 관리 가운데 하나로 시작하게 바꾸십시오.",
+        "resume_agent_, 이동, 실행, 지원자 관리 가운데 하나로 시작하게 바꾸세요.",
     )
 
 

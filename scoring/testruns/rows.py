@@ -161,7 +161,7 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
             fix=f"it looks like a test run with {_ROWS_OF[layout]}: export it again with these columns, or "
             + _how_to_name(f'"{missing[0][0]}" = "..."'),
             ko=f"꼭 있어야 할 열이 없습니다: {', '.join(map(' 또는 '.join, missing))}. {_described_ko(names)} "
-            f"이 열을 넣어 다시 내보내십시오. {_NAMED_OTHERWISE}",
+            f"이 열을 넣어 다시 내보내세요. {_NAMED_OTHERWISE}",
         )
     rounds: dict[int, dict[str, list[int]]] = {}
     read = {name for headers in known.values() for name in headers}
@@ -180,7 +180,7 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
             f"columns are there more than once: {', '.join(doubled)}",
             where=where,
             fix="keep one column of each name: it is unclear which one is meant",
-            ko=f"이름이 같은 열이 여럿입니다: {', '.join(doubled)}. 어느 것을 읽을지 알 수 없으니 하나만 남기십시오.",
+            ko=f"이름이 같은 열이 여럿입니다: {', '.join(doubled)}. 어느 것을 읽을지 알 수 없으니 하나만 남기세요.",
         )
     return Columns(
         layout=layout,
@@ -331,7 +331,7 @@ def _no_testrun(layout: Layout | None, names: tuple[str, ...], where: str) -> In
             where=where,
             fix="ask the agent these questions, and give the file with its answers, or "
             + _how_to_name('"N차 답변" = "Answer {n}"'),
-            ko="질의만 있고 답변(1차 답변, 응답, Raw JSON)이 없습니다. 에이전트가 답한 결과를 넣으십시오. "
+            ko="질의만 있고 답변(1차 답변, 응답, Raw JSON)이 없습니다. 에이전트가 답한 결과를 넣으세요. "
             f"{_NAMED_OTHERWISE}",
         )
     found = "chat rows" if layout else _described(names)
@@ -344,7 +344,7 @@ def _no_testrun(layout: Layout | None, names: tuple[str, ...], where: str) -> In
         ko="챗봇 대화의 표이고 테스트 런이 아닙니다. 테스트 런은 실행이나 질의마다 한 행인 표입니다."
         if layout
         else "테스트 런의 열 이름이 없습니다. 실행마다 한 행인 표(Query ID, 방/반복, Raw JSON)나 질의마다 한 행인 "
-        f"표(ID, 질의, 1차 답변)여야 합니다. {_described_ko(names)} 첫 줄이 열 이름인지 확인하십시오. "
+        f"표(ID, 질의, 1차 답변)여야 합니다. {_described_ko(names)} 첫 줄이 열 이름인지 확인하세요. "
         f"{_NAMED_OTHERWISE}",
     )
 

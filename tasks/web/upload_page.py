@@ -130,7 +130,7 @@ def publish(asked: Asked) -> Response:
     upload, settings = upload_of(asked), asked.context.settings
     scoring = upload.scoring
     if scoring is None or scoring.state != "scored":
-        raise UsageError("아직 채점하지 않은 파일입니다", fix="먼저 채점하십시오.")
+        raise UsageError("아직 채점하지 않은 파일입니다", fix="먼저 채점하세요.")
     plan, identity = _plan(asked, upload, upload.choices), identity_of(upload.file)
     try:
         there: TestRunPlan | None = plan_of_input(identity, settings)
@@ -139,11 +139,11 @@ def publish(asked: Asked) -> Response:
     if there is None or _scored_by(there) != _scored_by(plan):
         raise UsageError(
             "inbox에서는 다른 에이전트나 채점 기준으로 채점될 파일입니다",
-            fix="이름을 plan_agent_, url_agent_, resume_agent_ 가운데 하나로 시작하게 바꾸거나 설정에 적으십시오.",
+            fix="이름을 plan_agent_, url_agent_, resume_agent_ 가운데 하나로 시작하게 바꾸거나 설정에 적으세요.",
         )
     place = _place_in_inbox(asked, upload)
     if place.exists() and not _is_in_inbox(asked, upload):
-        raise UsageError("inbox에 이름이 같은 다른 파일이 있습니다", fix="이름을 바꾸어 다시 올리십시오.")
+        raise UsageError("inbox에 이름이 같은 다른 파일이 있습니다", fix="이름을 바꾸어 다시 올리세요.")
     asked.record("테스트 파일을 inbox에 넣음", upload.name)
     with replacing(place) as unfinished:
         unfinished.write_bytes(upload.file.read_bytes())
@@ -180,7 +180,7 @@ def remove(asked: Asked) -> Response:
     upload = upload_of(asked)
     if not _may_change(asked, upload):
         raise RefusedError(403, "다른 사람이 올린 파일입니다. 올린 사람이나 운영 담당자가 지울 수 있습니다")
-    refused = RefusedError(409, "채점하고 있는 파일은 지울 수 없습니다. 멈춘 뒤에 지우십시오")
+    refused = RefusedError(409, "채점하고 있는 파일은 지울 수 없습니다. 멈춘 뒤에 지우세요")
     if asked.scorings.is_running(upload):  # its process may not have come to take the folder yet
         raise refused
     asked.record("올린 테스트 파일 지움", upload.name)
@@ -199,7 +199,7 @@ def upload_of(asked: Asked) -> Upload:
     """
     if found := asked.uploads.find(asked.place["upload"]):
         return found
-    raise NotFoundError("그런 파일은 없습니다", fix="지웠거나 주소가 다릅니다. 테스트 런 목록에서 고르십시오.")
+    raise NotFoundError("그런 파일은 없습니다", fix="지웠거나 주소가 다릅니다. 테스트 런 목록에서 고르세요.")
 
 
 def address_of(upload: Upload) -> str:
@@ -214,9 +214,9 @@ def _may_change(asked: Asked, upload: Upload) -> bool:
 def _choices(given: Mapping[str, str]) -> TestRunChoices:
     rubric, agent = given.get("rubric", ""), given.get("agent_type", "")
     if rubric and rubric not in testrun_rubrics():
-        raise UsageError("테스트 런을 채점하는 기준이 아닙니다", fix="목록에서 고르십시오.")
+        raise UsageError("테스트 런을 채점하는 기준이 아닙니다", fix="목록에서 고르세요.")
     if agent and agent not in [one.value for one in AgentType]:
-        raise UsageError("그런 에이전트는 없습니다", fix="목록에서 고르십시오.")
+        raise UsageError("그런 에이전트는 없습니다", fix="목록에서 고르세요.")
     return TestRunChoices(rubric, agent, _options(given))
 
 
@@ -230,7 +230,7 @@ def _options(given: Mapping[str, str]) -> Options:
     }
     for name, value in chosen.items():
         if name not in known:
-            raise UsageError("그런 채점 옵션은 없습니다", fix="올린 파일의 페이지에서 고르십시오.")
+            raise UsageError("그런 채점 옵션은 없습니다", fix="올린 파일의 페이지에서 고르세요.")
         if not re.fullmatch(known[name].accepts, value):
             raise UsageError(
                 f"채점 옵션 {name}에 쓸 수 없는 값입니다",

@@ -54,18 +54,16 @@ def _to_do(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
     if low := lowest_queries(queries):
         return _look_at("정확성", low)
     if summary.set["accuracy"]["mean"] is None:
-        return "기대결과에 체크 항목을 적어 다시 채점하십시오."
+        return "기대결과에 체크 항목을 적어 다시 채점하세요."
     if late := [query for query in slowest_queries(queries) if _too_slow(query)]:
         return _look_at("응답 속도", late)
     if not summary.set["consistency"]["n"]:
-        return f"{t.LOW_MAX_POINTS}점 이하를 받은 질의는 없습니다. 같은 질의를 한 회차 더 실행해 일관성을 확인하십시오."
+        return f"{t.LOW_MAX_POINTS}점 이하를 받은 질의는 없습니다. 같은 질의를 한 회차 더 실행해 일관성을 확인하세요."
     return f"{t.LOW_MAX_POINTS}점 이하를 받은 질의가 없어 확인할 것이 없습니다."
 
 
 def _look_at(metric: str, low: Sequence[PlanQuery]) -> str:
-    return (
-        f"{metric}에서 {t.LOW_MAX_POINTS}점 이하를 받은 질의 {len(low):,}개를 '{query_name(low[0])}'부터 확인하십시오."
-    )
+    return f"{metric}에서 {t.LOW_MAX_POINTS}점 이하를 받은 질의 {len(low):,}개를 '{query_name(low[0])}'부터 확인하세요."
 
 
 def _too_slow(query: PlanQuery) -> bool:

@@ -58,12 +58,12 @@ def comparison_page(comparison: Comparison, failures: Sequence[str], answers: An
 def comparison_headline(comparison: Comparison) -> list[str]:
     """How many queries got worse, what they changed, and which to look at first, as the inbox says it (Korean)."""
     if not comparison.paired:
-        return ["두 실행에 함께 있는 질의가 없어 비교하지 못했습니다.", "질의 문장이 같은지 확인하십시오."]
+        return ["두 실행에 함께 있는 질의가 없어 비교하지 못했습니다.", "질의 문장이 같은지 확인하세요."]
     if comparison.outage:
         side = {"base": "기준", "candidate": "후보"}[comparison.outage]
         return [
             f"{side}의 {failures_text(comparison.outage_failures)}해 품질을 비교하지 않습니다.",
-            f"{OUTAGE_ACTION}하십시오.",
+            f"{OUTAGE_ACTION}하세요.",
         ]
     if comparison.is_same:
         why = " 같은 결과 파일을 두 번 채점한 것입니다." if comparison.is_same_file else ""
@@ -84,12 +84,12 @@ def comparison_headline(comparison: Comparison) -> list[str]:
         )
         verdict = f"나빠졌는지 좋아졌는지 판단 보류: {why}{_largest_text(comparison)}."
     if where := cause_name(group_figures(comparison)):
-        return [_counts_text(comparison), verdict, f"주로 나빠진 {where}의 질의부터 확인하십시오."]
+        return [_counts_text(comparison), verdict, f"주로 나빠진 {where}의 질의부터 확인하세요."]
     if not comparison.worse or comparison.worse[0].by_time:
         return [_counts_text(comparison), verdict]
     first = comparison.worse[0]
     name = _query_name(first.query_id, first.text)
-    return [_counts_text(comparison), verdict, f"가장 많이 나빠진 '{name}'({_moved_text(first)})부터 확인하십시오."]
+    return [_counts_text(comparison), verdict, f"가장 많이 나빠진 '{name}'({_moved_text(first)})부터 확인하세요."]
 
 
 def _counts_text(comparison: Comparison) -> str:

@@ -372,7 +372,7 @@ def test_the_headline_says_what_a_total_covers() -> None:
     assert most == (
         "점수를 가장 많이 잃은 지표는 정확성(가장 잦은 원인은 '응답 실패: x' 1건)이고, 실패하거나 빈 응답은 1건입니다."
     )
-    assert todo == "수기 확인이 필요한 질의 1개를 '보훈 지원자 수'부터 확인하십시오."
+    assert todo == "수기 확인이 필요한 질의 1개를 '보훈 지원자 수'부터 확인하세요."
 
 
 def test_the_queries_for_a_person_are_listed_by_the_points_they_lost() -> None:

@@ -227,7 +227,7 @@ def test_the_headline_says_what_happened_what_matters_and_what_to_do() -> None:
         "질의 2개를 4번 실행했고 정확성은 회차 점수의 평균 1.25점(5점 만점)입니다: "
         "비교한 질의 2개 중 모두 통과 0, 모두 미통과 1, 회차마다 엇갈림 1.",
         '가장 큰 원인은 assistantMessage(답변에 "기간"의 언급이 없음) 3건(질의 2개)입니다.',
-        "정확성에서 2점 이하를 받은 질의 2개를 '질의 Q-2'부터 확인하십시오.",
+        "정확성에서 2점 이하를 받은 질의 2개를 '질의 Q-2'부터 확인하세요.",
     ]
 
 
@@ -252,7 +252,7 @@ def test_the_headline_of_one_round_says_that_consistency_is_unknown() -> None:
     assert first == (
         "질의 2개를 2번 실행했고 정확성은 평균 5.00점(5점 만점)이며, 회차가 하나뿐이라 일관성은 알 수 없습니다."
     )
-    assert todo == "2점 이하를 받은 질의는 없습니다. 같은 질의를 한 회차 더 실행해 일관성을 확인하십시오."
+    assert todo == "2점 이하를 받은 질의는 없습니다. 같은 질의를 한 회차 더 실행해 일관성을 확인하세요."
 
 
 def test_the_headline_says_how_many_executions_accuracy_is_of() -> None:
@@ -267,8 +267,8 @@ def test_the_headline_says_how_many_executions_accuracy_is_of() -> None:
     ("seconds", "todo"),
     [
         (10, "2점 이하를 받은 질의가 없어 확인할 것이 없습니다."),
-        (10.01, "응답 속도에서 2점 이하를 받은 질의 1개를 '질의 Q-0'부터 확인하십시오."),
-        (15.01, "응답 속도에서 2점 이하를 받은 질의 2개를 '질의 Q-0'부터 확인하십시오."),
+        (10.01, "응답 속도에서 2점 이하를 받은 질의 1개를 '질의 Q-0'부터 확인하세요."),
+        (15.01, "응답 속도에서 2점 이하를 받은 질의 2개를 '질의 Q-0'부터 확인하세요."),
     ],
 )
 def test_the_headline_of_right_but_slow_answers_sends_to_the_slow_ones(seconds: float, todo: str) -> None:
@@ -280,7 +280,7 @@ def test_the_headline_of_a_file_without_checks_says_what_to_write() -> None:
     queries = [query("A", GOOD, expected_text="")]
     assert RUBRIC.headline(queries, summary_of(queries))[1:] == [
         "실패하거나 빈 응답은 없습니다.",
-        "기대결과에 체크 항목을 적어 다시 채점하십시오.",
+        "기대결과에 체크 항목을 적어 다시 채점하세요.",
     ]
 
 

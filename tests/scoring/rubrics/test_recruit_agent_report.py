@@ -120,7 +120,7 @@ def test_the_headline_says_the_total_or_why_there_is_none() -> None:
     assert headline(query(run(1), run(2))) == [
         "질의 1개를 2번 실행했고 종합 점수는 4.60점(5점 만점)입니다.",
         "통과하지 못한 체크도, 실패하거나 빈 응답도 없습니다.",
-        "점수를 가장 많이 잃은 '보여 줘'부터 확인하십시오.",
+        "점수를 가장 많이 잃은 '보여 줘'부터 확인하세요.",
     ]
     unjudged = headline(query(run(1), run(2), status=VerdictStatus.NO_JUDGE))
     assert unjudged[0] == (
