@@ -31,7 +31,7 @@ def test_judge_message_tells_another_model_even_where_answers_stay_the_same() ->
     news = replace(NEWS, watched=NIGHTS[0], changes=(OTHER,), different=())
     (message,) = judge_message(news)
     assert message.keys == ("judge|set|epoch|e2",)
-    assert "답하는 모델이 judge-1-2026-01-01에서 judge-1-2026-06-01(으)로 바뀌었습니다." in readable(message.blocks)
+    assert "답하는 모델이 바뀌었습니다: judge-1-2026-01-01 → judge-1-2026-06-01." in readable(message.blocks)
     assert judge_message(replace(news, changes=(OTHER, replace(OTHER, epoch="e3"))), message.keys)[0].keys == (
         "judge|set|epoch|e3",
     )

@@ -147,7 +147,7 @@ def test_weekly_message_is_told_once() -> None:
 def test_weekly_message_says_that_the_model_that_judges_is_shut_down_soon() -> None:
     found = week({"answer_failed": 20}, judge_end=ModelEnd("gpt-old", SUNDAY + timedelta(40)))
     text = readable(message_of(found).blocks)
-    assert f"gpt-old이(가) {SUNDAY + timedelta(40)}에 종료됩니다(40일 남음)" in text
+    assert f"gpt-old의 종료일은 {SUNDAY + timedelta(40)}입니다(40일 남음)" in text
     assert "aqb judge switch MODEL --dry-run" in text
     over = readable(message_of(replace(found, judge_end=ModelEnd("gpt-old", SUNDAY))).blocks)
     assert "이미 종료됨" in over

@@ -167,7 +167,7 @@ def test_insights_name_the_checks_and_queries_with_their_counts() -> None:
 def test_low_queries_are_listed_with_the_reason_of_the_worst_round() -> None:
     line = line_with(reported(query("Q-1", GOOD, BAD)), "| 질의 Q-1 | 5점 | 0점 |")
     assert "불일치" in line
-    assert 'assistantMessage: 답변에 "기간"의 언급이 없음 외 1가지' in line
+    assert 'assistantMessage: 답변에 "기간" 언급이 없음 외 1가지' in line
     assert line.endswith("| Q-1 |")
 
 
@@ -226,7 +226,7 @@ def test_the_headline_says_what_happened_what_matters_and_what_to_do() -> None:
     assert RUBRIC.headline(queries, summary_of(queries)) == [
         "질의 2개를 4번 실행했고 정확성은 회차 점수의 평균 1.25점(5점 만점)입니다: "
         "비교한 질의 2개 중 모두 통과 0, 모두 미통과 1, 회차마다 엇갈림 1.",
-        '가장 큰 원인은 assistantMessage(답변에 "기간"의 언급이 없음) 3건(질의 2개)입니다.',
+        '가장 큰 원인은 assistantMessage(답변에 "기간" 언급이 없음) 3건(질의 2개)입니다.',
         "정확성에서 2점 이하를 받은 질의 2개를 '질의 Q-2'부터 확인하세요.",
     ]
 
