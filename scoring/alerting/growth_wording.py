@@ -56,7 +56,7 @@ def grown_tenant(grown: Iterable[Grown]) -> str:
 
 
 def grown_texts(grown: Sequence[Grown], rubric: RowRubric) -> list[str]:
-    """`질문을 이해하지 못함 20건, 평소라면 3건 · 늘어난 것의 77% (95% 구간 57~100%)`, what tells most first."""
+    """`질문을 이해하지 못함 20건, 평소라면 3건 · 증가분의 77% (95% 구간 57~100%)`, what tells most first."""
     return [_grown_text(one, rubric) for one in _most_telling(grown, rubric)]
 
 
@@ -64,7 +64,7 @@ def _grown_text(one: Grown, rubric: RowRubric) -> str:
     interval = f"95% 구간 {percent(one.low, 0).removesuffix('%')}~{percent(min(one.high, 1), 0)}"
     return (
         f"{grown_name(one, rubric)} {one.count:,}건, 평소라면 {score_text(one.usual, 0)}건"
-        f" · 늘어난 것의 {percent(min(one.share, 1), 0)} ({interval})"
+        f" · 증가분의 {percent(min(one.share, 1), 0)} ({interval})"
     )
 
 

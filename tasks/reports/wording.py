@@ -88,8 +88,9 @@ def seconds_text(seconds: float | None) -> str:
 
 
 def weights_text(coverage: float | None) -> str:
-    """How much of the weights a total has: with less than all of them it is a partial one."""
-    return f"{'부분 점수, ' if coverage is not None and coverage < 1 else ''}가중치 {percent(coverage, 0)}"
+    """How much of the weights a total has, in the words of the reports: `가중치의 70%만 채점`, `가중치 100%`."""
+    is_partial = coverage is not None and coverage < 1
+    return f"가중치의 {percent(coverage, 0)}만 채점" if is_partial else f"가중치 {percent(coverage, 0)}"
 
 
 def cost_text(usd: float | None) -> str:

@@ -138,7 +138,7 @@ def _slow_line(executions: Sequence[PlanExecution]) -> tuple[bool, str]:
     late = slow(executions)
     timed = sum(scored.scores["speed"].points is not None for scored in executions)
     if not late:
-        return True, f"{slow_limit()}를 넘긴 실행 0건 / 시간이 있는 실행 {timed:,}건"
+        return True, f"{slow_limit()}를 넘긴 실행 0건 / 응답 시간이 있는 실행 {timed:,}건"
     points = Counter(scored.scores["speed"].points for scored in late)
     bands = ", ".join(f"{score}점 {points[score]:,}건" for score in range(t.SLOW_MAX_POINTS, -1, -1))
     categories = Counter(scored.execution.category or "카테고리 없음" for scored in late).most_common(_SHOWN_PATTERNS)
@@ -147,8 +147,10 @@ def _slow_line(executions: Sequence[PlanExecution]) -> tuple[bool, str]:
 
 
 def _late_text(late: Sequence[PlanExecution], timed: int) -> str:
-    """`시간이 있는 실행 119건 중 8초를 넘긴 실행 91건(76.5%)`."""
-    return f"시간이 있는 실행 {timed:,}건 중 {slow_limit()}를 넘긴 실행 {len(late):,}건({percent(len(late) / timed)})"
+    """`응답 시간이 있는 실행 119건 중 8초를 넘긴 실행 91건(76.5%)`."""
+    return (
+        f"응답 시간이 있는 실행 {timed:,}건 중 {slow_limit()}를 넘긴 실행 {len(late):,}건({percent(len(late) / timed)})"
+    )
 
 
 def zeros_text(summary: PlanSummary) -> str:

@@ -85,7 +85,7 @@ def question_text(one: Questions) -> str:
 
 
 def _counted_in(kpi: Quotient) -> str:
-    return f"{kpi.title}에 든 행"
+    return f"{kpi.title}에 포함된 행"
 
 
 def tenant_table(rubric: RowRubric, day: SiteDay, links: RowLinks) -> Table:

@@ -203,7 +203,7 @@ def test_a_page_names_what_grew_most(column: str, value: str | None, name: str) 
     grown = Grown(column, value, 36, 4.2, 0.8, 0.66, 0.94)
     (page,) = messages_of(with_growth(facts_of(today(answer_failed=60)), "answer_failed", grown))
     assert readable(page.blocks[:1]) == f"🔴 Critical · 답변 실패 · 급증, 평소의 3.0배 · 주로 {name}"
-    assert f"주로  {name} 36건, 평소라면 4건 · 늘어난 것의 80% (95% 구간 66~94%)" in readable(page.blocks)
+    assert f"주로  {name} 36건, 평소라면 4건 · 증가분의 80% (95% 구간 66~94%)" in readable(page.blocks)
 
 
 def test_a_page_names_how_rows_failed_before_what_is_no_surer() -> None:

@@ -163,7 +163,7 @@ def test_the_summary_says_what_the_tables_say(out: Path) -> None:
         "low": 0.0,  # two days are the witnesses
         "high": 1.0,
         "verdict": "undecided",
-        "text": "25.0% (95% 구간 0.0~100.0%) · 목표 3% 이하 · 판단 보류(n 125부터 달성 가능) · n=4",
+        "text": "25.0% (95% 구간 0.0~100.0%) · 목표 3% 이하 · 판단 보류(n 125 이상이어야 달성 가능) · n=4",
     }
 
 

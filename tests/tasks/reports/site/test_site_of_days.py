@@ -228,7 +228,7 @@ def test_the_alerts_of_a_day_do_not_contradict_its_cards(warehouse: FolderWareho
     text = page(site).text
     assert "목표 4개 중 1개 미달" in text
     assert "목표 판단 보류" not in text
-    assert "이날 실패율에 든 행: 1" in text
+    assert "이날 실패율에 포함된 행: 1" in text
 
 
 def test_windows_never_mix_rubric_versions(warehouse: FolderWarehouse, site: Path) -> None:
@@ -238,7 +238,7 @@ def test_windows_never_mix_rubric_versions(warehouse: FolderWarehouse, site: Pat
     build(warehouse, site)
     card = page(site).text
     card = card[card.index("실패율 목표 3% 이하") :]
-    assert "하루 50.0% ▲ 판단 보류(n 125부터 달성 가능) 15.0~85.0% 4 0.0% 최근 7일 25.0% ▲" in card[:300]
+    assert "하루 50.0% ▲ 판단 보류(n 125 이상이어야 달성 가능) 15.0~85.0% 4 0.0% 최근 7일 25.0% ▲" in card[:300]
 
 
 def test_the_headline_is_that_of_the_shortest_window_that_decides(warehouse: FolderWarehouse, site: Path) -> None:
