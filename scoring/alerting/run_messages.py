@@ -126,11 +126,11 @@ def kept_message(days: Sequence[KeptDay]) -> list[Message]:
         return []
     ordered = sorted(days, key=lambda one: one.day)
     first, last = ordered[0].day, ordered[-1].day
-    what = f"원천에서 행이 사라져 그대로 둔 날 {len(days):,}일"
+    what = f"원본에서 행이 사라져 그대로 둔 날 {len(days):,}일"
     shown = [[plain(f"{day_text(one.day)} · {_losses(one.losses)}")] for one in ordered]
     blocks = [
         *paragraph(
-            [plain("이미 채점한 결과는 그대로 있습니다. 원천의 보관 기간, 옮겨진 파일, 원천 주소를 확인하세요.")],
+            [plain("이미 채점한 결과는 그대로 있습니다. 원본의 보관 기간, 옮겨진 파일, 원본 주소를 확인하세요.")],
             [
                 bold("할 일  "),
                 plain("행이 정말 없어진 것이면 아래 명령으로 바꿀 수 있고, 그러면 그 점수는 사라집니다."),
@@ -143,10 +143,10 @@ def kept_message(days: Sequence[KeptDay]) -> list[Message]:
 
 
 def _losses(lost: Sequence[Loss]) -> str:
-    """The largest losses of a day: `채점한 400행 가운데 원천에 남은 행 0`."""
+    """The largest losses of a day: `채점한 400행 가운데 원본에 남은 행 0`."""
     shown = "; ".join(
         f"{'' if one.tenant_id == ALL_TENANTS else tenant_name(one.tenant_id) + ' '}"
-        f"채점한 {one.before:,}행 → 지금 원천에 {one.now:,}행"
+        f"채점한 {one.before:,}행 → 지금 원본에 {one.now:,}행"
         for one in lost[:_SHOWN_LOSSES]
     )
     return f"{shown} 외 {len(lost) - _SHOWN_LOSSES:,}곳" if len(lost) > _SHOWN_LOSSES else shown

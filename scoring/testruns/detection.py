@@ -27,7 +27,7 @@ EXPERT_FLOW = "전문가"
 """The kind of run (`실행 유형`) of a file whose name tells that the agent was chosen by hand."""
 ID_HEADERS = ("ID", "query_id", "질의ID", "Query ID")
 """The headers of a query's id in the wide layout."""
-_CHOSEN_BY_OPERATORS = "운영자가 설정 [[test_runs.files]]에 적을 수 있습니다."
+_CHOSEN_BY_OPERATORS = "운영 담당자가 설정 [[test_runs.files]]에 적을 수 있습니다."
 _ROUND_COLUMN = re.compile(r"[0-9]+차 (?:답변|답변 raw|raw)")
 _LONG_COLUMNS = frozenset({"Query ID", "방/반복", "Raw JSON"})
 _CHAT_TEXTS, _CHAT_TOKENS = frozenset({"user_input", "llm_response"}), frozenset({"input_tokens", "output_tokens"})

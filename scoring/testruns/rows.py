@@ -100,7 +100,7 @@ _RECORDED = {
     "총점": TOTAL,
     "종합 점수": TOTAL,
 }
-_NAMED_OTHERWISE = "열 이름이 다를 뿐이라면 운영자가 설정 [test_runs.columns]에 적을 수 있습니다."
+_NAMED_OTHERWISE = "열 이름이 다를 뿐이라면 운영 담당자가 설정 [test_runs.columns]에 적을 수 있습니다."
 _NUMBERED = re.compile(rf"([1-9][0-9]?)차 ({'|'.join(map(re.escape, _OF_ROUND))})")
 _REQUIRED = {Layout.LONG: ("query_id", "round", "raw_json"), Layout.WIDE: ("query_id", "query_text")}
 _ROWS_OF = {Layout.LONG: "one row per execution", Layout.WIDE: "one row per query"}

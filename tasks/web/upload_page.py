@@ -105,7 +105,7 @@ def score(asked: Asked) -> Response:
     upload, choices = upload_of(asked), _choices(asked.form)
     with_judge = asked.form.get("judge") == "yes"
     if with_judge and not asked.viewer.may("operator"):
-        raise RefusedError(403, "판정 모델에 묻는 일은 비용이 들어 운영자만 할 수 있습니다")
+        raise RefusedError(403, "판정 모델에 묻는 일은 비용이 들어 운영 담당자만 할 수 있습니다")
     asked.record("판정 모델까지 채점" if with_judge else "규칙으로 채점", upload.name)
     scoring = Scoring(asked.viewer.name, choices.rubric, choices.agent_type, with_judge, choices.options or {})
     asked.scorings.begin(upload, scoring, asked.context.settings)

@@ -59,7 +59,7 @@ TERMS = {
     ),  # of the seeds
     *("aqb", "rows", "report", "alerts", "snooze", "runs", "review", "import", "agreement"),  # commands
     *("error", "index", "message", "value", "true", "false", "datakey", "ms", "Raw"),  # of the agents' Raw JSON
-    *("id", "timestamp", "Track"),  # columns of people's own files
+    *("timestamp", "Track"),  # columns of people's own files
     *("vs", "https", "Excel"),
     "inbox",  # the folder of the setting of this name
     "ola-monitoring",  # in the last line of a message, for those who look its run up

@@ -42,7 +42,7 @@ def _scored(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
     n = f", 채점한 실행 {accuracy['n']:,}건" if accuracy["n"] < executions else ""
     known = f"정확성은 {mean_name(summary)} {score_text(accuracy['mean'])}점(5점 만점{n})"
     if not pairs["n"]:
-        why = "회차가 하나뿐이라" if len(summary.rounds) < t.MIN_ROUNDS else "회차를 견줄 질의가 없어"
+        why = "회차가 하나뿐이라" if len(summary.rounds) < t.MIN_ROUNDS else "회차를 비교할 질의가 없어"
         return f"{known}이며, {why} 일관성은 알 수 없습니다"
     return (
         f"{known}입니다: 비교한 질의 {pairs['n']:,}개 중 모두 통과 {pairs['both_pass']:,}, "

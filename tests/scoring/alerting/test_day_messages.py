@@ -194,9 +194,9 @@ def with_growth(facts: Facts, rule: str, *grown: Grown) -> Facts:
         ("question_category", "target_price", "목표주가 질문"),
         ("tenant_id", "small", "테넌트 small"),
         ("tenant_id", None, "테넌트 없음"),
-        (TEMPLATE, "{종목} 목표주가", "'{종목} 목표주가' 꼴의 질문"),
+        (TEMPLATE, "{종목} 목표주가", "'{종목} 목표주가' 형태의 질문"),
         (TEMPLATE, WORD, "낱말 하나뿐인 질문"),
-        (TEMPLATE, "제 메일은 hong@naver.com", "'제 메일은 [이메일]' 꼴의 질문"),
+        (TEMPLATE, "제 메일은 hong@naver.com", "'제 메일은 [이메일]' 형태의 질문"),
     ],
 )
 def test_a_page_names_what_grew_most(column: str, value: str | None, name: str) -> None:

@@ -37,7 +37,7 @@ def reported(*queries: RecruitQuery, name: str = "plan_agent_sample.csv", **opti
 def test_the_headings_stand_in_order() -> None:
     report = reported(query(run(1), run(2), status=VerdictStatus.REFUSED))
     assert re.findall(r"^##? .*", report, re.MULTILINE) == [
-        "# 채용 에이전트 스코어링 리포트",
+        "# 채용 에이전트 스코어링 보고서",
         "## 지표별 점수",
         "## 분포",
         "## 실패와 빈 응답",

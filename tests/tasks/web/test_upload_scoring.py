@@ -142,7 +142,7 @@ def test_file_whose_scoring_has_just_begun_is_not_removed(results: Results) -> N
 def test_upload_goes_into_the_inbox_where_it_is_scored_alike(results: Results) -> None:
     client = results.client
     before = client.get(results.address).text
-    assert "운영자가 inbox에 넣으면" in before
+    assert "운영 담당자가 inbox에 넣으면" in before
     assert f"{results.address}/inbox" not in before
     as_role(client, "operator")
     assert f"{results.address}/inbox" in client.get(results.address).text
