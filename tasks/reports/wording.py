@@ -59,9 +59,9 @@ def counted_share_text(count: int | None, total: int) -> str:
 
 
 def rules_text(version: str) -> str:
-    """The rules that scored something: `채점 기준 1판`, behind it the options that were changed."""
+    """The rules that scored something: `채점 기준 버전 1`, behind it the options that were changed."""
     number, *options = version.split("+")
-    return f"채점 기준 {number}판" + (f" ({', '.join(options)})" if options else "")
+    return f"채점 기준 버전 {number}" + (f" ({', '.join(options)})" if options else "")
 
 
 def tenant_text(tenant: str | None) -> str:

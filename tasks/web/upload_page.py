@@ -275,7 +275,7 @@ def _facts(run: TestRunFile, plan: TestRunPlan | None) -> Table:
     counts = run.counts
     rows: list[list[Cell]] = [
         ["에이전트", "·".join(AGENT_TITLES[one] for one in AgentType if one in agents) or "모름"],
-        ["채점 기준", f"{plan.rubric.title}, {plan.rubric_version}판" if plan else "모름"],
+        ["채점 기준", f"{plan.rubric.title}, 버전 {plan.rubric_version}" if plan else "모름"],
         ["행", f"{counts.rows_in:,} = 채점 {counts.scored:,} + 제외 {counts.excluded:,} + 거부 {counts.rejected:,}"],
         ["질의", count_text(len(run.queries))],
         ["실행", count_text(counts.executions)],

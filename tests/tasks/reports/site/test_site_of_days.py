@@ -216,8 +216,8 @@ def test_a_new_rubric_version_is_marked_and_not_joined(warehouse: FolderWarehous
     found = page(site)
     first, second, third, fourth = segments(found).values()
     assert first == second != third == fourth
-    assert found.charts["trend-failure_rate"]["changes"] == [{"day": str(days[2]), "label": "채점 기준 1판 → 2판"}]
-    assert f"{days[2]}: 채점 기준 1판 → 2판" in found.text
+    assert found.charts["trend-failure_rate"]["changes"] == [{"day": str(days[2]), "label": "채점 기준 버전 1 → 2"}]
+    assert f"{days[2]}: 채점 기준 버전 1 → 2" in found.text
 
 
 def test_the_alerts_of_a_day_do_not_contradict_its_cards(warehouse: FolderWarehouse, site: Path) -> None:
