@@ -106,7 +106,7 @@ def snooze(asked: Asked) -> Response:
         raise UsageError("언제까지인지 날짜를 고르세요", fix="오늘이나 그 뒤의 날을 고르세요.") from None
     if until < _today(asked):
         raise UsageError("이미 지난 날입니다", fix="오늘이나 그 뒤의 날을 고르세요.")
-    asked.record("조용히 함", f"{rule} {tenant_text(tenant)} {until}")
+    asked.record("알림 일시 중지", f"{rule} {tenant_text(tenant)} {until}")
     snooze_rule(asked.context, rule, tenant, until, why, asked.viewer.name, datetime.now(UTC))
     return RedirectResponse("/alerts#snoozes", 303)
 

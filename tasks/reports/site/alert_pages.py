@@ -199,5 +199,5 @@ def _snoozes(titles: Mapping[str, str], snoozes: Sequence[Snooze], last_day: dat
 
 def _state(snooze: Snooze, last_day: date, zone: ZoneInfo) -> str:
     if snooze.ended_at is not None:
-        return f"{snooze.ended_at.astimezone(zone).date()}에 풀었음"
-    return "조용히 하는 중" if last_day <= snooze.until else "끝남"
+        return f"{snooze.ended_at.astimezone(zone).date()}에 해제"
+    return "일시 중지 중" if last_day <= snooze.until else "끝남"

@@ -127,7 +127,7 @@ def test_alerts_page_keeps_a_rule_quiet_and_lets_it_speak_again(settings: Settin
     with opened(AlertChoices, settings.state_url) as choices:
         assert choices.snoozes(LAST) == []
     with opened(AuditLog, settings.state_url) as log:
-        assert [one.action for one in log.latest(2)] == ["다시 알림", "조용히 함"]
+        assert [one.action for one in log.latest(2)] == ["다시 알림", "알림 일시 중지"]
 
 
 @pytest.mark.parametrize(
