@@ -100,7 +100,7 @@ def _paged(week: Week, route: RouteFilter) -> Iterator[Line]:
     days = [week.last - timedelta(back) for back in range(WEEK)]
     for message in preview_days(week.watched, days, {"": route}) if week.watched else ():
         if message.kind == "page":
-            yield [bold(f"{day_text(message.day)} 호출  "), plain(message.text)]
+            yield [bold(f"{day_text(message.day)} 긴급 알림  "), plain(message.text)]
 
 
 def _turns(rows: Iterable[KpiRow]) -> list[int]:

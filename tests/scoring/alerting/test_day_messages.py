@@ -96,7 +96,7 @@ def test_the_digest_names_what_was_paged_and_what_goes_on_in_one_line_each() -> 
     assert kinds([page, digest]) == ["page", "digest"]
     text = readable(digest.blocks)
     assert (
-        "따로 알림  답변 실패 60/535건(11.2%, 평소 3.7%)\n계속  종합 등급 F 4/535건(0.7%, 평소 0.7%)\n" in text + "\n"
+        "긴급 알림  답변 실패 60/535건(11.2%, 평소 3.7%)\n계속  종합 등급 F 4/535건(0.7%, 평소 0.7%)\n" in text + "\n"
     )
     assert digest.keys == (f"ola-monitoring@{RUBRIC.version}|weak_answer|2026-03-09|*",)
 
@@ -141,9 +141,9 @@ def test_a_digest_names_a_rule_that_is_told_in_a_page_with_the_page() -> None:
     counts = {"answer_failed": 38, "final_failed": 28, "weak_answer": 18}
     page, digest = messages_of(facts_of(today(**counts) | {"alerts_answer_failed_and_final_failed": 27}))
     assert kinds([page, digest]) == ["page", "digest"]
-    told = [line for line in readable(digest.blocks).splitlines() if line.startswith(("따로 알림", "계속"))]
+    told = [line for line in readable(digest.blocks).splitlines() if line.startswith(("긴급 알림", "계속"))]
     assert len(told) == 1
-    assert re.match("따로 알림  .*답변 실패 38/535건.*", told[0])
+    assert re.match("긴급 알림  .*답변 실패 38/535건.*", told[0])
     assert "종합 등급 F 28/535건" in told[0]
 
 

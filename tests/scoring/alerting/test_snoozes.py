@@ -48,7 +48,7 @@ def test_snooze_is_shown_in_every_digest_with_its_end_and_its_reason() -> None:
     (digest,) = told(digest_of(quiet, answer_failed=60, weak_answer=18))
     text = readable(digest.blocks)
     assert "일시 중지  답변 실패: 3월 9일(월)까지, 이유: 공급사 점검, 문의 [전화번호] (kim)" in text
-    assert "따로 알림" not in text
+    assert "긴급 알림" not in text
     (digest,) = told(digest_of(quiet, weak_answer=18))
     assert "일시 중지  답변 실패" in readable(digest.blocks)
 

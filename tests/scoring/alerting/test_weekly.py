@@ -61,8 +61,8 @@ def test_weekly_message_names_what_called_people_on_a_day_though_the_week_is_as_
     wednesday = SUNDAY - timedelta(4)
     risen = {**found.kpis, wednesday: [{**found.kpis[wednesday][0], "alert_answer_failed": 60}]}
     text = readable(message_of(replace(found, watched=WatchedDays(RUBRIC, risen, AlertPolicy()))).blocks)
-    assert "3월 11일(수) 호출  답변 실패 · 급증, 평소의 3.0배" in text
-    assert "호출" not in readable(
+    assert "3월 11일(수) 긴급 알림  답변 실패 · 급증, 평소의 3.0배" in text
+    assert "긴급 알림" not in readable(
         message_of(replace(found, watched=WatchedDays(RUBRIC, found.kpis, AlertPolicy()))).blocks
     )
 

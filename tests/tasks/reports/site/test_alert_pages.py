@@ -55,7 +55,7 @@ def test_the_page_of_alerts_tells_what_the_preview_tells(site: Path, days: KpiDa
     told = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), shown, {"": RouteFilter()})
     pages, digests = (sum(one.kind == kind for one in told) for kind in ("page", "digest"))
     found = page(site, "alerts.html")
-    assert f"호출 {pages}번, 요약 {digests}번" in found.text
+    assert f"긴급 알림 {pages}건, 요약 {digests}건" in found.text
     assert pages
     for message in told:
         assert f"{message.day} " in found.text
@@ -69,7 +69,7 @@ def test_the_chart_of_a_rule_has_each_day_with_what_is_usual(site: Path, days: K
     assert found[outage]["count"] / found[outage]["rows"] > 2 * found[outage]["high"]
     assert all(point["low"] < 0.054 < point["high"] for point in found.values())
     names = page(site, "alerts.html").charts["rate-answer_failed"]["names"]
-    assert names == ["평소 범위(95%)", "그날의 비율", "요약으로 알림", "호출로 알림"]
+    assert names == ["평소 범위(95%)", "그날의 비율", "요약으로 알림", "긴급 알림"]
 
 
 def test_the_page_of_alerts_says_how_many_rows_tell_a_rule(site: Path) -> None:

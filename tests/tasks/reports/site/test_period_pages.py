@@ -65,8 +65,8 @@ def test_a_week_names_what_called_people_in_it(warehouse: FolderWarehouse, site:
     build(warehouse, site)
     week = period_report(warehouse, RUBRIC, week_of(monday), "Asia/Seoul", AlertPolicy())
     for text in (page(site, f"monitoring/week-{monday}.html").text, week):
-        assert re.search(r"2월 11일\(수\) 호출: .*답변 실패 · (급증|새로 나타남), 평소의 \d+\.\d배", text)
-        assert text.count("호출: ") == 1
+        assert re.search(r"2월 11일\(수\) 긴급 알림: .*답변 실패 · (급증|새로 나타남), 평소의 \d+\.\d배", text)
+        assert text.count("긴급 알림: ") == 1
 
 
 def test_a_month_and_chosen_days_have_pages_beside_those_before_them(warehouse: FolderWarehouse, site: Path) -> None:
