@@ -124,7 +124,7 @@ def _send(tab: Tab) -> None:
     tab.goto("/test-runs/index.html")
     tab.get_by_label("CSV, TSV, Excel").set_input_files(RESUME)
     tab.get_by_role("button", name="올리기").click()
-    expect(tab.get_by_role("heading", name="알아본 것")).to_be_visible()
+    expect(tab.get_by_role("heading", name="인식한 내용")).to_be_visible()
 
 
 def _score(tab: Tab) -> None:

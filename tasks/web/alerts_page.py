@@ -165,7 +165,7 @@ def _sent(messages: Sequence[OutboxMessage], zone: ZoneInfo) -> Table:
         ]
         for one in messages
     ]
-    return Table(["쓴 때", "경로", "어떻게 되었나", "내용"], rows)
+    return Table(["작성 시각", "경로", "상태", "내용"], rows)
 
 
 def _route_title(name: str) -> str:

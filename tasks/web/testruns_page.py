@@ -175,7 +175,7 @@ def _uploads_table(asked: Asked) -> Table:
         ]
         for upload in asked.uploads.latest()
     ]
-    return Table(["파일", "올린 때", "올린 사람", "어떻게 되었나"], rows)
+    return Table(["파일", "올린 시각", "올린 사람", "상태"], rows)
 
 
 def _state(asked: Asked, upload: Upload) -> Cell:

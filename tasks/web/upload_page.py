@@ -282,7 +282,7 @@ def _facts(run: TestRunFile, plan: TestRunPlan | None) -> Table:
         ["회차", ", ".join(sorted({str(one.round) for one in executions})[:20]) or "–"],
         ["실행한 날", run.ran_at[:10] or "모름"],
     ]
-    return Table(["항목", "알아본 것"], rows)
+    return Table(["항목", "인식한 내용"], rows)
 
 
 def _rejects(run: TestRunFile) -> Table:

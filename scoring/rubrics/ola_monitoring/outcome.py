@@ -136,8 +136,6 @@ CAUSE = Definition(
     "seed 002, 7.2; SPEC 1.3",
 )
 
-SAYS_NO_DATA = Definition(
-    "answer_says_no_data", Matches(ANSWER, t.SAYS_NO_DATA), "답변이 데이터가 없다고 함", "SPEC 1.5"
-)
+SAYS_NO_DATA = Definition("answer_says_no_data", Matches(ANSWER, t.SAYS_NO_DATA), "데이터가 없다고 한 답변", "SPEC 1.5")
 
 COLUMNS = (*METRICS, *QUESTION_SCORE, *ANSWER_SCORE, *INTERACTION_SCORE, *OUTCOME)

@@ -172,7 +172,7 @@ def test_the_report_counts_answers_without_data_beside_the_failure_types(tmp_pat
     score_folder(rows, tmp_path / "out", tmp_path / "staging")
     _, after = (tmp_path / "out" / "report.md").read_text("utf-8").split("## 실패 유형")
     failures, _ = after.split("## 알림")
-    assert "- 답변이 데이터가 없다고 함: 1행 (50.0%)" in failures
+    assert "- 데이터가 없다고 한 답변: 1행 (50.0%)" in failures
 
 
 def test_scoring_again_replaces_the_folder_with_the_same_bytes(out: Path, tmp_path: Path) -> None:
