@@ -174,7 +174,7 @@ def rises_table(expected: Forecast) -> Table:
         ]
         for rise in expected.rises
     ]
-    return Table(["규칙", "어떤 날", "행", "평소", "요약에 실리는 수", "긴급 알림을 보내는 수"], rows)
+    return Table(["규칙", "어떤 날", "행", "평소", "요약 기준", "긴급 알림 기준"], rows)
 
 
 def _from_count(count: int | None, usual: float) -> str:
