@@ -267,4 +267,4 @@ def _going_on(apart: Sequence[Incident], same: Sequence[Incident], digest: DayDi
 
 
 def _footer(digest: DayDigest) -> Block:
-    return context(f"{digest.rubric.id} {digest.rubric.version}", digest.run_id)
+    return context(f"{digest.rubric.id} 버전 {digest.rubric.version}", digest.run_id)

@@ -109,7 +109,7 @@ class JudgeNews:
             )
         if before.is_change:
             chance = "0.01% 미만" if before.chance < _NEVER else percent(before.chance, 2)
-            lines.append(f"판정 모델이 그대로라면 이렇게 적게 같을 확률은 {chance}입니다.")
+            lines.append(f"판정 모델이 그대로인데 같은 답이 이만큼 적을 확률은 {chance}입니다.")
         if self.questions < ANCHORS or self.queries < ANCHOR_QUERIES:
             lines.append(
                 f"앵커가 질의 {self.queries:,}개의 질문 {self.questions:,}개뿐이라(질의 {ANCHOR_QUERIES}개의 "

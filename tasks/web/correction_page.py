@@ -56,5 +56,5 @@ def correct(asked: Asked) -> Response:
 def _own_upload(asked: Asked) -> Upload:
     upload = upload_of(asked)
     if not takes_home(asked, upload):
-        raise RefusedError(403, "글을 그대로 담은 파일이라 고칠 수 없습니다. 올린 사람에게 요청하세요")
+        raise RefusedError(403, "개인정보를 가리지 않은 파일이라 고칠 권한이 없습니다. 올린 사람에게 요청하세요")
     return upload

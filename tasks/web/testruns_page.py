@@ -98,7 +98,9 @@ def testrun_file(asked: Asked) -> Response:
         known = {folder_of(asked, run).name: folder_of(asked, run) for run in known_runs(asked)}
         folder, may_have = known.get(place), asked.sees_personal_data
     if not may_have:
-        raise RefusedError(403, "글을 그대로 담은 파일이라 받을 수 없습니다. 올린 사람이나 운영 담당자에게 요청하세요")
+        raise RefusedError(
+            403, "개인정보를 가리지 않은 파일이라 받을 권한이 없습니다. 올린 사람이나 운영 담당자에게 요청하세요"
+        )
     if folder is None or name not in files_of(folder):
         raise NotFoundError("그런 파일은 없습니다", fix="테스트 런 목록에서 고르세요.")
     return _saved_file(asked, folder / name, upload.file.stem if upload else place)

@@ -72,7 +72,7 @@ def test_a_message_reads_as_it_did(name: str) -> None:
     assert_taken_by_slack(message)
     shown = f"{message.text}\n\n{readable(message.blocks)}\n"
     snapshot = (SNAPSHOTS / f"{name}.txt").read_text(encoding="utf-8")
-    assert shown == snapshot.replace("ola-monitoring 1 ", f"ola-monitoring {RUBRIC.version} ")
+    assert shown == snapshot.replace("ola-monitoring 버전 1 ", f"ola-monitoring 버전 {RUBRIC.version} ")
 
 
 def test_a_day_like_the_others_says_nothing() -> None:
