@@ -288,7 +288,7 @@ def _round(column: str, text: str) -> Round:
         why = "다른 값입니다" if text else "비어 있습니다"
         if _DATE.fullmatch(text):
             why += "(Excel이 날짜로 바꾼 것으로 보입니다. 열을 텍스트 서식으로 두고 다시 입력하세요)"
-        raise UnreadableCell(column, "bad_round", f"{column} 칸은 '방/반복'(예: 1/1)이어야 하는데 {why}.")
+        raise UnreadableCell(column, "bad_round", f"{column} 칸에는 1/1처럼 방과 반복의 번호를 적어야 하는데 {why}.")
     return found
 
 

@@ -64,7 +64,7 @@ def send(client: TestClient, address: str, **fields: str) -> int:
 
 def test_alerts_page_says_what_the_last_day_tells_and_leads_to_its_rows(client: TestClient) -> None:
     page = opened_page(client, "/alerts")
-    assert "긴급 알림 " in page.text.split("나갑니다")[0]
+    assert "긴급 알림으로 " in page.text.split("알립니다")[0]
     ((_, rows), *_) = [link for link in page.links if "alert=answer_failed" in link[1]]
     assert "40행" in opened_page(client, rows).text
 
