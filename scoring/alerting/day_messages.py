@@ -261,10 +261,10 @@ def _entry(one: Incident, digest: DayDigest) -> Iterator[Line]:
 
 
 def _going_on(apart: Sequence[Incident], same: Sequence[Incident], digest: DayDigest) -> list[Block]:
-    named = (("따로 알림", apart), ("계속", same))
+    named = (("긴급 알림", apart), ("계속", same))
     lines: list[Line] = [[bold(f"{title}  "), plain(brief(of))] for title, of in named if of]
     return paragraph(*lines) if lines else []
 
 
 def _footer(digest: DayDigest) -> Block:
-    return context(f"{digest.rubric.id} {digest.rubric.version}", digest.run_id)
+    return context(f"{digest.rubric.id} 버전 {digest.rubric.version}", digest.run_id)

@@ -130,10 +130,10 @@ def _snooze_line(snooze: Snooze, title: str, found: Sequence[Incident]) -> list[
         and snooze.is_about(one.fact.rule, one.fact.tenant_id)
         and not snooze.holds(one.day, one.fact.tenant_id, fact_rate(one.fact))
     ]
-    not_held = f" · 비율이 두 배 이상이라 조용히 하지 않음: {', '.join(broken[:_TENANTS_SHOWN])}" if broken else ""
+    not_held = f" · 비율이 두 배 이상이라 그래도 알림: {', '.join(broken[:_TENANTS_SHOWN])}" if broken else ""
     reason = masked_text(snooze.why, _REASON_CHARACTERS)
     return [
-        bold("조용히 함  "),
+        bold("일시 중지  "),
         plain(f"{title}{where}: {day_text(snooze.until)}까지, 이유: {reason} ({inert(snooze.who, 40)}){not_held}"),
     ]
 

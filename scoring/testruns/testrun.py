@@ -101,7 +101,7 @@ class TestRunReading:
                 "its sheets have different layouts: expected one row per execution, or one row per query, in all",
                 where=where,
                 fix="split the workbook: one file per layout",
-                ko="시트마다 표의 모양이 다릅니다(실행마다 한 행, 질의마다 한 행). 모양마다 파일을 나누십시오.",
+                ko="시트마다 표의 모양이 다릅니다(실행마다 한 행, 질의마다 한 행). 모양마다 파일을 나누세요.",
             )
         self._headers.update(dict.fromkeys(columns.names))
         reader = RowReader(columns, self._agent_type, self._names.filter_names, self._run_type)
@@ -114,7 +114,7 @@ class TestRunReading:
                     f"a test run with more than {MOST_TESTRUN_ROWS:,} rows",
                     where=where,
                     fix="split the file: one test run each",
-                    ko=f"테스트 런 하나가 {MOST_TESTRUN_ROWS:,}행을 넘습니다. 테스트 런마다 파일을 나누십시오.",
+                    ko=f"테스트 런 하나가 {MOST_TESTRUN_ROWS:,}행을 넘습니다. 테스트 런마다 파일을 나누세요.",
                 )
             if isinstance(row, BrokenRow):
                 self._rejects.append(Reject(where, row.line, None, row.code, row.reason))

@@ -308,7 +308,7 @@ def _snoozed(fact: Mapping[str, Any], day: SiteDay) -> str:
     rate = fact_rate(AlertFact(**{name: fact[name] for name in names}))
     rule, tenant = fact["rule"], fact["tenant_id"]
     held = [one.until for one in day.snoozes if one.is_about(rule, tenant) and one.holds(day.day, tenant, rate)]
-    return f"조용히 함, {day_text(max(held))}까지" if held else ""
+    return f"일시 중지, {day_text(max(held))}까지" if held else ""
 
 
 def _change(decision: RateDecision | None, day: date) -> str:
