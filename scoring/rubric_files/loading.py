@@ -111,7 +111,8 @@ class _RowRubricLoading(FileExpressions):
     def _alert(self, rule: str, table: AlertTable) -> AlertRule:
         columns = EXCLUDED_ROW_COLUMNS if table.on_excluded_rows else self.kinds
         condition = self.condition(table.when, "alerts", rule, "when", columns=columns)
-        return AlertRule(rule, table.level, condition, table.title, table.action, table.usual_rate)
+        with self._text.at("alerts", rule):
+            return AlertRule(rule, table.level, condition, table.title, table.action, table.usual_rate)
 
     def _cause(self) -> ex.Definition | None:
         table = self._file.cause

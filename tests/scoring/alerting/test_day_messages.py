@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.facts import ROWS_REJECTED, AlertFact
+from scoring.alerting.facts import AlertFact
 from scoring.alerting.growth import TEMPLATE, Grown
 from scoring.alerting.messages import Example, Message, RouteFilter, fact_key
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import ROWS_REJECTED
 from scoring.chat.templates import WORD
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import (

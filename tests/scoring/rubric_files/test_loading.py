@@ -29,6 +29,14 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
         ("[columns.help_score]", "[columns.select]", "[columns.select]", "name select has a meaning", ""),
         ("[columns.help_score]", "[columns.tenant_id]", "[columns.tenant_id]", "name tenant_id has a meaning", ""),
         ("[columns.help_score]", "[columns.page]", "[columns.page]", "name page has a meaning", ""),
+        (
+            "[alerts.no_answer]",
+            "[alerts.no_rows]",
+            "[alerts.no_rows]",
+            "no_rows is the name of an alert",
+            "another name",
+        ),
+        ("[alerts.no_answer]", "[alerts.kpi_x]", "[alerts.kpi_x]", "kpi_x is the name of an alert", "another name"),
         ('when = "output_tokens = 0"', 'when = "output_tokens == 0"', '== 0"', "expected", "write ="),
         (
             'when = "output_tokens = 0"',
