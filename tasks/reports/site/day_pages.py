@@ -274,7 +274,7 @@ def _shown_alerts(
                 usual=usual_rate_text(decision.usual) if decision else _usual(fact, figure),
                 change=_change(decision, day.day),
                 is_high=is_high,
-                grown=grown_texts(grown, rubric),
+                grown=grown_texts(grown, rubric, compared=bool(fact["usual"])),
                 snoozed=_snoozed(fact, day),
                 examples=[
                     Link(f"예 {number}", f"{page_of_day}#row-{row_id}")

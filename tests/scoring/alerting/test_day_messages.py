@@ -207,6 +207,15 @@ def test_a_page_names_what_grew_most(column: str, value: str | None, name: str) 
     assert f"주로  {name} 36건, 평소라면 4건 · 늘어난 것의 80% (95% 구간 66~94%)" in readable(page.blocks)
 
 
+def test_a_page_of_the_first_day_says_nothing_of_what_would_be_usual() -> None:
+    grown = Grown("tenant_id", "small", 36, 0.0, 0.8, 0.66, 0.94)
+    facts = counted([60], "final_failed")
+    facts[FIRST_DAY] = [replace(fact, grown=(grown,)) for fact in facts[FIRST_DAY]]
+    (page,) = messages_of(facts, day=FIRST_DAY)
+    assert "주로  테넌트 small 36건 · 해당한 행의 80% (95% 구간 66~94%)" in readable(page.blocks)
+    assert "평소" not in readable(page.blocks)
+
+
 def test_a_page_names_how_rows_failed_before_what_is_no_surer() -> None:
     short = Grown("question_category", "target_price", 38, 10, 0.93, 0.66, 1.0)
     failure = Grown("failure_type", "not_understood", 30, 3, 0.91, 0.57, 1.0)
