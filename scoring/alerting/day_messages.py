@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 from scoring.alerting.blocks import Block, Line, bold, bullets, context, link, paragraph, plain
-from scoring.alerting.facts import FEW_ROWS, NO_ROWS, ROWS_REJECTED
 from scoring.alerting.growth_wording import example_blocks, growth_lines, headline_growth, tenant_name
 from scoring.alerting.incidents import Incident, one_cause
 from scoring.alerting.messages import (
@@ -42,6 +41,7 @@ from scoring.alerting.wording import (
     snooze_lines,
 )
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import FEW_ROWS, NO_ROWS, ROWS_REJECTED
 from scoring.days import day_text
 
 _TENANTS_SHOWN = 5

@@ -7,15 +7,14 @@ from statistics import median
 
 from scoring.alerting.blocks import Line, Span, bold, code, inert, link, masked_text, plain
 from scoring.alerting.decision import UsualRate
-from scoring.alerting.facts import FEW_ROWS, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact, titles_of_rules
+from scoring.alerting.facts import AlertFact, titles_of_rules
 from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import LEVEL_SIGNS, NO_TENANT, RouteFilter
 from scoring.alerting.snoozes import Snooze, fact_rate
-from scoring.alerting.watch import EXCLUDED_RATE_RISING
 from scoring.chat.kpi_windows import FOUR_WEEKS
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.rubric import RowRubric
+from scoring.chat.rubric import EXCLUDED_RATE_RISING, FEW_ROWS, KPI_RULE, NO_ROWS, ROWS_REJECTED, RowRubric
 from scoring.days import day_text
 from scoring.figures import Figure, Verdict
 from scoring.markdown import percent, score_text

@@ -44,11 +44,12 @@ class Layout(StrEnum):
 @dataclass(frozen=True, slots=True)
 class FileFacts:
     """What recognition needs to know of a file. `file_name` without its folder, `headers` by our
-    names; `has_accuracy_checks`: some row fills `LLM 평가기준` or carries
+    names, `written` as they stand in the file; `has_accuracy_checks`: some row fills `LLM 평가기준` or carries
     `accuracyChecks`; `has_expected_filters`: some row expects filters."""
 
     file_name: str
     headers: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
     has_accuracy_checks: bool = False
     has_expected_filters: bool = False
 
@@ -71,7 +72,7 @@ class Recognition:
         signs = (
             self.accuracy_checks and facts.has_accuracy_checks,
             facts.file_name.casefold().startswith(self.file_prefixes),
-            self.columns & set(facts.headers),
+            self.columns & {*facts.headers, *facts.written},
             layout in self.layouts,
         )
         return next((len(signs) - place for place, shown in enumerate(signs) if shown), 0)

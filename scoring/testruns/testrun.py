@@ -16,7 +16,7 @@ from scoring.testruns.detection import FileFacts, Layout
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.rows import RowReader, columns_of
 from scoring.testruns.run_time import run_time
-from scoring.testruns.team_names import TeamNames
+from scoring.testruns.team_names import COMMON_NAMES, TeamNames
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,7 @@ class TestRunReading:
         self._rejects: list[Reject] = []
         self._excluded: list[int] = []
         self._headers: dict[str, None] = {}
+        self._written: dict[str, None] = {}
         self._layouts: set[Layout] = set()
         self._row_numbers: dict[str, str] = {}  # of rows without an id: the id for now -> the row number
         self._rows_in = self._scored = 0
@@ -104,6 +105,7 @@ class TestRunReading:
                 ko="시트마다 표의 모양이 다릅니다(실행마다 한 행, 질의마다 한 행). 모양마다 파일을 나누세요.",
             )
         self._headers.update(dict.fromkeys(columns.names))
+        self._written.update(dict.fromkeys(COMMON_NAMES.headers(table.columns)))
         reader = RowReader(columns, self._agent_type, self._names.filter_names, self._run_type)
         for row in table.rows():
             if isinstance(row, TextRow) and row.is_blank:
@@ -156,6 +158,7 @@ class TestRunReading:
             facts=FileFacts(
                 name,
                 tuple(self._headers),
+                tuple(self._written),
                 has_accuracy_checks=any(
                     one.criteria_json or ("기대결과" in self._headers and "accuracyChecks" in one.expected_text)
                     for one in self._executions.values()

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.facts import ROWS_REJECTED, AlertFact
+from scoring.alerting.facts import AlertFact
 from scoring.alerting.growth import TEMPLATE, Grown
 from scoring.alerting.messages import Example, Message, RouteFilter, fact_key
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import ROWS_REJECTED
 from scoring.chat.templates import WORD
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import (
@@ -204,6 +205,15 @@ def test_a_page_names_what_grew_most(column: str, value: str | None, name: str) 
     (page,) = messages_of(with_growth(facts_of(today(answer_failed=60)), "answer_failed", grown))
     assert readable(page.blocks[:1]) == f"🔴 Critical · 답변 실패 · 급증, 평소의 3.0배 · 주로 {name}"
     assert f"주로  {name} 36건, 평소라면 4건 · 증가분의 80% (95% 구간 66~94%)" in readable(page.blocks)
+
+
+def test_a_page_of_the_first_day_says_nothing_of_what_would_be_usual() -> None:
+    grown = Grown("tenant_id", "small", 36, 0.0, 0.8, 0.66, 0.94)
+    facts = counted([60], "final_failed")
+    facts[FIRST_DAY] = [replace(fact, grown=(grown,)) for fact in facts[FIRST_DAY]]
+    (page,) = messages_of(facts, day=FIRST_DAY)
+    assert "주로  테넌트 small 36건 · 해당한 행의 80% (95% 구간 66~94%)" in readable(page.blocks)
+    assert "평소" not in readable(page.blocks)
 
 
 def test_a_page_names_how_rows_failed_before_what_is_no_surer() -> None:

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.facts import NO_ROWS, AlertFact
+from scoring.alerting.facts import AlertFact
 from scoring.alerting.messages import DayDigest, Message, RouteFilter
 from scoring.alerting.snoozes import Snooze, fact_rate, rates_to_break
+from scoring.chat.rubric import NO_ROWS
 from tests.builders.alert_days import FIRST_DAY, day_digest, days_of_facts, kpi_row, met
 
 MADE_AT = datetime(2026, 3, 9, tzinfo=UTC)
