@@ -138,7 +138,7 @@ def test_a_comparison_says_first_that_surely_more_executions_of_one_run_failed(
     change = change_figures(comparison, KnownRun("", "2026-03-09", "", frozenset()))
     if said:
         assert headline[0] == f"{said} 그 0점이 차이에 들어 있습니다."
-        assert headline[-1] == "오류를 고치고 다시 실행하십시오."
+        assert headline[-1] == "오류를 고치고 다시 실행하세요."
         assert change_text(change).startswith(f"{of_inbox} 그 0점이 차이에 들어 있음; 지난 실행(2026-03-09)보다 ")
         assert standing({"change": change})[0] == ("나빠짐" if order[1] else "판단 보류")
     else:
