@@ -116,7 +116,7 @@ def _snooze(tab: Tab) -> None:
     tab.locator("select[name=rule]").select_option(_RULE)
     tab.get_by_label("언제까지").fill("2999-12-31")
     tab.get_by_label("이유").fill("새 프롬프트를 시험함")
-    tab.get_by_role("button", name="조용히 하기").click()
+    tab.get_by_role("button", name="일시 중지").click()
     expect(tab.get_by_role("cell", name="새 프롬프트를 시험함")).to_be_visible()
 
 
@@ -124,7 +124,7 @@ def _send(tab: Tab) -> None:
     tab.goto("/test-runs/index.html")
     tab.get_by_label("CSV, TSV, Excel").set_input_files(RESUME)
     tab.get_by_role("button", name="올리기").click()
-    expect(tab.get_by_role("heading", name="알아본 것")).to_be_visible()
+    expect(tab.get_by_role("heading", name="인식한 내용")).to_be_visible()
 
 
 def _score(tab: Tab) -> None:

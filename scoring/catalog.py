@@ -65,7 +65,9 @@ def row_rubric(rubric_id: str) -> RowRubric:
     """
     found = rubric_of(rubric_id)
     if not isinstance(found, RowRubric):
-        raise UsageError(f"rubric '{rubric_id}' scores test runs, not chat rows")
+        of_rows = ", ".join(one.id for one in rubrics().values() if isinstance(one, RowRubric))
+        fix = f"use {of_rows}, or a rubric file for chat rows; test runs: aqb score FILE, in Python score_runs"
+        raise UsageError(f"rubric '{rubric_id}' scores test runs, not chat rows", fix=fix)
     return found
 
 

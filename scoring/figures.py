@@ -59,11 +59,11 @@ class Figure:
 
     @property
     def judged_text(self) -> str:
-        """The verdict, and from how many on the target can be met where these are too few for it: `판단 보류(n 189부터
-        달성 가능)`."""
+        """The verdict, and from how many on the target can be met where these are too few for it: `판단 보류(n 189
+        이상이어야 달성 가능)`."""
         least = self.least_n_to_meet
         too_few = self.value is not None and self.verdict == "undecided" and self.n < least
-        return f"{self.verdict_text}(n {least:,}부터 달성 가능)" if too_few else self.verdict_text
+        return f"{self.verdict_text}(n {least:,} 이상이어야 달성 가능)" if too_few else self.verdict_text
 
     @property
     def least_n_to_meet(self) -> int:

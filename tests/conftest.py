@@ -65,8 +65,8 @@ _ONE_WORKER = {"undisturbed_backfill", "hostile_rows"}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks as slow what stands in a slow folder, asks for a slow fixture or is long, and as long what shows on PostgreSQL
-    what it shows on SQLite; the tests of the state database itself are on both in any case.
+    """Marks as slow what stands in a slow folder, asks for a slow fixture or is long, and as long what shows on
+    PostgreSQL what it shows on SQLite; the tests of the state database itself are on both in any case.
 
     What stays on one worker comes first and the rest of what is slow second: the workers end together.
     """

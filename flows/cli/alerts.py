@@ -91,7 +91,7 @@ def _of_route(route: str, messages: Sequence[PreviewedMessage]) -> list[str]:
 def _expected(expected: Forecast, allowed: float) -> list[str]:
     """How many false pages a year, and from which count on a day tells a rule."""
     lines = [
-        f"아무 변화가 없어도 한 해에 잘못 호출할 것으로 보이는 횟수: 약 {expected.false_pages_per_year:.1f}번"
+        f"아무 변화가 없어도 한 해에 잘못 보낼 것으로 보이는 긴급 알림: 약 {expected.false_pages_per_year:.1f}건"
         f"(설정 alerts.false_pages_per_year = {allowed:g})",
         "하루에 이만큼이면 알림(전체 테넌트):",
     ]
@@ -99,7 +99,7 @@ def _expected(expected: Forecast, allowed: float) -> list[str]:
         kind = "쉬는 날" if rise.day_off else "업무일"
         told = [
             f"{count:,}건부터 {what}({count / rise.usual:.1f}배)"
-            for what, count in (("요약", rise.told), ("호출", rise.paged))
+            for what, count in (("요약", rise.told), ("긴급 알림", rise.paged))
             if count is not None
         ]
         lines.append(f"  {rise.title}, {kind}: {rise.rows:,}건 중 평소 {rise.usual:.1f}건, {', '.join(told) or '없음'}")

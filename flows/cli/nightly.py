@@ -245,8 +245,8 @@ def _service_lines(outcome: NightlyOutcome, settings: Settings) -> Iterator[str]
 
 
 def _day_lines(scored: DayOutcome) -> Iterator[str]:
-    from scoring.alerting.facts import KPI_RULE
     from scoring.chat.kpis import ALL_TENANTS
+    from scoring.chat.rubric import KPI_RULE
 
     yield f"{scored.day}: {counts_text(vars(scored.counts))}"
     if scored.naive:

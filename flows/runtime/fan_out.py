@@ -96,7 +96,7 @@ def dask_cluster(address: str) -> Callable[[], Runner]:
         raise UsageError(
             f"{error.name} is not installed",
             where='engine.task_runner = "dask"',
-            fix="install the extra: pip install 'aqb[dask]'",
+            fix="install the extra `dask`: docs/how-to/dask.md has the command",
         ) from None
 
     class Cluster(DaskTaskRunner):

@@ -9,9 +9,9 @@ from typing import Any
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from flows.runtime.flow_run import show
-from scoring.alerting.facts import KPI_RULE, AlertFact
+from scoring.alerting.facts import AlertFact
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.rubric import LEVEL_TITLES
+from scoring.chat.rubric import KPI_RULE, LEVEL_TITLES
 from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.state.run_ledger import BACKFILL, INTRADAY
 

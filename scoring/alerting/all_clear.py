@@ -137,9 +137,9 @@ class LateNight:
 
 _ACTIONS: dict[NightState, str] = {
     "absent": "Prefect 서버와 worker가 떠 있는지(systemctl is-active aqb-server aqb-worker) 확인하고 실행하세요.",
-    "running": "아직 돌고 있습니다. 얼마나 나아갔는지 확인하고, 멈춘 것이면 끝낸 뒤 다시 실행하세요.",
+    "running": "아직 돌고 있습니다. 어디까지 진행되었는지 확인하고, 멈춘 것이면 끝낸 뒤 다시 실행하세요.",
     "died": "실행하던 프로세스가 사라졌습니다. 메모리와 재시작 기록을 확인하고 다시 실행하세요.",
-    "failed": "까닭을 고친 뒤 다시 실행하세요. 같은 날을 다시 실행해도 결과는 겹치지 않습니다.",
+    "failed": "원인을 고친 뒤 다시 실행하세요. 같은 날을 다시 실행해도 결과는 겹치지 않습니다.",
 }
 
 

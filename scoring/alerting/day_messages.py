@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 from scoring.alerting.blocks import Block, Line, bold, bullets, context, link, paragraph, plain
-from scoring.alerting.facts import FEW_ROWS, NO_ROWS, ROWS_REJECTED
 from scoring.alerting.growth_wording import example_blocks, growth_lines, headline_growth, tenant_name
 from scoring.alerting.incidents import Incident, one_cause
 from scoring.alerting.messages import (
@@ -42,6 +41,7 @@ from scoring.alerting.wording import (
     snooze_lines,
 )
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import FEW_ROWS, NO_ROWS, ROWS_REJECTED
 from scoring.days import day_text
 
 _TENANTS_SHOWN = 5
@@ -261,10 +261,10 @@ def _entry(one: Incident, digest: DayDigest) -> Iterator[Line]:
 
 
 def _going_on(apart: Sequence[Incident], same: Sequence[Incident], digest: DayDigest) -> list[Block]:
-    named = (("따로 알림", apart), ("계속", same))
+    named = (("긴급 알림", apart), ("계속", same))
     lines: list[Line] = [[bold(f"{title}  "), plain(brief(of))] for title, of in named if of]
     return paragraph(*lines) if lines else []
 
 
 def _footer(digest: DayDigest) -> Block:
-    return context(f"{digest.rubric.id} {digest.rubric.version}", digest.run_id)
+    return context(f"{digest.rubric.id} 버전 {digest.rubric.version}", digest.run_id)

@@ -10,21 +10,16 @@ from datetime import date
 from scoring.alerting.days_off import is_day_off
 from scoring.alerting.decision import RateDecision
 from scoring.alerting.growth import Grown, Growth
-from scoring.alerting.watch import EXCLUDED_RATE_RISING, EXCLUDED_TITLE
+from scoring.alerting.watch import EXCLUDED_TITLE
 from scoring.chat.kpi_figures import kpi_figure
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_of_tenant, rubric_version_of, scored_and_excluded
-from scoring.chat.rubric import AlertLevel, RowRubric
+from scoring.chat.rubric import EXCLUDED_RATE_RISING, FEW_ROWS, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertLevel, RowRubric
 
 HISTORY_DAYS = 7
 """How many scored days before a day its counts are shown beside."""
 
 _MAX_EXAMPLES_ON_PAGE = 200
 
-# Facts about a day that no rule of the rubric makes.
-NO_ROWS = "no_rows"
-FEW_ROWS = "few_rows"
-ROWS_REJECTED = "rows_rejected"
-KPI_RULE = "kpi_"
 _DAY_TITLES = {
     NO_ROWS: "이날 행이 하나도 없음",
     FEW_ROWS: "행이 평소보다 훨씬 적음",

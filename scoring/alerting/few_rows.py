@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 
 from scoring.alerting.days_off import is_day_off
-from scoring.alerting.facts import FEW_ROWS, HISTORY_DAYS, AlertFact, titles_of_rules
+from scoring.alerting.facts import HISTORY_DAYS, AlertFact, titles_of_rules
 from scoring.alerting.incidents import Incident
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_of_tenant, scored_and_excluded
-from scoring.chat.rubric import RowRubric
+from scoring.chat.rubric import FEW_ROWS, RowRubric
 
 _LEAST_DAYS, _TIMES = 3, 3
 """A day has few rows with less than a third of the fewest that the last days of its kind had; three such days are

@@ -28,7 +28,7 @@ def grown_name(one: Grown, rubric: RowRubric) -> str:
         return tenant_name(one.value)
     if one.column == TEMPLATE:
         shown = masked_text(one.value or "", _TEMPLATE_CHARACTERS)
-        return "낱말 하나뿐인 질문" if one.value == WORD else f"'{shown}' 꼴의 질문"
+        return "낱말 하나뿐인 질문" if one.value == WORD else f"'{shown}' 형태의 질문"
     titles = {kind.column: kind.titles for kind in rubric.kinds}
     none = f"{rubric.titles.get(one.column, one.column)} 없음"
     return none if one.value is None else titles.get(one.column, {}).get(one.value, one.value)
@@ -43,13 +43,13 @@ def headline_growth(found: Iterable[Incident], rubric: RowRubric) -> str:
 def growth_lines(found: Iterable[Incident], rubric: RowRubric) -> Iterator[Line]:
     """What grew, by everything that can be named, each once; of a rise of several days since when it is counted."""
     named = {
-        (one.column, one.value): (f"{day_text(incident.since)}부터 " if incident.lasts else "", one)
+        (one.column, one.value): (f"{day_text(incident.since)}부터 " if incident.lasts else "")
+        + _grown_text(one, rubric, compared=bool(incident.fact.usual))
         for incident in reversed(list(found))
         if incident.fires
         for one in reversed(_most_telling(incident.fact.grown, rubric))
     }
-    for counted, one in reversed(named.values()):
-        yield [bold("주로  "), plain(f"{counted}{_grown_text(one, rubric)}")]
+    yield from ([bold("주로  "), plain(text)] for text in reversed(named.values()))
 
 
 def grown_tenant(grown: Iterable[Grown]) -> str:
@@ -57,17 +57,19 @@ def grown_tenant(grown: Iterable[Grown]) -> str:
     return next((tenant_name(one.value) for one in grown if one.column == TENANT), "")
 
 
-def grown_texts(grown: Sequence[Grown], rubric: RowRubric) -> list[str]:
-    """`질문을 이해하지 못함 20건, 평소라면 3건 · 늘어난 것의 77% (95% 구간 57~100%)`, what tells most first."""
-    return [_grown_text(one, rubric) for one in _most_telling(grown, rubric)]
+def grown_texts(grown: Sequence[Grown], rubric: RowRubric, *, compared: bool = True) -> list[str]:
+    """`질문을 이해하지 못함 20건, 평소라면 3건 · 증가분의 77% (95% 구간 57~100%)`, what tells most first.
+
+    Where no earlier days were `compared`, nothing is said of what would be usual.
+    """
+    return [_grown_text(one, rubric, compared=compared) for one in _most_telling(grown, rubric)]
 
 
-def _grown_text(one: Grown, rubric: RowRubric) -> str:
+def _grown_text(one: Grown, rubric: RowRubric, *, compared: bool) -> str:
+    usual, whole = (f", 평소라면 {score_text(one.usual, 0)}건", "증가분") if compared else ("", "해당한 행")
     interval = f"95% 구간 {percent(one.low, 0).removesuffix('%')}~{percent(min(one.high, 1), 0)}"
-    return (
-        f"{grown_name(one, rubric)} {one.count:,}건, 평소라면 {score_text(one.usual, 0)}건"
-        f" · 늘어난 것의 {percent(min(one.share, 1), 0)} ({interval})"
-    )
+    share = f"{whole}의 {percent(min(one.share, 1), 0)} ({interval})"
+    return f"{grown_name(one, rubric)} {one.count:,}건{usual} · {share}"
 
 
 def _most_telling(grown: Sequence[Grown], rubric: RowRubric) -> list[Grown]:
@@ -99,7 +101,7 @@ def example_blocks(found: Sequence[Incident], digest: DayDigest) -> list[Block]:
             )
     if not shown:
         return []
-    hint: Line = [bold("예시  "), plain("규칙별 점수 보기: "), code("aqb rows <행 id>")]
+    hint: Line = [bold("예시  "), plain("규칙별 점수 보기: "), code("aqb rows 행ID")]
     return [*paragraph(hint), *bullets(list(shown.values()))]
 
 
@@ -107,7 +109,7 @@ def _example_lines(example: Example, alike: int, url: str) -> list[Span]:
     """A row: id, score and failure, then the beginnings of its texts, masked."""
     row_id = inert(example.row_id)
     facts = [f"{score_text(example.score, 1)}점", *([example.failure] if example.failure else [])]
-    facts += [f"같은 꼴의 질문 {alike:,}건"] if alike > 1 else []
+    facts += [f"같은 형태의 질문 {alike:,}건"] if alike > 1 else []
     texts = (("질문", example.question, _QUESTION_CHARACTERS), ("답변", example.answer, _ANSWER_CHARACTERS))
     lines = [link(url, row_id) if url else code(row_id), plain(f" {' · '.join(facts)}")]
     for title, text, length in texts:

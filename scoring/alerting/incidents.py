@@ -27,10 +27,10 @@ from typing import Literal
 
 from scoring.alerting.days_off import is_day_off, weekday_of
 from scoring.alerting.decision import DayDecisions, RateDecision, UsualRate
-from scoring.alerting.facts import KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact, rate_fact, titles_of_rules
+from scoring.alerting.facts import AlertFact, rate_fact, titles_of_rules
 from scoring.alerting.rates import REFERENCE_DAYS
-from scoring.alerting.watch import EXCLUDED_RATE_RISING, EXCLUDED_TITLE
-from scoring.chat.rubric import RowRubric
+from scoring.alerting.watch import EXCLUDED_TITLE
+from scoring.chat.rubric import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, RowRubric
 from scoring.figures import Figure
 
 IncidentState = Literal["new", "rising", "drifting", "continuing", "resolved", "settled"]

@@ -42,9 +42,9 @@ def end_lines(end: ModelEnd, today: date) -> list[Line]:
     """The lines that say when the model is shut down, and what to do before."""
     days = (end.last - today).days
     left = f"{days:,}일 남음" if days > 0 else "이미 종료됨"
-    what = f"{inert(end.model, _NAME_CHARACTERS)}이(가) {end.last}에 종료됩니다({left}). "
+    what = f"{inert(end.model, _NAME_CHARACTERS)}의 종료일은 {end.last}입니다({left}). "
     return [
-        [bold("판정 모델  "), plain(f"{what}다음 모델을 견주어 보고 바꾸세요.")],
+        [bold("판정 모델  "), plain(f"{what}다음 모델과 비교해 보고 바꾸세요.")],
         [code("aqb judge switch MODEL --dry-run")],
     ]
 
@@ -109,7 +109,7 @@ class JudgeNews:
             )
         if before.is_change:
             chance = "0.01% 미만" if before.chance < _NEVER else percent(before.chance, 2)
-            lines.append(f"판정 모델이 그대로라면 이렇게 적게 같을 확률은 {chance}입니다.")
+            lines.append(f"판정 모델이 그대로인데 같은 답이 이만큼 적을 확률은 {chance}입니다.")
         if self.questions < ANCHORS or self.queries < ANCHOR_QUERIES:
             lines.append(
                 f"앵커가 질의 {self.queries:,}개의 질문 {self.questions:,}개뿐이라(질의 {ANCHOR_QUERIES}개의 "
@@ -124,7 +124,7 @@ def change_text(change: ModelChange) -> str:
     before, after = (inert(name, _NAME_CHARACTERS) for name in (change.before, change.after))
     if before == after:
         return f"같은 모델({after})이지만 묻는 조건이나 답의 형식이 저장된 판정과 다릅니다."
-    return f"답하는 모델이 {before}에서 {after}(으)로 바뀌었습니다."
+    return f"답하는 모델이 바뀌었습니다: {before} → {after}."
 
 
 def judge_message(news: JudgeNews, known: Collection[str] = ()) -> list[Message]:
@@ -132,12 +132,12 @@ def judge_message(news: JudgeNews, known: Collection[str] = ()) -> list[Message]
     new = [key for key in news.keys if key not in known]
     if not new:
         return []
-    what = f"판정 모델 {inert(news.model, _NAME_CHARACTERS)}이(가) 바뀐 것으로 보임"
+    what = f"판정 모델이 바뀐 것으로 보임: {inert(news.model, _NAME_CHARACTERS)}"
     to_do: list[Line] = [
         [
             bold("할 일  "),
             plain(
-                "이 밤 앞뒤의 판정 점수는 서로 견주지 마세요. 사람의 라벨로 다시 맞춰 보고(aqb agreement), "
+                "이 밤 앞뒤의 판정 점수는 서로 비교하지 마세요. 사람의 라벨로 다시 맞춰 보고(aqb agreement), "
                 "이 모델로 계속하려면 아래 명령으로 앵커의 기준 답을 새로 잡으세요."
             ),
         ],

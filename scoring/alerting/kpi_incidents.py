@@ -5,11 +5,11 @@ Source: SPEC 8 and 10.
 
 from datetime import date
 
-from scoring.alerting.facts import KPI_RULE, AlertFact
+from scoring.alerting.facts import AlertFact
 from scoring.alerting.incidents import Incident, IncidentState
 from scoring.chat.kpi_windows import Standing, standings
 from scoring.chat.kpis import KpiRow, KpisByDay, Quotient
-from scoring.chat.rubric import RowRubric
+from scoring.chat.rubric import KPI_RULE, RowRubric
 
 
 def kpi_incidents_of_days(days: KpisByDay, rubric: RowRubric) -> dict[date, list[Incident]]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-KIND_TITLES = {"page": "호출", "digest": "요약"}
+KIND_TITLES = {"page": "긴급 알림", "digest": "요약"}
 """What people call the kinds of previewed messages (Korean)."""
 
 _DAYS_OFF_A_YEAR = 118
@@ -94,7 +94,7 @@ def preview_for_all(watched: WatchedDays, days: Sequence[date]) -> list[Previewe
 
 def paged_lines(told: Iterable[PreviewedMessage]) -> list[str]:
     """What called people, a message a line (Korean): days after them may have made rates usual again."""
-    return [f"{day_text(one.day)} 호출: {one.text}" for one in told if one.kind == "page"]
+    return [f"{day_text(one.day)} 긴급 알림: {one.text}" for one in told if one.kind == "page"]
 
 
 def _of_route(name: str, route: RouteFilter, digest: DayDigest) -> list[PreviewedMessage]:

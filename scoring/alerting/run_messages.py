@@ -47,7 +47,7 @@ _ACTIONS: dict[FlowState, str] = {
     "crashed": "실행하던 프로세스가 사라졌습니다. 메모리와 재시작 기록을 확인하고 아래 명령으로 다시 실행하세요.",
     "cancelled": "일부러 취소한 것이 아니라면 아래 명령으로 다시 실행하세요.",
 }
-_NEVER_TRIED = "앞의 알림이 막혀 보내 보지 못함"
+_NEVER_TRIED = "앞선 알림이 막혀 보내지 못함"
 _ERROR_CHARACTERS, _MESSAGE_CHARACTERS = 300, 200
 _SHOWN_LOSSES = 3
 
@@ -126,11 +126,11 @@ def kept_message(days: Sequence[KeptDay]) -> list[Message]:
         return []
     ordered = sorted(days, key=lambda one: one.day)
     first, last = ordered[0].day, ordered[-1].day
-    what = f"원천에서 행이 사라져 그대로 둔 날 {len(days):,}일"
+    what = f"원본에서 행이 사라져 그대로 둔 날 {len(days):,}일"
     shown = [[plain(f"{day_text(one.day)} · {_losses(one.losses)}")] for one in ordered]
     blocks = [
         *paragraph(
-            [plain("이미 채점한 결과는 그대로 있습니다. 원천의 보관 기간, 옮겨진 파일, 원천 주소를 확인하세요.")],
+            [plain("이미 채점한 결과는 그대로 있습니다. 원본의 보관 기간, 옮겨진 파일, 원본 주소를 확인하세요.")],
             [
                 bold("할 일  "),
                 plain("행이 정말 없어진 것이면 아래 명령으로 바꿀 수 있고, 그러면 그 점수는 사라집니다."),
@@ -143,10 +143,10 @@ def kept_message(days: Sequence[KeptDay]) -> list[Message]:
 
 
 def _losses(lost: Sequence[Loss]) -> str:
-    """The largest losses of a day: `채점한 400행 가운데 원천에 남은 행 0`."""
+    """The largest losses of a day: `채점한 400행 가운데 원본에 남은 행 0`."""
     shown = "; ".join(
         f"{'' if one.tenant_id == ALL_TENANTS else tenant_name(one.tenant_id) + ' '}"
-        f"채점한 {one.before:,}행 → 지금 원천에 {one.now:,}행"
+        f"채점한 {one.before:,}행 → 지금 원본에 {one.now:,}행"
         for one in lost[:_SHOWN_LOSSES]
     )
     return f"{shown} 외 {len(lost) - _SHOWN_LOSSES:,}곳" if len(lost) > _SHOWN_LOSSES else shown
@@ -242,7 +242,7 @@ def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
             [bold("보고서  "), link(run.report_url, "열기") if run.report_url else code(run.report)],
         ),
         *_worst(run.worst[:_WORST] if looks else ()),
-        context(f"{run.rubric} {run.rubric_version}", run.run_id),
+        context(f"{run.rubric} 버전 {run.rubric_version}", run.run_id),
     ]
     keys, title = [f"{run.rubric}|{run.input_sha256}"], (level_mark(level), what)
     return messages("review", level, keys, title, blocks, [run.name])
@@ -251,14 +251,14 @@ def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
 def _headline(run: ReviewedTestRun) -> str:
     """The first of what is to be done, '' where nothing is."""
     if run.outage:
-        return "테스트 결과 실행이 많이 실패함"
+        return "테스트 결과에서 실행이 많이 실패함"
     if run.flagged:
         return f"테스트 결과 수기 확인 {run.flagged:,}건"
     if run.rejected:
-        return f"테스트 결과 거부한 행 {run.rejected:,}건"
+        return f"테스트 결과에서 거부한 행 {run.rejected:,}건"
     if run.over_budget:
-        return f"테스트 결과 판정하지 못한 질문 {run.over_budget:,}건"
-    return f"테스트 결과 나빠진 지표 {len(run.worse)}개" if run.worse else ""
+        return f"테스트 결과에서 판정하지 못한 질문 {run.over_budget:,}건"
+    return f"테스트 결과에서 나빠진 지표 {len(run.worse)}개" if run.worse else ""
 
 
 def _what_happened(run: ReviewedTestRun) -> list[Line]:

@@ -18,7 +18,7 @@ from scoring.alerting.days_off import is_day_off
 from scoring.alerting.episodes import Episodes, FalseAlarmBudget, Streams, follow
 from scoring.alerting.rates import REFERENCE_DAYS, Prior
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rubric_version_of, scored_and_excluded
-from scoring.chat.rubric import AlertLevel, AlertRule, RowRubric
+from scoring.chat.rubric import EXCLUDED_RATE_RISING, AlertLevel, AlertRule, RowRubric
 
 DECISION_DAYS = 3 * REFERENCE_DAYS
 """How many scored days before a day decide about it: an episode, the change it is measured from, and the reference."""
@@ -37,7 +37,7 @@ detector is wrong three times (rare rules, rates that vary) to fifteen times les
 
 _TENANTS_SHARE = 0.5
 
-EXCLUDED_RATE_RISING, EXCLUDED_TITLE = "excluded_rate_rising", "질문이나 답변이 없는 행의 비율이 오름"
+EXCLUDED_TITLE = "질문이나 답변이 없는 행의 비율이 오름"
 """The share of excluded rows is watched like that of a rule: an outage that leaves answers NULL lowers the failure
 rate, and only this gives it away."""
 

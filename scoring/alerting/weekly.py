@@ -78,7 +78,7 @@ def weekly_message(week: Week, route: RouteFilter, known_keys: Collection[str] =
         blocks += paragraph(*end_lines(week.judge_end, week.last))
     if week.report:
         blocks += paragraph(report_line(week.report, week.report_url))
-    blocks.append(context(f"{rubric.id} {rubric.version}", week.run_id))
+    blocks.append(context(f"{rubric.id} 버전 {rubric.version}", week.run_id))
     changed = [text for tenant in tenants for text in _worsened(week, tenant)]
     title = (level_mark("info"), what, *changed[:1])
     return messages("weekly", "info", [key], title, blocks, [rubric.title])
@@ -100,7 +100,7 @@ def _paged(week: Week, route: RouteFilter) -> Iterator[Line]:
     days = [week.last - timedelta(back) for back in range(WEEK)]
     for message in preview_days(week.watched, days, {"": route}) if week.watched else ():
         if message.kind == "page":
-            yield [bold(f"{day_text(message.day)} 호출  "), plain(message.text)]
+            yield [bold(f"{day_text(message.day)} 긴급 알림  "), plain(message.text)]
 
 
 def _turns(rows: Iterable[KpiRow]) -> list[int]:
@@ -138,7 +138,7 @@ def _most_changed(week: Week, tenant: str | None, this: Sequence[KpiRow], before
     lead = bold("가장 달라진 것  ")
     changes = rule_changes(week.rubric, this, before)
     if not changes:
-        return [lead, plain(next(_worsened(week, tenant), "앞 주와 다르다고 할 알림 규칙이 없음"))]
+        return [lead, plain(next(_worsened(week, tenant), "앞 주와 달라졌다고 할 알림 규칙이 없음"))]
     most = changes[0]
     grown = week.growth.get((most.rule.id, tenant), Growth()).grown if most.has_risen else ()
     mostly = f" · 주로 {grown_name(grown[0], week.rubric)}" if grown else ""

@@ -7,15 +7,14 @@ from statistics import median
 
 from scoring.alerting.blocks import Line, Span, bold, code, inert, link, masked_text, plain
 from scoring.alerting.decision import UsualRate
-from scoring.alerting.facts import FEW_ROWS, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact, titles_of_rules
+from scoring.alerting.facts import AlertFact, titles_of_rules
 from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import LEVEL_SIGNS, NO_TENANT, RouteFilter
 from scoring.alerting.snoozes import Snooze, fact_rate
-from scoring.alerting.watch import EXCLUDED_RATE_RISING
 from scoring.chat.kpi_windows import FOUR_WEEKS
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.rubric import RowRubric
+from scoring.chat.rubric import EXCLUDED_RATE_RISING, FEW_ROWS, KPI_RULE, NO_ROWS, ROWS_REJECTED, RowRubric
 from scoring.days import day_text
 from scoring.figures import Figure, Verdict
 from scoring.markdown import percent, score_text
@@ -130,10 +129,10 @@ def _snooze_line(snooze: Snooze, title: str, found: Sequence[Incident]) -> list[
         and snooze.is_about(one.fact.rule, one.fact.tenant_id)
         and not snooze.holds(one.day, one.fact.tenant_id, fact_rate(one.fact))
     ]
-    not_held = f" · 비율이 두 배 이상이라 조용히 하지 않음: {', '.join(broken[:_TENANTS_SHOWN])}" if broken else ""
+    not_held = f" · 비율이 두 배 이상이라 그래도 알림: {', '.join(broken[:_TENANTS_SHOWN])}" if broken else ""
     reason = masked_text(snooze.why, _REASON_CHARACTERS)
     return [
-        bold("조용히 함  "),
+        bold("일시 중지  "),
         plain(f"{title}{where}: {day_text(snooze.until)}까지, 이유: {reason} ({inert(snooze.who, 40)}){not_held}"),
     ]
 

@@ -142,7 +142,7 @@ def _not_an_instant(value: object) -> UnreadableCell:
     if isinstance(value, str) and _OF_EXCEL.fullmatch(value) and not _INSTANT.fullmatch(value):
         reason += (
             ". Excel이 바꾸어 저장한 시각으로 보입니다. Excel로 열지 않은 파일을 다시 내보내 쓰거나, "
-            "Excel에서는 이 열을 텍스트로 가져와 저장하십시오."
+            "Excel에서는 이 열을 텍스트로 가져와 저장하세요."
         )
     return UnreadableCell("timestamp", "not_a_timestamp", reason)
 

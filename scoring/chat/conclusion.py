@@ -95,7 +95,7 @@ def conclusion(
         return Conclusion(happened, FirstRows(alerted[f"alert_{rule.id}"], said, rule), rule.action)
     pairs, farthest = rubric.crosstab.framed, _farthest(rubric, windows)
     if farthest and not _is_framed(rubric, farthest):
-        said = f"가장 먼저 볼 것은 목표에서 가장 먼 {farthest.counted_title.removesuffix('행')}"
+        said = f"가장 먼저 볼 것은 목표에서 가장 많이 벗어난 {farthest.counted_title.removesuffix('행')}"
         return Conclusion(happened, FirstRows(_against(windows[farthest.name][0]), said, kpi=farthest), _KPI_ACTION)
     if pairs and framed:
         return Conclusion(happened, FirstRows(framed, f"가장 먼저 볼 것은 {pairs.title} "), pairs.action)

@@ -86,7 +86,7 @@ class ComparedKpi:
         if self.before.value is None:
             return "앞 기간이 없음"
         if self.window == window_name(1):
-            return "하루끼리는 견주지 않음"  # how much days differ is not to be known from two
+            return "하루끼리는 비교하지 않음"  # how much days differ is not to be known from two
         return change_text(self.change, factor, unit)
 
 

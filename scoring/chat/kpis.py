@@ -64,10 +64,10 @@ class Quotient:
 
     @property
     def counted_title(self) -> str:
-        """What these rows are called (Korean): `실패율에 든 행`."""
+        """What these rows are called (Korean): `실패율에 포함된 행`."""
         if self.target is None:
             return self.title
-        return f"{self.title}에 {'들지 못한' if self.target.operator == '>=' else '든'} 행"
+        return f"{self.title}에 {'포함되지 않은' if self.target.operator == '>=' else '포함된'} 행"
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,11 @@ from scoring.rules.expressions import AllOf, Column, Definition, Expression, IsI
 AlertLevel = Literal["critical", "warning"]
 LEVEL_TITLES = {"critical": "Critical", "warning": "Warning"}
 
+# Alerts that no rule of a rubric makes; one of a KPI with a target is called `kpi_` and the KPI.
+NO_ROWS, FEW_ROWS, ROWS_REJECTED = "no_rows", "few_rows", "rows_rejected"
+EXCLUDED_RATE_RISING = "excluded_rate_rising"
+KPI_RULE = "kpi_"
+
 
 @dataclass(frozen=True)
 class RejectRule:
@@ -47,6 +52,9 @@ class AlertRule:
     """One condition of a row that people are told about. `title` and `action`, what to do about it, are Korean.
 
     `usual_rate` is the share of rows that met it before this was ever run, where that is known.
+
+    Raises:
+        RuleError: its id is the name of an alert that AQB makes by itself, such as `no_rows`.
     """
 
     id: str
@@ -55,6 +63,10 @@ class AlertRule:
     title: str
     action: str
     usual_rate: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.id in (NO_ROWS, FEW_ROWS, ROWS_REJECTED, EXCLUDED_RATE_RISING) or self.id.startswith(KPI_RULE):
+            raise RuleError(f"{self.id} is the name of an alert that AQB makes by itself", fix="choose another name")
 
 
 @dataclass(frozen=True)

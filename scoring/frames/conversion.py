@@ -20,7 +20,7 @@ _UNLIKE_ARROW = (
 
 
 def columns_of(frame: object) -> list[str]:
-    """The names of the columns of a table, in order.
+    """The names of the columns of a table, in order; behind them named parts of a pandas index, as in Parquet.
 
     Raises:
         UsageError: no table of a known kind.
@@ -33,7 +33,7 @@ def columns_of(frame: object) -> list[str]:
         case pl.LazyFrame():
             return frame.collect_schema().names()
         case _ if _is_pandas(frame):
-            return [str(name) for name in frame.columns]  # type: ignore[attr-defined]
+            return [str(name) for name in (*frame.columns, *_index_names(frame))]  # type: ignore[attr-defined]
     raise UsageError(
         f"expected a table of pandas, Polars or Arrow, found {type(frame).__name__}",
         fix="give a pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table",
@@ -96,10 +96,22 @@ def _arrow_column(frame: Any, place: int) -> Any:
         case pl.DataFrame():
             column = frame.to_series(place).to_arrow(compat_level=pl.CompatLevel.oldest())
         case _:
-            column = pa.Array.from_pandas(frame.iloc[:, place])
+            column = pa.Array.from_pandas(_pandas_column(frame, place))
     # Categories of numbers and times; Parquet keeps none either.
     of_numbers = types.is_dictionary(column.type) and types.is_primitive(column.type.value_type)
     return pc.dictionary_decode(column) if of_numbers else column
+
+
+def _index_names(frame: Any) -> list[Any]:
+    """The names of the parts of a pandas index that are no columns as well."""
+    return [name for name in frame.index.names if name is not None and name not in frame.columns]
+
+
+def _pandas_column(frame: Any, place: int) -> Any:
+    columns = len(frame.columns)
+    if place < columns:
+        return frame.iloc[:, place]
+    return frame.index.get_level_values(_index_names(frame)[place - columns])
 
 
 def _unreadable(name: str, problem: BaseException, frame: Any, place: int) -> InputError:
@@ -118,7 +130,7 @@ def _unreadable(name: str, problem: BaseException, frame: Any, place: int) -> In
 
 def _held(frame: Any, place: int) -> str:
     """The type of a column that Arrow cannot hold; of objects the types of the values."""
-    column = frame.to_series(place) if isinstance(frame, pl.DataFrame) else frame.iloc[:, place]
+    column = frame.to_series(place) if isinstance(frame, pl.DataFrame) else _pandas_column(frame, place)
     if column.dtype == object:
         return ", ".join(sorted({type(value).__name__ for value in column}))
     return str(column.dtype)

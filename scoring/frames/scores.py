@@ -5,7 +5,7 @@ Nothing is read or written, and no judge is asked.
 Source: SPEC 13.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -31,7 +31,6 @@ from scoring.inputs import REJECTED_SCHEMA, FileIdentity, TextRow
 from scoring.rubrics import DEFAULT_ROW_RUBRIC
 from scoring.testruns.cells import cell_text
 from scoring.testruns.rows import is_read
-from scoring.testruns.rubric import Options
 from scoring.testruns.scoring import score_testrun, testrun_summary
 from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
 from scoring.testruns.team_names import COMMON_NAMES
@@ -161,13 +160,13 @@ class ScoredRuns(Generic[Frame]):
 
 
 def score_runs(
-    frame: Frame, rubric: str = "", *, agent_type: str = "", options: Options | None = None
+    frame: Frame, rubric: str = "", *, agent_type: str = "", options: Mapping[str, str | float] | None = None
 ) -> ScoredRuns[Frame]:
     """Scores a test run of an agent: a row per execution (long layout) or per query (wide layout), one run a table.
 
     The columns are those of files. `rubric` is an id, or the text of a rubric file; without it and `agent_type` the
-    columns must tell them. `options` are the rubric's. No judge is asked: what only a judge can tell is NULL
-    (`no_judge`).
+    columns must tell them. `options` are the rubric's, as texts or numbers. No judge is asked: what only a judge can
+    tell is NULL (`no_judge`).
 
     Raises:
         InputError: the columns are no test run's, a required one is missing, or one holds neither text, numbers nor
@@ -181,7 +180,8 @@ def score_runs(
     reading.add(_TextTable(frame), FRAME)
     run = reading.run_file(FRAME, FileIdentity(FRAME, "", 0))
     in_text = {rubric: testrun_rubric_of_text(rubric)} if _is_text(rubric) else {}
-    scored = score_testrun(plan_of(run, TestRunChoices(rubric, agent_type, options), {}, in_text), {})
+    in_words = {name: str(value) for name, value in (options or {}).items()}
+    scored = score_testrun(plan_of(run, TestRunChoices(rubric, agent_type, in_words), {}, in_text), {})
     chosen = scored.plan.rubric
     made = maker_like(frame)
     return ScoredRuns(

@@ -13,6 +13,7 @@ from scoring.chat.standard_rubric import (
     one_if,
     standard_rubric,
 )
+from scoring.errors import RuleError
 from scoring.figures import Target
 from scoring.rubric_files.expressions import FileExpressions
 from scoring.rubric_files.reading import RubricText
@@ -111,7 +112,8 @@ class _RowRubricLoading(FileExpressions):
     def _alert(self, rule: str, table: AlertTable) -> AlertRule:
         columns = EXCLUDED_ROW_COLUMNS if table.on_excluded_rows else self.kinds
         condition = self.condition(table.when, "alerts", rule, "when", columns=columns)
-        return AlertRule(rule, table.level, condition, table.title, table.action, table.usual_rate)
+        with self._text.at("alerts", rule):
+            return AlertRule(rule, table.level, condition, table.title, table.action, table.usual_rate)
 
     def _cause(self) -> ex.Definition | None:
         table = self._file.cause
@@ -215,6 +217,10 @@ class _RowRubricLoading(FileExpressions):
             condition = self.condition(kpi.rate_of, "kpis", name, "rate_of")
             return Quotient(name, one_if(condition), kpi.title, source, target=target)
         with self._text.at("kpis", name, "mean_of"):
+            if self.kinds.get(kpi.mean_of, Kind("null")).type == "truth":
+                raise RuleError(
+                    f"{kpi.mean_of} is a condition, no score", fix="write rate_of for its share of the rows"
+                )
             return self._mean(name, kpi.mean_of, kpi.title, source, target)
 
     def _mean(self, name: str, score: str, title: str, source: str, target: Target | None = None) -> Quotient:

@@ -132,6 +132,8 @@ class RubricText:
                     fix = "move it to its table: a table goes on until the next [header]"
                 return self.wrong(path, f"there is no key {key} here", fix)
             case "missing" if isinstance(key, str):
+                if len(path) == 1 and (header := _header_of(model, key)):
+                    return self.wrong(path, f"the table {key} is missing", f"add {header}, as `aqb rubrics new` has it")
                 return self.wrong(path, f"the key {key} is missing", f"add {key} = ... to this table")
         kinds = [_EXPECTED.get(one["type"], "") for one in problems]
         what = f"expected {' or '.join(dict.fromkeys(kinds))}" if all(kinds) else problem["msg"]
@@ -144,3 +146,11 @@ def _keys_of(model: type[BaseModel]) -> list[str]:
     """Every key that a table of the file may have."""
     schema = model.model_json_schema()
     return sorted({key for table in (schema, *schema["$defs"].values()) for key in table["properties"]})
+
+
+def _header_of(model: type[BaseModel], key: str) -> str:
+    """What the table of a file begins with: `[crosstab]`, or `[kpis.NAME]` where it holds tables; '' for a value."""
+    shape = model.model_json_schema()["properties"][key]
+    if "$ref" in shape:
+        return f"[{key}]"
+    return f"[{key}.NAME]" if shape.get("type") == "object" else ""

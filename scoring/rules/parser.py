@@ -83,7 +83,9 @@ def parse_condition(text: str, columns: Kinds) -> ex.Expression:
     """
     parsed = parse(text, columns)
     if parsed.kind.type != "truth":
-        raise ConditionError("expected a condition, found a value", text, 0, "compare it: question_length <= 10")
+        raise ConditionError(
+            "expected a condition, found a value", text, 0, "compare it with a number, or a text in quotes"
+        )
     return parsed.expression
 
 

@@ -213,7 +213,7 @@ def cause_name(groups: Mapping[str, Any]) -> str:
 def cause_todo(change: Mapping[str, Any]) -> str:
     """To look at the group that explains a loss first (Korean); '' where none does, or nothing may be told."""
     cause = None if change["obstacle"] else change.get("groups", {}).get("cause")
-    return f"{_group_name(cause)}의 질의부터 확인하십시오." if cause else ""
+    return f"{_group_name(cause)}의 질의부터 확인하세요." if cause else ""
 
 
 def _group_name(group: Mapping[str, Any]) -> str:

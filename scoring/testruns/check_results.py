@@ -132,13 +132,13 @@ def _message_reason(check: MessageCheck, response: RawResponse) -> str:
     missing = [keyword for keyword in check.keywords if folded(keyword) not in message]
     if not missing or (check.any_of and len(missing) < len(check.keywords)):
         return ""
-    return f"답변에 {_listed(missing)}의 언급이 없음"
+    return f"답변에 {_listed(missing)} 언급이 없음"
 
 
 def _number_reason(check: NumberCheck, response: RawResponse) -> str:
     stated = numbers_in(response.assistant_message)
     missing = compare_numbers(check.numbers, stated).missing
-    return f"답변에 {', '.join(map(number_text, missing))}이(가) 없음" if missing else ""
+    return f"답변에 없는 수: {', '.join(map(number_text, missing))}" if missing else ""
 
 
 def _path_reason(check: PathCheck, response: RawResponse) -> tuple[str, str]:

@@ -27,7 +27,7 @@ EXPERT_FLOW = "전문가"
 """The kind of run (`실행 유형`) of a file whose name tells that the agent was chosen by hand."""
 ID_HEADERS = ("ID", "query_id", "질의ID", "Query ID")
 """The headers of a query's id in the wide layout."""
-_CHOSEN_BY_OPERATORS = "운영자가 설정 [[test_runs.files]]에 적을 수 있습니다."
+_CHOSEN_BY_OPERATORS = "운영 담당자가 설정 [[test_runs.files]]에 적을 수 있습니다."
 _ROUND_COLUMN = re.compile(r"[0-9]+차 (?:답변|답변 raw|raw)")
 _LONG_COLUMNS = frozenset({"Query ID", "방/반복", "Raw JSON"})
 _CHAT_TEXTS, _CHAT_TOKENS = frozenset({"user_input", "llm_response"}), frozenset({"input_tokens", "output_tokens"})
@@ -44,11 +44,12 @@ class Layout(StrEnum):
 @dataclass(frozen=True, slots=True)
 class FileFacts:
     """What recognition needs to know of a file. `file_name` without its folder, `headers` by our
-    names; `has_accuracy_checks`: some row fills `LLM 평가기준` or carries
+    names, `written` as they stand in the file; `has_accuracy_checks`: some row fills `LLM 평가기준` or carries
     `accuracyChecks`; `has_expected_filters`: some row expects filters."""
 
     file_name: str
     headers: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
     has_accuracy_checks: bool = False
     has_expected_filters: bool = False
 
@@ -71,7 +72,7 @@ class Recognition:
         signs = (
             self.accuracy_checks and facts.has_accuracy_checks,
             facts.file_name.casefold().startswith(self.file_prefixes),
-            self.columns & set(facts.headers),
+            self.columns & {*facts.headers, *facts.written},
             layout in self.layouts,
         )
         return next((len(signs) - place for place, shown in enumerate(signs) if shown), 0)
@@ -143,7 +144,7 @@ def unknown_agent_type(file_name: str) -> UsageError:
         where=file_name,
         fix=f"{_agent_choices()}; an agent of your own is scored with --rubric and the path of its rubric file",
         ko="어느 에이전트를 테스트했는지 알 수 없습니다. agent_type 열을 넣거나, 파일 이름을 plan_agent_, url_agent_, "
-        "resume_agent_, 이동, 실행, 지원자 관리 가운데 하나로 시작하게 바꾸십시오.",
+        "resume_agent_, 이동, 실행, 지원자 관리 가운데 하나로 시작하게 바꾸세요.",
     )
 
 

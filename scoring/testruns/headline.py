@@ -23,7 +23,7 @@ def nothing_scored_lines(counts: Mapping[str, int], reject_reasons: Sequence[str
         f"채점한 것이 없습니다. 행 {counts['rows_in']:,}건을 제외({counts['excluded']:,}건)하거나 "
         f"거부({counts['rejected']:,}건)했습니다.",
         *([f"가장 잦은 거부 까닭: {shortened(why, _REASON_CHARACTERS)}"] if why else []),
-        "파일을 고쳐 다시 채점하십시오.",
+        "파일을 고쳐 다시 채점하세요.",
     )
 
 
@@ -36,9 +36,9 @@ def rejected_lines(counts: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def size_text(queries: Sequence[ScoredQuery]) -> str:
-    """`질의 20개를 40번 실행했고`."""
+    """`질의 20개의 실행 40건을 채점했고`."""
     executions = sum(len(query.executions) for query in queries)
-    return f"질의 {len(queries):,}개를 {executions:,}번 실행했고"
+    return f"질의 {len(queries):,}개의 실행 {executions:,}건을 채점했고"
 
 
 def mean_name(summary: TestRunSummary) -> str:
@@ -73,11 +73,11 @@ def main_cause(
 
 
 def _most_frequent(outages: Sequence[Outage]) -> str:
-    """`빈 응답(3건)`; of several causes of one number two, with how many others there are."""
+    """`'빈 응답' 3건`; of several causes of one number two, with how many others there are."""
     most = [one for one in outages if one.count == outages[0].count]
-    named = " / ".join(shortened(one.cause, _CAUSE_CHARACTERS) for one in most[:_CAUSES])
+    named = ", ".join(f"'{shortened(one.cause, _CAUSE_CHARACTERS)}'" for one in most[:_CAUSES])
     more = f" 외 {len(most) - _CAUSES}가지" if len(most) > _CAUSES else ""
-    return f"{named}{more}({'각 ' if len(most) > 1 else ''}{outages[0].count:,}건)"
+    return f"{named}{more} {'각 ' if len(most) > 1 else ''}{outages[0].count:,}건"
 
 
 def query_name(query: ScoredQuery) -> str:

@@ -100,7 +100,7 @@ _RECORDED = {
     "총점": TOTAL,
     "종합 점수": TOTAL,
 }
-_NAMED_OTHERWISE = "열 이름이 다를 뿐이라면 운영자가 설정 [test_runs.columns]에 적을 수 있습니다."
+_NAMED_OTHERWISE = "열 이름이 다를 뿐이라면 운영 담당자가 설정 [test_runs.columns]에 적을 수 있습니다."
 _NUMBERED = re.compile(rf"([1-9][0-9]?)차 ({'|'.join(map(re.escape, _OF_ROUND))})")
 _REQUIRED = {Layout.LONG: ("query_id", "round", "raw_json"), Layout.WIDE: ("query_id", "query_text")}
 _ROWS_OF = {Layout.LONG: "one row per execution", Layout.WIDE: "one row per query"}
@@ -161,7 +161,7 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
             fix=f"it looks like a test run with {_ROWS_OF[layout]}: export it again with these columns, or "
             + _how_to_name(f'"{missing[0][0]}" = "..."'),
             ko=f"꼭 있어야 할 열이 없습니다: {', '.join(map(' 또는 '.join, missing))}. {_described_ko(names)} "
-            f"이 열을 넣어 다시 내보내십시오. {_NAMED_OTHERWISE}",
+            f"이 열을 넣어 다시 내보내세요. {_NAMED_OTHERWISE}",
         )
     rounds: dict[int, dict[str, list[int]]] = {}
     read = {name for headers in known.values() for name in headers}
@@ -180,7 +180,7 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
             f"columns are there more than once: {', '.join(doubled)}",
             where=where,
             fix="keep one column of each name: it is unclear which one is meant",
-            ko=f"이름이 같은 열이 여럿입니다: {', '.join(doubled)}. 어느 것을 읽을지 알 수 없으니 하나만 남기십시오.",
+            ko=f"이름이 같은 열이 여럿입니다: {', '.join(doubled)}. 어느 것을 읽을지 알 수 없으니 하나만 남기세요.",
         )
     return Columns(
         layout=layout,
@@ -288,7 +288,7 @@ def _round(column: str, text: str) -> Round:
         why = "다른 값입니다" if text else "비어 있습니다"
         if _DATE.fullmatch(text):
             why += "(Excel이 날짜로 바꾼 것으로 보입니다. 열을 텍스트 서식으로 두고 다시 입력하세요)"
-        raise UnreadableCell(column, "bad_round", f"{column} 칸은 '방/반복'(예: 1/1)이어야 하는데 {why}.")
+        raise UnreadableCell(column, "bad_round", f"{column} 칸에는 1/1처럼 방과 반복의 번호를 적어야 하는데 {why}.")
     return found
 
 
@@ -331,7 +331,7 @@ def _no_testrun(layout: Layout | None, names: tuple[str, ...], where: str) -> In
             where=where,
             fix="ask the agent these questions, and give the file with its answers, or "
             + _how_to_name('"N차 답변" = "Answer {n}"'),
-            ko="질의만 있고 답변(1차 답변, 응답, Raw JSON)이 없습니다. 에이전트가 답한 결과를 넣으십시오. "
+            ko="질의만 있고 답변(1차 답변, 응답, Raw JSON)이 없습니다. 에이전트가 답한 결과를 넣으세요. "
             f"{_NAMED_OTHERWISE}",
         )
     found = "chat rows" if layout else _described(names)
@@ -344,7 +344,7 @@ def _no_testrun(layout: Layout | None, names: tuple[str, ...], where: str) -> In
         ko="챗봇 대화의 표이고 테스트 런이 아닙니다. 테스트 런은 실행이나 질의마다 한 행인 표입니다."
         if layout
         else "테스트 런의 열 이름이 없습니다. 실행마다 한 행인 표(Query ID, 방/반복, Raw JSON)나 질의마다 한 행인 "
-        f"표(ID, 질의, 1차 답변)여야 합니다. {_described_ko(names)} 첫 줄이 열 이름인지 확인하십시오. "
+        f"표(ID, 질의, 1차 답변)여야 합니다. {_described_ko(names)} 첫 줄이 열 이름인지 확인하세요. "
         f"{_NAMED_OTHERWISE}",
     )
 

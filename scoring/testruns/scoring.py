@@ -130,7 +130,7 @@ def headline(scored: ScoredTestRun, change: Mapping[str, Any] | None = None) -> 
         if change and (todo := cause_todo(change)):
             sentences = [*sentences[:-1], todo]
         if scored.failures.is_outage:
-            sentences = [*sentences[:-1], f"{OUTAGE_ACTION}하십시오."]
+            sentences = [*sentences[:-1], f"{OUTAGE_ACTION}하세요."]
         if not change:
             return sentences
         if has_outage(change):

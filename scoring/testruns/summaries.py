@@ -218,7 +218,7 @@ def repeat_line(figures: dict[str, Any]) -> str:
     if len(of_rounds) < 2:
         return ""
     passing = ", ".join(
-        f"{k}회{' 연속' * (k != '1')} {percent(of_k['mean'])}(질의 {of_k['n']:,}개)" for k, of_k in of_rounds.items()
+        f"{k}회{' 모두' * (k != '1')} {percent(of_k['mean'])}(질의 {of_k['n']:,}개)" for k, of_k in of_rounds.items()
     )
-    alike = f" 가장 흔한 결과의 비율은 평균 {percent(same['mean'])}입니다." if same["n"] else ""
+    alike = f" 질의마다 가장 자주 나온 결과의 비율은 평균 {percent(same['mean'])}입니다." if same["n"] else ""
     return f"- 반복해도 통과할 비율(pass^k, 통과는 정확성 {figures['pass_at']}점 이상): {passing}.{alike}"

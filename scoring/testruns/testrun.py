@@ -16,7 +16,7 @@ from scoring.testruns.detection import FileFacts, Layout
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.rows import RowReader, columns_of
 from scoring.testruns.run_time import run_time
-from scoring.testruns.team_names import TeamNames
+from scoring.testruns.team_names import COMMON_NAMES, TeamNames
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,7 @@ class TestRunReading:
         self._rejects: list[Reject] = []
         self._excluded: list[int] = []
         self._headers: dict[str, None] = {}
+        self._written: dict[str, None] = {}
         self._layouts: set[Layout] = set()
         self._row_numbers: dict[str, str] = {}  # of rows without an id: the id for now -> the row number
         self._rows_in = self._scored = 0
@@ -101,9 +102,10 @@ class TestRunReading:
                 "its sheets have different layouts: expected one row per execution, or one row per query, in all",
                 where=where,
                 fix="split the workbook: one file per layout",
-                ko="시트마다 표의 모양이 다릅니다(실행마다 한 행, 질의마다 한 행). 모양마다 파일을 나누십시오.",
+                ko="시트마다 표의 모양이 다릅니다(실행마다 한 행, 질의마다 한 행). 모양마다 파일을 나누세요.",
             )
         self._headers.update(dict.fromkeys(columns.names))
+        self._written.update(dict.fromkeys(COMMON_NAMES.headers(table.columns)))
         reader = RowReader(columns, self._agent_type, self._names.filter_names, self._run_type)
         for row in table.rows():
             if isinstance(row, TextRow) and row.is_blank:
@@ -114,7 +116,7 @@ class TestRunReading:
                     f"a test run with more than {MOST_TESTRUN_ROWS:,} rows",
                     where=where,
                     fix="split the file: one test run each",
-                    ko=f"테스트 런 하나가 {MOST_TESTRUN_ROWS:,}행을 넘습니다. 테스트 런마다 파일을 나누십시오.",
+                    ko=f"테스트 런 하나가 {MOST_TESTRUN_ROWS:,}행을 넘습니다. 테스트 런마다 파일을 나누세요.",
                 )
             if isinstance(row, BrokenRow):
                 self._rejects.append(Reject(where, row.line, None, row.code, row.reason))
@@ -156,6 +158,7 @@ class TestRunReading:
             facts=FileFacts(
                 name,
                 tuple(self._headers),
+                tuple(self._written),
                 has_accuracy_checks=any(
                     one.criteria_json or ("기대결과" in self._headers and "accuracyChecks" in one.expected_text)
                     for one in self._executions.values()

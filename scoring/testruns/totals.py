@@ -20,7 +20,7 @@ MIN_COVERAGE = Option(
     "70",
     r"[0-9]{1,2}|100",
     "a total of fewer percent of the weights would be made of what happened to be easy to score: it is NULL",
-    "총점을 내려면 채점되어야 하는 가중치(%). 이보다 적으면 총점을 내지 않습니다.",
+    "종합 점수를 내려면 채점되어야 하는 가중치(%). 이보다 적으면 종합 점수를 내지 않습니다.",
 )
 
 
@@ -82,7 +82,9 @@ class Weights:
         if self.needed and self.needed not in known:
             return WeightedTotal(None, coverage, "정확성을 알 수 없어 종합 점수를 내지 않음")
         if coverage < least:
-            return WeightedTotal(None, coverage, f"가중치의 {coverage}%만 채점해 종합 점수를 내지 않음({least}% 이상)")
+            return WeightedTotal(
+                None, coverage, f"가중치의 {coverage}%만 채점해 종합 점수를 내지 않음({least}% 이상이어야 함)"
+            )
         summed = exact_sum(self.percents[name] * score for name, score in known.items())
         return WeightedTotal(rounded(summed / coverage, TOTAL_DIGITS), coverage)
 

@@ -59,10 +59,10 @@ ALERTS_SCHEMA = pa.schema(
             "최근에 채점한 날들의 행 수, 가까운 날부터. 행이 없는 날이면 업무일끼리, 쉬는 날끼리",
         ),
         field("usual_values", pa.list_(pa.float64()), "KPI나 제외율이면 그 날들의 값 가운데 알려진 것"),
-        field("row_ids", pa.list_(pa.string()), "늘어난 행의 예, 질문의 꼴마다 하나"),
+        field("row_ids", pa.list_(pa.string()), "늘어난 행의 예, 질문의 형태마다 하나"),
         field("rubric", pa.string(), "루브릭 id"),
         field("rubric_version", pa.string(), "루브릭 버전"),
-        field("alike", pa.list_(pa.int64()), "row_ids의 행마다 질문의 꼴과 실패 유형이 같은 행 수"),
+        field("alike", pa.list_(pa.int64()), "row_ids의 행마다 질문의 형태와 실패 유형이 같은 행 수"),
         field("grown", pa.list_(_GROWN), "늘어난 행의 대부분을 차지한 값, 확실한 것부터"),
     ]
 )

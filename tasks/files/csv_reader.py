@@ -65,7 +65,7 @@ class DelimitedText:
                     where=str(path),
                     fix="save it as CSV UTF-8 (CSV UTF-8(쉼표로 분리)), or as .xlsx",
                     ko="UTF-16(Excel의 유니코드 텍스트)으로 저장한 파일입니다. "
-                    "CSV UTF-8(쉼표로 분리)이나 .xlsx로 저장하십시오.",
+                    "CSV UTF-8(쉼표로 분리)이나 .xlsx로 저장하세요.",
                 )
             self.encoding = _encoding_of(sample)
             self._header, self.below_header = self._header_of(file)
@@ -89,7 +89,7 @@ class DelimitedText:
                     "was replaced while it was read",
                     where=str(self.path),
                     fix="run again",
-                    ko="읽는 동안 파일이 바뀌었습니다. 다시 하십시오.",
+                    ko="읽는 동안 파일이 바뀌었습니다. 다시 시도하세요.",
                 )
             yield file
 
@@ -164,7 +164,7 @@ class _Lines:
                 f"line {self.number} is longer than {LONGEST_LINE:,} bytes: expected delimited text",
                 where=str(self._text.path),
                 fix="check that it is a table, and export it again",
-                ko=f"{self.number:,}번째 줄이 {LONGEST_LINE:,}바이트보다 깁니다. 표인지 확인하고 다시 내보내십시오.",
+                ko=f"{self.number:,}번째 줄이 {LONGEST_LINE:,}바이트보다 깁니다. 표인지 확인하고 다시 내보내세요.",
             )
         return raw.decode(self._text.encoding, "surrogateescape")
 
@@ -199,7 +199,7 @@ class _Records:
                 "the file is empty: expected a header line",
                 where=str(self._path),
                 fix="export the table again, with its column names in the first line",
-                ko="빈 파일입니다. 첫 줄에 열 이름이 오게 표를 다시 내보내십시오.",
+                ko="빈 파일입니다. 첫 줄에 열 이름이 오게 표를 다시 내보내세요.",
             )
         if isinstance(cells, csv.Error) or not _encodable(cells):
             is_broken = isinstance(cells, csv.Error)
@@ -209,14 +209,14 @@ class _Records:
                 f"the header line cannot be read: expected delimited text in UTF-8 or CP949, found {found}",
                 where=str(self._path),
                 fix="save the table as CSV in UTF-8",
-                ko=f"열 이름이 있는 첫 줄을 읽을 수 없습니다({why}). 표를 CSV UTF-8(쉼표로 분리)로 저장하십시오.",
+                ko=f"열 이름이 있는 첫 줄을 읽을 수 없습니다({why}). 표를 CSV UTF-8(쉼표로 분리)로 저장하세요.",
             )
         if len(cells) > MOST_COLUMNS:
             raise InputError(
                 f"the header line has {len(cells):,} columns: expected at most {MOST_COLUMNS:,}",
                 where=str(self._path),
                 fix="check that it is a table, and export only the columns that are needed",
-                ko=f"첫 줄에 열이 {len(cells):,}개 있습니다. 필요한 열만 {MOST_COLUMNS:,}개까지 내보내십시오.",
+                ko=f"첫 줄에 열이 {len(cells):,}개 있습니다. 필요한 열만 {MOST_COLUMNS:,}개까지 내보내세요.",
             )
         self._refuse_other_delimiter(cells)
         return cells
@@ -230,7 +230,7 @@ class _Records:
                 "the first line only tells Excel the delimiter (sep=): expected a header line",
                 where=str(self._path),
                 fix=f"take that line out, and save the table with {usual.en} between its columns",
-                ko=f"첫 줄이 구분 기호만 알립니다(sep=). 그 줄을 지우고 저장하십시오. 열의 구분 기호: {usual.ko}.",
+                ko=f"첫 줄이 구분 기호만 알립니다(sep=). 그 줄을 지우고 저장하세요. 열의 구분 기호: {usual.ko}.",
             )
         if not others and (seen := [shown for mark, shown in _DELIMITERS.items() if mark in name]):
             raise InputError(
@@ -239,7 +239,7 @@ class _Records:
                 where=str(self._path),
                 fix=f"save the table with {usual.en} between its columns (a name ending in .tsv stands for tabs)",
                 ko=f"첫 줄이 열 하나로 읽힙니다. 그 안의 구분 기호: {', '.join(one.ko for one in seen)}. 이런 이름의 "
-                f"파일에 맞는 구분 기호: {usual.ko}. 그렇게 저장하십시오(탭으로 나눈 파일의 이름은 .tsv로 끝납니다).",
+                f"파일에 맞는 구분 기호: {usual.ko}. 그렇게 저장하세요(탭으로 나눈 파일의 이름은 .tsv로 끝납니다).",
             )
 
     def rows(self, width: int, stop: int | None) -> Iterator[TextRow | BrokenRow]:
@@ -295,7 +295,7 @@ class _Records:
         reason = f"{what}. {lost}을 버리고 그다음 줄부터 다시 읽었습니다."
         if isinstance(found, list) and len(found) < width:
             # Excel writes sixteen rows at a time, without the last columns that are empty in all of them.
-            reason += " Excel은 끝 열이 빈 행의 구분 기호를 빼고 저장하기도 합니다. 그런 파일이면 .xlsx로 저장하십시오."
+            reason += " Excel은 끝 열이 빈 행의 구분 기호를 빼고 저장하기도 합니다. 그런 파일이면 .xlsx로 저장하세요."
         return BrokenRow(line, code, reason)
 
 

@@ -46,7 +46,7 @@ def readable(path: Path) -> Iterator[None]:
             f"cannot be read: {error.strerror or error}",
             where=str(path),
             fix="check the path and its permissions",
-            ko="파일을 열 수 없습니다. 읽기 권한을 확인하십시오.",
+            ko="파일을 열 수 없습니다. 읽기 권한을 확인하세요.",
         ) from error
 
 
@@ -62,7 +62,7 @@ def refuse_protected(path: Path, head: bytes) -> None:
             f"the file is encrypted by document DRM ({product}); no program outside of it can read the rows",
             where=str(path),
             fix="take the protection off (보안 해제), or export the file again without it",
-            ko=f"문서 보안(DRM, {product})이 걸린 파일입니다. 보안을 해제하거나 보안 없이 다시 내보내십시오.",
+            ko=f"문서 보안(DRM, {product})이 걸린 파일입니다. 보안을 해제하거나 보안 없이 다시 내보내세요.",
         )
 
 

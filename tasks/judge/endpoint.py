@@ -167,7 +167,7 @@ class JudgeEndpoint:
                 f"the judge's account has no money left: {message}",
                 where=self._endpoint.shown,
                 fix="pay in, or name another endpoint; verdicts so far are kept, the next run goes on",
-                ko="판정 모델 계정의 잔액이 없습니다. 운영자가 충전하면 이어서 물을 수 있습니다.",
+                ko="판정 모델 계정의 잔액이 없습니다. 운영 담당자가 충전하면 이어서 물을 수 있습니다.",
             ) from None
         if status == 429:
             raise LimitReachedError(_bucket(error, headers), _retry_after_s(headers)) from None
@@ -188,7 +188,7 @@ class JudgeEndpoint:
             f"the judge refuses every question: {self._short(message)}",
             where=self._endpoint.shown,
             fix=fix,
-            ko="판정 모델이 모든 질문을 거절합니다. 운영자가 API 키와 설정 [judge]를 확인해야 합니다.",
+            ko="판정 모델이 모든 질문을 거절합니다. 운영 담당자가 API 키와 설정 [judge]를 확인해야 합니다.",
         )
 
     def unreachable(self, reason: str) -> AqbError:
@@ -197,7 +197,7 @@ class JudgeEndpoint:
             f"the judge gives no answer: {reason}",
             where=self._endpoint.shown,
             fix="check judge.base_url and the network; verdicts so far are kept, the next run goes on",
-            ko="판정 모델이 답하지 않습니다. 운영자가 설정 judge.base_url과 네트워크를 확인해야 합니다.",
+            ko="판정 모델이 답하지 않습니다. 운영 담당자가 설정 judge.base_url과 네트워크를 확인해야 합니다.",
         )
 
     def _short(self, text: str) -> str:

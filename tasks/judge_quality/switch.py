@@ -25,17 +25,17 @@ from tasks.warehouse.tables import SWITCHES as SWITCHES
 
 SWITCHES_SCHEMA = pa.schema(
     [
-        field("score_date", pa.date32(), "견준 날"),
+        field("score_date", pa.date32(), "비교한 날"),
         field("model_before", pa.string(), "지금 모델"),
-        field("model_after", pa.string(), "견준 모델"),
+        field("model_after", pa.string(), "비교한 모델"),
         field("rubric", pa.string(), "루브릭 id"),
         field("metric", pa.string(), "지표"),
         field("title", pa.string(), "지표의 이름"),
         field("n", pa.int64(), "두 모델의 점수가 모두 있는 실행이나 질의 수"),
         field("clusters", pa.int64(), "그 질의 수"),
         field("mean_before", pa.float64(), "지금 모델의 평균 점수"),
-        field("mean_after", pa.float64(), "견준 모델의 평균 점수"),
-        field("shift", pa.float64(), "견준 모델 − 지금 모델의 평균"),
+        field("mean_after", pa.float64(), "비교한 모델의 평균 점수"),
+        field("shift", pa.float64(), "비교한 모델 − 지금 모델의 평균"),
         field("shift_low", pa.float64(), "그 95% 구간의 하한"),
         field("shift_high", pa.float64(), "그 95% 구간의 상한"),
         field("exact", pa.int64(), "두 점수가 같은 수"),
@@ -43,8 +43,8 @@ SWITCHES_SCHEMA = pa.schema(
         field("linear_low", pa.float64(), "그 95% 구간의 하한"),
         field("linear_high", pa.float64(), "그 95% 구간의 상한"),
         field("epochs_before", pa.string(), "지금 판정한 모델과 조건"),
-        field("epochs_after", pa.string(), "견준 판정의 모델과 조건"),
-        field("cost_usd", pa.float64(), "견주는 데 든 비용(USD). 가격을 모르면 NULL"),
+        field("epochs_after", pa.string(), "비교한 판정의 모델과 조건"),
+        field("cost_usd", pa.float64(), "비교하는 데 든 비용(USD). 가격을 모르면 NULL"),
     ]
 )
 

@@ -59,9 +59,9 @@ def counted_share_text(count: int | None, total: int) -> str:
 
 
 def rules_text(version: str) -> str:
-    """The rules that scored something: `채점 기준 1판`, behind it the options that were changed."""
+    """The rules that scored something: `채점 기준 버전 1`, behind it the options that were changed."""
     number, *options = version.split("+")
-    return f"채점 기준 {number}판" + (f" ({', '.join(options)})" if options else "")
+    return f"채점 기준 버전 {number}" + (f" ({', '.join(options)})" if options else "")
 
 
 def tenant_text(tenant: str | None) -> str:
@@ -88,8 +88,9 @@ def seconds_text(seconds: float | None) -> str:
 
 
 def weights_text(coverage: float | None) -> str:
-    """How much of the weights a total has: with less than all of them it is a partial one."""
-    return f"{'부분 점수, ' if coverage is not None and coverage < 1 else ''}가중치 {percent(coverage, 0)}"
+    """How much of the weights a total has, in the words of the reports: `가중치의 70%만 채점`, `가중치 100%`."""
+    is_partial = coverage is not None and coverage < 1
+    return f"가중치의 {percent(coverage, 0)}만 채점" if is_partial else f"가중치 {percent(coverage, 0)}"
 
 
 def cost_text(usd: float | None) -> str:

@@ -52,13 +52,13 @@ def corrected_file(path: Path, names: TeamNames, query_id: str, header: str, tex
     """
     if text != shown_text(text):
         raise UsageError(
-            "칸에 담을 수 없는 글입니다", fix=f"{LONGEST_CELL:,}자까지, 보이지 않는 제어 문자 없이 적으십시오."
+            "칸에 담을 수 없는 글입니다", fix=f"{LONGEST_CELL:,}자까지, 보이지 않는 제어 문자 없이 적으세요."
         )
     with _tables(path, names) as tables:
         rows = _rows(tables, names, str(path), query_id)
         places = [(table, row, columns.names.index(header)) for table, columns, row in rows if header in columns.names]
         if header not in EXPECTATIONS or not places:
-            raise UsageError("이 파일에는 그런 기대결과 열이 없습니다", fix="고칠 열을 결과에서 다시 고르십시오.")
+            raise UsageError("이 파일에는 그런 기대결과 열이 없습니다", fix="고칠 열을 결과에서 다시 고르세요.")
         if isinstance(table := places[0][0], DelimitedText):
             filled = [(row.line, place) for _, row, place in places if given(row.cells[place])]
             return _corrected_text(table, dict(filled or [(row.line, place) for _, row, place in places]), text)
@@ -91,7 +91,7 @@ def _rows(tables: Iterable[TestRunTable], names: TeamNames, where: str, query_id
             elif found is None and query_id in (str(row.line), f"{row.line}행"):
                 numbered.append((table, columns, row))
     if not named and not numbered:
-        raise UsageError("이 파일에 그런 질의는 없습니다", fix="결과의 질의에서 고르십시오.")
+        raise UsageError("이 파일에 그런 질의는 없습니다", fix="결과의 질의에서 고르세요.")
     return named or numbered
 
 
@@ -132,7 +132,7 @@ def _cell(text: str, before: bytes, table: DelimitedText) -> bytes:
         return text.encode(table.encoding)
     except UnicodeEncodeError:
         raise UsageError(
-            "파일의 글자 집합(CP949)에 없는 글자가 있습니다", fix="파일을 UTF-8로 저장해 다시 올리십시오."
+            "파일의 글자 집합(CP949)에 없는 글자가 있습니다", fix="파일을 UTF-8로 저장해 다시 올리세요."
         ) from None
 
 

@@ -106,11 +106,7 @@ def text_table(path: Path) -> DelimitedText | PromptfooResults | InspectLog:
             if is_packed
             else "save the table as CSV in UTF-8 or as an Excel workbook (.xlsx); .json is of promptfoo or Inspect",
             ko=f"이름이 {', '.join(RUN_FILE_ENDINGS)} 가운데 하나로 끝나는 파일을 읽습니다. "
-            + (
-                "압축을 먼저 푸십시오."
-                if is_packed
-                else "Excel 통합 문서(.xlsx)나 CSV UTF-8(쉼표로 분리)로 저장하십시오."
-            ),
+            + ("압축을 먼저 푸세요." if is_packed else "Excel 통합 문서(.xlsx)나 CSV UTF-8(쉼표로 분리)로 저장하세요."),
         )
     return DelimitedText(path, "\t" if ending == ".tsv" else ",")
 

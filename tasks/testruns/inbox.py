@@ -49,7 +49,7 @@ def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: floa
                 "a link that leads out of the inbox",
                 where=str(path),
                 fix="copy the file into it",
-                ko="inbox 밖을 가리키는 링크입니다. 파일을 inbox에 복사하십시오.",
+                ko="inbox 밖을 가리키는 링크입니다. 파일을 inbox에 복사하세요.",
             )
             refused.append(_refused(path, outside))
             continue

@@ -189,9 +189,7 @@ class Uploads:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o750)
             _remove_leftovers(self._folder)
             if sum(1 for _ in self._folder.glob("*/upload.json")) >= _MOST:
-                raise UsageError(
-                    f"올린 파일이 {_MOST}개 있어 더 받지 않습니다", fix="지난 것을 지우고 다시 올리십시오."
-                )
+                raise UsageError(f"올린 파일이 {_MOST}개 있어 더 받지 않습니다", fix="지난 것을 지우고 다시 올리세요.")
             (folder / "file").mkdir(parents=True, mode=0o750)
             (folder / "arriving").touch(TABLE_MODE)
             file = (folder / "arriving").open("wb")
@@ -270,7 +268,7 @@ def file_name(sent: str) -> str:
     if path.suffix.lower() not in RUN_FILE_ENDINGS:
         is_packed = path.suffix.lower() in PACKED_ENDINGS
         fix = "압축을 풀어" if is_packed else "표를 CSV(UTF-8)나 .xlsx로 저장해"
-        raise UsageError("CSV, TSV, Excel(.xlsx) 파일만 올릴 수 있습니다", fix=f"{fix} 다시 올리십시오.")
+        raise UsageError("CSV, TSV, Excel(.xlsx) 파일만 올릴 수 있습니다", fix=f"{fix} 다시 올리세요.")
     return path.stem.encode()[:_LONGEST_STEM_BYTES].decode(errors="ignore") + path.suffix
 
 

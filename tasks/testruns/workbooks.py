@@ -184,7 +184,7 @@ def _readable(path: Path) -> Iterator[None]:
             f"cannot be read: expected an Excel workbook (.xlsx), found: {str(error).partition(chr(10))[0] or error!r}",
             where=str(path),
             fix="open it in Excel and save it as .xlsx again",
-            ko="Excel 파일(.xlsx)로 읽을 수 없습니다. Excel에서 열어 .xlsx로 다시 저장하십시오.",
+            ko="Excel 파일(.xlsx)로 읽을 수 없습니다. Excel에서 열어 .xlsx로 다시 저장하세요.",
         ) from error
 
 
@@ -196,7 +196,7 @@ def _refuse_unsafe(path: Path) -> None:
             "the file is empty (0 bytes): expected an Excel workbook",
             where=str(path),
             fix="copy it again",
-            ko="빈 파일(0바이트)입니다. 다시 내려받거나 복사하십시오.",
+            ko="빈 파일(0바이트)입니다. 다시 내려받거나 복사하세요.",
         )
     refuse_protected(path, head)
     if head.startswith(_OLE):
@@ -204,14 +204,14 @@ def _refuse_unsafe(path: Path) -> None:
             "expected an Excel workbook (.xlsx), found one with a password or in the old format (.xls)",
             where=str(path),
             fix="take the password off, or save it as .xlsx",
-            ko="암호가 걸렸거나 옛 형식(.xls)인 Excel 파일입니다. 암호를 풀거나 .xlsx로 저장하십시오.",
+            ko="암호가 걸렸거나 옛 형식(.xls)인 Excel 파일입니다. 암호를 풀거나 .xlsx로 저장하세요.",
         )
     if not zipfile.is_zipfile(path):
         raise InputError(
             "expected an Excel workbook (.xlsx), found another kind of file or half of one",
             where=str(path),
             fix="copy or export the file again; a text table is named .csv or .tsv",
-            ko="Excel 파일(.xlsx)이 아니거나 일부만 온 파일입니다. 다시 내보내거나 복사하십시오. "
+            ko="Excel 파일(.xlsx)이 아니거나 일부만 온 파일입니다. 다시 내보내거나 복사하세요. "
             "텍스트로 된 표라면 이름이 .csv나 .tsv로 끝나야 합니다.",
         )
     with _readable(path), zipfile.ZipFile(path) as package:
@@ -223,7 +223,7 @@ def _refuse_unsafe(path: Path) -> None:
             f"(at most {LARGEST_UNPACKED:,}, and {LARGEST_RATIO} times its size)",
             where=str(path),
             fix="export the run as CSV",
-            ko="압축을 풀면 지나치게 커지는 Excel 파일입니다. 실행 결과를 CSV로 내보내십시오.",
+            ko="압축을 풀면 지나치게 커지는 Excel 파일입니다. 실행 결과를 CSV로 내보내세요.",
         )
     with _readable(path), zipfile.ZipFile(path) as package:
         # Also the parts that are not read here: they are copied into the workbook of the scores.

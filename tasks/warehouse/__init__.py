@@ -133,7 +133,7 @@ def open_warehouse(url: str, settings: Settings | None = None, labels: Mapping[s
     rows are (`tasks.config.services`), a folder needs none; `labels` (`rubric`, `run_id`) mark its jobs.
 
     Raises:
-        UsageError: a kind of URL that is not supported.
+        UsageError: a kind of URL that no package offers, or one whose package cannot be loaded.
     """
     if is_bigquery(url):
         if settings is None:
@@ -143,11 +143,18 @@ def open_warehouse(url: str, settings: Settings | None = None, labels: Mapping[s
         return BigQueryWarehouse(url, settings, labels)
     scheme, separator, _ = url.partition("://")
     for sink in entry_points(group=SINKS, name=scheme) if separator else ():
-        opened: Warehouse = sink.load()(url, settings, labels)
+        try:
+            offered = sink.load()
+        except (ImportError, AttributeError) as error:
+            raise UsageError(
+                f"{sink.value}, which a package offers for {scheme}://, cannot be loaded: {error}",
+                fix="correct the entry point of the package, or install what it needs",
+            ) from error
+        opened: Warehouse = offered(url, settings, labels)
         return opened
     if separator:
         raise UsageError(
-            f"this version cannot use the warehouse '{url}'",
-            fix='give a folder (warehouse = "data/warehouse") or a dataset ("bigquery://project/dataset")',
+            f"no installed package offers the warehouse '{url}'",
+            fix='install one, or give a folder (warehouse = "data/warehouse") or a dataset ("bigquery://project/dataset")',
         )
     return FolderWarehouse(Path(url), settings.stored_service if settings else None)

@@ -101,14 +101,14 @@ def snooze(asked: Asked) -> Response:
     rule, tenant = _rule(asked), _tenant(asked)
     why = asked.form.get("why", "").strip()
     if not why or len(why) > _WHY_CHARACTERS:
-        raise UsageError(f"이유를 {_WHY_CHARACTERS}자 안에서 쓰십시오", fix="다른 사람이 요약에서 읽습니다.")
+        raise UsageError(f"이유를 {_WHY_CHARACTERS}자 안에서 쓰세요", fix="다른 사람이 요약에서 읽습니다.")
     try:
         until = date.fromisoformat(asked.form.get("until", ""))
     except ValueError:
-        raise UsageError("언제까지인지 날짜를 고르십시오", fix="오늘이나 그 뒤의 날을 고르십시오.") from None
+        raise UsageError("언제까지인지 날짜를 고르세요", fix="오늘이나 그 뒤의 날을 고르세요.") from None
     if until < _today(asked):
-        raise UsageError("이미 지난 날입니다", fix="오늘이나 그 뒤의 날을 고르십시오.")
-    asked.record("조용히 함", f"{rule} {tenant_text(tenant)} {until}")
+        raise UsageError("이미 지난 날입니다", fix="오늘이나 그 뒤의 날을 고르세요.")
+    asked.record("알림 일시 중지", f"{rule} {tenant_text(tenant)} {until}")
     snooze_rule(asked.context, rule, tenant, until, why, asked.viewer.name, datetime.now(UTC))
     return RedirectResponse("/alerts#snoozes", 303)
 
@@ -124,14 +124,14 @@ def unsnooze(asked: Asked) -> Response:
 def _rule(asked: Asked) -> str:
     rule = asked.form.get("rule", "")
     if rule not in titles_of_rules(asked.context.rubric):
-        raise UsageError("그런 알림 규칙은 없습니다", fix="알림 페이지의 목록에서 고르십시오.")
+        raise UsageError("그런 알림 규칙은 없습니다", fix="알림 페이지의 목록에서 고르세요.")
     return rule
 
 
 def _tenant(asked: Asked) -> str | None:
     tenant = tenant_of(asked.form.get("tenant", ALL_TENANTS))
     if tenant not in known_tenants(asked.context.warehouse):
-        raise UsageError("최근에 그런 테넌트의 행이 없습니다", fix="알림 페이지의 목록에서 고르십시오.")
+        raise UsageError("최근에 그런 테넌트의 행이 없습니다", fix="알림 페이지의 목록에서 고르세요.")
     return tenant
 
 
@@ -167,7 +167,7 @@ def _sent(messages: Sequence[OutboxMessage], zone: ZoneInfo) -> Table:
         ]
         for one in messages
     ]
-    return Table(["쓴 때", "경로", "어떻게 되었나", "내용"], rows)
+    return Table(["작성 시각", "경로", "상태", "내용"], rows)
 
 
 def _route_title(name: str) -> str:

@@ -119,5 +119,5 @@ async def _static(request: Request) -> Response:
 
 
 async def _not_there(_: Request, __: Exception | None) -> Response:
-    fix = "주소를 확인하거나, 위의 AQB를 눌러 첫 페이지에서 고르십시오."
+    fix = "주소를 확인하거나, 위의 AQB를 눌러 첫 페이지에서 고르세요."
     return page("message.html", status=404, title="그런 페이지는 없습니다", kind="없음", fix=fix, cause="")

@@ -84,7 +84,7 @@ class Asked:
         try:
             return date.fromisoformat(self.place["day"])
         except ValueError:
-            raise NotFoundError("그런 날은 없습니다", fix="목록에서 다시 고르십시오.") from None
+            raise NotFoundError("그런 날은 없습니다", fix="목록에서 다시 고르세요.") from None
 
     def record(self, action: str, target: str) -> None:
         """Keeps on the disk who did what.

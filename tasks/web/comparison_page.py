@@ -27,13 +27,13 @@ def comparison_page(asked: Asked) -> Response:
         chosen = {"base": base, "candidate": candidate}
         return asked.page("comparison_choice.html", section="runs", title=title, runs=names, **chosen)
     if base not in known or candidate not in known:
-        raise NotFoundError("그런 실행은 없습니다", fix="목록에서 두 실행을 고르십시오.")
+        raise NotFoundError("그런 실행은 없습니다", fix="목록에서 두 실행을 고르세요.")
     asked.record("테스트 런 비교", f"{base} {candidate}")
     before, after = (read_scored_folder(known[page][1]) for page in (base, candidate))
     if before.rubric.id != after.rubric.id:
         raise UsageError(
             "채점 기준이 달라 비교할 수 없습니다",
-            fix="채점 기준이 같은 두 실행을 고르거나, 한 파일을 다른 파일의 채점 기준으로 다시 채점하십시오.",
+            fix="채점 기준이 같은 두 실행을 고르거나, 한 파일을 다른 파일의 채점 기준으로 다시 채점하세요.",
         )
     compared = before.rubric.compare(before.run_scores(), after.run_scores(), before.titles)
     changed = (*compared.worse, *compared.better)

@@ -43,7 +43,7 @@ def correct(asked: Asked) -> Response:
     query_id, header = asked.form.get("query", ""), asked.form.get("column", "")
     text = asked.form.get("text", "").replace("\r\n", "\n").strip()
     if expectations_of(upload.file, names, query_id).get(header) == text:
-        raise UsageError("고친 것이 없습니다", fix="앞 페이지에서 기대결과를 고치고 다시 누르십시오.")
+        raise UsageError("고친 것이 없습니다", fix="앞 페이지에서 기대결과를 고치고 다시 누르세요.")
     content = corrected_file(upload.file, names, query_id, header, text)
     asked.record("기대결과 고침", f"{upload.name} {query_id} {header}")
     with asked.uploads.arriving() as arriving:
@@ -56,5 +56,5 @@ def correct(asked: Asked) -> Response:
 def _own_upload(asked: Asked) -> Upload:
     upload = upload_of(asked)
     if not takes_home(asked, upload):
-        raise RefusedError(403, "글을 그대로 담은 파일이라 고칠 수 없습니다. 올린 사람에게 부탁하십시오")
+        raise RefusedError(403, "개인정보를 가리지 않은 파일이라 고칠 권한이 없습니다. 올린 사람에게 요청하세요")
     return upload

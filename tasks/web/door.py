@@ -53,7 +53,7 @@ class Door:
         """The app for requests under a name of this server; it would lead others on before a page is asked."""
 
         async def refuse(_: Request) -> Response:
-            raise RefusedError(421, "이 이름으로는 열 수 없습니다. 안내받은 주소로 여십시오")
+            raise RefusedError(421, "이 이름으로는 열 수 없습니다. 안내받은 주소로 여세요")
 
         refusing = request_response(_explained(refuse))
 
@@ -84,7 +84,7 @@ class Door:
             if viewer is None:
                 return self._stranger(request)
             if self._uploads_now >= _UPLOADS_AT_ONCE:
-                raise RefusedError(429, "다른 파일들을 받고 있습니다. 잠시 뒤에 다시 올리십시오")
+                raise RefusedError(429, "다른 파일들을 받고 있습니다. 잠시 뒤에 다시 올리세요")
             asked, web = self._request_of(request, viewer, {}), self._access.settings
             self._uploads_now += 1
             try:
@@ -106,7 +106,7 @@ class Door:
 
         async def answer(request: Request) -> Response:
             if not self._access.requests.allows(f"health of {self._address(request)}"):
-                raise RefusedError(429, "요청이 너무 많습니다. 1분 뒤에 다시 하십시오")
+                raise RefusedError(429, "요청이 너무 많습니다. 1분 뒤에 다시 시도하세요")
             await to_thread.run_sync(lambda: AuditLog(self._context.state).latest(1))
             return Response("ok\n", media_type="text/plain", headers={"Cache-Control": "no-store"})
 
@@ -128,7 +128,7 @@ class Door:
             self._checked(request)
             address = self._address(request)
             if not self._access.logins.allows(address):
-                raise RefusedError(429, "로그인을 너무 여러 번 시도했습니다. 1분 뒤에 다시 하십시오")
+                raise RefusedError(429, "로그인을 너무 여러 번 시도했습니다. 1분 뒤에 다시 시도하세요")
             form = await _form(request)
             found = self._access.tokens.viewer(form.get("token", ""))
             if found is None:
@@ -167,30 +167,32 @@ class Door:
     def _checked(self, request: Request) -> Viewer | None:
         """Who asks, of a request that may be answered at all."""
         if len(request.url.path) + len(request.url.query) > _LONGEST_ADDRESS:
-            raise RefusedError(414, "주소가 너무 깁니다. 조건을 줄이십시오")
+            raise RefusedError(414, "주소가 너무 깁니다. 조건을 줄이세요")
         viewer = self._access.viewer(_peer(request), _headers(request), request.cookies.get(_COOKIE, ""))
         if viewer:
             # Also a page that refuses has the menu: it would be a dead end.
             request.state.known = {"viewer": viewer, "form_token": self._access.form_token(viewer)}
         if not self._access.requests.allows(viewer.name if viewer else self._address(request)):
-            raise RefusedError(429, "요청이 너무 많습니다. 1분 뒤에 다시 하십시오")
+            raise RefusedError(429, "요청이 너무 많습니다. 1분 뒤에 다시 시도하세요")
         if request.method == "POST" and not _is_same_origin(request):
-            raise RefusedError(403, "다른 사이트에서 보낸 요청은 받지 않습니다. 여기의 페이지를 열고 하십시오")
+            raise RefusedError(
+                403, "다른 사이트에서 보낸 요청은 받지 않습니다. 이 사이트의 페이지를 열어 다시 시도하세요"
+            )
         return viewer
 
     def _known(self, request: Request, role: Role) -> Viewer | None:
         """Who asks, of a request that may be answered, where the person may do what this role may."""
         viewer = self._checked(request)
         if viewer and not viewer.may(role):
-            raise RefusedError(403, "이 일을 할 권한이 없습니다. 필요하면 운영 담당자에게 부탁하십시오")
+            raise RefusedError(403, "이 일을 할 권한이 없습니다. 필요하면 운영 담당자에게 요청하세요")
         return viewer
 
     def _stranger(self, request: Request) -> Response:
         if self._access.settings.auth != "token":
-            raise RefusedError(403, "누구인지 알 수 없거나 볼 권한이 없습니다. 운영 담당자에게 부탁하십시오")
+            raise RefusedError(403, "누구인지 알 수 없거나 볼 권한이 없습니다. 운영 담당자에게 요청하세요")
         if request.method == "POST":
             return _login_page(
-                _page_before(request), "로그인이 끝나 남기지 못했습니다. 로그인하면 앞 페이지로 돌아갑니다"
+                _page_before(request), "로그인이 만료되어 저장하지 못했습니다. 다시 로그인하면 앞 페이지로 돌아갑니다"
             )
         asked = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
         return RedirectResponse(f"/login?next={quote(asked, safe='')}", 303)
@@ -198,7 +200,7 @@ class Door:
     async def _asked(self, request: Request, viewer: Viewer) -> Asked:
         form = await _form(request) if request.method == "POST" else {}
         if request.method == "POST" and not self._access.is_form_of(viewer, form.get("form_token", "")):
-            raise RefusedError(403, "양식이 오래되었습니다. 앞 페이지를 다시 열고 하십시오")
+            raise RefusedError(403, "양식이 만료되었습니다. 앞 페이지를 다시 열어 시도하세요")
         return self._request_of(request, viewer, form)
 
     def _request_of(self, request: Request, viewer: Viewer, form: dict[str, str]) -> Asked:
@@ -234,13 +236,13 @@ def _explained(answer: Answer) -> Answer:
             return said(400, error.what, "잘못된 조건", error.fix)
         except AqbError as error:
             _log.warning("%s", error)
-            fix = "잠시 뒤에 다시 여십시오. 그래도 같으면 아래 글을 운영 담당자에게 보내십시오."
+            fix = "잠시 뒤에 다시 여세요. 그래도 같으면 아래 글을 운영 담당자에게 보내세요."
             return said(503, "지금은 보여 줄 수 없습니다", "오류", fix, error.what)
         except (ClientDisconnect, TimeoutError):
-            return said(408, "요청이 다 오지 않았습니다. 다시 하십시오", "거절")
+            return said(408, "요청이 끝까지 도착하지 않았습니다. 다시 시도하세요", "거절")
         except Exception as error:  # noqa: BLE001  (people get a page, and its text may quote a row)
             _log.error("%s in %s", type(error).__name__, line_of_ours(error))
-            fix = "다시 해 보고, 그래도 같으면 무엇을 했는지 운영 담당자에게 알리십시오. 까닭은 서버의 기록에 있습니다."
+            fix = "다시 시도하고, 그래도 같으면 무엇을 했는지 운영 담당자에게 알리세요. 까닭은 서버의 기록에 있습니다."
             return said(500, "서버의 오류입니다", "오류", fix)
 
     return explaining
@@ -249,13 +251,13 @@ def _explained(answer: Answer) -> Answer:
 async def _form(request: Request) -> dict[str, str]:
     """The fields of a form, of which only so many bytes are read."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise RefusedError(415, "양식이 아닙니다. 페이지를 다시 열고 하십시오")
+        raise RefusedError(415, "양식이 아닙니다. 페이지를 다시 열어 시도하세요")
     body = bytearray()
     async with asyncio.timeout(_FORM_WITHIN_S):
         async for chunk in request.stream():
             body += chunk
             if len(body) > _MOST_FORM_BYTES:
-                raise RefusedError(413, "양식이 너무 큽니다. 글을 줄이십시오")
+                raise RefusedError(413, "양식이 너무 큽니다. 글을 줄이세요")
     return dict(_parsed(body.decode(errors="replace")))
 
 
@@ -263,7 +265,7 @@ def _parsed(fields: str) -> list[tuple[str, str]]:
     try:
         return parse_qsl(fields, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError:
-        raise RefusedError(400, "조건이 너무 많습니다. 조건을 줄이십시오") from None
+        raise RefusedError(400, "조건이 너무 많습니다. 조건을 줄이세요") from None
 
 
 def _is_same_origin(request: Request) -> bool:

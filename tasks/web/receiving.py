@@ -50,22 +50,22 @@ async def receive_file(
                     break
                 parser.write(chunk)
     except FormParserError:
-        raise RefusedError(400, "양식을 읽을 수 없습니다. 페이지를 다시 열고 올리십시오") from None
+        raise RefusedError(400, "양식을 읽을 수 없습니다. 페이지를 다시 열고 올리세요") from None
     if form.is_too_large or received > most_bytes:
         raise RefusedError(
-            413, f"파일이 {limits.megabytes}MB보다 큽니다. 질의를 여러 파일로 나누거나 CSV로 저장해 올리십시오"
+            413, f"파일이 {limits.megabytes}MB보다 큽니다. 질의를 여러 파일로 나누거나 CSV로 저장해 올리세요"
         )
     if not form.is_whole or not form.name:
-        raise RefusedError(400, "파일이 오지 않았습니다. 파일을 고르고 다시 올리십시오")
+        raise RefusedError(400, "파일이 오지 않았습니다. 파일을 고르고 다시 올리세요")
     if not form.size_bytes:
-        raise RefusedError(400, "빈 파일입니다. 내용이 있는 파일을 고르십시오")
+        raise RefusedError(400, "빈 파일입니다. 내용이 있는 파일을 고르세요")
     return form.name
 
 
 def _parser_of(content_type: str, form: "_Form") -> MultipartParser:
     kind, options = parse_options_header(content_type)
     if kind != b"multipart/form-data" or not options.get(b"boundary"):
-        raise RefusedError(415, "양식이 아닙니다. 페이지를 다시 열고 올리십시오")
+        raise RefusedError(415, "양식이 아닙니다. 페이지를 다시 열고 올리세요")
     return MultipartParser(
         options[b"boundary"],
         {
@@ -98,7 +98,7 @@ class _Form:
     def begin_part(self) -> None:
         self._parts += 1
         if self._parts > _MOST_PARTS:
-            raise RefusedError(400, "양식에 모르는 칸이 있습니다. 페이지를 다시 열고 올리십시오")
+            raise RefusedError(400, "양식에 모르는 칸이 있습니다. 페이지를 다시 열고 올리세요")
         self._disposition = b""
 
     def add_header_name(self, data: bytes, start: int, end: int) -> None:
@@ -118,11 +118,11 @@ class _Form:
         if self._field != b"file":
             return
         if not self._is_form_token(self._token.decode(errors="replace")):
-            raise RefusedError(403, "양식이 오래되었습니다. 앞 페이지를 다시 열고 하십시오")
+            raise RefusedError(403, "양식이 만료되었습니다. 앞 페이지를 다시 열어 시도하세요")
         if self.name:
             raise RefusedError(400, "파일은 한 번에 하나만 올릴 수 있습니다")
         if not (sent := options.get(b"filename", b"").decode(errors="replace")):
-            raise RefusedError(400, "파일이 오지 않았습니다. 파일을 고르고 다시 올리십시오")
+            raise RefusedError(400, "파일이 오지 않았습니다. 파일을 고르고 다시 올리세요")
         try:
             self.name = file_name(sent)
         except UsageError as error:

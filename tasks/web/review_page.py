@@ -106,9 +106,9 @@ def label(asked: Asked) -> Response:
     question = _question(queue.questions, asked.form.get("item", ""))
     verdict, note = asked.form.get("label", ""), asked.form.get("note", "").strip()
     if verdict not in {choice.label for choice in question.choices}:
-        raise UsageError("그런 점수는 없습니다", fix="페이지에 있는 점수를 고르십시오.")
+        raise UsageError("그런 점수는 없습니다", fix="페이지에 있는 점수를 고르세요.")
     if len(note) > _NOTE_CHARACTERS:
-        raise UsageError("메모가 너무 깁니다", fix=f"메모를 {_NOTE_CHARACTERS:,}자 안에서 쓰십시오.")
+        raise UsageError("메모가 너무 깁니다", fix=f"메모를 {_NOTE_CHARACTERS:,}자 안에서 쓰세요.")
     store = LabelStore(asked.context.state)
     _keep(asked, store, queue, question, verdict, note)
     mine = {one.item for one in newest(queue.labels(store)) if one.reviewer == asked.viewer.name}
@@ -135,7 +135,7 @@ def _question(questions: Sequence[ReviewQuestion], item: str) -> ReviewQuestion:
     for one in questions:
         if one.id == item:
             return one
-    raise NotFoundError("이 항목은 이제 목록에 없습니다", fix="검토 목록에서 다시 여십시오.")
+    raise NotFoundError("이 항목은 이제 목록에 없습니다", fix="검토 목록에서 다시 여세요.")
 
 
 def _next_open(questions: Sequence[ReviewQuestion], answered: set[str], after: str) -> str:

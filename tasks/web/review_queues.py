@@ -102,7 +102,7 @@ class RowQueue:
                 _log.warning("%s", error)
                 notice = "보관하지 않은 글이 있고, 지금은 원본을 읽을 수 없습니다."
         if lacks_texts([row]):
-            notice = notice or "원본에도 글이 없습니다. 다음으로 넘기십시오."
+            notice = notice or "원본에도 글이 없습니다. 다음으로 넘기세요."
         said = [tuple(shown_text(asked, one[name]) for name in TEXTS) for one in [*turns, row]]
         *before, (asked_for, answered) = [(one[0], one[1]) for one in said]
         local = row["timestamp"].astimezone(ZoneInfo(self._context.settings.time_zone))
@@ -125,7 +125,7 @@ class RowQueue:
         queries = self._context.warehouse.day_queries(self._day, self._context.rubric)
         rows = queries.rows([question.blank.row_id], self._context.rubric.scores_schema.names)
         if not rows:
-            raise NotFoundError("이 행은 이제 없습니다", fix="검토 목록에서 다시 여십시오.")
+            raise NotFoundError("이 행은 이제 없습니다", fix="검토 목록에서 다시 여세요.")
         return rows[0]
 
 
@@ -223,8 +223,8 @@ def opened_queue(asked: Asked) -> ReviewQueue:
         for folder in context.reports.testrun_folders():
             if folder.name == asked.place["run"]:
                 return RunQueue(context, folder)
-        raise NotFoundError("그런 테스트 런은 없습니다", fix="검토 목록에서 다른 것을 고르십시오.")
+        raise NotFoundError("그런 테스트 런은 없습니다", fix="검토 목록에서 다른 것을 고르세요.")
     questions = row_questions(context.warehouse, context.rubric, [asked.day])
     if asked.day not in questions:
-        raise NotFoundError("그날 채점한 행이 없습니다", fix="검토 목록에서 다른 날을 고르십시오.")
+        raise NotFoundError("그날 채점한 행이 없습니다", fix="검토 목록에서 다른 날을 고르세요.")
     return RowQueue(context, asked.day, questions[asked.day])

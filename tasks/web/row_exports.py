@@ -63,7 +63,8 @@ def _export(asked: Asked, kind: str, most: int) -> _Export:
     count = counts_of(search, wanted, rubric).rows
     if count > most:
         raise UsageError(
-            f"{count:,}행은 파일 하나에 담기에 많습니다({kind}는 {most:,}행까지)", fix="기간이나 조건을 좁히십시오."
+            f"{count:,}행은 파일 하나에 담기에 많습니다({kind} 파일은 {most:,}행까지)",
+            fix="기간이나 조건을 좁히세요.",
         )
     asked.record(f"{kind} {count}행", rows_address(view.wanted))
     columns = view.every_column

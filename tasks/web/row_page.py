@@ -40,7 +40,7 @@ def row_page(asked: Asked) -> Response:
     rows = context.warehouse.day_queries(day, rubric).rows([row_id], rubric.scores_schema.names)
     if not rows:
         raise NotFoundError(
-            "그런 행은 없습니다", fix="다시 채점한 날이면 행이 바뀌었을 수 있습니다. 목록에서 다시 고르십시오."
+            "그런 행은 없습니다", fix="다시 채점한 날이면 행이 바뀌었을 수 있습니다. 목록에서 다시 고르세요."
         )
     from_source = ("source", "1") in asked.pairs
     asked.record("행과 원본" if from_source else "행", f"{day} {row_id}")

@@ -133,7 +133,7 @@ def searchable(rubric: RowRubric, search: RowSearch, wanted: RowFilter, *, perso
         if found.height > _MOST_CHECKED:
             raise UsageError(
                 f"이 말은 개인정보를 가린 글에서 찾아야 해서 {_MOST_CHECKED:,}행까지만 살핍니다",
-                fix="기간이나 다른 조건으로 좁히십시오.",
+                fix="기간이나 다른 조건으로 좁히세요.",
             )
         found = found.filter([_is_seen(wanted.text.lower(), row[1:]) for row in found.iter_rows()])
     return replace(wanted, row_ids=tuple(found["row_id"]))

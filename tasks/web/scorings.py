@@ -65,12 +65,12 @@ class Scorings:
             if upload.folder in running:
                 return
             if len(running) >= _AT_ONCE:
-                raise UsageError(f"파일 {_AT_ONCE}개를 채점하고 있습니다", fix="끝난 뒤에 다시 하십시오.")
+                raise UsageError(f"파일 {_AT_ONCE}개를 채점하고 있습니다", fix="끝난 뒤에 다시 시도하세요.")
             try:
                 with sole_writer(upload.folder):
                     upload.begin(scoring)
             except StorageError:
-                raise UsageError("멈춘 채점이 아직 끝나지 않았습니다", fix="잠시 뒤에 다시 하십시오.") from None
+                raise UsageError("멈춘 채점이 아직 끝나지 않았습니다", fix="잠시 뒤에 다시 시도하세요.") from None
             process = get_context("spawn").Process(
                 target=_work, name=f"score {upload.id}", args=(settings, upload), daemon=True
             )

@@ -80,7 +80,7 @@ def testrun_page(asked: Asked) -> Response:
         asked.record("테스트 세트", f"/test-runs/{quote(name)}")
         intervals = {(run.sha256, run.rubric_id): _intervals(asked.context.warehouse, run) for run in of_set}
         return asked.page("test_set.html", section="runs", **values_of_set(of_set, intervals))
-    raise NotFoundError("그런 테스트 런은 없습니다", fix="테스트 런 목록에서 고르십시오.")
+    raise NotFoundError("그런 테스트 런은 없습니다", fix="테스트 런 목록에서 고르세요.")
 
 
 def testrun_file(asked: Asked) -> Response:
@@ -99,10 +99,10 @@ def testrun_file(asked: Asked) -> Response:
         folder, may_have = known.get(place), asked.sees_personal_data
     if not may_have:
         raise RefusedError(
-            403, "글을 그대로 담은 파일이라 받을 수 없습니다. 올린 사람이나 운영 담당자에게 부탁하십시오"
+            403, "개인정보를 가리지 않은 파일이라 받을 권한이 없습니다. 올린 사람이나 운영 담당자에게 요청하세요"
         )
     if folder is None or name not in files_of(folder):
-        raise NotFoundError("그런 파일은 없습니다", fix="테스트 런 목록에서 고르십시오.")
+        raise NotFoundError("그런 파일은 없습니다", fix="테스트 런 목록에서 고르세요.")
     return _saved_file(asked, folder / name, upload.file.stem if upload else place)
 
 
@@ -177,7 +177,7 @@ def _uploads_table(asked: Asked) -> Table:
         ]
         for upload in asked.uploads.latest()
     ]
-    return Table(["파일", "올린 때", "올린 사람", "어떻게 되었나"], rows)
+    return Table(["파일", "올린 시각", "올린 사람", "상태"], rows)
 
 
 def _state(asked: Asked, upload: Upload) -> Cell:

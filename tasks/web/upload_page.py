@@ -105,7 +105,7 @@ def score(asked: Asked) -> Response:
     upload, choices = upload_of(asked), _choices(asked.form)
     with_judge = asked.form.get("judge") == "yes"
     if with_judge and not asked.viewer.may("operator"):
-        raise RefusedError(403, "판정 모델에 묻는 일은 비용이 들어 운영자만 할 수 있습니다")
+        raise RefusedError(403, "판정 모델에 묻는 일은 비용이 들어 운영 담당자만 할 수 있습니다")
     asked.record("판정 모델까지 채점" if with_judge else "규칙으로 채점", upload.name)
     scoring = Scoring(asked.viewer.name, choices.rubric, choices.agent_type, with_judge, choices.options or {})
     asked.scorings.begin(upload, scoring, asked.context.settings)
@@ -130,7 +130,7 @@ def publish(asked: Asked) -> Response:
     upload, settings = upload_of(asked), asked.context.settings
     scoring = upload.scoring
     if scoring is None or scoring.state != "scored":
-        raise UsageError("아직 채점하지 않은 파일입니다", fix="먼저 채점하십시오.")
+        raise UsageError("아직 채점하지 않은 파일입니다", fix="먼저 채점하세요.")
     plan, identity = _plan(asked, upload, upload.choices), identity_of(upload.file)
     try:
         there: TestRunPlan | None = plan_of_input(identity, settings)
@@ -139,11 +139,11 @@ def publish(asked: Asked) -> Response:
     if there is None or _scored_by(there) != _scored_by(plan):
         raise UsageError(
             "inbox에서는 다른 에이전트나 채점 기준으로 채점될 파일입니다",
-            fix="이름을 plan_agent_, url_agent_, resume_agent_ 가운데 하나로 시작하게 바꾸거나 설정에 적으십시오.",
+            fix="이름을 plan_agent_, url_agent_, resume_agent_ 가운데 하나로 시작하게 바꾸거나 설정에 적으세요.",
         )
     place = _place_in_inbox(asked, upload)
     if place.exists() and not _is_in_inbox(asked, upload):
-        raise UsageError("inbox에 이름이 같은 다른 파일이 있습니다", fix="이름을 바꾸어 다시 올리십시오.")
+        raise UsageError("inbox에 이름이 같은 다른 파일이 있습니다", fix="이름을 바꾸어 다시 올리세요.")
     asked.record("테스트 파일을 inbox에 넣음", upload.name)
     with replacing(place) as unfinished:
         unfinished.write_bytes(upload.file.read_bytes())
@@ -180,7 +180,7 @@ def remove(asked: Asked) -> Response:
     upload = upload_of(asked)
     if not _may_change(asked, upload):
         raise RefusedError(403, "다른 사람이 올린 파일입니다. 올린 사람이나 운영 담당자가 지울 수 있습니다")
-    refused = RefusedError(409, "채점하고 있는 파일은 지울 수 없습니다. 멈춘 뒤에 지우십시오")
+    refused = RefusedError(409, "채점하고 있는 파일은 지울 수 없습니다. 멈춘 뒤에 지우세요")
     if asked.scorings.is_running(upload):  # its process may not have come to take the folder yet
         raise refused
     asked.record("올린 테스트 파일 지움", upload.name)
@@ -199,7 +199,7 @@ def upload_of(asked: Asked) -> Upload:
     """
     if found := asked.uploads.find(asked.place["upload"]):
         return found
-    raise NotFoundError("그런 파일은 없습니다", fix="지웠거나 주소가 다릅니다. 테스트 런 목록에서 고르십시오.")
+    raise NotFoundError("그런 파일은 없습니다", fix="지웠거나 주소가 다릅니다. 테스트 런 목록에서 고르세요.")
 
 
 def address_of(upload: Upload) -> str:
@@ -214,9 +214,9 @@ def _may_change(asked: Asked, upload: Upload) -> bool:
 def _choices(given: Mapping[str, str]) -> TestRunChoices:
     rubric, agent = given.get("rubric", ""), given.get("agent_type", "")
     if rubric and rubric not in testrun_rubrics():
-        raise UsageError("테스트 런을 채점하는 기준이 아닙니다", fix="목록에서 고르십시오.")
+        raise UsageError("테스트 런을 채점하는 기준이 아닙니다", fix="목록에서 고르세요.")
     if agent and agent not in [one.value for one in AgentType]:
-        raise UsageError("그런 에이전트는 없습니다", fix="목록에서 고르십시오.")
+        raise UsageError("그런 에이전트는 없습니다", fix="목록에서 고르세요.")
     return TestRunChoices(rubric, agent, _options(given))
 
 
@@ -230,7 +230,7 @@ def _options(given: Mapping[str, str]) -> Options:
     }
     for name, value in chosen.items():
         if name not in known:
-            raise UsageError("그런 채점 옵션은 없습니다", fix="올린 파일의 페이지에서 고르십시오.")
+            raise UsageError("그런 채점 옵션은 없습니다", fix="올린 파일의 페이지에서 고르세요.")
         if not re.fullmatch(known[name].accepts, value):
             raise UsageError(
                 f"채점 옵션 {name}에 쓸 수 없는 값입니다",
@@ -275,14 +275,14 @@ def _facts(run: TestRunFile, plan: TestRunPlan | None) -> Table:
     counts = run.counts
     rows: list[list[Cell]] = [
         ["에이전트", "·".join(AGENT_TITLES[one] for one in AgentType if one in agents) or "모름"],
-        ["채점 기준", f"{plan.rubric.title}, {plan.rubric_version}판" if plan else "모름"],
+        ["채점 기준", f"{plan.rubric.title}, 버전 {plan.rubric_version}" if plan else "모름"],
         ["행", f"{counts.rows_in:,} = 채점 {counts.scored:,} + 제외 {counts.excluded:,} + 거부 {counts.rejected:,}"],
         ["질의", count_text(len(run.queries))],
         ["실행", count_text(counts.executions)],
         ["회차", ", ".join(sorted({str(one.round) for one in executions})[:20]) or "–"],
         ["실행한 날", run.ran_at[:10] or "모름"],
     ]
-    return Table(["항목", "알아본 것"], rows)
+    return Table(["항목", "인식한 내용"], rows)
 
 
 def _rejects(run: TestRunFile) -> Table:

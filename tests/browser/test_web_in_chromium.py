@@ -101,13 +101,13 @@ def test_web_in_chromium_keeps_a_rule_quiet(tab: Tab, pages: tuple[str, Settings
     tab.locator("select[name=rule]").select_option("weak_answer")
     tab.get_by_label("언제까지").fill("2999-12-31")
     tab.get_by_label("이유").fill("새 프롬프트를 시험함")
-    tab.get_by_role("button", name="조용히 하기").press("Enter")
+    tab.get_by_role("button", name="일시 중지").press("Enter")
     expect(tab.get_by_role("cell", name="새 프롬프트를 시험함")).to_be_visible()
     with opened(AlertChoices, pages[1].state_url) as choices:
         (made,) = choices.every_snooze()
     assert (made.rule, made.who) == ("weak_answer", "operator")
     tab.get_by_role("button", name="다시 알리기").press("Enter")
-    expect(tab.get_by_text("조용히 한 규칙이 없습니다")).to_be_visible()
+    expect(tab.get_by_text("일시 중지한 규칙이 없습니다")).to_be_visible()
 
 
 def test_web_in_chromium_is_reviewed_with_one_key_a_verdict(tab: Tab, pages: tuple[str, Settings]) -> None:

@@ -33,7 +33,8 @@ KpiRow = dict[str, Any]
 
 def kpi_row(counts: Mapping[str, int], rows: int = TURNS, excluded: int = 0, tenant: str | None = "*") -> KpiRow:
     """The KPI row of a day on which these rules fired this often."""
-    rates = {
+    rates: dict[str, float | None] = {kpi.name: kpi.target.value for kpi in RUBRIC.quotients if kpi.target}
+    rates |= {
         "answer_excellent_rate": 0.92,
         "failure_rate": counts.get("answer_failed", 0) / rows if rows else None,
         "gold_mine_rate": counts.get("good_question_bad_answer", 0) / rows if rows else None,

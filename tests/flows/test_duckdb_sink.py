@@ -1,5 +1,6 @@
 """A warehouse that the product does not know, in one file, from a package that offers it for its URL scheme."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date, datetime
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from scoring.chat.rubric import RowRubric
+from scoring.errors import UsageError
 from scoring.rules.arrow_types import empty_frame
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.warehouse import open_warehouse
@@ -106,13 +108,12 @@ class DuckDBWarehouse:
             yield connection
 
 
-@pytest.fixture
-def duckdb_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installed package that offers the warehouse."""
+def install(offered: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Installs a package that offers a class for `duckdb://`."""
     info = tmp_path / "packages" / "duckdb_sink-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: duckdb-sink\nVersion: 1.0\n", "utf-8")
-    (info / "entry_points.txt").write_text(f"[aqb.warehouses]\nduckdb = {__name__}:DuckDBWarehouse\n", "utf-8")
+    (info / "entry_points.txt").write_text(f"[aqb.warehouses]\nduckdb = {offered}\n", "utf-8")
     monkeypatch.syspath_prepend(info.parent)
 
 
@@ -133,8 +134,10 @@ def rows_of(settings: Settings, table: str) -> list[dict[str, Any]]:
     return [] if rows is None else sorted(rows.collect().to_dicts(), key=repr)
 
 
-@pytest.mark.usefixtures("duckdb_package")
-def test_sink_of_another_package_serves_nightly_report_and_alerts(tmp_path: Path) -> None:
+def test_sink_of_another_package_serves_nightly_report_and_alerts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(f"{__name__}:DuckDBWarehouse", tmp_path, monkeypatch)
     write_rows(tmp_path / "source" / "a.jsonl", [best(0), refused(1), refused(2), plain(3, llm_response=None)])
     in_folder = scored(tmp_path / "one", str(tmp_path / "one" / "warehouse"))
     in_duckdb = scored(tmp_path / "two", f"duckdb://{tmp_path / 'two' / 'scores.duckdb'}")
@@ -146,3 +149,21 @@ def test_sink_of_another_package_serves_nightly_report_and_alerts(tmp_path: Path
     for path in reports:
         same = Path(in_duckdb.reports) / path.relative_to(in_folder.reports)
         assert same.read_bytes() == path.read_bytes(), path.name
+
+
+@pytest.mark.parametrize(
+    ("offered", "reason"), [("duckdb_sinc:Sink", "No module named 'duckdb_sinc'"), (f"{__name__}:Sink", "'Sink'")]
+)
+def test_sink_that_cannot_be_loaded_is_named_with_the_reason(
+    offered: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(offered, tmp_path, monkeypatch)
+    with pytest.raises(UsageError, match=re.escape(f"{offered}, which a package offers for duckdb://")) as refused:
+        open_warehouse("duckdb:///data/scores.duckdb")
+    assert reason in refused.value.what
+
+
+def test_sink_that_no_package_offers_is_refused_with_what_there_is() -> None:
+    with pytest.raises(UsageError, match="no installed package offers the warehouse 'clickhouse://host'") as refused:
+        open_warehouse("clickhouse://host")
+    assert "bigquery://" in refused.value.fix

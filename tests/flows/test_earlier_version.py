@@ -123,7 +123,7 @@ def test_site_preview_and_messages_read_days_of_two_versions(aqb: Command, wareh
     of_days = {f"{day}{kind}.html" for day in (*SCORED, NEXT) for kind in ("", "-rows")}
     of_periods = {f"{name}{kind}.html" for name in (f"week-{FIRST}", f"month-{FIRST:%Y-%m}") for kind in ("", "-rows")}
     assert pages == of_days | of_periods
-    assert "채점 기준 1판 → 2판" in Path("reports/index.html").read_text(encoding="utf-8")
+    assert "채점 기준 버전 1 → 2" in Path("reports/index.html").read_text(encoding="utf-8")
     assert any(path.name != "index.html" for path in Path("reports/test-runs").glob("*.html"))
     assert warehouse.days("monitoring_kpis") == [*SCORED, NEXT]
 

@@ -134,7 +134,7 @@ def test_anchors_tell_a_replaced_judge_in_the_same_night_and_once(context: Conte
     news = night(context, 4)
     assert news.watched.is_change
     (message,) = judge_message(news)
-    assert message.text.startswith("🟡 Warning · 판정 모델 judge-1이(가) 바뀐 것으로 보임")
+    assert message.text.startswith("🟡 Warning · 판정 모델이 바뀐 것으로 보임: judge-1")
     assert "aqb judge anchors --renew" in json.dumps(message.blocks)
     assert judge_message(news, message.keys) == []
     assert night(context, 5).keys == []
@@ -149,7 +149,7 @@ def test_anchors_of_the_nightly_run_tell_another_model_behind_the_same_name(
     assert watch_judge(context) == ()
     assert judge.stats()["asked"] == requests
     (told,) = slack.posted
-    assert "답하는 모델이 judge-1-2026-01-01에서 judge-1-2026-06-01(으)로 바뀌었습니다." in told.shown
+    assert "답하는 모델이 바뀌었습니다: judge-1-2026-01-01 → judge-1-2026-06-01." in told.shown
 
 
 def test_end_of_the_model_is_asked_each_night_and_told_from_60_days_before(context: Context, judge: FakeOpenAI) -> None:
@@ -234,7 +234,7 @@ def test_anchors_command_prices_asks_and_says_what_has_changed(of_inbox: Command
     judge.behaviour = Behaviour(release="2026-06-01")
     changed = of_inbox("judge", "anchors")
     assert changed.exit_code == 1
-    assert "답하는 모델이 judge-1-2026-01-01에서" in changed.out
+    assert "답하는 모델이 바뀌었습니다: judge-1-2026-01-01 →" in changed.out
     assert "aqb judge anchors --renew" in changed.err
 
 

@@ -80,7 +80,7 @@ def test_days_whose_rows_are_gone_are_kept_by_a_backfill_and_told_once(
         assert tables(settings) == scored
     (warning,) = warnings(slack)
     assert "그대로 둔 날 2일" in warning
-    assert "채점한 8행 → 지금 원천에 0행" in warning
+    assert "채점한 8행 → 지금 원본에 0행" in warning
     with opened(RunLedger, settings.state_url) as ledger:
         assert [run.outcome for run in ledger.of_day(DAY)] == ["completed", "kept", "kept"]
 

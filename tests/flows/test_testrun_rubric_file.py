@@ -76,6 +76,18 @@ def test_who_names_no_rubric_file_is_told_of_them(
     assert (refused.exit_code, says in refused.err) == (2, True)
 
 
+@pytest.mark.parametrize("shown", ["case", "ID"])
+def test_a_rubric_file_is_recognised_by_a_column_as_the_file_or_as_aqb_calls_it(
+    aqb: Command, started: Path, shown: str
+) -> None:
+    text = Path(RUBRIC).read_text("utf-8")
+    Path(RUBRIC).write_text(text.replace('file_names = ["support_"]', f'columns = ["{shown}"]'), "utf-8")
+    Path("aqb.toml").write_text(f'[test_runs]\nrubrics = ["{RUBRIC}"]\ncolumns = {{ "ID" = "case" }}\n', "utf-8")
+    write_csv(started, [["case", *HEADER[1:]], RESET, PARCEL])
+    scored = aqb("score", started, "--out", "out")
+    assert (scored.exit_code, scored.out.splitlines()[0][:29]) == (0, "run.csv: support-tests 1, row"), scored.err
+
+
 def test_a_scored_folder_is_compared_and_reviewed_without_the_rubric_file(
     aqb: Command, started: Path, folder: Path
 ) -> None:

@@ -41,7 +41,7 @@ def test_figure_says_from_how_many_on_its_target_can_be_met(target: Target, leas
         best = n if target.operator == ">=" else 0
         figure = Figure("", best / n, n, target, wilson_interval(best, n))
         assert (figure.verdict, figure.judged_text) == (
-            ("met", "달성") if n == least else ("undecided", f"판단 보류(n {least}부터 달성 가능)")
+            ("met", "달성") if n == least else ("undecided", f"판단 보류(n {least} 이상이어야 달성 가능)")
         )
     assert Figure("", 0.5, least, target, wilson_interval(least // 2, least)).judged_text == "미달"
 

@@ -167,7 +167,7 @@ def test_the_scores_of_an_erased_session_and_everything_of_others_stay(settings:
     changed = [new for old, new in zip(lines, report.read_text("utf-8").splitlines(), strict=True) if old != new]
     assert len(changed) == 1
     assert changed[0].startswith(f"| {ERASED_CELL} | ")
-    heading = next(line for line in lines if line.startswith("| 질문 | 꼴이 같은 질문 | 종합"))
+    heading = next(line for line in lines if line.startswith("| 질문 | 형태가 같은 질문 | 종합"))
     assert changed[0].count(" | ") == heading.count(" | ")
 
 

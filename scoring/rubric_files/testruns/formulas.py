@@ -208,7 +208,7 @@ def metric_score(rule: MetricRule, row: Row) -> Score:
     if not _applies(rule.only_if, row):
         return _NOT_MEANT
     if rule.number is not None and evaluate(rule.number, row) is None:
-        return Score(None, f"{rule.title}을(를) 정할 값이 없어 채점하지 않음", NO_VALUE)
+        return Score(None, f"'{rule.title}' 점수를 정할 값이 없어 채점하지 않음", NO_VALUE)
     points = evaluate(rule.expression, row)
     found = _found(rule, row)
     return Score(points, f"{found}: {points}점" if found else f"{points}점")

@@ -106,7 +106,7 @@ class _TestRunLoading:
         self._of_executions = FileExpressions(text, known, titles)
         of_queries = {"rounds": "실행 수", "unanswered": "답하지 못한 실행 수"}
         for name, metric in file.metrics.items():
-            of_queries |= {f"{name}_score": metric.title, f"{name}_same": f"{metric.title}이(가) 같은 회차의 비율"}
+            of_queries |= {f"{name}_score": metric.title, f"{name}_same": f"{metric.title} 점수가 같은 회차의 비율"}
         self._of_queries = FileExpressions(text, {"rounds": COUNT, "unanswered": COUNT}, of_queries)
 
     def rules(self) -> TestRunRules:

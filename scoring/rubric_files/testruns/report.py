@@ -65,7 +65,7 @@ def headline(rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSum
     ]
     if not rules.weights.lost(worst.points):
         return [*found, "점수를 잃은 질의가 없어 확인할 것이 없습니다."]
-    return [*found, f"점수를 가장 많이 잃은 '{query_name(worst)}'부터 확인하십시오."]
+    return [*found, f"점수를 가장 많이 잃은 '{query_name(worst)}'부터 확인하세요."]
 
 
 def report_values(

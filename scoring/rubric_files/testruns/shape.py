@@ -27,7 +27,7 @@ class RecognitionTable(FileTable):
     """What its name begins with, in small letters."""
 
     columns: _Texts = ()
-    """Headers of which it has one."""
+    """Headers of which it has one, as the file or as `[test_runs.columns]` calls them."""
 
 
 class CheckTable(FileTable):

@@ -79,7 +79,7 @@ ALERT_RULES = (
         "critical",
         GOOD_QUESTION_BAD_ANSWER,
         "좋은 질문에 나쁜 답변",
-        "답할 수 있는 질문이 막히고 있습니다. 예의 질문부터 읽고 거절 규칙과 의도 분류를 확인하세요.",
+        "답할 수 있는 질문이 막히고 있습니다. 예시의 질문부터 읽고 거절 규칙과 의도 분류를 확인하세요.",
     ),
     AlertRule(
         "llm_blocked",
@@ -136,8 +136,6 @@ CAUSE = Definition(
     "seed 002, 7.2; SPEC 1.3",
 )
 
-SAYS_NO_DATA = Definition(
-    "answer_says_no_data", Matches(ANSWER, t.SAYS_NO_DATA), "답변이 데이터가 없다고 함", "SPEC 1.5"
-)
+SAYS_NO_DATA = Definition("answer_says_no_data", Matches(ANSWER, t.SAYS_NO_DATA), "데이터가 없다고 한 답변", "SPEC 1.5")
 
 COLUMNS = (*METRICS, *QUESTION_SCORE, *ANSWER_SCORE, *INTERACTION_SCORE, *OUTCOME)

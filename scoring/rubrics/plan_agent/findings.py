@@ -42,7 +42,7 @@ def _scored(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
     n = f", 채점한 실행 {accuracy['n']:,}건" if accuracy["n"] < executions else ""
     known = f"정확성은 {mean_name(summary)} {score_text(accuracy['mean'])}점(5점 만점{n})"
     if not pairs["n"]:
-        why = "회차가 하나뿐이라" if len(summary.rounds) < t.MIN_ROUNDS else "회차를 견줄 질의가 없어"
+        why = "회차가 하나뿐이라" if len(summary.rounds) < t.MIN_ROUNDS else "회차를 비교할 질의가 없어"
         return f"{known}이며, {why} 일관성은 알 수 없습니다"
     return (
         f"{known}입니다: 비교한 질의 {pairs['n']:,}개 중 모두 통과 {pairs['both_pass']:,}, "
@@ -54,18 +54,16 @@ def _to_do(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
     if low := lowest_queries(queries):
         return _look_at("정확성", low)
     if summary.set["accuracy"]["mean"] is None:
-        return "기대결과에 체크 항목을 적어 다시 채점하십시오."
+        return "기대결과에 체크 항목을 적어 다시 채점하세요."
     if late := [query for query in slowest_queries(queries) if _too_slow(query)]:
         return _look_at("응답 속도", late)
     if not summary.set["consistency"]["n"]:
-        return f"{t.LOW_MAX_POINTS}점 이하를 받은 질의는 없습니다. 같은 질의를 한 회차 더 실행해 일관성을 확인하십시오."
+        return f"{t.LOW_MAX_POINTS}점 이하를 받은 질의는 없습니다. 같은 질의를 한 회차 더 실행해 일관성을 확인하세요."
     return f"{t.LOW_MAX_POINTS}점 이하를 받은 질의가 없어 확인할 것이 없습니다."
 
 
 def _look_at(metric: str, low: Sequence[PlanQuery]) -> str:
-    return (
-        f"{metric}에서 {t.LOW_MAX_POINTS}점 이하를 받은 질의 {len(low):,}개를 '{query_name(low[0])}'부터 확인하십시오."
-    )
+    return f"{metric}에서 {t.LOW_MAX_POINTS}점 이하를 받은 질의 {len(low):,}개를 '{query_name(low[0])}'부터 확인하세요."
 
 
 def _too_slow(query: PlanQuery) -> bool:
@@ -140,7 +138,7 @@ def _slow_line(executions: Sequence[PlanExecution]) -> tuple[bool, str]:
     late = slow(executions)
     timed = sum(scored.scores["speed"].points is not None for scored in executions)
     if not late:
-        return True, f"{slow_limit()}를 넘긴 실행 0건 / 시간이 있는 실행 {timed:,}건"
+        return True, f"{slow_limit()}를 넘긴 실행 0건 / 응답 시간이 있는 실행 {timed:,}건"
     points = Counter(scored.scores["speed"].points for scored in late)
     bands = ", ".join(f"{score}점 {points[score]:,}건" for score in range(t.SLOW_MAX_POINTS, -1, -1))
     categories = Counter(scored.execution.category or "카테고리 없음" for scored in late).most_common(_SHOWN_PATTERNS)
@@ -149,8 +147,10 @@ def _slow_line(executions: Sequence[PlanExecution]) -> tuple[bool, str]:
 
 
 def _late_text(late: Sequence[PlanExecution], timed: int) -> str:
-    """`시간이 있는 실행 119건 중 8초를 넘긴 실행 91건(76.5%)`."""
-    return f"시간이 있는 실행 {timed:,}건 중 {slow_limit()}를 넘긴 실행 {len(late):,}건({percent(len(late) / timed)})"
+    """`응답 시간이 있는 실행 119건 중 8초를 넘긴 실행 91건(76.5%)`."""
+    return (
+        f"응답 시간이 있는 실행 {timed:,}건 중 {slow_limit()}를 넘긴 실행 {len(late):,}건({percent(len(late) / timed)})"
+    )
 
 
 def zeros_text(summary: PlanSummary) -> str:

@@ -48,7 +48,7 @@ class PlanSummary(TestRunSummary):
     outages: list[Outage]
 
 
-_AVERAGED = ("intent", "accuracy", "stability")
+_AVERAGED = tuple(metric for metric in EXECUTION_METRICS if metric != "speed")  # which has two readings
 
 
 def summarise(queries: Sequence[PlanQuery], options: Options) -> PlanSummary:

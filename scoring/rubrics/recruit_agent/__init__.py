@@ -53,7 +53,7 @@ RUBRIC = TestRunRubric(
             "on",
             "on|off",
             "the seed calls its total optional: `off` leaves it out where teams compare metrics one by one",
-            "가중 총점을 냅니다. off는 총점 없이 지표만 봅니다.",
+            "종합 점수를 냅니다. off는 종합 점수 없이 지표만 봅니다.",
         ),
     ),
 )

@@ -102,7 +102,7 @@ def headline(queries: Sequence[RecruitQuery], summary: RecruitSummary) -> list[s
     return [
         f"{size_text(queries)} {scored}{undecided}",
         main_cause(summary.check_patterns, summary.outages, unanswered, queries),
-        f"점수를 가장 많이 잃은 '{query_name(worst)}'부터 확인하십시오."
+        f"점수를 가장 많이 잃은 '{query_name(worst)}'부터 확인하세요."
         if points_lost(worst.points)
         else "점수를 잃은 질의가 없어 확인할 것이 없습니다.",
     ]

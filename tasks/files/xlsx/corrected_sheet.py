@@ -36,7 +36,7 @@ def corrected_sheet(content: bytes, places: Mapping[int, int], text: str) -> byt
     cells = _Finder(content, places).found
     cells = [cell for cell in cells if cell.has_content] or cells
     if any(cell.has_formula for cell in cells):
-        raise UsageError("수식인 칸은 고칠 수 없습니다", fix="Excel에서 값으로 바꾸어 다시 올리십시오.")
+        raise UsageError("수식인 칸은 고칠 수 없습니다", fix="Excel에서 값으로 바꾸어 다시 올리세요.")
     pieces, done = [], 0
     for cell in cells:
         pieces += [content[done : cell.begin], _xml(cell, f"{column_letters(places[cell.line])}{cell.line}", text)]

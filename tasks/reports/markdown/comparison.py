@@ -42,7 +42,7 @@ _READING = (
 )
 _CHANGE_READING = (
     "변화는 종합 점수의 차이입니다. 종합 점수가 없으면 두 실행에서 모두 채점한 지표의 차이를 평균한 값이고, 회차끼리 "
-    "견주는 지표는 다른 지표가 그대로일 때만 셉니다(매번 똑같이 실패해도 오릅니다). "
+    "비교하는 지표는 다른 지표가 그대로일 때만 셉니다(매번 똑같이 실패해도 오릅니다). "
     "나빠졌는지는 답변의 점수로 정합니다. 빨라져서 종합 점수가 올랐어도 답변이 나빠졌으면 나빠진 질의입니다. "
     "시간으로 매기는 지표는 실행 하나가 한 구간 움직인 만큼(실행이 2번이면 0.5점)까지 측정의 흔들림으로 보아 세지 "
     "않습니다. 까닭은 점수가 낮은 쪽(괄호 안)의 것이고, 앞의 숫자는 회차입니다."
@@ -64,12 +64,12 @@ def comparison_page(comparison: Comparison, failures: Sequence[str], answers: An
 def comparison_headline(comparison: Comparison) -> list[str]:
     """How many queries got worse, what they changed, and which to look at first, as the inbox says it (Korean)."""
     if not comparison.paired:
-        return ["두 실행에 함께 있는 질의가 없어 비교하지 못했습니다.", "질의 문장이 같은지 확인하십시오."]
+        return ["두 실행에 함께 있는 질의가 없어 비교하지 못했습니다.", "질의 문장이 같은지 확인하세요."]
     if comparison.outage:
         side = {"base": "기준", "candidate": "후보"}[comparison.outage]
         return [
             f"{side}의 {failures_text(comparison.outage_failures)}해 품질을 비교하지 않습니다.",
-            f"{OUTAGE_ACTION}하십시오.",
+            f"{OUTAGE_ACTION}하세요.",
         ]
     rates = [f"{text}입니다."] if (text := rates_text(told_figures(comparison))) else []
     if comparison.is_same:
@@ -96,15 +96,15 @@ def comparison_headline(comparison: Comparison) -> list[str]:
         if more == "candidate":
             of_run, of_other, side, other = of_other, of_run, other, side
         failed = f"{side}의 {more_failed_text(of_run, of_other, other)} 있습니다."
-        return [failed, *rates, verdict, f"{OUTAGE_ACTION}하십시오."]
+        return [failed, *rates, verdict, f"{OUTAGE_ACTION}하세요."]
     opening = [*rates, _counts_text(comparison), verdict]
     if where := cause_name(group_figures(comparison)):
-        return [*opening, f"주로 나빠진 {where}의 질의부터 확인하십시오."]
+        return [*opening, f"주로 나빠진 {where}의 질의부터 확인하세요."]
     if not comparison.worse or comparison.worse[0].by_time:
         return opening
     first = comparison.worse[0]
     name = _query_name(first.query_id, first.text)
-    return [*opening, f"가장 많이 나빠진 '{name}'({_moved_text(first)})부터 확인하십시오."]
+    return [*opening, f"가장 많이 나빠진 '{name}'({_moved_text(first)})부터 확인하세요."]
 
 
 def _counts_text(comparison: Comparison) -> str:

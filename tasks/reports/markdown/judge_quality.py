@@ -29,7 +29,7 @@ def switch_markdown(switch: Switch) -> str:
     for model, statuses in switch.unanswered.items():
         if statuses:
             counted = ", ".join(f"{STATUS_TITLES[code]} {count:,}개" for code, count in statuses.items())
-            lines += [f"{model}의 판정이 없는 질문: {counted}. 두 모델의 점수가 모두 있는 것만 견줍니다.", ""]
+            lines += [f"{model}의 판정이 없는 질문: {counted}. 두 모델의 점수가 모두 있는 것만 비교합니다.", ""]
     if switch.moved:
         queries = [
             (
@@ -55,7 +55,7 @@ def _what_to_set(switch: Switch) -> list[str]:
         f'model = "{switch.after}"',
         "```",
         "",
-        "설정은 그대로 두었습니다. 바꾼 뒤의 점수는 앞의 점수와 견주지 않고, 지표의 신뢰는 사람의 라벨로 다시 "
+        "설정은 그대로 두었습니다. 바꾼 뒤의 점수는 앞의 점수와 비교하지 않고, 지표의 신뢰는 사람의 라벨로 다시 "
         "재야 합니다(aqb agreement). 여기서 물은 판정은 저장되어 다시 돈이 들지 않습니다.",
     ]
 

@@ -114,12 +114,12 @@ def _rate_chart(
         id=f"rate-{last.rule}",
         kind="rates",
         title=title,
-        summary=f"{title}의 비율과 평소 범위. {len(decided)}일 가운데 호출 {kinds.count('page')}일, "
+        summary=f"{title}의 비율과 평소 범위. {len(decided)}일 가운데 긴급 알림 {kinds.count('page')}일, "
         f"요약 {kinds.count('digest')}일. {day_text(day.day)} {counted_share_text(last.count, last.rows)}, "
         f"평소 {usual_rate_text(last.usual)}",
         data={
             "points": [_point(day, one, cell, told.get(day.day)) for day, one, cell in decided],
-            "names": ["평소 범위(95%)", "그날의 비율", "요약으로 알림", "호출로 알림"],
+            "names": ["평소 범위(95%)", "그날의 비율", "요약으로 알림", "긴급 알림"],
             "first": str(span[0]),
             "last": str(span[1]),
         },
@@ -174,7 +174,7 @@ def rises_table(expected: Forecast) -> Table:
         ]
         for rise in expected.rises
     ]
-    return Table(["규칙", "어떤 날", "행", "평소", "요약에 드는 수", "호출하는 수"], rows)
+    return Table(["규칙", "어떤 날", "행", "평소", "요약 기준", "긴급 알림 기준"], rows)
 
 
 def _from_count(count: int | None, usual: float) -> str:
@@ -199,5 +199,5 @@ def _snoozes(titles: Mapping[str, str], snoozes: Sequence[Snooze], last_day: dat
 
 def _state(snooze: Snooze, last_day: date, zone: ZoneInfo) -> str:
     if snooze.ended_at is not None:
-        return f"{snooze.ended_at.astimezone(zone).date()}에 풀었음"
-    return "조용히 하는 중" if last_day <= snooze.until else "끝남"
+        return f"{snooze.ended_at.astimezone(zone).date()}에 해제"
+    return "일시 중지 중" if last_day <= snooze.until else "끝남"

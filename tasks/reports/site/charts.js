@@ -78,7 +78,7 @@
     // A rate within its usual range; days that told it carry a sign of another shape and colour.
     rates(chart, width) {
       const rows = chart.points.map((point) => ({ ...point, date: day(point.day), rate: point.rows ? point.count / point.rows : 0 }));
-      const label = (row) => `${row.day}${row.told ? ` · ${row.told === "page" ? "호출" : "요약"}` : ""}\n${row.count.toLocaleString("ko")}/${row.rows.toLocaleString("ko")}행 (${share(row.rate)})\n평소 ${share(row.low)}~${share(row.high)}`;
+      const label = (row) => `${row.day}${row.told ? ` · ${row.told === "page" ? "긴급 알림" : "요약"}` : ""}\n${row.count.toLocaleString("ko")}/${row.rows.toLocaleString("ko")}행 (${share(row.rate)})\n평소 ${share(row.low)}~${share(row.high)}`;
       const told = rows.filter((row) => row.told);
       // The first days know so little of what is usual that their range would leave the others no room.
       const usual = Math.min(d3.max(rows, (row) => row.high), 2 * d3.median(rows, (row) => row.high));

@@ -101,7 +101,7 @@ def trend_chart(days: Sequence[SiteDay], kpis: Sequence[Kpi], counted: Sequence[
                     count_text(figure.n),
                     figure.verdict_text,
                     cell,
-                    f"{day.version}판",
+                    f"버전 {day.version}",
                 ]
                 for (day, figure), cell in reversed(list(zip(figures, counted, strict=True)))
             ],
@@ -142,7 +142,7 @@ def _trend_summary(figures: Sequence[tuple[SiteDay, Figure]], changes: Sequence[
 def version_changes(days: Sequence[SiteDay]) -> list[dict[str, str]]:
     """The first day of each new rubric version."""
     return [
-        {"day": str(after.day), "label": f"채점 기준 {before.version}판 → {after.version}판"}
+        {"day": str(after.day), "label": f"채점 기준 버전 {before.version} → {after.version}"}
         for before, after in pairwise(days)
         if before.version != after.version
     ]

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from scoring.alerting.decision import RateDecision
-from scoring.alerting.facts import KPI_RULE, AlertFact, rows_on_page, titles_of_rules
+from scoring.alerting.facts import AlertFact, rows_on_page, titles_of_rules
 from scoring.alerting.growth import Grown
 from scoring.alerting.growth_wording import grown_tenant, grown_texts
 from scoring.alerting.snoozes import fact_rate
@@ -18,7 +18,7 @@ from scoring.chat.kpi_figures import kpi_figure
 from scoring.chat.kpi_windows import WEEK, ComparedKpi
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.periods import Period, week_of
-from scoring.chat.rubric import RowRubric
+from scoring.chat.rubric import KPI_RULE, RowRubric
 from scoring.days import day_text
 from scoring.figures import Figure
 from scoring.markdown import kpi_text, score_text
@@ -274,7 +274,7 @@ def _shown_alerts(
                 usual=usual_rate_text(decision.usual) if decision else _usual(fact, figure),
                 change=_change(decision, day.day),
                 is_high=is_high,
-                grown=grown_texts(grown, rubric),
+                grown=grown_texts(grown, rubric, compared=bool(fact["usual"])),
                 snoozed=_snoozed(fact, day),
                 examples=[
                     Link(f"예 {number}", f"{page_of_day}#row-{row_id}")
@@ -308,7 +308,7 @@ def _snoozed(fact: Mapping[str, Any], day: SiteDay) -> str:
     rate = fact_rate(AlertFact(**{name: fact[name] for name in names}))
     rule, tenant = fact["rule"], fact["tenant_id"]
     held = [one.until for one in day.snoozes if one.is_about(rule, tenant) and one.holds(day.day, tenant, rate)]
-    return f"조용히 함, {day_text(max(held))}까지" if held else ""
+    return f"일시 중지, {day_text(max(held))}까지" if held else ""
 
 
 def _change(decision: RateDecision | None, day: date) -> str:

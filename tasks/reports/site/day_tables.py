@@ -85,7 +85,7 @@ def question_text(one: Questions) -> str:
 
 
 def _counted_in(kpi: Quotient) -> str:
-    return f"{kpi.title}에 든 행"
+    return f"{kpi.title}에 포함된 행"
 
 
 def tenant_table(rubric: RowRubric, day: SiteDay, links: RowLinks) -> Table:
@@ -119,7 +119,7 @@ def day_table(
             *(kpi.mark for kpi in kpis),
             *(of.count(each.total[f"{level}_rows"], alert_level=level) for level in rubric.alert_levels),
             count_text(each.total["excluded"]),
-            f"{each.version}판",
+            f"버전 {each.version}",
         ]
         for each, kpis, of in reversed(list(zip(days, by_day, links, strict=True)))
     ]

@@ -125,7 +125,7 @@ def _tables(shown: _Shown) -> list[tuple[str, Table]]:
     failures = [dict(day.summary.failures) for day in days]
     tables = [
         (
-            "지표에 든 행",
+            "지표에 포함된 행",
             _by_day(
                 "지표",
                 shown,

@@ -184,7 +184,7 @@ def _lint(findings: Sequence[Mapping[str, Any]], links: Mapping[str, Link]) -> T
         ]
         for one in findings
     ]
-    return Table(["점검", "질의 수", "보기", "질의"], rows)
+    return Table(["점검", "질의 수", "예", "질의"], rows)
 
 
 def _means(run: PublishedTestRun) -> str:
@@ -226,7 +226,7 @@ def _consistency(figures: Mapping[str, Any], titles: Mapping[str, str]) -> Table
         title = f"한 번 실행해 {passes}할 비율" if k == "1" else f"{k}번 실행해 모두 통과할 비율"
         rows.append([f"{title}(pass^{k})", f"{percent(of_k['mean'])} (질의 {of_k['n']:,}개)"])
     if (same := figures.get("mode_ratio")) and same["n"]:
-        rows.append(["가장 흔한 결과의 비율", f"{percent(same['mean'])} (질의 {same['n']:,}개)"])
+        rows.append(["질의마다 가장 자주 나온 결과의 비율", f"{percent(same['mean'])} (질의 {same['n']:,}개)"])
     return Table(["항목", "값"], rows)
 
 

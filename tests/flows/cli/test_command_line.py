@@ -261,7 +261,7 @@ def test_nightly_says_counts_kpis_alerts_and_where_everything_is(aqb: Command, s
     assert (ended.exit_code, ended.err) == (0, "")
     assert f"{DAY}: rows in 3 = scored 2 + excluded 1 + rejected 0" in ended.out
     assert (
-        "failure_rate           50.0% (95% 구간 9.5~90.5%) · 목표 3% 이하 · 판단 보류(n 125부터 달성 가능) · n=2"
+        "failure_rate           50.0% (95% 구간 9.5~90.5%) · 목표 3% 이하 · 판단 보류(n 125 이상이어야 달성 가능) · n=2"
         in ended.out
     )
     assert "critical  answer_failed" in ended.out

@@ -57,7 +57,7 @@ def test_the_inbox_and_the_pages_give_bounds(aqb: Command, folder: Path) -> None
     assert f"일관성 {BOUNDS}" in index
     assert re.search(rf"일관성\s+{BOUNDS}", run)
     assert "질의 11개 중 6개 미판정" in run
-    assert "부분 점수, 가중치 70%" in run
+    assert "가중치의 70%만 채점" in run
     for page in (index, run):
         assert not re.search(r"일관성\s+5\.00(?!\s*점)", page)
 

@@ -33,7 +33,7 @@ def test_snooze_is_listed_kept_quiet_and_ended_early(scored: Command, slack: Fak
     (listed,) = json.loads(scored("alerts", "snoozed", "--json").out)
     assert (listed["rule"], listed["tenant_id"], listed["until"], listed["who"]) == ("answer_failed", "*", LATER, "kim")
     shown = scored("alerts", "--date", DAY, "--dry-run").out
-    assert "조용히 함  답변 실패" in shown
+    assert "일시 중지  답변 실패" in shown
     assert "Critical · 답변 실패" not in shown
     assert scored("alerts", "unsnooze", "답변 실패").out == "answer_failed is told again\n"
     assert scored("alerts", "snoozed").out == "nothing is snoozed\n"

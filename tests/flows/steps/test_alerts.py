@@ -255,7 +255,7 @@ def test_dead_letters_are_reported_once(settings: Settings, slack: FakeSlack) ->
         outbox.put("qa", "", quiet_message(DAY, DAY, 1, 1), datetime.now(UTC) - timedelta(days=3))
     assert "given up: it was never tried" in in_context(announce, settings, []).problems[0]
     assert len(slack.posted) == 1
-    assert "까닭: 앞의 알림이 막혀 보내 보지 못함" in slack.posted[0].shown
+    assert "까닭: 앞선 알림이 막혀 보내지 못함" in slack.posted[0].shown
     assert "포기한 알림 1건" in slack.texts()[0]
     assert in_context(announce, settings, []).sent == ()
 

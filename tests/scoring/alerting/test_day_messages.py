@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.facts import ROWS_REJECTED, AlertFact
+from scoring.alerting.facts import AlertFact
 from scoring.alerting.growth import TEMPLATE, Grown
 from scoring.alerting.messages import Example, Message, RouteFilter, fact_key
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import ROWS_REJECTED
 from scoring.chat.templates import WORD
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import (
@@ -72,7 +73,7 @@ def test_a_message_reads_as_it_did(name: str) -> None:
     assert_taken_by_slack(message)
     shown = f"{message.text}\n\n{readable(message.blocks)}\n"
     snapshot = (SNAPSHOTS / f"{name}.txt").read_text(encoding="utf-8")
-    assert shown == snapshot.replace("ola-monitoring 1 ", f"ola-monitoring {RUBRIC.version} ")
+    assert shown == snapshot.replace("ola-monitoring 버전 1 ", f"ola-monitoring 버전 {RUBRIC.version} ")
 
 
 def test_a_day_like_the_others_says_nothing() -> None:
@@ -96,7 +97,7 @@ def test_the_digest_names_what_was_paged_and_what_goes_on_in_one_line_each() -> 
     assert kinds([page, digest]) == ["page", "digest"]
     text = readable(digest.blocks)
     assert (
-        "따로 알림  답변 실패 60/535건(11.2%, 평소 3.7%)\n계속  종합 등급 F 4/535건(0.7%, 평소 0.7%)\n" in text + "\n"
+        "긴급 알림  답변 실패 60/535건(11.2%, 평소 3.7%)\n계속  종합 등급 F 4/535건(0.7%, 평소 0.7%)\n" in text + "\n"
     )
     assert digest.keys == (f"ola-monitoring@{RUBRIC.version}|weak_answer|2026-03-09|*",)
 
@@ -141,9 +142,9 @@ def test_a_digest_names_a_rule_that_is_told_in_a_page_with_the_page() -> None:
     counts = {"answer_failed": 38, "final_failed": 28, "weak_answer": 18}
     page, digest = messages_of(facts_of(today(**counts) | {"alerts_answer_failed_and_final_failed": 27}))
     assert kinds([page, digest]) == ["page", "digest"]
-    told = [line for line in readable(digest.blocks).splitlines() if line.startswith(("따로 알림", "계속"))]
+    told = [line for line in readable(digest.blocks).splitlines() if line.startswith(("긴급 알림", "계속"))]
     assert len(told) == 1
-    assert re.match("따로 알림  .*답변 실패 38/535건.*", told[0])
+    assert re.match("긴급 알림  .*답변 실패 38/535건.*", told[0])
     assert "종합 등급 F 28/535건" in told[0]
 
 
@@ -194,16 +195,25 @@ def with_growth(facts: Facts, rule: str, *grown: Grown) -> Facts:
         ("question_category", "target_price", "목표주가 질문"),
         ("tenant_id", "small", "테넌트 small"),
         ("tenant_id", None, "테넌트 없음"),
-        (TEMPLATE, "{종목} 목표주가", "'{종목} 목표주가' 꼴의 질문"),
+        (TEMPLATE, "{종목} 목표주가", "'{종목} 목표주가' 형태의 질문"),
         (TEMPLATE, WORD, "낱말 하나뿐인 질문"),
-        (TEMPLATE, "제 메일은 hong@naver.com", "'제 메일은 [이메일]' 꼴의 질문"),
+        (TEMPLATE, "제 메일은 hong@naver.com", "'제 메일은 [이메일]' 형태의 질문"),
     ],
 )
 def test_a_page_names_what_grew_most(column: str, value: str | None, name: str) -> None:
     grown = Grown(column, value, 36, 4.2, 0.8, 0.66, 0.94)
     (page,) = messages_of(with_growth(facts_of(today(answer_failed=60)), "answer_failed", grown))
     assert readable(page.blocks[:1]) == f"🔴 Critical · 답변 실패 · 급증, 평소의 3.0배 · 주로 {name}"
-    assert f"주로  {name} 36건, 평소라면 4건 · 늘어난 것의 80% (95% 구간 66~94%)" in readable(page.blocks)
+    assert f"주로  {name} 36건, 평소라면 4건 · 증가분의 80% (95% 구간 66~94%)" in readable(page.blocks)
+
+
+def test_a_page_of_the_first_day_says_nothing_of_what_would_be_usual() -> None:
+    grown = Grown("tenant_id", "small", 36, 0.0, 0.8, 0.66, 0.94)
+    facts = counted([60], "final_failed")
+    facts[FIRST_DAY] = [replace(fact, grown=(grown,)) for fact in facts[FIRST_DAY]]
+    (page,) = messages_of(facts, day=FIRST_DAY)
+    assert "주로  테넌트 small 36건 · 해당한 행의 80% (95% 구간 66~94%)" in readable(page.blocks)
+    assert "평소" not in readable(page.blocks)
 
 
 def test_a_page_names_how_rows_failed_before_what_is_no_surer() -> None:

@@ -18,13 +18,19 @@ ROW_RULES = {
     "very_short_answer": "warning",
 }
 DAY = date(2026, 3, 10)
-MET = {"answer_excellent_rate": 0.95, "failure_rate": 0.01, "gold_mine_rate": 0.001, "mean_final_score": 70.0}
+AT_TARGET = {kpi.name: kpi.target.value for kpi in RUBRIC.quotients if kpi.target}
+MET = AT_TARGET | {
+    "answer_excellent_rate": 0.95,
+    "failure_rate": 0.01,
+    "gold_mine_rate": 0.001,
+    "mean_final_score": 70.0,
+}
 MEAN_ENDS = {"mean_final_score_low": 69.0, "mean_final_score_high": 71.0}
 
 
 def kpis(tenant: str | None = "*", rows: int = 1000, excluded: int = 0, **values: Any) -> dict[str, Any]:
     """The KPI row of a day on which nothing happened."""
-    quiet = {f"alert_{rule}": 0 for rule in ROW_RULES} | MET | MEAN_ENDS
+    quiet = {f"alert_{rule.id}": 0 for rule in RUBRIC.alert_rules} | MET | MEAN_ENDS
     rate = excluded / (rows + excluded) if rows + excluded else None
     read = {"tenant_id": tenant, "rows": rows, "excluded": excluded, "excluded_rate": rate}
     return read | quiet | values

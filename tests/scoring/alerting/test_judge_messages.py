@@ -21,7 +21,7 @@ def test_judge_message_says_how_sure_the_change_is_and_what_to_type() -> None:
     text = readable(message.blocks)
     assert "앵커 질문 100개 가운데 78개(78.0%)에 저장된 판정과 같은 답을 했습니다." in text
     assert "그 전의 밤에는 95.0%(950/1,000, 95% 구간 93.5%~96.2%)였습니다." in text
-    assert "이렇게 적게 같을 확률은 0.01% 미만입니다." in text
+    assert "같은 답이 이만큼 적을 확률은 0.01% 미만입니다." in text
     assert "aqb judge anchors --renew" in text
     assert text.count("번 지원자의 연락처 [전화번호]") == 5
     assert judge_message(NEWS, message.keys) == []
@@ -31,7 +31,7 @@ def test_judge_message_tells_another_model_even_where_answers_stay_the_same() ->
     news = replace(NEWS, watched=NIGHTS[0], changes=(OTHER,), different=())
     (message,) = judge_message(news)
     assert message.keys == ("judge|set|epoch|e2",)
-    assert "답하는 모델이 judge-1-2026-01-01에서 judge-1-2026-06-01(으)로 바뀌었습니다." in readable(message.blocks)
+    assert "답하는 모델이 바뀌었습니다: judge-1-2026-01-01 → judge-1-2026-06-01." in readable(message.blocks)
     assert judge_message(replace(news, changes=(OTHER, replace(OTHER, epoch="e3"))), message.keys)[0].keys == (
         "judge|set|epoch|e3",
     )

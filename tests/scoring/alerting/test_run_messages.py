@@ -92,7 +92,7 @@ def test_a_judge_over_budget_is_told_even_if_nothing_is_flagged() -> None:
 def test_rejected_rows_are_told_even_if_nothing_is_flagged() -> None:
     message = only(review_message(RouteFilter(), replace(RUN, flagged=0, reasons=(), worst=(), rejected=108)))
     text = readable(message.blocks)
-    assert "테스트 결과 거부한 행 108건" in message.text
+    assert "테스트 결과에서 거부한 행 108건" in message.text
     assert "행 120건 중 108건을 읽지 못해 채점하지 않았습니다." in text
     assert RUN.report in text
     assert "사람이 확인" not in text

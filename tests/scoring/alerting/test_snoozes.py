@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.facts import NO_ROWS, AlertFact
+from scoring.alerting.facts import AlertFact
 from scoring.alerting.messages import DayDigest, Message, RouteFilter
 from scoring.alerting.snoozes import Snooze, fact_rate, rates_to_break
+from scoring.chat.rubric import NO_ROWS
 from tests.builders.alert_days import FIRST_DAY, day_digest, days_of_facts, kpi_row, met
 
 MADE_AT = datetime(2026, 3, 9, tzinfo=UTC)
@@ -47,10 +48,10 @@ def test_snooze_is_shown_in_every_digest_with_its_end_and_its_reason() -> None:
     quiet = snooze("answer_failed", 60 / 535, why="공급사 점검, 문의 010-1234-5678")
     (digest,) = told(digest_of(quiet, answer_failed=60, weak_answer=18))
     text = readable(digest.blocks)
-    assert "조용히 함  답변 실패: 3월 9일(월)까지, 이유: 공급사 점검, 문의 [전화번호] (kim)" in text
-    assert "따로 알림" not in text
+    assert "일시 중지  답변 실패: 3월 9일(월)까지, 이유: 공급사 점검, 문의 [전화번호] (kim)" in text
+    assert "긴급 알림" not in text
     (digest,) = told(digest_of(quiet, weak_answer=18))
-    assert "조용히 함  답변 실패" in readable(digest.blocks)
+    assert "일시 중지  답변 실패" in readable(digest.blocks)
 
 
 def test_snooze_never_hides_a_doubling_and_the_digest_says_that_it_is_broken() -> None:
@@ -58,7 +59,7 @@ def test_snooze_never_hides_a_doubling_and_the_digest_says_that_it_is_broken() -
     assert told(digest_of(quiet, answer_failed=59)) == []
     page, digest = told(digest_of(quiet, answer_failed=60, weak_answer=18))
     assert page.kind == "page"
-    assert "비율이 두 배 이상이라 조용히 하지 않음: 전체, 테넌트 t1" in readable(digest.blocks)
+    assert "비율이 두 배 이상이라 그래도 알림: 전체, 테넌트 t1" in readable(digest.blocks)
 
 
 @given(rate=st.floats(0, 1), now=st.floats(0, 1))
@@ -118,11 +119,11 @@ def test_snooze_of_one_tenant_leaves_all_tenants_together_and_other_routes_alone
     assert [message.kind for message in told(digest_of(quiet, answer_failed=60))] == ["page"]
     assert told(digest_of(quiet, answer_failed=60), RouteFilter(tenants=frozenset({"t1"}))) == []
     (digest,) = told(digest_of(snooze("weak_answer", 0.1, tenant="t2"), weak_answer=18))
-    assert "조용히 함  합리적 질문에 부족한 답변(테넌트 t2)" in readable(digest.blocks)
+    assert "일시 중지  합리적 질문에 부족한 답변(테넌트 t2)" in readable(digest.blocks)
     (digest,) = told(
         digest_of(snooze("answer_failed", 0.1, tenant="t2"), weak_answer=18), RouteFilter(tenants=frozenset({"t1"}))
     )
-    assert "조용히 함" not in readable(digest.blocks)
+    assert "일시 중지" not in readable(digest.blocks)
 
 
 def test_snooze_of_a_day_without_rows_holds_whatever_comes() -> None:

@@ -48,7 +48,7 @@ def test_weekly_message_pools_the_week_and_stands_it_beside_the_one_before() -> 
         "🟢 실패율 0.0% (95% 구간 0.0~0.1%) · 목표 3% 이하 · 달성 · n=3,745\n  앞 주 0.0%, 달라졌다고 할 수 없음"
         in text
     )
-    assert "가장 달라진 것  앞 주와 다르다고 할 알림 규칙이 없음" in text
+    assert "가장 달라진 것  앞 주와 달라졌다고 할 알림 규칙이 없음" in text
     assert (message.kind, message.level, message.keys) == (
         "weekly",
         "info",
@@ -61,8 +61,8 @@ def test_weekly_message_names_what_called_people_on_a_day_though_the_week_is_as_
     wednesday = SUNDAY - timedelta(4)
     risen = {**found.kpis, wednesday: [{**found.kpis[wednesday][0], "alert_answer_failed": 60}]}
     text = readable(message_of(replace(found, watched=WatchedDays(RUBRIC, risen, AlertPolicy()))).blocks)
-    assert "3월 11일(수) 호출  답변 실패 · 급증, 평소의 3.0배" in text
-    assert "호출" not in readable(
+    assert "3월 11일(수) 긴급 알림  답변 실패 · 급증, 평소의 3.0배" in text
+    assert "긴급 알림" not in readable(
         message_of(replace(found, watched=WatchedDays(RUBRIC, found.kpis, AlertPolicy()))).blocks
     )
 
@@ -147,7 +147,7 @@ def test_weekly_message_is_told_once() -> None:
 def test_weekly_message_says_that_the_model_that_judges_is_shut_down_soon() -> None:
     found = week({"answer_failed": 20}, judge_end=ModelEnd("gpt-old", SUNDAY + timedelta(40)))
     text = readable(message_of(found).blocks)
-    assert f"gpt-old이(가) {SUNDAY + timedelta(40)}에 종료됩니다(40일 남음)" in text
+    assert f"gpt-old의 종료일은 {SUNDAY + timedelta(40)}입니다(40일 남음)" in text
     assert "aqb judge switch MODEL --dry-run" in text
     over = readable(message_of(replace(found, judge_end=ModelEnd("gpt-old", SUNDAY))).blocks)
     assert "이미 종료됨" in over

@@ -65,7 +65,7 @@ def first_of_day(failed: int, framed: int) -> FirstRows:
 def test_a_day_is_about_the_target_that_is_surely_missed_by_the_most() -> None:
     failing = first_of_day(failed=TURNS // 3, framed=5)  # five may still be within the 1 % that is allowed
     assert (failing.kpi, failing.count) == (FAILURES, TURNS // 3)
-    assert failing.before == "가장 먼저 볼 것은 목표에서 가장 먼 실패율에 든 "
+    assert failing.before == "가장 먼저 볼 것은 목표에서 가장 많이 벗어난 실패율에 포함된 "
     framed = first_of_day(failed=TURNS // 10, framed=TURNS // 10)
     assert (framed.kpi, framed.rule, framed.count) == (None, None, TURNS // 10)
 

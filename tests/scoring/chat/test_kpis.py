@@ -18,6 +18,7 @@ from scoring.chat.kpis import (
 )
 from scoring.figures import Target
 from scoring.rubrics.ola_monitoring import RUBRIC
+from scoring.rules.arrow_types import empty_frame
 from scoring.rules.expressions import Column, Compare, Tenths, Value, points
 
 DAY, NEXT = date(2026, 2, 13), date(2026, 2, 14)
@@ -39,13 +40,7 @@ SCORE = st.fixed_dictionaries(
         "output_tokens": st.sampled_from([None, 0.0, 50.0, 500.0]),
     }
 )
-SCHEMA = {
-    "score_date": pl.Date,
-    **dict.fromkeys(("tenant_id", "q_tier", "a_grade", "final_grade", "failure_type", "alert_level"), pl.String),
-    **dict.fromkeys(("q_score", "a_score", "i_score"), pl.Int64),
-    **dict.fromkeys(("final_score", "output_tokens"), pl.Float64),
-    "answer_says_no_data": pl.Boolean,
-}
+SCHEMA = empty_frame(RUBRIC.scores_schema).schema
 
 
 def scores(count: int = 1, **values: object) -> list[dict[str, Any]]:

@@ -229,6 +229,14 @@ def test_score_says_what_to_do_about_ids_that_gaps_made_numbers() -> None:
     assert "dtype=str" in raised.value.fix
 
 
+@pytest.mark.parametrize("index", ["timestamp", ["tenant_id", "timestamp"]])
+def test_score_reads_a_named_index_as_a_column(index: Any) -> None:
+    rows = pd.DataFrame([plain(), best(1)])
+    rows["timestamp"] = pd.to_datetime(rows["timestamp"])
+    for indexed in (rows.set_index(index), rows.set_index(index, drop=False)):
+        pd.testing.assert_frame_equal(score(indexed).scored, score(rows).scored)
+
+
 def test_score_names_a_column_that_is_there_twice() -> None:
     rows = pd.DataFrame([plain()])
     with pytest.raises(InputError, match="more than once: user_input"):
@@ -241,14 +249,15 @@ def test_score_names_a_column_that_is_there_twice() -> None:
         ({"rubric": "no-such"}, "there is no rubric 'no-such'"),
         ({"rubric": "my.toml"}, "takes the text of a rubric file, not its name: my.toml"),
         ({"rubric": Path("my.toml")}, "takes the text of a rubric file, not its name: my.toml"),
-        ({"rubric": "aqb-1.2"}, "scores test runs"),
+        ({"rubric": "aqb-1.2"}, "scores test runs, not chat rows\n.*use ola-monitoring.*score_runs"),
         ({"time_zone": "Asia/Nowhere"}, "is no time zone"),
         ({"keep_text": "some"}, "keep_text cannot be 'some'"),
     ],
 )
 def test_score_refuses_a_wrong_choice(options: dict[str, Any], problem: str) -> None:
-    with pytest.raises(UsageError, match=problem):
+    with pytest.raises(UsageError) as refused:
         score(pl.DataFrame([plain()]), **options)
+    assert re.search(problem, str(refused.value))
 
 
 def test_score_refuses_what_is_no_table() -> None:

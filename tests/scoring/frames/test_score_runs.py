@@ -17,6 +17,7 @@ from flows.cli.score import score_inputs
 from scoring import score_runs
 from scoring.catalog import TestRunChoices
 from scoring.errors import InputError, UsageError
+from scoring.rubrics.aqb.thresholds import VERSION
 from tasks.config.settings import Settings
 
 SAMPLES = Path(__file__).parents[3] / "tasks" / "samples" / "inbox"
@@ -108,6 +109,12 @@ def test_score_runs_leaves_a_column_of_mixed_types_alone_that_no_rubric_reads() 
     run = sample("plan_agent_sample.csv").to_pandas()
     beside = run.assign(notes=[1, "둘", {}, object()] * (len(run) // 4) + [b""] * (len(run) % 4))
     pd.testing.assert_frame_equal(score_runs(beside, "plan-agent").scores, score_runs(run, "plan-agent").scores)
+
+
+def test_score_runs_takes_numbers_as_options() -> None:
+    run = sample("plan_agent_sample.csv")
+    found = score_runs(run, "aqb-1.2", agent_type="plan", options={"tolerance_percent": 2, "min_weight_coverage": "50"})
+    assert set(found.scores["rubric_version"]) == {f"{VERSION}+tolerance_percent=2+min_weight_coverage=50"}
 
 
 @each_kind

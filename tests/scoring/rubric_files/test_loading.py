@@ -29,6 +29,14 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
         ("[columns.help_score]", "[columns.select]", "[columns.select]", "name select has a meaning", ""),
         ("[columns.help_score]", "[columns.tenant_id]", "[columns.tenant_id]", "name tenant_id has a meaning", ""),
         ("[columns.help_score]", "[columns.page]", "[columns.page]", "name page has a meaning", ""),
+        (
+            "[alerts.no_answer]",
+            "[alerts.no_rows]",
+            "[alerts.no_rows]",
+            "no_rows is the name of an alert",
+            "another name",
+        ),
+        ("[alerts.no_answer]", "[alerts.kpi_x]", "[alerts.kpi_x]", "kpi_x is the name of an alert", "another name"),
         ('when = "output_tokens = 0"', 'when = "output_tokens == 0"', '== 0"', "expected", "write ="),
         (
             'when = "output_tokens = 0"',
@@ -45,6 +53,20 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
             '"total_grade"',
             "expected a whole number",
             "",
+        ),
+        (
+            '[crosstab]\nrows = "help_grade"\ncolumns = "tone_grade"\ncaption = "Help and tone"\n',
+            "",
+            "# A rubric",
+            "the table crosstab is missing",
+            "add [crosstab]",
+        ),
+        (
+            STARTER[STARTER.index("[kpis") : STARTER.index("[crosstab]")],
+            "",
+            "# A",
+            "table kpis is missing",
+            "[kpis.NAME]",
         ),
         ("rate_of = \"total_grade = 'GOOD'\"\n", "", "[kpis.good_rate]", "give one of the keys rate_of", ""),
         ("total_grade = 'GOOD'", "total_grade = 'GODO'", "total_grade =", "no code GODO", "did you mean GOOD?"),
@@ -104,6 +126,13 @@ def test_a_rubric_file_that_is_wrong_is_refused_with_its_place(
 ) -> None:
     assert STARTER.count(old) == 1
     assert_refused(row_rubric_of_text, STARTER.replace(old, new), at, what, fix)
+
+
+def test_the_mean_of_a_condition_is_refused_with_the_key_of_a_share() -> None:
+    column = '[columns.answered]\ntitle = "Answered"\nvalue = "output_tokens > 0"\n'
+    kpi = '[kpis.answered_rate]\ntitle = "Answered"\nmean_of = "answered"\n'
+    text = STARTER.replace("[alerts.no_answer]", f"{column}{kpi}[alerts.no_answer]")
+    assert_refused(row_rubric_of_text, text, '"answered"', "answered is a condition, no score", "write rate_of")
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_checks_of_the_file_and_of_expected_results_count_by_their_weight() -> N
         (2, 2, 1.0, 5.0),
         (1, 2, 0.75, 3.0),
     ]
-    assert found.scores["failed_checks"].to_list() == [[], ['[assistantMessage] 답변에 "yes"의 언급이 없음']]
+    assert found.scores["failed_checks"].to_list() == [[], ['[assistantMessage] 답변에 "yes" 언급이 없음']]
     assert scored(text, ["b", "Q", "how to", "", "yes", "1", "", ""]).scores["check_count"].to_list() == [2]
 
 

@@ -299,9 +299,9 @@ def test_the_evidence_of_an_answer_that_failed_names_its_metric() -> None:
 @pytest.mark.parametrize(
     ("n", "slow", "said"),
     [
-        (29, 29, "0.0% | 0.0\\~11.7% | 90% 이상 | 판단 보류(n 35부터 달성 가능)"),
+        (29, 29, "0.0% | 0.0\\~11.7% | 90% 이상 | 판단 보류(n 35 이상이어야 달성 가능)"),
         (30, 30, "0.0% | 0.0\\~11.4% | 90% 이상 | 미달"),
-        (30, 0, "100.0% | 88.6\\~100.0% | 90% 이상 | 판단 보류(n 35부터 달성 가능)"),
+        (30, 0, "100.0% | 88.6\\~100.0% | 90% 이상 | 판단 보류(n 35 이상이어야 달성 가능)"),
         (36, 0, "100.0% | 90.4\\~100.0% | 90% 이상 | 달성"),
         (0, 0, "– | – | 90% 이상 | 미측정"),
     ],
@@ -366,13 +366,13 @@ def test_the_headline_joins_missed_targets_lost_points_and_failures_in_one_sente
 def test_the_headline_says_what_a_total_covers() -> None:
     what, most, todo = RUBRIC.headline(*run(execution("Q-1"), execution("Q-2", error="x")))
     assert what == (
-        "질의 2개를 2번 실행했고 종합 점수(5점 만점)는 지원자 관리 에이전트 2.29점"
+        "질의 2개의 실행 2건을 채점했고 종합 점수(5점 만점)는 지원자 관리 에이전트 2.29점"
         "(의도 충족·일관성 없이 가중치의 70%만 채점)입니다."
     )
     assert most == (
         "점수를 가장 많이 잃은 지표는 정확성(가장 잦은 원인은 '응답 실패: x' 1건)이고, 실패하거나 빈 응답은 1건입니다."
     )
-    assert todo == "수기 확인이 필요한 질의 1개를 '보훈 지원자 수'부터 확인하십시오."
+    assert todo == "수기 확인이 필요한 질의 1개를 '보훈 지원자 수'부터 확인하세요."
 
 
 def test_the_queries_for_a_person_are_listed_by_the_points_they_lost() -> None:

@@ -161,13 +161,13 @@ def test_insights_name_the_checks_and_queries_with_their_counts() -> None:
     assert "  - formType: 기대 SELECT, 실제 LINK 3건(같은 체크 4개 중 75.0%, 질의 2개)" in report
     assert "  - 모든 회차에서 3점 미만인 질의 1개: 질의 Q-1" in report
     assert "  - 회차 사이에 통과와 미통과가 갈린 질의 1개: 질의 Q-2" in report
-    assert "  - 시간이 있는 실행 4건 중 8초를 넘긴 실행 3건(75.0%), 모든 회차가 느린 질의 1개." in report
+    assert "  - 응답 시간이 있는 실행 4건 중 8초를 넘긴 실행 3건(75.0%), 모든 회차가 느린 질의 1개." in report
 
 
 def test_low_queries_are_listed_with_the_reason_of_the_worst_round() -> None:
     line = line_with(reported(query("Q-1", GOOD, BAD)), "| 질의 Q-1 | 5점 | 0점 |")
     assert "불일치" in line
-    assert 'assistantMessage: 답변에 "기간"의 언급이 없음 외 1가지' in line
+    assert 'assistantMessage: 답변에 "기간" 언급이 없음 외 1가지' in line
     assert line.endswith("| Q-1 |")
 
 
@@ -184,12 +184,13 @@ FAILED = {"error": "timeout"}
 @pytest.mark.parametrize(
     ("raws", "causes"),
     [
-        ((EMPTY, EMPTY, FAILED), "빈 응답: 답변 메시지와 dataUIList가 모두 비어 있음(2건)입니다."),
+        ((EMPTY, EMPTY, FAILED), "'빈 응답: 답변 메시지와 dataUIList가 모두 비어 있음' 2건입니다."),
         (
             (EMPTY, FAILED),
-            "빈 응답: 답변 메시지와 dataUIList가 모두 비어 있음 / 실행 실패: Raw JSON의 error: timeout(각 1건)입니다.",
+            "'빈 응답: 답변 메시지와 dataUIList가 모두 비어 있음', "
+            "'실행 실패: Raw JSON의 error: timeout' 각 1건입니다.",
         ),
-        ((EMPTY, BAD), "모두 비어 있음(1건)입니다. assistantMessage 체크도 1건을 통과하지 못했습니다."),
+        ((EMPTY, BAD), "모두 비어 있음' 1건입니다. assistantMessage 체크도 1건을 통과하지 못했습니다."),
     ],
 )
 def test_the_headline_tells_all_causes_that_are_as_frequent(raws: Sequence[Any], causes: str) -> None:
@@ -224,17 +225,17 @@ def test_the_report_names_no_cause_of_instability_that_did_not_happen(raws: Sequ
 def test_the_headline_says_what_happened_what_matters_and_what_to_do() -> None:
     queries = [query("Q-1", GOOD, BAD), query("Q-2", BAD, BAD)]
     assert RUBRIC.headline(queries, summary_of(queries)) == [
-        "질의 2개를 4번 실행했고 정확성은 회차 점수의 평균 1.25점(5점 만점)입니다: "
+        "질의 2개의 실행 4건을 채점했고 정확성은 회차 점수의 평균 1.25점(5점 만점)입니다: "
         "비교한 질의 2개 중 모두 통과 0, 모두 미통과 1, 회차마다 엇갈림 1.",
-        '가장 큰 원인은 assistantMessage(답변에 "기간"의 언급이 없음) 3건(질의 2개)입니다.',
-        "정확성에서 2점 이하를 받은 질의 2개를 '질의 Q-2'부터 확인하십시오.",
+        '가장 큰 원인은 assistantMessage(답변에 "기간" 언급이 없음) 3건(질의 2개)입니다.',
+        "정확성에서 2점 이하를 받은 질의 2개를 '질의 Q-2'부터 확인하세요.",
     ]
 
 
 def test_the_headline_names_failures_where_they_cost_more_than_checks() -> None:
     queries = [query("Q-1", EMPTY, BAD), query("Q-2", EMPTY, GOOD)]
     assert RUBRIC.headline(queries, summary_of(queries))[1].startswith(
-        "가장 큰 문제는 실패하거나 빈 응답 2건(실행 4건 중)이고, 가장 잦은 원인은 빈 응답:"
+        "가장 큰 문제는 실패하거나 빈 응답 2건(실행 4건 중)이고, 가장 잦은 원인은 '빈 응답:"
     )
 
 
@@ -250,9 +251,9 @@ def test_the_headline_of_one_round_says_that_consistency_is_unknown() -> None:
     queries = [query("Q-1", GOOD), query("Q-2", GOOD)]
     first, _, todo = RUBRIC.headline(queries, summary_of(queries))
     assert first == (
-        "질의 2개를 2번 실행했고 정확성은 평균 5.00점(5점 만점)이며, 회차가 하나뿐이라 일관성은 알 수 없습니다."
+        "질의 2개의 실행 2건을 채점했고 정확성은 평균 5.00점(5점 만점)이며, 회차가 하나뿐이라 일관성은 알 수 없습니다."
     )
-    assert todo == "2점 이하를 받은 질의는 없습니다. 같은 질의를 한 회차 더 실행해 일관성을 확인하십시오."
+    assert todo == "2점 이하를 받은 질의는 없습니다. 같은 질의를 한 회차 더 실행해 일관성을 확인하세요."
 
 
 def test_the_headline_says_how_many_executions_accuracy_is_of() -> None:
@@ -267,8 +268,8 @@ def test_the_headline_says_how_many_executions_accuracy_is_of() -> None:
     ("seconds", "todo"),
     [
         (10, "2점 이하를 받은 질의가 없어 확인할 것이 없습니다."),
-        (10.01, "응답 속도에서 2점 이하를 받은 질의 1개를 '질의 Q-0'부터 확인하십시오."),
-        (15.01, "응답 속도에서 2점 이하를 받은 질의 2개를 '질의 Q-0'부터 확인하십시오."),
+        (10.01, "응답 속도에서 2점 이하를 받은 질의 1개를 '질의 Q-0'부터 확인하세요."),
+        (15.01, "응답 속도에서 2점 이하를 받은 질의 2개를 '질의 Q-0'부터 확인하세요."),
     ],
 )
 def test_the_headline_of_right_but_slow_answers_sends_to_the_slow_ones(seconds: float, todo: str) -> None:
@@ -280,7 +281,7 @@ def test_the_headline_of_a_file_without_checks_says_what_to_write() -> None:
     queries = [query("A", GOOD, expected_text="")]
     assert RUBRIC.headline(queries, summary_of(queries))[1:] == [
         "실패하거나 빈 응답은 없습니다.",
-        "기대결과에 체크 항목을 적어 다시 채점하십시오.",
+        "기대결과에 체크 항목을 적어 다시 채점하세요.",
     ]
 
 

@@ -219,6 +219,11 @@ def test_consistency_of_the_set_is_five_times_the_consistent_share() -> None:
     }
 
 
+def test_the_set_has_a_mean_of_every_metric() -> None:
+    summary = summary_of(pair("Q-1", 4, 4))
+    assert {name for name, figures in summary.set.items() if "mean" in figures} == {one.name for one in RUBRIC.metrics}
+
+
 def test_the_set_is_the_mean_of_the_rounds_not_of_the_items() -> None:
     lonely = query(passing(0, 4, query_id="Q-2"))
     summary = summary_of(pair("Q-1", 4, 4), lonely)

@@ -37,7 +37,7 @@ def reported(*queries: RecruitQuery, name: str = "plan_agent_sample.csv", **opti
 def test_the_headings_stand_in_order() -> None:
     report = reported(query(run(1), run(2), status=VerdictStatus.REFUSED))
     assert re.findall(r"^##? .*", report, re.MULTILINE) == [
-        "# 채용 에이전트 스코어링 리포트",
+        "# 채용 에이전트 스코어링 보고서",
         "## 지표별 점수",
         "## 분포",
         "## 실패와 빈 응답",
@@ -118,13 +118,13 @@ def test_the_headline_says_the_total_or_why_there_is_none() -> None:
         return list(RUBRIC.headline(queries, RUBRIC.summarise(queries, OPTIONS)))
 
     assert headline(query(run(1), run(2))) == [
-        "질의 1개를 2번 실행했고 종합 점수는 4.60점(5점 만점)입니다.",
+        "질의 1개의 실행 2건을 채점했고 종합 점수는 4.60점(5점 만점)입니다.",
         "통과하지 못한 체크도, 실패하거나 빈 응답도 없습니다.",
-        "점수를 가장 많이 잃은 '보여 줘'부터 확인하십시오.",
+        "점수를 가장 많이 잃은 '보여 줘'부터 확인하세요.",
     ]
     unjudged = headline(query(run(1), run(2), status=VerdictStatus.NO_JUDGE))
     assert unjudged[0] == (
-        "질의 1개를 2번 실행했고 종합 점수는 4.71점(5점 만점, 의도 충족·일관성 없이 가중치의 70%만 채점)입니다. "
+        "질의 1개의 실행 2건을 채점했고 종합 점수는 4.71점(5점 만점, 의도 충족·일관성 없이 가중치의 70%만 채점)입니다. "
         "의도 충족은 질의 1개 중 1개 미판정."
     )
 

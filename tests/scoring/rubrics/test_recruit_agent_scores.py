@@ -104,7 +104,7 @@ def test_a_failed_execution_has_accuracy_zero(fields: dict[str, Any]) -> None:
 def test_an_empty_answer_is_held_to_its_checks() -> None:
     found = scored(run(raw={"assistantMessage": ""}, expected_text="@check assistantMessageContains=안내"))
     assert found.scores["accuracy"].points == 0
-    assert found.failed_checks == ['[assistantMessage] 답변에 "안내"의 언급이 없음']
+    assert found.failed_checks == ['[assistantMessage] 답변에 "안내" 언급이 없음']
 
 
 def test_what_failed_is_counted_as_failed_alone() -> None:

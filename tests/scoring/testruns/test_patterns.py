@@ -67,7 +67,7 @@ def test_failed_checks_are_counted_by_what_was_expected_and_offered() -> None:
     assert found["formType", "기대 LINK, 실제 ACTION"] == (4, 2, ("Q-1", "Q-2"))
     assert found["formType", "기대 LINK, 실제 ACTION, SELECT"] == (4, 1, ("Q-3",))
     assert found["formType", "기대 LINK, 실제 없음(화면 항목이 없음)"] == (4, 1, ("Q-4",))
-    assert found["assistantMessage", '답변에 "조회"의 언급이 없음'] == (4, 2, ("Q-1", "Q-2"))
+    assert found["assistantMessage", '답변에 "조회" 언급이 없음'] == (4, 2, ("Q-1", "Q-2"))
 
 
 @pytest.mark.parametrize(

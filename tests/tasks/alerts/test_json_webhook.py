@@ -91,7 +91,7 @@ def test_json_payload_names_the_service_where_there_are_several() -> None:
 
 def test_commands_in_a_message_of_one_of_several_services_name_it() -> None:
     shown = readable(with_service(page(), "support").blocks)
-    assert "aqb --service support rows <행 id>" in shown
+    assert "aqb --service support rows 행ID" in shown
     assert "aqb --service support alerts snooze '답변 실패' --until" in shown
     assert shown.replace("aqb --service support ", "aqb ").replace("support · ", "", 1) == readable(page().blocks)
 

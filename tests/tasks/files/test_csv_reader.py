@@ -109,7 +109,7 @@ def test_wrong_field_count_costs_its_own_line_only(tmp_path: Path) -> None:
         ((4, 4), "wrong_field_count"),
     ]
     assert "칸이 3개" in broken[0].reason and "머리글은 2개" in broken[0].reason
-    assert [".xlsx로 저장하십시오" in row.reason for row in broken] == [False, True]  # Excel drops commas at row ends
+    assert [".xlsx로 저장하세요" in row.reason for row in broken] == [False, True]  # Excel drops commas at row ends
 
 
 def test_wrong_field_count_over_several_lines_is_one_broken_row(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_the_summary_says_what_the_tables_say(out: Path) -> None:
         "low": 0.0,  # two days are the witnesses, and their own intervals the bound
         "high": pytest.approx(0.7934506856),
         "verdict": "undecided",
-        "text": "25.0% (95% 구간 0.0~79.3%) · 목표 3% 이하 · 판단 보류(n 125부터 달성 가능) · n=4",
+        "text": "25.0% (95% 구간 0.0~79.3%) · 목표 3% 이하 · 판단 보류(n 125 이상이어야 달성 가능) · n=4",
     }
 
 
@@ -172,7 +172,7 @@ def test_the_report_counts_answers_without_data_beside_the_failure_types(tmp_pat
     score_folder(rows, tmp_path / "out", tmp_path / "staging")
     _, after = (tmp_path / "out" / "report.md").read_text("utf-8").split("## 실패 유형")
     failures, _ = after.split("## 알림")
-    assert "- 답변이 데이터가 없다고 함: 1행 (50.0%)" in failures
+    assert "- 데이터가 없다고 한 답변: 1행 (50.0%)" in failures
 
 
 def test_scoring_again_replaces_the_folder_with_the_same_bytes(out: Path, tmp_path: Path) -> None:

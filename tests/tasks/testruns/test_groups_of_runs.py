@@ -54,7 +54,7 @@ def test_a_report_begins_with_the_group_that_explains_a_loss_and_sends_to_its_qu
     report = (folder / "11" / "report.md").read_text("utf-8")
     first, *_, last = [line for line in report.partition("\n# ")[0].splitlines() if line.strip("> ")]
     assert f"주로 나빠진 곳은 {CAREER}." in first
-    assert last == "> 카테고리 '경력'의 질의부터 확인하십시오."
+    assert last == "> 카테고리 '경력'의 질의부터 확인하세요."
     table = report[report.index("### 카테고리별") :].splitlines()
     assert table[2] == "| 카테고리 | 질의 | 지난 실행 | 이번 실행 | 차이 | 95% 구간 |"
     assert [row.split(" | ")[:5] for row in table[4:6]] == [
@@ -65,7 +65,7 @@ def test_a_report_begins_with_the_group_that_explains_a_loss_and_sends_to_its_qu
 
 def test_a_comparison_of_two_folders_names_the_group_too(folder: Path) -> None:
     found = compared(folder, "10", "11")
-    assert comparison_headline(found)[-1] == f"주로 나빠진 {CAREER}의 질의부터 확인하십시오."
+    assert comparison_headline(found)[-1] == f"주로 나빠진 {CAREER}의 질의부터 확인하세요."
     assert "| 카테고리 | 질의 | 기준 | 후보 | 차이 | 95% 구간 |" in comparison_markdown(found, [])
     assert "| Q5 (경력) |" in comparison_markdown(found, [])
     groups = json.loads(comparison_json(found, []))["groups"]

@@ -55,7 +55,7 @@ def test_a_report_says_the_outage_first_and_to_mend_it_before_reading_answers(ru
     said = [line.removeprefix("> ") for line in report.splitlines()[:5] if line != ">"]
     assert said[0] == f"{SAID}."
     assert "INTERNAL_SERVER_ERROR" in said[1].replace("\\", "")
-    assert said[2] == "오류를 고치고 다시 실행하십시오."
+    assert said[2] == "오류를 고치고 다시 실행하세요."
     section = report[report.index("## 지난 실행과 비교") :].split("\n## ")[0]
     assert SAID in section
     assert "나빠진" not in section
@@ -84,7 +84,7 @@ def test_pages_say_the_outage_and_keep_the_order_of_the_runs(runs: Path) -> None
 def test_aqb_compare_says_the_outage_and_gives_no_verdict(runs: Path) -> None:
     base, candidate = (read_scored_folder(runs / version) for version in ("v1", "v2"))
     text = comparison_markdown(compare_testruns(base.run_scores(), candidate.run_scores(), base.titles), [])
-    assert text.split("\n\n")[1] == f"후보의 {SAID}.\n오류를 고치고 다시 실행하십시오."
+    assert text.split("\n\n")[1] == f"후보의 {SAID}.\n오류를 고치고 다시 실행하세요."
     assert "나빠" not in text
 
 
@@ -138,7 +138,7 @@ def test_a_comparison_says_first_that_surely_more_executions_of_one_run_failed(
     change = change_figures(comparison, KnownRun("", "2026-03-09", "", frozenset()))
     if said:
         assert headline[0] == f"{said} 그 0점이 차이에 들어 있습니다."
-        assert headline[-1] == "오류를 고치고 다시 실행하십시오."
+        assert headline[-1] == "오류를 고치고 다시 실행하세요."
         assert change_text(change).startswith(f"{of_inbox} 그 0점이 차이에 들어 있음; 지난 실행(2026-03-09)보다 ")
         assert standing({"change": change})[0] == ("나빠짐" if order[1] else "판단 보류")
     else:

@@ -70,12 +70,12 @@ _REFUSED: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "another encoding": ("plan_agent_1.csv", lambda: b"\x80\x81\xff,query\n", "CP949도 아닙니다"),
     "a long line": ("plan_agent_1.csv", lambda: b"x" * LONGEST_LINE, "바이트보다 깁니다"),
     "too many columns": ("plan_agent_1.csv", lambda: b"x," * 20_000, "첫 줄에 열이"),
-    "packed": ("plan_agent_1.csv.gz", lambda: b"x", "압축을 먼저 푸십시오"),
+    "packed": ("plan_agent_1.csv.gz", lambda: b"x", "압축을 먼저 푸세요"),
     "DRM": ("plan_agent_1.csv", lambda: b"SCDSA004 \x01\x02", "보안을 해제"),
     "an old workbook": ("plan_agent_1.xlsx", lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), ".xls"),
     "no workbook": ("plan_agent_1.xlsx", lambda: b"ID,query\n", "일부만 온 파일"),
     "a zip bomb": ("plan_agent_1.xlsx", lambda: _zipped(200_000_000), "지나치게 커지는"),
-    "a package of other parts": ("plan_agent_1.xlsx", lambda: _zipped(1), "다시 저장하십시오"),
+    "a package of other parts": ("plan_agent_1.xlsx", lambda: _zipped(1), "다시 저장하세요"),
     "sheets of two shapes": (
         "plan_agent_1.xlsx",
         lambda: _sheets([LONG_HEADER, long_row("U")], [WIDE_HEADER, wide_row()]),
@@ -89,7 +89,7 @@ _REFUSED: dict[str, tuple[str, Callable[[], bytes], str]] = {
         "테스트 런이 아닙니다",
     ),
     "a missing column": ("plan_agent_1.csv", lambda: _csv(["Query ID", "Raw JSON", "질의"]), "방/반복"),
-    "a column twice": ("plan_agent_1.csv", lambda: _csv([*LONG_HEADER, LONG_HEADER[0]]), "하나만 남기십시오"),
+    "a column twice": ("plan_agent_1.csv", lambda: _csv([*LONG_HEADER, LONG_HEADER[0]]), "하나만 남기세요"),
     "no agent": ("run.csv", lambda: _csv(LONG_HEADER, long_row("U")), "알 수 없습니다"),
 }
 

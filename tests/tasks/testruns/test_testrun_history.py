@@ -125,10 +125,10 @@ def test_report_and_summary_say_how_a_run_compares(warehouse: FolderWarehouse, t
     assert first.startswith(
         "> 지난 실행(2026-03-10)보다 답변이 나빠진 질의 30개, 좋아진 질의 0개; 의도 충족 나빠짐(−3.75), "
     )
-    assert "질의 40개를 40번 실행했고" in first
+    assert "질의 40개의 실행 40건을 채점했고" in first
     section = report[report.index("## 지난 실행과 비교") :]
     assert "카테고리" not in section
-    assert "함께 있는 질의 40개를 짝지어 비교했습니다. 답변이 나빠진 질의 30개, 좋아진 질의 0개." in section
+    assert "에도 있는 질의 40개를 짝지어 비교했습니다. 답변이 나빠진 질의 30개, 좋아진 질의 0개." in section
     assert "| 정확성 | 5.00 | 1.25 | −3.75 |" in section
     assert "평균 시간으로 매기는 지표는 세트 평균과 조금 다를 수 있습니다" in section
     assert json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["change"] == place.change

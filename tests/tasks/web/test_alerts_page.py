@@ -64,7 +64,7 @@ def send(client: TestClient, address: str, **fields: str) -> int:
 
 def test_alerts_page_says_what_the_last_day_tells_and_leads_to_its_rows(client: TestClient) -> None:
     page = opened_page(client, "/alerts")
-    assert "호출 " in page.text.split("알립니다")[0]
+    assert "긴급 알림으로 " in page.text.split("알립니다")[0]
     ((_, rows), *_) = [link for link in page.links if "alert=answer_failed" in link[1]]
     assert "40행" in opened_page(client, rows).text
 
@@ -78,7 +78,7 @@ def test_alerts_page_counts_what_is_new_as_the_digest_does(tmp_path: Path) -> No
     write_day(warehouse, LAST, [*usual, plain(session_id="blocked", output_tokens=0.0)])
     with browser(settings_in(tmp_path, warehouse=warehouse.url)) as client:
         page = client.get("/alerts").text
-    (count,) = re.findall(r"요약 ([0-9]+)건을 알립니다", page)
+    (count,) = re.findall(r"요약으로 ([0-9]+)건을 알립니다", page)
     now, routes = page.split("</h1>")[1].split('id="routes"')
     new, going_on = (re.findall(r"<li>(?:<a [^>]*>)?([^<]+)", part) for part in now.split('id="going-on"'))
     assert f"새로 볼 것 {count}건" in routes
@@ -144,7 +144,7 @@ def test_alerts_page_keeps_a_rule_quiet_and_lets_it_speak_again(settings: Settin
     with opened(AlertChoices, settings.state_url) as choices:
         assert choices.snoozes(LAST) == []
     with opened(AuditLog, settings.state_url) as log:
-        assert [one.action for one in log.latest(2)] == ["다시 알림", "조용히 함"]
+        assert [one.action for one in log.latest(2)] == ["다시 알림", "알림 일시 중지"]
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_door_leads_nobody_on_under_a_name_that_it_does_not_have(settings: Setti
     with browser(settings) as client:
         answer = client.get(address, headers={"host": "evil.example.com"})
         assert (answer.status_code, answer.headers.get("location")) == (421, None)
-        assert "안내받은 주소로 여십시오" in answer.text
+        assert "안내받은 주소로 여세요" in answer.text
         assert client.get("/static/site.css", headers={"host": "evil.example.com"}).status_code == 200  # of that page
 
 
@@ -130,7 +130,7 @@ def test_door_ends_a_session_after_its_hours(settings: Settings) -> None:
         assert client.get("/rows").status_code == 303
         for before, back in (("http://127.0.0.1:8400/alerts?days=365", "/alerts?days=365"), ("http://[", "")):
             late = client.post("/alerts/snooze", data={"why": "x"}, headers={"referer": before})
-            assert (late.status_code, "남기지 못했습니다" in late.text) == (401, True)
+            assert (late.status_code, "저장하지 못했습니다" in late.text) == (401, True)
             assert f'name="next" value="{back}"' in late.text
 
 
@@ -261,7 +261,7 @@ def test_door_says_what_went_wrong_without_the_inside(settings: Settings) -> Non
         answer = client.get("/rows")
     assert answer.status_code == 503
     assert "Traceback" not in answer.text
-    assert "운영 담당자에게 보내십시오" in answer.text
+    assert "운영 담당자에게 보내세요" in answer.text
 
 
 @pytest.mark.parametrize(
@@ -282,14 +282,14 @@ def test_page_that_turns_people_away_says_what_to_do(settings: Settings, address
         log_in(client)
         answer = client.get(address)
     assert answer.status_code == status
-    assert "십시오" in page_of(answer.text).text
+    assert "세요" in page_of(answer.text).text
 
 
 def test_form_that_is_none_is_answered_with_what_to_do(settings: Settings) -> None:
     with browser(settings) as client:
         answer = client.post("/logout", json={})
     assert answer.status_code == 415
-    assert "다시 열고 하십시오" in answer.text
+    assert "다시 열어 시도하세요" in answer.text
 
 
 def test_door_keeps_who_saw_what(settings: Settings) -> None:

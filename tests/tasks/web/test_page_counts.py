@@ -218,7 +218,7 @@ def test_alerts_page_leads_from_each_incident_to_as_many_rows_as_sql_counts(risi
             where += f" AND '{tenant}' IN ('*', tenant_id) AND list_contains(alert_rules, '{wanted['alert']}')"
             assert sql(rising, f"SELECT count(*) FROM scores WHERE {where}") == [(counted,)]
             assert f"{wanted['last']}, {counted}행" in opened_page(client, href).text
-    (said,) = re.findall(r"은 ((?:\w+ [0-9]+건(?:, )?)+)을 알립니다", page.text)
+    (said,) = re.findall(r"에는 ((?:[가-힣 ]+으로 [0-9]+건(?:, )?)+)을 알립니다", page.text)
     listed = page.source.split('id="routes"')[0].split('id="going-on"')[0].count("<li>")
     assert sum(int(count) for count in re.findall("([0-9]+)건", said)) == listed
 

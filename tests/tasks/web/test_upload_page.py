@@ -78,7 +78,7 @@ def test_upload_page_asks_for_the_agent_that_a_file_does_not_tell(settings: Sett
     ("name", "content", "status", "said"),
     [
         ("run.xls", b"x", 415, "CSV, TSV, Excel(.xlsx) 파일만"),
-        ("run.csv.gz", b"x", 415, "압축을 풀어 다시 올리십시오"),
+        ("run.csv.gz", b"x", 415, "압축을 풀어 다시 올리세요"),
         ("run.html", b"<script>", 415, "CSV, TSV, Excel(.xlsx) 파일만"),
         ("run", b"x", 415, "CSV, TSV, Excel(.xlsx) 파일만"),
         ("run.csv", b"", 400, "빈 파일"),
@@ -163,7 +163,7 @@ def test_upload_page_says_why_a_file_cannot_be_read(settings: Settings, tmp_path
         address = kept(client, "plan_agent_x.xlsx", b"no workbook")
         page = opened_page(client, address)
         assert "이 파일은 읽을 수 없습니다" in page.text
-        assert "일부만 온 파일입니다. 다시 내보내거나 복사하십시오." in page.text
+        assert "일부만 온 파일입니다. 다시 내보내거나 복사하세요." in page.text
         assert str(tmp_path) not in page.source
         assert "규칙으로 채점" not in page.text
         assert act(client, address, "remove").status_code == 303

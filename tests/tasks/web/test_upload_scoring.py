@@ -125,7 +125,7 @@ def test_runs_of_two_rubrics_are_not_compared_and_people_read_what_to_do(results
     answer = results.client.get(f"/test-runs/comparison?base={pages[0]}&candidate={pages[1]}")
     assert answer.status_code == 400
     assert "채점 기준이 달라 비교할 수 없습니다" in answer.text
-    assert "다시 채점하십시오" in answer.text
+    assert "다시 채점하세요" in answer.text
     assert "rubric" not in answer.text
 
 
@@ -142,7 +142,7 @@ def test_file_whose_scoring_has_just_begun_is_not_removed(results: Results) -> N
 def test_upload_goes_into_the_inbox_where_it_is_scored_alike(results: Results) -> None:
     client = results.client
     before = client.get(results.address).text
-    assert "운영자가 inbox에 넣으면" in before
+    assert "운영 담당자가 inbox에 넣으면" in before
     assert f"{results.address}/inbox" not in before
     as_role(client, "operator")
     assert f"{results.address}/inbox" in client.get(results.address).text
@@ -159,7 +159,7 @@ def test_upload_goes_into_the_inbox_where_it_is_scored_alike(results: Results) -
     (link,) = [href for text, href in scored_there.links if text == "실린 결과 보기"]
     assert client.get(link).status_code == 200
     other = kept(client)  # of the same name
-    assert "먼저 채점하십시오" in act(client, other, "inbox").text
+    assert "먼저 채점하세요" in act(client, other, "inbox").text
     results.scored_here(other)
     assert "이름이 같은 다른 파일" in act(client, other, "inbox").text
     untold = kept(client, "결과.csv")

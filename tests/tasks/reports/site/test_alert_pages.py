@@ -55,7 +55,7 @@ def test_the_page_of_alerts_tells_what_the_preview_tells(site: Path, days: KpiDa
     told = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), shown, {"": RouteFilter()})
     pages, digests = (sum(one.kind == kind for one in told) for kind in ("page", "digest"))
     found = page(site, "alerts.html")
-    assert f"호출 {pages}번, 요약 {digests}번" in found.text
+    assert f"긴급 알림 {pages}건, 요약 {digests}건" in found.text
     assert pages
     for message in told:
         assert f"{message.day} " in found.text
@@ -69,7 +69,7 @@ def test_the_chart_of_a_rule_has_each_day_with_what_is_usual(site: Path, days: K
     assert found[outage]["count"] / found[outage]["rows"] > 2 * found[outage]["high"]
     assert all(point["low"] < 0.054 < point["high"] for point in found.values())
     names = page(site, "alerts.html").charts["rate-answer_failed"]["names"]
-    assert names == ["평소 범위(95%)", "그날의 비율", "요약으로 알림", "호출로 알림"]
+    assert names == ["평소 범위(95%)", "그날의 비율", "요약으로 알림", "긴급 알림"]
 
 
 def test_the_page_of_alerts_says_how_many_rows_tell_a_rule(site: Path) -> None:
@@ -81,9 +81,9 @@ def test_the_page_of_alerts_says_how_many_rows_tell_a_rule(site: Path) -> None:
 
 def test_the_page_of_alerts_shows_which_snoozes_go_on(site: Path, days: KpiDays) -> None:
     text = page(site, "alerts.html").text
-    assert f"답변 실패 전체 조용히 하는 중 {max(days)} kim <b>점검</b>" in text
+    assert f"답변 실패 전체 일시 중지 중 {max(days)} kim <b>점검</b>" in text
     assert "t0 끝남" in text
-    assert "(테넌트 없음) 2025-02-03에 풀었음" in text
+    assert "(테넌트 없음) 2025-02-03에 해제" in text
 
 
 def test_a_site_without_days_has_a_page_of_alerts(tmp_path: Path) -> None:
@@ -99,4 +99,4 @@ def test_the_page_of_a_day_shows_which_alerts_were_snoozed(tmp_path: Path, rate:
     made_at = datetime(DAY.year, DAY.month, DAY.day, tzinfo=UTC)
     made = Snooze("answer_failed", ALL_TENANTS, DAY + timedelta(days=7), "점검", "kim", made_at, {"*": rate})
     build(warehouse, tmp_path / "site", snoozes=[made])
-    assert ("조용히 함" in page(tmp_path / "site", f"monitoring/{DAY}.html").text) is is_quiet
+    assert ("일시 중지" in page(tmp_path / "site", f"monitoring/{DAY}.html").text) is is_quiet

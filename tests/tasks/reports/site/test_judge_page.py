@@ -89,7 +89,7 @@ def test_judge_page_shows_the_night_in_which_the_judge_changed(warehouse: Folder
     assert "78개(78.0%)에 저장된 판정과 같은 답을 했습니다" in shown.text
     assert "[전화번호] 지원자는?" in shown.text
     assert "010-1234-5678" not in shown.source
-    assert "judge-1은(는) 2026-04-20에 종료됩니다" in shown.text
+    assert "judge-1의 종료일은 2026-04-20입니다" in shown.text
     assert "최근 11일에 쓴 비용입니다. 앵커: 0.5500 USD" in shown.text
 
 

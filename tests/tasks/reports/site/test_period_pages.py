@@ -67,8 +67,8 @@ def test_a_week_names_what_called_people_in_it(warehouse: FolderWarehouse, site:
     build(warehouse, site)
     week = period_report(warehouse, RUBRIC, week_of(monday), "Asia/Seoul", AlertPolicy())
     for text in (page(site, f"monitoring/week-{monday}.html").text, week):
-        assert re.search(r"2월 11일\(수\) 호출: .*답변 실패 · (급증|새로 나타남), 평소의 \d+\.\d배", text)
-        assert text.count("호출: ") == 1
+        assert re.search(r"2월 11일\(수\) 긴급 알림: .*답변 실패 · (급증|새로 나타남), 평소의 \d+\.\d배", text)
+        assert text.count("긴급 알림: ") == 1
 
 
 @pytest.mark.long
@@ -86,8 +86,8 @@ def test_a_month_and_chosen_days_have_pages_beside_those_before_them(warehouse: 
     build_pages(warehouse, RUBRIC, site, "Asia/Seoul", span=2, chosen=chosen)
     text = page(site, f"monitoring/{chosen.key}.html").text
     # before: January 31 to February 2
-    assert re.search(r"이 기간 25\.0% ▲ 판단 보류\(n 125부터 달성 가능\) \S+% 12 18\.2%", text)
-    assert "실패율에 든 행 3 1 1 1" in text
+    assert re.search(r"이 기간 25\.0% ▲ 판단 보류\(n 125 이상이어야 달성 가능\) \S+% 12 18\.2%", text)
+    assert "실패율에 포함된 행 3 1 1 1" in text
     build(warehouse, site, span=3)  # weeks later, when the days of the month have left the span
     assert page(site, "monitoring/month-2026-02.html").source == month.source
     assert {f"monitoring/{name}.html" for name in ("month-2026-02", "month-2026-01", chosen.key)} <= {

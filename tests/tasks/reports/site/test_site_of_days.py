@@ -217,8 +217,8 @@ def test_a_new_rubric_version_is_marked_and_not_joined(warehouse: FolderWarehous
     found = page(site)
     first, second, third, fourth = segments(found).values()
     assert first == second != third == fourth
-    assert found.charts["trend-failure_rate"]["changes"] == [{"day": str(days[2]), "label": "채점 기준 1판 → 2판"}]
-    assert f"{days[2]}: 채점 기준 1판 → 2판" in found.text
+    assert found.charts["trend-failure_rate"]["changes"] == [{"day": str(days[2]), "label": "채점 기준 버전 1 → 2"}]
+    assert f"{days[2]}: 채점 기준 버전 1 → 2" in found.text
 
 
 def test_the_alerts_of_a_day_do_not_contradict_its_cards(warehouse: FolderWarehouse, site: Path) -> None:
@@ -229,7 +229,7 @@ def test_the_alerts_of_a_day_do_not_contradict_its_cards(warehouse: FolderWareho
     text = page(site).text
     assert "목표 4개 중 1개 미달" in text
     assert "목표 판단 보류" not in text
-    assert "이날 실패율에 든 행: 1" in text
+    assert "이날 실패율에 포함된 행: 1" in text
 
 
 def test_windows_never_mix_rubric_versions(warehouse: FolderWarehouse, site: Path) -> None:
@@ -239,7 +239,7 @@ def test_windows_never_mix_rubric_versions(warehouse: FolderWarehouse, site: Pat
     build(warehouse, site)
     card = page(site).text
     card = card[card.index("실패율 목표 3% 이하") :]
-    assert "하루 50.0% ▲ 판단 보류(n 125부터 달성 가능) 15.0~85.0% 4 0.0% 최근 7일 25.0% ▲" in card[:300]
+    assert "하루 50.0% ▲ 판단 보류(n 125 이상이어야 달성 가능) 15.0~85.0% 4 0.0% 최근 7일 25.0% ▲" in card[:300]
 
 
 @pytest.mark.long
