@@ -78,3 +78,10 @@ def signed(value: float) -> str:
     if not float(shown):
         return shown
     return f"+{shown}" if value > 0 else f"−{shown}"
+
+
+def signed_percent(difference: float) -> str:
+    """A difference of two rates with its sign: `+18.3%p`, `−12.6%p`, `0.0%p`."""
+    shown = rounded(abs(exact(difference)) * 100, 1)
+    sign = "" if not shown else "+" if difference > 0 else "−"
+    return f"{sign}{shown}%p"

@@ -35,7 +35,7 @@ def compare(
     if out and out.suffix not in _ENDINGS:
         raise UsageError(f"'{out}' has no ending that says its format", fix=f"end it in one of: {', '.join(_ENDINGS)}")
     before, after = read_scored_folder(base), read_scored_folder(candidate)
-    required = conditions(fail_if or [], list(before.titles))
+    required = conditions(fail_if or [], [*before.titles, *(rate.name for rate in before.rubric.rates)])
     compared = before.rubric.compare(before.run_scores(), after.run_scores(), before.titles)
     failures = [failure for condition in required if (failure := condition.failure(compared))]
     if out:

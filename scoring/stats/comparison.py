@@ -12,7 +12,7 @@ Source: SPEC 9 (`aqb compare`).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from scoring.errors import UsageError
@@ -20,6 +20,7 @@ from scoring.stats.group_changes import GroupChange, MeasuredQuery, changes_by_g
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding, paired_difference
 from scoring.stats.outages import NO_EXECUTIONS, Failures, Side, more_failed, outage_of
 from scoring.stats.pairing import question_key, same_queries
+from scoring.stats.rates import Rate
 
 TOTAL: Final = "weighted_total"
 TOTAL_TITLE: Final = "종합 점수"
@@ -39,7 +40,7 @@ class QueryScores:
     """One query of a run: its text, its score per metric (None where unknown), and the number of its executions.
 
     `reasons`: metric -> why its worst execution has its score (Korean). `groups`: what people sort it by (Korean) ->
-    where it belongs, as its file says.
+    where it belongs, as its file says. `rates`: rate -> its share, 0 to 1, of the executions that count, else None.
     """
 
     text: str
@@ -47,6 +48,7 @@ class QueryScores:
     executions: int = 1
     reasons: Mapping[str, str] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)
+    rates: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,9 @@ class MetricChange:
     A `withheld` metric is not compared: where many queries are undecided, the others are those that were easy to
     decide. Nor is the total where only one of the two runs withholds a metric, nor a metric `of_two_judges`: its
     difference may be that of the judges.
+
+    A rate is compared the same way, its shares from 0 to 1 where metrics have points, and as the metric that it is
+    `part_of` ('' for none, and for metrics).
     """
 
     metric: str
@@ -83,6 +88,7 @@ class MetricChange:
     difference: Difference | None
     withheld: bool = False
     of_two_judges: bool = False
+    part_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,7 +132,7 @@ class Comparison:
 
     `within_noise` counts the queries that only moved inside the noise of their measures, `same` those of which no
     score is another one. `groups` show the change of the metric `grouped_by`, by the candidate's groups. `outage` is
-    the run that had one; then no query and no metric is compared.
+    the run that had one; then no query and no metric is compared. `rates` decide nothing of all this.
     """
 
     base: TestRunScores
@@ -143,6 +149,7 @@ class Comparison:
     grouped_by: MetricChange | None
     groups: tuple[GroupChange, ...]
     outage: Side | None
+    rates: tuple[MetricChange, ...]
 
     @property
     def outage_failures(self) -> Failures:
@@ -195,6 +202,7 @@ def compare_testruns(
     titles: Mapping[str, str],
     noise: Mapping[str, int] | None = None,
     of_repeats: Collection[str] = (),
+    rates: Sequence[Rate] = (),
 ) -> Comparison:
     """The comparison of two runs of one rubric; `titles` are the metrics to compare, in order.
 
@@ -248,6 +256,7 @@ def compare_testruns(
         grouped_by=grouped_by,
         groups=changes_by_group(_measured(grouped_by.metric, of_both)) if grouped_by else (),
         outage=outage,
+        rates=tuple(_rate_changes(rates, withheld, of_two_judges, of_both)),
     )
 
 
@@ -290,6 +299,21 @@ def _metric_changes(
             yield MetricChange(name, title, None, None, None, withheld=True)
         else:
             yield _metric_change(name, title, pairs)
+
+
+def _rate_changes(
+    rates: Iterable[Rate],
+    withheld: Collection[str],
+    of_two_judges: Collection[str],
+    pairs: Iterable[tuple[QueryScores, QueryScores]],
+) -> Iterator[MetricChange]:
+    """The change of each rate; no difference of those that no query has, and whose metric cannot be compared."""
+    shares = [(replace(before, scores=before.rates), replace(after, scores=after.rates)) for before, after in pairs]
+    for rate in rates:
+        known = {rate.name} if _measured(rate.name, shares) else set()
+        of_rate, of_judges = (known if rate.metric in names else () for names in (withheld, of_two_judges))
+        for change in _metric_changes({rate.name: rate.title}, of_rate, of_judges, shares):
+            yield replace(change, part_of=rate.metric)
 
 
 def _metric_change(name: str, title: str, pairs: Iterable[tuple[QueryScores, QueryScores]]) -> MetricChange:

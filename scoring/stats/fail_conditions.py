@@ -29,7 +29,7 @@ class FailCondition:
             return (
                 f"{self.text}: {failures.failed} of {failures.executions} executions of the {comparison.outage} failed"
             )
-        change = next(one for one in comparison.metrics if one.metric == self.metric)
+        change = next(one for one in (*comparison.metrics, *comparison.rates) if one.metric == self.metric)
         difference = change.difference
         if change.withheld:
             return f"{self.text}: too many queries are undecided"

@@ -1,9 +1,9 @@
 """How a run compares with the one before it, as people read it (Korean), out of the JSON of `change_figures`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from scoring.markdown import percent, score_text, signed
+from scoring.markdown import percent, score_text, signed, signed_percent
 from scoring.stats.comparison import FINDING_TITLES
 from scoring.stats.intervals import MIN_N_FOR_VERDICT
 from scoring.stats.outages import Failures
@@ -21,8 +21,8 @@ _MOST_LOST = f" (점수를 가장 많이 잃은 {_GROUPS_SHOWN}개)"
 
 def finding_of(change: Mapping[str, Any], metric: Mapping[str, Any]) -> str:
     """What may be said of a metric, and why nothing may be where that is so (Korean)."""
-    if change["obstacle"]:
-        return f"판단 보류({change['obstacle']})"
+    if obstacle := change.get("obstacle"):
+        return f"판단 보류({obstacle})"
     if metric.get("of_two_judges"):
         return f"판단 보류({_OTHER_JUDGE})"
     if metric["withheld"]:
@@ -71,9 +71,10 @@ def change_text(change: Mapping[str, Any]) -> str:
     of = f"지난 실행({change['when'][:10]})보다"
     if change["obstacle"]:
         return f"{of} 나아졌는지 판단 보류: {change['obstacle']}"
+    rates = f"{said}; " if (said := rates_text(change)) else ""
     if change.get("same"):
-        return f"지난 실행({change['when'][:10]})과 질의 {change['paired']:,}개의 점수가 모두 같음"
-    of, counts = _more_failed(change) + of, moved_text(change)
+        return f"{rates}지난 실행({change['when'][:10]})과 질의 {change['paired']:,}개의 점수가 모두 같음"
+    of, counts = _more_failed(change) + of, moved_text(change) + rates
     told = [
         f"{one['title']} {FINDING_TITLES[one['finding']]}({signed(one['difference'])})"
         for finding in ("worse", "better")
@@ -93,7 +94,41 @@ def change_text(change: Mapping[str, Any]) -> str:
     moved = [one for one in change["metrics"] if one["difference"]]
     most = max(moved, key=lambda one: abs(one["difference"]), default=None)
     shown = f", 가장 크게 움직인 지표 {most['title']} {signed(most['difference'])}" if most else ""
-    return f"{of} {counts}나아졌는지 판단 보류: {why}{shown}"
+    return f"{of} {counts}{'점수는 ' if rates else ''}나아졌는지 판단 보류: {why}{shown}"
+
+
+def telling_rates(figures: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
+    """Metric -> its rates that surely changed, worse before better, where one of them did as the metric does not say.
+
+    Out of `told_figures`; '' is the key of those of no metric. Summaries of earlier versions have no rates.
+    """
+    of_metrics = {one["metric"]: one["finding"] for one in figures["metrics"]}
+    sure: dict[str, list[Mapping[str, Any]]] = {}
+    for finding in ("worse", "better"):
+        for one in figures.get("rates", ()):
+            if one["finding"] == finding:
+                sure.setdefault(one["part_of"], []).append(one)
+    return {of: rates for of, rates in sure.items() if any(one["finding"] != of_metrics.get(of) for one in rates)}
+
+
+def rates_text(figures: Mapping[str, Any]) -> str:
+    """`정확성 점수는 판단 보류지만 목표별로는 결과 정확도(정답 수치) 나빠짐(78.8% → 66.2%)`; '' without any."""
+    metrics = {one["metric"]: one for one in figures["metrics"]}
+    said = []
+    for metric, rates in telling_rates(figures).items():
+        shown = (
+            f"{one['title']} {FINDING_TITLES[one['finding']]}({percent(one['before'])} → {percent(one['now'])})"
+            for one in rates
+        )
+        said.append(f"{_beside(metrics.get(metric))} {', '.join(shown)}")
+    return "; ".join(said)
+
+
+def _beside(metric: Mapping[str, Any] | None) -> str:
+    if metric is None:
+        return "지표로 채점하지 않은"
+    told = {"worse": "나빠졌지만", "better": "좋아졌지만"}.get(metric["finding"], f"{_UNKNOWN}지만")
+    return f"{metric['title']} 점수는 {told} 목표별로는"
 
 
 def _more_failed(change: Mapping[str, Any]) -> str:
@@ -227,7 +262,10 @@ def standing(summary: Mapping[str, Any]) -> tuple[str, str]:
     change = summary.get("change")
     if change is None:
         return _FIRST_RUN, alone_text(summary) or "같은 테스트 세트의 지난 실행이 없음"
-    told = {one["finding"] for one in change["metrics"]} & {"worse", "better"} if not change["obstacle"] else set()
+    rates = [one for of_metric in telling_rates(change).values() for one in of_metric]
+    told = {one["finding"] for one in (*change["metrics"], *rates)} & {"worse", "better"}
+    if change["obstacle"]:
+        told = set()
     if (change.get("more_failed") or {}).get("run") == "base":
         told -= {"better"}  # no longer failing is no better answer
     text = change_text(change)
@@ -246,25 +284,53 @@ EACH_BY_ITSELF = (
     "구간은 지표마다 따로 본 95% 구간이라, 달라진 것이 없어도 지표 스무 개 가운데 하나쯤은 달라졌다고 나옵니다."
 )
 """What a verdict on each of several metrics may be wrong about (Korean)."""
-CHANGE_READING = (
+_CHANGE_READING = (
     "차이는 이번 실행 − 지난 실행입니다. 두 실행에서 모두 채점한 질의의 점수를 평균하므로, 종합 점수와 평균 시간으로 "
     "매기는 지표는 세트 평균과 조금 다를 수 있습니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다. "
     f"{EACH_BY_ITSELF}"
 )
 CHANGE_HEADER = ("지표", "지난 실행", "이번 실행", "차이", "95% 구간", "질의", "판단")
+RATES_READING = (
+    "목표별 비율은 질의마다 통과한 실행의 비율을 평균한 값이라, 보고서의 목표에 있는 비율과 조금 다를 수 있습니다. "
+    "나빠진 질의와 좋아진 질의는 지표의 점수로만 셉니다."
+)
+"""What stands beneath tables of changes where there are rates (Korean)."""
 
 
 def change_rows(change: Mapping[str, Any]) -> list[list[str]]:
     """A row per metric in the columns of `CHANGE_HEADER`, from the JSON of `change_figures`."""
+    return [_change_row(change, metric, score_text, signed) for metric in change["metrics"]]
+
+
+def change_tables(change: Mapping[str, Any]) -> list[PageTable]:
+    """What stands below the metrics: the rates, then the groups."""
+    return [*rate_tables(change), *group_tables(change.get("groups", {}))]
+
+
+def change_reading(change: Mapping[str, Any]) -> str:
+    """How the tables are to be read (Korean)."""
+    return f"{_CHANGE_READING} {RATES_READING}" if change.get("rates") else _CHANGE_READING
+
+
+def rate_tables(change: Mapping[str, Any], base: str = "지난 실행", candidate: str = "이번 실행") -> list[PageTable]:
+    """The table of the rates, of `change_figures` or `told_figures`; none in summaries of earlier versions."""
+    rows = [_change_row(change, rate, percent, signed_percent) for rate in change.get("rates", ())]
+    header = ["목표", base, candidate, *CHANGE_HEADER[3:]]
+    return [PageTable("목표별 비율", header, rows)] if rows else []
+
+
+def _change_row(
+    change: Mapping[str, Any],
+    one: Mapping[str, Any],
+    text: Callable[[float | None], str],
+    difference: Callable[[float], str],
+) -> list[str]:
     return [
-        [
-            metric["title"],
-            score_text(metric["before"]),
-            score_text(metric["now"]),
-            "–" if metric["difference"] is None else signed(metric["difference"]),
-            "–" if metric["low"] is None else f"{signed(metric['low'])} … {signed(metric['high'])}",
-            f"{metric['n']:,}",
-            finding_of(change, metric),
-        ]
-        for metric in change["metrics"]
+        one["title"],
+        text(one["before"]),
+        text(one["now"]),
+        "–" if one["difference"] is None else difference(one["difference"]),
+        "–" if one["low"] is None else f"{difference(one['low'])} … {difference(one['high'])}",
+        f"{one['n']:,}",
+        finding_of(change, one),
     ]

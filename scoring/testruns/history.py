@@ -138,7 +138,6 @@ def change_figures(
     `obstacle` (Korean) is why nothing can be told although there are differences, such as another version of the rules.
     `passed_over` are the runs since then, which had an outage.
     """
-    told = [one for one in comparison.metrics if one.difference or one.withheld or one.of_two_judges]
     return {
         "name": comparison.base.name,
         "sha256": before.sha256,
@@ -158,13 +157,23 @@ def change_figures(
         "passed_over": [
             {"name": one.name, "sha256": one.sha256, "when": one.when, **asdict(one.failures)} for one in passed_over
         ],
-        "metrics": [] if comparison.outage else [_metric_figures(one) for one in told],
+        **told_figures(comparison),
         "groups": group_figures(comparison),
         "same": comparison.is_same,
         **comparison.counts,
         "worse_ids": [one.query_id for one in comparison.worse],
         "better_ids": [one.query_id for one in comparison.better],
         "worst": [{"text": one.text, "change": one.change} for one in comparison.worse[:_WORST] if not one.by_time],
+    }
+
+
+def told_figures(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
+    """The changes of metrics (points) and rates (0 to 1) as JSON, without those that no two queries have in common;
+    none of either where a run had an outage."""
+    changes = {"metrics": comparison.metrics, "rates": comparison.rates}
+    return {
+        part: [_metric_figures(one) for one in of_part if one.difference or one.withheld or one.of_two_judges]
+        for part, of_part in ({"metrics": (), "rates": ()} if comparison.outage else changes).items()
     }
 
 
@@ -197,4 +206,5 @@ def _metric_figures(change: MetricChange) -> dict[str, Any]:
         "finding": difference.finding if difference else None,
         "withheld": change.withheld,
         "of_two_judges": change.of_two_judges,
+        "part_of": change.part_of,
     }

@@ -18,6 +18,7 @@ from scoring.judging.requests import JudgeRequest, Verdicts, VerdictStatus
 from scoring.rules.bands import Bands
 from scoring.stats.comparison import TOTAL, TOTAL_TITLE, Comparison, TestRunScores, compare_testruns
 from scoring.stats.exact import Exact, exact, exact_sum
+from scoring.stats.rates import Rate
 from scoring.testruns.check_results import CheckResult
 from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import AgentType, Execution, LatencyClass
@@ -187,7 +188,8 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     columns. `criteria`: metric -> what earns which points, for people who score it by hand. `page_parts` is what the
     page of a test run shows of the rubric's own parts, out of the JSON of the summary. `points_lost` is what a query's
     scores by metric lose against the best: lists of the worst are sorted by it. `limits(query)`: metric -> why
-    no answer could have all points for it (Korean). `text` is the file that it was made of, '' where it is Python.
+    no answer could have all points for it (Korean). `rates` are those of its targets that count executions: two runs
+    are compared by them, too. `text` is the file that it was made of, '' where it is Python.
     """
 
     id: str
@@ -217,6 +219,7 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     page_parts: Callable[[Mapping[str, Any]], PageParts] = lambda summary: PageParts()
     points_lost: Callable[[Mapping[str, Exact | None]], Exact] = _points_lost
     limits: Callable[[QueryT], Mapping[str, str]] = lambda query: {}
+    rates: tuple[Rate, ...] = ()
     text: str = ""
 
     def __post_init__(self) -> None:
@@ -244,7 +247,11 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
         """
         noise = {metric.name: metric.noise for metric in self.metrics}
         of_repeats = {metric.name for metric in self.metrics if not metric.per_execution}
-        return compare_testruns(base, candidate, titles, noise, of_repeats)
+        return compare_testruns(base, candidate, titles, noise, of_repeats, self.rates)
+
+    def shares(self, executions: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+        """Rate -> its share of the executions of a query, which are rows of `scores.parquet`."""
+        return {rate.name: rate.share(executions) for rate in self.rates}
 
     def lost(self, scores: Mapping[str, float | None]) -> Exact:
         """The points that a query of a table loses, by its scores."""

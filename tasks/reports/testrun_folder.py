@@ -13,10 +13,10 @@ from scoring.inputs import REJECTED_SCHEMA
 from scoring.judging.requests import STATUS_TITLES
 from scoring.testruns.change_wording import (
     CHANGE_HEADER,
-    CHANGE_READING,
     alone_text,
+    change_reading,
     change_rows,
-    group_tables,
+    change_tables,
     moved_queries,
     outage_text,
     passed_over_text,
@@ -96,8 +96,8 @@ def _write_files(
         recorded=summary["recorded"],
         change=change,
         changes=Table(CHANGE_HEADER, change_rows(change)) if change else None,
-        groups=group_tables(change.get("groups", {})) if change else (),
-        change_reading=CHANGE_READING,
+        change_tables=change_tables(change) if change else (),
+        change_reading=change_reading(change) if change else "",
         moved=moved_queries(change).values() if change else (),
         alone=alone_text(summary) if place and not change else "",
         outage=outage_text(change) if change else "",

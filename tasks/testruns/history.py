@@ -1,7 +1,7 @@
 """Where a scored test run stands among the earlier ones of a warehouse: its test set, and the run before it."""
 
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -132,7 +132,10 @@ def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric, fai
         return [] if frame is None else frame.filter(mine).collect().to_dicts()
 
     rows = read(QUERIES, _columns("input_sha256", "query_id", "query_text", "scores", "columns", "rubric"))
-    executions = Counter(row["query_id"] for row in read(SCORES, _columns("input_sha256", "query_id", "rubric")))
+    shared = ("agent_type", "own") if rubric.rates else ()
+    executions: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in read(SCORES, _columns("input_sha256", "query_id", "rubric", *shared)):
+        executions[row["query_id"]].append(row | json.loads(row.get("own", "{}")))
     summary = json.loads(run["summary"])
     return TestRunScores(
         run["input_name"],
@@ -143,7 +146,8 @@ def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric, fai
                 row["query_text"] or "",
                 {score["metric"]: score["score"] for score in row["scores"]}
                 | {TOTAL: json.loads(row["columns"]).get(TOTAL)},
-                max(executions[row["query_id"]], 1),
+                max(len(executions[row["query_id"]]), 1),
+                rates=rubric.shares(executions[row["query_id"]]),
             )
             for row in rows
         },
@@ -166,6 +170,9 @@ def _scores_now(scored: ScoredTestRun, epochs: Mapping[str, Sequence[str]]) -> T
                 {name: as_float(score.points) for name, score in query.scores.items()} | {TOTAL: row.get(TOTAL)},
                 len(query.executions),
                 groups=groups_of(row),
+                rates=rubric.shares(
+                    [{"agent_type": one.execution.agent_type, **one.own_values()} for one in query.executions]
+                ),
             )
             for query, row in rows
         },

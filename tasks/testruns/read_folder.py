@@ -69,6 +69,7 @@ class ScoredFolder:
                 max(len(rows[row["query_id"]]), 1),
                 {metric.name: self._reason(metric, row, rows[row["query_id"]]) for metric in self.rubric.metrics},
                 groups_of(row),
+                self.rubric.shares(rows[row["query_id"]]),
             )
             for row in self.queries.iter_rows(named=True)
         }

@@ -8,6 +8,7 @@ from scoring.rubrics.aqb.report import headline, limits, page_parts, report_valu
 from scoring.rubrics.aqb.review import REVIEW_TITLES
 from scoring.rubrics.aqb.summary import QUALITY_TITLES, AqbSummary, summarise
 from scoring.rubrics.aqb.tables import OWN_COLUMNS, QUERY_COLUMNS, query_json
+from scoring.rubrics.aqb.targets import RATES
 from scoring.testruns.detection import Layout, Recognition
 from scoring.testruns.rubric import Option, TestRunRubric
 from scoring.testruns.totals import MIN_COVERAGE
@@ -52,6 +53,7 @@ RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
     speed_bands=t.SPEED_BANDS,
     points_lost=t.WEIGHTS.lost,
     limits=limits,
+    rates=RATES,
     figure_titles={
         "provisional": "방이 부족해 잠정 점수인 질의",
         "speed_single": "응답 속도: 단일 도구 호출",

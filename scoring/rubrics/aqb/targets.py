@@ -4,7 +4,7 @@ Source: seed 000, 2.3 to 2.5; SPEC 3.3.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,11 +12,24 @@ from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.queries import AqbExecution
 from scoring.rubrics.aqb.thresholds import ToolVerdict
 from scoring.stats.exact import exact, mean
+from scoring.stats.rates import Rate
 from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.summaries import as_float
 
 Chat = tuple[str, int]
 """A run and one of its rooms."""
+
+
+def _of_executions(code: str, metric: str, column: str, passing: Mapping[AgentType, Collection[str]]) -> Rate:
+    """A target as a rate: what passes of the grades in a column, by agent; `metric` as in `Rate`."""
+    return Rate(code, t.GOALS[code].title, metric, column, passing)
+
+
+TTFT = _of_executions("ttft_rate", "", "ttft_pass", dict.fromkeys(AgentType, ("PASS",)))
+TOOLS = _of_executions("tool_accuracy_rate", "accuracy", "accuracy_grade", t.PASSING_TOOLS)
+NUMBERS = _of_executions("result_accuracy_rate", "accuracy", "numbers_grade", dict.fromkeys(AgentType, t.RIGHT_NUMBERS))
+RATES = (TTFT, TOOLS, NUMBERS)
+"""The targets of which the unit is one execution."""
 
 
 def targets_of(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str, dict[str, Any]]:
@@ -25,18 +38,16 @@ def targets_of(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str
     Tool accuracy counts the executions whose mapping is known, result accuracy those with a ground truth, TTFT those
     with a measurement; an answer that failed or is empty did not use the right tools.
     """
-    tools = [e.accuracy_grade for e in executions if e.accuracy_grade is not None]
-    numbers = [e.numbers_grade for e in executions if e.numbers_grade is not None]
-    ttft = [(e.latency_class, e.ttft_pass) for e in executions if e.ttft_pass is not None]
+    ttft, tools, numbers = (_passes(rate, executions, agent) for rate in (TTFT, TOOLS, NUMBERS))
     waits = chat_waits(executions)
     singles = [seconds for of_chat in waits.values() for seconds in of_chat]
     return {
         "ttft_rate": {
-            **_rate("ttft_rate", [verdict == "PASS" for _, verdict in ttft]),
+            **_rate(TTFT.name, ttft),
             "by_class": {
-                latency_class.value: {"passed": verdicts.count("PASS"), "n": len(verdicts)}
+                latency_class.value: {"passed": sum(of_class), "n": len(of_class)}
                 for latency_class in LatencyClass
-                if (verdicts := [verdict for of, verdict in ttft if of is latency_class])
+                if (of_class := _passes(TTFT, (e for e in executions if e.latency_class is latency_class), agent))
             },
         },
         "chat_wait_rate": {
@@ -46,13 +57,19 @@ def targets_of(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str
             "questions": len(singles),
         },
         "tool_accuracy_rate": {
-            **_rate("tool_accuracy_rate", [grade in t.PASSING_TOOLS[agent] for grade in tools]),
-            "partial": sum(grade is ToolVerdict.PARTIAL for grade in tools),
+            **_rate(TOOLS.name, tools),
+            "partial": sum(e.accuracy_grade is ToolVerdict.PARTIAL for e in executions),
             "weak": sum(e.weak_check for e in executions),
             "unknown": len(executions) - len(tools),
         },
-        "result_accuracy_rate": _rate("result_accuracy_rate", [grade in t.RIGHT_NUMBERS for grade in numbers]),
+        "result_accuracy_rate": _rate(NUMBERS.name, numbers),
     }
+
+
+def _passes(rate: Rate, executions: Iterable[AqbExecution], agent: AgentType) -> list[bool]:
+    """Whether each execution that counts passes."""
+    rows = ({"agent_type": agent, rate.column: getattr(execution, rate.column)} for execution in executions)
+    return [passes for row in rows if (passes := rate.passes(row)) is not None]
 
 
 def chat_waits(executions: Iterable[AqbExecution]) -> dict[Chat, list[Fraction]]:

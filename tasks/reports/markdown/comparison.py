@@ -13,15 +13,18 @@ from scoring.testruns.change_wording import (
     EACH_BY_ITSELF,
     MOVED_TITLES,
     OUTAGE_ACTION,
+    RATES_READING,
     cause_name,
     failures_text,
     group_tables,
     more_failed_text,
     moved_queries,
+    rate_tables,
+    rates_text,
     undecided_text,
 )
 from scoring.testruns.check_results import without_followers
-from scoring.testruns.history import group_figures
+from scoring.testruns.history import group_figures, told_figures
 from tasks.reports.site.pages import Table, page
 from tasks.reports.templates import markdown
 from tasks.reports.wording import rules_text
@@ -68,9 +71,10 @@ def comparison_headline(comparison: Comparison) -> list[str]:
             f"{side}의 {failures_text(comparison.outage_failures)}해 품질을 비교하지 않습니다.",
             f"{OUTAGE_ACTION}하세요.",
         ]
+    rates = [f"{text}입니다."] if (text := rates_text(told_figures(comparison))) else []
     if comparison.is_same:
         why = " 같은 결과 파일을 두 번 채점한 것입니다." if comparison.is_same_file else ""
-        return [f"두 실행에서 질의 {comparison.paired:,}개의 점수가 모두 같습니다.{why}"]
+        return [*rates, f"두 실행에서 질의 {comparison.paired:,}개의 점수가 모두 같습니다.{why}"]
     found: dict[str, list[str]] = {"worse": [], "better": []}
     for one in comparison.metrics:
         if one.difference and one.difference.finding in found:
@@ -85,21 +89,22 @@ def comparison_headline(comparison: Comparison) -> list[str]:
             withheld=[one.title for one in comparison.metrics if one.withheld],
             of_two_judges=[one.title for one in comparison.metrics if one.of_two_judges],
         )
-        verdict = f"나빠졌는지 좋아졌는지 판단 보류: {why}{_largest_text(comparison)}."
+        verdict = f"{'점수는 ' if rates else ''}나빠졌는지 좋아졌는지 판단 보류: {why}{_largest_text(comparison)}."
     if more := comparison.more_failed:
         of_run, of_other = comparison.base.failures, comparison.candidate.failures
         side, other = "기준", "후보"
         if more == "candidate":
             of_run, of_other, side, other = of_other, of_run, other, side
         failed = f"{side}의 {more_failed_text(of_run, of_other, other)} 있습니다."
-        return [failed, verdict, f"{OUTAGE_ACTION}하세요."]
+        return [failed, *rates, verdict, f"{OUTAGE_ACTION}하세요."]
+    opening = [*rates, _counts_text(comparison), verdict]
     if where := cause_name(group_figures(comparison)):
-        return [_counts_text(comparison), verdict, f"주로 나빠진 {where}의 질의부터 확인하세요."]
+        return [*opening, f"주로 나빠진 {where}의 질의부터 확인하세요."]
     if not comparison.worse or comparison.worse[0].by_time:
-        return [_counts_text(comparison), verdict]
+        return opening
     first = comparison.worse[0]
     name = _query_name(first.query_id, first.text)
-    return [_counts_text(comparison), verdict, f"가장 많이 나빠진 '{name}'({_moved_text(first)})부터 확인하세요."]
+    return [*opening, f"가장 많이 나빠진 '{name}'({_moved_text(first)})부터 확인하세요."]
 
 
 def _counts_text(comparison: Comparison) -> str:
@@ -120,6 +125,7 @@ def _largest_text(comparison: Comparison) -> str:
 
 def comparison_values(comparison: Comparison, failures: Sequence[str]) -> dict[str, Any]:
     """What markdown and pages show."""
+    rates = rate_tables(told_figures(comparison), "기준", "후보")
     return {
         "comparison": comparison,
         "headline": comparison_headline(comparison),
@@ -129,8 +135,8 @@ def comparison_values(comparison: Comparison, failures: Sequence[str]) -> dict[s
         "metrics": Table(
             _METRIC_HEADER, [] if comparison.outage else [_metric_row(change) for change in comparison.metrics]
         ),
-        "groups": group_tables(group_figures(comparison), "기준", "후보"),
-        "reading": _READING,
+        "change_tables": [*rates, *group_tables(group_figures(comparison), "기준", "후보")],
+        "reading": f"{_READING} {RATES_READING}" if rates else _READING,
         "change_reading": _CHANGE_READING,
         "lists": [] if comparison.outage else _lists(comparison),
     }
@@ -164,6 +170,7 @@ def comparison_json(comparison: Comparison, failures: Sequence[str]) -> str:
         "within_noise": comparison.within_noise,
         "outage": comparison.outage and {"run": comparison.outage, **asdict(comparison.outage_failures)},
         "metrics": {change.metric: _metric_dict(change) for change in comparison.metrics},
+        "rates": {change.metric: _metric_dict(change) for change in comparison.rates},
         "groups": group_figures(comparison),
         "worse": [asdict(change) for change in comparison.worse],
         "better": [asdict(change) for change in comparison.better],

@@ -13,10 +13,10 @@ from scoring.markdown import percent, score_text, shortened
 from scoring.stats.intervals import Interval
 from scoring.testruns.change_wording import (
     CHANGE_HEADER,
-    CHANGE_READING,
     alone_text,
+    change_reading,
     change_rows,
-    group_tables,
+    change_tables,
     moved_ids,
     moved_queries,
     outage_text,
@@ -107,8 +107,8 @@ def testrun_values(
         "headline": run.summary.get("headline", ()),
         "change": change,
         "changes": Table(CHANGE_HEADER, change_rows(change)) if change else None,
-        "groups": [_with_links(each, {}) for each in group_tables(change.get("groups", {}))] if change else (),
-        "change_reading": CHANGE_READING,
+        "change_tables": [_with_links(each, {}) for each in change_tables(change)] if change else (),
+        "change_reading": change_reading(change) if change else "",
         "moved": _moved(change, links) if change else (),
         "alone": alone_text(run.summary),
         "outage": outage_text(change) if change else "",

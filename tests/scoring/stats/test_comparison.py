@@ -7,6 +7,7 @@ import pytest
 from scoring.errors import UsageError
 from scoring.stats.comparison import Comparison, QueryScores, TestRunScores, compare_testruns
 from scoring.stats.fail_conditions import conditions
+from scoring.stats.rates import Rate
 
 TITLES = {"accuracy": "정확성", "speed": "속도"}
 
@@ -272,3 +273,43 @@ def test_what_is_no_condition_is_refused(condition: str) -> None:
 def test_an_unknown_metric_is_refused_with_those_there_are() -> None:
     with pytest.raises(UsageError, match="accuracy, speed"):
         conditions(["acuracy < 1"], list(TITLES))
+
+
+TOOLS = Rate("tools", "도구", "accuracy", "grade", {"plan": ("PASS",)})
+
+
+@pytest.mark.parametrize(
+    ("grades", "share"),
+    [(["PASS", "FAIL"], 0.5), (["PASS", None], 1.0), ([None], None), ([], None)],
+)
+def test_a_share_is_of_the_executions_that_have_a_grade(grades: list[str | None], share: float | None) -> None:
+    assert TOOLS.share([{"agent_type": "plan", "grade": grade} for grade in grades]) == share
+    assert TOOLS.share([{"agent_type": "plan"} for _ in grades]) is None  # a table of an earlier version
+
+
+@pytest.mark.parametrize(
+    ("withheld", "epochs", "told"),
+    [
+        (frozenset[str](), {}, (-1.0, False, False)),
+        (frozenset({"accuracy"}), {}, (None, True, False)),
+        (frozenset[str](), {"accuracy": "other"}, (None, False, True)),
+    ],
+)
+def test_a_rate_is_compared_where_its_metric_may_be_and_moves_no_query(
+    withheld: frozenset[str], epochs: dict[str, str], told: tuple[float | None, bool, bool]
+) -> None:
+    before, after = (
+        TestRunScores(
+            "run",
+            "r",
+            "1",
+            {str(n): QueryScores(f"질의 {n}", {"accuracy": 4}, rates={"tools": share}) for n in range(40)},
+            withheld if share else frozenset(),
+            {} if share else epochs,
+        )
+        for share in (1.0, 0.0)
+    )
+    found = compare_testruns(before, after, {"accuracy": "정확성"}, rates=[TOOLS])
+    (rate,) = found.rates
+    assert (rate.difference and rate.difference.mean, rate.withheld, rate.of_two_judges) == told
+    assert (found.worse, found.better, found.same) == ((), (), 40)

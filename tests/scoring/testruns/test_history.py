@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from scoring.stats.comparison import QueryScores, TestRunScores, compare_testruns
-from scoring.testruns.change_wording import change_rows, change_text, moved_ids, moved_queries, standing
+from scoring.testruns.change_wording import change_rows, change_text, moved_ids, moved_queries, rates_text, standing
 from scoring.testruns.history import KnownRun, base_among, change_figures, query_keys, runs_before, set_of_run
 
 TITLES = {"accuracy": "정확성", "speed": "응답 속도"}
@@ -152,3 +152,35 @@ def test_what_another_judge_judged_has_no_verdict_and_is_named() -> None:
     assert judged[3:] == ["–", "–", "0", "판단 보류(판정한 모델이나 조건이 다름)"]
     assert by_rule[3] == "0.00"
     assert change_text(found).endswith("판단 보류: 판정한 모델이나 조건이 달라 비교하지 않은 지표: 정확성")
+
+
+@pytest.mark.parametrize(
+    ("metric", "tools", "numbers", "said"),
+    [
+        ("worse", "worse", "unclear", ""),  # the metric says it
+        ("unclear", "unclear", "too_few", ""),
+        ("unclear", "unclear", "worse", "정확성 점수는 판단 보류지만 목표별로는 수치 나빠짐(50.0% → 40.0%)"),
+        (
+            "worse",
+            "better",
+            "worse",
+            "정확성 점수는 나빠졌지만 목표별로는 수치 나빠짐(50.0% → 40.0%), 도구 좋아짐(50.0% → 60.0%)",
+        ),
+        (
+            "better",
+            "worse",
+            "better",
+            "정확성 점수는 좋아졌지만 목표별로는 도구 나빠짐(50.0% → 40.0%), 수치 좋아짐(50.0% → 60.0%)",
+        ),
+    ],
+)
+def test_rates_are_said_where_their_metric_does_not_tell_what_they_do(
+    metric: str, tools: str, numbers: str, said: str
+) -> None:
+    now = {"worse": 0.4, "unclear": 0.5, "too_few": 0.5, "better": 0.6}
+    rates = [
+        {"title": title, "finding": finding, "part_of": "accuracy", "before": 0.5, "now": now[finding]}
+        for title, finding in (("도구", tools), ("수치", numbers))
+    ]
+    metrics = [{"metric": "accuracy", "title": "정확성", "finding": metric}]
+    assert rates_text({"metrics": metrics, "rates": rates}) == said
