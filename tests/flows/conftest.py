@@ -13,6 +13,7 @@ import pytest
 from typer.main import get_command
 
 from flows.cli.app import app, main
+from flows.steps.site import SiteOutcome
 from tests.builders import flows
 from tests.fakes.slack_server import TOKEN, FakeSlack
 from tests.fakes.website import Website
@@ -38,6 +39,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def site_is_built() -> None:
+    """The test looks at the report site that a run builds at its end, or at what the run says of it."""
+
+
+@pytest.fixture(autouse=True)
+def _no_site(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs in this process build no site, which takes half of the time of a night of a few rows, unless the test asks
+    for it or sees all steps on a server."""
+    if not {"site_is_built", "prefect_server"} & set(request.fixturenames):
+        for module in ("nightly", "backfill", "test_runs"):
+            monkeypatch.setattr(f"flows.{module}.site_after", lambda _: SiteOutcome(None))
 
 
 @cache

@@ -96,6 +96,7 @@ def test_a_backfill_reads_a_portion_of_its_days_after_the_other(
     assert (done(outcome), outcome.failed, outcome.rows) == (DAYS, (), 8)
 
 
+@pytest.mark.usefixtures("site_is_built")
 def test_what_a_backfill_that_died_has_scored_is_on_the_site_after_the_next(settings: Settings) -> None:
     in_context(score_day, settings, DAY, BACKFILL)
     assert not Path(settings.reports, "index.html").exists()

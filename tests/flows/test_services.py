@@ -184,6 +184,7 @@ def test_a_late_night_is_told_of_the_service_that_is_late(settings: Settings) ->
     }
 
 
+@pytest.mark.usefixtures("site_is_built")
 def test_the_first_page_leads_to_each_service_and_says_how_it_stands(settings: Settings) -> None:
     with pytest.raises(IncompleteServicesError):
         nightly(settings, DAY)

@@ -256,6 +256,7 @@ def test_rubrics_are_listed_for_people_and_programs(aqb: Command) -> None:
 # --- aqb nightly ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("site_is_built")
 def test_nightly_says_counts_kpis_alerts_and_where_everything_is(aqb: Command, source: Path) -> None:
     ended = aqb("nightly", "--date", DAY.isoformat())
     assert (ended.exit_code, ended.err) == (0, "")

@@ -12,6 +12,7 @@ from tests.builders.chat_rows import DAY, best, plain, write_rows
 from tests.flows.conftest import Command
 
 
+@pytest.mark.usefixtures("site_is_built")
 def test_nightly_leaves_a_finished_night_as_it_is(aqb: Command, folder: Path) -> None:
     yesterday = today("Asia/Seoul") - timedelta(days=1)
     rows = [best(timestamp=f"{yesterday}T12:00:00+09:00"), plain(timestamp=f"{yesterday}T12:00:00+09:00")]
@@ -30,6 +31,7 @@ def test_nightly_leaves_a_finished_night_as_it_is(aqb: Command, folder: Path) ->
         assert done["run_id"] != first["run_id"]
 
 
+@pytest.mark.usefixtures("site_is_built")
 def test_nightly_compares_a_label_that_was_given_since(aqb: Command, folder: Path) -> None:
     yesterday = today("Asia/Seoul") - timedelta(days=1)
     write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best(timestamp=f"{yesterday}T12:00:00+09:00")])
@@ -48,6 +50,7 @@ def test_nightly_compares_a_label_that_was_given_since(aqb: Command, folder: Pat
     assert compared.select("metric", "n", "exact", "adjacent").collect().rows() == [("a_grade", 1, 0, 1)]
 
 
+@pytest.mark.usefixtures("site_is_built")
 def test_nightly_says_again_what_is_wrong_with_a_finished_night(aqb: Command, folder: Path) -> None:
     yesterday = today("Asia/Seoul") - timedelta(days=1)
     rows = [

@@ -18,6 +18,7 @@ KPIS = {
 }
 
 
+@pytest.mark.usefixtures("site_is_built")
 def test_kpi_figures_are_the_same_in_terminal_json_report_page_and_slack(aqb: Command, folder: Path) -> None:
     rows = [*(refused(minute) for minute in range(9)), *(best(minute) for minute in range(9, 80))]
     by_session = [row | {"session_id": f"s{number}"} for number, row in enumerate(rows)]

@@ -289,6 +289,7 @@ def test_a_quiet_week_is_told_on_its_sunday_once(settings: Settings, slack: Fake
     assert [("새로 알릴 일 없음" in text) for text in slack.texts()] == [True]
 
 
+@pytest.mark.usefixtures("site_is_built")
 def test_row_ids_of_a_message_lead_to_places_that_the_page_of_the_day_has(settings: Settings, slack: FakeSlack) -> None:
     served = with_routes(settings, *settings.alerts.route, reports_url="https://aqb.example.com/r")
     run(served)
@@ -301,6 +302,7 @@ def test_row_ids_of_a_message_lead_to_places_that_the_page_of_the_day_has(settin
     assert all(f'id="{place}"' in page for place in links)
 
 
+@pytest.mark.usefixtures("site_is_built")
 def test_the_week_is_told_once_by_the_run_of_its_sunday(settings: Settings, slack: FakeSlack) -> None:
     sunday = date(2026, 2, 15)
     write_rows(Path(settings.monitoring.source) / "b.jsonl", [best(2 * 24 * 60 + minute) for minute in range(40)])
