@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import socketserver
 import ssl
 import threading
@@ -13,6 +14,9 @@ from typing import Any
 
 UNTRUSTED = Path(__file__).with_name("untrusted.pem")
 """A key for tests with its certificate, which nobody has signed."""
+
+_TLS = b"\x16"
+"""What a handshake begins with. A server without a certificate hangs up."""
 
 Script = Callable[[bytes], Iterable[bytes]]
 """The pieces of an answer to the body of a request. The connection is closed behind the last one."""
@@ -54,7 +58,8 @@ class HostileServer:
             def handle(self) -> None:
                 with suppress(OSError):  # the client has had enough
                     self.request.settimeout(10)
-                    hostile._answer(self)
+                    if hostile._certificate or self.request.recv(1, socket.MSG_PEEK) != _TLS:
+                        hostile._answer(self)
 
         class Server(socketserver.ThreadingTCPServer):
             daemon_threads = True
