@@ -15,7 +15,7 @@ demo: setup
 
 # What every change needs; `make test ALL=1` takes the tests marked long as well, as .ci/run does.
 test: setup
-	$(PYTEST) --numprocesses=4 $(if $(ALL),,-m "not long")
+	$(PYTEST) --numprocesses=4 $(if $(ALL),,--ignore=tests/browser -m "not long")
 
 # What runs no flow, command, server, evaluator or browser and builds no site.
 test-fast: setup

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import socketserver
@@ -9,6 +10,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,16 @@ def http(body: bytes, status: int = 200, headers: Iterable[str] = ()) -> bytes:
 def json_http(value: Any, status: int = 200, headers: Iterable[str] = ()) -> bytes:
     """A whole answer of JSON in ASCII, so that it may hold halves of characters."""
     return http(json.dumps(value).encode(), status, ["Content-Type: application/json", *headers])
+
+
+@cache
+def _packed_spaces() -> bytes:
+    return gzip.compress(b" " * 50_000_000)
+
+
+def packed(status: int = 200) -> Script:
+    """An answer of 50 MB that is sent as 50 kB. It is made when it is asked for."""
+    return lambda body: [http(_packed_spaces(), status, ["Content-Encoding: gzip"])]
 
 
 class HostileServer:

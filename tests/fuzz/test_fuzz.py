@@ -40,6 +40,7 @@ def test_a_damaged_input_is_scored_or_refused_and_no_row_is_lost(kind: str, seed
     assert run_case(kind, seed, tmp_path / "case")
 
 
+@pytest.mark.long
 def test_a_rubric_file_with_a_few_changes_is_refused_with_its_line_or_scores_alike_on_every_engine() -> None:
     outcomes = {run_rubric(Random(f"{seed}")) for seed in portion(range(100))}
     assert outcomes == {"refused", "scored"}

@@ -121,7 +121,7 @@ _chat_rows: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(
     rows=st.lists(_chat_rows, max_size=12),
     keep_text=st.sampled_from(["flagged", "all", "none"]),

@@ -193,6 +193,7 @@ def test_the_mode_ratio_is_the_share_of_the_commonest() -> None:
     assert mode_ratio(["VIEW", "ADD"]) == Fraction(1, 2)
 
 
+@pytest.mark.long
 def test_wilson_covers_95_of_100() -> None:
     """Exactly, from the binomial probabilities, averaged over rates around the seeds' targets."""
     from scipy.stats import binom

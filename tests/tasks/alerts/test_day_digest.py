@@ -54,6 +54,7 @@ def _day(number: int) -> date:
 
 
 # Each of its days has too few rows to name it, and after a week the days before a day have it as well.
+@pytest.mark.long
 def test_a_rise_of_several_days_names_what_grew_since_it_began(warehouse: FolderWarehouse) -> None:
     day, began = _day(FIRST_RISEN + 1), _day(FIRST_RISEN)
     digest = day_digest(warehouse, RUBRIC, day, [], ReportPaths(Path("reports")), AlertPolicy())

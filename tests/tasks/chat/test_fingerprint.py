@@ -120,14 +120,13 @@ NAIVE = {"timestamp": "2026-02-13 12:00:00"}
 @pytest.mark.parametrize(
     "odd",
     [
-        [],
-        [plain(4, timestamp=None)],
-        [plain(4, timestamp="yesterday")],
-        [plain(4, output_tokens="many")],
-        [plain(4, output_tokens=-1)],
-        [plain(4) | NAIVE],
+        pytest.param([], id="clean", marks=pytest.mark.long),
+        pytest.param([plain(4, timestamp=None)], id="undated"),
+        pytest.param([plain(4, timestamp="yesterday")], id="misdated", marks=pytest.mark.long),
+        pytest.param([plain(4, output_tokens="many")], id="unreadable", marks=pytest.mark.long),
+        pytest.param([plain(4, output_tokens=-1)], id="refused", marks=pytest.mark.long),
+        pytest.param([plain(4) | NAIVE], id="naive", marks=pytest.mark.long),
     ],
-    ids=["clean", "undated", "misdated", "unreadable", "refused", "naive"],
 )
 def test_days_read_at_once_are_the_days_read_alone(tmp_path: Path, odd: list[dict[str, Any]]) -> None:
     source = tmp_path / "source"

@@ -82,7 +82,14 @@ def scored_backwards(job: ScoringJob, part_bytes: int) -> ScoredRows:
     return job.gathered(pickle.loads(done[part.folder]) for part in parts)
 
 
-@pytest.mark.parametrize("name", ["rows.parquet", "rows.jsonl", "small"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rows.jsonl",
+        pytest.param("rows.parquet", marks=pytest.mark.long),
+        pytest.param("small", marks=pytest.mark.long),
+    ],
+)
 def test_parts_may_be_done_anywhere_and_in_any_order(sources: Path, tmp_path: Path, name: str) -> None:
     def job(staging: str) -> ScoringJob:
         source = ChatRowFiles([sources / name])

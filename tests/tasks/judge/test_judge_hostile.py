@@ -1,6 +1,5 @@
 """A judge endpoint that does what none should: nothing crashes, nothing grows, and the budget holds."""
 
-import gzip
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from tasks.judge.client import Judged
 from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import VerdictStore
 from tests.builders.cases import portion
-from tests.fakes.hostile_server import UNTRUSTED, HostileServer, Script, http, json_http
+from tests.fakes.hostile_server import UNTRUSTED, HostileServer, Script, http, json_http, packed
 from tests.fakes.judge_questions import FAST, ask, settings_for
 
 pytestmark = pytest.mark.slow
@@ -51,7 +50,6 @@ def endless(start: bytes, piece: bytes, pause_s: float = 0.0) -> Script:
 
 
 CHUNKED = b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n"
-BOMB = gzip.compress(b" " * 50_000_000)
 READABLE: dict[str, Any] = {
     "half a character in the reason": completion('{"reason": "\\ud800", "score": 5}'),
     "half a character in the text": completion(HALF),
@@ -88,8 +86,8 @@ BYTES: dict[str, Script] = {
     "bytes that are no UTF-8": always(http(b'{"choices": "\xff\xfe\xed\xa0\x80"}')),
     "nested JSON": always(http(b"[" * 200_000)),
     "a number of 100,000 digits": always(http(b"1" * 100_000)),
-    "a packed answer": always(http(BOMB, headers=["Content-Encoding: gzip"])),
-    "a packed error": always(http(BOMB, 500, ["Content-Encoding: gzip"])),
+    "a packed answer": packed(),
+    "a packed error": packed(500),
     "three megabytes": always(http(b'{"choices": "' + b"a" * 3_000_000 + b'"}')),
     "an error of three megabytes": always(http(b"a" * 3_000_000, 400)),
     "a body without an end": endless(CHUNKED, b"10000\r\n" + b"a" * 0x10000 + b"\r\n"),

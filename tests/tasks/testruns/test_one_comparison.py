@@ -86,7 +86,12 @@ def test_they_say_the_same_of_renamed_and_of_reworded_queries(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "rows"), [("plan_agent", plan_rows), ("url_agent", move_rows), ("resume_agent", applicant_rows)]
+    ("name", "rows"),
+    [
+        ("plan_agent", plan_rows),
+        pytest.param("url_agent", move_rows, marks=pytest.mark.long),
+        pytest.param("resume_agent", applicant_rows, marks=pytest.mark.long),
+    ],
 )
 def test_the_inbox_and_aqb_compare_say_the_same_of_two_runs(
     tmp_path: Path, name: str, rows: Callable[[], Rows]

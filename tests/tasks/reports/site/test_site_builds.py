@@ -184,7 +184,15 @@ def test_a_page_that_was_removed_is_made_again(warehouse: AskedWarehouse, site: 
         assert (build(warehouse, site).written, sources(site)) == (1, before)
 
 
-@pytest.mark.parametrize("damage", ["", "[]", '{"monitoring/2026-02-13.html": 7}', '{"index.html": {"inputs": 1}}'])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "",
+        pytest.param("[]", marks=pytest.mark.long),
+        pytest.param('{"monitoring/2026-02-13.html": 7}', marks=pytest.mark.long),
+        pytest.param('{"index.html": {"inputs": 1}}', marks=pytest.mark.long),
+    ],
+)
 def test_what_the_site_remembers_may_be_lost(warehouse: AskedWarehouse, site: Path, damage: str) -> None:
     write_day(warehouse, DAY, [best(), refused()])
     write_run(warehouse, SAMPLE_RUNS[0], DAY)
