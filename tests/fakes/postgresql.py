@@ -68,9 +68,14 @@ def running_postgresql(programs: Path, begin_with: Path | None = None, leave_to:
             run("initdb", "-U", "aqb", "-A", "trust", "--no-sync")
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off"
         run("pg_ctl", "-w", "-o", options, "-l", f"{folder}/log", "start")
-        try:
+        stop: list[str | Path] = [programs / "pg_ctl", "-D", data, "-m", "fast" if leave_to else "immediate", "stop"]
+        # Its input ends with the block, or with this process, however that ends: no server is left behind.
+        at_the_end: list[str | Path] = ["sh", "-c", 'read -r _; exec "$@"', "sh", *stop]
+        with subprocess.Popen(
+            at_the_end, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, user=user, cwd=folder, start_new_session=True
+        ) as stopping:
             yield f"aqb@127.0.0.1:{port}"
-        finally:
-            run("pg_ctl", "-m", "fast" if leave_to else "immediate", "stop")
+        if stopping.returncode:
+            raise subprocess.CalledProcessError(stopping.returncode, stop)
         if leave_to:
             shutil.copytree(data, leave_to)
