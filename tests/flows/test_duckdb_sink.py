@@ -134,6 +134,7 @@ def rows_of(settings: Settings, table: str) -> list[dict[str, Any]]:
     return [] if rows is None else sorted(rows.collect().to_dicts(), key=repr)
 
 
+@pytest.mark.usefixtures("site_is_built")
 def test_sink_of_another_package_serves_nightly_report_and_alerts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -212,6 +212,7 @@ def test_what_is_about_one_service_wants_it_chosen(settings: Settings) -> None:
         _ = context.rubric
 
 
+@pytest.mark.usefixtures("site_is_built")
 @pytest.mark.long
 def test_an_erased_session_is_in_the_tables_and_reports_of_no_service(tmp_path: Path) -> None:
     source = tmp_path / "source"

@@ -118,6 +118,7 @@ def test_a_file_that_cannot_be_read_stops_no_other_and_is_recorded_and_told_once
     ]
 
 
+@pytest.mark.usefixtures("site_is_built")
 def test_a_file_that_cannot_be_read_gives_no_cell_to_any_database(settings: Settings, tmp_path: Path) -> None:
     write_csv(inbox_of(settings) / "plan_agent_nohead.csv", [["홍길동", "010-9876-5432", "leak.me@example.com"]])
     assert len(score_inbox(settings, DAY).refused) == 1

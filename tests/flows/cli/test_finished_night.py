@@ -87,6 +87,7 @@ def test_backfill_says_again_what_is_wrong_with_days_that_are_up_to_date(aqb: Co
     assert (aqb("backfill", *days).exit_code, aqb("backfill", *days).exit_code) == (0, 0)
 
 
+@pytest.mark.usefixtures("site_is_built")
 @pytest.mark.long
 def test_backfill_of_days_that_are_up_to_date_starts_nothing(
     aqb: Command, installed_aqb: Command, folder: Path
