@@ -198,7 +198,6 @@ def test_an_unexpected_error_of_an_earlier_day_does_not_stop_the_night(
 
 
 @pytest.mark.usefixtures("prefect_server")
-@pytest.mark.usefixtures("site_is_built")
 def test_an_unexpected_error_of_the_own_day_is_told_with_class_and_step(
     settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,8 +137,7 @@ def test_nothing_to_do_is_not_said_after_a_changed_setting_or_of_an_untold_route
     assert not backfilled(told)
 
 
-@pytest.mark.usefixtures("finished")
-@pytest.mark.usefixtures("site_is_built")
+@pytest.mark.usefixtures("finished", "site_is_built")
 def test_nothing_to_do_once_the_site_is_built_again_though_no_page_changed() -> None:
     backfill(BEFORE, BEFORE, force=True, settings=settings_of())
     assert run_of(settings_of()) is not None
