@@ -1,9 +1,13 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
-.PHONY: setup demo test test-fast test-bigquery test-dask fuzz soak kills-nightly kills-backfill check audit bench bench-judge docs pictures lock clean
+.PHONY: setup demo test test-computing test-waiting test-fast test-bigquery test-dask fuzz soak kills-nightly kills-backfill check audit bench bench-judge docs pictures lock clean
 
-# tests/conftest.py says what starts first and what stays on one worker. Four workers fill two cores, since one has
-# the tests that wait; those of test-fast wait for nothing.
-PYTEST = .venv/bin/python -m pytest --ignore=tests/bigquery --ignore=tests/flows/steps/test_dask.py --dist=loadgroup --no-loadscope-reorder
+PYTEST = .venv/bin/python -m pytest
+# Tests here wait for servers and leases more than they compute: one process beside those that compute. A worker of
+# theirs would not do, since each worker collects all tests.
+WAITING = tests/tasks/alerts tests/tasks/judge tests/tasks/state
+# tests/conftest.py says what starts first and what stays on one worker.
+COMPUTING = $(addprefix --ignore=,tests/bigquery tests/flows/steps/test_dask.py $(WAITING)) --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
+CHOSEN = $(if $(ALL),,--ignore=tests/browser -m "not long")
 # Wherever the surroundings forbid it: each worker and each of a hundred processes would compile all modules again.
 export PYTHONDONTWRITEBYTECODE =
 
@@ -15,21 +19,28 @@ demo: setup
 
 # What every change needs; `make test ALL=1` takes the tests marked long as well, as .ci/run does.
 test: setup
-	$(PYTEST) --numprocesses=4 $(if $(ALL),,--ignore=tests/browser -m "not long")
+	@$(MAKE) --no-print-directory --jobs=2 test-computing test-waiting
+
+test-computing:
+	$(PYTEST) $(COMPUTING) $(CHOSEN)
+
+# Its output follows at its end, in one piece.
+test-waiting:
+	@out=$$($(PYTEST) $(WAITING) $(CHOSEN) 2>&1); code=$$?; echo "$$out"; exit $$code
 
 # What runs no flow, command, server, evaluator or browser and builds no site.
 test-fast: setup
-	$(PYTEST) --numprocesses=2 -m "not slow"
+	$(PYTEST) $(COMPUTING) -m "not slow"
 
 # The same against a local BigQuery, which needs Python 3.13 (PYTHON313=... names one) in an environment of its own.
 # Each of two workers has a server of its own, with few tables in it: all statements look through all of them.
 test-bigquery: setup
 	@sh .ci/local-bigquery
-	.venv/bin/python -m pytest tests/bigquery --numprocesses=2 --dist=worksteal
+	$(PYTEST) tests/bigquery --numprocesses=2 --dist=worksteal
 
 # The parts of a day on a Dask scheduler with two workers, all of this machine.
 test-dask: setup
-	.venv/bin/python -m pytest tests/flows/steps/test_dask.py
+	$(PYTEST) tests/flows/steps/test_dask.py
 
 # Damaged files and replies, always the same for the same seeds: as many as fit in the time. What fails is kept in
 # fuzz-failures/; `make test` runs a dozen of them, CI a hundred.
@@ -39,16 +50,16 @@ fuzz: setup
 # What takes an hour: processes killed at random moments, a thousand times, and deliveries and watched nights two hundred times.
 soak: setup
 	$(MAKE) --jobs=2 --output-sync=target kills-nightly kills-backfill
-	MASKED_CHARACTERS=1000000 .venv/bin/python -m pytest tests/scoring/judging/test_masking.py
-	RULE_EXPRESSIONS=10000 .venv/bin/python -m pytest tests/scoring/rules/test_parser.py
-	SLACK_KILLS=200 .venv/bin/python -m pytest -s tests/tasks/alerts/test_slack_kills.py
-	SOAK=1 .venv/bin/python -m pytest tests/flows/cli/test_automations.py tests/flows/runtime/test_restarts.py
-	LINKED_DAYS=31 LINKED_ROWS=400 .venv/bin/python -m pytest tests/tasks/reports/site/test_linked_counts.py
-	WEB_KILLS=100 .venv/bin/python -m pytest tests/tasks/web/test_review_kills.py tests/tasks/web/test_upload_kills.py
-	FAULT_NIGHTS=200 .venv/bin/python -m pytest tests/flows/steps/test_watch_kills.py
+	MASKED_CHARACTERS=1000000 $(PYTEST) tests/scoring/judging/test_masking.py
+	RULE_EXPRESSIONS=10000 $(PYTEST) tests/scoring/rules/test_parser.py
+	SLACK_KILLS=200 $(PYTEST) -s tests/tasks/alerts/test_slack_kills.py
+	SOAK=1 $(PYTEST) tests/flows/cli/test_automations.py tests/flows/runtime/test_restarts.py
+	LINKED_DAYS=31 LINKED_ROWS=400 $(PYTEST) tests/tasks/reports/site/test_linked_counts.py
+	WEB_KILLS=100 $(PYTEST) tests/tasks/web/test_review_kills.py tests/tasks/web/test_upload_kills.py
+	FAULT_NIGHTS=200 $(PYTEST) tests/flows/steps/test_watch_kills.py
 
 kills-nightly kills-backfill: kills-%:
-	FAULT_KILLS=1000 .venv/bin/python -m pytest -s tests/faults/test_kills.py -k $*
+	FAULT_KILLS=1000 $(PYTEST) -s tests/faults/test_kills.py -k $*
 
 check: setup
 	.venv/bin/ruff check

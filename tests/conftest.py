@@ -43,6 +43,9 @@ os.environ |= {
 }
 
 
+# No test cuts the power, and a process that is killed loses nothing that it has written: a tenth of all time went here.
+os.fsync = lambda fd: None
+
 # A shell that starts the tests in the background has every process of theirs ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -55,10 +58,11 @@ def pytest_unconfigure() -> None:
 _SLOW = {"prefect_server", "installed_aqb"}
 _FLOWS = Path(__file__).parent / "flows"
 _TASKS = Path(__file__).parent / "tasks"
-_SLOW_FOLDERS = (_FLOWS, _FLOWS / "steps", _FLOWS / "cli", _TASKS / "reports" / "site", _TASKS / "web")
 _STATE = _TASKS / "state"
-_WAITING_FOLDERS = (_TASKS / "alerts", _TASKS / "judge", _STATE)
-"""Tests here wait for servers and leases more than they compute: on one worker, beside others that compute."""
+_SLOW_FOLDERS = (
+    *(_FLOWS, _FLOWS / "steps", _FLOWS / "cli"),
+    *(_TASKS / "reports" / "site", _TASKS / "web", _TASKS / "alerts", _TASKS / "judge", _STATE),
+)
 _ONE_WORKER = {"undisturbed_backfill", "hostile_rows"}
 """What takes long to make, for many files: all tests that ask for it run on the worker that has it."""
 
@@ -74,11 +78,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         fixtures = set(getattr(item, "fixturenames", ()))
         if _is_on_postgresql(item) and item.path.parent != _STATE:
             item.add_marker("long")
-        in_slow_folder = item.path.parent in (*_SLOW_FOLDERS, *_WAITING_FOLDERS)
-        if in_slow_folder or _SLOW & fixtures or item.get_closest_marker("long"):
+        if item.path.parent in _SLOW_FOLDERS or _SLOW & fixtures or item.get_closest_marker("long"):
             item.add_marker("slow")
-        waits = item.path.parent in _WAITING_FOLDERS and not item.get_closest_marker("long")
-        for shared in {"waits"} if waits else _ONE_WORKER & fixtures:
+        for shared in _ONE_WORKER & fixtures:
             item.add_marker(pytest.mark.xdist_group(shared))
             if os.environ.get("PYTEST_XDIST_WORKER"):
                 # The scheduler knows a group by this ending. xdist 3.8 writes it where pytest 9.2 no longer looks.
