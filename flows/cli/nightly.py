@@ -249,8 +249,7 @@ def _day_lines(scored: DayOutcome) -> Iterator[str]:
     from scoring.chat.rubric import KPI_RULE
 
     yield f"{scored.day}: {counts_text(vars(scored.counts))}"
-    if scored.naive:
-        yield f"  {scored.naive}"
+    yield from (f"  {notice}" for notice in scored.notices)
     yield from (kpi_line(name, figure.text) for name, figure in scored.figures.items())
     facts = [fact for fact in scored.alerts if fact.tenant_id == ALL_TENANTS]
     if facts:

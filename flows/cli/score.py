@@ -171,6 +171,7 @@ def _score_text(scored: ScoredFile, *, asked: bool) -> str:
     `asked` says whether the judge was to be asked: without an endpoint it was not.
     """
     from scoring.chat.reading import naive_text
+    from scoring.chat.row_ids import repeated_text
 
     if scored.summary is None:
         return f"{scored.name}: not scored"
@@ -180,8 +181,8 @@ def _score_text(scored: ScoredFile, *, asked: bool) -> str:
         f"{scored.name + ': ' if scored.name else ''}{scored.summary['rubric']} {scored.summary['rubric_version']}, "
         f"{counts_text(counts)}"
     ]
-    if naive := naive_text(quality.get("naive_timestamps", 0), quality.get("naive_zone", "")):
-        lines.append(f"  {naive}")
+    naive = naive_text(quality.get("naive_timestamps", 0), quality.get("naive_zone", ""))
+    lines += [f"  {notice}" for notice in (naive, repeated_text(quality.get("repeated", 0))) if notice]
     if not counts["rows_in"]:
         lines.append("  there are no rows in it: docs/reference/formats.md says what is a row in each format")
     elif not scored.nothing_scored:

@@ -20,7 +20,6 @@ from flows.steps.day_artifacts import show_day
 from flows.steps.days_before import NONE_TAKEN, DaysTaken, wait_for_days_before
 from flows.steps.parts import score_parts
 from scoring.alerting.facts import AlertFact
-from scoring.chat.reading import naive_text
 from scoring.chat.shrinkage import NOT_SCORED
 from scoring.errors import AqbError, InputError, UnexpectedError, counted
 from scoring.figures import Figure
@@ -50,8 +49,8 @@ _DEFECT = (
 class DayOutcome:
     """What became of one day: counts, KPIs of all tenants and their figures, alert facts, the report, what went wrong.
 
-    `naive` says how timestamps without a zone were read, where there were any. `unread_files` of the `files` of the
-    source could not be read; the rows of the others are scored.
+    `notices` are what one should know and need not mend. `unread_files` of the `files` of the source could not be
+    read; the rows of the others are scored.
     """
 
     run_id: str
@@ -62,7 +61,7 @@ class DayOutcome:
     alerts: list[AlertFact]
     report: Path
     problems: tuple[str, ...]
-    naive: str
+    notices: tuple[str, ...]
     files: int
     unread_files: int
 
@@ -241,7 +240,7 @@ def score_day(
         alerts,
         report.path,
         problems,
-        naive_text(outcome.naive_timestamps, outcome.naive_zone),
+        outcome.notices,
         files,
         len(outcome.failures),
     )

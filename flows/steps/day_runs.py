@@ -95,7 +95,7 @@ def _result(context: Context, planned: PlannedDay, state: State) -> DayResult:
             alerts=[],
             report=context.reports.day_report(day),
             problems=(run.message,) if run.message else (),
-            naive="",
+            notices=(),
             files=len(run.inputs),
             unread_files=int(run.outcome == "failed"),
         ),

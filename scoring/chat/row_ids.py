@@ -14,6 +14,7 @@ from types import MappingProxyType
 import polars as pl
 import pyarrow as pa
 
+from scoring.errors import counted
 from scoring.rules.arrow_types import field
 
 KEY_HEX_DIGITS = 32
@@ -68,6 +69,22 @@ def with_row_ids(rows: pl.DataFrame, in_tie_order: Callable[[pl.DataFrame], pl.D
     return rows.sort("timestamp", "row_id")
 
 
+def repeated_rows(rows: pl.DataFrame) -> int:
+    """How many rows with a `row_id` have the key of an earlier one."""
+    return int((rows["row_id"].str.len_bytes() > KEY_HEX_DIGITS).sum())
+
+
+def repeated_text(count: int) -> str:
+    """A sentence that rows came more than once, and where to look; '' where none did."""
+    if not count:
+        return ""
+    came = "is equal to an earlier one" if count == 1 else "are equal to earlier ones"
+    return (
+        f"{counted(count, 'row')} of those scored {came} in time, tenant, session, question and length of the answer; "
+        "look for a join in the view, or exports that overlap"
+    )
+
+
 def key_sql() -> str:
     """The same key in GoogleSQL."""
     texts = [f"IFNULL(CONCAT(CAST(LENGTH({name}) AS STRING), ':', {name}), '-')" for name in _KEYED_TEXTS]
@@ -83,6 +100,11 @@ def key_sql() -> str:
 def ordinal_sql(kind: str) -> str:
     """The place of a row among those of its key and its `kind` (a column), in GoogleSQL."""
     return f"ROW_NUMBER() OVER (PARTITION BY row_key, {kind} ORDER BY {', '.join(TIE_BREAK)})"
+
+
+def repeated_sql() -> str:
+    """The count of `repeated_rows` in GoogleSQL."""
+    return f"COUNTIF(LENGTH(row_id) > {KEY_HEX_DIGITS})"
 
 
 def row_id_sql() -> str:

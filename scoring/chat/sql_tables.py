@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from scoring.chat.kpi_figures import figure_fields
 from scoring.chat.kpis import ALL_TENANTS, Measure, Quotient
+from scoring.chat.row_ids import repeated_sql
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_scores import NAIVE, UNSCORED_BY, step_queries, with_tables
 from scoring.rules.expressions import Expression
@@ -18,9 +19,11 @@ _OF_DAYS = "WHERE score_date IN UNNEST(@days)"
 
 
 def outcome_counts_query(staged: str) -> str:
-    """`row_count` and `naive_count` of the staged rows by tenant and by the rule that left them unscored (or NULL)."""
+    """`row_count`, `naive_count` and `repeated_count` of the staged rows by tenant and by the rule that left them
+    unscored (or NULL).
+    """
     keys = f"tenant_id, {UNSCORED_BY.name}"
-    counts = f"COUNT(*) AS row_count, COUNTIF({NAIVE.name}) AS naive_count"
+    counts = f"COUNT(*) AS row_count, COUNTIF({NAIVE.name}) AS naive_count, {repeated_sql()} AS repeated_count"
     return f"SELECT {keys}, {counts}\nFROM {staged}\nGROUP BY {keys}"
 
 

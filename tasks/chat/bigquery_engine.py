@@ -174,6 +174,7 @@ def _outcome(rubric: RowRubric, counted: Sequence[Mapping[str, Any]], content: D
         rubric=rubric,
         counts=counts,
         naive_timestamps=sum(int(group["naive_count"]) for group in readable),
+        repeated=sum(int(group["repeated_count"]) for group in counted if group[UNSCORED_BY.name] is None),
         excluded_by_reason=+excluded,
         rejected_by_code=+rejected,
         content=content,

@@ -10,7 +10,8 @@ import polars as pl
 
 from scoring.chat.day_content import DayContent
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.reading import UTC_ZONE
+from scoring.chat.reading import UTC_ZONE, naive_text
+from scoring.chat.row_ids import repeated_text
 from scoring.chat.rows import FileFailure
 from scoring.chat.rubric import RowRubric
 from scoring.chat.shrinkage import RowsByTenant
@@ -44,7 +45,8 @@ class ScoringOutcome:
 
     `first_rejected` are the first rejected rows (`file`, `line`, `column`, `code`, `reason`) that have a line, in
     reading order; rows of a view have none, nor has it `rows_by_file`. `naive_timestamps` name no zone and were read in
-    `naive_zone`. `content` is what the source holds of the scored window, None without a window.
+    `naive_zone`. `repeated` are the scored rows that are equal to an earlier one, known when the scores are written.
+    `content` is what the source holds of the scored window, None without a window.
     """
 
     rubric: RowRubric
@@ -52,11 +54,17 @@ class ScoringOutcome:
     failures: list[FileFailure] = field(default_factory=list)
     naive_timestamps: int = 0
     naive_zone: str = UTC_ZONE
+    repeated: int = 0
     excluded_by_reason: Counter[str] = field(default_factory=Counter)
     rejected_by_code: Counter[str] = field(default_factory=Counter)
     first_rejected: list[dict[str, Any]] = field(default_factory=list)
     rows_by_file: Counter[str] = field(default_factory=Counter)
     content: DayContent | None = None
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What whoever runs it should know and need not mend."""
+        return (*filter(None, [naive_text(self.naive_timestamps, self.naive_zone), repeated_text(self.repeated)]),)
 
     def require_read(self, files: int, kept: str) -> None:
         """Refuses a source of which none of the `files` could be read; `kept` says what stays as it was.

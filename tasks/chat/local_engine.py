@@ -23,7 +23,7 @@ from scoring.chat.day_content import DayContent
 from scoring.chat.erasure import without_sessions
 from scoring.chat.kpi_figures import MeanIntervals, with_figures
 from scoring.chat.kpis import ALL_TENANTS, crosstab_table, kpi_table
-from scoring.chat.row_ids import SOURCE_ID, TEXTS, TIE_BREAK, TOKENS, row_keys, with_row_ids
+from scoring.chat.row_ids import SOURCE_ID, TEXTS, TIE_BREAK, TOKENS, repeated_rows, row_keys, with_row_ids
 from scoring.chat.rows import FileFailure
 from scoring.chat.rubric import RowRubric
 from scoring.chat.scorer import KeepText, copied, excluded_rows
@@ -122,9 +122,11 @@ class ScoredRows(ScoringOutcome):
         return KpiTables(self.kpis(mean_intervals), self.crosstab(), period)
 
     def score_frames(self) -> Iterator[pl.DataFrame]:
-        """The columns of the score table in the order of (`timestamp`, `row_id`)."""
+        """The columns of the score table in the order of (`timestamp`, `row_id`); counts the repeated rows."""
+        self.repeated = 0
         for bucket in self.scored.buckets():
             rows = with_row_ids(bucket.with_columns(copied(pl.col(text)) for text in TEXTS), self._in_tie_order)
+            self.repeated += repeated_rows(rows)
             yield self._identified(rows).select(self.rubric.scores_schema.names)
 
     def excluded_frames(self) -> Iterator[pl.DataFrame]:

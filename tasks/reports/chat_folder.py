@@ -110,6 +110,7 @@ def _summary(
             "rejected": dict(sorted(outcome.rejected_by_code.items())),
             "naive_timestamps": outcome.naive_timestamps,
             "naive_zone": outcome.naive_zone,
+            "repeated": outcome.repeated,
             "failed_files": [{"name": failure.file, "error": str(failure.error)} for failure in outcome.failures],
         },
         "judge": {"questions": 0, "cached": 0, "tokens": 0, "cost": 0, "by_status": {}},

@@ -8,6 +8,7 @@ import openpyxl
 import pytest
 
 from scoring.rubrics.ola_monitoring.thresholds import VERSION
+from tests.builders.chat_rows import DAY, plain, refused, write_rows
 from tests.flows.conftest import Command
 
 COLUMNS = """
@@ -74,6 +75,25 @@ def test_score_knows_chat_rows_by_the_names_of_the_settings(aqb: Command, export
     assert ended.out.splitlines()[1].strip().startswith("2 timestamps without a time zone, read as UTC; ")
     days = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))["data_quality"]
     assert (days["naive_timestamps"], days["naive_zone"]) == (2, "UTC")
+
+
+def test_score_says_that_rows_came_twice(aqb: Command, folder: Path) -> None:
+    rows = [plain(1), plain(1), plain(2), plain(1), plain(2, session_id="s2"), refused(3)]
+    write_rows(Path("chat.jsonl"), rows)
+    ended = aqb("score", "chat.jsonl", "--out", "out")
+    assert "rows in 6 = scored 6 + excluded 0 + rejected 0" in ended.out
+    assert ended.out.splitlines()[1].strip().startswith("2 rows of those scored are equal to earlier ones in time, ")
+    assert ended.exit_code == 0
+    assert "모두 같은 행이 2건 있고" in Path("out/report.md").read_text(encoding="utf-8").partition("| 지표 |")[0]
+    assert json.loads(Path("out/summary.json").read_text(encoding="utf-8"))["data_quality"]["repeated"] == 2
+
+
+def test_nightly_says_that_rows_came_twice(aqb: Command, folder: Path, prefect_server: object) -> None:
+    write_rows(Path("chat.jsonl"), [plain(1), plain(1)])
+    Path("aqb.toml").write_text('[monitoring]\nsource = "chat.jsonl"\n')
+    ended = aqb("nightly", "--date", str(DAY))
+    assert "  1 row of those scored is equal to an earlier one in time, " in ended.out
+    assert "모두 같은 행이 1건 있고" in Path(f"data/reports/monitoring-{DAY}.md").read_text(encoding="utf-8")
 
 
 def test_score_reads_local_times_as_it_is_told_and_says_so_at_the_top(aqb: Command, export: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 from flows.cli.rules import bigquery_scoring_query
 from scoring.chat.erasure import PERSONAL_COLUMNS, session_hash, without_sessions
 from scoring.chat.reading import REQUIRED_COLUMNS
+from scoring.chat.row_ids import KEY_HEX_DIGITS
 from scoring.chat.sql_rows import chat_rows_query, rejecting_unreadable
 from scoring.chat.sql_scores import UNSCORED_BY, staged_schema
 from scoring.chat.sql_tables import excluded_query, outcome_counts_query, rejected_query, scores_query
@@ -64,7 +65,9 @@ def of_staged(query: str, staged_rows: list[Row]) -> list[dict[str, Any]]:
     return answer
 
 
-def test_every_row_is_staged_once_with_its_fate(local_outcome: ScoredRows, staged_rows: list[Row]) -> None:
+def test_every_row_is_staged_once_with_its_fate(
+    local_outcome: ScoredRows, local_scores: list[Row], staged_rows: list[Row]
+) -> None:
     rejects, exclusions = PUSHED_DOWN.rejects, PUSHED_DOWN.exclusions
     fates = of_staged(outcome_counts_query("staged"), staged_rows)
     by_rule: Counter[int | None] = Counter()
@@ -79,6 +82,8 @@ def test_every_row_is_staged_once_with_its_fate(local_outcome: ScoredRows, stage
         found[codes[place]] += count
     assert found == local_outcome.rejected_by_code + local_outcome.excluded_by_reason
     assert sum(fate["naive_count"] for fate in fates) == 0
+    repeated = sum(fate["repeated_count"] for fate in fates if fate[UNSCORED_BY.name] is None)
+    assert repeated == sum(len(row["row_id"]) > KEY_HEX_DIGITS for row in local_scores) > 0
 
 
 def test_excluded_rows_are_the_same(local_excluded: list[Row], staged_rows: list[Row]) -> None:

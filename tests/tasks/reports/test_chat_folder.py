@@ -135,6 +135,7 @@ def test_the_summary_has_the_keys_of_the_specification(out: Path) -> None:
         "rejected": {"negative_tokens": 1},
         "naive_timestamps": 1,
         "naive_zone": "UTC",
+        "repeated": 0,
         "failed_files": [],
     }
 
