@@ -88,7 +88,7 @@ def test_score_says_that_rows_came_twice(aqb: Command, folder: Path) -> None:
     assert json.loads(Path("out/summary.json").read_text(encoding="utf-8"))["data_quality"]["repeated"] == 2
 
 
-def test_nightly_says_that_rows_came_twice(aqb: Command, folder: Path, prefect_server: object) -> None:
+def test_nightly_says_that_rows_came_twice(aqb: Command, folder: Path) -> None:
     write_rows(Path("chat.jsonl"), [plain(1), plain(1)])
     Path("aqb.toml").write_text('[monitoring]\nsource = "chat.jsonl"\n')
     ended = aqb("nightly", "--date", str(DAY))
