@@ -9,6 +9,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property, partial
@@ -50,12 +51,16 @@ PART_BYTES = 96_000_000
 
 @dataclass(kw_only=True)
 class ScoredRows(ScoringOutcome):
-    """The outcome of all parts: counts, sums, and the rows in their staging folder."""
+    """The outcome of all parts: counts, sums, and the rows in their staging folder.
+
+    With `orders_ahead` the next rows are put in order while those before them are written, on another core.
+    """
 
     source: ChatRowSource
     window: Window | None
     scored: TimeSortedRows
     excluded: TimeSortedRows
+    orders_ahead: bool = False
     _outside_by_file: Counter[str] = field(default_factory=Counter)
     _undated_by_file: dict[str, Counter[str]] = field(default_factory=dict)
     _of_other_days: set[str] = field(default_factory=set)
@@ -123,6 +128,9 @@ class ScoredRows(ScoringOutcome):
 
     def score_frames(self) -> Iterator[pl.DataFrame]:
         """The columns of the score table in the order of (`timestamp`, `row_id`); counts the repeated rows."""
+        return _ahead(self._ordered_scores()) if self.orders_ahead else self._ordered_scores()
+
+    def _ordered_scores(self) -> Iterator[pl.DataFrame]:
         self.repeated = 0
         for bucket in self.scored.buckets():
             rows = with_row_ids(bucket.with_columns(copied(pl.col(text)) for text in TEXTS), self._in_tie_order)
@@ -189,6 +197,15 @@ class ScoredRows(ScoringOutcome):
 
     def _identified(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.with_columns(rubric=pl.lit(self.rubric.id), rubric_version=pl.lit(self.rubric.version))
+
+
+def _ahead(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """The same frames; a thread makes the next one while the caller has the one before it."""
+    with ThreadPoolExecutor(1) as thread:
+        following = thread.submit(next, frames, None)
+        while (frame := following.result()) is not None:
+            following = thread.submit(next, frames, None)
+            yield frame
 
 
 @dataclass(frozen=True)
@@ -295,7 +312,9 @@ def score_chat_rows(
         workers = min(_cores(), len(ahead) // 2)
     if workers <= 1:
         return job.gathered(map(partial(score_part, on_progress=on_progress), [job.whole()]))
-    return job.gathered(score_parts(parts, workers), on_progress)
+    rows = job.gathered(score_parts(parts, workers), on_progress)
+    rows.orders_ahead = True
+    return rows
 
 
 def write_scored_day(
