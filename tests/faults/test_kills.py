@@ -1,6 +1,7 @@
 """Nightly runs and backfills that are killed (SIGKILL) at random moments, and run once more.
 
-FAULT_KILLS says how often; 2, one of each kind, are enough while working, 50 for a change, 1,000 for a release.
+FAULT_KILLS says how often; 2, one of each kind, are enough while working on what runs write, 50 for a change, 1,000
+for a release.
 FAULT_SEED repeats a series of moments.
 """
 
@@ -51,6 +52,7 @@ def undisturbed(kind: str, undisturbed_backfill: Undisturbed, tmp_path_factory: 
     return undisturbed_run(kind, template)
 
 
+@pytest.mark.long
 def test_whatever_moment_a_run_is_killed_the_next_one_makes_it_whole(
     kind: str, undisturbed: Undisturbed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.testruns.numbers import compare_numbers, number_text, numbers_in, spread_within
+from tests.builders.cases import portion
 
 
 def stated(text: str, query: str = "") -> list[str]:
@@ -257,7 +258,9 @@ def test_a_text_of_its_own_numbers_states_the_same_numbers(text: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
-    ["1", "1,", "1~", "3개월 (", "최근 ", "까요", "(1) ", "1.", "3년(", "1만 ", "](", "2026-", "02/", "**", "1 1시"],
+    portion(
+        ["1", "1,", "1~", "3개월 (", "최근 ", "까요", "(1) ", "1.", "3년(", "1만 ", "](", "2026-", "02/", "**", "1 1시"]
+    ),
 )
 def test_long_texts_take_time_in_proportion(unit: str) -> None:
     times = 100_000 // len(unit)  # a pattern with quadratic cost would need a minute here

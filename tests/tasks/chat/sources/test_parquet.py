@@ -85,7 +85,7 @@ def test_texts_of_every_layout_are_read(tmp_path: Path, kind: pa.DataType) -> No
     ],
     ids=str,
 )
-@pytest.mark.parametrize("rows_in_group", [pytest.param(7, marks=pytest.mark.slow), 100, 1_000])
+@pytest.mark.parametrize("rows_in_group", [pytest.param(7, marks=pytest.mark.long), 100, 1_000])
 def test_texts_are_the_same_in_small_and_in_large_row_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], rows_in_group: int
 ) -> None:
