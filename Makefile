@@ -50,7 +50,7 @@ fuzz: setup
 # What takes an hour: processes killed at random moments, a thousand times, and deliveries and watched nights two hundred times.
 soak: setup
 	$(MAKE) --jobs=2 --output-sync=target kills-nightly kills-backfill
-	MASKED_CHARACTERS=1000000 $(PYTEST) tests/scoring/judging/test_masking.py
+	MASKED_CHARACTERS=1000000 $(PYTEST) --hypothesis-profile=ci tests/scoring/judging/test_masking.py
 	RULE_EXPRESSIONS=10000 $(PYTEST) tests/scoring/rules/test_parser.py
 	SLACK_KILLS=200 $(PYTEST) -s tests/tasks/alerts/test_slack_kills.py
 	SOAK=1 $(PYTEST) tests/flows/cli/test_automations.py tests/flows/runtime/test_restarts.py

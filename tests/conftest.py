@@ -63,7 +63,7 @@ _SLOW_FOLDERS = (
     *(_FLOWS, _FLOWS / "steps", _FLOWS / "cli"),
     *(_TASKS / "reports" / "site", _TASKS / "web", _TASKS / "alerts", _TASKS / "judge", _STATE),
 )
-_ONE_WORKER = {"_server_of_the_children", "hostile_rows"}
+_ONE_WORKER = {"server_of_the_children", "hostile_rows"}
 """What takes long to make, for many files: all tests that ask for it run on the worker that has it."""
 
 

@@ -6,7 +6,7 @@ from tests.faults.worlds import BACKFILL, Undisturbed, undisturbed_run, world_in
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _server_of_the_children(prefect_server: str) -> None:
+def server_of_the_children(prefect_server: str) -> None:
     """Every test here starts processes that run flows."""
 
 
