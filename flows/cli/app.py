@@ -109,8 +109,7 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Runs the command line; an error that a person can act on is a line or two, never a traceback."""
-    gc.set_threshold(50_000)  # looking through libraries and rules, which stay, for garbage takes a tenth of a second
-    atexit.register(gc.freeze)  # and, with Prefect, half a second when Python ends
+    atexit.register(gc.freeze)  # with Prefect, looking for garbage when Python ends takes half a second
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal without Hangul shows escapes
         sys.stdout.reconfigure(errors="backslashreplace")
     try:

@@ -11,7 +11,6 @@ import typer
 
 from flows.cli.terminal import Json, show
 from scoring.errors import UsageError, counted
-from scoring.inputs import repeated_files
 from scoring.markdown import percent
 
 if TYPE_CHECKING:
@@ -228,6 +227,8 @@ def no_judge_text(unanswered: int, *, asked: bool) -> str:
 
 def _errors(scored: Sequence[ScoredFile]) -> list[str]:
     """A line for each thing that went wrong."""
+    from scoring.inputs import repeated_files
+
     lines = []
     for one in scored:
         if one.error:

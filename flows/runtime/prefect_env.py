@@ -20,7 +20,6 @@ from tempfile import NamedTemporaryFile, TemporaryFile
 from typing import TYPE_CHECKING, NoReturn
 
 from scoring.errors import StorageError, UsageError
-from tasks.config.secrets import shown_url
 from tasks.waiting import result_of
 
 if TYPE_CHECKING:
@@ -129,6 +128,8 @@ def reaching_prefect() -> Iterator[None]:
     except Exception as error:
         if not is_prefect_gone(error):
             raise
+        from tasks.config.secrets import shown_url  # with pydantic, which not every command needs
+
         raise PrefectGoneError(
             f"the Prefect server cannot be reached: {_reason(error.__cause__ or error)}",
             where=shown_url(os.environ.get("PREFECT_API_URL", "")) or "its temporary server",

@@ -3,19 +3,24 @@
 Every text stays a text, times are those of the configured zone, and a list is one cell.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import polars.selectors as cs
-import xlsxwriter
 
 from tasks.files.atomic import TABLE_MODE, write_text
 from tasks.files.excel import excel_csv, shown_text
 
+if TYPE_CHECKING:
+    import xlsxwriter
+
+WORKBOOK = "scores.xlsx"
 TABLES = ("scores", "excluded", "kpis", "crosstab", "rejected")
 CSV_TABLES = tuple(f"{name}.csv" for name in TABLES)
 _ROWS_AT_ONCE = 20_000

@@ -17,12 +17,12 @@ from scoring.figures import Figure
 from scoring.limits import MOST_SHEET_ROWS
 from tasks.files.xlsx.sheet_xml import NumberCell, SheetColumn, Style, Tab
 from tasks.files.xlsx.workbook import write_workbook
+from tasks.reports.chat_tables import WORKBOOK
 from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.reports.row_columns import RowColumn, row_columns, table_columns
 from tasks.reports.wording import share_text, tenant_text
 
 _ROWS_AT_ONCE = 20_000
-WORKBOOK = "scores.xlsx"
 _LONG = {"user_input": 40, "llm_response": 60, "alert_rules": 30}
 
 
