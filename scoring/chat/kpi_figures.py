@@ -92,10 +92,10 @@ def mean_intervals(scores: pl.LazyFrame, quotients: Iterable[Quotient]) -> MeanI
     means = means_with_target(quotients)
     totals = {mean.name: to_polars(mean.expression).sum() for mean in means}
     sessions = scores.group_by(*_KEYS, cluster=pl.coalesce("session_id", "row_id")).agg(size=pl.len(), **totals)
-    of_tenants, counted = sessions.collect(), ["size", *totals]
-    together = pl.concat([of_tenants, of_tenants.with_columns(tenant_id=pl.lit(ALL_TENANTS))])
-    clusters = together.group_by(*_KEYS, "cluster").agg(pl.col(counted).sum())
-    exact = clusters.with_columns(pl.col(counted).cast(pl.Int128))  # squares of large sessions
+    of_tenants, counted = sessions.collect(), pl.col("size", *totals)
+    of_all = of_tenants.group_by("score_date", "cluster").agg(counted.sum(), tenant_id=pl.lit(ALL_TENANTS))
+    clusters = pl.concat([of_tenants, of_all.select(of_tenants.columns)])
+    exact = clusters.with_columns(counted.cast(pl.Int128))  # squares of large sessions
     return dict(intervals_of_moments((mean, exact.group_by(_KEYS).agg(**_moments(mean)).to_dicts()) for mean in means))
 
 
