@@ -28,7 +28,7 @@ CHAT_ROW_SCHEMA = pl.Schema(
 )
 # Large enough for the engine to work in columns, small enough that a few of them fit in memory.
 BATCH_ROWS = 8192
-BATCH_BYTES = 12 * 1024 * 1024
+BATCH_BYTES = 24 * 1024 * 1024
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
