@@ -5,7 +5,10 @@ does not wake it from waiting without end.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from functools import partial
 from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any, Protocol, TypeVar
 
 _R_co = TypeVar("_R_co", covariant=True)
@@ -41,3 +44,20 @@ def result_of(future: _Future[_R]) -> _R:
     """The result of a future, or its error."""
     next(completed([future]))
     return future.result()
+
+
+def begun(work: Callable[[], _R]) -> Callable[[], _R]:
+    """Begins work in a thread that the process does not wait for when it ends; what gives its result or its error.
+
+    Not for work in Polars: its code must not be cut off while Python ends.
+    """
+    future = Future[_R]()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
+            future.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return partial(result_of, future)

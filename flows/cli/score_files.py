@@ -1,7 +1,9 @@
 """`aqb score`: files into a folder, without Prefect, a server or a database."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,9 @@ from scoring.errors import AqbError, InputError, UsageError
 from scoring.inputs import nothing_scored
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
 from scoring.testruns.team_names import TeamNames
-from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.local_engine import in_processes, score_chat_rows
 from tasks.chat.sources import ChatRowFiles, endings_of, reading_of
+from tasks.chat.worker_processes import forked_server
 from tasks.config.settings import Settings
 from tasks.files.atomic import sole_writer
 from tasks.files.discovery import matching_files
@@ -22,6 +25,7 @@ from tasks.files.rubric_file import ENDING, chosen_row_rubric, rubric_of_file
 from tasks.reports.chat_folder import write_score_folder
 from tasks.reports.chat_tables import TABLES
 from tasks.testruns.files import RUN_FILE_ENDINGS, headers_of
+from tasks.waiting import begun
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,8 @@ def score_to_folder(
     """
     rubric = chosen_row_rubric(rubric_id)
     source = ChatRowFiles(inputs, out, reading_of(settings))
-    with sole_writer(out) as staging:
+    may_fork = nullcontext() if settings.engine.workers == 1 else forked_server()
+    with may_fork as server, sole_writer(out) as staging:
         with progress("score", "rows") as show:
             outcome = score_chat_rows(
                 source,
@@ -64,9 +69,11 @@ def score_to_folder(
                 keep_text=settings.monitoring.keep_text,
                 on_progress=lambda rows: show(rows, None, ""),
                 workers=settings.engine.workers,
+                score_parts=partial(in_processes, server=server),
             )
         outcome.require_read(len(source.files), "nothing was written")
-        return write_score_folder(out, outcome, source.fingerprint(), also, settings.time_zone)
+        contents = begun(source.fingerprint) if outcome.several_cores else source.fingerprint
+        return write_score_folder(out, outcome, contents, also, settings.time_zone)
 
 
 def files_to_score(

@@ -7,7 +7,7 @@ time. Memory depends on the length of the period and the number of processes, no
 
 import os
 import shutil
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ from tasks.chat.parts import ANSWER_HASH, Part, ScoredPart, score_part
 from tasks.chat.sources import ChatRowSource, RowStream
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES
 from tasks.chat.time_sorted_rows import TimeSortedRows
-from tasks.chat.worker_processes import in_workers
+from tasks.chat.worker_processes import WorkerServer, in_workers
 from tasks.files.atomic import writable
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import REJECTED
@@ -44,6 +44,7 @@ from tasks.warehouse.tables import REJECTED
 _SOURCE_ID = cs.by_name(SOURCE_ID.name, require_all=False)  # a rubric may do without it
 _UNKNOWN: MeanIntervals = MappingProxyType({})
 _FIRST_REJECTED = 20
+_FRAMES_AHEAD = 4  # the writer takes several of them at once, for a row group
 
 PART_BYTES = 96_000_000
 """Of a part, before compression: a second of work, and what a worker holds of Parquet texts at a time."""
@@ -53,14 +54,14 @@ PART_BYTES = 96_000_000
 class ScoredRows(ScoringOutcome):
     """The outcome of all parts: counts, sums, and the rows in their staging folder.
 
-    With `orders_ahead` the next rows are put in order while those before them are written, on another core.
+    With `several_cores` the next rows are put in order while those before them are written.
     """
 
     source: ChatRowSource
     window: Window | None
     scored: TimeSortedRows
     excluded: TimeSortedRows
-    orders_ahead: bool = False
+    several_cores: bool = False
     _outside_by_file: Counter[str] = field(default_factory=Counter)
     _undated_by_file: dict[str, Counter[str]] = field(default_factory=dict)
     _of_other_days: set[str] = field(default_factory=set)
@@ -128,7 +129,7 @@ class ScoredRows(ScoringOutcome):
 
     def score_frames(self) -> Iterator[pl.DataFrame]:
         """The columns of the score table in the order of (`timestamp`, `row_id`); counts the repeated rows."""
-        return _ahead(self._ordered_scores()) if self.orders_ahead else self._ordered_scores()
+        return _ahead(self._ordered_scores()) if self.several_cores else self._ordered_scores()
 
     def _ordered_scores(self) -> Iterator[pl.DataFrame]:
         self.repeated = 0
@@ -200,11 +201,11 @@ class ScoredRows(ScoringOutcome):
 
 
 def _ahead(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """The same frames; a thread makes the next one while the caller has the one before it."""
+    """The same frames; a thread makes the next few while the caller has the one before them."""
     with ThreadPoolExecutor(1) as thread:
-        following = thread.submit(next, frames, None)
-        while (frame := following.result()) is not None:
-            following = thread.submit(next, frames, None)
+        following = deque(thread.submit(next, frames, None) for _ in range(_FRAMES_AHEAD))
+        while (frame := following.popleft().result()) is not None:
+            following.append(thread.submit(next, frames, None))
             yield frame
 
 
@@ -277,9 +278,9 @@ ScoreParts = Callable[[Iterator[Part], int], Iterable[ScoredPart]]
 """Does `score_part` of each part in that many processes, and gives what came of them in the order of the parts."""
 
 
-def in_processes(parts: Iterator[Part], workers: int) -> Iterator[ScoredPart]:
-    """Scores parts in processes of this machine that know of no flow."""
-    return in_workers(score_part, parts, workers)
+def in_processes(parts: Iterator[Part], workers: int, server: WorkerServer | None = None) -> Iterator[ScoredPart]:
+    """Scores parts in processes of this machine that know of no flow: those of a `server`, or of a new one."""
+    return in_workers(score_part, parts, workers, server)
 
 
 def score_chat_rows(
@@ -313,7 +314,7 @@ def score_chat_rows(
     if workers <= 1:
         return job.gathered(map(partial(score_part, on_progress=on_progress), [job.whole()]))
     rows = job.gathered(score_parts(parts, workers), on_progress)
-    rows.orders_ahead = True
+    rows.several_cores = True
     return rows
 
 

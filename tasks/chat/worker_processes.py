@@ -1,16 +1,20 @@
 """Work in other processes, which may be killed and never outlive their parent.
 
-One server process imports what the work needs, once, and forks a worker for each connection that it is sent, which
+One server process has imported what the work needs, and forks a worker for each connection that it is sent, which
 takes milliseconds. Polars has done nothing in the server when it forks, so no lock of its threads is left behind.
 
     parent --> server --fork--> worker
        └-------- connection -------┘
+
+A command that has only imported so far forks the server itself; in a process with threads it is a new one, which has
+to import all of it again (half a second).
 
 A worker ends when its connection does: when the work is done, after Ctrl-C, and when the parent is killed. (The pools
 of the standard library leave orphans when their parent is killed, and run its main module again in each worker, which
 takes seconds under Prefect.)
 """
 
+import multiprocessing
 import os
 import select
 import socket
@@ -19,9 +23,10 @@ import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from scoring.errors import StorageError, line_of_ours
@@ -30,19 +35,78 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 _MOST_ATTEMPTS = 3
 _SERVE = "import sys; from tasks.chat.worker_processes import serve; serve(int(sys.argv[1]), sys.argv[2])"
+_THREADS_OF_IMPORTS = ("jemalloc_bg_thd", "polars-ooc-clea")
+"""The names (Linux cuts them) of threads that Polars has before it does anything: they hold no lock of its work."""
 
 
-def in_workers(do: Callable[[_Item], _Result], items: Iterable[_Item], workers: int) -> Iterator[_Result]:
+class WorkerServer:
+    """The process that forks workers; it ends when `orders`, its connection, does."""
+
+    def __init__(self, orders: socket.socket) -> None:
+        self._orders = orders
+
+    def worker(self) -> Connection:
+        """The connection to a new worker."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self._orders, [b"+"], [theirs.fileno()])
+        return Connection(ours.detach())
+
+
+@contextmanager
+def forked_server() -> Iterator[WorkerServer | None]:
+    """A server that is a copy of this process; None where Polars or another library already has threads here."""
+    if not _has_only_imported():
+        yield None
+        return
+    orders, theirs = socket.socketpair()
+    server = multiprocessing.get_context("fork").Process(target=_serve_as_copy, args=[orders, theirs], daemon=True)
+    with theirs:
+        server.start()
+    try:
+        with orders:
+            yield WorkerServer(orders)
+    except BaseException:
+        server.terminate()  # it would wait for its workers, which end with connections that a traceback may hold
+        raise
+    finally:
+        server.join()
+
+
+@contextmanager
+def spawned_server(module: str) -> Iterator[WorkerServer]:
+    """A server that is a new process, which imports `module`."""
+    orders, theirs = socket.socketpair()
+    with theirs:
+        server = subprocess.Popen(  # noqa: S603 - our own
+            [sys.executable, "-P", "-c", _SERVE, str(theirs.fileno()), module],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is the parent's business
+        )
+    try:
+        with orders:
+            yield WorkerServer(orders)
+    finally:
+        server.wait()
+
+
+def in_workers(
+    do: Callable[[_Item], _Result], items: Iterable[_Item], workers: int, server: WorkerServer | None = None
+) -> Iterator[_Result]:
     """`do(item)` of each item, in the order of the items, by at most `workers` processes at a time.
 
     `do` is a function of a module; items and results can be pickled. Items are taken when a worker is free. Where a
-    worker was killed another one does its item again. All processes end with the iterator.
+    worker was killed another one does its item again. All processes but a `server` that was given end with the
+    iterator.
 
     Raises:
         StorageError: three workers were killed over one item.
         Exception: what `do` raises.
     """
-    with _Workers(do) as pool:
+    with ExitStack() as stack:
+        server = server or stack.enter_context(spawned_server(do.__module__))
+        pool = stack.enter_context(_Workers(do, server))
         waiting, done = enumerate(items), dict[int, _Result]()
         following = 0
         while True:
@@ -57,26 +121,17 @@ def in_workers(do: Callable[[_Item], _Result], items: Iterable[_Item], workers: 
 
 
 class _Workers(Generic[_Item, _Result]):
-    """The server, its workers, and what each of them is doing."""
+    """The workers of a server, and what each of them is doing; they end with the block."""
 
-    def __init__(self, do: Callable[[_Item], _Result]) -> None:
+    def __init__(self, do: Callable[[_Item], _Result], server: WorkerServer) -> None:
         self._do = do
+        self._server = server
         self._stack = ExitStack()
         self._idle = deque[Connection]()
         self._doing: dict[Connection, tuple[int, _Item]] = {}
         self._attempts = Counter[int]()
 
     def __enter__(self) -> "_Workers[_Item, _Result]":
-        self._orders, theirs = socket.socketpair()
-        with theirs:
-            server = subprocess.Popen(  # noqa: S603 - our own
-                [sys.executable, "-P", "-c", _SERVE, str(theirs.fileno()), self._do.__module__],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is the parent's business
-            )
-        self._stack.callback(server.wait)
-        self._stack.enter_context(self._orders)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -89,7 +144,7 @@ class _Workers(Generic[_Item, _Result]):
 
     def give(self, number: int, item: _Item) -> None:
         """Gives an item to an idle worker, or to a new one."""
-        worker = self._idle.popleft() if self._idle else self._new()
+        worker = self._idle.popleft() if self._idle else self._stack.enter_context(self._server.worker())
         self._doing[worker] = number, item
         self._attempts[number] += 1
         try:
@@ -120,27 +175,40 @@ class _Workers(Generic[_Item, _Result]):
             )
         self.give(number, item)
 
-    def _new(self) -> Connection:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            socket.send_fds(self._orders, [b"+"], [theirs.fileno()])
-        return self._stack.enter_context(Connection(ours.detach()))
-
 
 def serve(descriptor: int, module: str) -> None:
-    """Forks a worker for each connection that arrives, until the parent is gone."""
+    """What a new server process does: it imports `module`, and serves until the parent is gone."""
     import_module(module)
     with socket.socket(fileno=descriptor) as orders:
-        while received := socket.recv_fds(orders, 1, 1)[1]:
-            with Connection(received[0]) as connection:
-                if os.fork() == 0:
-                    orders.close()
-                    with suppress(EOFError, ConnectionError):  # nobody is left to work for
-                        _work(connection)
-                    os._exit(0)
+        _fork_workers(orders)
+
+
+def _serve_as_copy(of_parent: socket.socket, orders: socket.socket) -> None:
+    of_parent.close()  # else it would never see the end of the parent
+    os.setsid()  # Ctrl-C is the parent's business
+    _fork_workers(orders)
+    os._exit(0)  # what the parent was about to print is its own
+
+
+def _fork_workers(orders: socket.socket) -> None:
+    """Forks a worker for each connection that arrives, until the parent is gone."""
+    while received := socket.recv_fds(orders, 1, 1)[1]:
+        with Connection(received[0]) as connection:
+            if os.fork() == 0:
+                orders.close()
+                with suppress(EOFError, ConnectionError):  # nobody is left to work for
+                    _work(connection)
+                os._exit(0)
     with suppress(ChildProcessError):
         while True:
             os.wait()  # their CPU seconds count as the parent's
+
+
+def _has_only_imported() -> bool:
+    """Whether this process has no thread but its own and those of imports; False where nobody knows (not Linux)."""
+    tasks = Path("/proc/self/task")
+    names = [(task / "comm").read_text().strip() for task in tasks.iterdir()] if tasks.exists() else []
+    return sum(name not in _THREADS_OF_IMPORTS for name in names) == 1
 
 
 def _work(connection: Connection) -> None:

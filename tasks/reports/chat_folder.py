@@ -4,7 +4,7 @@ Source: SPEC 4.
 """
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -28,8 +28,7 @@ from tasks.chat.local_engine import ScoredRows
 from tasks.chat.tables import read_alerts, read_kpis, read_kpis_of_all, scored_until
 from tasks.files.atomic import replacing_together, write_parquet, write_text
 from tasks.files.report_paths import ReportPaths
-from tasks.reports.chat_tables import CSV_TABLES, write_csv_tables
-from tasks.reports.chat_workbook import WORKBOOK, write_chat_workbook
+from tasks.reports.chat_tables import CSV_TABLES, WORKBOOK, write_csv_tables
 from tasks.reports.markdown.monitoring import MonitoringReport, findings_of
 from tasks.reports.site.failure_types import earlier_failures, failures_by_day
 from tasks.reports.site.scored_days import earlier_rows
@@ -40,13 +39,14 @@ from tasks.warehouse.day_queries import FrameQueries
 def write_score_folder(
     folder: Path,
     outcome: ScoredRows,
-    inputs: tuple[FileIdentity, ...],
+    inputs: Callable[[], tuple[FileIdentity, ...]],
     also: Collection[str] = (),
     time_zone: str = UTC_ZONE,
 ) -> dict[str, Any]:
     """Writes the six files and returns the summary. They take the places of those of before together, the summary last.
 
-    `also` says what is written for Excel besides, with times in `time_zone`: the tables as `csv`, a workbook as `xlsx`.
+    `inputs` are asked for when the tables are written. `also` says what is written for Excel besides, with times in
+    `time_zone`: the tables as `csv`, a workbook as `xlsx`.
 
     Raises:
         StorageError: the folder cannot be written; its files are as they were before.
@@ -56,7 +56,11 @@ def write_score_folder(
 
 
 def _write_files(
-    folder: Path, outcome: ScoredRows, inputs: tuple[FileIdentity, ...], also: Collection[str], time_zone: str
+    folder: Path,
+    outcome: ScoredRows,
+    inputs: Callable[[], tuple[FileIdentity, ...]],
+    also: Collection[str],
+    time_zone: str,
 ) -> dict[str, Any]:
     rubric = outcome.rubric
     write_parquet(folder / "scores.parquet", rubric.scores_schema, outcome.score_frames())
@@ -78,8 +82,10 @@ def _write_files(
     report = MonitoringReport(outcome, _period_title(tables.kpis), tables, findings, empty=_empty_texts(scores))
     write_text(folder / "report.md", report.markdown())
     if "xlsx" in also:
+        from tasks.reports.chat_workbook import write_chat_workbook  # with libraries that nothing else here needs
+
         write_chat_workbook(folder, report, time_zone)
-    summary = _summary(outcome, inputs, report, scores)
+    summary = _summary(outcome, inputs(), report, scores)
     write_text(folder / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
     return summary
 

@@ -123,7 +123,7 @@ def chat_texts(folder: Path) -> Iterator[tuple[str, str]]:
         yield name, page.text
     yield from web_texts(folder, warehouse, days[0])
     source = chat_rows.write_rows(folder / "rows.jsonl", [*rows, chat_rows.plain(timestamp="어제")])
-    write_score_folder(folder / "chat", chat_rows.scored(source, folder / "staging"), ())
+    write_score_folder(folder / "chat", chat_rows.scored(source, folder / "staging"), tuple)
     yield "chat report.md", markdown(folder / "chat" / "report.md")
 
 

@@ -1,12 +1,14 @@
 """Waiting that Ctrl-C ends."""
 
 import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from tasks.waiting import completed, result_of
+from tasks.waiting import begun, completed, result_of
 
 
 def test_ctrl_c_that_another_thread_receives_ends_waiting() -> None:
@@ -28,3 +30,29 @@ def test_futures_come_as_they_are_done_and_keep_their_errors() -> None:
         assert next(come).result() == 3
     with pytest.raises(ValueError, match="no"):
         result_of(second)
+
+
+def test_work_that_has_begun_gives_its_result_or_its_error() -> None:
+    asked = threading.Event()
+
+    def work() -> int:
+        asked.wait(60)
+        return 3
+
+    found = begun(work)
+    asked.set()  # it would wait for this if it began when it is asked for
+    assert found() == 3
+
+    def fail() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        begun(fail)()
+
+
+def test_process_does_not_wait_for_work_that_has_begun() -> None:
+    never_done = "import threading; from tasks.waiting import begun; begun(threading.Event().wait); print('end')"
+    assert (
+        subprocess.run([sys.executable, "-c", never_done], timeout=60, check=True, capture_output=True).stdout
+        == b"end\n"
+    )

@@ -49,7 +49,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tables_of(outcome: ScoredRows, folder: Path) -> dict[str, bytes]:
     """Every file of the score folder of an outcome, by name."""
     folder.mkdir()
-    write_score_folder(folder, outcome, outcome.source.fingerprint())
+    write_score_folder(folder, outcome, outcome.source.fingerprint)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 

@@ -11,12 +11,39 @@ import pytest
 from scoring.errors import StorageError, UnexpectedError
 from tasks.chat.worker_processes import in_workers
 
-_WITH_WORKERS = """
+_WITH_NEW_SERVER = """
 from tasks.chat.worker_processes import in_workers
 from tests.tasks.chat.test_worker_processes import never_done
 for _ in in_workers(never_done, [1, 2], 2):
     pass
 """
+_WITH_FORKED_SERVER = """
+import flows
+from tasks.chat.worker_processes import forked_server, in_workers
+from tests.tasks.chat.test_worker_processes import never_done
+with forked_server() as server:
+    assert server
+    for _ in in_workers(never_done, [1, 2], 2, server):
+        pass
+"""
+_KNOWN_TO_WORKERS = """
+import flows
+from tasks.chat.worker_processes import forked_server, in_workers
+from tests.tasks.chat import test_worker_processes as here
+here.known = "what the parent knew"
+with forked_server() as server:
+    print(*in_workers(here.what_is_known, range(3), 2, server), sep="\\n")
+"""
+_POLARS_HAS_WORKED = """
+import flows
+import polars as pl
+from tasks.chat.worker_processes import forked_server
+pl.LazyFrame({"a": [2, 1]}).sort("a").collect()
+with forked_server() as server:
+    print(server)
+"""
+
+known = "nothing"
 
 
 def process_of(number: int) -> tuple[int, int]:
@@ -42,6 +69,11 @@ def deadly_once(marker: Path) -> str:
 def dividing(number: int) -> float:
     """What has a defect."""
     return 1 / number
+
+
+def what_is_known(number: int) -> str:
+    """The same in each process that has imported anew."""
+    return known
 
 
 def never_done(number: int) -> None:
@@ -82,10 +114,25 @@ def test_worker_that_raises_says_where() -> None:
     assert "ZeroDivisionError in " in str(UnexpectedError(raised.value))
 
 
+def test_workers_of_a_forked_server_import_nothing_anew() -> None:
+    assert _printed(_KNOWN_TO_WORKERS) == ["what the parent knew"] * 3
+
+
+def test_process_with_threads_of_polars_is_not_forked() -> None:
+    assert _printed(_POLARS_HAS_WORKED) == ["None"]
+
+
+def _printed(program: str) -> list[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+
+
+@pytest.mark.parametrize("program", [_WITH_NEW_SERVER, _WITH_FORKED_SERVER])
 @pytest.mark.parametrize("end", [subprocess.Popen.kill, lambda parent: parent.send_signal(signal.SIGINT)])
-def test_workers_end_with_their_parent(end: Callable[[subprocess.Popen[str]], None]) -> None:
+def test_workers_end_with_their_parent(end: Callable[[subprocess.Popen[str]], None], program: str) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", _WITH_WORKERS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as parent:
         assert parent.stdout
         assert {parent.stdout.readline(), parent.stdout.readline()} == {"working on 1\n", "working on 2\n"}

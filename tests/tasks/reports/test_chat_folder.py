@@ -75,7 +75,7 @@ FILES = ["crosstab.parquet", "excluded.parquet", "kpis.parquet", "rejected.parqu
 
 
 def score_folder(source: Path, out: Path, staging: Path) -> dict[str, Any]:
-    return write_score_folder(out, scored(source, staging), ChatRowFiles([source]).fingerprint())
+    return write_score_folder(out, scored(source, staging), ChatRowFiles([source]).fingerprint)
 
 
 @pytest.fixture

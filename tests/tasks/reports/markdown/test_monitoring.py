@@ -17,7 +17,7 @@ HOSTILE = "a | b\r\n\n| c |\n# d\u2028<script>alert(1)</script> ![x](http://y) `
 
 def report(tmp_path: Path, *rows: dict[str, object]) -> str:
     source = write_rows(tmp_path / "rows.jsonl", rows)
-    write_score_folder(tmp_path / "out", scored(source, tmp_path / "staging"), ChatRowFiles([source]).fingerprint())
+    write_score_folder(tmp_path / "out", scored(source, tmp_path / "staging"), ChatRowFiles([source]).fingerprint)
     return (tmp_path / "out" / "report.md").read_text("utf-8")
 
 
