@@ -3,6 +3,8 @@
 import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +33,18 @@ VERBS = verbs_of(get_command(app))
 # --- Help ----------------------------------------------------------------------------------------------------------
 
 
-def test_help_names_every_verb_and_starts_at_once(installed_aqb: Command) -> None:
+def test_help_names_every_verb(installed_aqb: Command) -> None:
     shown = installed_aqb("--help")
     assert (shown.exit_code, shown.err) == (0, "")
     names = {names[0] for names in VERBS}
     assert names >= {"score", "nightly", "demo", "rows", "golden", "sql", "rubrics", "doctor"}
     assert [name for name in names if f"\n  {name}" not in shown.out] == []
+
+
+def test_command_line_opens_without_the_libraries_that_take_longer_than_it() -> None:
+    heavy = {"numpy", "polars", "prefect", "pyarrow", "pydantic", "sqlalchemy"}
+    program = f"import flows.cli.app, sys; print(*{heavy} & sys.modules.keys())"
+    assert subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout == "\n"
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=" ".join)
