@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, redirect_stderr, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr, suppress
 from io import StringIO
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
@@ -169,7 +169,7 @@ def running_flows() -> Iterator[None]:
             "there is no Prefect server: no address is set, and a temporary one is not allowed",
             fix="set PREFECT_API_URL (http://127.0.0.1:4200/api), or PREFECT_SERVER_EPHEMERAL_ENABLED=true",
         )
-    with reaching_prefect():
+    with reaching_prefect(), _only_wanted_heartbeats():
         if is_named:
             yield
             return
@@ -183,6 +183,18 @@ def running_flows() -> Iterator[None]:
             # After it has heard how the flows ended, before Prefect waits for it: what is registered last runs first.
             atexit.register(_end_within_a_second, server)
             raise
+
+
+def _only_wanted_heartbeats() -> AbstractContextManager[object]:
+    """No heartbeats of flows, unless a setting asks for some.
+
+    At the end of a flow Prefect waits up to a second for their thread.
+    """
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, get_current_settings, temporary_settings
+
+    if "heartbeat_frequency" in get_current_settings().flows.model_fields_set:
+        return nullcontext()
+    return temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
 
 
 def _end_within_a_second(server: "SubprocessASGIServer") -> None:

@@ -91,6 +91,23 @@ def temporary_server(monkeypatch: pytest.MonkeyPatch, program: str) -> Iterator[
         yield
 
 
+@pytest.mark.parametrize(("setting", "seconds"), [({}, "None"), ({"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30"}, "30")])
+def test_running_flows_send_the_heartbeats_alone_that_a_setting_asks_for(
+    setting: dict[str, str], seconds: str, tmp_path: Path
+) -> None:
+    program = (
+        "from flows.runtime.prefect_env import running_flows\n"
+        "from prefect.settings import get_current_settings\n"
+        "with running_flows():\n"
+        "    print(get_current_settings().flows.heartbeat_frequency)\n"
+    )
+    variables = {"PREFECT_API_URL": "http://127.0.0.1:1/api", "PREFECT_HOME": str(tmp_path), **setting}
+    ended = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **variables}, check=True, capture_output=True, text=True
+    )
+    assert ended.stdout.split() == [seconds]
+
+
 @pytest.mark.long
 def test_temporary_server_that_does_not_end_after_ctrl_c_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     from prefect.server.api.server import SubprocessASGIServer
