@@ -5,7 +5,8 @@ does not wake it from waiting without end.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -61,3 +62,16 @@ def begun(work: Callable[[], _R]) -> Callable[[], _R]:
 
     Thread(target=run, daemon=True).start()
     return partial(result_of, future)
+
+
+@contextmanager
+def beside(work: Callable[[], _R], *, at_once: bool) -> Iterator[Callable[[], _R]]:
+    """What gives the result of work that a thread does during the block; without `at_once` it is done when asked for.
+
+    The block does not end before the work has.
+    """
+    if not at_once:
+        yield work
+        return
+    with ThreadPoolExecutor(1) as thread:
+        yield partial(result_of, thread.submit(work))

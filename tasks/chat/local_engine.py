@@ -54,7 +54,7 @@ PART_BYTES = 96_000_000
 class ScoredRows(ScoringOutcome):
     """The outcome of all parts: counts, sums, and the rows in their staging folder.
 
-    With `several_cores` the next rows are put in order while those before them are written.
+    With `several_cores` what is independent of each other is done in two threads.
     """
 
     source: ChatRowSource

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from tasks.reports.chat_tables import CSV_TABLES, WORKBOOK, write_csv_tables
 from tasks.reports.markdown.monitoring import MonitoringReport, findings_of
 from tasks.reports.site.failure_types import earlier_failures, failures_by_day
 from tasks.reports.site.scored_days import earlier_rows
+from tasks.waiting import beside
 from tasks.warehouse import Warehouse
 from tasks.warehouse.day_queries import FrameQueries
 
@@ -64,21 +66,24 @@ def _write_files(
 ) -> dict[str, Any]:
     rubric = outcome.rubric
     write_parquet(folder / "scores.parquet", rubric.scores_schema, outcome.score_frames())
-    write_parquet(folder / "excluded.parquet", rubric.excluded_schema, outcome.excluded_frames())
     scores = pl.scan_parquet(folder / "scores.parquet")
-    tables = outcome.kpi_tables(mean_intervals(scores, rubric.quotients))
+    # The longest of what is asked of the scores, and a core is idle.
+    asked = beside(partial(mean_intervals, scores, rubric.quotients), at_once=outcome.several_cores)
+    with asked as intervals:
+        write_parquet(folder / "excluded.parquet", rubric.excluded_schema, outcome.excluded_frames())
+        rejected = (
+            frame.with_columns(score_date=pl.lit(None, pl.Date), rubric=pl.lit(rubric.id))
+            for frame in outcome.rejected_frames()
+        )
+        write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, rejected)
+        failure = rubric.failure.column
+        failures = [(row[failure], row["count"]) for row in _counts(scores, failure) if row[failure] is not None]
+        findings = findings_of(rubric, FrameQueries(rubric, scores), failures)
+        tables = outcome.kpi_tables(intervals())
     write_parquet(folder / "kpis.parquet", rubric.kpis_schema, [tables.kpis])
     write_parquet(folder / "crosstab.parquet", rubric.crosstab_schema, [tables.crosstab])
-    rejected = (
-        frame.with_columns(score_date=pl.lit(None, pl.Date), rubric=pl.lit(rubric.id))
-        for frame in outcome.rejected_frames()
-    )
-    write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, rejected)
     if "csv" in also:
         write_csv_tables(folder, time_zone)
-    failure = rubric.failure.column
-    failures = [(row[failure], row["count"]) for row in _counts(scores, failure) if row[failure] is not None]
-    findings = findings_of(rubric, FrameQueries(rubric, scores), failures)
     report = MonitoringReport(outcome, _period_title(tables.kpis), tables, findings, empty=_empty_texts(scores))
     write_text(folder / "report.md", report.markdown())
     if "xlsx" in also:

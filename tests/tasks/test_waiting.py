@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from tasks.waiting import begun, completed, result_of
+from tasks.waiting import begun, beside, completed, result_of
 
 
 def test_ctrl_c_that_another_thread_receives_ends_waiting() -> None:
@@ -48,6 +48,19 @@ def test_work_that_has_begun_gives_its_result_or_its_error() -> None:
 
     with pytest.raises(ValueError, match="no"):
         begun(fail)()
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_work_beside_a_block_gives_its_result_and_is_done_only_when_asked_for_where_it_may_not_begin(
+    *, at_once: bool
+) -> None:
+    done = threading.Event()
+    with beside(done.set, at_once=at_once) as ask:
+        if at_once:
+            assert done.wait(60)
+        assert done.is_set() is at_once
+        ask()
+    assert done.is_set()
 
 
 def test_process_does_not_wait_for_work_that_has_begun() -> None:
