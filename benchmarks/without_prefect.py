@@ -51,6 +51,7 @@ _INSTEAD = {
     "PREFECT_API_URL": SimpleNamespace(value=lambda: "http://127.0.0.1:1/api"),
     "APILogHandler": logging.NullHandler,
     "ProcessPoolTaskRunner": object,
+    "get_current_settings": lambda: SimpleNamespace(flows=SimpleNamespace(model_fields_set={"heartbeat_frequency"})),
 }
 
 

@@ -1,6 +1,7 @@
 """`aqb` as people and cron call it: what it prints, what it answers, how it ends."""
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -341,3 +342,12 @@ def test_nightly_from_a_missing_source_tells_it_once_without_a_traceback(
     assert ended.err.startswith("error: data/chat_rows: nothing to read")
     assert "Traceback" not in ended.err
     assert ended.err.count("nothing to read") == 1
+
+
+@pytest.mark.long
+def test_night_that_benchmarks_run_without_prefect_scores_its_day(folder: Path) -> None:
+    write_rows(folder / "rows.jsonl", [best(), plain(1)])
+    environment = {**os.environ, "AQB_MONITORING__SOURCE": "rows.jsonl", "PYTHONPATH": str(Path(__file__).parents[3])}
+    night = [sys.executable, "-m", "benchmarks.without_prefect", "nightly", "--date", DAY.isoformat(), "--json"]
+    ended = subprocess.run(night, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(ended.stdout)["counts"]["scored"] == 2
