@@ -27,8 +27,8 @@ CHAT_ROW_SCHEMA = pl.Schema(
     }
 )
 # Large enough for the engine to work in columns, small enough that a few of them fit in memory.
-BATCH_ROWS = 8192
-BATCH_BYTES = 24 * 1024 * 1024
+BATCH_ROWS = 16384
+BATCH_BYTES = 48 * 1024 * 1024
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -116,7 +116,7 @@ def _decoded(
         else:
             columns = list(dict.fromkeys(".".join(leaf.path) for leaf in leaves.values()))
             for group in together:  # pyarrow copies the texts out of the pages that it holds
-                yield from ((batch, None) for batch in _batches(file, [group], columns, BATCH_BYTES // 2))
+                yield from ((batch, None) for batch in _batches(file, [group], columns, BATCH_BYTES // 4))
         first_row += _rows(file, together)
         texts = held = None  # before the next ones are decoded
 
