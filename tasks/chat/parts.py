@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -72,6 +73,10 @@ class ScoredPart(ScoringOutcome):
     undated_by_file: dict[str, Counter[str]] = field(default_factory=dict)
     kpi_sums: list[pl.DataFrame] = field(default_factory=list)
     crosstab_sums: list[pl.DataFrame] = field(default_factory=list)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the rubric, which whoever asked for the part has: it is larger than all the rest."""
+        return {name: value for name, value in vars(self).items() if name != "rubric"}
 
     @property
     def files(self) -> set[str]:
