@@ -172,6 +172,11 @@ def rows_query(scores: str, columns: Sequence[str], row_ids: Iterable[str]) -> s
     return f"SELECT {column_list(columns)}\nFROM {scores}\n{_OF_DAY} AND row_id IN ({', '.join(map(literal, row_ids))})"
 
 
+def repeated_rows_query(scores: str) -> str:
+    """How many rows of the day have the key of an earlier one (`repeated_count`)."""
+    return f"SELECT {repeated_sql()} AS repeated_count\nFROM {scores}\n{_OF_DAY}"
+
+
 def fired_rows_query(scores: str, columns: Sequence[str]) -> str:
     """These columns of the rows with an alert of the days @days."""
     return f"SELECT {column_list(columns)}\nFROM {scores}\n{_OF_DAYS} AND alert_level IS NOT NULL"

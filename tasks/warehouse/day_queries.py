@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from scoring.chat.kpi_figures import MeanIntervals, mean_intervals
+from scoring.chat.row_ids import repeated_rows
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import fired_columns
 from scoring.rules.arrow_types import empty_frame
@@ -47,6 +48,10 @@ class DayQueries(Protocol):
         """The interval of each mean with a target, by tenant and for all. Turns of a session depend on each other."""
         ...
 
+    def repeated_rows(self) -> int:
+        """How many rows have the key of an earlier one."""
+        ...
+
 
 class FrameQueries:
     """The queries by Polars, for warehouses that are read: a folder, or any other that can give a lazy frame."""
@@ -73,6 +78,10 @@ class FrameQueries:
     def mean_intervals(self) -> MeanIntervals:
         """Sums the rows of each session."""
         return mean_intervals(self._scores, self._rubric.quotients)
+
+    def repeated_rows(self) -> int:
+        """Looks at all ids."""
+        return repeated_rows(self._scores.select("row_id").collect())
 
 
 def value_counts(scores: pl.LazyFrame | None, columns: Sequence[str]) -> CountsOfDays:

@@ -182,6 +182,7 @@ def test_both_engines_fill_the_same_tables_however_often(
     there, of_folder = inside.day_queries(day, RUBRIC), folder.day_queries(day, RUBRIC)
     assert there.worst_rows(["row_id", "user_input"], 9).equals(of_folder.worst_rows(["row_id", "user_input"], 9))
     assert there.mean_intervals() == of_folder.mean_intervals()
+    assert there.repeated_rows() == of_folder.repeated_rows()
 
 
 def test_a_day_without_rows_has_its_row_of_kpis(

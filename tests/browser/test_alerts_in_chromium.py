@@ -42,7 +42,7 @@ def year_of_alerts(tmp_path_factory: pytest.TempPathFactory) -> Path:
         no_rows: dict[date, list[Row]] = {day: [] for day in days}
         tables = SpanTables(days, kpis, no_rows, no_rows, ())
         shown = scored_days(tables, watched.decided, (), (), ZoneInfo("Asia/Seoul"))
-        without_rows = dict.fromkeys(days, DaySummary(listed=0, complete=True, failures=()))
+        without_rows = dict.fromkeys(days, DaySummary(listed=0, complete=True, repeated=0, failures=()))
         text = alerts_page(watched, preview_for_all(watched, days), shown, without_rows, (), "Asia/Seoul")
         (folder / f"alerts-{span}.html").write_text(text, encoding="utf-8")
     return folder

@@ -28,11 +28,15 @@ SAMPLE_RUNS = sorted(Path("tasks/samples/inbox").resolve().iterdir())
 
 
 def write_day(
-    warehouse: FolderWarehouse, day: date, rows: Iterable[Mapping[str, Any]], rubric: RowRubric = RUBRIC
+    warehouse: FolderWarehouse,
+    day: date,
+    rows: Iterable[Mapping[str, Any]],
+    rubric: RowRubric = RUBRIC,
+    apart: timedelta = timedelta(minutes=1),
 ) -> None:
-    """Scores rows as those of one day, one a minute from noon on."""
+    """Scores rows as those of one day, from noon on."""
     noon = datetime.combine(day, time(3), UTC)
-    timed = [{**row, "timestamp": (noon + timedelta(minutes=n)).isoformat()} for n, row in enumerate(rows)]
+    timed = [{**row, "timestamp": (noon + n * apart).isoformat()} for n, row in enumerate(rows)]
     with TemporaryDirectory() as folder:
         source = write_rows(Path(folder) / "rows.jsonl", timed)
         outcome = score_chat_rows(

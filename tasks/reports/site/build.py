@@ -194,7 +194,8 @@ def _day_pages(
                 rows = shown_rows(warehouse, rubric, day.day, listed, alert_examples(day))
             if summary is None:
                 earlier = earlier_failures(scored.earlier_rows(day), failures)
-                summary = summarised(listed, counted.get(day.day, {}), steps[position], earlier)
+                repeated = warehouse.day_queries(day.day, rubric).repeated_rows()
+                summary = summarised(listed, counted.get(day.day, {}), repeated, steps[position], earlier)
                 pages.write(day.page, day_page(rubric, scored, position, summary, rows), asdict(summary))
         summaries[day.day] = summary
     return summaries, rows

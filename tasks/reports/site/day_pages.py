@@ -192,6 +192,7 @@ def _parts_of_day(
         "headline": _headline(windows, day, [titles_of_rules(rubric)[rule] for rule in high]),
         "concluded": concluded,
         "first_rows": links.first_rows(concluded.first),
+        "repeated": summary.repeated,
         "cards": cards,
         "bars": [grade_bars(rubric, day, scale, span.earlier_rows(day), links) for scale in rubric.scales],
         "crosstab": crosstab,

@@ -20,11 +20,13 @@ class DaySummary:
     `kinds` are how many rows each kind of question has; `categories` what is shown of them where all rows are listed.
     `listed` rows stand on its page of rows, which are all where it is `complete`. `asked` are the questions as JSON:
     they are most of a summary, and all days' summaries are kept together, while most pages show those of few days.
-    `steps` are the links of its page to the days beside it, as they are written there.
+    `repeated` are the rows that are equal to an earlier one; `steps` are the links of its page to the days beside it,
+    as they are written there.
     """
 
     listed: int
     complete: bool
+    repeated: int
     failures: ValueCounts
     earlier: EarlierFailures = field(default_factory=EarlierFailures)
     categories: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -43,14 +45,17 @@ def counted_columns(rubric: RowRubric) -> list[str]:
     return [one.column for one in (rubric.failure, rubric.category) if one]
 
 
-def summarised(listed: ListedRows, counted: DayValueCounts, steps: str, earlier: EarlierFailures) -> DaySummary:
-    """What is kept of a day whose rows are listed, and whose `counted_columns` are counted."""
+def summarised(
+    listed: ListedRows, counted: DayValueCounts, repeated: int, steps: str, earlier: EarlierFailures
+) -> DaySummary:
+    """What is kept of a day whose rows are listed, and whose `counted_columns` and `repeated` rows are counted."""
     rubric = listed.rubric
     failures, *kinds = (counted.get(column, ()) for column in counted_columns(rubric))
     asked = json.dumps([asdict(one) for one in repeated_questions(listed)], ensure_ascii=False, separators=(",", ":"))
     return DaySummary(
         listed.frame.height,
         listed.complete,
+        repeated,
         failures,
         earlier,
         category_counts(listed),
@@ -66,6 +71,7 @@ def kept_summary(kept: Any) -> DaySummary | None:
         return DaySummary(
             kept["listed"],
             kept["complete"],
+            kept["repeated"],
             [(code, count) for code, count in kept["failures"]],
             EarlierFailures(**kept["earlier"]),
             kept["categories"],

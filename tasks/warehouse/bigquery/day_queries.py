@@ -10,6 +10,7 @@ from scoring.chat.kpi_figures import MeanIntervals, intervals_of_moments, means_
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import (
     moments_query,
+    repeated_rows_query,
     rows_query,
     worst_rows_query,
 )
@@ -48,3 +49,7 @@ class BigQueryDayQueries:
         """Asks for the moments of the sessions."""
         means = means_with_target(self.rubric.quotients)
         return intervals_of_moments((mean, self.ask(moments_query(self.scores, mean))) for mean in means)
+
+    def repeated_rows(self) -> int:
+        """Asks for the count."""
+        return int(self.ask(repeated_rows_query(self.scores))[0]["repeated_count"])

@@ -52,6 +52,17 @@ def test_the_first_page_gives_each_kpi_with_target_interval_and_n(warehouse: Fol
         assert fact in card[:200], fact
 
 
+def test_pages_of_a_day_say_how_many_rows_are_equal_to_an_earlier_one(warehouse: FolderWarehouse, site: Path) -> None:
+    write_day(warehouse, DAY, [best(), best(), best(), plain()], apart=timedelta(0))
+    write_day(warehouse, DAY + timedelta(days=1), [best(), plain()], apart=timedelta(0))
+    build(warehouse, site)
+    said = "질문·답변 길이가 모두 같은 행이 2건 있으니"
+    assert said in page(site, DAY_PAGE).text
+    assert "모두 같은 행이" not in page(site).text  # the last day has none
+    build(warehouse, site)
+    assert said in page(site, DAY_PAGE).text
+
+
 def test_the_mean_is_as_sure_as_its_sessions_are_many(warehouse: FolderWarehouse, site: Path) -> None:
     rows = [best(), refused()] * 20
     write_day(warehouse, DAY, [row | {"session_id": f"s{n}"} for n, row in enumerate(rows)])
