@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scoring.chat.reading import Reading
-from scoring.chat.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
+from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, FileFailure, RowBatch
 from scoring.days import Window
 from scoring.inputs import Reject
 from tasks.chat.sources import ChatRowFiles
@@ -234,10 +234,11 @@ def test_a_column_that_is_not_read_may_be_doubled(tmp_path: Path) -> None:
 
 
 def test_long_csv_files_come_in_several_batches_that_add_up(tmp_path: Path) -> None:
-    path = csv_file(tmp_path, *(f"q{number},a,1,1,2026-02-13Z" for number in range(20_000)))
+    count = 2 * BATCH_ROWS + 1
+    path = csv_file(tmp_path, *(f"q{number},a,1,1,2026-02-13Z" for number in range(count)))
     batches = read(path)
     assert len(batches) > 2
-    assert [row for batch in batches for row in batch.rows["line"].to_list()] == list(range(2, 20_002))
+    assert [row for batch in batches for row in batch.rows["line"].to_list()] == list(range(2, count + 2))
 
 
 def test_json_null_and_the_empty_text_stay_apart(tmp_path: Path) -> None:
