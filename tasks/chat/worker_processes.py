@@ -17,6 +17,7 @@ takes seconds under Prefect.)
 import multiprocessing
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -48,9 +49,9 @@ class WorkerServer:
     def worker(self) -> Connection:
         """The connection to a new worker."""
         ours, theirs = socket.socketpair()
-        with theirs:
+        with ours, theirs:
             socket.send_fds(self._orders, [b"+"], [theirs.fileno()])
-        return Connection(ours.detach())
+            return Connection(ours.detach())
 
 
 @contextmanager
@@ -61,16 +62,28 @@ def forked_server() -> Iterator[WorkerServer | None]:
         return
     orders, theirs = socket.socketpair()
     server = multiprocessing.get_context("fork").Process(target=_serve_as_copy, args=[orders, theirs], daemon=True)
-    with theirs:
-        server.start()
     try:
         with orders:
+            with theirs, _ctrl_c_later():
+                server.start()
             yield WorkerServer(orders)
     except BaseException:
-        server.terminate()  # it would wait for its workers, which end with connections that a traceback may hold
+        if server.pid:
+            server.terminate()  # it would wait for its workers, which end with connections that a traceback may hold
         raise
     finally:
-        server.join()
+        if server.pid:
+            server.join()
+
+
+@contextmanager
+def _ctrl_c_later() -> Iterator[None]:
+    """Keeps a Ctrl-C for the end of the block: Python loses one that comes while it forks. The child never gets one."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
@@ -97,8 +110,8 @@ def in_workers(
     """`do(item)` of each item, in the order of the items, by at most `workers` processes at a time.
 
     `do` is a function of a module; items and results can be pickled. Items are taken when a worker is free. Where a
-    worker was killed another one does its item again. All processes but a `server` that was given end with the
-    iterator.
+    worker was killed another one does its item again; so does one of a new server where that was killed, too. All
+    processes but a `server` that was given end with the iterator.
 
     Raises:
         StorageError: three workers were killed over one item.
@@ -144,7 +157,7 @@ class _Workers(Generic[_Item, _Result]):
 
     def give(self, number: int, item: _Item) -> None:
         """Gives an item to an idle worker, or to a new one."""
-        worker = self._idle.popleft() if self._idle else self._stack.enter_context(self._server.worker())
+        worker = self._idle.popleft() if self._idle else self._new()
         self._doing[worker] = number, item
         self._attempts[number] += 1
         try:
@@ -175,6 +188,14 @@ class _Workers(Generic[_Item, _Result]):
             )
         self.give(number, item)
 
+    def _new(self) -> Connection:
+        try:
+            worker = self._server.worker()
+        except ConnectionError:  # the server was killed
+            self._server = self._stack.enter_context(spawned_server(self._do.__module__))
+            worker = self._server.worker()
+        return self._stack.enter_context(worker)
+
 
 def serve(descriptor: int, module: str) -> None:
     """What a new server process does: it imports `module`, and serves until the parent is gone."""
@@ -185,7 +206,7 @@ def serve(descriptor: int, module: str) -> None:
 
 def _serve_as_copy(of_parent: socket.socket, orders: socket.socket) -> None:
     of_parent.close()  # else it would never see the end of the parent
-    os.setsid()  # Ctrl-C is the parent's business
+    os.setsid()
     _fork_workers(orders)
     os._exit(0)  # what the parent was about to print is its own
 

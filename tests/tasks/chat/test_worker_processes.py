@@ -43,6 +43,18 @@ with forked_server() as server:
     print(server)
 """
 
+_CTRL_C_WHILE_IT_FORKS = """
+import flows
+import multiprocessing, os, signal
+from tasks.chat.worker_processes import forked_server
+os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.SIGINT))
+try:
+    with forked_server():
+        print("lost")
+except KeyboardInterrupt:
+    print("told", multiprocessing.active_children())
+"""
+
 known = "nothing"
 
 
@@ -62,6 +74,15 @@ def deadly_once(marker: Path) -> str:
     """The same, the first time."""
     if not marker.exists():
         marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return marker.name
+
+
+def deadly_to_its_server_once(marker: Path) -> str:
+    """Ends its process and the one that has forked it, the first time."""
+    if not marker.exists():
+        marker.touch()
+        os.kill(os.getppid(), signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
     return marker.name
 
@@ -101,6 +122,11 @@ def test_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     assert [*in_workers(deadly_once, markers, 2)] == ["0", "1", "2", "3"]
 
 
+def test_server_that_is_killed_with_its_workers_is_replaced(tmp_path: Path) -> None:
+    markers = [tmp_path / str(number) for number in range(3)]
+    assert [*in_workers(deadly_to_its_server_once, markers, 1)] == ["0", "1", "2"]
+
+
 def test_worker_that_is_killed_again_and_again_is_an_error() -> None:
     found = in_workers(deadly, range(5), 1)
     assert [next(found) for _ in range(3)] == [0, 1, 2]
@@ -120,6 +146,10 @@ def test_workers_of_a_forked_server_import_nothing_anew() -> None:
 
 def test_process_with_threads_of_polars_is_not_forked() -> None:
     assert _printed(_POLARS_HAS_WORKED) == ["None"]
+
+
+def test_ctrl_c_that_comes_while_the_server_is_forked_is_not_lost() -> None:
+    assert _printed(_CTRL_C_WHILE_IT_FORKS) == ["told []"]
 
 
 def _printed(program: str) -> list[str]:
