@@ -47,7 +47,7 @@ _FIRST_REJECTED = 20
 _FRAMES_AHEAD = 4  # the writer takes several of them at once, for a row group
 
 PART_BYTES = 96_000_000
-"""Of a part, before compression: a second of work, and what a worker holds of Parquet texts at a time."""
+"""Of a part, before compression: a third of a second of work, and what a worker holds of Parquet texts at a time."""
 
 
 @dataclass(kw_only=True)

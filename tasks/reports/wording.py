@@ -48,6 +48,11 @@ def count_text(count: int | None) -> str:
     return NOTHING if count is None else f"{count:,}"
 
 
+def repeated_rows_text(count: int) -> str:
+    """The rows that are equal to an earlier one, by what row ids are made of: how many there are."""
+    return f"앞의 행과 시각·테넌트·세션·질문·답변 길이가 모두 같은 행이 {count_text(count)}건"
+
+
 def share_text(count: int, total: int) -> str:
     """A count as a share of a total; a dash where the total is 0."""
     return percent(count / total if total else None)

@@ -1,4 +1,4 @@
-"""Chat rows from Parquet: only the columns that are scored are decoded, a few thousand rows at a time.
+"""Chat rows from Parquet: only the columns that are scored are decoded, some thousand rows at a time.
 
 A file may be one row group of gigabytes. It is read through a small buffer, page by page, so memory does not grow
 with the group. Where row groups are small, Polars decodes the texts of a few at once: it leaves them in their pages and
