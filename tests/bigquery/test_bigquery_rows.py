@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from google.cloud.bigquery import Client
 
-from scoring.chat.rows import CHAT_ROW_SCHEMA, RowBatch
+from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, RowBatch
 from scoring.days import day_window
 from scoring.errors import InputError, UsageError
 from scoring.inputs import Reject
@@ -187,7 +187,7 @@ def test_many_rows_are_the_same_over_rest_and_over_the_storage_api(
     over_rest = list(BigQueryChatRows(address, settings).batches(WINDOW))
     fast = reaching(settings, storage_endpoint=emulator.storage)
     over_storage = list(BigQueryChatRows(address, fast).batches(WINDOW))
-    assert max(batch.rows.height for batch in (*over_rest, *over_storage)) <= 8192
+    assert max(batch.rows.height for batch in (*over_rest, *over_storage)) <= BATCH_ROWS
     numbers = [sorted(_questions(batches)) for batches in (over_rest, over_storage)]
     assert len(numbers[0]) == 25_000
     assert numbers[0] == numbers[1]
