@@ -1,5 +1,6 @@
 """What readers of files hand over: what a file was, its rows as text, and rows that cannot be read, with the reason."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -70,6 +71,14 @@ class Reject:
     column: str | None
     code: str
     reason: str
+
+
+_GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+
+
+def ungrouped(number: str) -> str:
+    """The text of a number without the commas that set its thousands apart; any other text as it is."""
+    return number.replace(",", "") if _GROUPED.fullmatch(number) else number
 
 
 class UnreadableCell(Exception):  # noqa: N818  (caught row by row: it ends as a reject, never as an error)

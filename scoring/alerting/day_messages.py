@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from scoring.alerting.blocks import Block, Line, bold, bullets, context, link, paragraph, plain
+from scoring.alerting.facts import is_unread
 from scoring.alerting.growth_wording import example_blocks, growth_lines, headline_growth, tenant_name
 from scoring.alerting.incidents import Incident, one_cause
 from scoring.alerting.messages import (
@@ -63,7 +64,9 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
     fresh = [one for one in visible if incident_key(one) not in known and not _ended_since(one, known)]
     intraday = digest.kind == "intraday"
     told = [one for one in visible if one.pages and incident_key(one) in known]
-    paging = [one for one in fresh if one.pages and not (intraday and one.fact.rule == NO_ROWS)]
+    paging = [
+        one for one in fresh if one.pages and not (intraday and one.fact.rule == NO_ROWS and not is_unread(one.fact))
+    ]
     paging = [one for one in paging if not any(_share_rows(one, other) for other in told)]
     news = [one for one in fresh if not one.pages and (one.state != "continuing" or one in hidden)]
     parts = [one for one in news if one.fires and not one.is_over and any(_share_rows(one, other) for other in paging)]

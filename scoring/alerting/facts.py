@@ -26,18 +26,19 @@ _DAY_TITLES = {
     ROWS_REJECTED: "읽지 못해 거부한 행",
     EXCLUDED_RATE_RISING: EXCLUDED_TITLE,
 }
+_NONE_READ_TITLE = "이날 행을 하나도 읽지 못함"
 
 
 @dataclass(frozen=True)
 class AlertFact:
     """One rule on one day for one tenant (`*` for all, None for rows without one).
 
-    `count` of `rows` met the rule; `rows` are those that the rule looks at, for a blocked call the excluded ones too.
-    For a KPI `value` missed `limit`. `usual` are the counts of the last scored days, latest first, 0 where the tenant
-    had no rows (for a day without rows: how many there were, on business days or on days off as it is one where such
-    days are known), without days that did not count this; `usual_values` are those of a KPI, where it is known, or of
-    the excluded rate. `grown` says what made most of a rise; `row_ids` are
-    examples of it, and `alike` how many rows have their template and failure type.
+    `count` of `rows` met the rule; `rows` are those that the rule looks at, for a blocked call the excluded ones too,
+    and for a day without rows those that came and could not be read. For a KPI `value` missed `limit`. `usual` are the
+    counts of the last scored days, latest first, 0 where the tenant had no rows (for a day without rows: how many there
+    were, on business days or on days off as it is one where such days are known), without days that did not count this;
+    `usual_values` are those of a KPI, where it is known, or of the excluded rate. `grown` says what made most of a
+    rise; `row_ids` are examples of it, and `alike` how many rows have their template and failure type.
     """
 
     rule: str
@@ -90,13 +91,25 @@ def monitoring_facts(
         facts.extend(_row_rule_facts(rubric, row, earlier, growth))
         facts.extend(_kpi_facts(rubric, row, earlier))
     total = next((row for row in kpis if row["tenant_id"] == ALL_TENANTS), None)
-    if total is None or not scored_and_excluded(total):
+    read = scored_and_excluded(total) if total else 0
+    if not read:
+        title = _NONE_READ_TITLE if rejected else _DAY_TITLES[NO_ROWS]
         usual_rows = _rows_of_days_like(day, history)
-        facts.append(AlertFact(NO_ROWS, "critical", _DAY_TITLES[NO_ROWS], ALL_TENANTS, 0, 0, usual=usual_rows))
-    if rejected:
-        read = rejected + (scored_and_excluded(total) if total else 0)
-        facts.append(AlertFact(ROWS_REJECTED, "warning", _DAY_TITLES[ROWS_REJECTED], ALL_TENANTS, rejected, read))
+        facts.append(AlertFact(NO_ROWS, "critical", title, ALL_TENANTS, rejected, rejected, usual=usual_rows))
+    elif rejected:
+        came = rejected + read
+        facts.append(AlertFact(ROWS_REJECTED, "warning", _DAY_TITLES[ROWS_REJECTED], ALL_TENANTS, rejected, came))
     return facts
+
+
+def is_unread(fact: AlertFact) -> bool:
+    """Whether it says that a day has no rows because none that came could be read."""
+    return fact.rule == NO_ROWS and fact.rows > 0
+
+
+def rejected_rows(facts: Iterable[tuple[str, int | None]]) -> int:
+    """How many rows of a day could not be read, by its facts, (rule, count) each."""
+    return sum(count or 0 for rule, count in facts if rule in (NO_ROWS, ROWS_REJECTED))
 
 
 def excluded_facts(decided: Iterable[RateDecision], history: Sequence[Sequence[KpiRow]]) -> list[AlertFact]:

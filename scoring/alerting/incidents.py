@@ -235,7 +235,7 @@ def _after_day(
     known = {key: one for key, one in before.items() if one.state != "resolved" and not _is_forgotten(one)}
     # What is told of excluded rows is decided about their rate alone, and of KPIs by their last four weeks.
     told = (fact for fact in facts if fact.rule != EXCLUDED_RATE_RISING and not fact.rule.startswith(KPI_RULE))
-    firing = {_key(fact): fact for fact in told if not (is_at_rest and fact.rule == NO_ROWS)}
+    firing = {_key(fact): fact for fact in told if not (is_at_rest and fact.rule == NO_ROWS and not fact.rows)}
     no_rows = any(fact.rule == NO_ROWS for fact in facts)
     after = {key: one if no_rows else _quiet(one) for key, one in known.items() if key not in firing}
     for key, fact in firing.items():

@@ -7,7 +7,7 @@ from statistics import median
 
 from scoring.alerting.blocks import Line, Span, bold, code, inert, link, masked_text, plain
 from scoring.alerting.decision import UsualRate
-from scoring.alerting.facts import AlertFact, titles_of_rules
+from scoring.alerting.facts import AlertFact, is_unread, titles_of_rules
 from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import LEVEL_SIGNS, NO_TENANT, RouteFilter
@@ -66,7 +66,7 @@ def since(one: Incident) -> str:
 
 def action(one: Incident, rubric: RowRubric) -> list[Span]:
     """What to do, with the command where the day has to be scored again."""
-    rule = one.fact.rule
+    rule = ROWS_REJECTED if is_unread(one.fact) else one.fact.rule
     if rule.startswith(KPI_RULE):
         return [plain(_KPI_ACTION)]
     by_rule = {rule.id: rule.action for rule in rubric.alert_rules}
@@ -149,6 +149,8 @@ def _title(fact: AlertFact) -> str:
 def fact_figures(one: Incident) -> list[Span]:
     """`64/535건 (12.0%, 95% 구간 9.5~15.0%) · 평소 3.4% (2.1~4.9%)`."""
     fact = one.fact
+    if is_unread(fact):
+        return [bold(f"{fact.rows:,}행이 들어왔지만 하나도 읽지 못했습니다.")]
     if fact.rule == NO_ROWS:
         return [bold("행이 하나도 들어오지 않았습니다."), plain(f" · {_usual(fact.usual, _cases)}")]
     if fact.rule == FEW_ROWS:

@@ -288,7 +288,7 @@ def _within_years(ticks: pl.Series, unit: str) -> tuple[pl.Series, dict[int, Unr
         return ticks, {}
     first, after_last = (second * _TICKS_IN_SECOND[unit] for second in (cells.FIRST_SECOND, cells.SECOND_AFTER_LAST))
     outside = ((ticks < first) | (ticks >= after_last)).fill_null(False)
-    problems = {row: cells.timestamp_out_of_range(f"{ticks[row]} {unit}") for row in outside.arg_true()}
+    problems = {row: cells.timestamp_out_of_range() for row in outside.arg_true()}
     return ticks.set(outside, None) if problems else ticks, problems
 
 

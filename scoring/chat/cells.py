@@ -7,7 +7,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from scoring.chat.reading import UTC_ZONE
-from scoring.inputs import UnreadableCell
+from scoring.inputs import UnreadableCell, ungrouped
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE)
 _INSTANT = re.compile(
@@ -21,9 +21,9 @@ _OF_EXCEL = re.compile(
     r"(?: (?:오전 |오후 )?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: [AP]M)?)?"
     r"|[0-9]{2}:[0-9]{2}\.[0-9]|#+"
 )
+_DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_SHOWN = 30
 FIRST_SECOND, SECOND_AFTER_LAST = -62_135_510_400, 253_402_214_400
 """The years 0001 to 9999 but for a day at each end, in seconds since 1970: a moment has a local date in every zone."""
 
@@ -36,19 +36,22 @@ class Instant(NamedTuple):
 
 
 def number(column: str, value: object) -> float | None:
-    """A token count; NULL for a missing one, a blank text and NaN. Negative and infinite ones pass."""
+    """A token count; NULL for a missing one, a blank text and NaN. Negative and infinite ones pass.
+
+    A text may set its thousands apart (`3,506`), as Excel saves a number with that format.
+    """
     if isinstance(value, str):
-        value = value.strip() or None
+        value = ungrouped(value.strip()) or None
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise _not_a_number(column, value)
+        raise _not_a_number(column)
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
-        raise _not_a_number(column, value)
+        raise _not_a_number(column)
     try:
         parsed = float(value)
     except OverflowError:
-        raise _not_a_number(column, value) from None
+        raise _not_a_number(column) from None
     return None if math.isnan(parsed) else parsed
 
 
@@ -84,7 +87,7 @@ def instant(value: object, naive_zone: ZoneInfo | None = None) -> Instant | None
 
 def _in_calendar(found: Instant, value: object) -> Instant:
     if not FIRST_SECOND <= found.microseconds // 1_000_000 < SECOND_AFTER_LAST:
-        raise timestamp_out_of_range(value)
+        raise timestamp_out_of_range()
     return found
 
 
@@ -127,36 +130,29 @@ def other_zone(name: str) -> ZoneInfo | None:
     return None if name == UTC_ZONE else ZoneInfo(name)
 
 
-def timestamp_out_of_range(value: object) -> UnreadableCell:
+def timestamp_out_of_range() -> UnreadableCell:
     """Why a timestamp that has no local date in some zone is rejected."""
-    reason = f"timestamp 값이 0001-01-02부터 9999-12-30까지를 벗어납니다: {_shown(value)}"
+    reason = "timestamp 값이 0001-01-02부터 9999-12-30까지를 벗어납니다."
     return UnreadableCell("timestamp", "timestamp_out_of_range", reason)
 
 
-def _not_a_number(column: str, value: object) -> UnreadableCell:
-    return UnreadableCell(column, "not_a_number", f"{column} 값을 숫자로 읽을 수 없습니다: {_shown(value)}")
+# No reason quotes its cell: where a column has slipped, it holds what a person wrote.
+def _not_a_number(column: str) -> UnreadableCell:
+    return UnreadableCell(column, "not_a_number", f"{column} 값을 숫자로 읽을 수 없습니다.")
 
 
 def _not_an_instant(value: object) -> UnreadableCell:
-    reason = f"timestamp 값을 시각으로 읽을 수 없습니다: {_shown(value)}"
-    if isinstance(value, str) and _OF_EXCEL.fullmatch(value) and not _INSTANT.fullmatch(value):
+    reason = "timestamp 값을 시각으로 읽을 수 없습니다."
+    if not isinstance(value, str):
+        reason += " 2026-02-13T09:30:00+09:00처럼 적은 글자여야 합니다."
+    elif _DIGITS.fullmatch(value):
+        reason += " 숫자뿐이면 초인지 밀리초인지 알 수 없습니다. 2026-02-13T09:30:00+09:00처럼 적어야 합니다."
+    elif _OF_EXCEL.fullmatch(value) and not _INSTANT.fullmatch(value):
         reason += (
-            ". Excel이 바꾸어 저장한 시각으로 보입니다. Excel로 열지 않은 파일을 다시 내보내 쓰거나, "
+            " Excel이 바꾸어 저장한 시각으로 보입니다. Excel로 열지 않은 파일을 다시 내보내 쓰거나, "
             "Excel에서는 이 열을 텍스트로 가져와 저장하세요."
         )
     return UnreadableCell("timestamp", "not_a_timestamp", reason)
-
-
-def _shown(value: object) -> str:
-    """A number or timestamp as evidence: short, and safe to write to any table."""
-    if not isinstance(value, (str, int, float)) or isinstance(value, bool):
-        return _kind(value)
-    try:
-        written = str(value)
-    except ValueError:  # Python refuses to write integers of more than 4,300 digits
-        return "아주 긴 정수"
-    written = written.encode(errors="replace").decode()
-    return f"'{written}'" if len(written) <= _SHOWN else f"'{written[:_SHOWN]}…'"
 
 
 def _kind(value: object) -> str:

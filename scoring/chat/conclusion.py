@@ -15,6 +15,9 @@ from scoring.figures import VERDICT_TITLES, Figure, Verdict
 
 _LEAST_ALLOWED = 1e-9  # of a target that allows none
 _EXCLUDED_ACTION = "답변 없이 쌓이고 있는지 LLM 호출과 로그 적재부터 확인하세요."
+_REJECTED_ACTION = "왜 읽지 못했는지 거부한 까닭(rejected 표)부터 확인하고, 원본을 고쳐 다시 채점하세요."
+_MANY_REJECTED = 0.1
+"""Of the rows that came: what is left may be of one kind, such as the turns of few tokens."""
 _KPI_ACTION = "점수가 낮은 것부터 읽고 실패 유형 표에서 무엇이 많은지 확인하세요."
 
 
@@ -66,6 +69,7 @@ def conclusion(
     than: str = "평소보다",
     few: str = "",
     mostly: str = "",
+    rejected: int = 0,
 ) -> Conclusion:
     """What is said of some days.
 
@@ -74,16 +78,23 @@ def conclusion(
     the alert rules that stand out, the gravest first, and `than` what they are compared with: what is not as usual
     comes before what always is there, and of that the target that is missed by the most. `few` says that a day has far
     fewer rows than usual: then these tell little. `mostly` is the tenant that made most of the rise of the rule that
-    stands out (Korean).
+    stands out (Korean). `rejected` rows could not be read: where these are many, nothing else is looked at first.
     """
+    if not rows and rejected:
+        return Conclusion(f"{rejected:,}행이 들어왔지만 채점한 행이 없습니다.", None, _REJECTED_ACTION)
     if not rows:
         action = (
             "질문이나 답변이 왜 비었는지 먼저 확인하세요."
             if alerted.get("excluded")
-            else "원본에 행이 들어왔는지, 거부한 행이 있는지 먼저 확인하세요."
+            else "원본에 행이 들어왔는지 먼저 확인하세요."
         )
         return Conclusion("채점한 행이 없습니다.", None, action)
     happened = _happened([*windows.values()])
+    if rejected:
+        came = rows + rejected + (alerted.get("excluded") or 0)
+        happened = f"{came:,}행 가운데 {rejected:,}행을 읽지 못했고, 나머지에서 {happened}"
+        if rejected >= _MANY_REJECTED * came:
+            return Conclusion(happened, None, _REJECTED_ACTION)
     if few:
         return Conclusion(f"{few} {happened}", None, "원본에 행이 다 들어왔는지 먼저 확인하세요.")
     if standing_out:

@@ -27,12 +27,10 @@ def nothing_scored_lines(counts: Mapping[str, int], reject_reasons: Sequence[str
     )
 
 
-def rejected_lines(counts: Mapping[str, int]) -> tuple[str, ...]:
-    """How many rows the scores are without (Korean); () where all could be read."""
-    if not counts["rejected"]:
-        return ()
-    rejected = f"행 {counts['rows_in']:,}건 중 {counts['rejected']:,}건을 읽지 못해 채점하지 않았습니다."
-    return (f"{rejected} 까닭은 보고서의 '입력 파일'에 있습니다.",)
+def rejected_clause(counts: Mapping[str, int]) -> str:
+    """How many rows the scores are without, to begin a sentence with (Korean); '' where all could be read."""
+    rejected, rows = counts["rejected"], counts["rows_in"]
+    return f"행 {rows:,}건 중 {rejected:,}건은 읽지 못해 빼고(까닭은 보고서의 '입력 파일'), " if rejected else ""
 
 
 def size_text(queries: Sequence[ScoredQuery]) -> str:

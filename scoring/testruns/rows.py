@@ -12,7 +12,7 @@ from math import isinf
 from typing import Any
 
 from scoring.errors import InputError, counted
-from scoring.inputs import UnreadableCell
+from scoring.inputs import UnreadableCell, ungrouped
 from scoring.stats.comparison import TOTAL
 from scoring.testruns.cells import encodable, given, number, seconds
 from scoring.testruns.detection import ID_HEADERS, Layout, agent_type_named, layout_of
@@ -298,12 +298,12 @@ def _float(text: str) -> float | None:
 
 
 def _at_least_zero(text: str) -> float | None:
-    found = _float(text)
+    found = _float(ungrouped(text))
     return None if found is None or found < 0 else found
 
 
 def _count(text: str) -> int | None:
-    found = number(text)
+    found = number(ungrouped(text))
     return None if found is None or not 0 <= found <= _LARGEST_COUNT or found != int(found) else int(found)
 
 

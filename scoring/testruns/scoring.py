@@ -14,7 +14,7 @@ from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
 from scoring.stats.outages import Failures
 from scoring.testruns.change_wording import OUTAGE_ACTION, cause_todo, change_text, has_outage
 from scoring.testruns.executions import AgentType, Execution
-from scoring.testruns.headline import nothing_scored_lines, rejected_lines
+from scoring.testruns.headline import nothing_scored_lines, rejected_clause
 from scoring.testruns.history import RunPlace
 from scoring.testruns.lint import lint
 from scoring.testruns.recorded import recorded_agreement
@@ -118,24 +118,23 @@ def _ordered(executions: Iterable[Execution], plan: TestRunPlan) -> list[Executi
 def headline(scored: ScoredTestRun, change: Mapping[str, Any] | None = None) -> Sequence[str]:
     """The first sentences of report and page, in Korean; that nothing was scored where nothing was.
 
-    The first says how the run compares with the one before it, the next how many rows could not be read. Of a run with
-    an outage the first says that, and what there is to do is to correct it: its answers come after.
+    The first says how the run compares with the one before it, and how many rows could not be read. Of a run with an
+    outage the first says that, and what there is to do is to correct it: its answers come after.
     """
     run = scored.plan.run
     if scored.queries:
         sentences = scored.plan.rubric.headline(scored.queries, scored.summary)
         if not sentences:
             return sentences
-        sentences = [sentences[0], *rejected_lines(vars(run.counts)), *sentences[1:]]
+        without = rejected_clause(vars(run.counts))
         if change and (todo := cause_todo(change)):
             sentences = [*sentences[:-1], todo]
         if scored.failures.is_outage:
             sentences = [*sentences[:-1], f"{OUTAGE_ACTION}하세요."]
-        if not change:
-            return sentences
-        if has_outage(change):
-            return [f"{change_text(change)}.", *sentences[1:]]
-        return [f"{change_text(change)}. {sentences[0]}", *sentences[1:]]
+        opening = without + sentences[0]
+        if change:
+            opening = f"{without}{change_text(change)}." if has_outage(change) else f"{change_text(change)}. {opening}"
+        return [opening, *sentences[1:]]
     return nothing_scored_lines(vars(run.counts), [reject.reason for reject in run.rejects])
 
 

@@ -23,6 +23,7 @@ from scoring.testruns.summaries import mean_text, undecided_text
 from tasks.reports.wording import (
     cost_text,
     count_text,
+    counted_rows_text,
     kappa_text,
     repeated_rows_text,
     rules_text,
@@ -36,6 +37,7 @@ _HERE = Path(__file__).parent
 _FILTERS: dict[str, Callable[..., str]] = {
     "cost": cost_text,
     "count": count_text,
+    "counted_rows": counted_rows_text,
     "day": day_text,
     "kappa": kappa_text,
     "kpi": kpi_text,

@@ -48,6 +48,29 @@ def count_text(count: int | None) -> str:
     return NOTHING if count is None else f"{count:,}"
 
 
+def counted_rows_text(total: Mapping[str, Any], rejected: int) -> str:
+    """What became of the rows of a day: `400행 가운데 63행을 채점하고 337행은 읽지 못해 거부했습니다.`
+
+    `total` is its KPI row of all tenants.
+    """
+    scored, excluded = total["rows"], total["excluded"]
+    why = "(질문이나 답변이 없음)"
+    match (bool(scored), bool(excluded), bool(rejected)):
+        case (False, False, False):
+            return "이날 들어온 행이 없습니다."
+        case (True, False, False):
+            return f"{scored:,}행을 모두 채점했습니다."
+        case (False, True, False):
+            return f"{excluded:,}행을 모두 제외했습니다{why}."
+        case (False, False, True):
+            return f"{rejected:,}행이 들어왔지만 모두 읽지 못해 거부했습니다."
+        case (True, True, False):
+            return f"{scored + excluded:,}행 가운데 {scored:,}행을 채점하고 {excluded:,}행을 제외했습니다{why}."
+    set_apart = f"{excluded:,}행은 제외했으며{why} " if excluded else ""
+    begin = f"{scored + excluded + rejected:,}행 가운데 {scored:,}행을 채점했고, "
+    return f"{begin}{set_apart}{rejected:,}행은 읽지 못해 거부했습니다."
+
+
 def repeated_rows_text(count: int) -> str:
     """The rows that are equal to an earlier one, by what row ids are made of: how many there are."""
     return f"앞의 행과 시각·테넌트·세션·질문·답변 길이가 모두 같은 행이 {count_text(count)}건"

@@ -101,9 +101,16 @@ class MonitoringReport:
         """What happened, what matters most, what to do."""
         rubric, period = self.outcome.rubric, self.tables.period
         framed = rubric.framed_rows(self.crosstab)
-        rows, high = period["rows"], self.standing_out
         return conclusion(
-            rubric, self.windows, rows, period, framed, high, few=self.few, mostly=grown_tenant(self.grown)
+            rubric,
+            self.windows,
+            period["rows"],
+            period,
+            framed,
+            self.standing_out,
+            few=self.few,
+            mostly=grown_tenant(self.grown),
+            rejected=self.outcome.counts.rejected,
         ).sentences
 
     @property

@@ -183,7 +183,15 @@ def _parts_of_day(
     crosstab = rubric.crosstab_counts(day.crosstab)
     framed = rubric.framed_rows(crosstab)
     concluded = conclusion(
-        rubric, windows, day.total["rows"], day.total, framed, high, few=day.few, mostly=_risen_in(day, high)
+        rubric,
+        windows,
+        day.total["rows"],
+        day.total,
+        framed,
+        high,
+        few=day.few,
+        mostly=_risen_in(day, high),
+        rejected=day.rejected,
     )
     return {
         "rubric": rubric,

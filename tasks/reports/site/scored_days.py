@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from scoring.alerting.decision import DayDecisions
-from scoring.alerting.facts import HISTORY_DAYS
+from scoring.alerting.facts import HISTORY_DAYS, rejected_rows
 from scoring.alerting.few_rows import few_rows
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import DECISION_DAYS
@@ -49,6 +49,11 @@ class SiteDay:
     def version(self) -> str:
         """The rubric version that scored it."""
         return str(self.total["rubric_version"])
+
+    @property
+    def rejected(self) -> int:
+        """How many of its rows could not be read."""
+        return rejected_rows((fact["rule"], fact["count"]) for fact in self.alerts)
 
     @property
     def page(self) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.facts import AlertFact
+from scoring.alerting.facts import AlertFact, monitoring_facts
 from scoring.alerting.growth import TEMPLATE, Grown
 from scoring.alerting.messages import Example, Message, RouteFilter, fact_key
 from scoring.chat.kpis import ALL_TENANTS
@@ -123,6 +123,18 @@ def test_a_day_without_rows_pages() -> None:
     (page,) = messages_of(facts_of(kpi_row({}, rows=0)))
     assert "행이 하나도 들어오지 않았습니다. · 평소 535건 (비교한 4일 535건)" in readable(page.blocks)
     assert f"`aqb nightly --date {LAST}`" in readable(page.blocks)
+
+
+@pytest.mark.parametrize("kind", ["nightly", "intraday"])
+def test_a_day_of_which_no_row_could_be_read_pages_that_rows_came(kind: str) -> None:
+    facts = facts_of(kpi_row({}, rows=0))
+    facts[LAST] = monitoring_facts(RUBRIC, LAST, [kpi_row({}, rows=0)], {}, {}, rejected=300)
+    (page,) = messages_of(facts, kind=kind)
+    said = readable(page.blocks)
+    assert "이날 행을 하나도 읽지 못함" in said
+    assert "300행이 들어왔지만 하나도 읽지 못했습니다." in said
+    assert "거부한 까닭은 rejected 표에 줄마다 있습니다." in said
+    assert "들어오지 않았습니다" not in said
 
 
 def test_a_rise_in_the_first_days_is_told_against_these_days() -> None:

@@ -4,7 +4,14 @@ from typing import Any
 import pytest
 
 from scoring.alerting.decision import WatchedDays
-from scoring.alerting.facts import AlertFact, excluded_facts, monitoring_facts, rows_on_page
+from scoring.alerting.facts import (
+    AlertFact,
+    excluded_facts,
+    is_unread,
+    monitoring_facts,
+    rejected_rows,
+    rows_on_page,
+)
 from scoring.alerting.growth import Grown, Growth
 from scoring.alerting.watch import AlertPolicy
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -148,6 +155,17 @@ def test_a_day_without_rows_is_compared_with_days_like_it() -> None:
     assert usual(saturday + timedelta(days=7), week) == (72, 72)
     assert usual(monday + timedelta(days=7), week) == (404, 403, 402, 401, 400)
     assert usual(saturday, {monday: week[monday]}) == (400,)
+
+
+def test_a_day_of_which_no_row_could_be_read_says_that_rows_came() -> None:
+    (fact,) = facts(kpis(rows=0), rejected=300)
+    assert (fact.rule, fact.level, fact.title) == ("no_rows", "critical", "이날 행을 하나도 읽지 못함")
+    assert (fact.count, fact.rows) == (300, 300)
+    assert is_unread(fact)
+    assert rejected_rows([(fact.rule, fact.count)]) == 300
+    (nothing_came,) = facts(kpis(rows=0))
+    assert not is_unread(nothing_came)
+    assert rejected_rows([(nothing_came.rule, nothing_came.count)]) == 0
 
 
 def test_excluded_rows_are_rows() -> None:

@@ -94,6 +94,7 @@ def test_blank_timestamps_and_numbers_are_null(value: object) -> None:
     ("value", "expected"),
     [
         *(("5955.0", 5955.0), (" 12 ", 12.0), ("+3", 3.0), ("-4", -4.0), ("1e3", 1000.0), (".5", 0.5), ("5.", 5.0)),
+        *(("3,506", 3506.0), ("-1,234,567.5", -1_234_567.5), ("12,345", 12345.0)),  # as Excel saves them
         *((7, 7.0), (7.25, 7.25), ("inf", math.inf), ("-Infinity", -math.inf), ("NaN", None), (math.nan, None)),
     ],
 )
@@ -101,7 +102,9 @@ def test_number_spellings(value: object, expected: float | None) -> None:
     assert cells.number("input_tokens", value) == expected
 
 
-@pytest.mark.parametrize("value", ["abc", "1,234", "1_000", "0x10", "１２", "1 2", "null", True, [1], {}, HUGE])
+@pytest.mark.parametrize(
+    "value", ["abc", "1,23", "1,2345", "12,34,567", ",123", "1_000", "0x10", "１２", "1 2", "null", True, [1], {}, HUGE]
+)
 def test_what_is_no_number_is_refused(value: object) -> None:
     with pytest.raises(UnreadableCell) as refused:
         cells.number("output_tokens", value)
@@ -109,10 +112,15 @@ def test_what_is_no_number_is_refused(value: object) -> None:
     assert refused.value.reason.startswith("output_tokens 값을 숫자로 읽을 수 없습니다")
 
 
-def test_evidence_is_shortened() -> None:
-    with pytest.raises(UnreadableCell) as refused:
-        cells.number("input_tokens", "긴 문장 " * 50)
-    assert len(refused.value.reason) < 80
+@pytest.mark.parametrize("written", ["홍길동 010-1234-5678 hong@mail.test", "900101-1234567", "9001011234567"])
+def test_no_reason_quotes_its_cell(written: str) -> None:
+    """A column that has slipped holds what a person wrote."""
+    reasons = []
+    for read in (lambda: cells.number("input_tokens", f"{written}번"), lambda: cells.instant(written)):
+        with pytest.raises(UnreadableCell) as refused:
+            read()
+        reasons.append(refused.value.reason)
+    assert not any(part in reason for reason in reasons for part in written.split())
 
 
 def test_texts_are_kept_as_they_are() -> None:

@@ -38,6 +38,21 @@ def test_a_target_that_four_weeks_meet_is_not_said_without_the_week_in_which_it_
     )
 
 
+def test_rows_that_could_not_be_read_are_said_before_any_verdict_and_many_of_them_come_first() -> None:
+    rows = {row["score_date"]: row for row in days([MANY])}
+    windows = {FAILURES.name: kpi_windows(FAILURES, rows, LAST)}
+
+    def said(rejected: int, scored: int = TURNS) -> list[str]:
+        return conclusion(RUBRIC, windows, scored, rows[LAST], framed=0, rejected=rejected).sentences
+
+    few, many = said(TURNS // 20), said(TURNS // 2)
+    assert few[0].startswith(f"{TURNS + TURNS // 20:,}행 가운데 {TURNS // 20:,}행을 읽지 못했고, 나머지에서 미달로 ")
+    assert few[1].startswith("가장 먼저 볼 것은")
+    assert many[1:] == ["왜 읽지 못했는지 거부한 까닭(rejected 표)부터 확인하고, 원본을 고쳐 다시 채점하세요."]
+    assert said(300, scored=0)[0] == "300행이 들어왔지만 채점한 행이 없습니다."
+    assert "읽지 못" not in said(0)[0]
+
+
 def test_a_period_is_about_the_rule_that_rose_before_what_always_is_there() -> None:
     before, this = days([FEW] * 14 + [MANY] * 14)[-28:-14], days([FEW] * 14 + [MANY] * 14)[-14:]
     risen = risen_rules(RUBRIC, this, before)

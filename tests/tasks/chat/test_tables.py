@@ -220,6 +220,28 @@ def test_rejected_rows_are_an_alert(warehouse: FolderWarehouse, score_day: Score
     assert alert(warehouse, "rows_rejected")["level"] == "warning"
 
 
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([plain(1, output_tokens=-1)], "1행이 들어왔지만 모두 읽지 못해 거부했습니다."),
+        ([best(0), plain(1, output_tokens=-1)], "2행 가운데 1행을 채점했고, 1행은 읽지 못해 거부했습니다."),
+        (
+            [best(0), plain(1, output_tokens=-1), plain(2, llm_response=None)],
+            "3행 가운데 1행을 채점했고, 1행은 제외했으며(질문이나 답변이 없음) 1행은 읽지 못해 거부했습니다.",
+        ),
+        ([best(0), plain(2, llm_response=None)], "2행 가운데 1행을 채점하고 1행을 제외했습니다(질문이나 답변이 없음)."),
+        ([best(0)], "1행을 모두 채점했습니다."),
+    ],
+)
+def test_pages_say_what_became_of_every_row(
+    warehouse: FolderWarehouse, score_day: ScoreDay, tmp_path: Path, rows: Sequence[Row], said: str
+) -> None:
+    score_day(rows, DAY)
+    build(warehouse, tmp_path / "site")
+    for name in ("index.html", f"monitoring/{DAY}.html"):
+        assert said in page(tmp_path / "site", name).text
+
+
 def excluded_rows(count: int, day: date = DAY) -> list[dict[str, Any]]:
     """A hundred scored rows and `count` without an answer."""
     start = (day - DAY).days * MINUTES_A_DAY

@@ -28,15 +28,17 @@ def table_below(markdown: str, heading: str) -> list[list[str]]:
 
 
 def test_the_report_is_korean_and_begins_with_counts_and_kpis(tmp_path: Path) -> None:
-    text = report(tmp_path, best(0), refused(1), plain(2, llm_response=None), plain(3, output_tokens=-1))
+    rows = [best(0), refused(1), plain(2, llm_response=None), plain(3, output_tokens=-1)]
+    text = report(tmp_path, *rows, *(plain(number, llm_response=None) for number in range(4, 14)))
     title, sentences, heading = text.split("\n\n")[:3]
     assert title == "# 주식 분석 챗봇 운영 모니터링 — 2026-02-13"
     assert sentences.startswith(
-        "미달로 판정된 목표는 없습니다: 달성 0개, 판단 보류 4개. 가장 먼저 볼 것은 '답변 실패' 1행입니다. "
+        "14행 가운데 1행을 읽지 못했고, 나머지에서 미달로 판정된 목표는 없습니다: 달성 0개, 판단 보류 4개. "
+        "가장 먼저 볼 것은 '답변 실패' 1행입니다. "
     )
     assert sentences.count(". ") == 2
     assert heading == "## 핵심 지표"
-    assert "행 4건 = 채점 2 + 제외 1 + 거부 1." in text
+    assert "행 14건 = 채점 2 + 제외 11 + 거부 1." in text
     assert [[cell.strip() for cell in line] for line in table_below(text, "핵심 지표")] == [
         ["지표", "값", "95% 구간", "목표", "판정", "n"],
         ["---"] * 6,
@@ -45,7 +47,7 @@ def test_the_report_is_korean_and_begins_with_counts_and_kpis(tmp_path: Path) ->
         ["GOLD MINE 비율", "0.0%", "0.0\\~65.8%", "1% 이하", "판단 보류(n 381 이상이어야 달성 가능)", "2"],
         ["평균 Final Score", "53.8점", "–", "65점 이상", "판단 보류(n 30 이상이어야 달성 가능)", "2"],
     ]
-    assert "- 제외 — 답변이 없음: 1건" in text
+    assert "- 제외 — 답변이 없음: 11건" in text
     assert "- 거부 — 입력 토큰이 음수입니다 또는 출력 토큰이 음수입니다: 1건" in text  # one code of two columns
 
 
