@@ -98,7 +98,7 @@ class FilterNames:
     def __init__(self, own: Mapping[str, str] | None = None) -> None:
         names = {**FILTER_CODES, **(own or {})}
         self._codes = frozenset(names.values())
-        self._code_of_key = {_SPACE.sub("", name): code for name, code in names.items()}
+        self._code_of_key = {_key(name): code for name, code in names.items()}
         self._name_of_code = {code: name for name, code in reversed(names.items())}
 
     def title(self, code: str) -> str:
@@ -108,7 +108,7 @@ class FilterNames:
     def expected(self, text: str) -> ExpectedFilters:
         """The filters and columns that a cell names (`전형유형 + 전형 결과`, `성별 (genderFlag)`).
 
-        Each name is looked up whole, then without its parenthesis; blanks do not matter, and a code
+        Each name is looked up whole, then without its parenthesis; blanks and case do not matter, and a code
         of the table is its own name. What is left is a column when an ASCII name stands in
         parentheses. A blank cell expects nothing.
 
@@ -131,7 +131,11 @@ class FilterNames:
         bare = _PARENTHESIS.sub("", key)
         inside = _PARENTHESIS.findall(key)
         written = next((code for code in (key, bare, *inside) if code in self._codes), None)
-        return self._code_of_key.get(key) or self._code_of_key.get(bare) or written
+        return self._code_of_key.get(_key(name)) or self._code_of_key.get(_key(bare)) or written
+
+
+def _key(name: str) -> str:
+    return _SPACE.sub("", name).casefold()
 
 
 COMMON_FILTERS = FilterNames()

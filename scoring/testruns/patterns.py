@@ -10,6 +10,7 @@ from scoring.testruns.rubric import ScoredExecution
 
 # Positions, times and ids would make every failure a pattern of its own; HTTP codes must stay.
 _LONG_NUMBER = re.compile(r"[0-9][0-9,.:-]{3,}")
+_PLACE = re.compile(r"\([0-9,]+번째 글자\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,6 @@ def outages_of(causes: Iterable[tuple[str, str]]) -> list[Outage]:
     """The causes of executions without an answer, most frequent first, from pairs of a reason and the query's id."""
     query_ids: dict[str, list[str]] = defaultdict(list)
     for reason, query_id in causes:
-        query_ids[_LONG_NUMBER.sub("…", reason)].append(query_id)
+        query_ids[_LONG_NUMBER.sub("…", _PLACE.sub("", reason))].append(query_id)
     found = [Outage(cause, len(ids), tuple(sorted(set(ids)))) for cause, ids in query_ids.items()]
     return sorted(found, key=lambda outage: (-outage.count, outage.cause))

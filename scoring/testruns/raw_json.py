@@ -59,7 +59,7 @@ def parse_raw_json(cell: str) -> RawResponse | str:
     except RecursionError:
         return "Raw JSON이 읽을 수 없을 만큼 깊게 중첩됨"
     except json.JSONDecodeError as error:
-        return f"Raw JSON을 해석할 수 없음: {error.pos + 1:,}번째 글자에서 형식이 잘못되었거나 끊김"
+        return f"Raw JSON을 해석할 수 없음: 형식이 잘못되었거나 내보낼 때 잘림({error.pos + 1:,}번째 글자)"
     except ValueError:
         return "Raw JSON을 해석할 수 없음: 숫자가 지나치게 김"
 

@@ -58,8 +58,7 @@ def read_labels(path: Path) -> list[Label]:
             where=str(path),
             fix=f"a file of labels has the columns {', '.join(COLUMNS)}; `aqb review import` writes one",
         )
-    labels: dict[tuple[str, ...], Label] = {}
-    problems = []
+    labels, problems = [], []
     for row in table.rows():
         if isinstance(row, BrokenRow):
             problems.append((row.line, row.reason))
@@ -68,18 +67,29 @@ def read_labels(path: Path) -> list[Label]:
         cells = {name: unguarded(cell.strip()) for name, cell in named if name in COLUMNS}
         if not cells["label"]:
             continue
-        label = Label(**cells, line=row.line)
+        labels.append(Label(**cells, line=row.line))
+    return one_each(labels, problems, path)
+
+
+def one_each(labels: Iterable[Label], problems: Iterable[tuple[int, str]], path: Path) -> list[Label]:
+    """The labels of a file, which names an item for each and none twice for one person.
+
+    Raises:
+        InputError: it does not, or it has these `problems` already: (line, what is wrong).
+    """
+    found, kept = [*problems], dict[tuple[str, ...], Label]()
+    for label in labels:
         item = (label.file, label.query_id, label.round, label.row_id, label.metric, label.reviewer)
         if bool(label.query_id) == bool(label.row_id):
-            problems.append((row.line, "either query_id or row_id must be given"))
+            found.append((label.line, "either query_id or row_id must be given"))
         elif not _is_probability(label.probability):
-            problems.append((row.line, f"'{label.probability}' is no probability above 0 and up to 1"))
-        elif item in labels:
-            problems.append((row.line, f"the same item as in line {labels[item].line}, by the same reviewer"))
+            found.append((label.line, f"'{label.probability}' is no probability above 0 and up to 1"))
+        elif item in kept:
+            found.append((label.line, f"the same item as in line {kept[item].line}, by the same reviewer"))
         else:
-            labels[item] = label
-    refuse(problems, path)
-    return list(labels.values())
+            kept[item] = label
+    refuse(found, path)
+    return list(kept.values())
 
 
 def _is_probability(text: str) -> bool:

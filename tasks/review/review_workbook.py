@@ -1,15 +1,15 @@
 """The review list as a workbook: a row per answer, a drop-down per verdict, room for a note; read back as labels."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from scoring.errors import InputError, UsageError
+from scoring.errors import InputError, UsageError, counted
 from scoring.inputs import TextRow
 from tasks.files.discovery import readable
 from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
 from tasks.files.xlsx.workbook import write_workbook
-from tasks.review.labels import Label
+from tasks.review.labels import Label, one_each
 from tasks.review.queue import Review
 from tasks.review.review_tab import (
     CANNOT_TELL,
@@ -29,6 +29,8 @@ from tasks.review.review_tab import (
 from tasks.testruns.read_folder import ScoredFolder
 from tasks.testruns.workbooks import Sheet, TestRunWorkbook
 
+_ITEM = (FILE, QUERY, ROUND, NOTE)
+_HEADINGS_SHOWN, _VERDICT_SHOWN = 20, 20
 # Workbooks written before had these headings, and the stored name of a metric behind its title.
 _EARLIER_HEADINGS = {"Query ID": QUERY, "방/반복": ROUND}
 _HELP = (
@@ -58,7 +60,8 @@ def read_review_workbook(path: Path, reviewer: str) -> list[Label]:
     """The verdicts of a filled workbook, a label each; empty ones and `판단 불가` are none.
 
     Raises:
-        InputError: no such file, no review workbook, a column is missing, or a verdict is no number of points.
+        InputError: no such file, no review workbook, a column is missing, a formula has no value, a verdict is no
+            number of points, or a row stands twice.
         UsageError: not one verdict is filled in.
     """
     with readable(path), path.open("rb"):
@@ -74,15 +77,26 @@ def read_review_workbook(path: Path, reviewer: str) -> list[Label]:
             where=str(path),
             fix="fill the one that `aqb review export` wrote",
         ) from error
-    titles = [_EARLIER_HEADINGS.get(cell.strip(), cell.strip()) for cell in sheet.columns]
+    headings = [cell.strip() for cell in sheet.columns]
+    titles = [_EARLIER_HEADINGS.get(heading, heading) for heading in headings]
     metrics = {place: name for place, title in enumerate(titles) if (name := _stored_name(title, names))}
-    places = {title: titles.index(title) for title in (FILE, QUERY, ROUND, NOTE) if title in titles}
-    if len(places) < 4 or not metrics:
+    is_earlier = not _EARLIER_HEADINGS.keys().isdisjoint(headings)  # those have no probability
+    missing = [title for title in (*_ITEM, *([] if is_earlier else [PROBABILITY])) if title not in titles]
+    if missing or not metrics:
         raise InputError(
-            "columns are missing", where=f"{path}: {SHEET}", fix="keep the header as `aqb review export` wrote it"
+            f"columns are missing: {', '.join(missing or ['one for each metric'])}; found "
+            f"{', '.join(filter(None, headings[:_HEADINGS_SHOWN])) or 'none'}",
+            where=f"{path}: {SHEET}, row 1",
+            fix="keep the header as `aqb review export` wrote it, in the first row",
         )
-    drawn_with = titles.index(PROBABILITY) if PROBABILITY in titles else None
-    labels = list(_labels(rows, metrics, places, drawn_with, reviewer, path))
+    if sheet.not_calculated:
+        raise InputError(
+            f"{counted(sheet.not_calculated, 'formula')} without a value",
+            where=f"{path}: {SHEET}",
+            fix="open the workbook in Excel and save it, or type the points",
+        )
+    problems: list[tuple[int, str]] = []
+    labels = one_each(_labels(rows, titles, metrics, reviewer, problems), problems, path)
     if not labels:
         raise UsageError(
             "no yellow cell is filled with points yet",
@@ -94,26 +108,30 @@ def read_review_workbook(path: Path, reviewer: str) -> list[Label]:
 
 def _labels(
     rows: Sequence[TextRow],
-    metrics: dict[int, str],
-    places: dict[str, int],
-    drawn_with: int | None,
+    titles: Sequence[str],
+    metrics: Mapping[int, str],
     reviewer: str,
-    path: Path,
-) -> Iterator[Label]:
+    problems: list[tuple[int, str]],
+) -> list[Label]:
+    """A label for each verdict; a cell that holds none becomes one of the `problems`."""
+    item = [titles.index(title) for title in _ITEM]
+    drawn_with = titles.index(PROBABILITY) if PROBABILITY in titles else None
+    labels = []
     for line, cells in rows:
         probability = "" if drawn_with is None else cells[drawn_with].strip()
-        file, query_id, round_, note = (cells[place] for place in places.values())
+        file, query_id, round_, note = (cells[place] for place in item)
         for place, metric in metrics.items():
             verdict = cells[place].strip()
             if verdict in ("", CANNOT_TELL):
                 continue
-            if verdict not in POINTS:
-                raise InputError(
-                    f"'{verdict}' is no verdict ({metric})",
-                    where=f"{path}: {SHEET}, row {line}",
-                    fix=f"choose one of {', '.join((*POINTS, CANNOT_TELL))}",
+            if verdict in POINTS:
+                labels.append(Label(metric, verdict, file, query_id, round_, "", reviewer, note, probability, line))
+            else:
+                allowed = ", ".join((*POINTS, CANNOT_TELL))
+                problems.append(
+                    (line, f"'{verdict[:_VERDICT_SHOWN]}' is no verdict ({metric}); choose one of {allowed}")
                 )
-            yield Label(metric, verdict, file, query_id, round_, reviewer=reviewer, note=note, probability=probability)
+    return labels
 
 
 def _stored_names(criteria: Sheet | None) -> dict[str, str]:

@@ -3,6 +3,7 @@
 Source: SPEC 3 and 4.
 """
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,7 +21,7 @@ from tasks.reports.wording import NOTHING, count_text, seconds_text
 _CLASS_TITLES = {"SINGLE": "단일 도구", "MULTI": "복수 도구"}
 _SCORES = ("5", "4", "3", "2", "1", "0", "null")
 _QUANTILES = (5, 25, 50, 75, 95)
-_BINS = 48
+_BINS = 44
 
 
 def metric_intervals(
@@ -180,7 +181,7 @@ def _latency_chart(run: PublishedTestRun, kind: str, agent: str | None, rows: Se
             "cuts": [cut for cut, _ in bands.cuts],
             "points": [*(points for _, points in bands.cuts), bands.beyond],
             "end": end,
-            "bins": _bins(times, end),
+            "bins": _bins(times, [float(cut) for cut, _ in bands.cuts], end),
             "box": {f"p{share}": min(nearest_rank(times, share), end) for share in _QUANTILES},
             "names": [f"중앙값 {score_text(p50, 1)}초", f"절반이 {_between(p25, p75)}", f"90%가 {_between(p5, p95)}"],
         },
@@ -200,18 +201,25 @@ def _axis_end(times: Sequence[float], bands: Bands[int]) -> float:
     return max(last, min(times[-1], nearest_rank(times, 95) * 1.5))
 
 
-def _bins(times: Sequence[float], end: float) -> list[dict[str, Any]]:
-    """How many executions took how long, in `_BINS` steps of equal length; the last holds all that is longer."""
-    step = end / _BINS
-    counts = Counter(min(int(seconds / step), _BINS - 1) for seconds in times)
+def _bins(times: Sequence[float], cuts: Sequence[float], end: float) -> list[dict[str, Any]]:
+    """How many executions took how long, in about `_BINS` steps up to the `end`; the last holds all that is longer.
+
+    No step reaches over a cut, and each includes its upper end, as the bands do: what stands in a band is of it.
+    """
+    edges = [0.0]
+    for border in (*(cut for cut in cuts if cut < end), end):
+        low = edges[-1]
+        steps = max(round((border - low) / end * _BINS), 1)
+        edges += [low + (border - low) * number / steps for number in range(1, steps)] + [border]
+    counts = Counter(min(bisect_left(edges, seconds, lo=1), len(edges) - 1) for seconds in times)
     return [
         {
-            "low": index * step,
-            "high": (index + 1) * step,
+            "low": (low := edges[place - 1]),
+            "high": (high := edges[place]),
             "n": count,
-            "label": f"{_between(index * step, (index + 1) * step)}\n실행 {count:,}건",
+            "label": f"{_between(low, high)}\n실행 {count:,}건",
         }
-        for index, count in sorted(counts.items())
+        for place, count in sorted(counts.items())
     ]
 
 

@@ -23,6 +23,7 @@ def filters(*codes: str) -> ExpectedFilters:
         ("역량종합등수 (분야 내)", filters("ACC_TEST_RESULT_RANK_GROUP")),
         ("역량 종합 등수", filters("ACC_TEST_RESULT_RANK_TOTAL")),
         ("응답 신뢰성(NCS)", filters("NCS_RESPONSE_RELIABILITY")),
+        ("응답 신뢰성 (ncs)", filters("NCS_RESPONSE_RELIABILITY")),
         ("응답 신뢰성", filters("ACC_TEST_RESPONSE_RELIABILITY")),
         ("국적 (미국)", filters("NATIONALITY")),
         ("국적 (nationality)", filters("NATIONALITY")),

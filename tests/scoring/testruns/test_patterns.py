@@ -11,7 +11,7 @@ from scoring.testruns.checks import Item
 from scoring.testruns.executions import Execution, LatencyClass, Round
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.patterns import check_patterns, failed_check_lines, main_causes, outages
-from scoring.testruns.raw_json import response_of
+from scoring.testruns.raw_json import parse_raw_json, response_of
 from scoring.testruns.rubric import Score, ScoredExecution
 
 CHECKS = """@check assistantMessageContains=조회
@@ -119,6 +119,15 @@ def test_causes_of_failure_are_counted_without_their_ids_and_times() -> None:
         ("오류: HTTP 502", 1, ("Q-0",)),
         ("오류: HTTP 504", 1, ("Q-1",)),
     ]
+
+
+def test_a_text_that_was_cut_at_many_places_is_one_cause() -> None:
+    whole = '{"assistantMessage": "네, 찾았습니다"}'
+    reasons = [parse_raw_json(whole[:length]) for length in (5, 20, 30)]
+    assert len(set(map(str, reasons))) > 1  # each says where
+    found = outages([scored(f"Q-{n}", stability=Score(0, str(one))) for n, one in enumerate(reasons)])
+    cause = "Raw JSON을 해석할 수 없음: 형식이 잘못되었거나 내보낼 때 잘림"
+    assert [(outage.cause, outage.count) for outage in found] == [(cause, 3)]
 
 
 def test_bands_are_written_with_the_edge_they_include() -> None:

@@ -168,8 +168,30 @@ def test_a_workbook_of_the_first_version_comes_back_as_labels(tmp_path: Path) ->
 
 
 def test_a_verdict_that_is_none_is_named_with_its_row(run: ScoredFolder, tmp_path: Path) -> None:
-    path = filled(run, tmp_path / "review.xlsx", E3="좋음")
-    with pytest.raises(InputError, match=r"row 3: '좋음' is no verdict \(intent\)"):
+    path = filled(run, tmp_path / "review.xlsx", E2=5, E3="좋음", F3="5점", F2=7)
+    wrong = [r"line 2: '7' is no verdict \(accuracy\)", r"line 3: '5점' .*", r"line 3: '좋음' is no verdict \(intent\)"]
+    with pytest.raises(InputError, match=".*; ".join(wrong)):
+        read_review_workbook(path, "")
+
+
+def test_a_row_that_stands_twice_is_refused_with_both_lines(run: ScoredFolder, tmp_path: Path) -> None:
+    path = filled(run, tmp_path / "review.xlsx", E2=3)
+    book = openpyxl.load_workbook(path)
+    book[SHEET].append([cell.value for cell in book[SHEET][2]])
+    book[SHEET].cell(book[SHEET].max_row, 5, 5)
+    book.save(path)
+    with pytest.raises(InputError, match="line 5: the same item as in line 2, by the same reviewer"):
+        read_review_workbook(path, "kim")
+
+
+def test_a_label_of_a_workbook_knows_its_row(run: ScoredFolder, tmp_path: Path) -> None:
+    (label,) = read_review_workbook(filled(run, tmp_path / "review.xlsx", E3=4), "kim")
+    assert label.line == 3
+
+
+def test_a_verdict_by_a_formula_without_a_value_is_refused(run: ScoredFolder, tmp_path: Path) -> None:
+    path = filled(run, tmp_path / "review.xlsx", E2=5, E3="=2+1")
+    with pytest.raises(InputError, match=r"1 formula without a value\n  -> open the workbook in Excel"):
         read_review_workbook(path, "")
 
 
@@ -195,8 +217,10 @@ def test_what_is_no_review_workbook_is_refused(tmp_path: Path, content: bytes) -
 
 
 def test_a_header_that_was_changed_is_refused(run: ScoredFolder, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="columns are missing"):
+    with pytest.raises(InputError, match=r"columns are missing: 질의 ID; found .*질문.*\n"):
         read_review_workbook(filled(run, tmp_path / "review.xlsx", N1="질문"), "")
+    with pytest.raises(InputError, match="columns are missing: 파일, 뽑힐 확률; found 질의, "):
+        read_review_workbook(filled(run, tmp_path / "review.xlsx", O1="", P1="", Q1="", R1=""), "")
 
 
 @pytest.mark.parametrize(

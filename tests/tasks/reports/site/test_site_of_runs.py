@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 from uuid import UUID
@@ -306,6 +307,17 @@ def test_one_answer_of_ten_minutes_does_not_press_the_others_together(
     (chart,) = latency_charts(run, executions_of(warehouse, run))
     assert chart.data["end"] < 30
     assert "눈금 밖 1건은 오른쪽 끝 막대" in chart.note
+
+
+def test_bars_of_response_times_stand_in_the_band_that_scores_them(warehouse: FolderWarehouse, tmp_path: Path) -> None:
+    write_run(warehouse, write_csv(tmp_path / "plan_agent_x.csv", crowded_rows(40, slowest_s=10.1)), DAY)
+    (run,) = read_testruns(warehouse, 60)
+    (chart,) = latency_charts(run, executions_of(warehouse, run))
+    cuts, bins = chart.data["cuts"], chart.data["bins"]
+    assert not [one for one in bins for cut in cuts if one["low"] < cut < one["high"]]
+    by_band = [sum(one["n"] for one in bins if low < one["high"] <= high) for low, high in pairwise([0, *cuts, 1e9])]
+    assert [f"{count}" for count in by_band] == [row[2] for row in chart.table.rows]
+    assert sum(map(bool, by_band)) > 1
 
 
 # --- History ---------------------------------------------------------------------------------------------------------
