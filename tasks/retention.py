@@ -5,7 +5,7 @@ look is changed last: killed at any moment, the same command finishes the work.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -13,10 +13,14 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
+from scoring.alerting.growth import TEMPLATE
+from scoring.alerting.growth_wording import template_name
 from scoring.chat.erasure import PERSONAL_COLUMNS, cleared
 from scoring.chat.row_ids import TEXTS
+from scoring.judging.masking import masked
+from scoring.markdown import cell
 from tasks.alerts.outbox import Outbox
-from tasks.chat.tables import EXCLUDED, SCORES
+from tasks.chat.tables import ALERTS_SCHEMA, EXCLUDED, SCORES
 from tasks.context import Context
 from tasks.files.atomic import remove_unfinished, write_text
 from tasks.files.report_paths import ReportPaths
@@ -27,6 +31,7 @@ from tasks.state.erased_sessions import remember_erased
 from tasks.testruns.uploads import Uploads
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
 from tasks.warehouse import Warehouse
+from tasks.warehouse.tables import ALERTS
 
 ERASED_CELL = "(삭제됨)"
 _LEFTOVER_AFTER = timedelta(days=1)
@@ -38,8 +43,8 @@ def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> di
 
     Of a chosen service that is its texts alone.
 
-    Score rows lose their texts, judgements and verdicts go, with what reports and messages quote, and files that people
-    have sent to `aqb web`. Scores, KPIs, alert facts and the ledger of runs stay.
+    Score rows lose their texts, judgements and verdicts go, with what alerts, reports and messages quote, and files
+    that people have sent to `aqb web`. Scores, KPIs, alert facts and the ledger of runs stay.
 
     Raises:
         StorageError: something cannot be written, or a run is working on one of these days; run it again.
@@ -91,6 +96,7 @@ def _prune_texts(context: Context, before: date, *, dry_run: bool) -> Counter[st
         with warehouse.staging(f"monitoring-{day}"):
             for page in pages:
                 page.unlink(missing_ok=True)
+            _forget_templates(warehouse, day, None)
             _clear(warehouse, day, SCORES, context.rubric.scores_schema, pl.lit(value=True), TEXTS)
     return found
 
@@ -124,20 +130,57 @@ def _erase_rows(context: Context, session_id: str, *, dry_run: bool) -> Counter[
         # Nobody else may be writing the day: a run that began earlier does not know of this session yet.
         with nullcontext() if dry_run else warehouse.staging(f"monitoring-{day}"):
             rows = warehouse.read(SCORES, [day])
-            row_ids = [] if rows is None else rows.filter(mine).select("row_id").collect()["row_id"].to_list()
+            own = None if rows is None else rows.filter(mine).select("row_id", "user_input").collect()
+            row_ids = [] if own is None else own["row_id"].to_list()
+            templates = set() if own is None else _templates(context, own["user_input"].drop_nulls())
             found[f"{SCORES}: rows"] += len(row_ids)
             found[f"{EXCLUDED}: rows"] += (excluded := _count(warehouse, day, EXCLUDED, mine))
             if row_ids:
-                found["alert messages"] += outbox.forget_rows(row_ids, dry_run=dry_run)
+                texts = [*row_ids, *map(template_name, templates)]
+                found["alert messages"] += outbox.forget(texts, dry_run=dry_run)
                 found["notes of labels"] += labels.forget_notes(row_ids, dry_run=dry_run)
                 found["reports"] += sum(
                     _forget_in_reports(reports, day, row_ids, dry_run=dry_run) for reports in _reports_of(context)
                 )
+            if templates and not dry_run:
+                _forget_templates(warehouse, day, templates)
+                for reports in _reports_of(context):  # those of later days name what a rise began with
+                    _forget_lines(reports, templates)
             if excluded and not dry_run:
                 _clear(warehouse, day, EXCLUDED, context.rubric.excluded_schema, mine, PERSONAL_COLUMNS)
             if row_ids and not dry_run:
                 _clear(warehouse, day, SCORES, context.rubric.scores_schema, mine, PERSONAL_COLUMNS)
     return found
+
+
+def _templates(context: Context, questions: pl.Series) -> set[str]:
+    """The forms of these questions, as alerts keep them."""
+    return {masked(context.rubric.template(question)) for question in questions}
+
+
+def _forget_templates(warehouse: Warehouse, day: date, templates: Collection[str] | None) -> None:
+    """Takes these forms of questions, or all, out of what the alert facts of a day say that grew."""
+    alerts = warehouse.read(ALERTS, [day])
+    if alerts is None or "grown" not in alerts.collect_schema():
+        return
+    frame = alerts.collect()
+    kept = [
+        [one for one in grown or () if one["column"] != TEMPLATE or (templates and one["value"] not in templates)]
+        for grown in frame["grown"].to_list()
+    ]
+    if kept != [grown or [] for grown in frame["grown"].to_list()]:
+        changed = frame.with_columns(grown=pl.Series(kept, dtype=frame.schema["grown"]))
+        warehouse.replace_day(ALERTS, day, _written_schema(alerts, ALERTS_SCHEMA), [changed])
+
+
+def _forget_lines(reports: ReportPaths, templates: Collection[str]) -> None:
+    """Takes the lines that name one of these forms of questions out of the reports of all days."""
+    names = [cell(template_name(template)) for template in templates]
+    for report in reports.day_reports():
+        lines = report.read_text(encoding="utf-8").splitlines(keepends=True)
+        kept = [line for line in lines if not any(name in line for name in names)]
+        if kept != lines:
+            write_text(report, "".join(kept))
 
 
 def _reports_of(context: Context) -> list[ReportPaths]:

@@ -13,6 +13,7 @@ from math import sqrt
 from statistics import NormalDist
 
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.templates import WORD
 from scoring.judging.masking import masked
 from scoring.stats.intervals import Z_95
 
@@ -21,6 +22,9 @@ TEMPLATE = "template"
 """What stands for the template of the question, where a column is named."""
 
 EXAMPLES = 5
+
+LEAST_SESSIONS = 3
+"""How many sessions must have asked in one form before it is named: of fewer it would be what a person wrote."""
 
 _DAILY_VARIATION = 0.15
 """How much the rate of a value varies from day to day without a change, as a share of itself. Source: SPEC 8."""
@@ -36,7 +40,8 @@ _Likeness = tuple[str, str | None]
 class FiredRow:
     """A row on which `rules` fired. `values` are those of the columns that are compared, by column.
 
-    `failure` is its failure type; `template` is None where the question is not kept.
+    `failure` is its failure type; `template` is None where the question is not kept, and `session_id` where it is not
+    known.
     """
 
     row_id: str
@@ -46,6 +51,7 @@ class FiredRow:
     template: str | None
     failure: str | None
     score: float
+    session_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,7 @@ def _growth(
     compared = [
         most_grown(column, _counts(today, column), _counts(usual, column), scale) for column in (*columns, TEMPLATE)
     ]
-    named = [one for one in compared if one and (one.column, one.value) != (TEMPLATE, None)]
+    named = [one for one in compared if one and (one.column != TEMPLATE or _is_common(one.value, today))]
     named = [one for one in named if one.column != TENANT or one.low > (turn_shares or {}).get(one.value, 0.0)]
     grown = sorted(named, key=lambda one: -one.low)
     alike, before = Counter(map(_likeness, today)), Counter(map(_likeness, usual))
@@ -125,6 +131,14 @@ def _growth(
     return Growth(
         tuple(map(_inert, grown)), tuple(worst[one].row_id for one in first), tuple(alike[one] for one in first)
     )
+
+
+def _is_common(template: str | None, rows: Iterable[FiredRow]) -> bool:
+    """Whether a form of question is nobody's own. A row without a session is one of its own."""
+    if template in (None, WORD):
+        return template is not None
+    asked = [row.session_id or f"row {row.row_id}" for row in rows if row.template == template]
+    return len(set(asked)) >= LEAST_SESSIONS
 
 
 def _showing(rows: Sequence[FiredRow], grown: Iterable[Grown]) -> Sequence[FiredRow]:

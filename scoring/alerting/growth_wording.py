@@ -27,11 +27,15 @@ def grown_name(one: Grown, rubric: RowRubric) -> str:
     if one.column == TENANT:
         return tenant_name(one.value)
     if one.column == TEMPLATE:
-        shown = masked_text(one.value or "", _TEMPLATE_CHARACTERS)
-        return "낱말 하나뿐인 질문" if one.value == WORD else f"'{shown}' 형태의 질문"
+        return "낱말 하나뿐인 질문" if one.value == WORD else template_name(one.value or "")
     titles = {kind.column: kind.titles for kind in rubric.kinds}
     none = f"{rubric.titles.get(one.column, one.column)} 없음"
     return none if one.value is None else titles.get(one.column, {}).get(one.value, one.value)
+
+
+def template_name(template: str) -> str:
+    """Questions of one form, as messages and reports name them."""
+    return f"'{masked_text(template, _TEMPLATE_CHARACTERS)}' 형태의 질문"
 
 
 def headline_growth(found: Iterable[Incident], rubric: RowRubric) -> str:

@@ -185,7 +185,7 @@ def fired_rows_query(scores: str, columns: Sequence[str]) -> str:
 def fired_columns(rubric: RowRubric) -> list[str]:
     """What is known of a row with an alert when people are told what grew."""
     kinds = (kind.column for kind in rubric.kinds)
-    return ["score_date", "row_id", "tenant_id", "alert_rules", *kinds, "user_input", rubric.total]
+    return ["score_date", "row_id", "tenant_id", "session_id", "alert_rules", *kinds, "user_input", rubric.total]
 
 
 def _sums(table: str, totals: Sequence[Measure | Quotient], count_as: str, counted: Sequence[str]) -> str:

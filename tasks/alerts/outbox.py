@@ -209,12 +209,13 @@ class Outbox:
                 return connection.execute(sa.update(_messages).where(*old).values(text="", blocks=[])).rowcount
             return int(connection.execute(sa.select(sa.func.count()).where(*old)).scalar_one())
 
-    def forget_rows(self, row_ids: Sequence[str], *, dry_run: bool) -> int:
-        """Takes the blocks that show one of these rows out of every message; returns how many messages had one."""
+    def forget(self, texts: Sequence[str], *, dry_run: bool) -> int:
+        """Takes the blocks that show one of these texts, such as ids of rows, out of every message; returns how many
+        messages had one."""
         found = 0
         with self._database.transaction() as connection:
             for message in self._read(connection, sa.select(_messages)):
-                kept = [block for block in message.blocks if not _shows(block, row_ids)]
+                kept = [block for block in message.blocks if not _shows(block, texts)]
                 if len(kept) == len(message.blocks):
                     continue
                 found += 1
@@ -227,6 +228,6 @@ class Outbox:
         return [OutboxMessage(**{**row, "blocks": neutral_blocks(row["blocks"])}) for row in rows]
 
 
-def _shows(block: Block, row_ids: Sequence[str]) -> bool:
+def _shows(block: Block, texts: Sequence[str]) -> bool:
     content = json.dumps(block, ensure_ascii=False)
-    return any(row_id in content for row_id in row_ids)
+    return any(json.dumps(text, ensure_ascii=False)[1:-1] in content for text in texts)

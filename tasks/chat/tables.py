@@ -175,6 +175,7 @@ def _fired_row(rubric: RowRubric, row: Mapping[str, Any]) -> FiredRow:
         None if question is None else rubric.template(question),
         row[rubric.failure.column],
         row[rubric.total],
+        row["session_id"],
     )
 
 

@@ -14,6 +14,7 @@ JUDGE_PAGE = "judge.html"
 TESTRUNS = "test-runs"
 _PERIOD_REPORT = "monitoring-"
 _ROWS = "-rows"
+_DAY_REPORT = re.compile(r"monitoring-\d{4}-\d{2}-\d{2}\.md")
 _HASH_DIGITS = 8
 _NOT_IN_FOLDER_NAMES = re.compile(r"[^\w.()-]+")
 _NOT_IN_PAGE_NAMES = re.compile(r"[^0-9A-Za-z가-힣_-]+")
@@ -34,6 +35,10 @@ class ReportPaths:
     def day_report(self, day: date) -> Path:
         """The Markdown report of a day."""
         return self.folder / f"monitoring-{day}.md"
+
+    def day_reports(self) -> list[Path]:
+        """The Markdown reports of all days that there are."""
+        return sorted(path for path in self.folder.glob("monitoring-*.md") if _DAY_REPORT.fullmatch(path.name))
 
     def period_report(self, period: Period) -> Path:
         """The Markdown report of a week, a month or other days."""

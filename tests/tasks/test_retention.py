@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -14,16 +15,22 @@ import polars as pl
 import pytest
 
 from scoring.alerting.blocks import bold, paragraph
+from scoring.alerting.facts import AlertFact
+from scoring.alerting.growth import TEMPLATE, Grown
+from scoring.alerting.growth_wording import template_name
 from scoring.alerting.messages import Message
 from scoring.alerting.watch import AlertPolicy
 from scoring.days import day_window
 from scoring.errors import StorageError
+from scoring.judging.masking import masked
 from scoring.judging.requests import VerdictStatus
+from scoring.markdown import cell
 from scoring.rules.arrow_types import empty_frame
 from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.alerts.outbox import Outbox
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
+from tasks.chat.tables import ALERTS_SCHEMA
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.judge.verdict_store import Judgement, VerdictStore
 from tasks.reports.chat_folder import write_day_report
@@ -37,6 +44,7 @@ from tasks.state.erased_sessions import erased_sessions
 from tasks.testruns.uploads import Uploads
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA
 from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.tables import ALERTS
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, write_rows
 from tests.builders.state import in_context, opened
 
@@ -148,7 +156,7 @@ def test_of_an_erased_session_nothing_readable_is_left(settings: Settings) -> No
         touched, other = outbox.waiting()
     assert [len(touched.blocks), len(other.blocks)] == [1, 2]
     with opened(Outbox, settings.state_url) as outbox:
-        assert outbox.forget_rows(["another-row"], dry_run=False) == 1  # it quoted the same text, for this test only
+        assert outbox.forget(["another-row"], dry_run=False) == 1  # it quoted the same text, for this test only
     after = everything_readable(settings)
     assert not [text for text in (SESSION, "홍길동", SECRET_ANSWER) if text in after]
 
@@ -169,6 +177,45 @@ def test_the_scores_of_an_erased_session_and_everything_of_others_stay(settings:
     assert changed[0].startswith(f"| {ERASED_CELL} | ")
     heading = next(line for line in lines if line.startswith("| 질문 | 형태가 같은 질문 | 종합"))
     assert changed[0].count(" | ") == heading.count(" | ")
+
+
+def with_templates(settings: Settings) -> list[str]:
+    """The person's form of question and another one, named by alert facts of the days that have it, and by reports."""
+    own, other = masked(RUBRIC.template(SECRET)), "{종목} 공매도 잔고"
+    grown = [Grown(TEMPLATE, value, 9, 0.0, 0.9, 0.8, 1.0) for value in (own, other)]
+    fact = AlertFact("answer_failed", "critical", "답변 실패", "*", 9, 99, grown=tuple(grown))
+    columns = empty_frame(ALERTS_SCHEMA).schema
+    for day in (DAYS[0], DAYS[2]):
+        rows = [{**dict.fromkeys(columns), **asdict(fact), "score_date": day}]
+        warehouse(settings).replace_day(ALERTS, day, ALERTS_SCHEMA, [pl.DataFrame(rows, schema=columns)])
+    for day in DAYS:  # a report names what a rise of several days began with
+        report = Path(settings.reports) / f"monitoring-{day}.md"
+        named = [f"- 답변 실패: 주로 {cell(template_name(value))} 9건\n" for value in (own, other)]
+        report.write_text(report.read_text("utf-8") + "".join(named), "utf-8")
+    return [own, other]
+
+
+def test_the_form_of_an_erased_question_is_named_nowhere(settings: Settings) -> None:
+    own, other = with_templates(settings)
+    blocks = [*paragraph([bold(f"주로 {template_name(own)}")]), *paragraph([bold(f"주로 {template_name(other)}")])]
+    with opened(Outbox, settings.state_url) as outbox:
+        outbox.put("default", "", [Message("digest", "warning", ("a",), "요약", blocks)], NOW)
+    assert "홍길동" in own
+    in_context(erase, settings, SESSION, NOW, dry_run=False)
+    assert "홍길동" not in everything_readable(settings)
+    for day in (DAYS[0], DAYS[2]):
+        (fact,) = table(settings, "alerts", [day]).to_dicts()
+        assert ([one["value"] for one in fact["grown"]], fact["count"]) == ([other], 9)
+    for day in DAYS:
+        report = (Path(settings.reports) / f"monitoring-{day}.md").read_text("utf-8")
+        assert [template in report for template in (template_name(own), template_name(other))] == [False, True]
+
+
+def test_pruned_days_name_no_form_of_question(settings: Settings) -> None:
+    with_templates(settings)
+    in_context(prune, settings, DAYS[1], NOW, dry_run=False)
+    named = [[one["value"] for one in row["grown"]] for row in table(settings, "alerts").sort("score_date").to_dicts()]
+    assert list(map(len, named)) == [0, 2]
 
 
 def test_erasing_twice_finds_nothing_the_second_time(settings: Settings) -> None:

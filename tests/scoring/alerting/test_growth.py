@@ -3,11 +3,13 @@
 import random
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from scoring.alerting.growth import TEMPLATE, FiredRow, Grown, growth_by_rule, most_grown
+from scoring.chat.templates import WORD
 
 WEEK = 1 / 7
 COLUMN = "failure_type"
@@ -98,6 +100,25 @@ def row(
 ) -> FiredRow:
     values = {"tenant_id": tenant, COLUMN: failure}
     return FiredRow(f"{number:04}", tenant, ("answer_failed",), values, template, failure, score)
+
+
+@pytest.mark.parametrize(
+    ("sessions", "template", "named"),
+    [
+        (["a"] * 30, "{종목} 내 딸 이름으로 살까", []),
+        (["a", "b"] * 15, "{종목} 내 딸 이름으로 살까", []),
+        (["a", "b", "c"] * 10, "{종목} 공매도 잔고", ["{종목} 공매도 잔고"]),
+        ([None] * 30, "{종목} 공매도 잔고", ["{종목} 공매도 잔고"]),
+        (["a"] * 30, WORD, [WORD]),
+    ],
+)
+def test_a_form_of_question_is_named_only_where_it_is_nobodys_own(
+    sessions: list[str | None], template: str, named: list[str]
+) -> None:
+    today = [replace(row(number, template), session_id=session) for number, session in enumerate(sessions)]
+    usual = [row(100 + number, f"old {number}") for number in range(4)]
+    growth = growth_by_rule(today, usual, {"*": WEEK, "t1": WEEK}, {})["answer_failed", "*"]
+    assert [one.value for one in growth.grown if one.column == TEMPLATE] == named
 
 
 def test_growth_by_rule_shows_a_row_of_each_template_those_that_grew_most_first() -> None:

@@ -91,6 +91,6 @@ def test_outbox_forgets_a_row_in_a_message_of_an_earlier_version(earlier: tuple[
     (shown,) = [block for block in waiting.blocks if block["type"] == "bullets"]
     row_id = next(span["text"] for span in shown["items"][0] if span["type"] == "code")
     with opened(Outbox, url) as outbox:
-        assert outbox.forget_rows([row_id], dry_run=False) == 1
+        assert outbox.forget([row_id], dry_run=False) == 1
         (left,) = outbox.waiting()
     assert row_id not in json.dumps(left.blocks)

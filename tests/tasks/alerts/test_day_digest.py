@@ -34,7 +34,7 @@ def warehouse(tmp_path: Path) -> FolderWarehouse:
         start, day = number * MINUTES_A_DAY, _day(number)
         rows = [refused(start + minute, user_input=question) for minute, question in enumerate(USUAL)]
         asked = 5 if number >= FIRST_RISEN else 0
-        rows += [refused(start + 10 + minute, user_input=NEW) for minute in range(asked)]
+        rows += [refused(start + 10 + minute, user_input=NEW, session_id=f"s{minute}") for minute in range(asked)]
         rows += [best(start + 20 + minute) for minute in range(95)]
         outcome = score_chat_rows(
             ChatRowFiles([write_rows(tmp_path / f"{day}.jsonl", rows)]),
