@@ -21,7 +21,7 @@ from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from flows.steps.testrun_files import WrittenTestRun, score_files
 from scoring.alerting.run_messages import RefusedFile
-from scoring.errors import AqbError, counted
+from scoring.errors import AqbError, counted, shown_name
 from scoring.inputs import nothing_scored
 from tasks.config.services import refuse_chosen
 from tasks.context import Context
@@ -47,11 +47,15 @@ class InboxOutcome:
     @property
     def problems(self) -> tuple[str, ...]:
         """What a person should look at."""
-        rejected = [(one.name, one.summary["counts"]["rejected"]) for one in self.scored]
+        rejected = [(shown_name(one.name), one.summary["counts"]["rejected"]) for one in self.scored]
         return (
             *self.failures,
             *self.refused,
-            *(f"{one.name}: {why}" for one in self.scored if (why := nothing_scored(one.summary["counts"]))),
+            *(
+                f"{shown_name(one.name)}: {why}"
+                for one in self.scored
+                if (why := nothing_scored(one.summary["counts"]))
+            ),
             *(
                 f"{name}: {counted(count, 'row')} rejected; see the table `rejected`"
                 for name, count in rejected

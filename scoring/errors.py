@@ -22,7 +22,8 @@ class AqbError(Exception):
     """
 
     def __init__(self, what: str, *, where: str = "", fix: str = "", ko: str = "") -> None:
-        self.what, self.where, self.fix, self.ko = map(_printable, (what, where, fix, ko))
+        self.what, self.fix, self.ko = map(_printable, (what, fix, ko))
+        self.where = shown_name(where)
         super().__init__(self.what)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -38,6 +39,11 @@ class AqbError(Exception):
         place = f"{self.where}: " if self.where else ""
         remedy = f"\n  -> {self.fix}" if self.fix else ""
         return f"{place}{self.what}{remedy}"
+
+
+def shown_name(name: str) -> str:
+    """The name of a file on one line, without what a terminal would obey."""
+    return _printable(name).replace("\n", "\ufffd")
 
 
 def _printable(text: str) -> str:

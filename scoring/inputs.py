@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from scoring.errors import shown_name
 from scoring.rules.arrow_types import field
 
 
@@ -97,7 +98,7 @@ def repeated_files(contents: Iterable[tuple[str, str]]) -> list[str]:
     for name, sha256 in contents:
         alike.setdefault(sha256, []).append(name)
     return [
-        f"each row counts {len(names)} times, for these files hold the same: {', '.join(names)}\n"
+        f"each row counts {len(names)} times, for these files hold the same: {', '.join(map(shown_name, names))}\n"
         "  -> remove all but one of them, then score again"
         for names in alike.values()
         if len(names) > 1

@@ -27,6 +27,9 @@ LONGEST_LINE = 64 * 1024 * 1024
 LARGEST_UNPACKED = 256 * 1024 * 1024
 """Bytes of all parts of a workbook: 10,000 executions with 25 kB of raw JSON each."""
 
+MOST_SHEET_TEXT = LARGEST_UNPACKED
+"""Characters of all cells of a sheet: a workbook keeps a text once, however many cells and merged rows show it."""
+
 LARGEST_EXPORT = LARGEST_UNPACKED
 """Bytes of a JSON file that another tool wrote of a test run: it is parsed as a whole, in several times its memory."""
 
@@ -36,6 +39,10 @@ times smaller, only what was made to harm more than a hundred times."""
 
 SMALL_UNPACKED = 64 * 1024 * 1024
 """Bytes that any workbook may unpack to: an almost empty sheet with formats packs very well."""
+
+LARGEST_TEXT_RATIO = 10_000
+"""How many times larger than their Parquet file the texts of its rows may be once they are beyond `SMALL_UNPACKED`: the
+time of each row alone takes a thousandth of a long text that all rows repeat."""
 
 LARGEST_JUDGE_REPLY = 1_000_000
 """Bytes of an answer of a judge's endpoint, which packs none: a verdict has a few hundred, the list of all models of a

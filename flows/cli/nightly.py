@@ -15,7 +15,7 @@ import typer
 from flows.cli.finished_night import show_finished_night
 from flows.cli.score import counts_text, kpi_line, no_judge_text
 from flows.cli.terminal import Json, day_option, finish, show
-from scoring.errors import UsageError
+from scoring.errors import UsageError, shown_name
 
 if TYPE_CHECKING:
     from flows.nightly import NightlyOutcome
@@ -316,13 +316,14 @@ def _inbox_text(inbox: InboxOutcome, *, asked: bool) -> str:
             if isinstance(value, Mapping) and (shown := mean_text(value)) != mean_text({})
         )
         lines.append(
-            f"  {run.name} ({run.summary['rubric']}): {', '.join(means)}\n    report: {run.folder / 'report.md'}"
+            f"  {shown_name(run.name)} ({run.summary['rubric']}): {', '.join(means)}\n"
+            f"    report: {run.folder / 'report.md'}"
         )
     unanswered = sum(run.summary["judge"]["by_status"].get("no_judge", 0) for run in inbox.scored)
     if unanswered and asked:
         lines.append(f"  {no_judge_text(unanswered, asked=asked)}")
     if inbox.arriving:
-        lines.append(f"  still arriving, left for the next run: {', '.join(inbox.arriving)}")
+        lines.append(f"  still arriving, left for the next run: {', '.join(map(shown_name, inbox.arriving))}")
     return "\n".join(lines)
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.cli.terminal import Json, show
-from scoring.errors import UsageError, counted
-from scoring.markdown import percent
+from scoring.errors import UsageError, counted, shown_name
+from scoring.markdown import percent, score_text
 
 if TYPE_CHECKING:
     from flows.cli.score_files import ScoredFile
@@ -173,12 +173,12 @@ def _score_text(scored: ScoredFile, *, asked: bool) -> str:
     from scoring.chat.row_ids import repeated_text
 
     if scored.summary is None:
-        return f"{scored.name}: not scored"
+        return f"{shown_name(scored.name)}: not scored"
     counts, quality = scored.summary["counts"], scored.summary["data_quality"]
     lines = [scored.nothing_scored] if scored.nothing_scored else []
     lines += [
-        f"{scored.name + ': ' if scored.name else ''}{scored.summary['rubric']} {scored.summary['rubric_version']}, "
-        f"{counts_text(counts)}"
+        f"{shown_name(scored.name) + ': ' if scored.name else ''}{scored.summary['rubric']} "
+        f"{scored.summary['rubric_version']}, {counts_text(counts)}"
     ]
     naive = naive_text(quality.get("naive_timestamps", 0), quality.get("naive_zone", ""))
     lines += [f"  {notice}" for notice in (naive, repeated_text(quality.get("repeated", 0))) if notice]
@@ -256,10 +256,11 @@ def _mean_line(name: str, value: Mapping[str, Any]) -> str:
     mean, undecided = value.get("mean"), value.get("undecided")
     if value.get("low") is not None:
         queries = value["decided"] + value["undecided"]
-        return f"  {name}: {value['low']:.4g} to {value['high']:.4g} ({undecided:,} of {queries:,} queries undecided)"
+        ends = f"{score_text(value['low'])} to {score_text(value['high'])}"
+        return f"  {name}: {ends} ({undecided:,} of {queries:,} queries undecided)"
     if value.get("missing"):
         return f"  {name}: not known ({percent(value['weight_coverage'], 0)} of the weights)"
     coverage = value.get("weight_coverage")
     provisional = f", {value['provisional']:,} provisional" if value.get("provisional") else ""
     basis = f"n {value.get('n', '-')}{provisional}" if coverage is None else f"{percent(coverage, 0)} of the weights"
-    return f"  {name}: {'not known' if mean is None else f'{mean:.4g}'} ({basis})"
+    return f"  {name}: {'not known' if mean is None else score_text(mean)} ({basis})"

@@ -200,7 +200,6 @@ _KINDS = (
     _Kind("[전화번호]", _one_by_one("{8,12}"), lambda digits: bool(_JOINED_PHONE.fullmatch(digits))),
 )
 
-_WORTH_A_LOOK = re.compile(r"[0-9@]|골뱅이|[\[({<][ ]?at")  # no kind has none of these
 _DISGUISE = re.compile(r"[^\x00-\x7f가-힣ㄱ-ㅎㅏ-ㅣ]")  # signs that may be a digit, a dash or nothing in disguise
 _INVISIBLE_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 _FULL_WIDTH = range(0xFF01, 0xFF5F)
@@ -251,8 +250,6 @@ def is_invisible(char: str) -> bool:
 
 def _found(plain: str) -> list[tuple[str, int, int]]:
     """Labels and places in order; of kinds that overlap the earlier one counts."""
-    if not _WORTH_A_LOOK.search(plain):
-        return []
     found = []
     taken = bytearray(len(plain))
     for kind in _kinds_with(tuple(needs for needs in _NEEDS if needs.search(plain))):

@@ -28,6 +28,7 @@ from scoring.limits import (
     MOST_CELLS,
     MOST_COLUMNS,
     MOST_SHEET_ROWS,
+    MOST_SHEET_TEXT,
     SMALL_UNPACKED,
 )
 from scoring.testruns.cells import cell_text
@@ -75,8 +76,8 @@ class Sheet:
             self.hidden_rows = sum(parser.hides(row.line) for row in rows)
             merged = parser.merged_cells.mergeCell if parser.merged_cells else []
             last_rows = {(cells.min_row, cells.min_col - 1): cells.max_row for cells in merged}
-        rows = [TextRow(row.line, [*row.cells[:width], *[""] * (width - len(row.cells))]) for row in rows]
-        return _merges_filled(rows, last_rows) if last_rows else rows
+            rows = [TextRow(row.line, [*row.cells[:width], *[""] * (width - len(row.cells))]) for row in rows]
+            return _merges_filled(rows, last_rows) if last_rows else rows
 
     @contextmanager
     def _parser(self) -> Iterator["_SheetParser"]:
@@ -116,7 +117,7 @@ def _percent_styles(book: Any) -> frozenset[int]:
 
 
 def _filled_rows(parser: _SheetParser) -> Iterator[TextRow]:
-    cells = 0
+    cells = characters = 0
     for line, found in parser.parse():
         values = {cell["column"]: cell_text(cell["value"]) for cell in found if cell["value"] is not None}
         width = max(values, default=0)
@@ -128,8 +129,15 @@ def _filled_rows(parser: _SheetParser) -> Iterator[TextRow]:
             )
         if cells > MOST_CELLS:
             raise ValueError(f"a sheet with more than {MOST_CELLS:,} cells")
+        characters += sum(map(len, values.values()))
+        _refuse_too_much_text(characters)
         if values:
             yield TextRow(line, [values.get(column, "") for column in range(1, width + 1)])
+
+
+def _refuse_too_much_text(characters: int) -> None:
+    if characters > MOST_SHEET_TEXT:
+        raise ValueError(f"a sheet whose cells show more than {MOST_SHEET_TEXT:,} characters")
 
 
 def _merges_filled(rows: Iterable[TextRow], last_rows: dict[tuple[int, int], int]) -> list[TextRow]:
@@ -138,6 +146,7 @@ def _merges_filled(rows: Iterable[TextRow], last_rows: dict[tuple[int, int], int
     `last_rows`: where merged cells begin (row and place in it) -> their last row.
     """
     held: dict[int, tuple[int, str]] = {}
+    filled = 0
     for line, cells in rows:
         for place, text in enumerate(cells):
             last_row, above = held.get(place, (0, ""))
@@ -145,6 +154,8 @@ def _merges_filled(rows: Iterable[TextRow], last_rows: dict[tuple[int, int], int
                 held[place] = (last_rows[line, place], text)
             elif line <= last_row and not text:
                 cells[place] = above
+                filled += len(above)
+        _refuse_too_much_text(filled)
     return list(rows)
 
 

@@ -2,7 +2,8 @@
 
 A file may be one row group of gigabytes. It is read through a small buffer, page by page, so memory does not grow
 with the group. Where row groups are small, Polars decodes the texts of a few at once: it leaves them in their pages and
-takes half of pyarrow's time.
+takes half of pyarrow's time. What a file says of its size is what it stores: of a text that thousands of rows repeat it
+stores one. So the texts that a batch holds are counted, and too many of them are scored in several batches.
 """
 
 import json
@@ -17,7 +18,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow import types
 
 from scoring.chat.arrow_rows import Leaf, leaves_to_read, read_batch
 from scoring.chat.reading import UTC_ZONE, Reading
@@ -30,12 +33,17 @@ from scoring.chat.rows import (
     microseconds,
 )
 from scoring.days import Window
+from scoring.errors import InputError
+from scoring.limits import LARGEST_TEXT_RATIO, SMALL_UNPACKED
 from tasks.chat.sources.pieces import FilePiece, refuse_replaced
 
 _BUFFER_BYTES = 1024 * 1024
 _BYTES_AT_ONCE = 96 * 1024 * 1024
+_FEW_ROWS = 256
 _ZONE = re.compile(r"timestamp\[\w+, tz=([^]]+)")
 _WHOLE_HOURS = re.compile(r"[+-](?:0[0-9]|1[0-2]):?00")
+_IN_PLACE = frozenset({"PLAIN", "RLE", "BIT_PACKED", "RLE_DICTIONARY", "PLAIN_DICTIONARY"})
+"""The encodings in which Polars leaves a text that rows repeat where it stands, and copies it for none of them."""
 _TICKS_IN_SECOND = {"milliseconds": 1_000, "microseconds": 1_000_000, "nanoseconds": 1_000_000_000}
 
 
@@ -52,7 +60,7 @@ def read_parquet(piece: FilePiece, window: Window | None, reading: Reading) -> I
     with _opened(path) as (opened, file):
         refuse_replaced(piece, os.fstat(opened.fileno()).st_ino)
         leaves = leaves_to_read(str(path), file.schema_arrow, reading.names)
-        line = piece.first_line
+        line, held = piece.first_line, _HeldTexts(path, os.fstat(opened.fileno()).st_size)
         wanted = range(file.metadata.num_row_groups)[piece.start : piece.stop]
         for outside, groups in _runs_of_row_groups(file, wanted, window, leaves["timestamp"], reading.naive_zone):
             if outside:
@@ -60,7 +68,7 @@ def read_parquet(piece: FilePiece, window: Window | None, reading: Reading) -> I
                 yield RowBatch(str(path), pl.DataFrame(schema=CHAT_ROW_SCHEMA), (), 0, rows, rows)
                 line += rows
                 continue
-            for batch, texts in _decoded(opened, file, leaves, groups, line - 1):
+            for batch, texts in _decoded(opened, file, leaves, groups, line - 1, held):
                 yield read_batch(str(path), batch, leaves, line, texts, window, reading.naive_zone)
                 line += batch.num_rows
                 del batch, texts  # before the next ones are decoded
@@ -99,7 +107,12 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, pq.ParquetFile]]:
 
 
 def _decoded(
-    opened: BinaryIO, file: pq.ParquetFile, leaves: Mapping[str, Leaf], groups: list[int], first_row: int
+    opened: BinaryIO,
+    file: pq.ParquetFile,
+    leaves: Mapping[str, Leaf],
+    groups: list[int],
+    first_row: int,
+    held: "_HeldTexts",
 ) -> Iterator[tuple[pa.RecordBatch, pl.DataFrame | None]]:
     """The columns of neighbouring row groups, batch by batch; the texts are apart where Polars has decoded them.
 
@@ -107,18 +120,37 @@ def _decoded(
     """
     for together in _within_memory(file, groups):
         texts = _texts(opened, file, leaves, together, first_row)
-        held = None if texts is None else _without_texts(file, leaves, together)
-        if texts is not None and held is not None:
+        others = None if texts is None else _without_texts(file, leaves, together)
+        if texts is not None and others is not None:
             done = 0
-            for batch in held:
-                yield batch, texts.slice(done, batch.num_rows)
+            for batch in others:
+                own = texts.slice(done, batch.num_rows)
+                for start, rows in _parts(held.count([own[name].str.len_bytes() for name in TEXTS])):
+                    yield batch.slice(start, rows), own.slice(start, rows)
                 done += batch.num_rows
         else:
-            columns = list(dict.fromkeys(".".join(leaf.path) for leaf in leaves.values()))
-            for group in together:  # pyarrow copies the texts out of the pages that it holds
-                yield from ((batch, None) for batch in _batches(file, [group], columns, BATCH_BYTES // 4))
+            yield from ((batch, None) for batch in _copied(file, leaves, together, held))
         first_row += _rows(file, together)
-        texts = held = None  # before the next ones are decoded
+        texts = others = None  # before the next ones are decoded
+
+
+def _copied(
+    file: pq.ParquetFile, leaves: Mapping[str, Leaf], groups: list[int], held: "_HeldTexts"
+) -> Iterator[pa.RecordBatch]:
+    """The columns by pyarrow, which copies the texts out of the pages that it holds: for a few rows at once, of which
+    batches are made by what was copied."""
+    columns = list(dict.fromkeys(".".join(leaf.path) for leaf in leaves.values()))
+    for group in groups:
+        few, size, rows = list[pa.RecordBatch](), 0, 0
+        for batch in file.iter_batches(_FEW_ROWS, [group], columns, use_threads=False):
+            few.append(batch)
+            size += int(held.count([_lengths(batch, leaves[name]) for name in TEXTS]).sum())
+            rows += batch.num_rows
+            if size >= BATCH_BYTES // 4 or rows >= BATCH_ROWS:
+                yield pa.concat_batches(few)
+                few, size, rows = [], 0, 0
+        if few:
+            yield pa.concat_batches(few)
 
 
 def _without_texts(file: pq.ParquetFile, leaves: Mapping[str, Leaf], groups: list[int]) -> list[pa.RecordBatch] | None:
@@ -126,15 +158,55 @@ def _without_texts(file: pq.ParquetFile, leaves: Mapping[str, Leaf], groups: lis
     texts = {".".join(leaves[name].path) for name in TEXTS}
     columns = dict.fromkeys(".".join(leaf.path) for leaf in leaves.values())
     try:
-        return [*_batches(file, groups, [name for name in columns if name not in texts], BATCH_BYTES)]
+        batch_rows = BATCH_BYTES * _rows(file, groups) // max(1, _bytes(file, groups))
+        # One thread: two decode no faster here, and hold twice the pages.
+        without = [name for name in columns if name not in texts]
+        return [*file.iter_batches(max(1, min(BATCH_ROWS, batch_rows)), groups, without, use_threads=False)]
     except (pa.ArrowException, OSError):
         return None
 
 
-def _batches(file: pq.ParquetFile, groups: list[int], columns: list[str], batch_bytes: int) -> Iterator[pa.RecordBatch]:
-    batch_rows = batch_bytes * _rows(file, groups) // max(1, _bytes(file, groups))
-    # One thread: two decode no faster here, and hold twice the pages.
-    yield from file.iter_batches(max(1, min(BATCH_ROWS, batch_rows)), groups, columns, use_threads=False)
+class _HeldTexts:
+    """Counts the bytes of text that rows of a file hold, however often it stores a text that they repeat."""
+
+    def __init__(self, path: Path, file_bytes: int) -> None:
+        self._path, self._file_bytes = path, file_bytes
+        self._bytes = 0
+
+    def count(self, lengths: Sequence[pl.Series]) -> pl.Series:
+        """Counts the texts of some rows by their `lengths` in bytes; returns how many bytes each row has.
+
+        Raises:
+            InputError: the texts are so much larger than their file that it was made to harm.
+        """
+        of_rows = pl.select(pl.sum_horizontal(one.cast(pl.Int64) for one in lengths)).to_series()
+        self._bytes += int(of_rows.sum())
+        if self._bytes > max(SMALL_UNPACKED, LARGEST_TEXT_RATIO * self._file_bytes):
+            raise InputError(
+                f"refused: {self._file_bytes:,} bytes hold {self._bytes:,} bytes of text and more "
+                f"(at most {LARGEST_TEXT_RATIO:,} times their size)",
+                where=str(self._path),
+                fix="find out who made this file; one with such texts in earnest is read as JSON Lines",
+            )
+        return of_rows
+
+
+def _parts(lengths: pl.Series) -> Iterator[tuple[int, int]]:
+    """Where the parts of a batch begin and how many rows they have, by the bytes of text of each row."""
+    if lengths.sum() <= 2 * BATCH_BYTES:
+        yield 0, len(lengths)
+        return
+    rows = ((lengths.cum_sum() - lengths) // BATCH_BYTES).rle().struct["len"]
+    yield from zip(rows.cum_sum() - rows, rows, strict=True)
+
+
+def _lengths(batch: pa.RecordBatch, leaf: Leaf) -> pl.Series:
+    """The bytes of each text of a column, 0 of NULL."""
+    array = batch.column(leaf.path[0])
+    for key in leaf.path[1:]:
+        array = pc.struct_field(array, key)
+    texts = array.dictionary_decode() if types.is_dictionary(array.type) else array
+    return pl.Series(pc.binary_length(texts.cast(pa.large_binary()))).fill_null(0)
 
 
 def _within_memory(file: pq.ParquetFile, groups: list[int]) -> Iterator[list[int]]:
@@ -168,6 +240,10 @@ def _texts(
     if "list_view<" in kinds or any(map(_is_unknown_zone, _ZONE.findall(kinds))):
         return None
     if _bytes(file, groups) > _BYTES_AT_ONCE:
+        return None
+    chunks = (file.metadata.row_group(group).column(place) for group in groups for place in range(len(file.schema)))
+    names = {leaf.path[0] for leaf in found.values()}
+    if not all(_IN_PLACE.issuperset(one.encodings) for one in chunks if one.path_in_schema in names):
         return None
     try:
         opened.seek(0)  # Polars takes what follows for the file
@@ -208,10 +284,10 @@ def _runs_of_row_groups(
         unit = None  # the statistics are local times
 
     def outside(group: int) -> bool:
+        # A footer that contradicts itself is an error here; to ask for its columns would end the process, in C++.
+        next(file.iter_batches(1, [group], [leaves[timestamp]], use_threads=False), None)
         if window is None:
             return False
-        # A footer that contradicts itself is an error here; below it would end the process, in C++.
-        next(file.iter_batches(1, [group], [leaves[timestamp]], use_threads=False), None)
         statistics = file.metadata.row_group(group).column(timestamp).statistics
         return _surely_outside(statistics, _TICKS_IN_SECOND.get(unit), window)
 

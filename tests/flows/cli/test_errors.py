@@ -7,6 +7,7 @@ not here again.
 import ast
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -222,6 +223,14 @@ def test_an_error_holds_nothing_that_a_terminal_obeys(aqb: Command, folder: Path
     assert told.exit_code
     assert "gnp.csv" in told.err
     assert {sign for sign in told.err if not sign.isprintable()} == {"\n"}
+
+
+def test_the_name_of_a_file_makes_no_line_of_its_own(aqb: Command, folder: Path) -> None:
+    shutil.copy(SAMPLE_INBOX / "plan_agent_sample.csv", folder / "plan_agent_\nFORGED: 0 failed.csv")
+    (folder / "no run\nFORGED.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    told = aqb("score", ".", "--out", "out")
+    assert "\ufffdFORGED: 0 failed.csv: plan-agent" in told.out
+    assert not [line for line in (told.out + told.err).splitlines() if line.startswith("FORGED")]
 
 
 def test_a_table_of_other_columns_is_no_scored_run(aqb: Command, folder: Path) -> None:

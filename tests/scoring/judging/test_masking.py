@@ -37,6 +37,7 @@ PERSONAL = [
     *[(text, "[여권번호]") for text in ("M12345678", "M123A4567", "s87654321")],
     *[(text, "[운전면허번호]") for text in ("11-12-123456-78", "28.99.654321.01")],
     *[(text, "[인증키]") for text in ("sk-proj-abcDEF123456ghiJKL", "ghp_" + "a1B2" * 9, "AKIAIOSFODNN7EXAMPLE")],
+    *[(text, "[인증키]") for text in ("sk-abcdefghijklmnopqrst", "AKIAIOSFODNNEXAMPLEX", "xoxb-abcdef-ghijklm")],
     *[(text, "[IP 주소]") for text in ("192.0.2.1", "2001:db8::1")],
 ]
 HARMLESS = [
@@ -121,6 +122,8 @@ def test_a_text_without_digits_and_at_signs_stays(text: str) -> None:
         ("생일은 1990년 1월 2일이에요", "생일은 [생년월일]이에요"),
         ("90.01.02생", "[생년월일]생"),
         ("api_key=abcd1234efgh5678", "api_key=[인증키]"),
+        ("발급된 키는 sk-abcdefghijklmnopqrst 입니다", "발급된 키는 [인증키] 입니다"),
+        ("Bearer abcdefghijklmnop", "Bearer [인증키]"),
         ("https://example.com/?token=abcd1234efgh&lang=ko", "https://example.com/?token=[인증키]&lang=ko"),
         ("Authorization: Bearer abcd1234efgh5678", "Authorization: Bearer [인증키]"),
         ("운전면허 11 12 123456 78", "운전면허 [운전면허번호]"),

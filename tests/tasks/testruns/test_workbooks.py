@@ -7,6 +7,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 import xlsxwriter
+from openpyxl.utils import get_column_letter
 
 from scoring.errors import InputError
 from scoring.testruns.team_names import COMMON_NAMES
@@ -231,6 +232,24 @@ def test_more_cells_than_a_test_run_has_are_refused(tmp_path: Path) -> None:
     rows = b"".join(b'<row r="%d"><c r="XFD%d"><v>1</v></c></row>' % (line, line) for line in range(4, 130))
     path = changed(tmp_path / "r.xlsx", b"</sheetData>", rows + b"</sheetData>")
     with pytest.raises(InputError, match="a sheet with more than 2,000,000 cells"):
+        read_testrun_file(path)
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_a_text_that_many_rows_show_counts_for_each(
+    tmp_path: Path, merged: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A workbook keeps a text once: of a hundred kilobytes every row may show two million characters."""
+    monkeypatch.setattr("tasks.testruns.workbooks.MOST_SHEET_TEXT", 100_000)
+    answer, count = "가" * 5_000, 40
+    rows = [long_row(f"Q{number}", 기대결과="" if merged and number else answer) for number in range(count)]
+    path = write_xlsx(tmp_path / "plan_agent_r.xlsx", {"s": [LONG_HEADER, *rows]})
+    if merged:
+        book = openpyxl.load_workbook(path)
+        column = get_column_letter(LONG_HEADER.index("기대결과") + 1)
+        book["s"].merge_cells(f"{column}2:{column}{count + 1}")
+        book.save(path)
+    with pytest.raises(InputError, match="a sheet whose cells show more than 100,000 characters"):
         read_testrun_file(path)
 
 
