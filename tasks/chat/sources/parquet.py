@@ -122,16 +122,23 @@ def _decoded(
         texts = _texts(opened, file, leaves, together, first_row)
         others = None if texts is None else _without_texts(file, leaves, together)
         if texts is not None and others is not None:
-            done = 0
-            for batch in others:
-                own = texts.slice(done, batch.num_rows)
-                for start, rows in _parts(held.count([own[name].str.len_bytes() for name in TEXTS])):
-                    yield batch.slice(start, rows), own.slice(start, rows)
-                done += batch.num_rows
+            yield from _side_by_side(others, texts, held)
         else:
             yield from ((batch, None) for batch in _copied(file, leaves, together, held))
         first_row += _rows(file, together)
         texts = others = None  # before the next ones are decoded
+
+
+def _side_by_side(
+    others: list[pa.RecordBatch], texts: pl.DataFrame, held: "_HeldTexts"
+) -> Iterator[tuple[pa.RecordBatch, pl.DataFrame]]:
+    """The texts beside the other columns, in parts of a bounded size."""
+    done = 0
+    for batch in others:
+        own = texts.slice(done, batch.num_rows)
+        for start, rows in _parts(held.count([own[name].str.len_bytes() for name in TEXTS])):
+            yield batch.slice(start, rows), own.slice(start, rows)
+        done += batch.num_rows
 
 
 def _copied(

@@ -22,7 +22,7 @@ def scored(aqb: Command, folder: Path) -> str:
 
 def test_the_terminal_gives_bounds_and_how_many_queries_are_undecided(scored: str) -> None:
     assert "consistency: 2.27 to 5.00 (6 of 11 queries undecided)" in scored
-    assert "semantic: 0 to 4.848 (11 of 11 queries undecided)" in scored
+    assert "semantic: 0.00 to 4.85 (11 of 11 queries undecided)" in scored
 
 
 def test_the_terminal_says_how_much_of_the_weights_a_total_has(aqb: Command, folder: Path) -> None:
