@@ -83,13 +83,13 @@ def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> di
 
 def _prune_texts(context: Context, before: date, *, dry_run: bool) -> Counter[str]:
     """Clears the texts of a service's rows, and removes what quotes them."""
-    warehouse, found = context.warehouse, Counter[str]()
+    warehouse, found, counted = context.warehouse, Counter[str](), set[Path]()
     for day in (day for day in warehouse.days(SCORES) if day < before):
         texts = _count(warehouse, day, SCORES, pl.any_horizontal(pl.col(TEXTS).is_not_null()))
         if not texts:
             continue
         pages = [page for reports in _reports_of(context) for page in _pages_of(reports, day)]
-        found["reports that quote"] += len(pages)
+        counted.update(pages)  # one of a week quotes several days
         found[f"{SCORES}: texts"] += texts
         if dry_run:
             continue
@@ -98,6 +98,7 @@ def _prune_texts(context: Context, before: date, *, dry_run: bool) -> Counter[st
                 page.unlink(missing_ok=True)
             _forget_templates(warehouse, day, None)
             _clear(warehouse, day, SCORES, context.rubric.scores_schema, pl.lit(value=True), TEXTS)
+    found["reports that quote"] = len(counted)
     return found
 
 
@@ -123,7 +124,7 @@ def erase(context: Context, session_id: str, now: datetime, *, dry_run: bool) ->
 
 def _erase_rows(context: Context, session_id: str, *, dry_run: bool) -> Counter[str]:
     """Takes a session out of the rows of a service, and out of what shows them."""
-    warehouse, found = context.warehouse, Counter[str]()
+    warehouse, found, touched = context.warehouse, Counter[str](), set[Path]()
     mine = pl.col("session_id") == session_id
     outbox, labels = Outbox(context.state), LabelStore(context.state)
     for day in sorted({*warehouse.days(SCORES), *warehouse.days(EXCLUDED)}):
@@ -139,9 +140,8 @@ def _erase_rows(context: Context, session_id: str, *, dry_run: bool) -> Counter[
                 texts = [*row_ids, *map(template_name, templates)]
                 found["alert messages"] += outbox.forget(texts, dry_run=dry_run)
                 found["notes of labels"] += labels.forget_notes(row_ids, dry_run=dry_run)
-                found["reports"] += sum(
-                    _forget_in_reports(reports, day, row_ids, dry_run=dry_run) for reports in _reports_of(context)
-                )
+                for reports in _reports_of(context):
+                    touched |= _forget_in_reports(reports, day, row_ids, dry_run=dry_run)
             if templates and not dry_run:
                 _forget_templates(warehouse, day, templates)
                 for reports in _reports_of(context):  # those of later days name what a rise began with
@@ -150,6 +150,7 @@ def _erase_rows(context: Context, session_id: str, *, dry_run: bool) -> Counter[
                 _clear(warehouse, day, EXCLUDED, context.rubric.excluded_schema, mine, PERSONAL_COLUMNS)
             if row_ids and not dry_run:
                 _clear(warehouse, day, SCORES, context.rubric.scores_schema, mine, PERSONAL_COLUMNS)
+    found["reports"] = len(touched)
     return found
 
 
@@ -227,16 +228,16 @@ def _pages_of(reports: ReportPaths, day: date) -> list[Path]:
     return [page for page in pages if page.exists()]
 
 
-def _forget_in_reports(reports: ReportPaths, day: date, row_ids: Sequence[str], *, dry_run: bool) -> int:
+def _forget_in_reports(reports: ReportPaths, day: date, row_ids: Sequence[str], *, dry_run: bool) -> set[Path]:
     """Empties the question in the rows' lines of the report; pages of the site are made anew by the
-    next run, or by `aqb report`. The first page quotes rows of the last day."""
-    touched = 0
+    next run, or by `aqb report`. The first page quotes rows of the last day. Returns what is touched."""
+    touched = set()
     without_ids = reports.pages_of_patterns(day)
     for page in (*_pages_of(reports, day), *([reports.first_page] if reports.first_page.exists() else [])):
         text = page.read_text(encoding="utf-8")
         if page not in without_ids and not any(row_id in text for row_id in row_ids):
             continue
-        touched += 1
+        touched.add(page)
         if dry_run:
             continue
         if page == reports.day_report(day):

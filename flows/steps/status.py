@@ -11,10 +11,11 @@ from zoneinfo import ZoneInfo
 
 from flows.runtime.clock import now, today
 from flows.runtime.code_version import code_version
+from flows.steps.watch import untold_runs
 from scoring.errors import AqbError, counted
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import dead_runs, late_night
-from tasks.chat.day_plan import missing_days, stale_days
+from tasks.chat.day_plan import days_out_of_reach, missing_days, stale_days
 from tasks.config.services import services_of
 from tasks.config.settings import Settings
 from tasks.context import Context
@@ -96,7 +97,7 @@ def _nights(context: Context, found: Status) -> None:
     at, zone = now(), ZoneInfo(context.settings.time_zone)
     ledger, local = RunLedger(context.state), at.astimezone(zone)
     due = datetime.combine(local.date(), time.fromisoformat(context.settings.alerts.watch.due), zone)
-    late, dead = late_night(context, at), dead_runs(context, at)
+    late, dead, untold = late_night(context, at), dead_runs(context, at), untold_runs(context, at)
     last_run, last_day = ledger.last_of_service(1), ledger.last_completed_day(date.max)
     found.facts["nights"] = {
         "last_run": _run(last_run[0], zone) if last_run else None,
@@ -111,6 +112,7 @@ def _nights(context: Context, found: Status) -> None:
     if late:
         found.problems.append(f"nights: no run has completed {late.day}; `aqb nightly` does")
     found.problems += [f"nights: the process of {one.title} is gone; `{one.command}` does it" for one in dead]
+    found.problems += [f"nights: {one.title} has told nobody; `{one.command}` does" for one in untold]
 
 
 def _run(run: Run, zone: ZoneInfo) -> dict[str, Any]:
@@ -123,11 +125,20 @@ def _run(run: Run, zone: ZoneInfo) -> dict[str, Any]:
 
 
 def _days(context: Context, found: Status) -> None:
-    """Days without a completed run since the first one in reach, and days that a backfill would score again."""
+    """Days without a completed run, and days that a backfill would score again."""
     yesterday = today(context.settings.time_zone) - timedelta(days=1)
     missing, stale = missing_days(context, yesterday), stale_days(context, yesterday)
-    found.facts["days"] = {"missing": missing, "stale": {str(day): reason for day, reason in stale.items()}}
-    found.gauges |= {"days_missing": len(missing), "days_stale": len(stale)}
+    beyond = days_out_of_reach(context, yesterday)
+    found.facts["days"] = {
+        "missing": [*beyond, *missing],
+        "stale": {str(day): reason for day, reason in stale.items()},
+    }
+    found.gauges |= {"days_missing": len(beyond) + len(missing), "days_stale": len(stale)}
+    if beyond:
+        found.problems.append(
+            f"days: no run has completed {counted(len(beyond), 'day')} since {beyond[0]}, further back than a night "
+            f"catches up; `aqb backfill --from {beyond[0]} --to {beyond[-1]}` does"
+        )
     if missing:
         found.problems.append(
             f"days: no run has completed {counted(len(missing), 'day')} since {missing[0]}; `aqb nightly` does"

@@ -11,12 +11,13 @@ from zoneinfo import ZoneInfo
 
 from flows.runtime.clock import now
 from flows.steps.announce import DeliveryReport, announce, to_pipeline
+from flows.steps.subscriptions import subscriptions
 from scoring.alerting.all_clear import LateNight, Unfinished, all_clear_message, late_message, uncalled
 from scoring.alerting.messages import Message, RouteFilter
 from scoring.alerting.run_messages import FlowFailure, failure_message
 from tasks.alerts.day_messages import MessagesFor
 from tasks.alerts.delivery import Clock
-from tasks.alerts.unfinished import dead_runs, finished, late_night
+from tasks.alerts.unfinished import dead_runs, finished, late_night, untold_nights
 from tasks.context import Context
 from tasks.state.run_ledger import Run, RunLedger
 
@@ -53,13 +54,19 @@ def watch(context: Context, clock: Clock | None = None) -> WatchReport:
     clock = clock or Clock(now)
     zone = ZoneInfo(context.settings.time_zone)
     late = None if context.is_of_several else late_night(context, clock.now())
-    dead = dead_runs(context, clock.now())
+    dead = dead_runs(context, clock.now()) | untold_runs(context, clock.now())
     news: list[tuple[str, MessagesFor]] = [("", all_clears(context)), ("", _of_dead(context, dead))]
     if late:
         message = late_message(late, zone)
         news.append(("", to_pipeline(lambda _: message)))
     delivery = announce(context, news, clock, with_prefect=False)
     return WatchReport(late, tuple(dead), delivery, context.settings.service)
+
+
+def untold_runs(context: Context, at: datetime) -> dict[Unfinished, Run]:
+    """The nights that have told nobody, where there is somebody to tell."""
+    routes = subscriptions(context.settings.alerts, with_prefect=False)
+    return untold_nights(context, at) if any(one.is_wanted for one in routes) else {}
 
 
 def _of_dead(context: Context, dead: Mapping[Unfinished, Run]) -> MessagesFor:
@@ -87,7 +94,8 @@ def _death_of(context: Context, run: Run, left: Unfinished) -> FlowFailure:
         run_id=run.run_id,
         state="crashed",
         error="ProcessGone",
-        reason="실행하던 프로세스가 소식 없이 사라졌습니다. 메모리 부족이나 재시작 기록을 확인하세요.",
+        reason=f"{'채점한 뒤 알리기 전에' if run.finished_at else '실행하던'} 프로세스가 소식 없이 사라졌습니다. "
+        "메모리 부족이나 재시작 기록을 확인하세요.",
         step=steps[-1].step if steps else None,
         tries=1,
         max_tries=1,

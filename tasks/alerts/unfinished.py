@@ -10,6 +10,8 @@ from tasks.state.leases import Leases
 from tasks.state.run_ledger import INTRADAY, NIGHTLY, TEST_RUN, Run, RunLedger
 
 _NEWS = timedelta(days=1)
+_TELLING = timedelta(minutes=30)
+"""How long after a night has scored its day people may still be waiting for its messages: their time-out."""
 _ENDED = ("completed", "kept")
 """How a run of a whole day ends when nothing is left to do: a day that was kept is told for itself."""
 
@@ -50,6 +52,21 @@ def dead_runs(context: Context, now: datetime) -> dict[Unfinished, Run]:
         if run.run_id not in alive and (run.kind != TEST_RUN or {file["sha256"] for file in run.inputs} - scored)
     }
     return {one: run for one, run in found.items() if not _is_over(context, one, run.started_at)}
+
+
+def untold_nights(context: Context, now: datetime) -> dict[Unfinished, Run]:
+    """The nightly runs of the last day that have scored theirs, but whose process was gone before it told anybody.
+
+    To be asked where there is a route to tell: without one no run tells anything.
+    """
+    ledger = RunLedger(context.state)
+    if Leases(context.state).alive([run.run_id for run in ledger.unended_since(now - _NEWS)]):
+        return {}  # a night that catches up tells of all its days at its end
+    since = (now - _NEWS - timedelta(days=2)).date()
+    scored = [run for run in ledger.unreported(NIGHTLY, since) if run.outcome == "completed" and run.finished_at]
+    return {
+        _left_by(run): run for run in scored if run.finished_at and now - _NEWS <= run.finished_at <= now - _TELLING
+    }
 
 
 def _left_by(run: Run) -> Unfinished:

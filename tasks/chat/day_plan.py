@@ -220,6 +220,16 @@ def missing_days(context: Context, day: date) -> tuple[date, ...]:
     return tuple(one for one in catch_up if one > known_from and one not in done)
 
 
+def days_out_of_reach(context: Context, day: date) -> list[date]:
+    """The days since the first night that no run has completed, and that a night of `day` does not catch up with."""
+    ledger, reach = RunLedger(context.state), timedelta(days=context.settings.monitoring.catch_up_days)
+    first, last = ledger.first_night(), day - reach - timedelta(days=1)
+    if first is None or first > last:
+        return []
+    done = ledger.completed_days(first, last)
+    return [one for one in days_between(first, last) if one not in done]
+
+
 def stale_days(context: Context, last: date) -> dict[date, str]:
     """The scored days up to `last` that a backfill would score again whatever rows the source holds, with the reason.
 

@@ -158,6 +158,22 @@ class RunLedger:
             last: date | None = connection.execute(query).scalar_one()
         return last
 
+    def first_night(self) -> date | None:
+        """The first day that a nightly run has completed."""
+        nights = self._mine & (_runs.c.kind == NIGHTLY) & (_runs.c.outcome == "completed")
+        with self._database.transaction() as connection:
+            first: date | None = connection.execute(
+                sa.select(sa.func.min(_runs.c.score_date)).where(nights)
+            ).scalar_one()
+        return first
+
+    def completed_days(self, first: date, last: date) -> set[date]:
+        """The days from `first` to `last` of which a run of chat rows was completed as a whole day."""
+        completed = self._mine & _WHOLE_DAY & (_runs.c.outcome == "completed")
+        query = sa.select(_runs.c.score_date).where(completed, _runs.c.score_date.between(first, last))
+        with self._database.transaction() as connection:
+            return set(connection.execute(query).scalars())
+
     def whole_days(self, first: date, last: date) -> list[Run]:
         """The runs that were to score all of a day from `first` to `last`, earliest first, however they ended."""
         return self._runs(sa.select(_runs).where(self._mine, _WHOLE_DAY, _runs.c.score_date.between(first, last)))

@@ -20,6 +20,7 @@ from scoring.alerting.growth import TEMPLATE, Grown
 from scoring.alerting.growth_wording import template_name
 from scoring.alerting.messages import Message
 from scoring.alerting.watch import AlertPolicy
+from scoring.chat.periods import week_of
 from scoring.days import day_window
 from scoring.errors import StorageError
 from scoring.judging.masking import masked
@@ -32,6 +33,7 @@ from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import ALERTS_SCHEMA
 from tasks.config.settings import MonitoringSettings, Settings
+from tasks.files.report_paths import ReportPaths
 from tasks.judge.verdict_store import Judgement, VerdictStore
 from tasks.reports.chat_folder import write_day_report
 from tasks.retention import ERASED_CELL, erase, prune
@@ -250,9 +252,20 @@ def test_a_day_that_a_run_is_writing_is_left_for_the_next_attempt(settings: Sett
     assert in_context(erase, settings, SESSION, NOW, dry_run=False)["monitoring_scores: rows"] == 1
 
 
+def test_a_dry_run_counts_a_report_of_several_days_once(settings: Settings) -> None:
+    """A week quotes both days, and is one report that goes."""
+    week = ReportPaths(Path(settings.reports)).period_report(week_of(DAYS[0]))
+    week.write_text("a week", encoding="utf-8")
+    before = in_context(erase, settings, SESSION, NOW, dry_run=True)["reports"]
+    reports = {path: path.read_bytes() for path in Path(settings.reports).rglob("*") if path.is_file()}
+    assert in_context(erase, settings, SESSION, NOW, dry_run=False)["reports"] == before
+    changed = [path for path, content in reports.items() if not path.exists() or path.read_bytes() != content]
+    assert len(changed) == before
+
+
 @pytest.mark.long
 def test_killed_between_two_days_the_same_command_finishes_the_work(settings: Settings, tmp_path: Path) -> None:
-    """The process is stopped by the lock of the second day, and killed there."""
+    """The process is stopped by the page of the second day, and killed there."""
     data, copy = Path(settings.warehouse).parent, tmp_path / "undisturbed"
     shutil.copytree(data, copy)
     undisturbed = settings.model_copy(
@@ -264,9 +277,8 @@ def test_killed_between_two_days_the_same_command_finishes_the_work(settings: Se
     )
     in_context(erase, undisturbed, SESSION, NOW, dry_run=False)
 
-    second = Path(settings.reports) / f"monitoring-{DAYS[2]}.md"
-    text = second.read_bytes()
-    second.unlink()
+    second = Path(settings.reports) / "monitoring" / f"{DAYS[2]}.html"
+    second.parent.mkdir(exist_ok=True)
     os.mkfifo(second)  # whoever reads it waits
     script = (
         "import sys; from datetime import UTC, datetime; from tasks.retention import erase; "
@@ -284,10 +296,9 @@ def test_killed_between_two_days_the_same_command_finishes_the_work(settings: Se
 
         killer = threading.Thread(target=open_and_kill, daemon=True)
         killer.start()
-        assert opened.wait(30), "the process never came to the second report"
+        assert opened.wait(30), "the process never came to the page of the second day"
         killer.join()
     second.unlink()
-    second.write_bytes(text)
     left = table(settings, "monitoring_scores").filter(session_id=SESSION)
     assert left["score_date"].to_list() == [DAYS[2]]
 

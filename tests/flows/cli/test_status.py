@@ -90,6 +90,27 @@ def test_status_names_days_that_are_missing_late_or_stale_and_runs_that_died(
     assert f"no run has completed 5 days since {day - timedelta(days=8)}" in told
 
 
+def test_status_names_days_that_no_night_catches_up_with_until_they_are_done(
+    aqb: Command, installation: Context
+) -> None:
+    """A long gap: the night after it catches up with two weeks, and the days before these stay missing."""
+    ledger, day = RunLedger(installation.state), yesterday()
+    ledger.save(night(day - timedelta(days=40), kind="backfill"))  # a trial, long before nights began
+    ledger.save(night(day - timedelta(days=20)))
+    for back in range(14, 0, -1):
+        ledger.save(night(day - timedelta(days=back)))
+    found = status(aqb)
+    first, last = day - timedelta(days=19), day - timedelta(days=15)
+    assert found["days"]["missing"] == [str(day - timedelta(days=back)) for back in range(19, 14, -1)]
+    assert (
+        f"days: no run has completed 5 days since {first}, further back than a night catches up" in found["problems"][0]
+    )
+    assert f"`aqb backfill --from {first} --to {last}` does" in found["problems"][0]
+    for back in range(19, 14, -1):
+        ledger.save(night(day - timedelta(days=back), kind="backfill"))
+    assert status(aqb)["problems"] == []
+
+
 def test_status_names_messages_that_were_given_up_and_files_that_cannot_be_scored(
     aqb: Command, installation: Context, folder: Path
 ) -> None:

@@ -3,11 +3,13 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from flows.steps.status import status_of
 from flows.steps.watch import WatchReport, watch
 from scoring.alerting.all_clear import Unfinished
 from scoring.alerting.messages import Message
@@ -99,6 +101,39 @@ def test_run_whose_process_is_gone_is_told_once_and_called_off_when_its_day_is_d
     ledger.save(night(DAY, start="01:30"))
     assert look(context, at(MORNING, "01:40")).dead == ()
     assert slack.texts()[2:] == ["🟢 해소 · 3월 13일(금) 야간 실행"] * 2
+
+
+def test_night_that_died_between_scoring_and_telling_is_told_and_called_off_when_a_run_has_told(
+    context: Context, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = RunLedger(context.state)
+    scored = replace(night(DAY), rows_in=535, finished_at=at(MORNING, "01:10"))
+    ledger.save(scored)
+    assert look(context, at(MORNING, "01:30")).dead == ()  # it may still be telling
+    with Leases(context.state).held("another"):
+        catching_up = replace(night(DAY - timedelta(days=1), "running"), run_id="another")
+        ledger.save(replace(catching_up, started_at=at(MORNING, "01:40")))
+        assert look(context, at(MORNING, "01:45")).dead == ()  # it catches up, and tells at its end
+    ledger.save(replace(night(DAY - timedelta(days=1)), run_id="another"))
+    (left,) = look(context, at(MORNING, "01:45")).dead
+    assert (left.work, left.first) == ("nightly", DAY)
+    assert slack.texts() == [f"🔴 Critical · nightly {DAY} 비정상 종료 · ProcessGone"] * 2
+    assert "채점한 뒤 알리기 전에 프로세스가 소식 없이 사라졌습니다." in slack.posted[0].shown
+    monkeypatch.setattr("flows.steps.status.now", lambda: at(MORNING, "01:50"))
+    assert (
+        f"nights: {left.title} has told nobody; `aqb nightly --date {DAY}` does" in status_of(context.settings).problems
+    )
+    again = replace(night(DAY, start="02:00"), run_id="again", rows_in=535)
+    ledger.save(again)
+    ledger.mark_reported([scored.run_id, again.run_id], at(MORNING, "02:01"))
+    assert look(context, at(MORNING, "03:00")).dead == ()
+    assert slack.texts()[2:] == ["🟢 해소 · 3월 13일(금) 야간 실행"] * 2
+
+
+def test_night_without_a_route_owes_nobody_anything(tmp_path: Path) -> None:
+    with Context(Settings(state_url=f"sqlite:///{tmp_path / 'state.db'}")) as context:
+        RunLedger(context.state).save(replace(night(DAY), rows_in=535, finished_at=at(MORNING, "01:10")))
+        assert look(context, at(MORNING, "07:00")).dead == ()
 
 
 def test_run_whose_death_its_flow_has_told_is_not_told_again(context: Context, slack: FakeSlack) -> None:
