@@ -1,7 +1,7 @@
 """Texts of data as people may read them: on one line, and escaped for Markdown."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from scoring.stats.exact import exact, rounded
 
@@ -78,6 +78,22 @@ def signed(value: float) -> str:
     if not float(shown):
         return shown
     return f"+{shown}" if value > 0 else f"−{shown}"
+
+
+def interval_text(low: float | None, high: float | None, difference: Callable[[float], str] = signed) -> str:
+    """The interval of a difference: `−0.67 … −0.01`; a dash where there is none.
+
+    An end beside zero keeps its sign (`−0.00`): whether zero is within is what the interval is read for.
+    """
+    if low is None or high is None:
+        return "–"
+    return f"{_beside_zero(low, difference)} … {_beside_zero(high, difference)}"
+
+
+def _beside_zero(end: float, difference: Callable[[float], str]) -> str:
+    shown = difference(end)
+    is_zero = not any(digit in shown for digit in "123456789")
+    return f"{'+' if end > 0 else '−'}{shown}" if end and is_zero else shown
 
 
 def signed_percent(difference: float) -> str:

@@ -5,7 +5,9 @@ base. Only queries that both runs scored count. The interval resamples queries. 
 one of its scores moved by more than the measure's own noise: a response time beside the edge of a band moves one
 execution by a point, and the mean of a query by that point divided by its executions. Its answers decide which of the
 two it is: what is scored of the repeats alone, such as consistency, makes no query better whose answers got worse
-(failing every time is consistent, too), nor does its time. Where one of the runs had an outage nothing is compared: its
+(failing every time is consistent, too), nor does its time. Of a query that the runs answered in different rounds only
+the rounds of both count, and nothing that is scored of all its rounds: a second round may be harder than a first.
+Where one of the runs had an outage nothing is compared: its
 scores are those of the servers.
 
 Source: SPEC 9 (`aqb compare`).
@@ -13,7 +15,7 @@ Source: SPEC 9 (`aqb compare`).
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from scoring.errors import UsageError
 from scoring.stats.group_changes import GroupChange, MeasuredQuery, changes_by_group, explanation
@@ -29,24 +31,34 @@ FINDING_TITLES: Mapping[Finding, str] = {
     "worse": "나빠짐",
     "unclear": "판단 보류(우연과 구별되지 않음)",
     "too_few": f"판단 보류(질의 {MIN_N_FOR_VERDICT}개 미만)",
+    "hollow": "판단 보류(답변이 나빠진 질의가 더 많음)",
 }
 """What may be said of a difference, in Korean."""
 # Scores are sums of fractions turned into floats: less than this is no change.
 _NO_CHANGE = 1e-9
 
 
+class ScoreOfRound(NamedTuple):
+    """The points of one execution in a metric, None where they are not known, and why (Korean)."""
+
+    points: float | None
+    reason: str = ""
+
+
 @dataclass(frozen=True)
 class QueryScores:
     """One query of a run: its text, its score per metric (None where unknown), and the number of its executions.
 
-    `reasons`: metric -> why its worst execution has its score (Korean). `groups`: what people sort it by (Korean) ->
-    where it belongs, as its file says. `rates`: rate -> its share, 0 to 1, of the executions that count, else None.
+    `reasons`: metric -> why its worst execution has its score (Korean); `rounds`: round -> metric -> the score of its
+    execution, {} where they are not known. `groups`: what people sort it by (Korean) -> where it belongs, as its file
+    says. `rates`: rate -> its share, 0 to 1, of the executions that count, else None.
     """
 
     text: str
     scores: Mapping[str, float | None]
     executions: int = 1
     reasons: Mapping[str, str] = field(default_factory=dict)
+    rounds: Mapping[str, Mapping[str, ScoreOfRound]] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)
     rates: Mapping[str, float | None] = field(default_factory=dict)
 
@@ -78,7 +90,8 @@ class MetricChange:
     difference may be that of the judges.
 
     A rate is compared the same way, its shares from 0 to 1 where metrics have points, and as the metric that it is
-    `part_of` ('' for none, and for metrics).
+    `part_of` ('' for none, and for metrics). A metric `of_repeats` is scored of a query's repeats and of no answer; it
+    `is_hollow` where the answers of more queries got worse than better: to fail every time is consistent, too.
     """
 
     metric: str
@@ -89,6 +102,16 @@ class MetricChange:
     withheld: bool = False
     of_two_judges: bool = False
     part_of: str = ""
+    of_repeats: bool = False
+    is_hollow: bool = False
+
+    @property
+    def finding(self) -> Finding | None:
+        """What may be said of it; None where nothing is compared."""
+        if self.difference is None:
+            return None
+        found = self.difference.finding
+        return "hollow" if found == "better" and self.is_hollow else found
 
 
 @dataclass(frozen=True)
@@ -132,7 +155,8 @@ class Comparison:
 
     `within_noise` counts the queries that only moved inside the noise of their measures, `same` those of which no
     score is another one. `groups` show the change of the metric `grouped_by`, by the candidate's groups. `outage` is
-    the run that had one; then no query and no metric is compared. `rates` decide nothing of all this.
+    the run that had one; then no query and no metric is compared. `rates` decide nothing of all this. `other_rounds`
+    counts the pairs of which the two runs have different rounds.
     """
 
     base: TestRunScores
@@ -150,6 +174,7 @@ class Comparison:
     groups: tuple[GroupChange, ...]
     outage: Side | None
     rates: tuple[MetricChange, ...]
+    other_rounds: int
 
     @property
     def outage_failures(self) -> Failures:
@@ -178,7 +203,7 @@ class Comparison:
     def cause(self) -> GroupChange | None:
         """The group that explains why the metric of the groups surely got worse."""
         by = self.grouped_by
-        return explanation(self.groups) if by and by.difference and by.difference.finding == "worse" else None
+        return explanation(self.groups) if by and by.finding == "worse" else None
 
     @property
     def is_same(self) -> bool:
@@ -231,13 +256,18 @@ def compare_testruns(
     reworded = [query_id for query_id in only_base if query_id in only_candidate]
     outage = outage_of(base.failures, candidate.failures)
     compared = [] if outage else pairs
-    of_both = [(base.queries[one], candidate.queries[other]) for one, other in compared]
+    of_all = [(base.queries[one], candidate.queries[other]) for one, other in compared]
+    of_both = [_of_same_rounds(before, after, of_repeats) for before, after in of_all]
     of_queries = [
         _query_change(ids, scores, comparable, noise or {}, of_repeats)
         for ids, scores in zip(compared, of_both, strict=True)
     ]
     changes = [change for change in of_queries if change and change.moved]
-    metrics = tuple(_metric_changes(titles, withheld, of_two_judges, of_both))
+    balance = sum(one.direction for one in changes if not one.by_time)
+    metrics = tuple(
+        replace(one, of_repeats=True, is_hollow=balance < 0) if one.metric in of_repeats else one
+        for one in _metric_changes(titles, withheld, of_two_judges, of_both)
+    )
     grouped_by = _deciding(metrics)
     return Comparison(
         base=base,
@@ -257,19 +287,54 @@ def compare_testruns(
         groups=changes_by_group(_measured(grouped_by.metric, of_both)) if grouped_by else (),
         outage=outage,
         rates=tuple(_rate_changes(rates, withheld, of_two_judges, of_both)),
+        other_rounds=sum(_rounds_differ(before, after) for before, after in of_all),
     )
 
 
+def _rounds_differ(before: QueryScores, after: QueryScores) -> bool:
+    """Whether one run is known to have rounds of a query that the other does not have."""
+    return bool(before.rounds and after.rounds) and before.rounds.keys() != after.rounds.keys()
+
+
+def _of_same_rounds(
+    before: QueryScores, after: QueryScores, of_repeats: Collection[str]
+) -> tuple[QueryScores, QueryScores]:
+    """The scores of a query in the rounds that both runs have, where one has others, too."""
+    if not _rounds_differ(before, after):
+        return before, after
+    both = sorted(before.rounds.keys() & after.rounds.keys())
+    of_all = {TOTAL, *of_repeats}  # and of these nobody knows what they would be in fewer rounds
+
+    def mean(name: str, query: QueryScores) -> float | None:
+        points = [query.rounds[one][name].points for one in both if name in query.rounds[one]]
+        known = [one for one in points if one is not None]
+        return sum(known) / len(known) if known and len(known) == len(points) and name not in of_all else None
+
+    first, second = (
+        replace(
+            query,
+            scores={name: mean(name, query) for name in query.scores},
+            executions=max(len(both), 1),
+            rounds={one: query.rounds[one] for one in both},
+            rates=dict.fromkeys(query.rates),
+        )
+        for query in (before, after)
+    )
+    return first, second
+
+
 def most_moved(metrics: Iterable[MetricChange]) -> MetricChange | None:
-    """The metric with the largest difference, the first of equal ones; None where none moved."""
+    """The metric with the largest difference, the first of equal ones, one of repeats where no other moved; None where
+    none did."""
     moved = [one for one in metrics if one.difference and abs(one.difference.mean) > _NO_CHANGE]
+    moved = [one for one in moved if not one.of_repeats] or moved
     return max(moved, key=lambda one: abs(one.difference.mean) if one.difference else 0, default=None)
 
 
 def _deciding(metrics: Sequence[MetricChange]) -> MetricChange | None:
     """The metric that surely got worse by most, else better, else the total, else the one that moved most."""
     for finding in ("worse", "better"):
-        sure = [one for one in metrics if one.metric != TOTAL and one.difference and one.difference.finding == finding]
+        sure = [one for one in metrics if one.metric != TOTAL and one.finding == finding]
         if sure:
             return most_moved(sure)
     totals = [one for one in metrics if one.metric == TOTAL and one.difference]
@@ -343,7 +408,7 @@ def _query_change(
         return None
     executions = min(before.executions, after.executions)
     moved = tuple(
-        ScoreChange(name, titles[name], old, new, (after if new < old else before).reasons.get(name, ""))
+        ScoreChange(name, titles[name], old, new, _reason(name, *((after, before) if new < old else (before, after))))
         for name, (old, new) in known.items()
         if name != TOTAL and abs(new - old) > noise.get(name, 0) / executions + _NO_CHANGE
     )
@@ -358,6 +423,20 @@ def _query_change(
     return QueryChange(
         ids[1], ids[0], after.text, change, direction, moved, before.scores, after.scores, by_time, against_time
     )
+
+
+def _reason(name: str, lower: QueryScores, other: QueryScores) -> str:
+    """Why the lower side has its score: in the round that lost most against the other side, where rounds are known."""
+    lost = [
+        (theirs.points - mine.points, one, mine.reason)
+        for one, scores in lower.rounds.items()
+        if (mine := scores.get(name)) and (theirs := other.rounds.get(one, {}).get(name))
+        if mine.points is not None and theirs.points is not None and theirs.points > mine.points
+    ]
+    if not lost:
+        return lower.reasons.get(name, "")
+    _, round_, reason = max(lost, key=lambda one: one[0])
+    return f"{round_} {reason}"
 
 
 def _direction(deciding: Iterable[ScoreChange], change: float) -> int:

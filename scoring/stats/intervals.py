@@ -36,7 +36,7 @@ _RESAMPLES, _SEED = 2_000, 0
 _MANY_CLUSTERS = 300
 
 KappaWeights = Literal["linear", "quadratic"]
-Finding = Literal["better", "worse", "unclear", "too_few"]
+Finding = Literal["better", "worse", "unclear", "too_few", "hollow"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from scoring.markdown import percent, score_text, signed, signed_percent
+from scoring.markdown import interval_text, percent, score_text, signed, signed_percent
 from scoring.stats.comparison import FINDING_TITLES
 from scoring.stats.intervals import MIN_N_FOR_VERDICT
 from scoring.stats.outages import Failures
@@ -92,6 +92,7 @@ def change_text(change: Mapping[str, Any]) -> str:
         of_two_judges=[one["title"] for one in change["metrics"] if one.get("of_two_judges")],
     )
     moved = [one for one in change["metrics"] if one["difference"]]
+    moved = [one for one in moved if not one.get("of_repeats")] or moved
     most = max(moved, key=lambda one: abs(one["difference"]), default=None)
     shown = f", 가장 크게 움직인 지표 {most['title']} {signed(most['difference'])}" if most else ""
     return f"{of} {counts}{'점수는 ' if rates else ''}나아졌는지 판단 보류: {why}{shown}"
@@ -242,7 +243,7 @@ def _group_row(row: Mapping[str, Any]) -> list[str]:
         score_text(row["base"]),
         score_text(row["candidate"]),
         signed(row["candidate"] - row["base"]),
-        f"{signed(row['interval']['low'])} … {signed(row['interval']['high'])}" if row["interval"] else "–",
+        interval_text(row["interval"]["low"], row["interval"]["high"]) if row["interval"] else "–",
     ]
 
 
@@ -330,7 +331,7 @@ def _change_row(
         text(one["before"]),
         text(one["now"]),
         "–" if one["difference"] is None else difference(one["difference"]),
-        "–" if one["low"] is None else f"{difference(one['low'])} … {difference(one['high'])}",
+        interval_text(one["low"], one["high"], difference),
         f"{one['n']:,}",
         finding_of(change, one),
     ]

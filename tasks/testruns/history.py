@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.stats.comparison import TOTAL, QueryScores, TestRunScores
+from scoring.stats.comparison import TOTAL, QueryScores, ScoreOfRound, TestRunScores
 from scoring.stats.outages import NO_EXECUTIONS, Failures
 from scoring.testruns.history import (
     KnownRun,
@@ -134,7 +134,7 @@ def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric, fai
     rows = read(QUERIES, _columns("input_sha256", "query_id", "query_text", "scores", "columns", "rubric"))
     shared = ("agent_type", "own") if rubric.rates else ()
     executions: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in read(SCORES, _columns("input_sha256", "query_id", "rubric", *shared)):
+    for row in read(SCORES, _columns("input_sha256", "query_id", "round", "scores", "rubric", *shared)):
         executions[row["query_id"]].append(row | json.loads(row.get("own", "{}")))
     summary = json.loads(run["summary"])
     return TestRunScores(
@@ -147,6 +147,10 @@ def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric, fai
                 {score["metric"]: score["score"] for score in row["scores"]}
                 | {TOTAL: json.loads(row["columns"]).get(TOTAL)},
                 max(len(executions[row["query_id"]]), 1),
+                rounds={
+                    one["round"]: {score["metric"]: ScoreOfRound(score["score"]) for score in one["scores"]}
+                    for one in executions[row["query_id"]]
+                },
                 rates=rubric.shares(executions[row["query_id"]]),
             )
             for row in rows
@@ -169,6 +173,12 @@ def _scores_now(scored: ScoredTestRun, epochs: Mapping[str, Sequence[str]]) -> T
                 query.query_text,
                 {name: as_float(score.points) for name, score in query.scores.items()} | {TOTAL: row.get(TOTAL)},
                 len(query.executions),
+                rounds={
+                    str(one.execution.round): {
+                        name: ScoreOfRound(as_float(score.points)) for name, score in one.scores.items()
+                    }
+                    for one in query.executions
+                },
                 groups=groups_of(row),
                 rates=rubric.shares(
                     [{"agent_type": one.execution.agent_type, **one.own_values()} for one in query.executions]

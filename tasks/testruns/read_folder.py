@@ -14,7 +14,7 @@ import polars as pl
 
 from scoring.catalog import rubric_of_summary
 from scoring.errors import InputError, UsageError
-from scoring.stats.comparison import TOTAL, QueryScores, TestRunScores
+from scoring.stats.comparison import TOTAL, QueryScores, ScoreOfRound, TestRunScores
 from scoring.stats.outages import Failures
 from scoring.testruns.query_columns import groups_of
 from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
@@ -68,6 +68,7 @@ class ScoredFolder:
                 {name: row[_column(name)] for name in self.titles},
                 max(len(rows[row["query_id"]]), 1),
                 {metric.name: self._reason(metric, row, rows[row["query_id"]]) for metric in self.rubric.metrics},
+                {one["round"]: self._of_round(one) for one in rows[row["query_id"]]},
                 groups_of(row),
                 self.rubric.shares(rows[row["query_id"]]),
             )
@@ -80,6 +81,10 @@ class ScoredFolder:
         return TestRunScores(
             Path(self.file).name, self.rubric.id, self.version, queries, withheld, epochs, failures, sha256
         )
+
+    def _of_round(self, execution: Mapping[str, Any]) -> dict[str, ScoreOfRound]:
+        names = [metric.name for metric in self.rubric.metrics if metric.per_execution]
+        return {name: ScoreOfRound(execution[_column(name)], execution[f"{name}_reason"]) for name in names}
 
     def _reason(self, metric: Metric, query: Mapping[str, Any], executions: Sequence[Mapping[str, Any]]) -> str:
         """Why a query has its score: of the worst execution, where executions have scores."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.markdown import kpi_text, percent
+from scoring.markdown import interval_text, kpi_text, percent
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,16 @@ def test_a_small_rate_is_told_from_none(rate: float | None, shown: str) -> None:
 
 def test_a_small_rate_is_told_from_none_also_without_decimals() -> None:
     assert [percent(rate, 0) for rate in (0, 0.004, 0.005, 0.03)] == ["0%", "0.4%", "1%", "3%"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (-0.67, -0.0024, "−0.67 … −0.00"),
+        (0.0024, 0.5, "+0.00 … +0.50"),
+        (-0.2, 0.0, "−0.20 … 0.00"),
+        (None, None, "–"),
+    ],
+)
+def test_an_end_of_an_interval_beside_zero_keeps_its_sign(low: float | None, high: float | None, shown: str) -> None:
+    assert interval_text(low, high) == shown

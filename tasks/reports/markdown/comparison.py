@@ -6,9 +6,9 @@ from dataclasses import asdict
 from typing import Any
 
 from scoring.catalog import rubric_title
-from scoring.markdown import examples, one_line, score_text, shortened, signed
+from scoring.markdown import examples, interval_text, one_line, score_text, shortened, signed
 from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange, QueryChange, most_moved
-from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference
+from scoring.stats.intervals import MIN_N_FOR_VERDICT
 from scoring.testruns.change_wording import (
     EACH_BY_ITSELF,
     MOVED_TITLES,
@@ -77,8 +77,8 @@ def comparison_headline(comparison: Comparison) -> list[str]:
         return [*rates, f"두 실행에서 질의 {comparison.paired:,}개의 점수가 모두 같습니다.{why}"]
     found: dict[str, list[str]] = {"worse": [], "better": []}
     for one in comparison.metrics:
-        if one.difference and one.difference.finding in found:
-            found[one.difference.finding].append(f"{one.title} {signed(one.difference.mean)}")
+        if one.difference and one.finding in found:
+            found[one.finding].append(f"{one.title} {signed(one.difference.mean)}")
     worse, better = ", ".join(found["worse"]), ", ".join(found["better"])
     if worse or better:
         said = [f"나빠진 지표는 {worse}입니다." if worse else "", f"좋아진 지표는 {better}입니다." if better else ""]
@@ -199,6 +199,11 @@ def _warnings(comparison: Comparison) -> list[str]:
             f"두 실행을 판정한 모델이나 조건이 달라 비교하지 않은 지표: {', '.join(judged)}. "
             "같은 판정 모델로 두 파일을 다시 채점하면 비교할 수 있습니다."
         )
+    if other := comparison.other_rounds:
+        found.append(
+            f"짝지은 질의 {other:,}개는 두 실행의 회차가 다릅니다. 그 질의는 두 실행에 다 있는 회차의 답변만 "
+            "비교했고, 일관성과 종합 점수처럼 모든 회차로 매기는 점수와 목표별 비율은 비교하지 않았습니다."
+        )
     for title, run, ids in (
         ("ID는 같지만 문장이 바뀌어 비교하지 않은 질의", comparison.candidate, comparison.reworded),
         ("기준에만 있어 비교하지 않은 질의", comparison.base, comparison.only_base),
@@ -228,16 +233,10 @@ def _metric_row(change: MetricChange) -> list[str]:
         score_text(change.base),
         score_text(change.candidate),
         signed(difference.mean),
-        _interval(difference),
+        interval_text(difference.interval.low, difference.interval.high) if difference.interval else "–",
         f"{difference.n:,}",
-        FINDING_TITLES[difference.finding],
+        FINDING_TITLES[change.finding or "unclear"],
     ]
-
-
-def _interval(difference: Difference) -> str:
-    if difference.interval is None:
-        return "–"
-    return f"{signed(difference.interval.low)} … {signed(difference.interval.high)}"
 
 
 def _change_values(change: QueryChange, groups: Mapping[str, str]) -> dict[str, Any]:
@@ -273,7 +272,7 @@ def _metric_dict(change: MetricChange) -> dict[str, Any]:
         "difference": difference and difference.mean,
         "interval": difference and difference.interval and asdict(difference.interval),
         "n": difference.n if difference else 0,
-        "finding": difference and difference.finding,
+        "finding": change.finding,
         "withheld": change.withheld,
         "of_two_judges": change.of_two_judges,
     }

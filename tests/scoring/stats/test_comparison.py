@@ -5,7 +5,14 @@ from collections.abc import Mapping
 import pytest
 
 from scoring.errors import UsageError
-from scoring.stats.comparison import Comparison, QueryScores, TestRunScores, compare_testruns
+from scoring.stats.comparison import (
+    Comparison,
+    QueryScores,
+    ScoreOfRound,
+    TestRunScores,
+    compare_testruns,
+    most_moved,
+)
 from scoring.stats.fail_conditions import conditions
 from scoring.stats.rates import Rate
 
@@ -194,6 +201,61 @@ def test_the_reason_of_a_change_is_that_of_the_lower_side() -> None:
     good, bad = timed(5, 2), timed(5, 2, accuracy=0)
     for found in (compare_testruns(good, bad, TITLES).worse, compare_testruns(bad, good, TITLES).better):
         assert [moved.reason for moved in found[0].moved] == ["정확성이 0점인 까닭"]
+
+
+def by_round(**accuracies: float) -> TestRunScores:
+    """A run of one query in these rounds; its reasons name them."""
+    rounds = {name: {"accuracy": ScoreOfRound(points, f"{points}점인 까닭")} for name, points in accuracies.items()}
+    mean, worst = sum(accuracies.values()) / len(accuracies), min(accuracies, key=lambda name: accuracies[name])
+    scores = {"accuracy": mean, "consistency": 5.0, "weighted_total": mean}
+    reasons = {"accuracy": f"{worst} {accuracies[worst]}점인 까닭"}
+    return TestRunScores("run", "r", "1", {"Q": QueryScores("질의", scores, len(rounds), reasons, rounds)})
+
+
+def test_the_reason_is_that_of_the_round_that_changed() -> None:
+    before, after = by_round(first=5, second=0), by_round(first=4, second=0)
+    (worse,) = compare_testruns(before, after, TITLES).worse
+    assert [one.reason for one in worse.moved] == ["first 4점인 까닭"]
+    (better,) = compare_testruns(after, before, TITLES).better
+    assert [one.reason for one in better.moved] == ["first 4점인 까닭"]
+
+
+def test_of_other_rounds_only_those_of_both_are_compared_and_nothing_that_all_of_them_make() -> None:
+    titles = {"accuracy": "정확성", "consistency": "일관성", "weighted_total": "종합"}
+    found = compare_testruns(by_round(a=2, b=5), by_round(a=2), titles, of_repeats={"consistency"})
+    assert (found.worse, found.better, found.other_rounds) == ((), (), 1)
+    accuracy, consistency, total = found.metrics
+    assert (accuracy.base, accuracy.candidate) == (2, 2)
+    assert (consistency.difference, total.difference) == (None, None)
+    apart = compare_testruns(by_round(a=2), by_round(b=5), titles, of_repeats={"consistency"})
+    assert [one.difference for one in apart.metrics] == [None] * 3
+    assert compare_testruns(by_round(a=2, b=5), by_round(a=1, b=5), titles).other_rounds == 0
+
+
+def test_repeats_that_fail_alike_are_nothing_that_got_better() -> None:
+    def failing(count: int) -> TestRunScores:
+        return run(
+            {
+                f"Q{number}": {"accuracy": 0, "consistency": 5} if number < count else {"accuracy": 5, "consistency": 3}
+                for number in range(40)
+            }
+        )
+
+    titles = {"accuracy": "정확성", "consistency": "일관성"}
+    accuracy, consistency = (
+        found := compare_testruns(failing(0), failing(20), titles, of_repeats=["consistency"])
+    ).metrics
+    assert (accuracy.finding, consistency.finding) == ("worse", "hollow")
+    assert consistency.difference is not None
+    assert consistency.difference.finding == "better"
+    assert most_moved(found.metrics) == accuracy
+    steadier = compare_testruns(
+        run({f"Q{n}": {"accuracy": 5, "consistency": 3} for n in range(40)}),
+        run({f"Q{n}": {"accuracy": 5, "consistency": 5 - n % 2} for n in range(40)}),
+        titles,
+        of_repeats=["consistency"],
+    )
+    assert [one.finding for one in steadier.metrics] == ["unclear", "better"]
 
 
 def test_a_run_compared_with_itself_has_no_difference() -> None:
