@@ -14,18 +14,16 @@ Source: SPEC 9 (`aqb compare`).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from dataclasses import dataclass, replace
 
 from scoring.errors import UsageError
 from scoring.stats.group_changes import GroupChange, MeasuredQuery, changes_by_group, explanation
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding, paired_difference
-from scoring.stats.outages import NO_EXECUTIONS, Failures, Side, more_failed, outage_of
+from scoring.stats.outages import Failures, Side, more_failed, outage_of
 from scoring.stats.pairing import question_key, same_queries
 from scoring.stats.rates import Rate
+from scoring.stats.run_scores import TOTAL, QueryScores, TestRunScores, of_same_rounds, rounds_differ
 
-TOTAL: Final = "weighted_total"
-TOTAL_TITLE: Final = "종합 점수"
 FINDING_TITLES: Mapping[Finding, str] = {
     "better": "좋아짐",
     "worse": "나빠짐",
@@ -36,49 +34,6 @@ FINDING_TITLES: Mapping[Finding, str] = {
 """What may be said of a difference, in Korean."""
 # Scores are sums of fractions turned into floats: less than this is no change.
 _NO_CHANGE = 1e-9
-
-
-class ScoreOfRound(NamedTuple):
-    """The points of one execution in a metric, None where they are not known, and why (Korean)."""
-
-    points: float | None
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class QueryScores:
-    """One query of a run: its text, its score per metric (None where unknown), and the number of its executions.
-
-    `reasons`: metric -> why its worst execution has its score (Korean); `rounds`: round -> metric -> the score of its
-    execution, {} where they are not known. `groups`: what people sort it by (Korean) -> where it belongs, as its file
-    says. `rates`: rate -> its share, 0 to 1, of the executions that count, else None.
-    """
-
-    text: str
-    scores: Mapping[str, float | None]
-    executions: int = 1
-    reasons: Mapping[str, str] = field(default_factory=dict)
-    rounds: Mapping[str, Mapping[str, ScoreOfRound]] = field(default_factory=dict)
-    groups: Mapping[str, str] = field(default_factory=dict)
-    rates: Mapping[str, float | None] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class TestRunScores:
-    """One scored run: its name and rubric, its queries by id. `withheld` metrics have too many undecided queries.
-
-    `epochs`: metric -> what judged it; those that rules score are not among them. `failures` counts its executions.
-    `sha256` is the hash of its file, '' where it is not known.
-    """
-
-    name: str
-    rubric: str
-    rubric_version: str
-    queries: Mapping[str, QueryScores]
-    withheld: frozenset[str] = frozenset()
-    epochs: Mapping[str, str] = field(default_factory=dict)
-    failures: Failures = NO_EXECUTIONS
-    sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -257,7 +212,7 @@ def compare_testruns(
     outage = outage_of(base.failures, candidate.failures)
     compared = [] if outage else pairs
     of_all = [(base.queries[one], candidate.queries[other]) for one, other in compared]
-    of_both = [_of_same_rounds(before, after, of_repeats) for before, after in of_all]
+    of_both = [of_same_rounds(before, after, of_repeats) for before, after in of_all]
     of_queries = [
         _query_change(ids, scores, comparable, noise or {}, of_repeats)
         for ids, scores in zip(compared, of_both, strict=True)
@@ -287,40 +242,8 @@ def compare_testruns(
         groups=changes_by_group(_measured(grouped_by.metric, of_both)) if grouped_by else (),
         outage=outage,
         rates=tuple(_rate_changes(rates, withheld, of_two_judges, of_both)),
-        other_rounds=sum(_rounds_differ(before, after) for before, after in of_all),
+        other_rounds=sum(rounds_differ(before, after) for before, after in of_all),
     )
-
-
-def _rounds_differ(before: QueryScores, after: QueryScores) -> bool:
-    """Whether one run is known to have rounds of a query that the other does not have."""
-    return bool(before.rounds and after.rounds) and before.rounds.keys() != after.rounds.keys()
-
-
-def _of_same_rounds(
-    before: QueryScores, after: QueryScores, of_repeats: Collection[str]
-) -> tuple[QueryScores, QueryScores]:
-    """The scores of a query in the rounds that both runs have, where one has others, too."""
-    if not _rounds_differ(before, after):
-        return before, after
-    both = sorted(before.rounds.keys() & after.rounds.keys())
-    of_all = {TOTAL, *of_repeats}  # and of these nobody knows what they would be in fewer rounds
-
-    def mean(name: str, query: QueryScores) -> float | None:
-        points = [query.rounds[one][name].points for one in both if name in query.rounds[one]]
-        known = [one for one in points if one is not None]
-        return sum(known) / len(known) if known and len(known) == len(points) and name not in of_all else None
-
-    first, second = (
-        replace(
-            query,
-            scores={name: mean(name, query) for name in query.scores},
-            executions=max(len(both), 1),
-            rounds={one: query.rounds[one] for one in both},
-            rates=dict.fromkeys(query.rates),
-        )
-        for query in (before, after)
-    )
-    return first, second
 
 
 def most_moved(metrics: Iterable[MetricChange]) -> MetricChange | None:

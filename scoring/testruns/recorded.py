@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoring.stats.comparison import TOTAL, TOTAL_TITLE
 from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import weighted_kappa
+from scoring.stats.run_scores import TOTAL, TOTAL_TITLE
 from scoring.testruns.rubric import Metric
 
 _SHOWN_DIFFERENCES = 10

@@ -13,7 +13,7 @@ from typing import Any
 
 from scoring.errors import InputError, counted
 from scoring.inputs import UnreadableCell, ungrouped
-from scoring.stats.comparison import TOTAL
+from scoring.stats.run_scores import TOTAL
 from scoring.testruns.cells import encodable, given, number, seconds
 from scoring.testruns.detection import ID_HEADERS, Layout, agent_type_named, layout_of
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round

@@ -16,9 +16,10 @@ from scoring.errors import RuleError, UsageError
 from scoring.judging.prompts import JudgePrompt
 from scoring.judging.requests import JudgeRequest, Verdicts, VerdictStatus
 from scoring.rules.bands import Bands
-from scoring.stats.comparison import TOTAL, TOTAL_TITLE, Comparison, TestRunScores, compare_testruns
+from scoring.stats.comparison import Comparison, compare_testruns
 from scoring.stats.exact import Exact, exact, exact_sum
 from scoring.stats.rates import Rate
+from scoring.stats.run_scores import TOTAL, TOTAL_TITLE, TestRunScores
 from scoring.testruns.check_results import CheckResult
 from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import AgentType, Execution, LatencyClass

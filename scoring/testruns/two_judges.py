@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from scoring.stats.agreement import ALL_AGENTS, Agreement, Pair, agreements
-from scoring.stats.comparison import TOTAL
+from scoring.stats.run_scores import TOTAL
 from scoring.testruns.rubric import Score, ScoredQuery
 from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import as_float

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.stats.comparison import TOTAL, QueryScores, ScoreOfRound, TestRunScores
 from scoring.stats.outages import NO_EXECUTIONS, Failures
+from scoring.stats.run_scores import TOTAL, QueryScores, ScoreOfRound, TestRunScores
 from scoring.testruns.history import (
     KnownRun,
     RunPlace,

@@ -14,8 +14,8 @@ import polars as pl
 
 from scoring.catalog import rubric_of_summary
 from scoring.errors import InputError, UsageError
-from scoring.stats.comparison import TOTAL, QueryScores, ScoreOfRound, TestRunScores
 from scoring.stats.outages import Failures
+from scoring.stats.run_scores import TOTAL, QueryScores, ScoreOfRound, TestRunScores
 from scoring.testruns.query_columns import groups_of
 from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
 from scoring.testruns.summaries import withheld_metrics

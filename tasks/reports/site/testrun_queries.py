@@ -11,8 +11,8 @@ from typing import Any
 from markupsafe import escape
 
 from scoring.markdown import score_text, shortened
-from scoring.stats.comparison import TOTAL
 from scoring.stats.exact import Exact
+from scoring.stats.run_scores import TOTAL
 from scoring.testruns.page_parts import safe_text
 from scoring.testruns.query_columns import groups_of
 from tasks.reports.site.pages import Link

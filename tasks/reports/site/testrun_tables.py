@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.catalog import testrun_rubric_of_summary
-from scoring.stats.comparison import TOTAL, TOTAL_TITLE
+from scoring.stats.run_scores import TOTAL, TOTAL_TITLE
 from scoring.testruns.executions import AGENT_TITLES, AgentType
 from scoring.testruns.history import before_of, compared_with, new_set, order_of_scoring
 from scoring.testruns.page_parts import PageParts

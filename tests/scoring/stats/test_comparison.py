@@ -5,16 +5,10 @@ from collections.abc import Mapping
 import pytest
 
 from scoring.errors import UsageError
-from scoring.stats.comparison import (
-    Comparison,
-    QueryScores,
-    ScoreOfRound,
-    TestRunScores,
-    compare_testruns,
-    most_moved,
-)
+from scoring.stats.comparison import Comparison, compare_testruns, most_moved
 from scoring.stats.fail_conditions import conditions
 from scoring.stats.rates import Rate
+from scoring.stats.run_scores import QueryScores, ScoreOfRound, TestRunScores
 
 TITLES = {"accuracy": "정확성", "speed": "속도"}
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from scoring.stats.comparison import QueryScores, TestRunScores, compare_testruns
+from scoring.stats.comparison import compare_testruns
 from scoring.stats.fail_conditions import conditions
 from scoring.stats.outages import Failures, outage_of
+from scoring.stats.run_scores import QueryScores, TestRunScores
 
 TITLES = {"accuracy": "정확성"}
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from scoring.stats.comparison import QueryScores, TestRunScores, compare_testruns
+from scoring.stats.comparison import compare_testruns
+from scoring.stats.run_scores import QueryScores, TestRunScores
 from scoring.testruns.change_wording import change_rows, change_text, moved_ids, moved_queries, rates_text, standing
 from scoring.testruns.history import KnownRun, base_among, change_figures, query_keys, runs_before, set_of_run
 

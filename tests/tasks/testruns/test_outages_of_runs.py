@@ -9,8 +9,9 @@ from scoring.alerting.blocks import readable
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.run_messages import review_message
 from scoring.catalog import TestRunChoices, plan_of
-from scoring.stats.comparison import QueryScores, TestRunScores, compare_testruns
+from scoring.stats.comparison import compare_testruns
 from scoring.stats.outages import Failures
+from scoring.stats.run_scores import QueryScores, TestRunScores
 from scoring.testruns.change_wording import change_text, standing
 from scoring.testruns.history import KnownRun, change_figures
 from scoring.testruns.scoring import score_testrun

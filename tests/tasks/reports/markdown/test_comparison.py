@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from scoring.stats.comparison import Comparison, QueryScores, TestRunScores, compare_testruns
+from scoring.stats.comparison import Comparison, compare_testruns
+from scoring.stats.run_scores import QueryScores, TestRunScores
 from tasks.reports.markdown.comparison import comparison_headline, comparison_markdown
 
 FAILED = (

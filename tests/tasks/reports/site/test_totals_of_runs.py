@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from scoring.stats.comparison import TOTAL
+from scoring.stats.run_scores import TOTAL
 from tasks.reports.site.testrun_tables import queries_of, read_testruns
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY
