@@ -325,7 +325,7 @@ _WORDS = {"agent_type": agent_type_named, "latency_class": LatencyClass.named, "
 
 
 def _no_testrun(layout: Layout | None, names: tuple[str, ...], where: str) -> InputError:
-    if layout is None and {"질의", "query"} & set(names):
+    if layout is None and {"질의", "query"} & set(names) and not {"응답", "Raw JSON"} & set(names):
         return InputError(
             "a list of questions, no test run: it has questions but no answers (1차 답변, 응답 or Raw JSON)",
             where=where,

@@ -141,7 +141,14 @@ class JudgeSettings(Section):
             as_of=_READ_ON,
             source="https://vercel.com/ai-gateway/models/gpt-4.1-mini/api",
         ),
-        Price(model="gpt-4.1", input_usd=2.0, cached_usd=0.5, output_usd=8.0, as_of=date(2025, 4, 14)),
+        Price(
+            model="gpt-4.1",
+            input_usd=2.0,
+            cached_usd=0.5,
+            output_usd=8.0,
+            as_of=date(2025, 4, 14),
+            source="https://openai.com/index/gpt-4-1/",
+        ),
     )
     """List prices; check them against the endpoint's price page."""
 

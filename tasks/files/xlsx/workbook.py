@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from io import BytesIO
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from posixpath import basename, dirname, join, normpath
 from xml.dom.minidom import Document, Element, parseString
@@ -115,7 +115,7 @@ def write_workbook(path: Path, tabs: Sequence[Tab], source: Path | None = None) 
             grown = _Grown(package, tabs)
         except (ExpatError, LookupError, ValueError, StopIteration, zipfile.BadZipFile, zlib.error) as error:
             raise InputError(
-                f"no score tabs can be added to this workbook: {error!r}",
+                "no score tabs can be added to this workbook: its lists of sheets and formats are not as Excel's are",
                 where=str(source),
                 fix="open it in Excel and save it as .xlsx again, or score it as CSV",
             ) from error
@@ -131,6 +131,8 @@ def write_workbook(path: Path, tabs: Sequence[Tab], source: Path | None = None) 
                     while chunk:
                         new.write(chunk)
                         chunk = old.read(_CHUNK)
+            for name in sorted(grown.parts.keys() - set(package.namelist())):
+                written.writestr(_entry(name), grown.parts[name])
             for place, (name, tab) in enumerate(zip(grown.sheet_parts, tabs, strict=True)):
                 with written.open(_entry(name), "w", force_zip64=True) as new:
                     pieces = sheet_xml(tab, grown.namespace, grown.first_style, shown=not place)
@@ -152,8 +154,11 @@ class _Grown:
         relations_name = join(dirname(book_name), "_rels", basename(book_name) + ".rels")
         relations, book, types = map(self._parse, (relations_name, book_name, _TYPES))
         self.namespace = str(_root(book).namespaceURI)
-        styles_name = _target(_root(relations), "/styles", dirname(book_name))
-        styles = self._parse(styles_name)
+        if _relation(_root(relations), "/styles") is None:  # a program that formats nothing leaves it out
+            styles_name, styles = _add_styles(relations, types, package.namelist(), dirname(book_name))
+        else:
+            styles_name = _target(_root(relations), "/styles", dirname(book_name))
+            styles = self._parse(styles_name)
         self.first_style = _add_formats(_root(styles))
         self.old_sheets = frozenset(
             _part(relation, dirname(book_name))
@@ -175,6 +180,14 @@ class _Grown:
     def _parse(self, name: str) -> Document:
         # Sizes are bounded before a workbook is opened, and expat refuses entities that multiply.
         return parseString(self._package.read(name))  # noqa: S318
+
+
+def _add_styles(relations: Document, types: Document, taken: Sequence[str], folder: str) -> tuple[str, Document]:
+    """The part of formats that a workbook does not have, entered into the lists that know of it."""
+    name = next(free for number in count() if (free := join(folder, f"styles{number or ''}.xml")) not in taken)
+    _add(_root(relations), "Relationship", Id="aqbStyles", Type=f"{_OFFICE}/styles", Target=f"/{name}")
+    _add(_root(types), "Override", PartName=f"/{name}", ContentType=f"{_SHEET_TYPE}.styles+xml")
+    return name, parseString(_STYLES)  # noqa: S318 - our own constant
 
 
 def _add_sheets(
@@ -306,7 +319,15 @@ def _part_names(folder: str, number: int) -> Iterator[str]:
 
 def _target(relations: Element, kind: str, folder: str) -> str:
     """The part that the first relation of a kind leads to."""
-    return _part(next(each for each in _elements(relations) if each.getAttribute("Type").endswith(kind)), folder)
+    found = _relation(relations, kind)
+    if found is None:
+        raise LookupError(f"no relation {kind}")
+    return _part(found, folder)
+
+
+def _relation(relations: Element, kind: str) -> Element | None:
+    """The first relation of a kind."""
+    return next((each for each in _elements(relations) if each.getAttribute("Type").endswith(kind)), None)
 
 
 def _part(relation: Element, folder: str) -> str:

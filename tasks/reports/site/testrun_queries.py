@@ -13,6 +13,7 @@ from markupsafe import escape
 from scoring.markdown import score_text, shortened
 from scoring.stats.exact import Exact
 from scoring.stats.run_scores import TOTAL
+from scoring.testruns.headline import told_apart
 from scoring.testruns.page_parts import safe_text
 from scoring.testruns.query_columns import groups_of
 from tasks.reports.site.pages import Link
@@ -108,10 +109,8 @@ def shown_queries(
 def query_links(queries: Sequence[Row], shown: ShownQueries) -> dict[str, Link]:
     """A link to every query by its id, named by its text; without an address where the page does not show it."""
     places = {query.id for query in shown.shown}
-    return {
-        row["query_id"]: Link(query_name(row), f"#query-{row['query_id']}" if row["query_id"] in places else "")
-        for row in queries
-    }
+    names = told_apart({row["query_id"]: query_name(row) for row in queries})
+    return {id_: Link(name, f"#query-{id_}" if id_ in places else "") for id_, name in names.items()}
 
 
 def query_name(query: Row) -> str:

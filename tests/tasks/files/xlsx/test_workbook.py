@@ -1,5 +1,6 @@
 """Tabs in front of a copy of a workbook: what they hold, how they are shown, and that nothing else changes."""
 
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -250,6 +251,18 @@ def test_a_workbook_with_prefixed_names_is_extended_in_its_own_words(source: Pat
             package.writestr(name, content)
     write_workbook(tmp_path / "out.xlsx", [tab(["a", 5, 1.5, ""])], prefixed)
     assert openpyxl.load_workbook(tmp_path / "out.xlsx")["점수"]["B2"].value == 5
+
+
+def test_a_workbook_without_formats_is_given_those_of_the_tabs(source: Path, tmp_path: Path) -> None:
+    plain = tmp_path / "plain.xlsx"
+    with zipfile.ZipFile(plain, "w") as package:
+        for name, content in parts(source).items():
+            if name != "xl/styles.xml":
+                package.writestr(name, re.sub(rb"<(?:Override|Relationship) [^>]*styles[^>]*/>", b"", content))
+    write_workbook(tmp_path / "out.xlsx", [tab(["a", 5, 1.5, ""])], plain)
+    book = openpyxl.load_workbook(tmp_path / "out.xlsx")
+    assert (book["점수"]["B2"].value, book["점수"]["A1"].font.b) == (5, True)
+    assert book["결과"]["A1"].value == "ID"
 
 
 def test_the_same_tabs_give_the_same_bytes(source: Path, tmp_path: Path) -> None:
