@@ -136,7 +136,7 @@ def _safe(value: Any, depth: int, longest: int) -> Any:
     if depth > _DEEPEST:
         return "[더 깊은 내용 생략]"
     if isinstance(value, Mapping):
-        return {_safe_text(str(name), longest): _safe(part, depth + 1, longest) for name, part in value.items()}
+        return _safe_object(value, depth, longest)
     if isinstance(value, list | tuple):
         return [_safe(part, depth + 1, longest) for part in value]
     if isinstance(value, str):
@@ -145,6 +145,19 @@ def _safe(value: Any, depth: int, longest: int) -> Any:
         text = masked(str(value))
         return value if text == str(value) else text
     return value
+
+
+def _safe_object(value: Mapping[Any, Any], depth: int, longest: int) -> dict[str, Any]:
+    """An object of which no entry is lost where two names are masked alike."""
+    found: dict[str, Any] = {}
+    for name, part in value.items():
+        safe = _safe_text(str(name), longest)
+        number = 1
+        while safe in found:
+            number += 1
+            safe = f"{_safe_text(str(name), longest)} {number}"
+        found[safe] = _safe(part, depth + 1, longest)
+    return found
 
 
 def _safe_text(text: str, longest: int) -> str:

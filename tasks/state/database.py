@@ -226,7 +226,9 @@ class StateDatabase:
         return StorageError(
             f"the state database cannot be used: {' '.join(str(reason).split())}",
             where=self._shown_url,
-            fix="check state_url, and that the database or its folder can be written",
+            fix="check state_url; if it is the database, it is damaged: put its backup in its place (docs/operate.md)"
+            if _is_damaged(reason)
+            else "check state_url, and that the database or its folder can be written",
         )
 
 
@@ -290,6 +292,7 @@ def _set_up(connection: Any, record: object) -> None:
     )
     retrying(connection.execute, "PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA secure_delete=ON")  # what is erased is overwritten, whatever SQLite was built for
 
 
 def _begin_immediate(connection: sa.Connection) -> None:
@@ -309,6 +312,12 @@ def _take_write_lock(connection: sa.Connection, wait_s: int) -> None:
 
 def _is_locked(error: object) -> bool:
     return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+
+
+def _is_damaged(error: object) -> bool:
+    return isinstance(error, sqlite3.DatabaseError) and any(
+        said in str(error) for said in ("malformed", "not a database", "disk image")
+    )
 
 
 def _unusable(reason: str) -> UsageError:

@@ -27,6 +27,7 @@ _NOT_SLACK = (
     'HTTP 200 without the "ok" of a Slack webhook: check the address that its webhook_env or webhook_secret_block '
     'holds, or set format = "json" where another receiver takes the messages'
 )
+_GONE = ": Slack knows no webhook at this address; make a new one and set it"
 _CODE = re.compile(r"[a-z_]{2,60}")
 _MAY_NOT_LOOK = {"missing_scope", "not_allowed_token_type", "no_permission"}
 # What no other day and no other setting will change. Everything else may be fixed within three days.
@@ -71,6 +72,8 @@ class SlackWebhook:
         if (answer.status, answer.body) == (200, b"ok"):
             return Delivery(DeliveryStatus.SENT)
         refusal = _refusal(answer.status, answer.body.decode(errors="replace"))
+        if answer.status in (404, 410):
+            return replace(refusal, error=f"{refusal.error}{_GONE}")
         return replace(refusal, error=_NOT_SLACK) if refusal.error == "HTTP 200" else refusal
 
 

@@ -191,3 +191,8 @@ def test_a_prompt_may_refuse_answers_that_do_not_fit_the_material() -> None:
 )
 def test_values_are_held_to_their_schema(value: Any, schema: dict[str, Any], allowed: bool) -> None:
     assert fits(value, schema) is allowed
+
+
+def test_names_that_are_masked_alike_lose_no_entry() -> None:
+    material = {"a": {"010-1111-2222": "x", "010-3333-4444": "y"}}
+    assert json.loads(presented(material, 2000)) == {"a": {"[전화번호]": "x", "[전화번호] 2": "y"}}

@@ -180,7 +180,14 @@ def test_an_invalid_payload_is_kept_aside_and_does_not_stop_the_others(
 
 @pytest.mark.parametrize(
     ("route", "fault", "said"),
-    [("qa", "no_such_webhook", "HTTP 404 no_service"), ("bot", "not_in_channel", "not_in_channel")],
+    [
+        (
+            "qa",
+            "no_such_webhook",
+            "HTTP 404 no_service: Slack knows no webhook at this address; make a new one and set it",
+        ),
+        ("bot", "not_in_channel", "not_in_channel"),
+    ],
 )
 def test_what_a_person_can_mend_is_named_and_tried_again(
     outbox: Outbox, slack: FakeSlack, send: Send, route: str, fault: Fault, said: str
