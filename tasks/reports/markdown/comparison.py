@@ -177,6 +177,7 @@ def comparison_json(comparison: Comparison, failures: Sequence[str]) -> str:
         "only_base": comparison.only_base,
         "only_candidate": comparison.only_candidate,
         "reworded": comparison.reworded,
+        "other_rounds": comparison.other_rounds,
         "warnings": _warnings(comparison),
         "failures": list(failures),
     }
