@@ -1,5 +1,6 @@
 """The rubrics there are, found by folder (adding one edits nothing that exists), and which one scores a test run."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -80,13 +81,19 @@ def rubric_of_text(text: str, name: str = "rubric") -> RowRubric | AnyTestRunRub
     """
     from scoring.rubric_files.loading import rubric_from_toml  # half of what it imports serves such texts alone
 
-    rubric, where = rubric_from_toml(text, name), f"{name}, line 1, column 1"
+    rubric, where = rubric_from_toml(text, name), f"{name}, line {_line_of_id(text)}"
     shipped = rubrics().get(rubric.id)
     if isinstance(shipped, TestRunRubric):
-        raise UsageError(f"{rubric.id} is a rubric of test runs", where=where, fix="change its id")
+        raise UsageError(f"AQB has a rubric of test runs with the id {rubric.id}", where=where, fix="change its id")
     if shipped and isinstance(rubric, TestRunRubric):
-        raise UsageError(f"{rubric.id} is a rubric of chat rows", where=where, fix="change its id")
+        raise UsageError(f"AQB has a rubric of chat rows with the id {rubric.id}", where=where, fix="change its id")
     return rubric
+
+
+def _line_of_id(text: str) -> int:
+    """The line that gives a rubric its id; the first where none is found."""
+    lines = text.splitlines()
+    return next((number for number, line in enumerate(lines, start=1) if re.match(r"\s*id\s*=", line)), 1)
 
 
 def row_rubric_of_text(text: str, name: str = "rubric") -> RowRubric:

@@ -124,8 +124,10 @@ def _files(run: Run) -> str:
 
 def _run_text(run: Run, steps: Sequence[RunStep], zone: ZoneInfo) -> str:
     """Everything that is known of a run."""
+    from scoring.markdown import score_text
+
     counts = {name: count for name in _COUNTS if (count := getattr(run, name)) is not None}
-    cost = "cost not known" if run.cost_usd is None else f"{run.cost_usd:.4f} USD"
+    cost = "cost not known" if run.cost_usd is None else f"{score_text(run.cost_usd, 4)} USD"
     facts = {
         "run": run.run_id,
         "outcome": run.outcome,

@@ -156,7 +156,7 @@ def estimate_line(name: str, found: Estimate) -> str:
     if not found.questions:
         return f"{name}: no questions for a judge"
     cached = f"{found.from_store / found.questions:.0%}"
-    price = "unknown" if found.usd is None else f"{found.usd:.4f} USD"
+    price = "unknown" if found.usd is None else f"{score_text(found.usd, 4)} USD"
     duration = "up to a day (batch)" if found.seconds is None else f"{found.seconds:,.0f} s"
     return (
         f"{name}: {counted(found.questions, 'question')} ({cached} already answered), "

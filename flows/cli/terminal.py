@@ -115,8 +115,10 @@ def progress(title: str, unit: str) -> Iterator[Show]:
 @contextmanager
 def judge_progress(title: str) -> Iterator[Progress]:
     """Shows how many questions the judge has answered and what they cost."""
+    from scoring.markdown import score_text
+
     with progress(title, "questions") as show:
-        yield lambda now: show(now.done, now.total, "" if now.usd is None else f"{now.usd:.4f} USD")
+        yield lambda now: show(now.done, now.total, "" if now.usd is None else f"{score_text(now.usd, 4)} USD")
 
 
 def _lines(title: str, unit: str) -> Show:

@@ -80,15 +80,23 @@ def column_places(where: str, found: Sequence[str], names: Mapping[str, str] | N
 def value_in(value: object, keys: Sequence[str]) -> object:
     """What stands below these keys in an object or its JSON text; None where nothing does or it cannot be read."""
     for key in keys:
-        if isinstance(value, str):
-            try:
-                value = json.loads(value)
-            except (ValueError, RecursionError):
-                return None
-        if not isinstance(value, dict):
-            return None
-        value = value.get(key)
+        value = _object_in(value).get(key)
     return value
+
+
+def holds(value: object, keys: Sequence[str]) -> bool:
+    """Whether these keys lead to something in an object or its JSON text, be it null."""
+    return not keys or keys[-1] in _object_in(value_in(value, keys[:-1]))
+
+
+def _object_in(value: object) -> Mapping[str, object]:
+    """An object, or the one that is written in a text; an empty one where there is none."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return {}
+    return value if isinstance(value, dict) else {}
 
 
 def no_column(where: str, called: str, name: str, found: str) -> InputError:

@@ -112,7 +112,7 @@ def agent_type_of(facts: FileFacts, option: str = "") -> AgentType | None:
 
     Source: seed 000, 2.3; seed 003, 적용 범위.
     """
-    chosen = agent_type_named(option)
+    chosen = agent_type_named(option) if option else None
     if option and chosen is None:
         raise UsageError(f"there is no agent type '{option}'", where="--agent-type", fix=_agent_choices())
     by_filters = AgentType.APPLICANT_MANAGEMENT if facts.has_expected_filters else None

@@ -150,12 +150,12 @@ class Outbox:
     def record(self, message: OutboxMessage, delivery: Delivery, now: datetime) -> None:
         """Records the outcome of an attempt: sent, refused for good, or waiting for the next run.
 
-        One that is deferred may have arrived only if an earlier attempt was unconfirmed.
+        One that is deferred or refused may have arrived only if an earlier attempt was unconfirmed.
         """
         changes: dict[DeliveryStatus, dict[str, Any]] = {
             DeliveryStatus.SENT: {"sent_at": now, "ts": delivery.ts, "unsure_since": None},
             DeliveryStatus.DEFERRED: {"unsure_since": message.unsure_since},
-            DeliveryStatus.REFUSED: {"dead_at": now},
+            DeliveryStatus.REFUSED: {"dead_at": now, "unsure_since": message.unsure_since},
             DeliveryStatus.UNCONFIRMED: {},
         }
         settled = {"lease_until": None, "last_error": delivery.error or None, **changes[delivery.status]}

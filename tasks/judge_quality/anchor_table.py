@@ -105,9 +105,11 @@ def news_of_night(warehouse: Warehouse, day: date) -> JudgeNews | None:
     nights = dict(anchor_nights(warehouse))[name]
     (night,) = (one for one in nights if one.night.day == day)
     other = known.filter(pl.col("epoch") != pl.col("epoch_stored")).sort("epoch")
+    # An epoch is of one kind of question: a model that answers all kinds is one change.
     changes = {
-        row["epoch"]: ModelChange(row["epoch"], row["model_stored"], row["model_answered"] or row["model_asked"])
+        (row["model_stored"], model): ModelChange(row["epoch"], row["model_stored"], model)
         for row in other.iter_rows(named=True)
+        for model in [row["model_answered"] or row["model_asked"]]
     }
     different = known.filter(pl.col("agrees").not_())["query_text"].drop_nulls().unique(maintain_order=True)
     usd = None if known["cost_usd"].null_count() == known.height else float(known["cost_usd"].sum())

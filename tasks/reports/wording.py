@@ -38,6 +38,8 @@ UNREADABLE_TITLES = {
     "not_an_object": "JSON 객체가 아닌 줄",
     "not_json": "JSON으로 읽을 수 없는 줄",
     "not_text": "글자가 아닌 값",
+    "other_format": "다른 형식의 객체가 있는 줄",
+    "streamed_chunk": "스트리밍 응답의 조각",
     "timestamp_out_of_range": "범위를 벗어난 시각",
     "wrong_field_count": "열의 수가 머리글과 다른 줄",
 }
@@ -125,4 +127,4 @@ def cost_text(usd: float | None) -> str:
     """What the judge cost; None where no price is known."""
     if usd is None:
         return "가격을 몰라 계산하지 못함"
-    return f"{usd:.4f} USD" if usd else "0 USD"
+    return f"{score_text(usd, 4)} USD" if usd else "0 USD"

@@ -106,6 +106,11 @@ class RateLimit:
         self._per_minute, self._clock = per_minute, clock
         self._events: OrderedDict[str, deque[float]] = OrderedDict()
 
+    def forgive(self, key: str) -> None:
+        """Takes the last event back."""
+        if events := self._events.get(key):
+            events.pop()
+
     def allows(self, key: str) -> bool:
         """Counts an event; False where it is one too many."""
         now = self._clock()

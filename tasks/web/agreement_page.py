@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import PurePath
 
 import polars as pl
 from starlette.responses import Response
@@ -103,7 +104,7 @@ def _metrics(context: Context, compared: Iterable[ComparedLabels]) -> Table:
     rows: list[list[Cell]] = [
         [
             _title(context, one.rubric, found.metric),
-            context.rubric.title if one.rubric == context.rubric.id else rubric_title(one.rubric),
+            _scored_by(context, one.rubric),
             *agreement_cells(agreement_figures(found, least)),
         ]
         for one in compared
@@ -118,6 +119,7 @@ def _together(context: Context, compared: Iterable[ComparedLabels]) -> Table:
     rows: list[list[Cell]] = [
         [
             _title(context, group.rubric, found.metric),
+            _scored_by(context, group.rubric),
             count_text(found.people),
             count_text(found.items),
             coefficient_text(found.alpha),
@@ -125,7 +127,7 @@ def _together(context: Context, compared: Iterable[ComparedLabels]) -> Table:
         for group in compared
         for found in agreement_of_people(group.pairs)
     ]
-    return Table(["지표", "사람", "항목", "크리펜도르프 α (95% 구간)"], rows)
+    return Table(["지표", "채점 기준", "사람", "항목", "크리펜도르프 α (95% 구간)"], rows)
 
 
 def _people(context: Context, compared: Iterable[ComparedLabels]) -> Table:
@@ -135,13 +137,14 @@ def _people(context: Context, compared: Iterable[ComparedLabels]) -> Table:
         [
             " · ".join(map(_name, people)),
             _title(context, group.rubric, found.metric),
+            _scored_by(context, group.rubric),
             *agreement_cells(agreement_figures(found, least))[:-1],
         ]
         for group in compared
         for people, pairs in pairs_of_people(group.pairs).items()
         for found in agreements(pairs)
     ]
-    return Table(["두 사람", "지표", *AGREEMENT_TITLES[:-1]], rows)
+    return Table(["두 사람", "지표", "채점 기준", *AGREEMENT_TITLES[:-1]], rows)
 
 
 def _items(asked: Asked, apart: Sequence[_Judged]) -> Table:
@@ -181,8 +184,8 @@ def _link(
     for run in runs if asked.viewer.may("reviewer") else ():
         for one in run.questions_of(label):
             said = _cut(run.material(asked, one).question) or label.query_id
-            return Link(_joined(label.file, said, label.round), href(run.address, [("item", one.id)]))
-    return Link(_joined(label.file, label.query_id, label.round), "")
+            return Link(_joined(PurePath(label.file).name, said, label.round), href(run.address, [("item", one.id)]))
+    return Link(_joined(PurePath(label.file).name, label.query_id, label.round), "")
 
 
 def _cut(text: str | None) -> str:
@@ -196,6 +199,10 @@ def _joined(*parts: str) -> str:
 
 def _name(reviewer: str) -> str:
     return reviewer or "이름 없음"
+
+
+def _scored_by(context: Context, rubric: str) -> str:
+    return context.rubric.title if rubric == context.rubric.id else rubric_title(rubric)
 
 
 def _title(context: Context, rubric: str, metric: str) -> str:

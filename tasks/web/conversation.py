@@ -51,7 +51,8 @@ def lacks_texts(rows: Sequence[Row]) -> bool:
 
 
 def shown_text(asked: Asked, text: str | None) -> str | None:
-    """A text as this person may read it, cut where a page would not hold it."""
-    if text is None or asked.sees_personal_data:
-        return text and text[:_LONGEST_TEXT]
-    return masked(text, end=_LONGEST_TEXT)
+    """A text as this person may read it, cut with a mark where a page would not hold it."""
+    if text is None:
+        return None
+    shown = text[:_LONGEST_TEXT] if asked.sees_personal_data else masked(text, end=_LONGEST_TEXT)
+    return shown if len(text) <= _LONGEST_TEXT else f"{shown}…(잘림: 전체 {len(text):,}자)"

@@ -134,6 +134,7 @@ class Door:
             if found is None:
                 await self._record(Viewer("(모름)", "reader"), address, "로그인 실패")
                 return _login_page(form.get("next", ""), "맞는 토큰이 없습니다")
+            self._access.logins.forgive(address)  # wrong tokens alone lock their sender out
             self._access.sessions.close(request.cookies.get(_COOKIE, ""))
             await self._record(found, address, "로그인")
             answered = RedirectResponse(_own_path(form.get("next", "")), 303)

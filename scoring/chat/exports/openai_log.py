@@ -15,6 +15,10 @@ _NO_CALL = Unreadable(
     "other_format", "OpenAI 호출 기록이 아닙니다: messages나 input이 있는 request와 response가 있어야 합니다."
 )
 
+_CHUNK = Unreadable(
+    "streamed_chunk", "스트리밍 응답의 조각입니다: 조각을 모아 응답 하나(chat.completion)로 기록하세요."
+)
+
 _Object = dict[str, object]
 
 
@@ -30,6 +34,9 @@ def openai_turns(found: _Object, names: Names) -> Iterator[Turn | Unreadable]:
         yield _NO_CALL
         return
     answers = _answers(response)
+    if response.get("object") == "chat.completion.chunk":
+        yield _CHUNK
+        return
     if response.get("object") not in (None, "chat.completion", "response") or asks_for_tools(answers):
         return
     usage = _side(response, "usage")

@@ -62,7 +62,11 @@ def _refuse_other(path: Path, file: BinaryIO, reading: Reading) -> None:
         if isinstance(found, Unreadable):
             continue
         held = list(_FORMATS[reading.format](found, named))
-        is_other = is_other and held != [] and all(isinstance(turn, Unreadable) for turn in held)
+        is_other = (
+            is_other
+            and held != []
+            and all(isinstance(turn, Unreadable) and turn.code == "other_format" for turn in held)
+        )
         for turn in held:
             if not isinstance(turn, Unreadable):
                 turns += 1

@@ -17,7 +17,16 @@ import pyarrow.compute as pc
 import pyarrow.json as pa_json
 
 from scoring.chat.arrow_rows import leaves_to_read, read_batch
-from scoring.chat.reading import READ_COLUMNS, REQUIRED_COLUMNS, Reading, column_places, place_of, value_in
+from scoring.chat.reading import (
+    READ_COLUMNS,
+    REQUIRED_COLUMNS,
+    Reading,
+    column_places,
+    holds,
+    no_column,
+    place_of,
+    value_in,
+)
 from scoring.chat.row_ids import TEXTS, TOKENS
 from scoring.chat.rows import BATCH_ROWS, RowBatch, RowBuilder, Unreadable
 from scoring.days import Window
@@ -172,13 +181,17 @@ def _refuse_missing_keys(path: Path, file: BinaryIO, names: Mapping[str, str]) -
     wanted = {*REQUIRED_COLUMNS, *names}
     is_empty = True
     seen: dict[str, None] = {}
+    inside = {name for name, path_inside in names.items() if "." in path_inside}
     first: dict[str, object] = {}
     for _, found in json_objects(FilePiece(path), file):
         is_empty = False
         if not isinstance(found, Unreadable):
             first = first or found
             seen.update(dict.fromkeys(place.column for name in called.values() if (place := place_of(name, found))))
-            if all(place_of(called[name], seen) for name in wanted):
+            inside -= {
+                name for name in inside if (at := place_of(called[name], found)) and holds(found[at.column], at.keys)
+            }
+            if not inside and all(place_of(called[name], seen) for name in wanted):
                 return
     if is_empty:
         return
@@ -191,3 +204,6 @@ def _refuse_missing_keys(path: Path, file: BinaryIO, names: Mapping[str, str]) -
             "or set monitoring.format (aqb score: --format) to what wrote it",
         )
     column_places(str(path), tuple(dict.fromkeys((*first, *seen))), names)
+    if inside:
+        name = min(inside)
+        raise no_column(str(path), called[name], name, "no object has it")

@@ -146,7 +146,7 @@ def test_the_tables_carry_the_rubric_and_the_summary_its_text() -> None:
 
 @pytest.mark.parametrize("taken", ["plan-agent", "ola-monitoring"])
 def test_a_rubric_file_for_test_runs_does_not_take_the_id_of_a_shipped_rubric(taken: str) -> None:
-    with pytest.raises(UsageError, match="is a rubric of"):
+    with pytest.raises(UsageError, match=rf"line 4: AQB has a rubric of .* with the id {taken}"):
         testrun_rubric_of_text(STARTER.replace('id = "support-tests"', f'id = "{taken}"'))
 
 

@@ -148,13 +148,17 @@ def test_json_webhook_without_a_server_waits_for_the_next_run(
 
 @pytest.mark.parametrize("status", [400, 413, 415, 422])
 def test_json_webhook_that_refuses_a_message_for_good_gets_the_others(
-    outbox: Outbox, receiver: JsonReceiver, send: Send, status: int
+    outbox: Outbox, receiver: JsonReceiver, send: Send, hands: Hands, status: int
 ) -> None:
     receiver.answers.append(Answer(status))
     put(outbox, "a", "b")
     assert [one.text for one in send().refused] == ["소식 a"]
     assert [body["text"] for body in receiver.accepted] == ["소식 b"]
     assert [one.last_error for one in outbox.given_up()] == [f"HTTP {status}"]
+    outbox.requeue(hands.now)
+    send()
+    # It was refused, so it cannot have arrived.
+    assert [(body["text"], body["may_have_arrived"]) for body in receiver.accepted[1:]] == [("소식 a", False)]
 
 
 def test_json_webhook_message_expires_after_three_days_and_can_be_requeued(

@@ -115,7 +115,7 @@ def test_agreement_page_compares_two_people_and_lists_where_they_differ(
     with browser(settings, OF_TOKENS) as client:
         log_in(client, "operator")
         page = opened_page(client, PAGE)
-    assert f"operator · reviewer {RUBRIC.titles[SCALE.column]} 4 75.0%" in page.text
+    assert f"operator · reviewer {RUBRIC.titles[SCALE.column]} {RUBRIC.title} 4 75.0%" in page.text
     assert differing(page) == [split]
 
 

@@ -163,12 +163,12 @@ def test_agreement_page_counts_labels_pairs_and_kappa_as_sql_does(settings: Sett
         title = RUBRIC.titles[scale.column]
         metrics, people = table_of(client, address, "metrics"), table_of(client, address, "people")
     assert [figures(row) for row in metrics] == [(title, RUBRIC.title, *found) for _, *found in of_scores]
-    (together,) = (row for row in people if len(row) == 4)
-    of_two_people = sorted(figures(row) for row in people if row is not together)
-    assert of_two_people == [(name, title, *found) for name, *found in of_people]
+    (together,) = (row for row in people if len(row) == 5)
+    of_two_people = sorted((row[0], *figures(row[1:])) for row in people if row is not together)
+    assert of_two_people == [(name, title, RUBRIC.title, *found) for name, *found in of_people]
     several = f"SELECT * FROM ({COMPARED}) QUALIFY count(*) OVER (PARTITION BY row_id) > 1"
     counts = sql(settings, f"SELECT count(DISTINCT reviewer), count(DISTINCT row_id) FROM ({several})", **values)
-    assert together[:3] == [title, *map(str, counts[0])]
+    assert together[:4] == [title, RUBRIC.title, *map(str, counts[0])]
 
 
 def figures(row: Sequence[str]) -> tuple[str, ...]:

@@ -307,6 +307,12 @@ def test_calls_of_openai_without_output_have_zero_tokens(tmp_path: Path) -> None
     assert rows["output_tokens"].to_list() == [0, 0]
 
 
+def test_chunks_alone_are_rejects_and_no_file_of_another_format(tmp_path: Path) -> None:
+    chunk = call(response={"object": "chat.completion.chunk", "choices": []})
+    batch = batch_of(written(tmp_path, chunk, chunk), OPENAI)
+    assert [code for _, _, code in rejects_of(batch)] == ["streamed_chunk"] * 2
+
+
 def test_calls_of_openai_for_tools_are_no_rows_in_each_api(tmp_path: Path) -> None:
     wish = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function"}]}
     chat = call(response=COMPLETION | {"choices": [{"message": wish}]})
@@ -324,8 +330,12 @@ def test_calls_of_openai_for_tools_are_no_rows_in_each_api(tmp_path: Path) -> No
         (call({"messages": [{"role": "user", "content": 7}]}), (1, "user_input", "not_text")),
         (call({"prompt": "Hello?"}), (1, None, "other_format")),
         ({"request": REQUEST}, (1, None, "other_format")),
+        (call(response={"object": "chat.completion.chunk", "choices": []}), (1, None, "streamed_chunk")),
     ],
-    ids=["bare number", "word for a time", "time beyond all", "list for an id", "number for a text", "prompt", "half"],
+    ids=[
+        *("bare number", "word for a time", "time beyond all", "list for an id", "number for a text", "prompt", "half"),
+        "chunk",
+    ],
 )
 def test_an_odd_call_of_openai_is_rejected_and_its_neighbour_is_read(
     odd: object, reject: tuple[int, str | None, str], tmp_path: Path

@@ -145,6 +145,16 @@ def test_a_key_that_a_struct_does_not_have_is_named(tmp_path: Path) -> None:
     assert "there is no column log.nothing for user_input" in error_of(path, {"user_input": "log.nothing"})
 
 
+def test_a_key_that_no_object_has_is_named_and_one_that_is_null_is_there(tmp_path: Path) -> None:
+    rows = [{**CANONICAL, "log": {"text": None, "meta": '{"tenant": "t1"}'}}, {**CANONICAL, "log": None}]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    wrong = {"tenant_id": "log.meta.tennant", "user_input": "log.text"}
+    assert "there is no column log.meta.tennant for tenant_id; no object has it" in error_of(path, wrong)
+    right = batch_of(path, Reading({"tenant_id": "log.meta.tenant", "user_input": "log.text"}))
+    assert right.rows["tenant_id"].to_list() == ["t1", None]
+
+
 def test_json_text_that_cannot_be_read_is_null(tmp_path: Path) -> None:
     names = {"user_input": "log.text"}
     for write in (write_csv, write_structs):
