@@ -22,7 +22,7 @@ from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding, pair
 from scoring.stats.outages import Failures, Side, more_failed, outage_of
 from scoring.stats.pairing import question_key, same_queries
 from scoring.stats.rates import Rate
-from scoring.stats.run_scores import TOTAL, QueryScores, TestRunScores, of_same_rounds, rounds_differ
+from scoring.stats.run_scores import TOTAL, QueryScores, TestRunScores, expect_otherwise, of_same_rounds, rounds_differ
 
 FINDING_TITLES: Mapping[Finding, str] = {
     "better": "좋아짐",
@@ -105,8 +105,8 @@ class QueryChange:
 @dataclass(frozen=True)
 class Comparison:
     """`worse` and `better` have the largest change first, those of times alone last; `only_*` are the ids of
-    queries that the other run does not have, `reworded` those under which the two runs ask different things: none
-    of these is compared.
+    queries that the other run does not have, `reworded` those under which the two runs ask different things, and
+    `expected_otherwise` those of which they expect different things: none of these is compared.
 
     `within_noise` counts the queries that only moved inside the noise of their measures, `same` those of which no
     score is another one. `groups` show the change of the metric `grouped_by`, by the candidate's groups. `outage` is
@@ -125,6 +125,7 @@ class Comparison:
     only_base: tuple[str, ...]
     only_candidate: tuple[str, ...]
     reworded: tuple[str, ...]
+    expected_otherwise: tuple[str, ...]
     grouped_by: MetricChange | None
     groups: tuple[GroupChange, ...]
     outage: Side | None
@@ -206,6 +207,8 @@ def compare_testruns(
     paired = same_queries(base_texts, candidate_texts)
     # Intervals resample by place: the order must be that of no file or table.
     pairs = sorted(paired.items(), key=lambda ids: (question_key(base_texts[ids[0]]), ids))
+    otherwise = [ids for ids in pairs if expect_otherwise(base.queries[ids[0]], candidate.queries[ids[1]])]
+    pairs = [ids for ids in pairs if ids not in otherwise]
     only_base = [query_id for query_id in base.queries if query_id not in paired]
     only_candidate = set(candidate.queries) - set(paired.values())
     reworded = [query_id for query_id in only_base if query_id in only_candidate]
@@ -230,7 +233,7 @@ def compare_testruns(
         metrics=metrics,
         worse=tuple(sorted((one for one in changes if one.direction < 0), key=_largest_first)),
         better=tuple(sorted((one for one in changes if one.direction > 0), key=_largest_first)),
-        paired=len(paired),
+        paired=len(pairs),
         within_noise=sum(change is not None and not change.moved for change in of_queries),
         same=sum(_same_scores(before, after, titles) for before, after in of_both),
         only_base=tuple(query_id for query_id in only_base if query_id not in reworded),
@@ -238,6 +241,7 @@ def compare_testruns(
             query_id for query_id in candidate.queries if query_id in only_candidate and query_id not in reworded
         ),
         reworded=tuple(reworded),
+        expected_otherwise=tuple(query_id for _, query_id in otherwise),
         grouped_by=grouped_by,
         groups=changes_by_group(_measured(grouped_by.metric, of_both)) if grouped_by else (),
         outage=outage,

@@ -23,7 +23,8 @@ class QueryScores:
 
     `reasons`: metric -> why its worst execution has its score (Korean); `rounds`: round -> metric -> the score of its
     execution, {} where they are not known. `groups`: what people sort it by (Korean) -> where it belongs, as its file
-    says. `rates`: rate -> its share, 0 to 1, of the executions that count, else None.
+    says. `rates`: rate -> its share, 0 to 1, of the executions that count, else None. `expected` is the same where two
+    runs expect the same of a query, '' where it is not known.
     """
 
     text: str
@@ -33,6 +34,7 @@ class QueryScores:
     rounds: Mapping[str, Mapping[str, ScoreOfRound]] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)
     rates: Mapping[str, float | None] = field(default_factory=dict)
+    expected: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class TestRunScores:
     epochs: Mapping[str, str] = field(default_factory=dict)
     failures: Failures = NO_EXECUTIONS
     sha256: str = ""
+
+
+def expect_otherwise(before: QueryScores, after: QueryScores) -> bool:
+    """Whether the runs are known to expect different things of a query."""
+    return bool(before.expected and after.expected) and before.expected != after.expected
 
 
 def rounds_differ(before: QueryScores, after: QueryScores) -> bool:

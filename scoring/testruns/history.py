@@ -145,6 +145,7 @@ def change_figures(
         "paired": comparison.paired,
         "reworded": len(comparison.reworded),
         "other_rounds": comparison.other_rounds,
+        "expected_otherwise": len(comparison.expected_otherwise),
         "only_before": len(comparison.only_base),
         "only_now": len(comparison.only_candidate),
         "obstacle": obstacle,

@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 from scoring.testruns.cells import folded, given
 from scoring.testruns.checklist import checklist_lines
@@ -18,6 +19,7 @@ _NAME = r"[가-힣A-Za-z_][가-힣A-Za-z0-9_ ]{0,30}"
 # `{planId}` of a URL path is meant; in a question braces around Korean are not.
 _PLACEHOLDER = re.compile(rf"\$\s?{_NAME}\$|\$\{{{_NAME}\}}|\{{\{{\s?{_NAME}\}}\}}|\{{[가-힣][가-힣0-9_ ]{{0,30}}\}}")
 _STATED_COUNT = re.compile(r"(?:요소|항목|기준|리스트|포인트|조건)[^0-9\n]{0,10}([0-9]{1,2})\s?(?:가지|개)")
+_MARK_DIGITS = 8
 _NUMBERED = re.compile(r"\(?[0-9]{1,2}[).]|[①-⑳]")
 
 
@@ -120,7 +122,20 @@ LINT_RULES = (
 )
 
 
+def expectation_marks(queries: Queries) -> dict[str, str]:
+    """Query id -> what tells whether another run expects the same of it, white space aside.
+
+    The ground truth is none of it: it is counted anew for each run.
+    """
+    found = {}
+    for query_id, executions in queries.items():
+        said = sorted({"\0".join(map(folded, _expectation(one)[:-1])) for one in executions})
+        found[query_id] = sha256("\1".join(said).encode("utf-8", "surrogatepass")).hexdigest()[:_MARK_DIGITS]
+    return found
+
+
 def _expectation(execution: Execution) -> tuple[str, ...]:
+    """What a row says was expected; the ground truth comes last."""
     return (
         *(execution.expected_text, execution.criteria_json, execution.expected_filters),
         *(execution.expected_datakeys, execution.expected_url, execution.ground_truth),

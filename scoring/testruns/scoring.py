@@ -16,7 +16,7 @@ from scoring.testruns.change_wording import OUTAGE_ACTION, cause_todo, change_te
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.headline import nothing_scored_lines, rejected_clause
 from scoring.testruns.history import RunPlace
-from scoring.testruns.lint import lint
+from scoring.testruns.lint import expectation_marks, lint
 from scoring.testruns.recorded import recorded_agreement
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.testrun import TestRunFile
@@ -167,6 +167,7 @@ def testrun_summary(
             "notes": dict(run.notes),
         },
         "lint": [asdict(finding) for finding in lint(run.queries)],
+        "expected": expectation_marks(run.queries),
         "judge": judge or not_judged,
         "recorded": _recorded(scored),
         "change": change,

@@ -23,6 +23,7 @@ from scoring.testruns.history import (
     runs_before,
     set_of_run,
 )
+from scoring.testruns.lint import expectation_marks
 from scoring.testruns.query_columns import groups_of
 from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import ScoredTestRun
@@ -152,6 +153,7 @@ def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric, fai
                     for one in executions[row["query_id"]]
                 },
                 rates=rubric.shares(executions[row["query_id"]]),
+                expected=summary.get("expected", {}).get(row["query_id"], ""),
             )
             for row in rows
         },
@@ -164,6 +166,7 @@ def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric, fai
 def _scores_now(scored: ScoredTestRun, epochs: Mapping[str, Sequence[str]]) -> TestRunScores:
     rubric = scored.plan.rubric
     rows = [(query, rubric.query_row(query)) for query in scored.queries]
+    expected = expectation_marks(scored.plan.run.queries)
     return TestRunScores(
         scored.plan.run.name,
         rubric.id,
@@ -183,6 +186,7 @@ def _scores_now(scored: ScoredTestRun, epochs: Mapping[str, Sequence[str]]) -> T
                 rates=rubric.shares(
                     [{"agent_type": one.execution.agent_type, **one.own_values()} for one in query.executions]
                 ),
+                expected=expected[query.query_id],
             )
             for query, row in rows
         },

@@ -71,6 +71,7 @@ class ScoredFolder:
                 {one["round"]: self._of_round(one) for one in rows[row["query_id"]]},
                 groups_of(row),
                 self.rubric.shares(rows[row["query_id"]]),
+                self.summary.get("expected", {}).get(row["query_id"], ""),
             )
             for row in self.queries.iter_rows(named=True)
         }

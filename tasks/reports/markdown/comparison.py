@@ -63,6 +63,8 @@ def comparison_page(comparison: Comparison, failures: Sequence[str], answers: An
 
 def comparison_headline(comparison: Comparison) -> list[str]:
     """How many queries got worse, what they changed, and which to look at first, as the inbox says it (Korean)."""
+    if not comparison.paired and comparison.expected_otherwise:
+        return ["기대 결과가 모두 바뀌어 비교하지 못했습니다.", "지난 결과 파일을 새 기대 결과로 다시 채점하세요."]
     if not comparison.paired:
         return ["두 실행에 함께 있는 질의가 없어 비교하지 못했습니다.", "질의 문장이 같은지 확인하세요."]
     if comparison.outage:
@@ -111,7 +113,9 @@ def _counts_text(comparison: Comparison) -> str:
     """`짝지은 질의 40개 가운데 답변이 나빠진 질의 11개, 좋아진 질의 5개, 속도만 느려진 질의 12개입니다.`"""
     within = f"측정의 흔들림 안에서만 움직인 질의 {comparison.within_noise:,}개" if comparison.within_noise else ""
     moved = ", ".join(filter(None, (*moved_queries(comparison.counts).values(), within)))
-    reworded = f"(문장이 바뀐 {len(comparison.reworded):,}개는 비교에서 뺐습니다)" if comparison.reworded else ""
+    left_out = {"문장이 바뀐": len(comparison.reworded), "기대 결과가 바뀐": len(comparison.expected_otherwise)}
+    named = ", ".join(f"{what} {count:,}개" for what, count in left_out.items() if count)
+    reworded = f"({named}는 비교에서 뺐습니다)" if named else ""
     return f"짝지은 질의 {comparison.paired:,}개 가운데 {moved or '움직인 질의 0개'}입니다{reworded}."
 
 
@@ -178,6 +182,7 @@ def comparison_json(comparison: Comparison, failures: Sequence[str]) -> str:
         "only_candidate": comparison.only_candidate,
         "reworded": comparison.reworded,
         "other_rounds": comparison.other_rounds,
+        "expected_otherwise": comparison.expected_otherwise,
         "warnings": _warnings(comparison),
         "failures": list(failures),
     }
@@ -207,6 +212,7 @@ def _warnings(comparison: Comparison) -> list[str]:
         )
     for title, run, ids in (
         ("ID는 같지만 문장이 바뀌어 비교하지 않은 질의", comparison.candidate, comparison.reworded),
+        ("기대 결과가 바뀌어 비교하지 않은 질의", comparison.candidate, comparison.expected_otherwise),
         ("기준에만 있어 비교하지 않은 질의", comparison.base, comparison.only_base),
         ("후보에만 있어 비교하지 않은 질의", comparison.candidate, comparison.only_candidate),
     ):

@@ -226,6 +226,19 @@ def test_of_other_rounds_only_those_of_both_are_compared_and_nothing_that_all_of
     assert compare_testruns(by_round(a=2, b=5), by_round(a=1, b=5), titles).other_rounds == 0
 
 
+def test_a_query_of_which_the_runs_expect_different_things_is_not_compared() -> None:
+    def expecting(accuracy: float, *expected: str) -> TestRunScores:
+        queries = {
+            f"Q{place}": QueryScores(f"질의 {place}", {"accuracy": accuracy}, expected=one)
+            for place, one in enumerate(expected)
+        }
+        return TestRunScores("run", "r", "1", queries)
+
+    found = compare_testruns(expecting(5, "a", "b", "c"), expecting(0, "a", "x", ""), TITLES)
+    assert [one.query_id for one in found.worse] == ["Q0", "Q2"]  # of Q2 one run does not know
+    assert (found.paired, found.expected_otherwise, found.only_base, found.only_candidate) == (2, ("Q1",), (), ())
+
+
 def test_repeats_that_fail_alike_are_nothing_that_got_better() -> None:
     def failing(count: int) -> TestRunScores:
         return run(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from scoring.testruns.executions import Execution, Round
-from scoring.testruns.lint import lint
+from scoring.testruns.lint import expectation_marks, lint
 
 LIST = """1) assistantMessage에 "기간"과 관련된 내용이 언급되어 있는가
 2) dataUIList 내 formType 값이 "SELECT"인 항목이 존재하는가"""
@@ -78,3 +78,12 @@ def test_lint_finds_an_id_that_expects_something_else_in_another_round() -> None
     assert broken(*rounds) == {"expecting_otherwise": ("A",)}
     (finding,) = lint({"A": rounds})
     assert finding.example == "3명 / 3 명 / 5명 / 빈칸"
+
+
+def test_a_mark_tells_whether_another_run_expects_the_same_but_for_the_ground_truth() -> None:
+    def mark(**expected: str) -> str:
+        return expectation_marks({"Q": [query("Q", "질의", **expected)]})["Q"]
+
+    said = mark(expected="서류 전형을 연다", ground_truth="12")
+    assert said == mark(expected="서류  전형을\n연다", ground_truth="13")  # it is counted anew for each run
+    assert len({said, mark(expected="면접 전형을 연다"), mark(expected_url="/a")}) == 3
