@@ -43,10 +43,9 @@ def agreement(
     from flows.runtime.clock import now, today
     from scoring.stats.agreement import agreements
     from tasks.reports.markdown.agreement import agreement_dict, agreement_markdown
-    from tasks.review.labels import read_labels
     from tasks.testruns.trusted_metrics import Measured, write_agreements
 
-    given = read_labels(labels)
+    given = _given(labels, run)
     if not given:
         raise UsageError("no row has a label yet", where=str(labels), fix="fill the column `label`")
     with open_context() as context:
@@ -58,6 +57,27 @@ def agreement(
     unpaired = len(given) - len(labelled.pairs)
     text = agreement_markdown(labels.name, found, labelled.titles, least, unpaired)
     show(agreement_dict(found, least, unpaired), text.removesuffix("\n"), as_json=as_json)
+
+
+def _given(path: Path, runs: Sequence[Path] | None) -> list[Label]:
+    """The labels of a file; of an exported one, which holds those of everything, those of these runs or chat rows."""
+    from tasks.review.label_store import exported_labels, labels_about
+    from tasks.review.labels import read_labels
+    from tasks.testruns.read_folder import read_scored_folder
+
+    exported = exported_labels(path)
+    if exported is None:
+        return read_labels(path)
+    folders = [read_scored_folder(folder) for folder in runs or ()]
+    files = {str(one.summary["inputs"][0].get("sha256", "")): one.file for one in folders}
+    found = labels_about(exported, folders[0].rubric.id if folders else "", files)
+    if not found:
+        raise UsageError(
+            f"no label is about {'these runs' if folders else 'chat rows'}",
+            where=str(path),
+            fix="name the folders of labelled runs: --run out/resume",
+        )
+    return found
 
 
 def _kept(
@@ -119,13 +139,20 @@ def import_(
     Example: aqb review import review.xlsx --run out/resume --reviewer kim
     """
     from flows.runtime.clock import now
-    from tasks.review.labels import read_labels, write_labels
+    from tasks.review.label_store import LabelStore, exported_labels
+    from tasks.review.labels import write_labels
     from tasks.review.review_workbook import read_review_workbook
 
     if out and out.suffix != ".csv":
         raise UsageError(f"'{out}' is no CSV file", fix="end its name in .csv")
     is_file_of_labels = verdicts.suffix.lower() in (".csv", ".tsv")
-    labels = read_labels(verdicts) if is_file_of_labels else read_review_workbook(verdicts, reviewer)
+    exported = exported_labels(verdicts) if is_file_of_labels and not run and not out else None
+    if exported is not None:
+        with open_context() as context:
+            new = LabelStore(context.state).restore(exported)
+        typer.echo(f"{len(exported)} labels, {new} of them new: kept")
+        return
+    labels = _given(verdicts, run) if is_file_of_labels else read_review_workbook(verdicts, reviewer)
     if not run and not out and any(not label.row_id for label in labels):
         raise UsageError(
             "these are labels of a test run", where=str(verdicts), fix="name its folder: --run out/resume keeps them"

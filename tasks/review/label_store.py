@@ -7,18 +7,25 @@ takes the one before back.
 Source: SPEC 12.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 
 import sqlalchemy as sa
 
+from scoring.inputs import BrokenRow
 from tasks.files.atomic import write_text
-from tasks.files.excel import excel_csv
-from tasks.review.labels import Label
+from tasks.files.excel import excel_csv, unguarded
+from tasks.review.labels import Label, refuse
 from tasks.review.pairing import Labelled
 from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
+from tasks.testruns.files import text_table
+
+_TEXTS = (
+    *("rubric", "rubric_version", "input_sha256", "file", "query_id", "round", "row_id", "metric", "label"),
+    *("reviewer", "note"),
+)
 
 _labels = sa.Table(
     "labels",
@@ -121,6 +128,14 @@ class LabelStore:
                 connection.execute(sa.insert(_labels), [vars(one) for one in new])
         return len(new)
 
+    def restore(self, labels: Sequence[KeptLabel]) -> int:
+        """Adds labels with the times at which they were given, and returns how many were not known.
+
+        What a reviewer said of an item later than that stays what counts.
+        """
+        last = {one.given: one.labelled_at for one in sorted(self.every_label(), key=lambda one: one.labelled_at)}
+        return self.add([one for one in labels if one.given not in last or one.labelled_at > last[one.given]])
+
     def every_label(self) -> list[KeptLabel]:
         """Every label in the order in which they were given."""
         with self._database.transaction() as connection:
@@ -161,8 +176,57 @@ def _read(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> lis
     return [KeptLabel(*row) for row in connection.execute(query)]
 
 
+def exported_labels(path: Path) -> list[KeptLabel] | None:
+    """The labels of a file that `write_kept_labels` wrote; None of a file of labels that people wrote.
+
+    Raises:
+        InputError: no such file, no table, or a time or a probability that is none.
+    """
+    if path.suffix.lower() == ".xlsx":
+        return None
+    table = text_table(path)
+    if not {field.name for field in fields(KeptLabel)} <= set(table.columns):
+        return None
+    found, problems = [], []
+    for row in table.rows():
+        if isinstance(row, BrokenRow):
+            problems.append((row.line, row.reason))
+            continue
+        cells = {name: unguarded(cell.strip()) for name, cell in zip(table.columns, row.cells, strict=True)}
+        try:
+            at, probability = datetime.fromisoformat(cells["labelled_at"]), cells["probability"]
+            own = {name: cells[name] for name in _TEXTS}
+            drawn_with = float(probability) if probability else None
+            if at.tzinfo is None:
+                raise ValueError
+            found.append(KeptLabel(labelled_at=at, epoch=cells["epoch"] or None, probability=drawn_with, **own))
+        except ValueError:
+            problems.append((row.line, "labelled_at is no time with its zone, or probability no number"))
+    refuse(problems, path)
+    return found
+
+
+def labels_about(kept: Iterable[KeptLabel], rubric: str, files: Mapping[str, str]) -> list[Label]:
+    """Those of a rubric's runs as `read_labels` gives them, `files` by their hashes; without any those of chat rows."""
+    return [
+        Label(
+            one.metric,
+            one.label,
+            files.get(one.input_sha256, ""),
+            one.query_id,
+            one.round,
+            one.row_id,
+            one.reviewer,
+            one.note,
+            "" if one.probability is None else str(one.probability),
+        )
+        for one in kept
+        if (one.rubric == rubric and one.input_sha256 in files if files else one.row_id)
+    ]
+
+
 def write_kept_labels(path: Path, labels: Iterable[KeptLabel]) -> None:
-    """Writes labels with all that is known of them; `read_labels` reads the file.
+    """Writes labels with all that is known of them; `exported_labels` reads the file, and so does `read_labels`.
 
     Raises:
         StorageError: the file cannot be written.

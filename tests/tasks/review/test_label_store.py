@@ -6,7 +6,10 @@ from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
-from tasks.review.label_store import KeptLabel, LabelStore, newest, write_kept_labels
+import pytest
+
+from scoring.errors import InputError
+from tasks.review.label_store import KeptLabel, LabelStore, exported_labels, labels_about, newest, write_kept_labels
 from tasks.review.labels import read_labels
 from tasks.review.trust import judge_trust
 from tasks.testruns.trusted_metrics import read_agreements
@@ -46,6 +49,42 @@ def test_an_exported_label_is_read_again_with_its_probability(tmp_path: Path) ->
     with (tmp_path / "labels.csv").open(encoding="utf-8-sig") as lines:
         (row,) = csv.DictReader(lines)
     assert (row["input_sha256"], row["rubric_version"], row["epoch"]) == ("ab" * 32, "1", "")
+
+
+def test_an_exported_file_gives_back_what_was_kept_and_its_older_verdicts_stay_old(tmp_path: Path) -> None:
+    of_chat = replace(GIVEN, rubric="ola-monitoring", input_sha256="", file="", query_id="", row_id="ab12", epoch="m+1")
+    later = replace(GIVEN, label="1", labelled_at=GIVEN.labelled_at + timedelta(minutes=5))
+    old, new = tmp_path / "old.csv", tmp_path / "new.csv"
+    write_kept_labels(old, [GIVEN, of_chat])
+    write_kept_labels(new, [later])
+    with opened(LabelStore, f"sqlite:///{tmp_path / 'state.db'}") as store:
+        told = [store.restore(exported_labels(path) or []) for path in (old, new, old, new)]
+        assert told == [2, 1, 0, 0]
+        assert newest(store.every_label()) == [later, of_chat]
+
+
+def test_of_an_exported_file_the_labels_of_a_run_or_of_chat_rows_are_taken(tmp_path: Path) -> None:
+    of_chat = replace(GIVEN, rubric="ola-monitoring", input_sha256="", file="", query_id="", row_id="ab12")
+    of_other_run = replace(GIVEN, input_sha256="cd" * 32)
+    write_kept_labels(tmp_path / "labels.csv", [GIVEN, of_chat, of_other_run])
+    exported = exported_labels(tmp_path / "labels.csv")
+    assert exported == [GIVEN, of_chat, of_other_run]
+    (of_run,) = labels_about(exported, GIVEN.rubric, {GIVEN.input_sha256: "elsewhere/a.csv"})
+    assert (of_run.file, of_run.query_id, of_run.label) == ("elsewhere/a.csv", "Q1", "4")
+    assert [one.row_id for one in labels_about(exported, "", {})] == ["ab12"]
+
+
+def test_a_file_of_labels_that_people_wrote_is_none_that_was_exported(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("query_id,metric,label\nQ1,accuracy,5\n", encoding="utf-8")
+    assert exported_labels(tmp_path / "labels.csv") is None
+
+
+def test_an_exported_label_without_a_time_is_refused_with_its_line(tmp_path: Path) -> None:
+    write_kept_labels(tmp_path / "labels.csv", [GIVEN])
+    text = (tmp_path / "labels.csv").read_text("utf-8-sig")
+    (tmp_path / "labels.csv").write_text(text.replace(str(GIVEN.labelled_at), "yesterday"), encoding="utf-8")
+    with pytest.raises(InputError, match="line 2: labelled_at is no time"):
+        exported_labels(tmp_path / "labels.csv")
 
 
 DAY = date(2026, 3, 2)
