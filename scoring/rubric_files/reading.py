@@ -122,6 +122,8 @@ class RubricText:
         return [problem for path, problem in zip(paths, problems, strict=True) if path == cause]
 
     def _misshapen(self, problems: list[ErrorDetails], model: type[BaseModel]) -> UsageError:
+        if isinstance(problems[0]["input"], str):  # a text that may be a number or a code is a code that is none
+            problems = [one for one in problems if one["type"].startswith("string_")] or problems
         problem = problems[0]
         path, key = problem["loc"], problem["loc"][-1] if problem["loc"] else ""
         match problem["type"]:

@@ -139,7 +139,10 @@ def publish(asked: Asked) -> Response:
     if there is None or _scored_by(there) != _scored_by(plan):
         raise UsageError(
             "inbox에서는 다른 에이전트나 채점 기준으로 채점될 파일입니다",
-            fix="이름을 plan_agent_, url_agent_, resume_agent_ 가운데 하나로 시작하게 바꾸거나 설정에 적으세요.",
+            fix="이름을 plan_agent_, url_agent_, resume_agent_ 가운데 하나로 시작하게 바꾸거나 설정에 적으세요."
+            if there is None
+            else f"inbox에서는 '{there.rubric.title}' 기준으로 채점합니다. 여기서도 그 기준으로 다시 채점한 뒤 넣거나, "
+            "이 기준을 설정에 적으세요.",
         )
     place = _place_in_inbox(asked, upload)
     if place.exists() and not _is_in_inbox(asked, upload):

@@ -18,6 +18,7 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
     [
         ('id = "support-bot"', 'id = "Support bot"', '"Support bot"', "id: String should match", "Latin letters"),
         ('id = "support-bot"', "id = support", "support", "no TOML: Invalid value", "quotes"),
+        ('gives = "refused"', 'gives = "not-able"', '"not-able"', "gives: String should match", "Latin letters"),
         ('level = "critical"', 'lvl = "critical"', '"critical"', "no key lvl", "did you mean level?"),
         (
             '[columns.help_score]\ntitle = "Help"',
