@@ -134,6 +134,14 @@ def test_door_ends_a_session_after_its_hours(settings: Settings) -> None:
             assert f'name="next" value="{back}"' in late.text
 
 
+def test_door_lets_a_whole_office_in_from_one_address(settings: Settings) -> None:
+    with browser(settings, OF_TOKENS, Watch()) as client:
+        token = {"token": TOKENS["TOKEN_READER"]}
+        assert [client.post("/login", data=token).status_code for _ in range(12)] == [303] * 12
+        guesses = [client.post("/login", data={"token": f"guess {n}"}).status_code for n in range(11)]
+        assert guesses == [401] * 10 + [429]
+
+
 def test_door_takes_no_more_guesses_of_a_token_than_ten_a_minute(settings: Settings) -> None:
     clock = Watch()
     with browser(settings, OF_TOKENS, clock) as client:
