@@ -106,7 +106,8 @@ class QueryChange:
 class Comparison:
     """`worse` and `better` have the largest change first, those of times alone last; `only_*` are the ids of
     queries that the other run does not have, `reworded` those under which the two runs ask different things, and
-    `expected_otherwise` those of which they expect different things: none of these is compared.
+    `expected_otherwise` those of which they expect different things: none of these is compared, but these last
+    where the comparison is `across_expectations`.
 
     `within_noise` counts the queries that only moved inside the noise of their measures, `same` those of which no
     score is another one. `groups` show the change of the metric `grouped_by`, by the candidate's groups. `outage` is
@@ -126,6 +127,7 @@ class Comparison:
     only_candidate: tuple[str, ...]
     reworded: tuple[str, ...]
     expected_otherwise: tuple[str, ...]
+    across_expectations: bool
     grouped_by: MetricChange | None
     groups: tuple[GroupChange, ...]
     outage: Side | None
@@ -184,11 +186,14 @@ def compare_testruns(
     noise: Mapping[str, int] | None = None,
     of_repeats: Collection[str] = (),
     rates: Sequence[Rate] = (),
+    *,
+    across_expectations: bool = False,
 ) -> Comparison:
     """The comparison of two runs of one rubric; `titles` are the metrics to compare, in order.
 
     `noise`: metric -> by how many points an execution's score moves without a reason; 0 for others. `of_repeats` are
-    the metrics that are scored of a query's repeats and of no answer.
+    the metrics that are scored of a query's repeats and of no answer. `across_expectations` compares also queries of
+    which the runs expect different things, as two versions of one file that differ in nothing else.
 
     Raises:
         UsageError: the runs were scored by different rubrics.
@@ -208,7 +213,7 @@ def compare_testruns(
     # Intervals resample by place: the order must be that of no file or table.
     pairs = sorted(paired.items(), key=lambda ids: (question_key(base_texts[ids[0]]), ids))
     otherwise = [ids for ids in pairs if expect_otherwise(base.queries[ids[0]], candidate.queries[ids[1]])]
-    pairs = [ids for ids in pairs if ids not in otherwise]
+    pairs = pairs if across_expectations else [ids for ids in pairs if ids not in otherwise]
     only_base = [query_id for query_id in base.queries if query_id not in paired]
     only_candidate = set(candidate.queries) - set(paired.values())
     reworded = [query_id for query_id in only_base if query_id in only_candidate]
@@ -242,6 +247,7 @@ def compare_testruns(
         ),
         reworded=tuple(reworded),
         expected_otherwise=tuple(query_id for _, query_id in otherwise),
+        across_expectations=across_expectations,
         grouped_by=grouped_by,
         groups=changes_by_group(_measured(grouped_by.metric, of_both)) if grouped_by else (),
         outage=outage,

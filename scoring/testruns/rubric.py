@@ -240,15 +240,25 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
         """What people call the scores of a query (Korean): its metrics, then the total."""
         return {metric.name: metric.title for metric in self.metrics} | {TOTAL: TOTAL_TITLE}
 
-    def compare(self, base: TestRunScores, candidate: TestRunScores, titles: Mapping[str, str]) -> Comparison:
+    def compare(
+        self,
+        base: TestRunScores,
+        candidate: TestRunScores,
+        titles: Mapping[str, str],
+        *,
+        across_expectations: bool = False,
+    ) -> Comparison:
         """The comparison of two runs that it has scored; `titles` are those of the scores to compare, in order.
+        `across_expectations` compares also queries of which the runs expect different things.
 
         Raises:
             UsageError: another rubric has scored one of them.
         """
         noise = {metric.name: metric.noise for metric in self.metrics}
         of_repeats = {metric.name for metric in self.metrics if not metric.per_execution}
-        return compare_testruns(base, candidate, titles, noise, of_repeats, self.rates)
+        return compare_testruns(
+            base, candidate, titles, noise, of_repeats, self.rates, across_expectations=across_expectations
+        )
 
     def shares(self, executions: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
         """Rate -> its share of the executions of a query, which are rows of `scores.parquet`."""

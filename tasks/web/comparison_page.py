@@ -8,6 +8,7 @@ from scoring.errors import UsageError
 from tasks.reports.markdown.comparison import comparison_values
 from tasks.testruns.answers import answers_side_by_side
 from tasks.testruns.read_folder import read_scored_folder
+from tasks.testruns.uploads import Upload
 from tasks.web.asked import Asked, NotFoundError
 from tasks.web.testruns_page import folder_of, known_runs, page_of_upload, sent_at
 
@@ -35,7 +36,12 @@ def comparison_page(asked: Asked) -> Response:
             "채점 기준이 달라 비교할 수 없습니다",
             fix="채점 기준이 같은 두 실행을 고르거나, 한 파일을 다른 파일의 채점 기준으로 다시 채점하세요.",
         )
-    compared = before.rubric.compare(before.run_scores(), after.run_scores(), before.titles)
+    compared = before.rubric.compare(
+        before.run_scores(),
+        after.run_scores(),
+        before.titles,
+        across_expectations=_are_versions(asked, base, candidate),
+    )
     changed = (*compared.worse, *compared.better)
     return asked.page(
         "comparison.html",
@@ -44,6 +50,19 @@ def comparison_page(asked: Asked) -> Response:
         answers=answers_side_by_side(before, after, changed, asked.context.settings.test_runs.names),
         **comparison_values(compared, []),
     )
+
+
+def _are_versions(asked: Asked, base: str, candidate: str) -> bool:
+    """Whether the runs are those of two versions of one file, which were made to see what a correction changes."""
+    uploads = {one.id: one for one in asked.uploads.latest()}
+    of_page = {page_of_upload(one): one for one in uploads.values()}
+
+    def first(upload: Upload) -> str:
+        while upload.of and upload.of.id in uploads:
+            upload = uploads[upload.of.id]
+        return upload.id
+
+    return base in of_page and candidate in of_page and first(of_page[base]) == first(of_page[candidate])
 
 
 def _comparable(asked: Asked) -> dict[str, tuple[str, Path]]:

@@ -166,6 +166,9 @@ def test_web_in_chromium_takes_a_file_and_gives_its_workbook(tab: Tab, pages: tu
     assert zipfile.is_zipfile(saved.value.path())
     _correct_an_expected_result(tab, pages[1])
     expect(tab.locator("article.change")).to_contain_text("PL-01")
+    expect(
+        tab.get_by_text("기대 결과가 바뀐 질의 1개의 차이는 답변이 아니라 기대 결과에서 온 것입니다.")
+    ).to_be_visible()
     tab.get_by_text("답변 나란히 보기").press("Enter")
     expect(tab.locator(".sides")).to_be_visible()
     fits_everywhere(tab)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from scoring.catalog import rubric_title
@@ -73,6 +73,10 @@ def comparison_headline(comparison: Comparison) -> list[str]:
             f"{side}의 {failures_text(comparison.outage_failures)}해 품질을 비교하지 않습니다.",
             f"{OUTAGE_ACTION}하세요.",
         ]
+    if comparison.across_expectations and (changed := len(comparison.expected_otherwise)):
+        of_answers = comparison_headline(replace(comparison, across_expectations=False, expected_otherwise=()))
+        why = f"기대 결과가 바뀐 질의 {changed:,}개의 차이는 답변이 아니라 기대 결과에서 온 것입니다."
+        return [why, *of_answers]
     rates = [f"{text}입니다."] if (text := rates_text(told_figures(comparison))) else []
     if comparison.is_same:
         why = " 같은 결과 파일을 두 번 채점한 것입니다." if comparison.is_same_file else ""
@@ -212,7 +216,11 @@ def _warnings(comparison: Comparison) -> list[str]:
         )
     for title, run, ids in (
         ("ID는 같지만 문장이 바뀌어 비교하지 않은 질의", comparison.candidate, comparison.reworded),
-        ("기대 결과가 바뀌어 비교하지 않은 질의", comparison.candidate, comparison.expected_otherwise),
+        (
+            "기대 결과가 바뀐 질의" if comparison.across_expectations else "기대 결과가 바뀌어 비교하지 않은 질의",
+            comparison.candidate,
+            comparison.expected_otherwise,
+        ),
         ("기준에만 있어 비교하지 않은 질의", comparison.base, comparison.only_base),
         ("후보에만 있어 비교하지 않은 질의", comparison.candidate, comparison.only_candidate),
     ):
