@@ -17,6 +17,7 @@ from scoring.alerting.growth import TEMPLATE
 from scoring.alerting.growth_wording import template_name
 from scoring.chat.erasure import PERSONAL_COLUMNS, cleared
 from scoring.chat.row_ids import TEXTS
+from scoring.chat.templates import WORD
 from scoring.judging.masking import masked
 from scoring.markdown import cell
 from tasks.alerts.outbox import Outbox
@@ -155,8 +156,8 @@ def _erase_rows(context: Context, session_id: str, *, dry_run: bool) -> Counter[
 
 
 def _templates(context: Context, questions: pl.Series) -> set[str]:
-    """The forms of these questions, as alerts keep them."""
-    return {masked(context.rubric.template(question)) for question in questions}
+    """The forms of these questions, as alerts keep them; that of a single word is nobody's."""
+    return {masked(context.rubric.template(question)) for question in questions} - {WORD}
 
 
 def _forget_templates(warehouse: Warehouse, day: date, templates: Collection[str] | None) -> None:
