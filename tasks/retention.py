@@ -166,11 +166,12 @@ def _forget_templates(warehouse: Warehouse, day: date, templates: Collection[str
     if alerts is None or "grown" not in alerts.collect_schema():
         return
     frame = alerts.collect()
+    said = [grown or [] for grown in frame["grown"].to_list()]
     kept = [
-        [one for one in grown or () if one["column"] != TEMPLATE or (templates and one["value"] not in templates)]
-        for grown in frame["grown"].to_list()
+        [one for one in grown if one["column"] != TEMPLATE or (templates and one["value"] not in templates)]
+        for grown in said
     ]
-    if kept != [grown or [] for grown in frame["grown"].to_list()]:
+    if kept != said:
         changed = frame.with_columns(grown=pl.Series(kept, dtype=frame.schema["grown"]))
         warehouse.replace_day(ALERTS, day, _written_schema(alerts, ALERTS_SCHEMA), [changed])
 

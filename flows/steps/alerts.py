@@ -36,7 +36,7 @@ from scoring.days import days_between
 from scoring.errors import AqbError, InputError
 from tasks.alerts.day_messages import MessagesFor, digest_of, ends_week, messages_of_day
 from tasks.alerts.outbox import Outbox
-from tasks.alerts.unfinished import finished
+from tasks.alerts.unfinished import TELLING, finished
 from tasks.chat.day_guard import DayKeptError
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.config.alerts import AlertsSettings
@@ -140,7 +140,7 @@ def _notified(context: Context, what: str, deliver: Callable[[], DeliveryReport]
         return (f"alerts: {type(error).__name__}",)
 
 
-@step("tell", run_name="tell {what}", timeout_s=1800)
+@step("tell", run_name="tell {what}", timeout_s=int(TELLING.total_seconds()))
 def _tell(what: str, deliver: Callable[[], DeliveryReport]) -> DeliveryReport:
     return deliver()
 

@@ -27,7 +27,7 @@ from typing import Literal
 
 from scoring.alerting.days_off import is_day_off, weekday_of
 from scoring.alerting.decision import DayDecisions, RateDecision, UsualRate
-from scoring.alerting.facts import AlertFact, rate_fact, titles_of_rules
+from scoring.alerting.facts import AlertFact, is_unread, rate_fact, titles_of_rules
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.watch import EXCLUDED_TITLE
 from scoring.chat.rubric import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, RowRubric
@@ -235,7 +235,7 @@ def _after_day(
     known = {key: one for key, one in before.items() if one.state != "resolved" and not _is_forgotten(one)}
     # What is told of excluded rows is decided about their rate alone, and of KPIs by their last four weeks.
     told = (fact for fact in facts if fact.rule != EXCLUDED_RATE_RISING and not fact.rule.startswith(KPI_RULE))
-    firing = {_key(fact): fact for fact in told if not (is_at_rest and fact.rule == NO_ROWS and not fact.rows)}
+    firing = {_key(fact): fact for fact in told if not (is_at_rest and fact.rule == NO_ROWS and not is_unread(fact))}
     no_rows = any(fact.rule == NO_ROWS for fact in facts)
     after = {key: one if no_rows else _quiet(one) for key, one in known.items() if key not in firing}
     for key, fact in firing.items():

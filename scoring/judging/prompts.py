@@ -6,6 +6,7 @@ escaped, so no text can write a line of its own, let alone one with the mark. So
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -150,12 +151,12 @@ def _safe(value: Any, depth: int, longest: int) -> Any:
 def _safe_object(value: Mapping[Any, Any], depth: int, longest: int) -> dict[str, Any]:
     """An object of which no entry is lost where two names are masked alike."""
     found: dict[str, Any] = {}
+    numbers = Counter[str]()
     for name, part in value.items():
-        safe = _safe_text(str(name), longest)
-        number = 1
+        masked_name = safe = _safe_text(str(name), longest)
         while safe in found:
-            number += 1
-            safe = f"{_safe_text(str(name), longest)} {number}"
+            numbers[masked_name] += 1
+            safe = f"{masked_name} {numbers[masked_name] + 1}"
         found[safe] = _safe(part, depth + 1, longest)
     return found
 

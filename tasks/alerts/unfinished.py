@@ -10,8 +10,8 @@ from tasks.state.leases import Leases
 from tasks.state.run_ledger import INTRADAY, NIGHTLY, TEST_RUN, Run, RunLedger
 
 _NEWS = timedelta(days=1)
-_TELLING = timedelta(minutes=30)
-"""How long after a night has scored its day people may still be waiting for its messages: their time-out."""
+TELLING = timedelta(minutes=30)
+"""The time-out of a run's messages: so long after a night has scored its day it may still be sending them."""
 _ENDED = ("completed", "kept")
 """How a run of a whole day ends when nothing is left to do: a day that was kept is told for itself."""
 
@@ -65,7 +65,7 @@ def untold_nights(context: Context, now: datetime) -> dict[Unfinished, Run]:
     since = (now - _NEWS - timedelta(days=2)).date()
     scored = [run for run in ledger.unreported(NIGHTLY, since) if run.outcome == "completed" and run.finished_at]
     return {
-        _left_by(run): run for run in scored if run.finished_at and now - _NEWS <= run.finished_at <= now - _TELLING
+        _left_by(run): run for run in scored if run.finished_at and now - _NEWS <= run.finished_at <= now - TELLING
     }
 
 
