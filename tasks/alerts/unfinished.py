@@ -64,9 +64,7 @@ def untold_nights(context: Context, now: datetime) -> dict[Unfinished, Run]:
         return {}  # a night that catches up tells of all its days at its end
     since = (now - _NEWS - timedelta(days=2)).date()
     scored = [run for run in ledger.unreported(NIGHTLY, since) if run.outcome == "completed" and run.finished_at]
-    return {
-        _left_by(run): run for run in scored if run.finished_at and now - _NEWS <= run.finished_at <= now - TELLING
-    }
+    return {_left_by(run): run for run in scored if run.finished_at and now - _NEWS <= run.finished_at <= now - TELLING}
 
 
 def _left_by(run: Run) -> Unfinished:
