@@ -202,10 +202,19 @@ def _columns(
 
 def _values(batch: pa.RecordBatch, leaf: Leaf) -> pa.Array | list[object]:
     """The column as it stands, or what its JSON text holds."""
+    return [value_in(text, leaf.keys) for text in texts_at(batch, leaf)] if leaf.keys else _array(batch, leaf)
+
+
+def texts_at(batch: pa.RecordBatch, leaf: Leaf) -> list[str | None]:
+    """The texts at the end of the path of a column, which may be JSON."""
+    return _texts(_array(batch, leaf))
+
+
+def _array(batch: pa.RecordBatch, leaf: Leaf) -> pa.Array:
     array = batch.column(leaf.path[0])
     for key in leaf.path[1:]:
         array = pc.struct_field(array, key)
-    return [value_in(text, leaf.keys) for text in _texts(array)] if leaf.keys else array
+    return array
 
 
 def _cells_column(name: str, values: Sequence[object]) -> ParsedColumn:

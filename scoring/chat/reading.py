@@ -4,7 +4,7 @@ Source: SPEC 1.1.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -104,6 +104,37 @@ def no_column(where: str, called: str, name: str, found: str) -> InputError:
     return InputError(
         f"there is no column {called} for {name}; {found}", where=where, fix=f"correct monitoring.columns.{name}"
     )
+
+
+class SoughtKeys:
+    """Keys inside JSON text that `[monitoring.columns]` names, while the cells of a file are searched for them.
+
+    `keys` are those of each column, by its name in chat rows; `names` says what they are called in the file.
+    """
+
+    def __init__(self, keys: Mapping[str, Sequence[str]], names: Mapping[str, str]) -> None:
+        self._left = {name: keys[name] for name in names if keys.get(name)}
+        self._names = names
+        self._lacking: set[str] = set()
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The columns whose keys no cell has had yet."""
+        return tuple(self._left)
+
+    def search(self, name: str, cells: Iterable[object]) -> None:
+        """Looks for the keys of a column in some of its cells; one without an object tells nothing."""
+        for cell in cells:
+            if holds(cell, self._left[name]):
+                del self._left[name]
+                return
+            if _object_in(cell):
+                self._lacking.add(name)
+
+    def refuse_lacking(self, where: str) -> None:
+        """Raises InputError for a column of whose objects none has the keys."""
+        if lacking := [name for name in self._left if name in self._lacking]:
+            raise no_column(where, self._names[lacking[0]], lacking[0], "no object has it")
 
 
 def naive_text(count: int, zone: str) -> str:

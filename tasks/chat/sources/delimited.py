@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple
 import polars as pl
 
 from scoring.chat.cell_rows import cell_rows
-from scoring.chat.reading import Reading, column_places, value_in
+from scoring.chat.reading import Reading, SoughtKeys, column_places, value_in
 from scoring.chat.row_ids import TEXTS
 from scoring.chat.rows import BATCH_ROWS, RowBatch, RowBuilder
 from scoring.days import Window
@@ -31,7 +31,7 @@ def read_delimited(piece: FilePiece, window: Window | None, reading: Reading) ->
 
     An empty cell of the two texts is the empty text, elsewhere NULL; a row of empty cells is a blank line, and no row.
     A flat `session_id` stands above `request_metadata`, which holds JSON here. Raises InputError for a file without
-    header or required columns.
+    header or required columns, or one whose JSON texts never have the key that `[monitoring.columns]` names.
 
     Source: SPEC 1.1.
     """
@@ -42,6 +42,7 @@ def read_delimited(piece: FilePiece, window: Window | None, reading: Reading) ->
     border = Border(piece.start, piece.first_line) if piece.start else text.below_header
     with text.opened() as file:
         refuse_replaced(piece, os.fstat(file.fileno()).st_ino)
+        _refuse_missing_keys(DelimitedRows(text, file, text.below_header), str(piece.path), columns, reading)
         while block := _block(file, border, piece.stop):
             plain = _plain_rows(block, text)
             batches = plain and _plain_batches(str(piece.path), plain, border.line, columns, window, reading)
@@ -52,6 +53,21 @@ def read_delimited(piece: FilePiece, window: Window | None, reading: Reading) ->
                 rows = DelimitedRows(text, file, border, border.position + len(block))
                 yield from _row_by_row(str(piece.path), rows, columns, window, reading)
                 border = rows.border
+
+
+def _refuse_missing_keys(rows: DelimitedRows, where: str, columns: _Columns, reading: Reading) -> None:
+    """Reads until a cell had each key inside JSON text: the first row of a usual file, all of one without them."""
+    sought = SoughtKeys({name: keys for name, (_, keys) in columns.items()}, reading.names)
+    if not sought.left:
+        return
+    for row in rows:
+        if isinstance(row, BrokenRow):
+            continue
+        for name in sought.left:
+            sought.search(name, [row.cells[columns[name][0]]])
+        if not sought.left:
+            return
+    sought.refuse_lacking(where)
 
 
 def cut_delimited(path: Path, piece_bytes: int) -> Iterator[FilePiece]:

@@ -22,8 +22,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import types
 
-from scoring.chat.arrow_rows import Leaf, leaves_to_read, read_batch
-from scoring.chat.reading import UTC_ZONE, Reading
+from scoring.chat.arrow_rows import Leaf, leaves_to_read, read_batch, texts_at
+from scoring.chat.reading import UTC_ZONE, Reading, SoughtKeys
 from scoring.chat.row_ids import TEXTS
 from scoring.chat.rows import (
     BATCH_BYTES,
@@ -52,7 +52,8 @@ def read_parquet(piece: FilePiece, window: Window | None, reading: Reading) -> I
 
     Timestamps of any unit, dates and the spellings of the text files are read; what is finer than microseconds is
     cut. A flat `session_id` stands above `request_metadata`, a struct or JSON text.
-    Raises InputError for a missing column, or one whose type cannot hold what it should.
+    Raises InputError for a missing column, one whose type cannot hold what it should, or one whose JSON texts never
+    have the key that `[monitoring.columns]` names.
 
     Source: SPEC 1.1.
     """
@@ -60,6 +61,7 @@ def read_parquet(piece: FilePiece, window: Window | None, reading: Reading) -> I
     with _opened(path) as (opened, file):
         refuse_replaced(piece, os.fstat(opened.fileno()).st_ino)
         leaves = leaves_to_read(str(path), file.schema_arrow, reading.names)
+        _refuse_missing_keys(path, file, leaves, reading)
         line, held = piece.first_line, _HeldTexts(path, os.fstat(opened.fileno()).st_size)
         wanted = range(file.metadata.num_row_groups)[piece.start : piece.stop]
         for outside, groups in _runs_of_row_groups(file, wanted, window, leaves["timestamp"], reading.naive_zone):
@@ -72,6 +74,18 @@ def read_parquet(piece: FilePiece, window: Window | None, reading: Reading) -> I
                 yield read_batch(str(path), batch, leaves, line, texts, window, reading.naive_zone)
                 line += batch.num_rows
                 del batch, texts  # before the next ones are decoded
+
+
+def _refuse_missing_keys(path: Path, file: pq.ParquetFile, leaves: Mapping[str, Leaf], reading: Reading) -> None:
+    """Reads until a cell had each key inside JSON text: the first rows of a usual file, all of one without them."""
+    sought = SoughtKeys({name: leaf.keys for name, leaf in leaves.items()}, reading.names)
+    columns = [".".join(leaves[name].path) for name in sought.left]
+    for batch in file.iter_batches(_FEW_ROWS, columns=columns, use_threads=False) if columns else ():
+        for name in sought.left:
+            sought.search(name, texts_at(batch, leaves[name]))
+        if not sought.left:
+            return
+    sought.refuse_lacking(str(path))
 
 
 def cut_parquet(path: Path, window: Window | None, reading: Reading, piece_bytes: int) -> Iterator[FilePiece]:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -153,6 +154,23 @@ def test_a_key_that_no_object_has_is_named_and_one_that_is_null_is_there(tmp_pat
     assert "there is no column log.meta.tennant for tenant_id; no object has it" in error_of(path, wrong)
     right = batch_of(path, Reading({"tenant_id": "log.meta.tenant", "user_input": "log.text"}))
     assert right.rows["tenant_id"].to_list() == ["t1", None]
+
+
+@pytest.mark.parametrize("write", [write_csv, write_json, write_json_text])
+def test_a_key_that_no_json_text_has_is_named(write: Write, tmp_path: Path) -> None:
+    path = write(tmp_path / "a", {**CANONICAL, "log": LOG})
+    wrong = {"input_tokens": "log.usage.in", "output_tokens": "log.usage.completion"}
+    assert "there is no column log.usage.completion for output_tokens; no object has it" in error_of(path, wrong)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_key_that_json_text_has_first_in_a_late_row_is_there(kind: str, tmp_path: Path) -> None:
+    metas = [*[None, "", "{broken", '{"other": 1}'] * 100, '{"tenant": "t9"}']
+    table = pl.DataFrame([{**CANONICAL, "meta": meta} for meta in metas], infer_schema_length=None)
+    path = tmp_path / f"a.{kind}"
+    table.write_csv(path) if kind == "csv" else table.write_parquet(path)
+    found = batch_of(path, Reading({"tenant_id": "meta.tenant"})).rows["tenant_id"]
+    assert found.to_list() == [None] * 400 + ["t9"]
 
 
 def test_json_text_that_cannot_be_read_is_null(tmp_path: Path) -> None:
