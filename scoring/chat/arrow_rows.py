@@ -59,7 +59,7 @@ def leaves_to_read(where: str, schema: pa.Schema, names: Mapping[str, str] | Non
             called = ".".join([place.column, *place.keys])
             raise no_column(where, called, name, f"{place.column} is {schema.field(place.column).type}")
     expected = {
-        **dict.fromkeys(TEXTS, (_holds_text, "text")),
+        **dict.fromkeys(TEXTS, (holds_text, "text")),
         **dict.fromkeys(TOKENS, (_holds_numbers, "a number")),
         **dict.fromkeys(("tenant_id", "session_id", "source_id"), (_holds_labels, "text")),
         "timestamp": (_holds_timestamps, "a timestamp, a date or text"),
@@ -68,7 +68,7 @@ def leaves_to_read(where: str, schema: pa.Schema, names: Mapping[str, str] | Non
     wrong = [
         f"{name} is {leaf.kind}, expected {'JSON text' if leaf.keys else expected[name][1]}"
         for name, leaf in found.items()
-        if not (_holds_text if leaf.keys else expected[name][0])(leaf.kind)
+        if not (holds_text if leaf.keys else expected[name][0])(leaf.kind)
     ]
     if wrong:
         fix = "export them with the expected types"
@@ -98,14 +98,14 @@ def _below(leaf: Leaf, keys: Sequence[str]) -> Leaf | None:
     return Leaf(tuple(path), kind, tuple(waiting))
 
 
-def _holds_text(kind: pa.DataType) -> bool:
+def holds_text(kind: pa.DataType) -> bool:
     """Text of any layout, the bytes that old writers call text, and a column that is NULL throughout."""
     return (kind.value_type if types.is_dictionary(kind) else kind) in _TEXT_TYPES
 
 
 def _holds_labels(kind: pa.DataType) -> bool:
     """Text, or the integers that some exports write instead."""
-    return _holds_text(kind) or bool(types.is_integer(kind))
+    return holds_text(kind) or bool(types.is_integer(kind))
 
 
 def _holds_numbers(kind: pa.DataType) -> bool:
@@ -113,12 +113,12 @@ def _holds_numbers(kind: pa.DataType) -> bool:
 
 
 def _holds_timestamps(kind: pa.DataType) -> bool:
-    return _holds_text(kind) or bool(types.is_timestamp(kind) or types.is_date(kind))
+    return holds_text(kind) or bool(types.is_timestamp(kind) or types.is_date(kind))
 
 
 def _holds_metadata(kind: pa.DataType) -> bool:
     if not types.is_struct(kind):
-        return _holds_text(kind)
+        return holds_text(kind)
     position = kind.get_field_index("session_id")
     return position < 0 or _holds_labels(kind.field(position).type)
 
@@ -202,15 +202,16 @@ def _columns(
 
 def _values(batch: pa.RecordBatch, leaf: Leaf) -> pa.Array | list[object]:
     """The column as it stands, or what its JSON text holds."""
-    return [value_in(text, leaf.keys) for text in texts_at(batch, leaf)] if leaf.keys else _array(batch, leaf)
+    return [value_in(text, leaf.keys) for text in texts_at(batch, leaf)] if leaf.keys else array_at(batch, leaf)
 
 
 def texts_at(batch: pa.RecordBatch, leaf: Leaf) -> list[str | None]:
     """The texts at the end of the path of a column, which may be JSON."""
-    return _texts(_array(batch, leaf))
+    return _texts(array_at(batch, leaf))
 
 
-def _array(batch: pa.RecordBatch, leaf: Leaf) -> pa.Array:
+def array_at(batch: pa.RecordBatch, leaf: Leaf) -> pa.Array:
+    """The column at the end of its path through structs."""
     array = batch.column(leaf.path[0])
     for key in leaf.path[1:]:
         array = pc.struct_field(array, key)
@@ -249,7 +250,7 @@ def _label_column(name: str, array: pa.Array) -> ParsedColumn:
 def _number_column(name: str, array: pa.Array) -> ParsedColumn:
     """Numbers of any type as FLOAT64, NaN as NULL."""
     array = _decoded(array)
-    if _holds_text(array.type):
+    if holds_text(array.type):
         texts = _text_column(name, array)
         return _cells_column(name, _texts(array)) if texts.problems else numbers(name, texts.values)
     return ParsedColumn(pl.Series(array.cast(pa.float64(), safe=False)).fill_nan(None), {})
@@ -258,11 +259,11 @@ def _number_column(name: str, array: pa.Array) -> ParsedColumn:
 def _timestamp_column(values: pa.Array | list[object], naive_zone: ZoneInfo | None) -> Timestamps:
     """Timestamps of any unit, dates (their midnight) or text as UTC instants, cut to microseconds."""
     array = values if isinstance(values, list) else _decoded(values)
-    if not isinstance(array, list) and _holds_text(array.type):
+    if not isinstance(array, list) and holds_text(array.type):
         texts = _text_column("timestamp", array)
         if not texts.problems:
             return instants(texts.values, naive_zone)
-    if isinstance(array, list) or _holds_text(array.type):
+    if isinstance(array, list) or holds_text(array.type):
         found, problems = read_each(
             array if isinstance(array, list) else _texts(array), lambda value: cells.instant(value, naive_zone)
         )

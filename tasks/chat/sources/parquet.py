@@ -3,15 +3,18 @@
 A file may be one row group of gigabytes. It is read through a small buffer, page by page, so memory does not grow
 with the group. Where row groups are small, Polars decodes the texts of a few at once: it leaves them in their pages and
 takes half of pyarrow's time. What a file says of its size is what it stores: of a text that thousands of rows repeat it
-stores one. So the texts that a batch holds are counted, and too many of them are scored in several batches.
+stores one. So no more rows are decoded at once than can be held if each has the longest text that is stored, the texts
+that they have are counted, and too many of them are scored in several batches.
 """
 
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from itertools import groupby
+from operator import add
 from pathlib import Path
 from typing import BinaryIO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -22,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import types
 
-from scoring.chat.arrow_rows import Leaf, leaves_to_read, read_batch, texts_at
+from scoring.chat.arrow_rows import Leaf, array_at, holds_text, leaves_to_read, read_batch, texts_at
 from scoring.chat.reading import UTC_ZONE, Reading, SoughtKeys
 from scoring.chat.row_ids import TEXTS
 from scoring.chat.rows import (
@@ -39,11 +42,18 @@ from tasks.chat.sources.pieces import FilePiece, refuse_replaced
 
 _BUFFER_BYTES = 1024 * 1024
 _BYTES_AT_ONCE = 96 * 1024 * 1024
+_TEXT_AT_ONCE = 256 * 1024 * 1024
 _FEW_ROWS = 256
+_MEASURED = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 _ZONE = re.compile(r"timestamp\[\w+, tz=([^]]+)")
 _WHOLE_HOURS = re.compile(r"[+-](?:0[0-9]|1[0-2]):?00")
 _IN_PLACE = frozenset({"PLAIN", "RLE", "BIT_PACKED", "RLE_DICTIONARY", "PLAIN_DICTIONARY"})
 """The encodings in which Polars leaves a text that rows repeat where it stands, and copies it for none of them."""
+# How the header of a page begins, in Thrift's compact protocol: its kind, then its size before compression, which has
+# seven bits a byte, the lowest first, the sign as the lowest of all.
+_DATA_PAGE = re.compile(rb"\x15[\x00\x06]\x15")
+_DICTIONARY_PAGE = re.compile(rb"\x15\x04\x15([\x80-\xff]*[\x00-\x7f])", re.DOTALL)
+_LONGEST_PAGE_SIZES = 8
 _TICKS_IN_SECOND = {"milliseconds": 1_000, "microseconds": 1_000_000, "nanoseconds": 1_000_000_000}
 
 
@@ -61,7 +71,7 @@ def read_parquet(piece: FilePiece, window: Window | None, reading: Reading) -> I
     with _opened(path) as (opened, file):
         refuse_replaced(piece, os.fstat(opened.fileno()).st_ino)
         leaves = leaves_to_read(str(path), file.schema_arrow, reading.names)
-        _refuse_missing_keys(path, file, leaves, reading)
+        _refuse_missing_keys(opened, file, leaves, reading, str(path))
         line, held = piece.first_line, _HeldTexts(path, os.fstat(opened.fileno()).st_size)
         wanted = range(file.metadata.num_row_groups)[piece.start : piece.stop]
         for outside, groups in _runs_of_row_groups(file, wanted, window, leaves["timestamp"], reading.naive_zone):
@@ -76,16 +86,21 @@ def read_parquet(piece: FilePiece, window: Window | None, reading: Reading) -> I
                 del batch, texts  # before the next ones are decoded
 
 
-def _refuse_missing_keys(path: Path, file: pq.ParquetFile, leaves: Mapping[str, Leaf], reading: Reading) -> None:
+def _refuse_missing_keys(
+    opened: BinaryIO, file: pq.ParquetFile, leaves: Mapping[str, Leaf], reading: Reading, where: str
+) -> None:
     """Reads until a cell had each key inside JSON text: the first rows of a usual file, all of one without them."""
     sought = SoughtKeys({name: leaf.keys for name, leaf in leaves.items()}, reading.names)
-    columns = [".".join(leaves[name].path) for name in sought.left]
-    for batch in file.iter_batches(_FEW_ROWS, columns=columns, use_threads=False) if columns else ():
+    if not sought.left:
+        return
+    columns = _columns([leaves[name] for name in sought.left])
+    few = min(_FEW_ROWS, _rows_that_fit(opened, file, columns, range(file.metadata.num_row_groups)))
+    for batch in file.iter_batches(few, columns=columns, use_threads=False):
         for name in sought.left:
             sought.search(name, texts_at(batch, leaves[name]))
         if not sought.left:
             return
-    sought.refuse_lacking(str(path))
+    sought.refuse_lacking(where)
 
 
 def cut_parquet(path: Path, window: Window | None, reading: Reading, piece_bytes: int) -> Iterator[FilePiece]:
@@ -134,57 +149,107 @@ def _decoded(
     """
     for together in _within_memory(file, groups):
         texts = _texts(opened, file, leaves, together, first_row)
-        others = None if texts is None else _without_texts(file, leaves, together)
+        others = None if texts is None else _without_texts(opened, file, leaves, together, held)
         if texts is not None and others is not None:
-            yield from _side_by_side(others, texts, held)
+            yield from _side_by_side(others, texts, leaves, held)
         else:
-            yield from ((batch, None) for batch in _copied(file, leaves, together, held))
+            yield from ((batch, None) for batch in _copied(opened, file, leaves, together, held))
         first_row += _rows(file, together)
         texts = others = None  # before the next ones are decoded
 
 
 def _side_by_side(
-    others: list[pa.RecordBatch], texts: pl.DataFrame, held: "_HeldTexts"
+    others: Sequence[pa.RecordBatch], texts: pl.DataFrame, leaves: Mapping[str, Leaf], held: "_HeldTexts"
 ) -> Iterator[tuple[pa.RecordBatch, pl.DataFrame]]:
     """The texts beside the other columns, in parts of a bounded size."""
+    columns = [leaf for name, leaf in leaves.items() if name not in TEXTS and holds_text(leaf.kind)]
     done = 0
     for batch in others:
         own = texts.slice(done, batch.num_rows)
-        for start, rows in _parts(held.count([own[name].str.len_bytes() for name in TEXTS])):
+        lengths = [own[name].str.len_bytes() for name in TEXTS]
+        held.count(sum(int(one.sum()) for one in lengths))
+        for start, rows in _parts([*lengths, *(_lengths(array_at(batch, leaf)) for leaf in columns)]):
             yield batch.slice(start, rows), own.slice(start, rows)
         done += batch.num_rows
 
 
 def _copied(
-    file: pq.ParquetFile, leaves: Mapping[str, Leaf], groups: list[int], held: "_HeldTexts"
+    opened: BinaryIO, file: pq.ParquetFile, leaves: Mapping[str, Leaf], groups: list[int], held: "_HeldTexts"
 ) -> Iterator[pa.RecordBatch]:
     """The columns by pyarrow, which copies the texts out of the pages that it holds: for a few rows at once, of which
     batches are made by what was copied."""
-    columns = list(dict.fromkeys(".".join(leaf.path) for leaf in leaves.values()))
     for group in groups:
-        few, size, rows = list[pa.RecordBatch](), 0, 0
-        for batch in file.iter_batches(_FEW_ROWS, [group], columns, use_threads=False):
-            few.append(batch)
-            size += int(held.count([_lengths(batch, leaves[name]) for name in TEXTS]).sum())
-            rows += batch.num_rows
-            if size >= BATCH_BYTES // 4 or rows >= BATCH_ROWS:
-                yield pa.concat_batches(few)
-                few, size, rows = [], 0, 0
-        if few:
-            yield pa.concat_batches(few)
+        yield from _counted(opened, file, [*leaves.values()], [group], held, _FEW_ROWS, BATCH_ROWS, BATCH_BYTES // 4)
 
 
-def _without_texts(file: pq.ParquetFile, leaves: Mapping[str, Leaf], groups: list[int]) -> list[pa.RecordBatch] | None:
+def _without_texts(
+    opened: BinaryIO, file: pq.ParquetFile, leaves: Mapping[str, Leaf], groups: list[int], held: "_HeldTexts"
+) -> list[pa.RecordBatch] | None:
     """The other columns of the groups, which are small; None where one of them cannot be read."""
-    texts = {".".join(leaves[name].path) for name in TEXTS}
-    columns = dict.fromkeys(".".join(leaf.path) for leaf in leaves.values())
+    rows = max(1, min(BATCH_ROWS, BATCH_BYTES * _rows(file, groups) // max(1, _bytes(file, groups))))
+    others = [leaf for name, leaf in leaves.items() if name not in TEXTS]
     try:
-        batch_rows = BATCH_BYTES * _rows(file, groups) // max(1, _bytes(file, groups))
-        # One thread: two decode no faster here, and hold twice the pages.
-        without = [name for name in columns if name not in texts]
-        return [*file.iter_batches(max(1, min(BATCH_ROWS, batch_rows)), groups, without, use_threads=False)]
+        return [*_counted(opened, file, others, groups, held, rows, rows, BATCH_BYTES)]
     except (pa.ArrowException, OSError):
         return None
+
+
+def _counted(
+    opened: BinaryIO,
+    file: pq.ParquetFile,
+    leaves: Sequence[Leaf],
+    groups: Sequence[int],
+    held: "_HeldTexts",
+    rows_at_once: int,
+    batch_rows: int,
+    batch_bytes: int,
+) -> Iterator[pa.RecordBatch]:
+    """These columns of the groups: no more rows at once than can be held, counted, and put together to batches."""
+    columns = _columns(leaves)
+    rows_at_once = min(rows_at_once, _rows_that_fit(opened, file, columns, groups))
+    texts = [leaf for leaf in leaves if holds_text(leaf.kind)]
+    few, size, rows = list[pa.RecordBatch](), 0, 0
+    # One thread: two decode no faster here, and hold twice the pages.
+    for batch in file.iter_batches(rows_at_once, groups, columns, use_threads=False):
+        few.append(batch)
+        own = sum(_text_bytes(array_at(batch, leaf)) for leaf in texts)
+        held.count(own)
+        size += own
+        rows += batch.num_rows
+        if size >= batch_bytes or rows >= batch_rows:
+            yield pa.concat_batches(few)
+            few, size, rows = [], 0, 0
+    if few:
+        yield pa.concat_batches(few)
+
+
+def _columns(leaves: Iterable[Leaf]) -> list[str]:
+    return list(dict.fromkeys(".".join(leaf.path) for leaf in leaves))
+
+
+def _rows_that_fit(opened: BinaryIO, file: pq.ParquetFile, columns: Collection[str], groups: Iterable[int]) -> int:
+    """How many rows can be held if each has the longest text that may be stored for several rows in these columns."""
+    longest = 1
+    for group in map(file.metadata.row_group, groups):
+        chunks = map(group.column, range(group.num_columns))
+        shared = sum(_longest_shared_text(opened, chunk) for chunk in chunks if chunk.path_in_schema in columns)
+        longest = max(longest, shared)
+    return max(1, _TEXT_AT_ONCE // longest)
+
+
+def _longest_shared_text(opened: BinaryIO, chunk: pq.ColumnChunkMetaData) -> int:
+    """The most bytes of a text that a column chunk stores once for several rows: in its dictionary, or as a prefix."""
+    if chunk.physical_type != "BYTE_ARRAY":
+        return 0
+    if "DELTA_BYTE_ARRAY" in chunk.encodings:
+        return int(chunk.total_uncompressed_size)
+    opened.seek(max(0, chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset))
+    header = opened.read(_LONGEST_PAGE_SIZES)
+    if _DATA_PAGE.match(header):
+        return 0
+    size = _DICTIONARY_PAGE.match(header)
+    digits = enumerate(size[1]) if size else ()
+    return sum((digit & 127) << 7 * place for place, digit in digits) >> 1 or int(chunk.total_uncompressed_size)
 
 
 class _HeldTexts:
@@ -194,14 +259,13 @@ class _HeldTexts:
         self._path, self._file_bytes = path, file_bytes
         self._bytes = 0
 
-    def count(self, lengths: Sequence[pl.Series]) -> pl.Series:
-        """Counts the texts of some rows by their `lengths` in bytes; returns how many bytes each row has.
+    def count(self, size: int) -> None:
+        """Counts the texts of some rows by their bytes.
 
         Raises:
             InputError: the texts are so much larger than their file that it was made to harm.
         """
-        of_rows = pl.select(pl.sum_horizontal(one.cast(pl.Int64) for one in lengths)).to_series()
-        self._bytes += int(of_rows.sum())
+        self._bytes += size
         if self._bytes > max(SMALL_UNPACKED, LARGEST_TEXT_RATIO * self._file_bytes):
             raise InputError(
                 f"refused: {self._file_bytes:,} bytes hold {self._bytes:,} bytes of text and more "
@@ -209,11 +273,11 @@ class _HeldTexts:
                 where=str(self._path),
                 fix="find out who made this file; one with such texts in earnest is read as JSON Lines",
             )
-        return of_rows
 
 
-def _parts(lengths: pl.Series) -> Iterator[tuple[int, int]]:
-    """Where the parts of a batch begin and how many rows they have, by the bytes of text of each row."""
+def _parts(columns: Sequence[pl.Series]) -> Iterator[tuple[int, int]]:
+    """Where the parts of a batch begin and how many rows they have, by the bytes of the texts of each column."""
+    lengths = reduce(add, (one.cast(pl.Int64).fill_null(0) for one in columns))
     if lengths.sum() <= 2 * BATCH_BYTES:
         yield 0, len(lengths)
         return
@@ -221,13 +285,16 @@ def _parts(lengths: pl.Series) -> Iterator[tuple[int, int]]:
     yield from zip(rows.cum_sum() - rows, rows, strict=True)
 
 
-def _lengths(batch: pa.RecordBatch, leaf: Leaf) -> pl.Series:
-    """The bytes of each text of a column, 0 of NULL."""
-    array = batch.column(leaf.path[0])
-    for key in leaf.path[1:]:
-        array = pc.struct_field(array, key)
-    texts = array.dictionary_decode() if types.is_dictionary(array.type) else array
-    return pl.Series(pc.binary_length(texts.cast(pa.large_binary()))).fill_null(0)
+def _text_bytes(array: pa.Array) -> int:
+    """The bytes of all texts of a column, and some a row; those of a repeated one as often as it stands there."""
+    return int(_lengths(array).sum()) if types.is_dictionary(array.type) else int(array.nbytes)
+
+
+def _lengths(array: pa.Array) -> pl.Series:
+    """The bytes of each text of a column, NULL of NULL."""
+    texts = array.dictionary if types.is_dictionary(array.type) else array
+    lengths = pl.Series(pc.binary_length(texts if texts.type in _MEASURED else texts.cast(pa.large_binary())))
+    return lengths if texts is array else lengths.gather(pl.Series(array.indices))
 
 
 def _within_memory(file: pq.ParquetFile, groups: list[int]) -> Iterator[list[int]]:
