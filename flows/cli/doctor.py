@@ -96,6 +96,8 @@ def _checks(settings: Settings) -> Iterator[Check]:
         yield _check("judge", _judge, settings)
     if is_set(DEFAULT_WEBHOOK) or settings.alerts != AlertsSettings():
         yield from _routes(settings)
+    else:
+        yield _nobody_notified()
     if os.environ.get("PREFECT_API_URL"):
         yield _check("Prefect", _prefect, settings)
 
@@ -239,6 +241,15 @@ def _routes(settings: Settings) -> Iterator[Check]:
         if one.is_wanted:
             seen = one.problem or f"has its secret from {one.origin}; nothing was sent"
             yield Check(f"route {one.name}", not one.problem, seen)
+    if not any(one.is_wanted for one in found):
+        yield _nobody_notified()
+
+
+def _nobody_notified() -> Check:
+    from tasks.config.alerts import DEFAULT_WEBHOOK
+
+    seen = f"nobody is notified: {DEFAULT_WEBHOOK} is not set, and [alerts] names nobody"
+    return Check("alerts", ok=True, seen=seen)
 
 
 def _prefect(settings: Settings) -> str:

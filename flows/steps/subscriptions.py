@@ -8,11 +8,13 @@ from scoring.errors import UsageError
 from tasks.alerts.channel import Channel
 from tasks.alerts.channels import open_channel
 from tasks.alerts.day_messages import route_filters
-from tasks.config.alerts import DEFAULT_ROUTE, AlertsSettings, Destination
+from tasks.config.alerts import DEFAULT_WEBHOOK, AlertsSettings, Destination
 from tasks.config.secret_places import Secret, secret_of
 
 if TYPE_CHECKING:
     from prefect.blocks.system import Secret as SecretBlock
+
+_UNSET_DEFAULT = Destination(webhook_env=DEFAULT_WEBHOOK)
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class Subscription:
     """A route: what it is interested in, and where its messages go. `problem` says why it cannot be reached,
     `origin` where its secret is from.
 
-    Messages are kept for it where it `is_wanted`: the default route is not until its secret is set.
+    Messages are kept for it where it `is_wanted`: the default route is not until its secret is set, or the settings
+    say where it leads.
     """
 
     name: str
@@ -49,7 +52,7 @@ def subscriptions(alerts: AlertsSettings, *, with_prefect: bool = True) -> list[
         channel = open_channel(destination, secret.value, alerts)
         why = channel.problem if is_asked else "is read by runs alone"
         problem = broken or (f"{secret.origin} {why}" if why else "")
-        is_wanted = bool(secret.value or broken) or name != DEFAULT_ROUTE or not is_asked
+        is_wanted = bool(secret.value or broken) or destination != _UNSET_DEFAULT or not is_asked
         found.append(Subscription(name, filters[name], destination, channel, problem, is_wanted, secret.origin))
     return found
 

@@ -198,7 +198,9 @@ def test_no_password_of_any_setting_is_shown(aqb: Command, source: Path, monkeyp
 def test_what_does_not_apply_is_not_looked_for(aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     seen = checks(aqb)
-    assert list(seen) == ["source", "rubric", "warehouse", "state database", "inbox", "days off", "last night"]
+    always = ["source", "rubric", "warehouse", "state database", "inbox", "days off", "last night", "alerts"]
+    assert list(seen) == always
+    assert seen["alerts"] == "nobody is notified: SLACK_WEBHOOK_URL is not set, and [alerts] names nobody"
     assert seen["inbox"] == "not there, so there are no test runs to score"
     assert seen["warehouse"] == "0 scored days"
 

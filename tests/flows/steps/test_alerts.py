@@ -1,6 +1,7 @@
 """From a scored day to Slack: who is told what, once; what happens when Slack or the settings are broken."""
 
 import json
+import os
 import re
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -271,6 +272,21 @@ def test_a_route_without_its_secret_keeps_messages_and_is_named(
     )
     monkeypatch.setenv(QA, slack.webhook())
     assert len(in_context(announce, settings, []).sent) == 1
+
+
+def test_a_default_route_of_the_settings_without_its_secret_keeps_messages_and_is_named(
+    settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that is mistyped in the environment is no wish to be left alone."""
+    named = with_routes(settings, default=Destination(webhook_env=QA))
+    address = os.environ[QA]
+    monkeypatch.delenv(QA)
+    (problem,) = run(named).problems
+    assert problem.startswith(f"alerts: route default: environment variable {QA} holds no address")
+    assert slack.posted == []
+    monkeypatch.setenv(QA, address)
+    assert run(named).problems == ()
+    assert len(slack.posted) == 1
 
 
 def test_a_quiet_week_is_told_on_its_sunday_once(settings: Settings, slack: FakeSlack) -> None:
