@@ -137,7 +137,7 @@ def _decision(watched: Watch, found: Pages, stream: int, number: int, together: 
         change,
         watched.days[since] if change else None,
         settles=settles,
-        is_news=bool(episodes.told[place]) or ended,
+        is_news=bool(episodes.told[place] or found.pages[place]) or ended,
         pages=bool(found.pages[place]),
         of_all=bool(not (paged & ~of_all).any() if ended or settles else found.of_all[place]),
         paged=bool(change and episodes.had_paged[place] and paged.any()),

@@ -116,7 +116,8 @@ class Episodes:
     """What each day made of each stream, [streams, days].
 
     `change` is RISING or DRIFTING while an episode is open, `since` the number of the day on which it began, `told`
-    whether that is news on this day, `pages` whether it interrupts, `ended` whether an episode that was told is over
+    whether it begins, or is worse than was told, on this day, `pages` whether it interrupts, `ended` whether an episode
+    that was told is over
     (then `since` is its beginning), `settled` whether its rate has lasted and is what is usual from the next day on,
     `had_paged` whether the episode has paged. `rate`, `variance` (relative) and
     `days` are what was usual for the day; `last` is what is usual after the last one.
@@ -193,7 +194,8 @@ class _Follower:
         lasting = self._lasting(day, usual)
         levels, enough = self._budget.levels(rate), self._enough(day, days)
         told_day, paged_day = enough & (chance < levels.told_chance), enough & (chance < levels.paged_chance)
-        told_lasting = seen & (lasting.log_evidence > levels.told_evidence)
+        is_above = self._streams.counts[:, day] > self._streams.rows[:, day] * rate  # else today is not what rose
+        told_lasting = seen & is_above & (lasting.log_evidence > levels.told_evidence)
         paged = paged_day | (seen & (lasting.log_evidence > levels.paged_evidence))
 
         ended = seen & (self._change != CALM) & ~told_day & self._back(day, usual)
@@ -212,8 +214,9 @@ class _Follower:
         self._returned, self._days_back = (np.where(begun | worse, 0, of) for of in (self._returned, self._days_back))
         pages = paged & (~self._paged | worse) & (self._change != CALM)
         self._paged |= pages
-        told = begun | pages | worse
-        self._level_days = np.where(told, 0, self._level_days)
+        self._note_told(day, pages)
+        told = begun | worse
+        self._level_days = np.where(told | pages, 0, self._level_days)
         self._go_on(day, seen)
         found = {
             "change": self._change.copy(),
@@ -308,10 +311,22 @@ class _Follower:
         """Whether the rate of an open episode is twice the highest that was told; notes what is told today."""
         import numpy as np
 
-        rate = self._streams.counts[:, day] / np.maximum(self._streams.rows[:, day], 1)
+        rate = self._rate_of(day)
         worse: Array = told_day & (self._change != CALM) & ~begun & (rate >= WORSE_TIMES * self._told_rate)
         self._told_rate, self._risen = np.where(begun | worse, rate, self._told_rate), np.where(worse, day, self._risen)
         return worse
+
+    def _note_told(self, day: int, pages: Array) -> None:
+        """Notes the rate of a page: it is told, too."""
+        import numpy as np
+
+        self._told_rate = np.where(pages, np.maximum(self._told_rate, self._rate_of(day)), self._told_rate)
+
+    def _rate_of(self, day: int) -> Array:
+        import numpy as np
+
+        rate: Array = self._streams.counts[:, day] / np.maximum(self._streams.rows[:, day], 1)
+        return rate
 
     def _forget(self, which: Array) -> None:
         """Takes the days of episodes out of the reference, but for those since the rate is back."""

@@ -77,6 +77,9 @@ def test_a_tenant_that_fails_days_after_a_rise_of_all_tenants_pages_by_itself() 
 def test_a_rise_of_all_tenants_that_one_of_them_made_pages_no_second_time() -> None:
     days = tenants({"a": 3, "b": 60}, *[{"a": 24}] * 6)
     assert pages(days) == [(0, [(RULE, "a")])]
+    decided = list(WatchedDays(RUBRIC, days, AlertPolicy()).decided.values())[CALM:]
+    news = [number for number, of_day in enumerate(decided) if of_day[RULE, "*"].is_news]
+    assert news == [1]  # told once in a digest; what would have paged on a later day is no news either
     told = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
     assert [("*", "drifting")] in [
         [(one.tenant_id, one.change) for one in message.incidents if one.change != "continuing"] for message in told

@@ -93,6 +93,22 @@ def test_a_rise_that_grows_pages_again_before_it_has_doubled() -> None:
     assert decided(days, AlertPolicy())[again].since == DAY + timedelta(39)
 
 
+def test_a_page_tells_a_rate_that_has_to_double_before_the_rise_pages_again() -> None:
+    """Told in a digest at 58 rows, with a page at 84: twice the 58 is no news then, twice the 84 is."""
+    told = [40] * 28 + [58, 84]
+    assert changes(steady([*told, 134]))[28:] == ["rising", "rising page", ""]
+    assert changes(steady([*told, 168]))[28:] == ["rising", "rising page", "rising page"]
+
+
+def test_a_rise_is_told_on_a_day_above_what_is_usual_for_it() -> None:
+    """Not on a Sunday without a single such row, because the days before it were many together."""
+    days = kpi_days(Load(6), 120, seed=3)
+    found = [one for of_day in WatchedDays(RUBRIC, days, AlertPolicy()).decided.values() for one in of_day.values()]
+    news = [one for one in found if one.is_news and one.change in ("rising", "drifting")]
+    assert len(news) > 30
+    assert [one for one in news if one.count <= one.rows * one.usual.rate] == []
+
+
 @pytest.mark.parametrize("first", [56, 62])
 def test_a_rise_within_a_rise_is_usual_after_four_weeks_of_its_own(first: int) -> None:
     """Three weeks at half as much again, then a real rise for good: that is told once, and becomes what is usual."""
