@@ -89,11 +89,16 @@ def accept(
     Example: aqb alerts accept answer_failed --why "half of the answers moved to the new agent"
     """
     from flows.runtime.clock import now
+    from scoring.alerting.watch import watched_rules
     from tasks.alerts.rule_rates import last_scored_day
     from tasks.state.alert_choices import Acceptance, AlertChoices
 
     with open_context() as context:
         rule, named = _known(context, rule), _tenant(context, tenant)
+        if rule not in [one.id for one in watched_rules(context.rubric, named)]:
+            raise UsageError(
+                f"'{rule}' has no rate that could be usual", where="RULE", fix="aqb alerts snooze keeps it quiet"
+            )
         day = last_scored_day(context.warehouse)
         made = Acceptance(rule, named, day, why.strip(), _who(who), now())
         AlertChoices(context.state).accept(made)
@@ -167,6 +172,10 @@ def _snooze_text(one: Snooze) -> str:
 
 def _breaking_text(made: Snooze, day: date) -> str:
     """From which rate on the rule is told all the same."""
+    from scoring.alerting.snoozes import RULES_WITHOUT_RATE
+
+    if made.rule in RULES_WITHOUT_RATE:
+        return "it has no rate that could double: it is quiet until then, whatever comes"
     if not (rate := made.breaking_rate(made.tenant_id)):
         return f"it did not fire lately, up to {day}: it is told as soon as it does"
     figure = f"{rate:.3f} from its target" if made.rule.startswith("kpi_") else f"{percent(rate)} of the rows"

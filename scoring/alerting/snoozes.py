@@ -11,6 +11,10 @@ from statistics import median
 from scoring.alerting.facts import AlertFact
 from scoring.alerting.incidents import Incident
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import FEW_ROWS, NO_ROWS
+
+RULES_WITHOUT_RATE = (NO_ROWS, FEW_ROWS)
+"""The rules about how many rows a day has: a snooze of one holds to its end."""
 
 BREAKING_TIMES = 2
 """A snooze hides no rate that is this many times the one that it was made at."""
@@ -52,10 +56,11 @@ class Snooze:
 
 
 def fact_rate(fact: AlertFact) -> float | None:
-    """The rate of a fact: its share of the rows; of a KPI how far it misses its target; of a day without rows none."""
+    """The rate of a fact: its share of the rows; of a KPI how far it misses its target; of a day without rows, or with
+    far fewer, none."""
     if fact.count is None:
         return None if fact.value is None or fact.limit is None else abs(fact.value - fact.limit)
-    return fact.count / fact.rows if fact.rows else None
+    return fact.count / fact.rows if fact.rows and fact.rule not in RULES_WITHOUT_RATE else None
 
 
 def rates_to_break(rule: str, facts: Mapping[date, Sequence[AlertFact]], latest: int = 1) -> dict[str | None, float]:

@@ -6,19 +6,22 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 
+from scoring.alerting.kpi_incidents import kpi_incidents_of_days
+from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.snoozes import Snooze, rates_to_break
+from scoring.alerting.watch import DECISION_DAYS
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import KPI_RULE, RowRubric
 from scoring.errors import InputError
-from tasks.chat.tables import KPIS, read_alerts
+from tasks.chat.tables import KPIS, read_alerts, read_kpis
 from tasks.context import Context
 from tasks.state.alert_choices import AlertChoices
 from tasks.warehouse import Warehouse
 
-_DAYS = 28
-"""Scored days that count as lately."""
 
-
-def rates_of_rule(warehouse: Warehouse, rule: str, today: date) -> tuple[date, Mapping[str | None, float]]:
+def rates_of_rule(
+    warehouse: Warehouse, rubric: RowRubric, rule: str, today: date
+) -> tuple[date, Mapping[str | None, float]]:
     """The last scored day, and by tenant the rate that a snooze of the rule is made at.
 
     Of `today` there may be an intraday run with a few rows: then the day before counts as well.
@@ -26,8 +29,12 @@ def rates_of_rule(warehouse: Warehouse, rule: str, today: date) -> tuple[date, M
     Raises:
         InputError: no day has been scored.
     """
-    lately = _scored(warehouse)[-_DAYS:]
+    scored = _scored(warehouse)
+    lately = scored[-REFERENCE_DAYS:]
     facts = read_alerts(warehouse, lately)
+    if rule.startswith(KPI_RULE):  # told of the last four weeks together; the facts of a day are of that day
+        missed = kpi_incidents_of_days(read_kpis(warehouse, rubric, scored[-DECISION_DAYS:]), rubric)
+        facts = {day: [one.fact for one in missed.get(day, ()) if not one.is_over] for day in lately}
     return lately[-1], rates_to_break(rule, facts, latest=2 if lately[-1] == today else 1)
 
 
@@ -40,7 +47,7 @@ def snooze_rule(
         InputError: no day has been scored.
     """
     today = now.astimezone(ZoneInfo(context.settings.time_zone)).date()
-    day, rates = rates_of_rule(context.warehouse, rule, today)
+    day, rates = rates_of_rule(context.warehouse, context.rubric, rule, today)
     made = Snooze(rule, tenant_id, until, why, who, now, rates)
     AlertChoices(context.state).snooze(made)
     return made, day
@@ -61,7 +68,7 @@ def known_tenants(warehouse: Warehouse) -> set[str | None]:
     Raises:
         InputError: no day has been scored.
     """
-    kpis = warehouse.read(KPIS, _scored(warehouse)[-_DAYS:])
+    kpis = warehouse.read(KPIS, _scored(warehouse)[-REFERENCE_DAYS:])
     found = kpis.select(pl.col("tenant_id").unique()).collect()["tenant_id"] if kpis is not None else ()
     return {*found, ALL_TENANTS}
 

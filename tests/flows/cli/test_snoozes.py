@@ -41,6 +41,12 @@ def test_snooze_is_listed_kept_quiet_and_ended_early(scored: Command, slack: Fak
     assert slack.posted == []
 
 
+def test_snooze_of_a_rule_without_a_rate_says_that_it_holds_to_its_end(scored: Command) -> None:
+    for rule in ("no_rows", "few_rows"):
+        made = scored("alerts", "snooze", rule, "--until", LATER, "--why", "점검", "--who", "kim")
+        assert "it is quiet until then, whatever comes" in made.out
+
+
 def test_accept_keeps_the_last_scored_day_with_who_and_why(scored: Command) -> None:
     accepted = scored("alerts", "accept", "answer_failed", "--tenant", "t1", "--why", "새 에이전트", "--who", "kim")
     assert accepted.out == f"accepted answer_failed of t1: usual from {DAY} on\n"
@@ -60,6 +66,7 @@ WITHOUT_EFFECT = (
     (("unsnooze", "nope"), "the rules: answer_failed"),
     (("unsnooze", "weak_answer"), "what is snoozed: nothing"),
     (("accept", "nope"), "the rules: answer_failed"),
+    *((("accept", rule), "has no rate") for rule in ("no_rows", "few_rows", "rows_rejected", "kpi_failure_rate")),
 )
 """What is refused, and what the refusal says."""
 

@@ -10,7 +10,7 @@ from scoring.alerting.day_messages import day_messages
 from scoring.alerting.facts import AlertFact
 from scoring.alerting.messages import DayDigest, Message, RouteFilter
 from scoring.alerting.snoozes import Snooze, fact_rate, rates_to_break
-from scoring.chat.rubric import NO_ROWS
+from scoring.chat.rubric import FEW_ROWS, NO_ROWS
 from tests.builders.alert_days import FIRST_DAY, day_digest, days_of_facts, kpi_row, met
 
 MADE_AT = datetime(2026, 3, 9, tzinfo=UTC)
@@ -126,8 +126,9 @@ def test_snooze_of_one_tenant_leaves_all_tenants_together_and_other_routes_alone
     assert "일시 중지" not in readable(digest.blocks)
 
 
-def test_snooze_of_a_day_without_rows_holds_whatever_comes() -> None:
-    assert snooze(NO_ROWS, 0).holds(LAST, "*", fact_rate(AlertFact(NO_ROWS, "critical", "없음", "*", 0, 0)))
+@pytest.mark.parametrize(("rule", "rows"), [(NO_ROWS, 0), (FEW_ROWS, 3)])
+def test_snooze_of_a_day_without_rows_or_with_few_holds_whatever_comes(rule: str, rows: int) -> None:
+    assert snooze(rule, 0).holds(LAST, "*", fact_rate(AlertFact(rule, "critical", "없음", "*", rows, rows)))
 
 
 def test_rate_of_a_kpi_is_how_far_it_misses_its_target() -> None:

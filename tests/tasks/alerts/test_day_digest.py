@@ -1,7 +1,8 @@
 """What messages say of a day that is in the warehouse."""
 
 import json
-from datetime import date, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ import pytest
 from scoring.alerting.day_messages import day_messages
 from scoring.alerting.facts import AlertFact
 from scoring.alerting.messages import RouteFilter
+from scoring.alerting.snoozes import Snooze, is_snoozed
 from scoring.alerting.watch import AlertPolicy
 from scoring.days import day_text, day_window
 from tasks.alerts.day_digest import day_digest
+from tasks.alerts.rule_rates import rates_of_rule
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import read_alerts, write_alerts
@@ -67,3 +70,17 @@ def test_a_rise_of_several_days_names_what_grew_since_it_began(warehouse: Folder
 
 def _rule(fact: AlertFact) -> tuple[str, str | None]:
     return fact.rule, fact.tenant_id
+
+
+def test_a_snooze_of_a_kpi_is_made_at_its_last_four_weeks_and_holds_below_twice_of_them(
+    warehouse: FolderWarehouse,
+) -> None:
+    day = _day(FIRST_RISEN + 1)
+    last, rates = rates_of_rule(warehouse, RUBRIC, "kpi_failure_rate", day)
+    digest = day_digest(warehouse, RUBRIC, day, [], ReportPaths(Path("reports")), AlertPolicy())
+    (missed,) = [one for one in digest.incidents if _rule(one.fact) == ("kpi_failure_rate", "*")]
+    assert (last, missed.fact.rows) == (day, 21 * 100 + 2 * 105)
+    assert rates["*"] == pytest.approx((21 * 5 + 2 * 10) / missed.fact.rows - 0.03)
+    snooze = Snooze("kpi_failure_rate", "*", day, "새 프롬프트", "kim", datetime(2026, 2, 13, tzinfo=UTC), rates)
+    assert is_snoozed(missed, [snooze])
+    assert not is_snoozed(missed, [replace(snooze, rates={"*": rates["*"] / 2})])
