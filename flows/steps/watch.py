@@ -13,7 +13,7 @@ from flows.runtime.clock import now
 from flows.steps.announce import DeliveryReport, announce, to_pipeline
 from flows.steps.subscriptions import subscriptions
 from scoring.alerting.all_clear import LateNight, Unfinished, all_clear_message, late_message, uncalled
-from scoring.alerting.messages import Message, RouteFilter
+from scoring.alerting.messages import KnownKey, Message, RouteFilter
 from scoring.alerting.run_messages import FlowFailure, failure_message
 from tasks.alerts.day_messages import MessagesFor
 from tasks.alerts.delivery import Clock
@@ -72,7 +72,7 @@ def untold_runs(context: Context, at: datetime) -> dict[Unfinished, Run]:
 def _of_dead(context: Context, dead: Mapping[Unfinished, Run]) -> MessagesFor:
     """A message for each run that died, unless the hook of its flow has told the route of it."""
 
-    def of_route(route: RouteFilter, known: Mapping[str, datetime]) -> list[Message]:
+    def of_route(route: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:
         told = uncalled(known)
         untold = {
             one: run
@@ -108,7 +108,7 @@ def all_clears(context: Context, *, inbox_is_done: bool = False) -> MessagesFor:
     """The message that calls off what a route was told of and what is over, whatever the levels of the route."""
     zone = ZoneInfo(context.settings.time_zone)
 
-    def of_route(_: RouteFilter, known: Mapping[str, datetime]) -> list[Message]:
+    def of_route(_: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:
         return all_clear_message(finished(context, known, inbox_is_done=inbox_is_done), zone)
 
     return of_route

@@ -11,7 +11,7 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from scoring.alerting.blocks import Line, bold, bullets, code, context, inert, masked_text, paragraph, plain
-from scoring.alerting.messages import Message, MessageLevel, level_mark, messages, without_part
+from scoring.alerting.messages import KnownKey, Message, MessageLevel, level_mark, messages, without_part
 from scoring.alerting.wording import RESOLVED_SIGN
 from scoring.days import day_text
 
@@ -88,9 +88,9 @@ def _day(text: str) -> date | None:
     return date.fromisoformat(text) if text else None
 
 
-def uncalled(known: Mapping[str, datetime]) -> dict[Unfinished, datetime]:
+def uncalled(known: Mapping[str, KnownKey]) -> dict[Unfinished, datetime]:
     """What a route with these keys has been told of and not heard the end of, with when that was."""
-    written = {without_part(key): at for key, at in known.items()}
+    written = {without_part(key): one.written_at for key, one in known.items()}
     found = {Unfinished.of_key(key): at for key, at in written.items() if key.startswith(_OPEN)}
     return {one: at for one, at in found.items() if one.over_key not in written}
 

@@ -18,10 +18,12 @@ from scoring.alerting.messages import (
     DayDigest,
     Message,
     MessageLevel,
+    NamedFact,
     RouteFilter,
     fact_key,
     level_mark,
     messages,
+    named_facts,
     without_part,
 )
 from scoring.alerting.rates import REFERENCE_DAYS
@@ -49,13 +51,19 @@ _TENANTS_SHOWN = 5
 _OWN_PAGES = 2
 
 
-def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[str] = ()) -> list[Message]:
+def day_messages(
+    digest: DayDigest,
+    route: RouteFilter,
+    known_keys: Collection[str] = (),
+    page_keys: Collection[str] | None = None,
+) -> list[Message]:
     """The messages of one run to one route: pages, one digest, or none where nothing is new.
 
     Incidents with a key among `known_keys` are not new to the route; where one of them has paged, a rule with mostly
     the same rows pages no more. Such a rule is told with the page of the same day. An intraday run only pages, and not
-    for a day without rows: the day is not over. A snooze hides no end of what the route was told of, and what it hid is
-    new on the day after it, if that goes on.
+    for a day without rows: the day is not over. The end of what paged makes a message where the route got the page
+    (`page_keys`; None where nobody knows what it got). A snooze hides no end of what the route was told of, and what it
+    hid is new on the day after it, if that goes on.
     """
     known = set(map(without_part, known_keys))
     seen, snoozes = visible_to(route, digest.incidents), digest.snoozes
@@ -72,7 +80,8 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
     parts = [one for one in news if one.fires and not one.is_over and any(_share_rows(one, other) for other in paging)]
     news = [one for one in news if one not in parts]
     found = [message for event in _events([*paging, *parts]) for message in _page(event, digest)]
-    if any(map(_worth_a_message, news)) and not intraday:
+    pages = None if page_keys is None else named_facts(page_keys)
+    if any(_worth_a_message(one, pages) for one in news) and not intraday:
         others = [one for one in visible if one.fires and one not in news]
         apart = [one for one in others if one.pages or one in parts]
         snoozed = snooze_lines(digest.rubric, digest.snoozes, digest.day, route, digest.incidents)
@@ -124,9 +133,16 @@ def incident_key(one: Incident) -> str:
     return fact_key(one.rubric, one.rubric_version, one.fact.rule, one.day, one.fact.tenant_id, resolved=one.is_over)
 
 
-def _worth_a_message(one: Incident) -> bool:
+def _worth_a_message(one: Incident, pages: Sequence[NamedFact] | None) -> bool:
     """Whether it makes a message by itself: an end only where its beginning has paged, or of a KPI."""
-    return not one.is_over or one.paged or one.figure is not None
+    if not one.is_over or one.figure is not None:
+        return True
+    return one.paged if pages is None else any(_is_page_of(one, page) for page in pages)
+
+
+def _is_page_of(one: Incident, page: NamedFact) -> bool:
+    same = (page.rubric, page.rule, page.tenant_id) == (one.rubric, one.fact.rule, one.fact.tenant_id)
+    return same and one.since <= page.day <= one.day
 
 
 def _events(paging: Sequence[Incident]) -> list[list[list[Incident]]]:

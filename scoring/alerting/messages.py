@@ -4,12 +4,14 @@ Keys name facts, never wordings, and no route. A message in several parts has ke
 """
 
 import re
+from ast import literal_eval
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from scoring.alerting.blocks import Block, Line, Span, code, fallback, header, paragraph, plain, split
+from scoring.alerting.decision import DayDecisions
 from scoring.alerting.incidents import Incident
 from scoring.alerting.snoozes import Snooze
 from scoring.chat.kpis import ALL_TENANTS
@@ -22,6 +24,10 @@ RunKind = Literal["nightly", "intraday"]
 
 LEVEL_SIGNS: dict[MessageLevel, str] = {"critical": "🔴", "warning": "🟡", "info": "⚪"}
 _LEVEL_NAMES: dict[MessageLevel, str] = {"critical": "Critical", "warning": "Warning", "info": "안내"}
+_FACT = re.compile(
+    r"(?P<rubric>[^|@]+)@[^|]*\|(?P<rule>[^|]+)\|(?P<day>\d{4}-\d\d-\d\d)\|(?P<over>resolved\|)?(?P<tenant>[-*]|['\"].*)",
+    re.DOTALL,
+)
 _PART = re.compile(r"#[0-9]+/[0-9]+$")
 _LATER_PART = re.compile(r"#(?!1/)[0-9]+/")
 
@@ -111,7 +117,8 @@ class DayDigest:
     The rows of the day were `scored`, `excluded` or `rejected`. `report` is the path of the report, `report_url` its
     address where the reports are served. `examples` by row id, `row_urls` where they are
     shown, `rows_urls` where those of an incident are, by rule and tenant. What an intraday run says is provisional.
-    `snoozes` are those that nobody has ended and that went on the day before.
+    `snoozes` are those that nobody has ended and that went on the day before. `lately` is what is decided of the last
+    scored days of this rubric version, up to this one, from their rows as they are now; nothing of a day without rows.
     """
 
     day: date
@@ -130,11 +137,46 @@ class DayDigest:
     kind: RunKind = "nightly"
     snoozes: Sequence[Snooze] = ()
     rows_urls: Mapping[tuple[str, str | None], str] = field(default_factory=dict)
+    lately: Mapping[date, DayDecisions] = field(default_factory=dict)
 
 
 def fact_key(rubric: str, version: str, rule: str, day: date, tenant: str | None, *, resolved: bool = False) -> str:
     """The key of one fact: `<rubric>@<version>|<rule>|2026-03-02|*`. Source: SPEC 8."""
     return "|".join((f"{rubric}@{version}", rule, str(day), *(["resolved"] if resolved else []), _tenant(tenant)))
+
+
+class KnownKey(NamedTuple):
+    """When a message with a key was written for a route, and of what kind it is."""
+
+    written_at: datetime
+    kind: MessageKind
+
+
+class NamedFact(NamedTuple):
+    """What the key of a fact names: a rule of a tenant on a day under a rubric, or that it `is_over`."""
+
+    rubric: str
+    rule: str
+    day: date
+    tenant_id: str | None
+    is_over: bool
+
+
+def named_facts(keys: Iterable[str]) -> list[NamedFact]:
+    """What these keys name, of those that name a fact."""
+    found = []
+    for key in map(without_part, keys):
+        if named := _FACT.fullmatch(key):
+            tenant_id = _named_tenant(named["tenant"])
+            day = date.fromisoformat(named["day"])
+            found.append(NamedFact(named["rubric"], named["rule"], day, tenant_id, bool(named["over"])))
+    return found
+
+
+def _named_tenant(text: str) -> str | None:
+    if text in ("-", ALL_TENANTS):
+        return None if text == "-" else ALL_TENANTS
+    return str(literal_eval(text))
 
 
 def without_part(key: str) -> str:

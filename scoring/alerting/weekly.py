@@ -9,10 +9,20 @@ from datetime import date, timedelta
 
 from scoring.alerting.blocks import Block, Line, Span, bold, bullets, context, paragraph, plain
 from scoring.alerting.decision import WatchedDays
+from scoring.alerting.facts import titles_of_rules
 from scoring.alerting.growth import Growth
 from scoring.alerting.growth_wording import grown_name, tenant_name
 from scoring.alerting.judge_messages import ModelEnd, end_lines
-from scoring.alerting.messages import NO_TENANT, Message, RouteFilter, level_mark, messages, without_part
+from scoring.alerting.messages import (
+    NO_TENANT,
+    Message,
+    NamedFact,
+    RouteFilter,
+    level_mark,
+    messages,
+    named_facts,
+    without_part,
+)
 from scoring.alerting.preview import preview_days
 from scoring.alerting.rule_changes import rule_changes
 from scoring.alerting.snoozes import Snooze
@@ -54,10 +64,13 @@ class Week:
         return this, [row for row in both if row not in this]
 
 
-def weekly_message(week: Week, route: RouteFilter, known_keys: Collection[str] = ()) -> list[Message]:
+def weekly_message(
+    week: Week, route: RouteFilter, known_keys: Collection[str] = (), page_keys: Collection[str] | None = None
+) -> list[Message]:
     """The message about a week; none where the route has had it or does not accept it, or nothing was scored.
 
-    A route that names tenants gets theirs.
+    A route that names tenants gets theirs. Of the pages of the week it names those that the route got (`page_keys`;
+    None where nobody knows what it got).
     """
     rubric = week.rubric
     named = [None if name == NO_TENANT else name for name in sorted(route.tenants)] or [ALL_TENANTS]
@@ -70,7 +83,7 @@ def weekly_message(week: Week, route: RouteFilter, known_keys: Collection[str] =
     blocks: list[Block] = [*paragraph([plain(rubric.title)])]
     for tenant in tenants:
         blocks += _of_tenant(week, tenant)
-    if paged := list(_paged(week, route)):
+    if paged := list(_paged(week, route, None if page_keys is None else named_facts(page_keys))):
         blocks += paragraph(*paged)
     if snoozed := snooze_lines(rubric, week.snoozes, week.last, route):
         blocks += paragraph(*snoozed)
@@ -95,12 +108,22 @@ def _worsened(week: Week, tenant: str | None) -> Iterator[str]:
                 yield f"{of_tenant}{kpi.title} {compared.before.value_text} → {compared.figure.value_text}"
 
 
-def _paged(week: Week, route: RouteFilter) -> Iterator[Line]:
+def _paged(week: Week, route: RouteFilter, pages: Sequence[NamedFact] | None) -> Iterator[Line]:
     """What called people in the week, a message a line: the days after it may have made the rates usual again."""
     days = [week.last - timedelta(back) for back in range(WEEK)]
+    shown = set[tuple[str, date, str | None]]()
+    sent = {(one.rule, one.day, one.tenant_id) for one in pages or () if one.rubric == week.rubric.id}
     for message in preview_days(week.watched, days, {"": route}) if week.watched else ():
-        if message.kind == "page":
+        facts = {(one.rule, message.day, one.tenant_id) for one in message.incidents}
+        if message.kind == "page" and (pages is None or facts & sent):
+            shown |= facts
             yield [bold(f"{day_text(message.day)} 긴급 알림  "), plain(message.text)]
+    titles = titles_of_rules(week.rubric)
+    for rule, day, tenant in sorted(sent - shown, key=str):
+        if day in days and rule in titles:
+            of_tenant = "" if tenant == ALL_TENANTS else f" ({tenant_name(tenant)})"
+            what = f"{titles[rule]}{of_tenant} · 다시 채점해 보니 평소 범위"
+            yield [bold(f"{day_text(day)} 긴급 알림  "), plain(what)]
 
 
 def _turns(rows: Iterable[KpiRow]) -> list[int]:

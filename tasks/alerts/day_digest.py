@@ -56,6 +56,8 @@ def day_digest(
     found = [*of_rules, *few, *kpi_incidents_of_days(history, rubric)[day]]
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
     row_ids = {row_id for one in found if one.fires for row_id in one.fact.row_ids}
+    version = rubric_version_of(history[day][0])
+    lately = [when for when, of_when in history.items() if of_when and rubric_version_of(of_when[0]) == version][-WEEK:]
     page = reports.day_page(day)
     report = page if page.exists() else reports.day_report(day)
     address = reports.address(page) if page.exists() else ""
@@ -75,6 +77,7 @@ def day_digest(
         {row_id: f"{address}#row-{row_id}" for row_id in on_page},
         {name: figure for name, figure in wider.items() if figure},
         kind="intraday" if run and run.kind == INTRADAY else "nightly",
+        lately={when: decided[when] for when in lately},
     )
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import date, datetime, timedelta
-from functools import partial
+from datetime import date, timedelta
 
+from scoring.alerting.called_off import called_off
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.messages import DayDigest, Message, RouteFilter
+from scoring.alerting.messages import DayDigest, KnownKey, Message, RouteFilter
 from scoring.alerting.weekly import weekly_message
 from tasks.alerts.day_digest import day_digest, read_week
 from tasks.config.alerts import DEFAULT_ROUTE, AlertsSettings
@@ -18,8 +18,8 @@ from tasks.state.run_ledger import INTRADAY, RunLedger
 
 _SUNDAY = 6
 
-MessagesFor = Callable[[RouteFilter, Mapping[str, datetime]], list[Message]]
-"""The messages for a route that has been sent messages with these keys, each with when it was written."""
+MessagesFor = Callable[[RouteFilter, Mapping[str, KnownKey]], list[Message]]
+"""The messages for a route that has been sent messages with these keys."""
 
 
 def route_filters(alerts: AlertsSettings) -> dict[str, RouteFilter]:
@@ -39,13 +39,23 @@ def messages_of_day(context: Context, digest: DayDigest) -> list[tuple[str, Mess
     Raises:
         StorageError: the warehouse cannot be read.
     """
-    found: list[tuple[str, MessagesFor]] = [(str(digest.day), partial(day_messages, digest))]
+
+    def of_day(route: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:
+        pages = _page_keys(known)
+        return [*day_messages(digest, route, known, pages), *called_off(digest, pages, known)]
+
+    found: list[tuple[str, MessagesFor]] = [(str(digest.day), of_day)]
     if context.settings.alerts.weekly and ends_week(digest):
         policy = AlertChoices(context.state).policy(context.settings.alerts)
         week = read_week(context.warehouse, context.rubric, digest.day, context.reports, digest.run_id, policy)
         end = near_end(context.state, context.settings.judge, digest.day)
-        found.append(("", partial(weekly_message, replace(week, snoozes=digest.snoozes, judge_end=end))))
+        week = replace(week, snoozes=digest.snoozes, judge_end=end)
+        found.append(("", lambda route, known: weekly_message(week, route, known, _page_keys(known))))
     return found
+
+
+def _page_keys(known: Mapping[str, KnownKey]) -> list[str]:
+    return [key for key, one in known.items() if one.kind == "page"]
 
 
 def ends_week(digest: DayDigest) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from scoring.alerting.blocks import Block
-from scoring.alerting.messages import NEVER_TRIED, Message, OutboxMessage
+from scoring.alerting.messages import NEVER_TRIED, KnownKey, Message, OutboxMessage
 from tasks.alerts.block_kit import neutral_blocks
 from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
@@ -68,13 +68,17 @@ class Outbox:
         self._database = database
         self._prefix = "" if database.service is None else f"{_SERVICE}{database.service}|"
 
-    def known_keys(self, route: str) -> dict[str, datetime]:
-        """The keys of all messages to this route, sent or not, with when each was written."""
+    def known_keys(self, route: str) -> dict[str, KnownKey]:
+        """The keys of all messages to this route, sent or not."""
         mine = _keys.c.key.startswith(self._prefix) if self._prefix else sa.not_(_keys.c.key.startswith(_SERVICE))
-        query = sa.select(_keys.c.key, _messages.c.created_at).join(_messages).where(_keys.c.route == route, mine)
+        query = (
+            sa.select(_keys.c.key, _messages.c.created_at, _messages.c.kind)
+            .join(_messages)
+            .where(_keys.c.route == route, mine)
+        )
         with self._database.transaction() as connection:
             rows = connection.execute(query).tuples().all()
-        return {key.removeprefix(self._prefix): written_at for key, written_at in rows}
+        return {key.removeprefix(self._prefix): KnownKey(written_at, kind) for key, written_at, kind in rows}
 
     def has_news(self, route: str, since: datetime) -> bool:
         """Whether any message was written to a route since then, but for those of every week."""

@@ -5,6 +5,7 @@ from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from scoring.alerting.all_clear import LateNight, NightState, Unfinished, uncalled
+from scoring.alerting.messages import KnownKey
 from tasks.context import Context
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import INTRADAY, NIGHTLY, TEST_RUN, Run, RunLedger
@@ -75,7 +76,7 @@ def _left_by(run: Run) -> Unfinished:
 
 
 def finished(
-    context: Context, known: Mapping[str, datetime], *, inbox_is_done: bool = False
+    context: Context, known: Mapping[str, KnownKey], *, inbox_is_done: bool = False
 ) -> dict[Unfinished, datetime]:
     """What a route with these keys was told of and what is over now, with when it was told.
 

@@ -12,6 +12,7 @@ from flows.nightly import IncompleteServicesError
 from flows.steps.status import status_of
 from flows.steps.watch import watch_services
 from scoring.alerting.all_clear import Unfinished
+from scoring.alerting.messages import KnownKey
 from scoring.alerting.snoozes import Snooze
 from scoring.errors import UsageError
 from tasks.alerts.delivery import Clock
@@ -121,7 +122,7 @@ def test_the_failure_of_a_night_is_over_when_every_service_is_done(settings: Set
     failed = Unfinished("nightly", DAY, DAY, "run")
     with pytest.raises(IncompleteServicesError):
         nightly(settings, DAY)
-    told = {failed.key: datetime.now(UTC)}
+    told = {failed.key: KnownKey(datetime.now(UTC), "failure")}
     with Context(settings) as context:
         assert not finished(context, told)
         write_rows(tmp_path / "gone" / "a.jsonl", [plain(0)])

@@ -86,6 +86,21 @@ def test_a_day_whose_run_died_before_it_told_anybody_is_told_by_the_next_night(
     assert [message.text for message in slack.posted] == told
 
 
+def test_a_page_about_a_day_without_rows_is_called_off_by_the_run_that_finds_them(
+    settings: Settings, slack: FakeSlack, tmp_path: Path
+) -> None:
+    run(settings)
+    run(settings, NEXT_DAY)
+    assert "이날 행이 하나도 없음" in slack.posted[-1].text
+    write_rows(tmp_path / "source" / "late.jsonl", [best(24 * 60 + number) for number in range(12)])
+    run(settings, NEXT_DAY)
+    assert slack.posted[-1].text.startswith("🟢 해소 · 2월 14일(토) 긴급 알림을 거둠 · 이날 행이 하나도 없음")
+    assert "2월 14일(토)에 12행이 들어와 있음" in slack.posted[-1].shown
+    told = len(slack.posted)
+    run(settings, NEXT_DAY)
+    assert (len(slack.posted), slack.refused) == (told, [])
+
+
 def test_nothing_personal_leaves_the_machine(settings: Settings, slack: FakeSlack) -> None:
     run(settings)
     assert "[전화번호] 로 전화 주세요" in slack.posted[0].shown

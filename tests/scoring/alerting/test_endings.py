@@ -5,8 +5,13 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from scoring.alerting.blocks import readable
+from scoring.alerting.called_off import called_off
 from scoring.alerting.day_messages import day_messages, incident_key
-from scoring.alerting.messages import Message, RouteFilter
+from scoring.alerting.decision import WatchedDays
+from scoring.alerting.messages import Message, NamedFact, RouteFilter, RunKind, fact_key, named_facts
+from scoring.alerting.watch import AlertPolicy
+from scoring.chat.rubric import NO_ROWS
+from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import (
     FIRST_DAY,
     Facts,
@@ -72,3 +77,69 @@ def test_an_end_is_told_once_where_the_rows_of_a_day_before_come_late() -> None:
 def test_a_resolved_fact_has_a_key_of_its_own() -> None:
     (risen,) = [one for one in incidents_on(counted([20] * 10 + [60]), day(10)) if one.pages]
     assert incident_key(replace(risen, state="resolved")) != incident_key(risen)
+
+
+# --- Pages that a day no longer bears out -----------------------------------------------------------------------------
+
+
+def after(
+    facts: Facts, number: int, pages: Collection[str], known: Collection[str] = (), kind: RunKind = "nightly"
+) -> list[Message]:
+    """What calls off these pages in the night of a day, whose days before are as the facts have them."""
+    decided = WatchedDays(RUBRIC, {when: facts.kpis[when] for when in facts if when <= day(number)}, AlertPolicy())
+    lately = dict(list(decided.decided.items())[-7:])
+    digest = replace(day_digest(day(number), facts, kpi_row(USUAL)), lately=lately, kind=kind)
+    found = called_off(digest, pages, [*pages, *known])
+    for message in found:
+        assert_taken_by_slack(message)
+    return found
+
+
+def page_of(number: int, rule: str = "answer_failed", *, over: bool = False) -> str:
+    return fact_key(RUBRIC.id, RUBRIC.version, rule, day(number), "*", resolved=over)
+
+
+def test_a_page_is_called_off_where_its_day_was_scored_again_and_is_as_usual() -> None:
+    corrected, page = facts_of([USUAL] * 14), page_of(10)
+    for number in (10, 11, 14 - 1):  # by the run of the day itself, or by a night after it
+        (message,) = after(corrected, number, [page])
+        assert (message.kind, message.level) == ("all_clear", "info")
+        assert message.text.startswith("🟢 해소 · 3월 12일(목) 긴급 알림을 거둠 · 답변 실패")
+        assert "답변 실패 — 3월 12일(목)은 20/535건(3.7%)으로 평소 범위" in readable(message.blocks)
+        assert after(corrected, number, [page], message.keys) == []
+        assert after(corrected, number, [page], kind="intraday") == []
+
+
+def test_a_page_stands_while_its_rise_does_and_its_end_is_told_once() -> None:
+    facts, page = facts_of([*[USUAL] * 10, RISEN, USUAL, USUAL, USUAL]), page_of(10)
+    assert [after(facts, number, [page]) for number in (10, 11, 12)] == [[], [], []]  # on the twelfth a digest says so
+    assert after(facts, 13, [page], [page_of(12, over=True)]) == []
+
+
+def test_a_day_without_rows_is_called_off_when_its_rows_have_come() -> None:
+    page = page_of(10, NO_ROWS)
+    empty = days_of_facts((day(n), [met(kpi_row({} if n == 10 else USUAL, 0 if n == 10 else 535))]) for n in range(11))
+    assert after(empty, 10, [page]) == []
+    (message,) = after(facts_of([USUAL] * 11), 10, [page])
+    assert "이날 행이 하나도 없음 — 3월 12일(목)에 535행이 들어와 있음" in readable(message.blocks)
+
+
+def test_pages_of_another_rubric_of_days_long_ago_and_of_no_fact_are_left_alone() -> None:
+    other = page_of(10).replace(RUBRIC.id, "another")
+    assert after(facts_of([USUAL] * 20), 19, [other, page_of(10), "late|2026-03-12", "weekly|x@1|2026-03-12"]) == []
+
+
+def test_an_end_makes_no_message_for_a_route_that_never_got_the_page() -> None:
+    """Such as that of a day which a backfill, which tells nobody, has made an outage."""
+    facts = facts_of([*[USUAL] * 10, RISEN, USUAL, USUAL])
+    digest = day_digest(day(12), facts, kpi_row(USUAL))
+    assert day_messages(digest, EVERYTHING, (), []) == []
+    (over,) = day_messages(digest, EVERYTHING, (), [page_of(10)])
+    assert "해소" in over.text
+
+
+def test_a_key_names_its_fact_whatever_the_tenant_is_called() -> None:
+    for tenant in (None, "*", "-", "", "resolved|t1", "a|b#1/2", 'it\'s "quoted"', "줄\n바꿈"):
+        for over in (False, True):
+            key = fact_key("r", "1.2", "no_rows", day(3), tenant, resolved=over)
+            assert named_facts([key, key + "#2/3"]) == [NamedFact("r", "no_rows", day(3), tenant, over)] * 2

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from scoring.alerting.all_clear import Unfinished
+from scoring.alerting.messages import KnownKey
 from tasks.alerts.unfinished import finished, late_night
 from tasks.config.alerts import AlertsSettings, WatchSettings
 from tasks.config.settings import Settings
@@ -95,7 +96,7 @@ def test_due_time_is_a_setting_in_the_zone_of_the_project(state_url: str) -> Non
 
 
 def over(context: Context, one: Unfinished, told: str = "07:00") -> bool:
-    return bool(finished(context, {one.key: at(DUE_DAY, told)}))
+    return bool(finished(context, {one.key: KnownKey(at(DUE_DAY, told), "failure")}))
 
 
 def test_late_night_is_over_when_its_day_is_done(context: Context) -> None:
@@ -146,12 +147,13 @@ def test_failed_backfill_is_over_when_all_its_days_are_done(context: Context) ->
 def test_failed_intraday_run_is_over_with_the_next_one_or_the_night(context: Context, run: Run) -> None:
     failed = Unfinished("intraday", run.score_date, run.score_date, "f1")
     told_at = run.started_at - timedelta(minutes=5)
-    assert not finished(context, {failed.key: told_at})
+    assert not finished(context, {failed.key: KnownKey(told_at, "failure")})
     keep(context, run)
-    assert finished(context, {failed.key: told_at})
+    assert finished(context, {failed.key: KnownKey(told_at, "failure")})
 
 
 def test_what_was_called_off_is_not_called_off_again(context: Context) -> None:
     late = Unfinished("late", DAY, DAY, str(DUE_DAY))
     keep(context, night(DAY, start="09:00"))
-    assert not finished(context, {late.key: at(DUE_DAY, "07:00"), late.over_key + "#1/2": at(DUE_DAY, "09:10")})
+    told, over = KnownKey(at(DUE_DAY, "07:00"), "late"), KnownKey(at(DUE_DAY, "09:10"), "all_clear")
+    assert not finished(context, {late.key: told, late.over_key + "#1/2": over})

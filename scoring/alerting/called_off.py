@@ -1,0 +1,84 @@
+"""Pages that the rows of their day no longer bear out: they came late, were mended, or half of the day paged.
+
+An incident that ends on a later day is told by that day's digest (scoring/alerting/day_messages.py). One whose day was
+scored again never began, as far as its rows say, and nobody would hear that it is over. Source: SPEC 8.
+"""
+
+from collections.abc import Collection
+
+from scoring.alerting.blocks import bold, bullets, context, paragraph, plain
+from scoring.alerting.facts import titles_of_rules
+from scoring.alerting.growth_wording import tenant_name
+from scoring.alerting.messages import DayDigest, Message, NamedFact, fact_key, messages, named_facts
+from scoring.alerting.wording import RESOLVED_SIGN, report_line
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import NO_ROWS
+from scoring.days import day_text
+from scoring.markdown import percent
+
+
+def called_off(digest: DayDigest, page_keys: Collection[str], known_keys: Collection[str]) -> list[Message]:
+    """The one message that calls off a route's pages (their keys) of the last days; none without any.
+
+    None of an intraday run: what half of a day says may change again.
+    """
+    if digest.kind == "intraday":
+        return []
+    known, titles = named_facts(known_keys), titles_of_rules(digest.rubric)
+    found = [
+        one
+        for one in dict.fromkeys(named_facts(page_keys))
+        if one.rubric == digest.rubric.id and one.rule in titles and one.day in digest.lately and not one.is_over
+        if not _stands(one, digest) and not any(_ends(other, one) for other in known)
+    ]
+    if not found:
+        return []
+    lines = [[bold(_title(one, digest)), plain(f" — {_now(one, digest)}")] for one in found]
+    blocks = [
+        *paragraph([plain("다시 채점해 보니 앞서 보낸 긴급 알림과 다릅니다. 이 일로 더 할 일은 없습니다.")]),
+        *bullets(lines),
+        *paragraph(report_line(digest.report, digest.report_url)),
+        context(f"{digest.rubric.id} 버전 {digest.rubric.version}", digest.run_id),
+    ]
+    rubric = digest.rubric
+    keys = [fact_key(rubric.id, rubric.version, one.rule, one.day, one.tenant_id, resolved=True) for one in found]
+    more = f" 외 {len(found) - 1}건" if len(found) > 1 else ""
+    title = (f"{RESOLVED_SIGN} 해소", f"{day_text(found[0].day)} 긴급 알림을 거둠", _title(found[0], digest) + more)
+    return messages("all_clear", "info", keys, title, blocks, [rubric.title])
+
+
+def _stands(page: NamedFact, digest: DayDigest) -> bool:
+    """Whether its day, or one since, still says so, or the digest tells its end."""
+    rule_of_tenant = page.rule, page.tenant_id
+    since = [decided for day, decided in digest.lately.items() if day >= page.day]
+    if page.rule == NO_ROWS:
+        is_so = not all(since)
+    else:
+        is_so = any(
+            one.change in ("rising", "drifting")
+            for decided in since
+            if (one := decided.get(rule_of_tenant)) is not None
+        )
+    ends = [one for one in digest.incidents if one.is_over and (one.fact.rule, one.fact.tenant_id) == rule_of_tenant]
+    return is_so or any(one.since <= page.day for one in ends)
+
+
+def _ends(known: NamedFact, page: NamedFact) -> bool:
+    """Whether a route has been told the end of what paged."""
+    same = (known.rubric, known.rule, known.tenant_id) == (page.rubric, page.rule, page.tenant_id)
+    return same and known.is_over and known.day >= page.day
+
+
+def _title(page: NamedFact, digest: DayDigest) -> str:
+    of_tenant = "" if page.tenant_id == ALL_TENANTS else f" ({tenant_name(page.tenant_id)})"
+    return titles_of_rules(digest.rubric)[page.rule] + of_tenant
+
+
+def _now(page: NamedFact, digest: DayDigest) -> str:
+    """What the day says now."""
+    decided, day = digest.lately[page.day], day_text(page.day)
+    if page.rule == NO_ROWS:
+        return f"{day}에 {max(one.rows for one in decided.values()):,}행이 들어와 있음"
+    if (one := decided.get((page.rule, page.tenant_id))) is None:
+        return f"{day}에는 해당하는 행이 없음"
+    return f"{day}은 {one.count:,}/{one.rows:,}건({percent(one.count / one.rows)})으로 평소 범위"
