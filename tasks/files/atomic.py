@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
+from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -212,11 +213,25 @@ def remove_unfinished(folder: Path, before: datetime, *, dry_run: bool) -> int:
 
     With `dry_run` they are counted only.
     """
-    found = [path for path in folder.rglob(f".*{_UNFINISHED}") if path.stat().st_mtime < before.timestamp()]
+    every = (Path(place, name) for place, folders, files in os.walk(folder) for name in (*folders, *files))
+    found = unchanged_since(before, (path for path in every if fnmatch(path.name, f".*{_UNFINISHED}")))
     if not dry_run:
         for path in found:
             _remove(path) if path.is_dir() else path.unlink(missing_ok=True)
     return len(found)
+
+
+def unchanged_since(moment: datetime, paths: Iterable[Path]) -> list[Path]:
+    """Those of the files and folders that are still there, and that nobody has changed since a moment.
+
+    One that its writer renames or removes meanwhile is not left over.
+    """
+    found = []
+    for path in paths:
+        with suppress(FileNotFoundError):
+            if path.lstat().st_mtime < moment.timestamp():
+                found.append(path)
+    return found
 
 
 def _regrouped(schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> Iterator[pa.Table]:

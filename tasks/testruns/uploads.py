@@ -25,7 +25,7 @@ from unicodedata import normalize
 
 from scoring.catalog import TestRunChoices
 from scoring.errors import StorageError, UsageError
-from tasks.files.atomic import TABLE_MODE, sole_writer, sync_folder, writable, write_text
+from tasks.files.atomic import TABLE_MODE, sole_writer, sync_folder, unchanged_since, writable, write_text
 from tasks.testruns.files import PACKED_ENDINGS, RUN_FILE_ENDINGS
 from tasks.warehouse.folder import FolderWarehouse
 
@@ -278,10 +278,8 @@ def _origin(known: Mapping[str, Any]) -> Origin:
 
 def _remove_leftovers(folder: Path) -> None:
     """Removes what processes that were killed have left."""
-    before = (datetime.now(UTC) - _LEFTOVER_AFTER).timestamp()
-    for left in folder.glob(f"{_UNFINISHED}*"):
-        if left.stat().st_mtime < before:
-            shutil.rmtree(left, ignore_errors=True)
+    for left in unchanged_since(datetime.now(UTC) - _LEFTOVER_AFTER, folder.glob(f"{_UNFINISHED}*")):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _json(value: object) -> str:

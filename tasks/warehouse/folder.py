@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from scoring.chat.rubric import RowRubric
 from scoring.errors import StorageError
-from tasks.files.atomic import is_at, remove_unfinished, writable, write_parquet
+from tasks.files.atomic import is_at, remove_unfinished, unchanged_since, writable, write_parquet
 from tasks.warehouse.day_queries import CountsOfDays, FrameQueries, fired_rows, value_counts
 from tasks.warehouse.row_search import FrameSearch
 from tasks.warehouse.tables import SCORES, SERVICE, rows_of_service, schema_of_service, shaped
@@ -206,7 +206,7 @@ class FolderWarehouse:
         """Removes unfinished files and staging folders of killed runs, of every service; a run that works keeps its
         own."""
         staged = (path for path in (self.folder / _STAGING).glob("*/") if path.is_dir())
-        folders = [path.name for path in staged if path.stat().st_mtime < before.timestamp()]
+        folders = [path.name for path in unchanged_since(before, staged)]
         removed = remove_unfinished(self.folder, before, dry_run=dry_run)
         for name in folders:
             # Entering a staging folder removes what a killed run has left there.

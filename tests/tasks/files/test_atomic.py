@@ -3,6 +3,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from scoring.errors import StorageError
 from tasks.files import atomic
-from tasks.files.atomic import ROWS_PER_GROUP, write_parquet, write_text
+from tasks.files.atomic import ROWS_PER_GROUP, remove_unfinished, replacing_together, write_parquet, write_text
 from tests.builders.disks import small_disk
 
 SCHEMA = pa.schema([pa.field("number", pa.int64(), metadata={"description": "번호"}), ("text", pa.string())])
@@ -48,6 +49,19 @@ def test_writers_of_one_file_wait_for_each_other(tmp_path: Path) -> None:
     assert counts == list(range(1, 61))
     assert pq.read_table(path).column("number").to_pylist() in [list(range(count)) for count in counts]
     assert names_in(tmp_path) == ["t.parquet"]
+
+
+def test_leftovers_are_looked_for_while_writers_work(tmp_path: Path) -> None:
+    def write(folder: Path) -> None:
+        for _ in range(100):
+            with replacing_together(folder, "last.txt") as unfinished:
+                write_text(unfinished / "last.txt", "text")
+
+    with ThreadPoolExecutor(4) as writers:
+        writing = [writers.submit(write, tmp_path / str(number)) for number in range(4)]
+        while not all(one.done() for one in writing):
+            assert remove_unfinished(tmp_path, datetime.fromtimestamp(0, UTC), dry_run=False) == 0
+    assert [one.result() for one in writing] == [None] * 4
 
 
 def test_the_file_is_the_one_that_a_plain_arrow_table_makes(tmp_path: Path) -> None:
