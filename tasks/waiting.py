@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
+from time import sleep
 from typing import Any, Protocol, TypeVar
 
 _R_co = TypeVar("_R_co", covariant=True)
 _F = TypeVar("_F", bound="_Future[Any]")
 _R = TypeVar("_R")
 _NAP_S = 0.2
+LONGEST_PAUSE_S = 1.0
 
 
 class _Future(Protocol[_R_co]):
@@ -62,6 +64,16 @@ def begun(work: Callable[[], _R]) -> Callable[[], _R]:
 
     Thread(target=run, daemon=True).start()
     return partial(result_of, future)
+
+
+def attempts(wait_s: float) -> Iterator[None]:
+    """Attempts at something that others hold: one at once, then ever rarer ones, until about `wait_s` has passed."""
+    waited_s, pause_s = 0.0, 0.01
+    yield
+    while waited_s < wait_s:
+        sleep(pause_s)
+        waited_s, pause_s = waited_s + pause_s, min(2 * pause_s, LONGEST_PAUSE_S)
+        yield
 
 
 @contextmanager

@@ -17,10 +17,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from scoring.errors import StorageError
 from tasks.state.database import STATE_TABLES, StateDatabase
+from tasks.waiting import LONGEST_PAUSE_S, attempts
 
 LEASE_S = 60.0
 _RENEWALS_PER_LEASE = 4
-_LONGEST_NAP_S = 1.0
 
 _leases = sa.Table(
     "leases",
@@ -59,16 +59,15 @@ class Leases:
             StorageError: the holder is alive and still works; or, at the end, the name was lost on the way.
         """
         owner, ended = uuid.uuid4().hex, threading.Event()
-        waited_s, nap_s = 0.0, 0.01
-        while not self._taken(name, owner):
-            if waited_s >= (self._lease_s + _LONGEST_NAP_S if wait_s is None else wait_s):
-                raise StorageError(
-                    f"another run is working on '{name}'",
-                    where="state database",
-                    fix="wait for it to end, then run again",
-                )
-            ended.wait(nap_s)
-            waited_s, nap_s = waited_s + nap_s, min(2 * nap_s, _LONGEST_NAP_S)
+        for _ in attempts(self._lease_s + LONGEST_PAUSE_S if wait_s is None else wait_s):
+            if self._taken(name, owner):
+                break
+        else:
+            raise StorageError(
+                f"another run is working on '{name}'",
+                where="state database",
+                fix="wait for it to end, then run again",
+            )
         mine = (_leases.c.name == name) & (_leases.c.owner == owner)
         renewing = threading.Thread(target=self._renew, args=(mine, ended), daemon=True)
         renewing.start()

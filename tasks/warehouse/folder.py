@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from scoring.chat.rubric import RowRubric
 from scoring.errors import StorageError
 from tasks.files.atomic import is_at, remove_unfinished, unchanged_since, writable, write_parquet
+from tasks.waiting import attempts
 from tasks.warehouse.day_queries import CountsOfDays, FrameQueries, fired_rows, value_counts
 from tasks.warehouse.row_search import FrameSearch
 from tasks.warehouse.tables import SCORES, SERVICE, rows_of_service, schema_of_service, shaped
@@ -146,9 +147,13 @@ class FolderWarehouse:
 
     @contextmanager
     def lock(self, name: str, wait_s: float | None = None) -> Iterator[None]:
-        """Holds the kernel's lock on a file; others wait for its owner, who cannot outlive it, however long."""
-        with self._lock_file(self._own(name)) as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        """Holds the kernel's lock on a file; its owner cannot outlive it, and is waited for however long by default."""
+        own = self._own(name)
+        with self._lock_file(own) as lock:
+            if wait_s is None:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            elif not any(_taken(lock) for _ in attempts(wait_s)):
+                raise self._held_by_another(own)
             yield
 
     @contextmanager
@@ -166,15 +171,8 @@ class FolderWarehouse:
     def _staged(self, name: str) -> Iterator[Path]:
         folder = self.folder / _STAGING / name
         with self._lock_file(name) as lock:
-            try:
-                # The kernel gives the lock back when its owner dies, however it dies.
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise StorageError(
-                    f"another run is working on '{name}'",
-                    where=str(self.folder),
-                    fix="wait for it to end, then run again",
-                ) from None
+            if not _taken(lock):
+                raise self._held_by_another(name)
             shutil.rmtree(folder, ignore_errors=True)
             try:
                 yield folder
@@ -186,6 +184,10 @@ class FolderWarehouse:
                     )
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
+
+    def _held_by_another(self, name: str) -> StorageError:
+        fix = "wait for it to end, then run again"
+        return StorageError(f"another run is working on '{name}'", where=str(self.folder), fix=fix)
 
     @contextmanager
     def _lock_file(self, name: str) -> Iterator[IO[str]]:
@@ -213,6 +215,15 @@ class FolderWarehouse:
             with suppress(StorageError), nullcontext() if dry_run else self._staged(name):
                 removed += 1
         return removed
+
+
+def _taken(lock: IO[str]) -> bool:
+    """Takes the lock of a file unless another has it. The kernel gives it back when its owner dies, however it dies."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _hash_of(path: Path) -> str:

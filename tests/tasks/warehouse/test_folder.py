@@ -176,6 +176,15 @@ def test_another_process_is_refused_and_a_killed_one_leaves_neither_lock_nor_row
         assert not staging.exists()
 
 
+def test_a_lock_is_waited_for_no_longer_than_asked_and_then_taken_when_it_is_free(warehouse: FolderWarehouse) -> None:
+    with warehouse.lock("site"):
+        for wait_s in (0.0, 0.02):
+            with pytest.raises(StorageError, match="another run is working on 'site'"), warehouse.lock("site", wait_s):
+                pass
+    with warehouse.lock("site", 0.0):
+        pass
+
+
 def test_what_runs_leave_behind_is_no_table(warehouse: FolderWarehouse) -> None:
     with warehouse.staging("run"):
         pass
