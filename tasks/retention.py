@@ -94,7 +94,7 @@ def _prune_texts(context: Context, before: date, *, dry_run: bool) -> Counter[st
         found[f"{SCORES}: texts"] += texts
         if dry_run:
             continue
-        with warehouse.staging(f"monitoring-{day}"):
+        with warehouse.staging(f"monitoring-{day}"), warehouse.lock(ALERTS):
             for page in pages:
                 page.unlink(missing_ok=True)
             _forget_templates(warehouse, day, None)
@@ -143,14 +143,15 @@ def _erase_rows(context: Context, session_id: str, *, dry_run: bool) -> Counter[
                 found["notes of labels"] += labels.forget_notes(row_ids, dry_run=dry_run)
                 for reports in _reports_of(context):
                     touched |= _forget_in_reports(reports, day, row_ids, dry_run=dry_run)
-            if templates and not dry_run:
-                _forget_templates(warehouse, day, templates)
-                for reports in _reports_of(context):  # those of later days name what a rise began with
-                    _forget_lines(reports, templates)
             if excluded and not dry_run:
                 _clear(warehouse, day, EXCLUDED, context.rubric.excluded_schema, mine, PERSONAL_COLUMNS)
             if row_ids and not dry_run:
-                _clear(warehouse, day, SCORES, context.rubric.scores_schema, mine, PERSONAL_COLUMNS)
+                with warehouse.lock(ALERTS):  # the facts of this day are also written when an earlier one is scored
+                    if templates:
+                        _forget_templates(warehouse, day, templates)
+                        for reports in _reports_of(context):  # those of later days name what a rise began with
+                            _forget_lines(reports, templates)
+                    _clear(warehouse, day, SCORES, context.rubric.scores_schema, mine, PERSONAL_COLUMNS)
     found["reports"] = len(touched)
     return found
 

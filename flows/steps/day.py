@@ -37,6 +37,7 @@ from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_sessions
 from tasks.state.run_ledger import BACKFILL
 from tasks.warehouse import Warehouse
+from tasks.warehouse.tables import ALERTS
 
 _log = logging.getLogger(__name__)
 _DEFECT = (
@@ -145,7 +146,7 @@ def write(
     `most` are the scored rows by tenant that the day may have then; None where it may shrink.
     """
     tables, outcome = scored.write(erased_sessions(context.state), most), scored.outcome
-    with warehouse.lock("monitoring-alerts"):
+    with warehouse.lock(ALERTS):  # no other run or `aqb erase` changes them, or the rows that they are made from
         facts = write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
     return tables, facts
 

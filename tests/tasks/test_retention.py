@@ -45,6 +45,7 @@ from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_sessions
 from tasks.testruns.uploads import Uploads
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA
+from tasks.waiting import begun
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import ALERTS
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, write_rows
@@ -211,6 +212,21 @@ def test_the_form_of_an_erased_question_is_named_nowhere(settings: Settings) -> 
     for day in DAYS:
         report = (Path(settings.reports) / f"monitoring-{day}.md").read_text("utf-8")
         assert [template in report for template in (template_name(own), template_name(other))] == [False, True]
+
+
+def test_nobody_writes_alert_facts_between_their_erasure_and_that_of_the_rows(settings: Settings) -> None:
+    with_templates(settings)
+    report = Path(settings.reports) / f"monitoring-{DAYS[1]}.md"  # of a day without the session: its lines are read
+    text = report.read_bytes()
+    report.unlink()
+    os.mkfifo(report)  # whoever reads it waits
+    erasing = begun(lambda: in_context(erase, settings, SESSION, NOW, dry_run=False))
+    with report.open("wb") as lines:  # opens when they are read, for the first day of the session
+        with pytest.raises(StorageError, match="another run"), warehouse(settings).lock(ALERTS, wait_s=0):
+            pass
+        lines.write(text)
+    erasing()
+    assert "홍길동" not in str(table(settings, "alerts").to_dicts())
 
 
 def test_pruned_days_name_no_form_of_question(settings: Settings) -> None:

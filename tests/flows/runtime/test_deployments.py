@@ -23,6 +23,7 @@ from flows.cli.serve import served_deployments
 from scoring.errors import UsageError
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.tables import ALERTS
 from tests.builders.chat_rows import DAY, best, refused, write_rows
 from tests.builders.state import opened
 from tests.fakes.slack_server import FakeSlack
@@ -118,7 +119,7 @@ def test_a_deployed_run_with_a_mistyped_parameter_is_told_and_shown_with_its_nam
 @pytest.mark.long
 def test_cancelling_a_deployed_backfill_interrupts_its_only_day_and_sends_one_warning(service: Service) -> None:
     warehouse = FolderWarehouse(service.folder / "data" / "warehouse")
-    with warehouse.lock("monitoring-alerts"):  # the run waits here, in the middle of its day
+    with warehouse.lock(ALERTS):  # the run waits here, in the middle of its day
         run_id = service.new_run("backfill", first=str(DAY), last=str(DAY), force=True)
         service.wait_for_step("write")
         service.client.set_flow_run_state(run_id, Cancelling())
@@ -210,7 +211,7 @@ def test_a_file_without_schedules_is_a_wrong_usage(tmp_path: Path, text: str | N
 def test_worker_that_is_stopped_completes_its_run_begins_no_other_and_ends(service: Service) -> None:
     """The last test of the file: there is no worker afterwards."""
     warehouse = FolderWarehouse(service.folder / "data" / "warehouse")
-    with warehouse.lock("monitoring-alerts"):  # the run waits here, in the middle of its day
+    with warehouse.lock(ALERTS):  # the run waits here, in the middle of its day
         goes_on = service.new_run("nightly", day=str(DAY))
         service.wait_for_step("write")
         service.worker.send_signal(signal.SIGTERM)
