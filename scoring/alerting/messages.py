@@ -29,7 +29,7 @@ _FACT = re.compile(
     re.DOTALL,
 )
 _PART = re.compile(r"#[0-9]+/[0-9]+$")
-_LATER_PART = re.compile(r"#(?!1/)[0-9]+/")
+_LATER_PART = re.compile(r"#(?!1/)[0-9]+/[0-9]+$")
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
 """Routes in the settings: what is refused, who is held when, and that no secret can stand there."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
 from scoring.alerting.blocks import header, paragraph, plain, readable
-from scoring.alerting.messages import Message, with_mention
+from scoring.alerting.messages import Message, fact_key, with_mention
 from scoring.errors import UsageError
 from tasks.alerts.block_kit import block_kit
 from tasks.config.alerts import DEFAULT_ROUTE, Destination
@@ -116,5 +116,6 @@ def test_other_messages_digests_and_later_parts_call_nobody(other: Message) -> N
     assert with_mention(other, "<!here>") == other
 
 
-def test_the_first_part_of_several_calls() -> None:
-    assert len(with_mention(message("critical", "k#1/12"), "<!here>").blocks) == 3
+@pytest.mark.parametrize("key", ["k#1/12", fact_key("r", "1", "answer_failed", date(2026, 2, 13), "team#2/kr")])
+def test_the_first_part_of_several_calls_whatever_a_tenant_is_called(key: str) -> None:
+    assert len(with_mention(message("critical", key), "<!here>").blocks) == 3
