@@ -59,7 +59,10 @@ def notify_days(context: Context, days: Sequence[date]) -> tuple[str, ...]:
         ledger.mark_reported(runs, now())
         return report
 
-    return _notified(context, str(days), announce_and_mark) if days else ()
+    if not days:
+        return ()
+    first_and_last = dict.fromkeys((days[0], days[-1]))
+    return _notified(context, " to ".join(map(str, first_and_last)), announce_and_mark)
 
 
 def notify_unreported(context: Context, kind: str, first: date, last: date) -> tuple[str, ...]:

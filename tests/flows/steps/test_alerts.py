@@ -39,6 +39,7 @@ from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
 from tests.builders.web import browser, opened_page
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
 from tests.flows.conftest import BOT, QA, Command
+from tests.flows.prefect_server import ended_task_runs
 
 NEXT_DAY = DAY + timedelta(days=1)
 
@@ -175,6 +176,16 @@ def test_prefect_keeps_neither_webhook_nor_token(settings: Settings, slack: Fake
     assert QA in kept
     assert "secret-of" not in kept
     assert TOKEN not in kept
+
+
+@pytest.mark.usefixtures("prefect_server", "slack")
+def test_prefect_shows_the_days_that_people_are_told_of(settings: Settings) -> None:
+    in_context(score_day, settings, DAY, "nightly")
+    state: State[Any] = nightly(settings, NEXT_DAY, return_state=True)
+    assert state.state_details.flow_run_id
+    with get_client(sync_client=True) as client:
+        names = [task.name for task in ended_task_runs(client, state.state_details.flow_run_id, 6)]
+    assert [name for name in names if name.startswith("tell")] == [f"tell {DAY} to {NEXT_DAY}"]
 
 
 @pytest.mark.usefixtures("prefect_server")
