@@ -93,5 +93,7 @@ _handed_before: list[Context] = []
 
 def _handed(settings: Settings) -> Context:
     if not any(one.settings == settings for one in _handed_before):
+        for former in _handed_before:
+            former.__exit__()
         _handed_before[:] = [Context(settings)]
     return _handed_before[0]
