@@ -24,6 +24,6 @@ def exact(value: float) -> Fraction:
 
 
 def rounded(value: Exact, digits: int) -> Decimal:
-    """A number rounded half away from zero, as people read it (2.345 -> 2.35). Never negative here."""
-    whole = (2 * value.numerator * 10**digits + value.denominator) // (2 * value.denominator)
-    return Decimal(whole).scaleb(-digits)
+    """A number rounded half away from zero, as people read it (2.345 -> 2.35)."""
+    whole = (2 * abs(value.numerator) * 10**digits + value.denominator) // (2 * value.denominator)
+    return Decimal(whole if value > 0 else -whole).scaleb(-digits)

@@ -239,7 +239,7 @@ def _as_text(value: Any) -> str:
 
 def _rounded(value: float) -> float:
     """Two decimals, halves away from zero, and whole numbers without any."""
-    return int(value) if value == int(value) else float(rounded(exact(value), 2)) if value > 0 else value
+    return int(value) if value == int(value) else float(rounded(exact(value), 2))
 
 
 def _style_of(column: SheetColumn) -> Style:

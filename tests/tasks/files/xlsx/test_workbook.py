@@ -154,7 +154,7 @@ def test_a_tab_has_a_frozen_header_filters_and_colours(tmp_path: Path) -> None:
     ("value", "read", "kind"),
     [
         (5, 5, "n"), (2.345, 2.35, "n"), (2.675, 2.68, "n"), (4.0, 4, "n"), (True, True, "b"),
-        (float("nan"), None, "n"), (None, None, "n"),
+        (-2.345, -2.35, "n"), (-0.004, 0, "n"), (float("nan"), None, "n"), (None, None, "n"),
     ],
 )  # fmt: skip
 def test_numbers_stay_numbers_and_scores_show_two_decimals(tmp_path: Path, value: Any, read: Any, kind: str) -> None:
