@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli.terminal import FirstDay, LastDay, day_range, open_context
+from flows.cli.terminal import FirstDay, LastDay, day_range, nothing_scored, open_context
 from scoring.days import days_between
 from scoring.errors import InputError
 
@@ -81,12 +81,7 @@ def _named_rows(
         counts.update(scored=scored.height, named=named.height)
         yield from named.iter_rows(named=True)
     if not counts["scored"]:
-        first, last = days[0], days[-1]
-        raise InputError(
-            f"no scored rows from {first} to {last}",
-            where=context.warehouse.url,
-            fix=f"score these days first: aqb backfill --from {first} --to {last}",
-        )
+        raise nothing_scored(context.warehouse.url, days)
     if not counts["named"]:
         raise InputError(
             f"nothing to send: of {counts['scored']:,} scored rows of these days none has an id of its source",

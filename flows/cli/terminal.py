@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scoring.errors import AqbError, UsageError
+from scoring.errors import AqbError, InputError, UsageError
 
 if TYPE_CHECKING:
     from tasks.context import Context
@@ -55,6 +55,15 @@ def day_range(first: datetime, last: datetime) -> tuple[date, date]:
     if last < first:
         raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")
     return first.date(), last.date()
+
+
+def nothing_scored(warehouse: str, days: Sequence[date]) -> InputError:
+    """What is said of days without scored rows to those who need some."""
+    return InputError(
+        f"no scored rows from {days[0]} to {days[-1]}",
+        where=warehouse,
+        fix=f"score these days first: aqb backfill --from {days[0]} --to {days[-1]}",
+    )
 
 
 def open_context() -> Context:

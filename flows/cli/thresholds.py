@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.terminal import FirstDay, Json, LastDay, day_range, open_context, show
+from flows.cli.terminal import FirstDay, Json, LastDay, day_range, nothing_scored, open_context, show
 from scoring.errors import UsageError, counted
 
 
@@ -32,13 +32,9 @@ def thresholds(
             fix="choose a rubric that does with monitoring.rubric, such as ola-monitoring",
         )
     rows = warehouse.read(SCORES, days, rubric.evidence.schema)
-    if rows is None:
-        raise UsageError(
-            f"no scored rows from {first:%Y-%m-%d} to {last:%Y-%m-%d}",
-            where=warehouse.url,
-            fix=f"score these days first: aqb backfill --from {first:%Y-%m-%d} --to {last:%Y-%m-%d}",
-        )
-    evidence = rubric.evidence.report(rows, f"{first:%Y-%m-%d} ~ {last:%Y-%m-%d}")
+    evidence = rows is not None and rubric.evidence.report(rows, f"{days[0]} ~ {days[-1]}")
+    if not evidence or not evidence.rows:
+        raise nothing_scored(warehouse.url, days)
     if out:
         write_text(out, evidence.markdown)
         typer.echo(f"{counted(evidence.rows, 'row')}: {out}", err=as_json)

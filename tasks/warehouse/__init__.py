@@ -62,12 +62,12 @@ class Warehouse(Protocol):
     def read(
         self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None
     ) -> pl.LazyFrame | None:
-        """The rows of these days (all days when None), in no order across warehouses; None when there are none.
+        """The rows of these days (all days when None), in no order across warehouses; None when no table has them.
 
         With `schema` they have its columns and no others: NULL where a day was written before there was the column.
         Without it they have every column that one of these days has, in BigQuery every column of the table.
 
-        A table in BigQuery that has no rows of these days gives an empty frame.
+        The frame may have no rows: of a day without any, and in BigQuery of any days, which are not looked for first.
         """
         ...
 

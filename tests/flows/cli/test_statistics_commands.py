@@ -4,6 +4,7 @@ import html
 import json
 import re
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import openpyxl
@@ -12,6 +13,7 @@ import pytest
 from tasks.chat.local_engine import write_scored_day
 from tasks.review.review_tab import SHEET
 from tasks.warehouse import open_warehouse
+from tasks.warehouse.tables import SCORES
 from tests.builders import chat_rows
 from tests.builders.scored_testruns import plan_row, scored_folder
 from tests.flows.conftest import Command
@@ -168,15 +170,17 @@ def test_thresholds_are_read_by_programs_too(folder: Path, aqb: Command) -> None
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "said"),
+    ("first", "last", "code", "said"),
     [
-        ("2026-02-13", "2026-02-12", "swap the two days"),
-        ("2026-02-13", "2026-02-14", "score these days first: aqb backfill --from 2026-02-13 --to 2026-02-14"),
+        ("2026-02-13", "2026-02-12", 2, "swap the two days"),
+        ("2026-02-13", "2026-02-14", 1, "score these days first: aqb backfill --from 2026-02-13 --to 2026-02-14"),
+        ("2026-02-15", "2026-02-15", 1, "no scored rows from 2026-02-15 to 2026-02-15"),
     ],
 )
-def test_thresholds_need_days_with_rows(aqb: Command, first: str, last: str, said: str) -> None:
+def test_thresholds_need_days_with_rows(aqb: Command, first: str, last: str, code: int, said: str) -> None:
+    open_warehouse("data/warehouse").replace_day(SCORES, date(2026, 2, 15), chat_rows.RUBRIC.scores_schema, [])
     finished = aqb("thresholds", "--from", first, "--to", last)
-    assert finished.exit_code == 2
+    assert (finished.exit_code, finished.out) == (code, "")
     assert said in finished.err
 
 
