@@ -2,22 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from io import BytesIO
 from itertools import chain
+from typing import Any
 
 import xlsxwriter
 from starlette.responses import Response, StreamingResponse
 
 from scoring.errors import UsageError
-from tasks.files.excel import excel_csv
+from tasks.files.excel import excel_csv, shown_text
 from tasks.files.web_addresses import rows_address
-from tasks.reports.chat_tables import write_sheet
 from tasks.reports.row_columns import Value, shown_value, table_columns
 from tasks.web.asked import Asked
 from tasks.web.row_results import counts_of, export_frames, rows_view, searchable
 
 _MOST_CSV_ROWS, _MOST_SHEET_ROWS = 200_000, 50_000
+_NO_TIME = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)  # the same rows give the same bytes
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def export_workbook(asked: Asked) -> Response:
     export = _export(asked, "Excel", _MOST_SHEET_ROWS)
     file = BytesIO()
     with xlsxwriter.Workbook(file, {"constant_memory": True}) as book:
-        write_sheet(book, "행", export.header, map(_without_zone, export.rows))
+        _write_sheet(book, "행", export.header, export.rows)
     kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
     return Response(file.getvalue(), media_type=kind, headers=export.headers("xlsx"))
 
@@ -76,6 +77,31 @@ def _export(asked: Asked, kind: str, most: int) -> _Export:
     return _Export(f"rows_{wanted.first}_{wanted.last}", [column.title for column in columns], rows)
 
 
-def _without_zone(row: list[Value]) -> list[Value]:
-    """Excel knows no zones."""
-    return [value.replace(tzinfo=None) if isinstance(value, datetime) else value for value in row]
+def _write_sheet(book: xlsxwriter.Workbook, name: str, header: list[str], rows: Iterator[list[Value]]) -> None:
+    """Adds a sheet of rows under their heading; texts stay texts."""
+    book.set_properties({"created": _NO_TIME})
+    head = book.add_format({"bold": True})
+    moment = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
+    day = book.add_format({"num_format": "yyyy-mm-dd"})
+    sheet = book.add_worksheet(name)
+    sheet.freeze_panes(1, 0)
+    for place, title in enumerate(header):
+        sheet.write_string(0, place, title, head)
+    for line, row in enumerate(rows, start=1):
+        for place, value in enumerate(row):
+            _write_cell(sheet, line, place, value, moment if isinstance(value, datetime) else day)
+
+
+def _write_cell(sheet: Any, line: int, place: int, value: Value, date_format: Any) -> None:
+    if value is None:
+        return
+    if isinstance(value, str):
+        sheet.write_string(line, place, shown_text(value))
+    elif isinstance(value, bool):
+        sheet.write_boolean(line, place, value)
+    elif isinstance(value, int | float):
+        sheet.write_number(line, place, value)
+    elif isinstance(value, datetime):
+        sheet.write_datetime(line, place, value.replace(tzinfo=None), date_format)  # Excel knows no zones
+    else:
+        sheet.write_datetime(line, place, value, date_format)
