@@ -1,7 +1,11 @@
 """Dependencies: each has a reason, each is locked with hashes, and the lock names no address."""
 
+import ast
 import re
+import sys
 import tomllib
+from collections.abc import Iterator
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -36,6 +40,36 @@ def test_every_direct_dependency_says_why_it_is_there() -> None:
 
 def names(requirements: list[str]) -> set[str]:
     return {re.split(r"[<>=!~\[; ]", requirement)[0] for requirement in requirements}
+
+
+def imported(source: str) -> Iterator[tuple[str, ...]]:
+    """The modules that one of which each import needs: `from a import b` finds `b` in the module `a`, or beside it."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import(names=found):
+                yield from ((one.name,) for one in found)
+            case ast.ImportFrom(module=str(module), names=found):
+                yield from ((module, f"{module}.{one.name}") for one in found)
+
+
+def test_every_third_party_import_is_of_a_direct_dependency() -> None:
+    packages = {
+        re.sub(r"(/__init__)?\.(py|[\w.-]+\.so)$", "", str(file)).replace("/", "."): one.name.lower().replace("_", "-")
+        for one in distributions()
+        for file in one.files or ()
+        if file.suffix in {".py", ".so"}
+    }
+    ours = {"scoring", "tasks", "flows", *sys.stdlib_module_names}
+    undeclared = {
+        (packages[name], str(path.relative_to(ROOT)))
+        for folder in ("scoring", "tasks", "flows")
+        for path in (ROOT / folder).rglob("*.py")
+        for modules in imported(path.read_text(encoding="utf-8"))
+        if modules[0].partition(".")[0] not in ours
+        for name in [next(one for one in modules if one in packages)]
+        if packages[name] not in names(direct_dependencies())
+    }
+    assert undeclared == set()
 
 
 def test_every_direct_dependency_is_locked() -> None:
