@@ -220,7 +220,7 @@ def compare_testruns(
     outage = outage_of(base.failures, candidate.failures)
     compared = [] if outage else pairs
     of_all = [(base.queries[one], candidate.queries[other]) for one, other in compared]
-    of_both = [of_same_rounds(before, after, of_repeats) for before, after in of_all]
+    of_both = [of_same_rounds(before, after) for before, after in of_all]
     of_queries = [
         _query_change(ids, scores, comparable, noise or {}, of_repeats)
         for ids, scores in zip(compared, of_both, strict=True)

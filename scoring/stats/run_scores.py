@@ -1,6 +1,6 @@
 """The scores of a test run as they are compared with those of another: by query, and by round."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -65,19 +65,19 @@ def rounds_differ(before: QueryScores, after: QueryScores) -> bool:
     return bool(before.rounds and after.rounds) and before.rounds.keys() != after.rounds.keys()
 
 
-def of_same_rounds(
-    before: QueryScores, after: QueryScores, of_repeats: Collection[str]
-) -> tuple[QueryScores, QueryScores]:
-    """The scores of a query in the rounds that both runs have, where one has others, too."""
+def of_same_rounds(before: QueryScores, after: QueryScores) -> tuple[QueryScores, QueryScores]:
+    """The scores of a query in the rounds that both runs have, where one has others, too.
+
+    None for the total and metrics of repeats, which no round has: nobody knows what fewer rounds would give them.
+    """
     if not rounds_differ(before, after):
         return before, after
     both = sorted(before.rounds.keys() & after.rounds.keys())
-    of_all = {TOTAL, *of_repeats}  # and of these nobody knows what they would be in fewer rounds
 
     def mean(name: str, query: QueryScores) -> float | None:
         points = [query.rounds[one][name].points for one in both if name in query.rounds[one]]
         known = [one for one in points if one is not None]
-        return sum(known) / len(known) if known and len(known) == len(points) and name not in of_all else None
+        return sum(known) / len(known) if known and len(known) == len(points) else None
 
     first, second = (
         replace(
