@@ -39,7 +39,7 @@ from flows.cli import (
     web,
     worker,
 )
-from flows.cli.terminal import complain
+from flows.cli.terminal import INTERRUPTED, complain
 from flows.runtime.code_version import code_version
 from flows.runtime.prefect_env import PrefectGoneError, is_ctrl_c, leave_at_once
 from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
@@ -104,8 +104,6 @@ app.command()(status.status)
 app.command()(upgrade.upgrade)
 app.command()(doctor.doctor)
 
-_INTERRUPTED = 130
-
 
 def main() -> None:
     """Runs the command line; an error that a person can act on is a line or two, never a traceback."""
@@ -115,7 +113,7 @@ def main() -> None:
     try:
         app()
     except SystemExit as ended:
-        if ended.code == _INTERRUPTED:
+        if ended.code == INTERRUPTED:
             _say_stopped()
         raise
     except PrefectGoneError as error:
@@ -136,7 +134,7 @@ def main() -> None:
             raise
         if is_ctrl_c(error):
             _say_stopped()
-            sys.exit(_INTERRUPTED)
+            sys.exit(INTERRUPTED)
         complain(UnexpectedError(error))
         sys.exit(1)
 

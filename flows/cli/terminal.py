@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _FIRST_DAY, _LAST_DAY = datetime(1970, 1, 1), datetime(9998, 12, 31)  # noqa: DTZ001  (calendar days have no zone)
 _SECONDS_BETWEEN_LINES = 10.0
 
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl-C or a signal has ended."""
+
 Show = Callable[[int, int | None, str], None]
 """Takes how much is done, of how much (None where unknown), and what else there is to say."""
 

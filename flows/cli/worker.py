@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-_INTERRUPTED = 130
+from flows.cli.terminal import INTERRUPTED
 
 
 def worker(
@@ -33,4 +33,4 @@ def worker(
         with reaching_prefect():
             asyncio.run(work(pool, limit=limit, tells_health=health, tell=typer.echo))
     except asyncio.CancelledError:
-        raise typer.Exit(_INTERRUPTED) from None
+        raise typer.Exit(INTERRUPTED) from None

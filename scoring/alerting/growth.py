@@ -15,7 +15,7 @@ from statistics import NormalDist
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.templates import WORD
 from scoring.judging.masking import masked
-from scoring.stats.intervals import Z_95
+from scoring.stats.intervals import TAIL, Z_95
 
 TENANT = "tenant_id"
 TEMPLATE = "template"
@@ -29,7 +29,6 @@ LEAST_SESSIONS = 3
 _DAILY_VARIATION = 0.15
 """How much the rate of a value varies from day to day without a change, as a share of itself. Source: SPEC 8."""
 
-_TAIL = 0.025
 _UNSEEN = 1  # a value that never came may come once
 
 
@@ -170,7 +169,7 @@ def most_grown(
     first = max(values, key=lambda value: rises[value])
     others = [value for value in values if value != first]
     rest = sum(noise[other] for other in others)
-    separated = NormalDist().inv_cdf(1 - _TAIL / len(others))  # the largest of many is large by chance
+    separated = NormalDist().inv_cdf(1 - TAIL / len(others))  # the largest of many is large by chance
     if whole <= Z_95 * sqrt(noise[first] + rest) or any(
         rises[first] - rises[other] <= separated * sqrt(noise[first] + noise[other] + _UNSEEN) for other in others
     ):

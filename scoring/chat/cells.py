@@ -45,13 +45,13 @@ def number(column: str, value: object) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise _not_a_number(column)
+        raise not_a_number(column)
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
-        raise _not_a_number(column)
+        raise not_a_number(column)
     try:
         parsed = float(value)
     except OverflowError:
-        raise _not_a_number(column) from None
+        raise not_a_number(column) from None
     return None if math.isnan(parsed) else parsed
 
 
@@ -69,14 +69,14 @@ def instant(value: object, naive_zone: ZoneInfo | None = None) -> Instant | None
         return None
     match = _INSTANT.fullmatch(value) if isinstance(value, str) else None
     if match is None:
-        raise _not_an_instant(value)
+        raise _no_instant_of_file(value)
     *parts, fraction, utc, sign, ahead_h, ahead_min = match.groups("0")
     year, month, day, hour, minute, second = map(int, parts)
     microsecond = int(fraction[:6].ljust(6, "0"))
     try:
         local = datetime(year, month, day, hour, minute, second, microsecond, UTC)
     except ValueError:
-        raise _not_an_instant(value) from None
+        raise _no_instant_of_file(value) from None
     ahead = timedelta(hours=int(ahead_h), minutes=int(ahead_min))
     naive = sign == utc == "0"
     microseconds = (local - _EPOCH + (ahead if sign == "-" else -ahead)) // _MICROSECOND
@@ -137,22 +137,28 @@ def timestamp_out_of_range() -> UnreadableCell:
 
 
 # No reason quotes its cell: where a column has slipped, it holds what a person wrote.
-def _not_a_number(column: str) -> UnreadableCell:
+def not_a_number(column: str) -> UnreadableCell:
+    """Why a row is rejected whose number cannot be read."""
     return UnreadableCell(column, "not_a_number", f"{column} 값을 숫자로 읽을 수 없습니다.")
 
 
-def _not_an_instant(value: object) -> UnreadableCell:
-    reason = "timestamp 값을 시각으로 읽을 수 없습니다."
+def not_an_instant(hint: str = "") -> UnreadableCell:
+    """Why a timestamp is rejected that cannot be read; the hint says how to write it."""
+    return UnreadableCell("timestamp", "not_a_timestamp", f"timestamp 값을 시각으로 읽을 수 없습니다.{hint}")
+
+
+def _no_instant_of_file(value: object) -> UnreadableCell:
+    hint = ""
     if not isinstance(value, str):
-        reason += " 2026-02-13T09:30:00+09:00처럼 적은 글자여야 합니다."
+        hint = " 2026-02-13T09:30:00+09:00처럼 적은 글자여야 합니다."
     elif _DIGITS.fullmatch(value):
-        reason += " 숫자뿐이면 초인지 밀리초인지 알 수 없습니다. 2026-02-13T09:30:00+09:00처럼 적어야 합니다."
+        hint = " 숫자뿐이면 초인지 밀리초인지 알 수 없습니다. 2026-02-13T09:30:00+09:00처럼 적어야 합니다."
     elif _OF_EXCEL.fullmatch(value) and not _INSTANT.fullmatch(value):
-        reason += (
+        hint = (
             " Excel이 바꾸어 저장한 시각으로 보입니다. Excel로 열지 않은 파일을 다시 내보내 쓰거나, "
             "Excel에서는 이 열을 텍스트로 가져와 저장하세요."
         )
-    return UnreadableCell("timestamp", "not_a_timestamp", reason)
+    return not_an_instant(hint)
 
 
 def _kind(value: object) -> str:

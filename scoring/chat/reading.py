@@ -19,7 +19,7 @@ UTC_ZONE = "UTC"
 ROWS: Literal["rows"] = "rows"
 Format = Literal["rows", "otel-genai", "langfuse", "openai-log", "phoenix"]
 """What wrote a file: rows is a table with a row a turn, the others are of other tools."""
-_NAMES_SHOWN = 30
+_NAMES_SHOWN, _NAME_CHARACTERS = 30, 30
 
 
 @dataclass(frozen=True)
@@ -162,5 +162,5 @@ def _described(found: Sequence[str], names: Mapping[str, str]) -> str:
     if not any(name.casefold() in READ_COLUMNS or name in names.values() for name in found):
         columns = counted(len(found), "column")
         return f"found {columns} without a known name: is the header line there, the delimiter right?"
-    shown = ", ".join(name[:_NAMES_SHOWN] for name in found[:_NAMES_SHOWN])
+    shown = ", ".join(name[:_NAME_CHARACTERS] for name in found[:_NAMES_SHOWN])
     return f"found {shown}" + (f" and {len(found) - _NAMES_SHOWN} more" if len(found) > _NAMES_SHOWN else "")

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from scoring.chat.cells import not_a_number, not_an_instant
 from scoring.chat.reading import REQUIRED_COLUMNS, UTC_ZONE
 from scoring.chat.row_ids import TOKENS
 from scoring.chat.rubric import RejectRule, RowRubric
@@ -33,8 +34,7 @@ _NAMES_SHOWN = 30
 
 # By the column that cannot be read: the code and the reason of its reject.
 UNREADABLE: Mapping[str, tuple[str, str]] = {
-    "timestamp": ("not_a_timestamp", "timestamp 값을 시각으로 읽을 수 없습니다."),
-    **{name: ("not_a_number", f"{name} 값을 숫자로 읽을 수 없습니다.") for name in TOKENS},
+    cell.column: (cell.code, cell.reason) for cell in (not_an_instant(), *map(not_a_number, TOKENS))
 }
 
 

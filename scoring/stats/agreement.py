@@ -21,9 +21,10 @@ from scoring.stats.intervals import (
 )
 
 ALL_AGENTS: Final = "*"
-# One point (or one grade) apart is adjacent; scores are sums of fractions turned into floats.
-_ADJACENT = 1 + 1e-9
-_EQUAL = 1e-9
+SAME_SCORE: Final = 1e-9
+"""Scores less apart are the same: they are sums of fractions turned into floats."""
+
+_ADJACENT = 1 + SAME_SCORE  # one point, or one grade
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def _agreement(metric: str, agent_type: str, pairs: Sequence[Pair]) -> Agreement
         agent_type=agent_type,
         n=len(pairs),
         clusters=len(set(clusters)),
-        exact=sum(abs(difference) < _EQUAL for difference in differences),
+        exact=sum(abs(difference) < SAME_SCORE for difference in differences),
         adjacent=sum(abs(difference) < _ADJACENT for difference in differences),
         bias=sum(differences) / len(differences),
         bias_interval=cluster_bootstrap_mean(differences, clusters),

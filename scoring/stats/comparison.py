@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scoring.errors import UsageError
+from scoring.stats.agreement import SAME_SCORE
 from scoring.stats.group_changes import GroupChange, MeasuredQuery, changes_by_group, explanation
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding, paired_difference
 from scoring.stats.outages import Failures, Side, more_failed, outage_of
@@ -32,8 +33,6 @@ FINDING_TITLES: Mapping[Finding, str] = {
     "hollow": "판단 보류(답변이 나빠진 질의가 더 많음)",
 }
 """What may be said of a difference, in Korean."""
-# Scores are sums of fractions turned into floats: less than this is no change.
-_NO_CHANGE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -259,7 +258,7 @@ def compare_testruns(
 def most_moved(metrics: Iterable[MetricChange]) -> MetricChange | None:
     """The metric with the largest difference, the first of equal ones, one of repeats where no other moved; None where
     none did."""
-    moved = [one for one in metrics if one.difference and abs(one.difference.mean) > _NO_CHANGE]
+    moved = [one for one in metrics if one.difference and abs(one.difference.mean) > SAME_SCORE]
     moved = [one for one in moved if not one.of_repeats] or moved
     return max(moved, key=lambda one: abs(one.difference.mean) if one.difference else 0, default=None)
 
@@ -337,13 +336,13 @@ def _query_change(
         for name in titles
         if (old := before.scores.get(name)) is not None and (new := after.scores.get(name)) is not None
     }
-    if all(abs(new - old) <= _NO_CHANGE for old, new in known.values()):
+    if all(abs(new - old) <= SAME_SCORE for old, new in known.values()):
         return None
     executions = min(before.executions, after.executions)
     moved = tuple(
         ScoreChange(name, titles[name], old, new, _reason(name, *((after, before) if new < old else (before, after))))
         for name, (old, new) in known.items()
-        if name != TOTAL and abs(new - old) > noise.get(name, 0) / executions + _NO_CHANGE
+        if name != TOTAL and abs(new - old) > noise.get(name, 0) / executions + SAME_SCORE
     )
     of_total = known.pop(TOTAL, None)
     change = of_total[1] - of_total[0] if of_total else _mean_change(moved, known, of_repeats)
@@ -377,12 +376,12 @@ def _direction(deciding: Iterable[ScoreChange], change: float) -> int:
     signs = {1 if one.candidate > one.base else -1 for one in deciding}
     if len(signs) == 1:
         return signs.pop()
-    return 0 if abs(change) <= _NO_CHANGE else 1 if change > 0 else -1
+    return 0 if abs(change) <= SAME_SCORE else 1 if change > 0 else -1
 
 
 def _same_scores(before: QueryScores, after: QueryScores, names: Iterable[str]) -> bool:
     both = [(before.scores.get(name), after.scores.get(name)) for name in names]
-    return all(old is new if old is None or new is None else abs(new - old) <= _NO_CHANGE for old, new in both)
+    return all(old is new if old is None or new is None else abs(new - old) <= SAME_SCORE for old, new in both)
 
 
 def _mean_change(moved: Sequence[ScoreChange], known: Collection[str], of_repeats: Collection[str]) -> float:

@@ -6,12 +6,10 @@ from math import sqrt
 from statistics import mean, variance
 
 from scoring.stats.distributions import student_quantile
-from scoring.stats.intervals import Interval, paired_difference
+from scoring.stats.intervals import TAIL, Interval, paired_difference
 
 LEAST_QUERIES = 10
 """Of a group with an interval: the differences of fewer are too often alike for resampling to tell."""
-
-_TAIL = 0.025
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,7 @@ def _lost_more(of_group: Sequence[MeasuredQuery], others: Sequence[MeasuredQuery
     changes = [[query.candidate - query.base for query in of] for of in (of_group, others)]
     error = sqrt(sum(variance(of) / len(of) for of in changes))
     degrees = min(map(len, changes)) - 1
-    return mean(changes[0]) - mean(changes[1]) < -error * student_quantile(degrees, _TAIL / groups)
+    return mean(changes[0]) - mean(changes[1]) < -error * student_quantile(degrees, TAIL / groups)
 
 
 def _is_worse(interval: Interval | None) -> bool:

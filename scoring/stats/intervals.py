@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 # one in nine: a verdict would be a guess.
 MIN_N_FOR_VERDICT = 30
 
-_TAIL = 0.025
+TAIL = 0.025
+"""What a 95% interval leaves out at either end."""
 _NORMAL = NormalDist()
-Z_95 = _NORMAL.inv_cdf(1 - _TAIL)
+Z_95 = _NORMAL.inv_cdf(1 - TAIL)
 _RESAMPLES, _SEED = 2_000, 0
 # With more clusters the closed form is as good as resampling, and the normal distribution as Student's: a day of ten
 # thousand sessions takes milliseconds, not seconds.
@@ -125,7 +126,7 @@ def mean_of_moments(clusters: int, size: int, total: int, of_sums: int, mixed: i
 
 def _quantile(degrees: int) -> float:
     """How many standard errors 95 % are, of so many degrees of freedom."""
-    return Z_95 if degrees >= _MANY_CLUSTERS else student_quantile(degrees, _TAIL)
+    return Z_95 if degrees >= _MANY_CLUSTERS else student_quantile(degrees, TAIL)
 
 
 def mean_of_days(sums: Sequence[int], sizes: Sequence[int]) -> Interval | None:
@@ -137,7 +138,7 @@ def mean_of_days(sums: Sequence[int], sizes: Sequence[int]) -> Interval | None:
     if days < 2:
         return None
     mean = sum(sums) / size
-    half = student_quantile(days - 1, _TAIL) * sqrt(_variance_of_days(sums, sizes))
+    half = student_quantile(days - 1, TAIL) * sqrt(_variance_of_days(sums, sizes))
     return Interval(mean - half, mean + half)
 
 
@@ -170,7 +171,7 @@ def difference_of_days(
         rate, n = (sum(totals) + 1) / (sum(counts) + 2), sum(counts)
         variance += max(_variance_of_days(totals, counts), rate * (1 - rate) / n if is_rate else 0.0)
     difference = sum(sums) / sum(sizes) - sum(sums_before) / sum(sizes_before)
-    half = student_quantile(len(sizes) + len(sizes_before) - 2, _TAIL / looks) * sqrt(variance)
+    half = student_quantile(len(sizes) + len(sizes_before) - 2, TAIL / looks) * sqrt(variance)
     return Interval(difference - half, difference + half)
 
 
@@ -275,7 +276,7 @@ def _bootstrap(totals: NDArray[Any], statistic: Callable[[NDArray[Any]], NDArray
 
     count = len(totals)
     drawn = np.random.default_rng(_SEED).multinomial(count, np.full(count, 1 / count), size=_RESAMPLES)
-    tail = _NORMAL.cdf(-sqrt(count / (count - 1)) * student_quantile(count - 1, _TAIL))
+    tail = _NORMAL.cdf(-sqrt(count / (count - 1)) * student_quantile(count - 1, TAIL))
     low, high = np.nanquantile(statistic(drawn @ totals), [tail, 1 - tail])
     return Interval(float(low), float(high))
 

@@ -4,13 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from scoring.stats.agreement import ALL_AGENTS, Agreement, Pair, agreements
+from scoring.stats.agreement import ALL_AGENTS, SAME_SCORE, Agreement, Pair, agreements
 from scoring.stats.run_scores import TOTAL
 from scoring.testruns.rubric import Score, ScoredQuery
 from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import as_float
-
-_NO_CHANGE = 1e-9
 
 BothScored = tuple[ScoredTestRun, ScoredTestRun]
 """A test run with the verdicts of the one judge, and with those of the other."""
@@ -68,7 +66,7 @@ def moved_queries(runs: Sequence[BothScored]) -> list[MovedQuery]:
             query_id = cluster.partition(" ")[2]
             means = fmean(pair.label for pair in pairs), fmean(pair.score for pair in pairs)
             moved = MovedQuery(before.plan.run.name, query_id, texts[query_id], titles[metric], *means)
-            found += [moved] if abs(moved.after - moved.before) > _NO_CHANGE else []
+            found += [moved] if abs(moved.after - moved.before) > SAME_SCORE else []
     return sorted(found, key=lambda one: (-abs(one.after - one.before), one.run, one.query_id, one.title))
 
 

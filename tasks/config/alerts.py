@@ -10,13 +10,12 @@ from zoneinfo import ZoneInfo
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from tasks.config.secrets import MessageUrl, Url, is_masked
-from tasks.config.section import Section
+from tasks.config.section import VARIABLE, Section
 
 DEFAULT_ROUTE = "default"
 DEFAULT_WEBHOOK = "SLACK_WEBHOOK_URL"
 """The environment variable with the webhook that is used where no route is set."""
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BLOCK = re.compile(r"[a-z0-9-]+")  # how Prefect names its blocks
 _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 _HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
@@ -67,7 +66,7 @@ class Destination(Section):
     @field_validator("webhook_env", "bot_token_env")
     @classmethod
     def _names_a_variable(cls, name: str) -> str:
-        if name and not _VARIABLE.fullmatch(name):  # most likely the secret itself: it is not repeated
+        if name and not VARIABLE.fullmatch(name):  # most likely the secret itself: it is not repeated
             raise ValueError("give the name of an environment variable, such as SLACK_WEBHOOK_QA, not its value")
         return name
 

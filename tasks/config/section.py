@@ -7,6 +7,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 # One letter may be a drive.
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""What the name of an environment variable looks like."""
 _PREFIX = re.compile(r"[a-z][a-z0-9+.-]+:(?!//)", re.IGNORECASE)
 
 

@@ -7,13 +7,12 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from tasks.config.secrets import MessageUrl
-from tasks.config.section import LocalFolder, Section
+from tasks.config.section import VARIABLE, LocalFolder, Section
 
 Role = Literal["reader", "reviewer", "operator"]
 ROLES: tuple[Role, ...] = get_args(Role)
 """Who may do the least comes first; each may do what those before it may."""
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 
 
@@ -33,7 +32,7 @@ class WebUser(Section):
     @field_validator("token_env")
     @classmethod
     def _names_a_variable(cls, name: str) -> str:
-        if name and not _VARIABLE.fullmatch(name):  # most likely the token itself: it is not repeated
+        if name and not VARIABLE.fullmatch(name):  # most likely the token itself: it is not repeated
             raise ValueError("give the name of an environment variable, such as WEB_TOKEN_KIM, not its value")
         return name
 

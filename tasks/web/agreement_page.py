@@ -11,7 +11,7 @@ from starlette.responses import Response
 from scoring.catalog import rubric_title, rubrics
 from scoring.chat.rubric import RowRubric
 from scoring.markdown import one_line, score_text, shortened
-from scoring.stats.agreement import ALL_AGENTS, agreements
+from scoring.stats.agreement import ALL_AGENTS, SAME_SCORE, agreements
 from scoring.stats.intervals import MIN_N_FOR_VERDICT
 from scoring.testruns.rubric import TestRunRubric
 from tasks.context import Context
@@ -35,7 +35,6 @@ from tasks.web.review_queues import RunQueue, run_queues
 
 _SHOWN = 50
 _TEXT_CHARACTERS = 80
-_EQUAL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def _apart(compared: Iterable[ComparedLabels]) -> list[_Judged]:
     for one in compared:
         for kept, pair in one.pairs:
             by_item.setdefault(kept.item, []).append((kept, pair))
-    apart = [judged for pairs in by_item.values() if (judged := _Judged(pairs)).distance > _EQUAL]
+    apart = [judged for pairs in by_item.values() if (judged := _Judged(pairs)).distance > SAME_SCORE]
     return sorted(apart, key=lambda one: -one.distance)
 
 
