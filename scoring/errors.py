@@ -5,7 +5,7 @@
     ├── InputError          a file or table that cannot be read at all; the run goes on with the others
     ├── RuleError           a rubric that must not be built: unordered cuts, a regex that engines read differently
     ├── UnexpectedError     a defect of AQB; what was done before it stands
-    └── StorageError        the warehouse or the state database refused a write; nothing was half written
+    └── StorageError        a table, report or state database cannot be read or written; nothing is half written
 
 A row that cannot be read is no error: it becomes a row of the `rejected` table.
 """
@@ -90,7 +90,7 @@ def line_of_ours(error: BaseException) -> str:
 
 
 class StorageError(AqbError):
-    """A write that the warehouse or the state database refused; the old contents are still there."""
+    """The warehouse, a folder or the state database cannot be read or written; what was there is still there."""
 
 
 def counted(number: int, thing: str) -> str:
