@@ -26,7 +26,8 @@ def test_a_day_off_is_compared_with_days_off() -> None:
     assert few_rows(usual | {SUNDAY: kpi_row({}, 3)}, SUNDAY, ()) == "이날은 3행뿐입니다(쉬는 날 평소 60행)."
     friday = SUNDAY - timedelta(2)
     assert few_rows(usual | {friday: kpi_row({}, 60)}, friday, ()) == "이날은 60행뿐입니다(업무일 평소 300행)."
-    assert few_rows(usual | {friday: kpi_row({}, 100)}, friday, ()) == ""
+    assert few_rows(usual | {friday: kpi_row({}, 99)}, friday, ()) == "이날은 99행뿐입니다(업무일 평소 300행)."
+    assert few_rows(usual | {friday: kpi_row({}, 100)}, friday, ()) == ""  # a third
 
 
 def test_a_day_off_that_the_calendar_does_not_know_is_one_of_them() -> None:

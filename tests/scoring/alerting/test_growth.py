@@ -52,6 +52,20 @@ def test_most_grown_names_nothing_where_a_few_rows_decide() -> None:
     assert named({"a": 6, "b": 0}, {"a": 0, "b": 0}) == "a"
 
 
+def test_the_largest_of_ten_values_needs_more_of_a_lead_than_the_larger_of_two() -> None:
+    """Of ten that rose alike by chance, one is always ahead."""
+    today, usual = {"a": 30, **dict.fromkeys("bcdefghij", 14)}, dict.fromkeys("abcdefghij", 70)
+    assert named({"a": 30, "b": 14}, {"a": 70, "b": 70}) == "a"
+    assert named(today, usual) is None
+    assert named(today | {"a": 36}, usual) == "a"
+
+
+def test_most_grown_takes_what_a_rate_varies_from_day_to_day_for_no_rise() -> None:
+    usual = {"a": 7_000, "b": 7_000}
+    assert named({"a": 1_150, "b": 1_000}, usual) is None  # surely more than b by its count alone
+    assert named({"a": 1_600, "b": 1_000}, usual) == "a"
+
+
 def test_most_grown_says_nothing_of_a_column_with_one_value() -> None:
     assert named({"a": 60}, {"a": 70}) is None
 

@@ -3,8 +3,10 @@ from datetime import date, timedelta
 
 import pytest
 
+from scoring.alerting.facts import AlertFact
 from scoring.alerting.incidents import Incident, one_cause
 from scoring.alerting.watch import AlertPolicy
+from scoring.chat.rubric import ROWS_REJECTED
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import (
     FIRST_DAY,
@@ -147,6 +149,12 @@ def test_a_second_day_without_rows_pages_again() -> None:
     facts = missing_day(5)
     facts[day(6)] = facts[day(5)]
     assert [(one.state, one.pages, one.since) for one in on(facts, day(6))] == [("continuing", True, day(5))]
+
+
+def test_rejected_rows_are_over_after_seven_days_without_any() -> None:
+    facts = days_of_facts((day(number), [met(kpi_row({}))]) for number in range(9))
+    facts[FIRST_DAY] = [AlertFact(ROWS_REJECTED, "warning", "읽지 못해 거부한 행", "*", 4, 539)]
+    assert states(facts) == ["new", *[""] * 6, "resolved", ""]
 
 
 def test_a_service_that_rests_on_sundays_is_told_of_two_of_them_only() -> None:

@@ -46,6 +46,16 @@ def test_a_rise_of_weeks_stands_out_also_where_the_last_seven_days_had_it() -> N
     assert found[-2:] == [["answer_failed"]] * 2
 
 
+def test_a_rise_of_nearly_four_weeks_stands_out_where_one_week_before_them_is_known() -> None:
+    found = of_days([*[kpi_row({"answer_failed": 20})] * 9, *[kpi_row({"answer_failed": 40})] * 27])
+    assert list(found.values())[-1] == ["answer_failed"]
+
+
+def test_what_was_more_than_eight_weeks_ago_is_not_what_is_usual() -> None:
+    once, since, today = (kpi_row({"answer_failed": count}) for count in (60, 20, 41))
+    assert list(of_days([*[once] * 28, *[since] * 56, today]).values())[-1] == ["answer_failed"]
+
+
 def test_a_day_at_its_usual_rate_does_not_stand_out_while_a_rise_before_it_is_watched() -> None:
     found = of_days(
         [*[kpi_row({"answer_failed": 20})] * 28, kpi_row({"answer_failed": 90}), kpi_row({"answer_failed": 20})]
