@@ -49,6 +49,8 @@ def test_rows_that_could_not_be_read_are_said_before_any_verdict_and_many_of_the
     assert few[0].startswith(f"{TURNS + TURNS // 20:,}행 가운데 {TURNS // 20:,}행을 읽지 못했고, 나머지에서 미달로 ")
     assert few[1].startswith("가장 먼저 볼 것은")
     assert many[1:] == ["왜 읽지 못했는지 거부한 까닭(rejected 표)부터 확인하고, 원본을 고쳐 다시 채점하세요."]
+    assert said(99, scored=900)[1] == few[1]
+    assert said(100, scored=900)[1:] == many[1:]  # every tenth
     assert said(300, scored=0)[0] == "300행이 들어왔지만 채점한 행이 없습니다."
     assert "읽지 못" not in said(0)[0]
 

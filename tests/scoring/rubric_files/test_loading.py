@@ -38,6 +38,17 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
             "another name",
         ),
         ("[alerts.no_answer]", "[alerts.kpi_x]", "[alerts.kpi_x]", "kpi_x is the name of an alert", "another name"),
+        *(
+            (
+                "[kpis.good_rate]",
+                f'[columns.name_length]\ntitle = "Length"\nvalue = "LENGTH({of})"\n'
+                '[kpis.mean_length]\ntitle = "Length"\nmean_of = "name_length"\n[kpis.good_rate]',
+                '"name_length"',
+                "never NULL",
+                "say what NULL earns",
+            )
+            for of in ("tenant_id", "session_id")
+        ),
         ('when = "output_tokens = 0"', 'when = "output_tokens == 0"', '== 0"', "expected", "write ="),
         (
             'when = "output_tokens = 0"',

@@ -127,6 +127,23 @@ def test_failures_above_a_hundred_tokens_are_a_drift_and_move_the_suggestion() -
     assert safe_cut(drifted) == ("drifted", 151)
 
 
+@pytest.mark.parametrize(("failed", "verdict"), [(0.95, "kept"), (0.94, "drifted")])
+def test_a_rate_has_drifted_more_than_five_points_away(failed: float, verdict: str) -> None:
+    fails = pl.int_range(pl.len()) < failed * pl.len()
+    rows = scored_rows().with_columns(output_tokens=pl.lit(0.0), failure_type=pl.when(fails).then(pl.lit("blocked")))
+    without_tokens, *_ = threshold_evidence(rows.lazy()).buckets["output_tokens"]
+    (rate,) = without_tokens.figures
+    assert rate.value == pytest.approx(failed, abs=1e-3)
+    assert (rate.seed, rate.verdict) == (1, verdict)
+
+
+@pytest.mark.parametrize(("tokens", "verdict"), [(1_166.0, "kept"), (1_167.0, "drifted"), (953.0, "drifted")])
+def test_a_mean_has_drifted_more_than_a_tenth_away(tokens: float, verdict: str) -> None:
+    rows = scored_rows().with_columns(output_tokens=pl.lit(tokens), failure_type=pl.lit(None, pl.String))
+    ok, _ = next(one.figures for one in threshold_evidence(rows.lazy()).metrics if one.seed.column == "output_tokens")
+    assert (ok.seed, ok.value, ok.verdict) == (1_060, tokens, verdict)
+
+
 def test_few_rows_get_no_verdict() -> None:
     found = threshold_evidence(scored_rows().head(20).lazy())
     assert {one.verdict for one in found.thresholds} == {"too_few"}

@@ -265,6 +265,7 @@ def test_repeats_that_fail_alike_are_nothing_that_got_better() -> None:
         of_repeats=["consistency"],
     )
     assert [one.finding for one in steadier.metrics] == ["unclear", "better"]
+    assert most_moved(steadier.metrics) == steadier.metrics[1]  # nothing else moved
 
 
 def test_a_run_compared_with_itself_has_no_difference() -> None:
