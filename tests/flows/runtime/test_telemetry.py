@@ -54,7 +54,8 @@ with StateDatabase("sqlite:///state.db") as state:
             pass
 one = {"kind": "semantic", "rubric": "aqb-1.2", "rubric_version": "1", "prompt_version": "2", "model_asked": "m"}
 tell_judgements([
-    Judgement("k1", input_hash="h", status=VerdictStatus.OK, answer={"score": 4}, reason="an answer", **one),
+    Judgement("k1", input_hash="h", status=VerdictStatus.OK, answer={"score": 4}, reason="an answer", tokens_in=90,
+        tokens_out=12, **one),
     Judgement("k2", input_hash="h", status=VerdictStatus.REFUSED, **one),
     Judgement("k3", input_hash="h", status=VerdictStatus.OK, answer={"score": 1}, from_store=True, **one),
 ])
@@ -127,6 +128,7 @@ def test_a_judgement_that_was_paid_for_is_an_evaluation_event(collected: Collect
     ok, refused = [attributes(event) for event in collected.events]
     assert (ok["gen_ai.evaluation.name"], ok["gen_ai.evaluation.score.value"]) == ("semantic", 4)
     assert (ok["aqb.judgement"], "error.type" in ok) == ("k1", False)
+    assert (ok["gen_ai.usage.input_tokens"], ok["gen_ai.usage.output_tokens"]) == (90, 12)
     assert (refused["aqb.judgement"], refused["error.type"]) == ("k2", "refused")
 
 

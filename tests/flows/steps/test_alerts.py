@@ -30,6 +30,7 @@ from tasks.chat.tables import write_alerts
 from tasks.config.alerts import AlertsSettings, Destination, Route
 from tasks.config.settings import Settings
 from tasks.config.testruns import InboxSettings
+from tasks.state.run_ledger import NIGHTLY, RunLedger
 from tasks.warehouse import open_warehouse
 from tests.builders import flows as plain_flows
 from tests.builders.chat_rows import DAY, REFUSAL, RUBRIC, best, plain, refused, write_rows
@@ -65,6 +66,12 @@ def run(settings: Settings, day: date = DAY, kind: Literal["nightly", "intraday"
     return plain_flows.nightly(settings, day, kind)
 
 
+def untold(settings: Settings) -> list[date]:
+    """The days that nightly runs have scored without telling anybody: `aqb watch` calls for help about them."""
+    with opened(RunLedger, settings.state_url) as ledger:
+        return [one.score_date for one in ledger.unreported(NIGHTLY, DAY)]
+
+
 def test_a_day_is_told_once_and_reruns_are_silent(settings: Settings, slack: FakeSlack) -> None:
     assert run(settings).problems == ()
     (digest,) = slack.posted
@@ -80,7 +87,9 @@ def test_a_day_whose_run_died_before_it_told_anybody_is_told_by_the_next_night(
 ) -> None:
     in_context(score_day, settings, DAY, "nightly")
     assert slack.posted == []
+    assert untold(settings) == [DAY]
     run(settings, NEXT_DAY)
+    assert untold(settings) == []
     told = [message.text for message in slack.posted]
     assert "2월 13일" in told[0]
     run(settings, NEXT_DAY)
