@@ -1,19 +1,22 @@
 """What messages say of a day that is in the warehouse."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scoring.alerting.day_messages import day_messages
 from scoring.alerting.facts import AlertFact
+from scoring.alerting.growth import TEMPLATE
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.snoozes import Snooze, is_snoozed
 from scoring.alerting.watch import AlertPolicy
 from scoring.days import day_text, day_window
-from tasks.alerts.day_digest import day_digest
+from tasks.alerts.day_digest import day_digest, read_week
 from tasks.alerts.rule_rates import rates_of_rule
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
@@ -34,22 +37,31 @@ def warehouse(tmp_path: Path) -> FolderWarehouse:
     """Three weeks with five refused questions a day, then two days with a new one that fails five times."""
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     for number in range(FIRST_RISEN + 2):
-        start, day = number * MINUTES_A_DAY, _day(number)
+        start = number * MINUTES_A_DAY
         rows = [refused(start + minute, user_input=question) for minute, question in enumerate(USUAL)]
-        asked = 5 if number >= FIRST_RISEN else 0
-        rows += [refused(start + 10 + minute, user_input=NEW, session_id=f"s{minute}") for minute in range(asked)]
-        rows += [best(start + 20 + minute) for minute in range(95)]
-        outcome = score_chat_rows(
-            ChatRowFiles([write_rows(tmp_path / f"{day}.jsonl", rows)]),
-            RUBRIC,
-            time_zone="Asia/Seoul",
-            window=day_window(day, "Asia/Seoul"),
-            staging=tmp_path / f"staging-{day}",
-            keep_text="flagged",
-        )
-        write_scored_day(warehouse, day, outcome)
-        write_alerts(warehouse, day, RUBRIC, 0)
+        _score(warehouse, number, [*rows, *_turns(number, 95, new=5 if number >= FIRST_RISEN else 0)], tmp_path)
     return warehouse
+
+
+def _turns(number: int, good: int, new: int) -> list[dict[str, Any]]:
+    """So many good answers on a day, and so many refusals of the new question, each in a session of its own."""
+    start = number * MINUTES_A_DAY
+    refusals = [refused(start + 10 + minute, user_input=NEW, session_id=f"s{minute}") for minute in range(new)]
+    return [*refusals, *(best(start + 20 + minute) for minute in range(good))]
+
+
+def _score(warehouse: FolderWarehouse, number: int, rows: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    day = _day(number)
+    outcome = score_chat_rows(
+        ChatRowFiles([write_rows(folder / f"{day}.jsonl", rows)]),
+        RUBRIC,
+        time_zone="Asia/Seoul",
+        window=day_window(day, "Asia/Seoul"),
+        staging=folder / f"staging-{day}",
+        keep_text="flagged",
+    )
+    write_scored_day(warehouse, day, outcome)
+    write_alerts(warehouse, day, RUBRIC, 0)
 
 
 def _day(number: int) -> date:
@@ -66,6 +78,18 @@ def test_a_rise_of_several_days_names_what_grew_since_it_began(warehouse: Folder
     (of_day,) = [one for one in read_alerts(warehouse, [day])[day] if _rule(one) == ("answer_failed", "*")]
     assert of_day.grown == ()
     assert f"{day_text(began)}부터 '{{종목}} {{종목코드}} 공매도 잔고 추이' 형태의 질문 10건, 평소라면 0건" in shown
+
+
+def test_a_week_is_compared_with_all_days_of_the_week_before_it_and_none_older(tmp_path: Path) -> None:
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    new = [30, *[0] * 6, 4, *[6] * 7]
+    for number, count in enumerate(new):
+        _score(warehouse, number, _turns(number, 20, count), tmp_path)
+    week = read_week(warehouse, RUBRIC, _day(14), ReportPaths(tmp_path / "reports"), "run", AlertPolicy())
+    (grown,) = [one for one in week.growth["answer_failed", "*"].grown if one.column == TEMPLATE]
+    turns, turns_before = 7 * (20 + 6), 7 * 20 + 4
+    assert grown.count == 7 * 6
+    assert grown.usual == pytest.approx(4 * turns / turns_before)
 
 
 def _rule(fact: AlertFact) -> tuple[str, str | None]:

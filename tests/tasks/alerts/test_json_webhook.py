@@ -97,21 +97,27 @@ def test_commands_in_a_message_of_one_of_several_services_name_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [Answer(429, {"Retry-After": "7"}), Answer(500), Answer(502), Answer(503), Answer(504)]
+    ("answer", "slept"),
+    [
+        (Answer(429, {"Retry-After": "7"}), [7.0, 7.0]),
+        (Answer(429, {"Retry-After": "30"}), [30.0, 30.0]),
+        *((Answer(status), [1.0, 2.0]) for status in (500, 502, 503, 504)),
+    ],
 )
 def test_json_webhook_waits_out_a_short_failure(
-    outbox: Outbox, receiver: JsonReceiver, send: Send, hands: Hands, answer: Answer
+    outbox: Outbox, receiver: JsonReceiver, send: Send, hands: Hands, answer: Answer, slept: list[float]
 ) -> None:
     receiver.answers += [answer, answer]
     put(outbox, "a")
     assert len(send().sent) == 1
     assert len({one.key for one in receiver.received}) == 1
-    assert hands.slept == ([7.0, 7.0] if answer.status == 429 else [1.0, 2.0])
+    assert hands.slept == slept
 
 
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
+        (Answer(429, {"Retry-After": "31"}), "HTTP 429"),
         (Answer(429, {"Retry-After": "3600"}), "HTTP 429"),
         (Answer(401), "HTTP 401"),
         (Answer(404), "HTTP 404"),
@@ -128,6 +134,7 @@ def test_json_webhook_that_is_down_gets_everything_the_day_after(
     receiver.down = answer
     assert send(IMPATIENT_S if answer.hangs else PATIENT_S).stopped == {"ops": error}
     assert [one.attempts for one in outbox.waiting()] == [1, 0]
+    assert answer.status != 429 or hands.slept == []
     receiver.down = None
     hands.pass_(days=1)
     send()
