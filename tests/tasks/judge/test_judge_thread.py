@@ -67,6 +67,18 @@ def test_end_of_the_judge_keeps_what_is_in_flight_and_stops_who_asks(sqlite_stor
     assert 2 <= server.paid.total() <= 4
 
 
+def test_end_of_the_judge_asks_nothing_anew_where_the_calls_in_flight_fail(sqlite_store: VerdictStore) -> None:
+    broken = Behaviour(latency_s=SLOW_S, spread=0, server_errors=1)
+    with FakeOpenAI(broken) as server, ThreadPoolExecutor(1) as threads:
+        settings = settings_for(server.url, max_in_flight=2)
+        with JudgeThread(Judge(settings, sqlite_store, timing=FAST)) as judge:
+            stopped = threads.submit(asking(judge, settings), range(10))
+            while server.asked.total() < 2:
+                assert wait([stopped], timeout=0.01).not_done
+        assert "the run was stopped" in str(stopped.exception())
+        assert sorted(server.asked.values()) == [1, 1]
+
+
 def test_second_ctrl_c_ends_the_calls_in_flight_even_before_the_first_has_reached_them(
     sqlite_store: VerdictStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
