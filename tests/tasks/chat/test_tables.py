@@ -103,6 +103,20 @@ def test_report_and_page_of_a_day_begin_with_what_rose_that_day(
     assert grown in of_day
 
 
+def test_report_of_a_day_says_how_often_failures_came_before_where_something_rose(
+    warehouse: FolderWarehouse, score_day: ScoreDay, tmp_path: Path
+) -> None:
+    days = [DAY + timedelta(days=number) for number in range(3)]
+    for number, (day, failed) in enumerate(zip(days, (1, 1, 20), strict=True)):
+        start = number * MINUTES_A_DAY
+        rows = [*(best(start + minute) for minute in range(40)), *(refused(start + 100 + n) for n in range(failed))]
+        score_day(rows, day)
+    usual, risen = ((tmp_path / "reports" / f"monitoring-{day}.md").read_text("utf-8") for day in days[1:])
+    assert "| 유형 | 행 | 비율 |\n" in usual
+    assert "| 유형 | 행 | 비율 | 앞서 채점한 2일 |\n" in risen
+    assert "| 거절: 투자 자문(법률) | 20 | 33.3% | 2.4% |\n" in risen
+
+
 def test_a_day_without_rows_is_known_as_such(warehouse: FolderWarehouse, score_day: ScoreDay, tmp_path: Path) -> None:
     score_day([best(MINUTES_A_DAY)], DAY)
     kpis = table(warehouse, "monitoring_kpis").row(0, named=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import openpyxl
+import pyarrow.parquet as pq
 import pytest
 from openpyxl.workbook import Workbook
 
@@ -30,10 +31,15 @@ CODE = re.compile(r"\b[a-z]+_[a-z_0-9]+\b|\bNULL\b|\bSPEC\b|\bseed\b")
 
 
 @pytest.fixture(scope="module", params=RUNS)
-def book(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Workbook:
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, source = tmp_path_factory.mktemp("run"), SAMPLE_INBOX / RUNS[request.param]
     plan = plan_of(read_testrun_file(source), TestRunChoices(request.param), {})
     write_testrun_folder(folder, score_testrun(plan, {}), source)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def book(folder: Path) -> Workbook:
     return openpyxl.load_workbook(folder / "scores.xlsx")
 
 
@@ -87,10 +93,15 @@ def test_no_code_and_no_clause_number_stands_where_people_read(book: Workbook) -
     assert found <= {("열 설명", "뜻", "weighted_total")}
 
 
-def test_every_column_is_explained_with_its_stored_name(book: Workbook) -> None:
-    explained = {(row[0], row[1]) for row in book["열 설명"].iter_rows(min_row=2, values_only=True)}
+def test_every_column_is_explained_with_its_stored_name(folder: Path, book: Workbook) -> None:
+    explained = {row[:2]: row[3] for row in book["열 설명"].iter_rows(min_row=2, values_only=True)}
     shown = {(tab, heading) for tab, heading, _ in columns(book) if tab in ("질의별 점수", "실행별 점수")}
-    assert explained == shown
+    assert explained.keys() == shown
+    tables = {"질의별 점수": "queries.parquet", "실행별 점수": "scores.parquet"}
+    schemas = {tab: pq.read_schema(folder / table) for tab, table in tables.items()}
+    for (tab, heading), name in explained.items():
+        described = schemas[tab].field(name).metadata[b"description"].decode()
+        assert described.partition(":")[0] == heading
 
 
 def test_a_meaning_of_a_column_says_more_than_its_heading(book: Workbook) -> None:

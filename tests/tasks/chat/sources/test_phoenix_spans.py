@@ -72,8 +72,13 @@ def test_spans_of_phoenix_that_answer_nobody_are_no_rows(other: object, tmp_path
         (span(attributes=[1]), (None, "other_format")),
         (span(context="aa"), (None, "other_format")),
         ({"name": "no span"}, (None, "other_format")),
+        ({"context": {}, "span_kind": "LLM", "attributes": {}}, (None, "other_format")),
+        ({"context": {}, "start_time": "2026-02-13T16:26:40+00:00", "attributes": {}}, (None, "other_format")),
     ],
-    ids=["number for a time", "word for a number", "list for attributes", "text for a context", "another object"],
+    ids=[
+        *("number for a time", "word for a number", "list for attributes", "text for a context", "another object"),
+        *("no time", "no kind"),
+    ],
 )
 def test_an_odd_span_of_phoenix_is_rejected_and_its_neighbour_is_read(
     odd: object, reject: tuple[str | None, str], tmp_path: Path
