@@ -171,7 +171,7 @@ def nightly(
 def _over_services(
     context: Context, day: date, score: Callable[[Context], NightlyOutcome], *, is_night: bool = False
 ) -> NightlyOutcome:
-    """What came of each service, and of what is of none; of one alone it is what came of that.
+    """The outcome of each service and of the shared steps. A service that is alone has both in its own outcome.
 
     Raises:
         AqbError: something is not complete. What stops one service stops no other.

@@ -1,4 +1,4 @@
-"""The watch over the nights: what runs tell nobody, because there is none. It needs no Prefect.
+"""Reports nights without a run. It needs no Prefect.
 
 Each message stands in the outbox, under the key of its night, before it is sent: however often the watch runs, and
 whenever it is killed, a route gets it once.
@@ -36,7 +36,7 @@ class WatchReport:
 
 
 def watch_services(context: Context, clock: Clock | None = None) -> list[WatchReport]:
-    """Does `watch` for each service, and where there are several for what is of none: test runs and failed flows.
+    """Watches each service and, where there are several, the test runs and failed flows that belong to none of them.
 
     Raises:
         StorageError: the state database cannot be used; never because of a channel.

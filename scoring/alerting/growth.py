@@ -133,7 +133,10 @@ def _growth(
 
 
 def _is_common(template: str | None, rows: Iterable[FiredRow]) -> bool:
-    """Whether a form of question is nobody's own. A row without a session is one of its own."""
+    """Whether so many sessions asked in this form that no single person can be known by it.
+
+    A row without a session counts as a session of its own.
+    """
     if template in (None, WORD):
         return template is not None
     asked = [row.session_id or f"row {row.row_id}" for row in rows if row.template == template]

@@ -211,8 +211,9 @@ def messages(
 
 
 def with_mention(message: Message, mention: str) -> Message:
-    """A Critical message with those in `mention` called right below its header; any other message as it is, and a
-    digest, which is there to be read: what people are called for is counted.
+    """A Critical message that calls those in `mention` right below its header. Any other message stays as it is.
+
+    A digest calls nobody: it is there to be read, and people are called only for pages, which are counted.
 
     `mention` is the setting, `<@U1> <!subteam^S2> <!here>`. Of a message in several parts only the first one calls.
     """

@@ -257,7 +257,7 @@ class _ConditionParser(TokenReader):
         return self._column().name, maximum
 
     def _as_printed(self, first: Token, expression: ex.Expression) -> ex.Expression:
-        """The expression, of which some tokens have told enough: the text must go on as it is printed."""
+        """The `expression` that the tokens so far stand for; the text from `first` on must be what is printed of it."""
         self.place = self.tokens.index(first)
         for token in tokens_of(to_sql(expression), self.refuse)[:-1]:
             self.expect(token.text)

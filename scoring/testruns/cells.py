@@ -94,7 +94,7 @@ def folded(text: str) -> str:
 
 
 def encodable(text: str) -> bool:
-    """Whether `text` holds characters alone; half of one, or a byte that is none, no table can store."""
+    """Whether a table can store `text`: no half of a character and no byte without a character stands in it."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -182,7 +182,7 @@ class _Records:
         self._path = text.path
         self._delimiter = text.delimiter
         self._lines = _Lines(file, text, border)
-        # Not strict, the module would repair a broken quote by guessing, and glue rows together.
+        # Without `strict`, the module would repair a broken quote by guessing, and glue rows together.
         self._reader = csv.reader(self._lines, delimiter=text.delimiter, strict=True)
 
     @property

@@ -54,7 +54,7 @@ class Scorings:
             return process is not None and process.is_alive()
 
     def begin(self, upload: Upload, scoring: Scoring, settings: Settings) -> None:
-        """Keeps the wish on the disk and begins; one that is running goes on as it is.
+        """Writes to the disk how the file is to be scored, and begins. A scoring that is running goes on as it is.
 
         Raises:
             UsageError: as many as may be are running, or one that was stopped has not ended yet.

@@ -29,7 +29,7 @@ class JsonWebhook:
 
     @property
     def problem(self) -> str:
-        """Why the address is none."""
+        """What is wrong with the address; empty if it can be used."""
         return address_problem(self.address)
 
     def payload(self, message: OutboxMessage) -> dict[str, Any]:

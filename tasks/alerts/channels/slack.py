@@ -55,7 +55,7 @@ class SlackWebhook:
 
     @property
     def problem(self) -> str:
-        """Why the address is none."""
+        """What is wrong with the address; empty if it can be used."""
         return address_problem(self.address)
 
     def payload(self, message: OutboxMessage) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class SlackBot:
 
     @property
     def problem(self) -> str:
-        """Why the token is none."""
+        """What is wrong with the token; empty if it can be used."""
         valid = self.token.startswith("xox") and self.token.isascii() and self.token.isprintable()
         return "" if valid else "holds no bot token"
 
