@@ -31,6 +31,12 @@ def test_most_grown_names_the_value_that_made_the_rise() -> None:
     assert 0.7 < found.low < found.share <= found.high <= 1
 
 
+def test_most_grown_expects_nothing_of_a_value_that_never_came() -> None:
+    found = most_grown(COLUMN, {"a": 60, "b": 7}, {"b": 49}, WEEK)
+    assert found is not None
+    assert (found.value, found.usual) == ("a", 0)
+
+
 def test_most_grown_gives_figures_that_a_table_of_floats_takes() -> None:
     found = most_grown(COLUMN, {"a": 60, "b": 3}, {"a": 7, "b": 7}, WEEK)
     assert found is not None
