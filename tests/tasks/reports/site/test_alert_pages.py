@@ -20,13 +20,14 @@ from tests.builders.kpi_tables import write_kpis
 from tests.builders.site import build, page, write_day
 
 SPAN = 10
-OUTAGE = 34
+OUTAGE, WEAK = 34, 37
 
 
 @pytest.fixture(scope="module")
 def days() -> KpiDays:
-    """Quiet days of the production load, and one on which every third answer fails."""
-    return kpi_days(Load(), 40, 1, lambda day, rule: 6.0 if (day, rule) == (OUTAGE, "answer_failed") else 1.0)
+    """Quiet days of the production load, one on which every third answer fails, and one with weak answers."""
+    times = {(OUTAGE, "answer_failed"): 6.0, (WEAK, "weak_answer"): 4.0}
+    return kpi_days(Load(), 40, 1, lambda day, rule: times.get((day, rule), 1.0))
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +46,9 @@ def site(days: KpiDays, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-def points(site: Path) -> dict[str, dict[str, Any]]:
-    """The days of the chart of failed answers."""
-    return {point["day"]: point for point in page(site, "alerts.html").charts["rate-answer_failed"]["points"]}
+def points(site: Path, rule: str = "answer_failed") -> dict[str, dict[str, Any]]:
+    """The days of the chart of a rule."""
+    return {point["day"]: point for point in page(site, "alerts.html").charts[f"rate-{rule}"]["points"]}
 
 
 def test_the_page_of_alerts_tells_what_the_preview_tells(site: Path, days: KpiDays) -> None:
@@ -70,6 +71,11 @@ def test_the_chart_of_a_rule_has_each_day_with_what_is_usual(site: Path, days: K
     assert all(point["low"] < 0.054 < point["high"] for point in found.values())
     names = page(site, "alerts.html").charts["rate-answer_failed"]["names"]
     assert names == ["평소 범위(95%)", "그날의 비율", "요약으로 알림", "긴급 알림"]
+
+
+def test_the_chart_of_a_rule_marks_the_day_whose_digest_tells_its_rise(site: Path, days: KpiDays) -> None:
+    told = {day: point["told"] for day, point in points(site, "weak_answer").items() if point["told"]}
+    assert told == {str(sorted(days)[WEAK]): "digest"}  # the digest after the outage says of it that it goes on
 
 
 def test_the_page_of_alerts_says_how_many_rows_tell_a_rule(site: Path) -> None:
