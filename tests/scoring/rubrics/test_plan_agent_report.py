@@ -10,6 +10,7 @@ import pytest
 from docs.generators.testrun_rubric_readme import testrun_rubric_readme
 from scoring.rubrics.plan_agent import RUBRIC
 from scoring.rubrics.plan_agent.formulas import PlanQuery
+from scoring.rubrics.plan_agent.report import CRITERIA
 from scoring.rubrics.plan_agent.summary import PlanSummary
 from scoring.testruns.executions import Execution, Round
 from tasks.reports.testrun_folder import testrun_report
@@ -323,6 +324,17 @@ def test_the_prompt_is_built_from_the_constants() -> None:
     ):  # fmt: skip
         assert line in prompt
     assert "{" not in prompt
+
+
+def test_who_scores_by_hand_reads_which_ratio_earns_which_points() -> None:
+    assert dict(CRITERIA["accuracy"]) == {
+        "5": "통과율 1",
+        "4": "통과율 0.75 이상 1 미만",
+        "3": "통과율 0.5 이상 0.75 미만",
+        "2": "통과율 0.25 이상 0.5 미만",
+        "1": "통과율 0.25 미만",
+        "0": "통과율 0, 실패, 빈 응답",
+    }
 
 
 def test_the_readme_shows_every_band_and_column() -> None:

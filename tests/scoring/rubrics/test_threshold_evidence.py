@@ -51,6 +51,16 @@ def test_the_seeds_tables_add_up() -> None:
         assert sum(bucket.failed for bucket in buckets) == 689
 
 
+def test_the_first_days_are_held_against_the_shares_of_the_seed() -> None:
+    none, *few, _, _ = BUCKETS["output_tokens"]
+    usual = {rule.id: rule.usual_rate for rule in RUBRIC.alert_rules if rule.usual_rate}
+    assert usual == {
+        "answer_failed": 689 / SEED_ROWS,
+        "llm_blocked": none.rows / SEED_ROWS,
+        "very_short_answer": sum(bucket.rows for bucket in few) / SEED_ROWS,
+    }
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("place", range(12))
 def test_failure_rates_by_tokens_are_the_seeds_within_sampling_error(place: int) -> None:
@@ -147,12 +157,20 @@ def test_a_mean_has_drifted_more_than_a_tenth_away(tokens: float, verdict: str) 
 def test_few_rows_get_no_verdict() -> None:
     found = threshold_evidence(scored_rows().head(20).lazy())
     assert {one.verdict for one in found.thresholds} == {"too_few"}
+    safe = scored_rows().filter(pl.col("output_tokens") > 100)
+    assert [safe_cut(safe.head(count))[0] for count in (29, 30)] == ["too_few", "kept"]
 
 
 def test_no_rows_have_no_figures() -> None:
     found = threshold_evidence(scored_rows().clear().lazy())
     assert (found.rows, found.failed) == (0, 0)
     assert {figure.value for one in found.metrics for figure in one.figures} == {None}
+
+
+def test_thresholds_that_are_ratios_are_shown_as_such_and_shares_of_rows_in_percent() -> None:
+    report = evidence_report(scored_rows().lazy(), "").markdown
+    assert "| 토큰 효율 만점의 비율 | 0.200 |" in report
+    assert "| 표: 있을 때 정상 비율 | 100.0% |" in report
 
 
 def test_the_order_of_rows_does_not_matter() -> None:
@@ -166,6 +184,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
     [
         (Interval(0.06, 0.2), 100, "drifted"),
         (Interval(0.05, 0.2), 100, "kept"),
+        (Interval(0.06, 0.2), 30, "drifted"),
         (Interval(0.06, 0.2), 29, "too_few"),
         (None, 100, "too_few"),
     ],
