@@ -143,6 +143,17 @@ def test_a_day_of_more_rows_than_a_page_holds_says_so_beside_each_count(
     assert [text for text in counts if "일부만" not in text] == []
 
 
+def test_a_day_lists_all_of_more_rows_than_a_period_shows_questions_of(
+    warehouse: FolderWarehouse, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listed_rows, "_QUESTIONS_OF_PERIOD", 3)
+    write_day(warehouse, DAY, [best()] * 4 + [refused()] * 2)
+    build(warehouse, site)
+    assert len(page(site, ROWS_PAGE).rows["id"]) == 6
+    assert "6행을 모두 담았습니다." in page(site, ROWS_PAGE).text
+    assert "일부만" not in page(site).text
+
+
 def test_rows_to_read_first_are_one_for_each_template_of_questions(warehouse: FolderWarehouse, site: Path) -> None:
     asked = [refused(minute, user_input=f"{minute}번째로 살까") for minute in range(12)]
     write_day(warehouse, DAY, [*asked, refused(40, user_input="그래도 팔까")])
