@@ -70,6 +70,12 @@ def test_failed_checks_are_counted_by_what_was_expected_and_offered() -> None:
     assert found["assistantMessage", '답변에 "조회" 언급이 없음'] == (4, 2, ("Q-1", "Q-2"))
 
 
+@pytest.mark.parametrize(("offered", "named"), [("ABCDE", "A, B, C, D, E"), ("ABCDEF", "A, B, C, D, E 외 1개")])
+def test_of_what_was_offered_five_are_named_and_the_others_counted(offered: str, named: str) -> None:
+    found = check_patterns([scored("Q-1", offers=[{"formType": one} for one in offered])])
+    assert f"기대 LINK, 실제 {named}" in [one.cause for one in found]
+
+
 @pytest.mark.parametrize(
     ("of_both", "of_one"),
     [
