@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
+import pytest
+
 from scoring.stats.comparison import Comparison, compare_testruns
+from scoring.stats.outages import Failures
 from scoring.stats.run_scores import QueryScores, TestRunScores
 from tasks.reports.markdown.comparison import comparison_headline, comparison_markdown
 
@@ -48,6 +51,22 @@ def test_nobody_is_sent_to_a_query_where_nothing_but_times_got_worse() -> None:
     counts, verdict = comparison_headline(found)
     assert counts == "짝지은 질의 3개 가운데 속도만 느려진 질의 3개입니다."
     assert "응답 속도 5.00 → 3.00" in verdict
+
+
+@pytest.mark.parametrize(
+    ("failed", "said"),
+    [
+        ((0, 20), "후보의 실행 100건 중 20건(20%)이 실패(기준 0건)해 그 0점이 차이에 들어 있습니다."),
+        ((20, 0), "기준의 실행 100건 중 20건(20%)이 실패(후보 0건)해 그 0점이 차이에 들어 있습니다."),
+    ],
+)
+def test_a_headline_begins_with_the_run_of_which_more_executions_failed(failed: tuple[int, int], said: str) -> None:
+    same = compared((5, 0), (5, 5), (5, 4))
+    base, candidate = (
+        replace(run, failures=Failures(count, 100))
+        for run, count in zip((same.base, same.candidate), failed, strict=True)
+    )
+    assert comparison_headline(compare_testruns(base, candidate, {"accuracy": "정확성"}))[0] == said
 
 
 def test_a_headline_without_a_total_says_that_it_is_not_compared() -> None:
