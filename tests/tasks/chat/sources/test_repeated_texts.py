@@ -1,13 +1,13 @@
 """Long texts that all rows repeat, of which a Parquet file stores one."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from scoring.chat.rows import FileFailure
-from tasks.chat.sources import ChatRowFiles
 from tests.tasks.chat.sources.test_parquet import failure, parquet, read
 
 
@@ -37,33 +37,37 @@ def test_a_file_of_a_text_that_was_made_to_harm_is_refused(tmp_path: Path, monke
     assert f"refused: {path.stat().st_size:,} bytes hold 100,000,600 bytes of text and more" in failure(path)
 
 
-@pytest.mark.parametrize("column", ["tenant_id", "source_id", "timestamp", "request_metadata", "user_input"])
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"dictionary_pagesize_limit": 1 << 30, "store_schema": False},
-        {"dictionary_pagesize_limit": 1 << 30},
-        {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY", "store_schema": False},
-    ],
-    ids=["dictionary", "dictionary_of_arrow", "prefix"],
-)
-def test_a_text_that_all_rows_repeat_is_refused_before_it_takes_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], column: str
-) -> None:
+SHARED: dict[str, dict[str, Any]] = {
+    "dictionary": {"dictionary_pagesize_limit": 1 << 30, "store_schema": False},
+    "dictionary of Arrow": {"dictionary_pagesize_limit": 1 << 30},
+    "prefix": {"use_dictionary": False, "store_schema": False},
+}
+"""How a column may store a text once for all rows."""
+
+READ = """
+import sys
+from pathlib import Path
+import pyarrow as pa
+from tasks.chat.sources import ChatRowFiles, parquet
+parquet.SMALL_UNPACKED, parquet._TEXT_AT_ONCE = 1_000_000, 2_000_000
+for path in map(Path, sys.argv[1:]):
+    *_, found = ChatRowFiles([path]).batches()
+    print(": refused: " in str(found.error), pa.default_memory_pool().max_memory())
+"""
+"""Reads files one after the other; says of each whether it was refused, and how much memory Arrow has held so far."""
+
+
+def test_a_text_that_all_rows_repeat_is_refused_before_it_takes_memory(tmp_path: Path) -> None:
     """Whatever column it stands in: none is decoded for all rows before its bytes are counted."""
-    monkeypatch.setattr("tasks.chat.sources.parquet.SMALL_UNPACKED", 1_000_000)
-    monkeypatch.setattr("tasks.chat.sources.parquet._TEXT_AT_ONCE", 2_000_000)
-    if encoding := options.get("column_encoding"):
-        options = {**options, "column_encoding": {column: encoding}}
-    text, count = "x" * 100_000, 2_000
+    text, count, paths = "x" * 100_000, 2_000, list[Path]()
     repeated = pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array([text]))
-    path = parquet(tmp_path, {column: repeated}, rows=count, compression="zstd", write_statistics=False, **options)
-    usual, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
-    pa.set_memory_pool(pool)
-    try:
-        *_, found = ChatRowFiles([path]).batches()
-    finally:
-        pa.set_memory_pool(usual)
-    assert isinstance(found, FileFailure)
-    assert "refused: " in str(found.error)
-    assert pool.max_memory() < 20_000_000 < count * len(text)
+    for how, options in SHARED.items():
+        for column in ("tenant_id", "source_id", "timestamp", "request_metadata", "user_input"):
+            encoding = {"column_encoding": {column: "DELTA_BYTE_ARRAY"}} if how == "prefix" else {}
+            folder = tmp_path / how / column
+            folder.mkdir(parents=True)
+            paths.append(parquet(folder, {column: repeated}, rows=count, compression="zstd", **options, **encoding))
+    read = subprocess.run([sys.executable, "-c", READ, *map(str, paths)], capture_output=True, text=True, check=True)
+    refused, most_bytes = zip(*map(str.split, read.stdout.splitlines()), strict=True)
+    assert refused == ("True",) * len(paths)
+    assert max(map(int, most_bytes)) < 50_000_000 < count * len(text)
