@@ -28,12 +28,15 @@ Fault = Literal[
     "drop",
     "hang_after_posting",
     "drop_after_posting",
+    "gateway_after_posting",
+    "archived",
     "not_in_channel",
     "may_not_look",
 ]
 _WEBHOOK_ANSWERS = {
     "invalid_payload": (200, "invalid_payload"),
     "no_such_webhook": (404, "no_service"),
+    "archived": (410, "channel_is_archived"),
     "login_page": (200, "<html><title>Log in</title></html>"),
 }
 
@@ -62,6 +65,7 @@ class FakeSlack(LocalServer):
     def __init__(self) -> None:
         self.faults: deque[Fault] = deque()
         self.down: Fault | None = None
+        self.locked_threads = False
         """What every request meets until it is taken away."""
         self.posted: list[Posted] = []
         self.refused: list[str] = []
@@ -106,6 +110,8 @@ class FakeSlack(LocalServer):
             status, text = 200, json.dumps(self._api(path.removeprefix("/api/"), token, query, request.body, fault))
         if fault in ("hang_after_posting", "drop_after_posting"):
             return self._leave(request, fault)
+        if fault == "gateway_after_posting":
+            return request.reply(502, b"<html>Bad Gateway</html>")
         return request.reply(status, text.encode())
 
     def _leave(self, request: Request, fault: Fault) -> None:
@@ -150,6 +156,8 @@ class FakeSlack(LocalServer):
             return {"ok": False, "error": "not_in_channel"}
         if fault == "invalid_payload" or self._problem(payload):
             return {"ok": False, "error": "invalid_blocks"}
+        if self.locked_threads and payload.get("thread_ts"):
+            return {"ok": False, "error": "restricted_action_thread_locked"}
         told = Posted(
             payload["channel"],
             payload["text"],

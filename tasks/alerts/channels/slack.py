@@ -1,7 +1,7 @@
 """Posting one message to Slack and understanding the answer, for webhooks and for bots.
 
 Only what is known not to have arrived is tried again here: a 429, a 500 or 503, a connection that was never made. After
-a time-out or a cut connection Slack may have posted the message all the same.
+a gateway's 502 or 504, a time-out or a cut connection Slack may have posted the message all the same.
 """
 
 import json
@@ -28,6 +28,7 @@ _NOT_SLACK = (
     'holds, or set format = "json" where another receiver takes the messages'
 )
 _GONE = ": Slack knows no webhook at this address; make a new one and set it"
+_OF_CHANNEL = ("channel_is_archived", "channel_not_found")
 _CODE = re.compile(r"[a-z_]{2,60}")
 _MAY_NOT_LOOK = {"missing_scope", "not_allowed_token_type", "no_permission"}
 # What no other day and no other setting will change. Everything else may be fixed within three days.
@@ -44,6 +45,11 @@ _REFUSED_FOR_GOOD = {
     "invalid_metadata_format",
     "invalid_metadata_schema",
 }
+
+
+_NO_REPLIES = {"thread_not_found", "cannot_reply_to_message", "restricted_action_thread_locked"}
+# What a gateway says of an answer that it did not get, and Slack of work that it may have done in part.
+_HALF_DONE_STATUSES, _HALF_DONE = (502, 504), {"fatal_error", "internal_error", "request_timeout"}
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,7 @@ class SlackWebhook:
         if (answer.status, answer.body) == (200, b"ok"):
             return Delivery(DeliveryStatus.SENT)
         refusal = _refusal(answer.status, answer.body.decode(errors="replace"))
-        if answer.status in (404, 410):
+        if answer.status in (404, 410) and not refusal.error.endswith(_OF_CHANNEL):
             return replace(refusal, error=f"{refusal.error}{_GONE}")
         return replace(refusal, error=_NOT_SLACK) if refusal.error == "HTTP 200" else refusal
 
@@ -113,12 +119,21 @@ class SlackBot:
                 "unfurl_links": False,
                 "metadata": {"event_type": "aqb_alert", "event_payload": {"id": message.identity}},
             }
-            if message.thread_ts:
-                content |= {"thread_ts": message.thread_ts, "reply_broadcast": message.level == "critical"}
-            posted = self._call("chat.postMessage", LARGEST_ALERT_ANSWER, json=content)
+            return Delivery(DeliveryStatus.SENT, ts=str(self._post_message(content, message).get("ts", "")))
         except NotSentError as failure:
             return failure.delivery
-        return Delivery(DeliveryStatus.SENT, ts=str(posted.get("ts", "")))
+
+    def _post_message(self, content: Mapping[str, Any], message: OutboxMessage) -> dict[str, Any]:
+        """Posts below the first message of the thread; by itself where nobody can reply to that any more."""
+        method, size = "chat.postMessage", LARGEST_ALERT_ANSWER
+        if message.thread_ts:
+            reply = {"thread_ts": message.thread_ts, "reply_broadcast": message.level == "critical"}
+            try:
+                return self._call(method, size, json={**content, **reply})
+            except NotSentError as failure:
+                if failure.delivery.error not in _NO_REPLIES:
+                    raise
+        return self._call(method, size, json=content)
 
     def _arrived(self, message: OutboxMessage) -> str | None:
         """Slack's id of the message where it is in the channel, "" where it is not, None if the bot cannot tell."""
@@ -174,6 +189,8 @@ def _content(message: OutboxMessage, *, repeated: bool = False) -> dict[str, Any
 def _refusal(http_status: int, said: str) -> Delivery:
     """What Slack's refusal means. Only its own words are kept: an answer may quote what must not be seen."""
     code = said if _CODE.fullmatch(said) else ""
+    if http_status in _HALF_DONE_STATUSES or code in _HALF_DONE:
+        return unconfirmed(code or f"HTTP {http_status}")
     status = DeliveryStatus.REFUSED if code in _REFUSED_FOR_GOOD else DeliveryStatus.DEFERRED
     return Delivery(status, code if http_status == 200 and code else f"HTTP {http_status} {code}".rstrip())
 

@@ -186,6 +186,7 @@ def test_an_invalid_payload_is_kept_aside_and_does_not_stop_the_others(
             "no_such_webhook",
             "HTTP 404 no_service: Slack knows no webhook at this address; make a new one and set it",
         ),
+        ("qa", "archived", "HTTP 410 channel_is_archived"),
         ("bot", "not_in_channel", "not_in_channel"),
     ],
 )
@@ -245,6 +246,28 @@ def test_the_first_message_of_a_thread_opens_it_and_only_critical_replies_show_i
         (first, True),
         (None, False),
     ]
+
+
+@pytest.mark.parametrize("route", ["qa", "bot"])
+def test_what_a_gateway_may_have_let_through_is_looked_up_or_marked(
+    outbox: Outbox, slack: FakeSlack, send: Send, route: str
+) -> None:
+    slack.faults += ["gateway_after_posting"]
+    put(outbox, "a", route=route)
+    assert send().sent == []
+    send()
+    assert [REPEATED in one.shown for one in slack.posted] == ([False, True] if route == "qa" else [False])
+    assert outbox.waiting() == []
+
+
+def test_a_thread_that_takes_no_replies_holds_no_message_back(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
+    put(outbox, "a", route="bot", thread="2026-02-13")
+    send()
+    slack.locked_threads = True
+    put(outbox, "b", route="bot", thread="2026-02-13")
+    put(outbox, "c", route="bot", thread="2026-02-14")
+    assert [one.text for one in send().sent] == ["소식 b", "소식 c"]
+    assert [one.thread_ts for one in slack.posted] == [None, None, None]
 
 
 def test_what_is_held_waits_and_lets_the_others_pass(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
