@@ -40,6 +40,7 @@ from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import ALERTS
 
 _log = logging.getLogger(__name__)
+_TAKEN_DAY_PATIENCE_S = 300.0
 _DEFECT = (
     "this is a defect of AQB: report it with the log of this run; the day's tables may be half new, and scoring it "
     "again makes them whole"
@@ -185,7 +186,8 @@ def score_day(
     The rows come from the configured source, unless they were `read_before`. The report of a backfill waits for the
     days before it that are being scored, and those that were `taken`.
 
-    The run is kept in the ledger whatever becomes of it.
+    The run is kept in the ledger whatever becomes of it. Where another run is at work on the day, one that nobody has
+    started by hand waits for its end, and scores the day after it.
 
     Raises:
         DayKeptError: the source holds far fewer rows than were scored, and the day may not shrink; it is as it was.
@@ -195,7 +197,7 @@ def score_day(
     settings, rubric = context.settings, context.rubric
     uses_pushdown(settings)  # refuses what cannot be before there is a run
     with (
-        context.warehouse.staging(f"monitoring-{day}") as staging,
+        context.warehouse.staging(f"monitoring-{day}", 0.0 if kind == BACKFILL else _TAKEN_DAY_PATIENCE_S) as staging,
         recorded_run(
             context.state,
             kind,

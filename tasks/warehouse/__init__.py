@@ -99,10 +99,11 @@ class Warehouse(Protocol):
         """How many scored rows have each value of these columns of text, by day and column; no days without scores."""
         ...
 
-    def staging(self, name: str) -> AbstractContextManager[Path]:
+    def staging(self, name: str, wait_s: float = 0.0) -> AbstractContextManager[Path]:
         """An empty folder of this machine for one run of that name at a time, removed at the end.
 
-        No other run of that name works meanwhile, on any machine that shares the warehouse.
+        No other run of that name works meanwhile, on any machine that shares the warehouse; one that does is waited for
+        at most about `wait_s`, or as long as it takes to tell that it is dead.
 
         Raises:
             StorageError: another run of that name is still working, or the folder cannot be written or was removed.

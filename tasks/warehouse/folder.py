@@ -157,21 +157,21 @@ class FolderWarehouse:
             yield
 
     @contextmanager
-    def staging(self, name: str) -> Iterator[Path]:
+    def staging(self, name: str, wait_s: float = 0.0) -> Iterator[Path]:
         """An empty folder for one run of that name. What a killed run left there is removed first.
 
         Raises:
             StorageError: another run of that name is still working, or the folder cannot be written, was removed, or
                 has a link in place of its staging folder.
         """
-        with self._staged(self._own(name)) as folder:
+        with self._staged(self._own(name), wait_s) as folder:
             yield folder
 
     @contextmanager
-    def _staged(self, name: str) -> Iterator[Path]:
+    def _staged(self, name: str, wait_s: float = 0.0) -> Iterator[Path]:
         folder = self.folder / _STAGING / name
         with self._lock_file(name) as lock:
-            if not _taken(lock):
+            if not any(_taken(lock) for _ in attempts(wait_s)):
                 raise self._held_by_another(name)
             shutil.rmtree(folder, ignore_errors=True)
             try:

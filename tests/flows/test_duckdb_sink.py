@@ -93,8 +93,8 @@ class DuckDBWarehouse:
     def value_counts(self, days: Sequence[date], columns: Sequence[str], rubric: RowRubric) -> CountsOfDays:
         return value_counts(self.read(SCORES, days, rubric.scores_schema), columns)
 
-    def staging(self, name: str) -> AbstractContextManager[Path]:
-        return self._beside.staging(name)
+    def staging(self, name: str, wait_s: float = 0.0) -> AbstractContextManager[Path]:
+        return self._beside.staging(name, wait_s)
 
     def lock(self, name: str, wait_s: float | None = None) -> AbstractContextManager[None]:
         return self._beside.lock(name, wait_s)

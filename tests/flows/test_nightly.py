@@ -1,8 +1,10 @@
 import json
 import shutil
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import polars as pl
@@ -259,6 +261,7 @@ def test_a_missed_day_that_fails_does_not_stop_the_run_but_fails_it_in_the_end(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_after(DAY, settings, monkeypatch)
+    monkeypatch.setattr("flows.steps.day._TAKEN_DAY_PATIENCE_S", 0.0)
     busy = FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{NEXT}")
     with busy, pytest.raises(IncompleteRunError, match=f"{NEXT} could not be scored") as incomplete:
         run_after(NEXT + timedelta(days=1), settings, monkeypatch)
@@ -289,6 +292,7 @@ def test_a_day_that_cannot_be_scored_keeps_neither_missed_days_nor_test_runs_wai
     run_after(DAY, settings, monkeypatch)
     write_csv(tmp_path / "inbox" / "plan_agent_2.csv", [LONG_HEADER, long_row("Q2")])
     own = NEXT + timedelta(days=1)
+    monkeypatch.setattr("flows.steps.day._TAKEN_DAY_PATIENCE_S", 0.0)
     busy = FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{own}")
     with busy, pytest.raises(StorageError, match="another run"):
         run_after(own, settings, monkeypatch)
@@ -320,11 +324,20 @@ def test_a_source_that_has_gone_since_last_night_is_kept_in_the_ledger_too(
         assert [(run.kind, run.outcome) for run in ledger.of_day(NEXT)] == [("nightly", "failed")]
 
 
-def test_two_runs_of_one_day_do_not_work_at_the_same_time(settings: Settings) -> None:
+def test_two_runs_of_one_day_do_not_work_at_the_same_time(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.steps.day._TAKEN_DAY_PATIENCE_S", 0.0)
     busy = FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{DAY}")
     with busy, pytest.raises(StorageError, match="another run"):
         plain_flows.nightly(settings, DAY)
     assert plain_flows.nightly(settings, DAY).scored.day == DAY
+
+
+def test_a_night_waits_for_another_run_of_its_day_and_then_scores_it(settings: Settings) -> None:
+    with ExitStack() as other:
+        other.enter_context(FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{DAY}"))
+        Timer(0.2, other.close).start()  # the other run ends while this one waits
+        outcome = plain_flows.nightly(settings, DAY)
+    assert (outcome.problems, outcome.scored.day) == ((), DAY)
 
 
 SECRET = "a-password-that-nobody-may-see"

@@ -239,9 +239,9 @@ class BigQueryWarehouse:
         return [row[DAY_COLUMN] for row in self._client.rows(job, str(source))]
 
     @contextmanager
-    def staging(self, name: str) -> Iterator[Path]:
+    def staging(self, name: str, wait_s: float = 0.0) -> Iterator[Path]:
         """A folder of this machine (`bigquery.scratch`), with a lease in the state database."""
-        with self.lock(name), FolderWarehouse(self._scratch, self._service).staging(name) as folder:
+        with self.lock(name, wait_s or None), FolderWarehouse(self._scratch, self._service).staging(name) as folder:
             yield folder
 
     @contextmanager

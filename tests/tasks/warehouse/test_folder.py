@@ -2,6 +2,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
 
@@ -174,6 +176,21 @@ def test_another_process_is_refused_and_a_killed_one_leaves_neither_lock_nor_row
         other.send_signal(signal.SIGKILL)
     with warehouse.staging("run") as staging:
         assert not staging.exists()
+
+
+def test_a_run_waits_for_another_one_of_its_name_as_long_as_asked(warehouse: FolderWarehouse) -> None:
+    with ExitStack() as first, ThreadPoolExecutor(1) as thread:
+        first.enter_context(warehouse.staging("run"))
+
+        def second() -> bool:
+            with FolderWarehouse(warehouse.folder).staging("run", 60.0) as staging:
+                return not staging.exists()
+
+        waiting = thread.submit(second)
+        with pytest.raises(TimeoutError):
+            waiting.result(timeout=0.05)
+        first.close()
+        assert waiting.result(timeout=60)
 
 
 def test_a_lock_is_waited_for_no_longer_than_asked_and_then_taken_when_it_is_free(warehouse: FolderWarehouse) -> None:
