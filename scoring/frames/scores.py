@@ -30,7 +30,7 @@ from scoring.frames.conversion import FRAME, arrow_table, columns_of, maker_like
 from scoring.inputs import REJECTED_SCHEMA, FileIdentity, TextRow
 from scoring.rubrics import DEFAULT_ROW_RUBRIC
 from scoring.testruns.cells import cell_text
-from scoring.testruns.rows import is_read
+from scoring.testruns.column_names import is_read
 from scoring.testruns.scoring import score_testrun, testrun_summary
 from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
 from scoring.testruns.team_names import COMMON_NAMES

@@ -13,107 +13,16 @@ from typing import Any
 
 from scoring.errors import InputError, counted
 from scoring.inputs import UnreadableCell, ungrouped
-from scoring.stats.run_scores import TOTAL
 from scoring.testruns.cells import encodable, given, number, seconds
-from scoring.testruns.detection import ID_HEADERS, Layout, agent_type_named, layout_of
+from scoring.testruns.column_names import FIELDS, NUMBERED, OF_ROUND, OF_SINGLE_RUN, RECORDED, is_read
+from scoring.testruns.detection import Layout, agent_type_named, layout_of
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
 from scoring.testruns.filter_names import FilterNames
 
-# Field of an execution: the headers that fill it, of which the first one with a value counts.
-_ANY_LAYOUT = {
-    "run_id": ("Run ID",),
-    "item_id": ("Item ID",),
-    "query_text": ("질의", "query"),
-    "category": ("카테고리",),
-    "track": ("Track",),
-    "run_type": ("실행 유형",),
-    "executed_at": ("실행시각", "실행 시각", "실행일시"),
-    "agent_type": ("agent_type", "에이전트 유형"),
-    "expected_text": ("기대결과", "LLM 판단 기준(정확도)", "LLM 판단 기준"),
-    "criteria_json": ("LLM 평가기준",),
-    "checked_path": ("검증 필드",),
-    "checked_value": ("기대값",),
-    "expected_filters": ("기대 필터/열", "기대 필터", "expected_filters"),
-    "expected_datakeys": ("기대 datakey",),
-    "expected_url": ("기대 URL", "기대 buttonUrl"),
-    "ground_truth": ("ground_truth", "검증 API 결과", "정답 수치", "ground truth", "gt"),
-    "latency_class": ("latencyClass",),
-    "ttft_s": ("ttft(초)", "ttft", "ttft_sec", "첫 응답 시간(초)"),
-    "tool_call_count": ("도구 호출 수", "tool_calls"),
-}
-_FIELDS = {
-    Layout.LONG: _ANY_LAYOUT
-    | {
-        "query_id": ("Query ID",),
-        "round": ("방/반복",),
-        "raw_json": ("Raw JSON",),
-        "answer_text": ("응답",),
-        "error": ("오류", "에러"),
-        "latency_ms": ("latency_ms",),
-        "recorded_score": ("LLM 점수",),
-    },
-    Layout.WIDE: _ANY_LAYOUT | {"query_id": ID_HEADERS, "repeat": ("회차",)},
-}
-EXPECTATIONS = frozenset(
-    header
-    for field in (
-        *("expected_text", "criteria_json", "expected_filters", "expected_datakeys", "expected_url", "ground_truth"),
-        *("checked_path", "checked_value"),
-    )
-    for header in _ANY_LAYOUT[field]
-)
-"""The headers under which a row says what was expected."""
-# What follows `N차 ` in a numbered column of the wide layout.
-_OF_ROUND = {
-    "답변": "answer_text",
-    "답변 raw": "raw_json",
-    "raw": "raw_json",
-    "답변 시간(초)": "answer_time_s",
-    "응답 상태": "status",
-    "buttonUrl": "button_url",
-    "감지된 필터": "detected_filters",
-    "detected_filterTypes": "detected_filters",
-    "ttft(초)": "ttft_s",
-}
-# The columns of a wide row with a single run, which has no numbers.
-_OF_SINGLE_RUN = {
-    "응답": "answer_text",
-    "Raw JSON": "raw_json",
-    "응답 시간(초)": "answer_time_s",
-    "응답 상태": "status",
-    "오류": "error",
-    "에러": "error",
-    "buttonUrl": "button_url",
-    "감지된 필터": "detected_filters",
-    "detected_filters": "detected_filters",
-    "사용 datakey": "used_datakeys",
-}
-# Scores that an earlier tool left in the file, by our metric.
-_RECORDED = {
-    "의도 점수": "intent",
-    "의미 점수": "semantic",
-    "정확도 점수": "accuracy",
-    "정확성 점수": "accuracy",
-    "일관성 점수": "consistency",
-    "속도 점수": "speed",
-    "안정성 점수": "stability",
-    "총점": TOTAL,
-    "종합 점수": TOTAL,
-}
 _NAMED_OTHERWISE = "열 이름이 다를 뿐이라면 운영 담당자가 설정 [test_runs.columns]에 적을 수 있습니다."
-_NUMBERED = re.compile(rf"([1-9][0-9]?)차 ({'|'.join(map(re.escape, _OF_ROUND))})")
 _REQUIRED = {Layout.LONG: ("query_id", "round", "raw_json"), Layout.WIDE: ("query_id", "query_text")}
 _ROWS_OF = {Layout.LONG: "one row per execution", Layout.WIDE: "one row per query"}
 _EXPECTED = "a test run: Query ID, 방/반복, Raw JSON (one row per execution), or ID, 질의, 1차 답변 (one row per query)"
-KNOWN_HEADERS = frozenset(
-    {
-        *(name for known in _FIELDS.values() for headers in known.values() for name in headers),
-        *_OF_SINGLE_RUN,
-        *_RECORDED,
-        *(f"N차 {name}" for name in _OF_ROUND),
-    }
-)
-"""Every header that is read, `N차` standing for any number."""
 _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}월\s*[0-9]{1,2}일|[0-9]{1,2}-[A-Z][a-z]{2}|[A-Z][a-z]{2}-[0-9]+"
 )
@@ -138,11 +47,6 @@ class Columns:
     rounds: Mapping[int, Mapping[str, Sequence[int]]]
 
 
-def is_read(name: str) -> bool:
-    """Whether rows may be read by a header; what stands under another one is only kept in the file."""
-    return name in KNOWN_HEADERS or _NUMBERED.fullmatch(name) is not None
-
-
 def columns_of(names: tuple[str, ...], where: str) -> Columns:
     """Places by header. Errors name columns that are known: a header that is none may hold what people wrote.
 
@@ -152,7 +56,7 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
     layout = layout_of(names)
     if layout is None or layout is Layout.CHAT:
         raise _no_testrun(layout, names, where)
-    known = _FIELDS[layout]
+    known = FIELDS[layout]
     missing = [known[field] for field in _REQUIRED[layout] if not set(known[field]) & set(names)]
     if missing:
         raise InputError(
@@ -166,13 +70,13 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
     rounds: dict[int, dict[str, list[int]]] = {}
     read = {name for headers in known.values() for name in headers}
     if layout is Layout.WIDE:
-        numbered = [_NUMBERED.fullmatch(name) for name in names]
+        numbered = [NUMBERED.fullmatch(name) for name in names]
         for place, name in enumerate(names):
             if match := numbered[place]:
-                rounds.setdefault(int(match[1]), {}).setdefault(_OF_ROUND[match[2]], []).append(place)
+                rounds.setdefault(int(match[1]), {}).setdefault(OF_ROUND[match[2]], []).append(place)
                 read.add(name)
-            elif name in _OF_SINGLE_RUN and not any(numbered):
-                rounds.setdefault(1, {}).setdefault(_OF_SINGLE_RUN[name], []).append(place)
+            elif name in OF_SINGLE_RUN and not any(numbered):
+                rounds.setdefault(1, {}).setdefault(OF_SINGLE_RUN[name], []).append(place)
                 read.add(name)
     doubled = sorted(name for name in read if names.count(name) > 1)
     if doubled:
@@ -223,9 +127,9 @@ class RowReader:
                 raise UnreadableCell(name, "excel_error", f"{what} 고치거나 텍스트 서식으로 두고 다시 입력하세요.")
         shared = {**self._given, **dict(self._shared(cells))}
         shared["recorded_scores"] = {
-            _RECORDED[name]: score
+            RECORDED[name]: score
             for name, cell in zip(self._columns.names, cells, strict=True)
-            if name in _RECORDED and (score := _at_least_zero(cell)) is not None
+            if name in RECORDED and (score := _at_least_zero(cell)) is not None
         }
         path, value = shared.pop("checked_path", ""), shared.pop("checked_value", "")
         if path and value:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from scoring.headers import bare_name
+from scoring.headers import bare_name, folded_name
+from scoring.testruns.column_names import our_headers
 from scoring.testruns.filter_names import FilterNames
 
 _NUMBER = "{n}"
@@ -24,15 +25,12 @@ class TeamNames:
         return FilterNames(self.filters)
 
     def headers(self, cells: Iterable[str]) -> tuple[str, ...]:
-        """Header cells by our names, without what is unseen around them.
-
-        Blanks and line breaks within one are read as a single blank: people break long headers in Excel.
-        """
-        return tuple(self._header(_on_one_line(cell)) for cell in cells)
+        """Header cells by our names, however they are written: their case, width and blanks do not matter."""
+        return our_headers([self._header(name) for name in written_headers(cells)])
 
     def _header(self, name: str) -> str:
         for ours, pattern in self._patterns:
-            if match := pattern.fullmatch(name):
+            if match := pattern.fullmatch(folded_name(name)):
                 return ours.replace("N차", f"{match[1]}차", 1) if match.groups() else ours
         return name
 
@@ -40,13 +38,17 @@ class TeamNames:
     def _patterns(self) -> list[tuple[str, re.Pattern[str]]]:
         number = re.escape(_NUMBER)
         return [
-            (ours, re.compile(re.escape(_on_one_line(theirs)).replace(number, "([1-9][0-9]?)", 1)))
+            (ours, re.compile(re.escape(folded_name(theirs)).replace(number, "([1-9][0-9]?)", 1)))
             for ours, theirs in self.columns.items()
         ]
 
 
-def _on_one_line(name: str) -> str:
-    return " ".join(bare_name(name).split())
+def written_headers(cells: Iterable[str]) -> tuple[str, ...]:
+    """Header cells as they stand in a file, without what is unseen around them.
+
+    Blanks and line breaks within one are read as a single blank: people break long headers in Excel.
+    """
+    return tuple(" ".join(bare_name(cell).split()) for cell in cells)
 
 
 COMMON_NAMES = TeamNames()

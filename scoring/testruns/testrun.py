@@ -16,7 +16,7 @@ from scoring.testruns.detection import FileFacts, Layout
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.rows import RowReader, columns_of
 from scoring.testruns.run_time import run_time
-from scoring.testruns.team_names import COMMON_NAMES, TeamNames
+from scoring.testruns.team_names import TeamNames, written_headers
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class TestRunReading:
                 ko="시트마다 표의 모양이 다릅니다(실행마다 한 행, 질의마다 한 행). 모양마다 파일을 나누세요.",
             )
         self._headers.update(dict.fromkeys(columns.names))
-        self._written.update(dict.fromkeys(COMMON_NAMES.headers(table.columns)))
+        self._written.update(dict.fromkeys(written_headers(table.columns)))
         reader = RowReader(columns, self._agent_type, self._names.filter_names, self._run_type)
         for row in table.rows():
             if isinstance(row, TextRow) and row.is_blank:

@@ -6,6 +6,7 @@ from unicodedata import normalize
 
 from pydantic import Field, field_validator
 
+from scoring.testruns.column_names import KNOWN_HEADERS
 from scoring.testruns.team_names import TeamNames
 from tasks.config.section import LocalFolder, Section
 
@@ -53,8 +54,6 @@ class InboxSettings(Section):
     @field_validator("columns")
     @classmethod
     def _known_columns(cls, columns: dict[str, str]) -> dict[str, str]:
-        from scoring.testruns.rows import KNOWN_HEADERS  # with the libraries of tables, which other settings spare
-
         if unknown := sorted(set(columns) - KNOWN_HEADERS):
             raise ValueError(f"no such column: {', '.join(unknown)}; use one of: {', '.join(sorted(KNOWN_HEADERS))}")
         return columns

@@ -14,7 +14,8 @@ from pathlib import Path
 from scoring.errors import UsageError
 from scoring.inputs import TextRow
 from scoring.testruns.cells import given
-from scoring.testruns.rows import EXPECTATIONS, Columns, columns_of
+from scoring.testruns.column_names import EXPECTATIONS
+from scoring.testruns.rows import Columns, columns_of
 from scoring.testruns.team_names import TeamNames
 from scoring.testruns.testrun import TestRunTable
 from tasks.files.csv_reader import DelimitedRows, DelimitedText

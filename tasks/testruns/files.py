@@ -20,7 +20,7 @@ from scoring.testruns.detection import FileFacts, Layout, agent_type_of, is_sing
 from scoring.testruns.inspect_log import InspectLog, inspect_log
 from scoring.testruns.promptfoo import PromptfooResults, promptfoo_results
 from scoring.testruns.rows import columns_of
-from scoring.testruns.team_names import COMMON_NAMES, TeamNames
+from scoring.testruns.team_names import COMMON_NAMES, TeamNames, written_headers
 from scoring.testruns.testrun import TestRunFile, TestRunReading
 from tasks.files.csv_reader import DelimitedText
 from tasks.files.discovery import identity_of, readable, refuse_protected, refuse_replaced
@@ -73,9 +73,9 @@ def headers_of(path: Path, names: TeamNames) -> tuple[str, ...]:
         InputError: the file is no table.
     """
     if path.suffix.lower() != ".xlsx":
-        return COMMON_NAMES.headers(text_table(path).columns)
+        return written_headers(text_table(path).columns)
     with closing(_workbook(path)) as workbook:
-        headers = [COMMON_NAMES.headers(sheet.columns) for sheet in workbook.sheets]
+        headers = [written_headers(sheet.columns) for sheet in workbook.sheets]
     runs = (found for found in headers if layout_of(names.headers(found)) in _LAYOUTS)
     return next(runs, headers[0] if headers else ())
 

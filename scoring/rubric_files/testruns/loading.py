@@ -48,7 +48,7 @@ from scoring.testruns.query_columns import (
     total_column,
 )
 from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, AnyTestRunRubric, TestRunRubric
-from scoring.testruns.team_names import COMMON_NAMES
+from scoring.testruns.team_names import written_headers
 from scoring.testruns.totals import MIN_COVERAGE, Weights
 
 _OF_TOTAL = {"weighted_total": POINTS, "weight_coverage": Kind("number", low=0, high=1)}
@@ -81,7 +81,7 @@ def testrun_rubric(text: RubricText) -> AnyTestRunRubric:
             package="scoring.rubric_files.testruns",
             recognition=Recognition(
                 file_prefixes=tuple(name.casefold() for name in file.recognised_by.file_names),
-                columns=frozenset(COMMON_NAMES.headers(file.recognised_by.columns)),
+                columns=frozenset(written_headers(file.recognised_by.columns)),
             ),
             options=(MIN_COVERAGE,),
             prompts=tuple(rule.prompt for rule in rules.judged),

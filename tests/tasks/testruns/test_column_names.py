@@ -1,0 +1,58 @@
+"""The headers of test runs, as people and programs write them."""
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from scoring.errors import InputError
+from scoring.testruns.executions import Execution
+from tasks.testruns.files import read_testrun_file
+from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, write_csv
+
+NAMES = ["ID", "질의", "기대 필터", "ground_truth", "1차 답변", "1차 답변 시간(초)", "1차 buttonUrl"]
+
+
+def executions(path: Path, header: list[str]) -> list[Execution]:
+    row = ["A1", "몇 명?", "보훈", "3", "3명", "4", "/grid"]
+    run = read_testrun_file(write_csv(path, [header, row]))
+    return [execution for of_query in run.queries.values() for execution in of_query]
+
+
+@pytest.mark.parametrize(
+    ("header", "written"),
+    [
+        ("1차 buttonUrl", "1차 ButtonUrl"),
+        ("1차 답변", "1차답변"),
+        ("1차 답변 시간(초)", "１차 답변 시간（초）"),
+        ("ground_truth", "GROUND_TRUTH"),
+        ("질의", unicodedata.normalize("NFD", "질의")),
+        ("ID", "id"),
+        ("기대 필터", "기대필터"),
+    ],
+)
+def test_a_header_is_known_in_any_case_width_and_spacing(tmp_path: Path, header: str, written: str) -> None:
+    otherwise = [written if name == header else name for name in NAMES]
+    assert executions(tmp_path / "o.csv", otherwise) == executions(tmp_path / "r.csv", NAMES)
+
+
+@pytest.mark.parametrize(
+    ("header", "written"), [("방/반복", "방 / 반복"), ("Raw JSON", "raw json"), ("Query ID", "QUERYID")]
+)
+def test_the_long_layout_is_recognised_in_any_case_and_spacing(tmp_path: Path, header: str, written: str) -> None:
+    otherwise = [written if name == header else name for name in LONG_HEADER]
+    assert read_testrun_file(write_csv(tmp_path / "r.csv", [otherwise, long_row()])).counts.scored == 1
+
+
+def test_a_name_that_only_resembles_one_of_ours_gives_way_to_the_one_as_we_write_it(tmp_path: Path) -> None:
+    """Exports of a database have an `id` of their own beside the one of the query."""
+    rows = [["id", "query_id", "질의", "응답"], ["7f", "A1", "몇 명?", "3명"]]
+    assert list(read_testrun_file(write_csv(tmp_path / "r.csv", rows)).queries) == ["A1"]
+
+
+@pytest.mark.parametrize(
+    ("header", "doubled"), [([*WIDE_HEADER, "1차답변"], "1차 답변"), (["Id", "iD", *WIDE_HEADER[1:]], "ID")]
+)
+def test_two_spellings_of_one_name_are_one_column_twice(tmp_path: Path, header: list[str], doubled: str) -> None:
+    with pytest.raises(InputError, match=f"more than once: {doubled}\n"):
+        read_testrun_file(write_csv(tmp_path / "r.csv", [header]))
