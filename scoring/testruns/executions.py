@@ -29,6 +29,10 @@ _GOOD_STATUSES = frozenset(
 )
 
 
+TOOL_COLUMNS = frozenset({"raw_json", "button_url", "detected_filters", "used_datakeys"})
+"""The fields whose columns show which tools an execution used."""
+
+
 class AgentType(StrEnum):
     """The three recruiting agents: 이동, 실행, 지원자 관리."""
 
@@ -80,7 +84,7 @@ class Execution:
     `detected_filters` and `button_url` are the numbered columns of the wide layout, `used_datakeys` stands beside a
     single run's answer, `latency_class` is the column's own word, `recorded_score` an earlier judge's opinion,
     `recorded_scores` those of an earlier tool by metric.
-    `filter_names` tells the codes of filters.
+    `filter_names` tells the codes of filters, `tool_columns` which of `TOOL_COLUMNS` the file has.
     """
 
     query_id: str
@@ -114,6 +118,7 @@ class Execution:
     recorded_score: float | None = None
     recorded_scores: Mapping[str, float] = field(default_factory=dict)
     filter_names: FilterNames = COMMON_FILTERS
+    tool_columns: frozenset[str] = TOOL_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)

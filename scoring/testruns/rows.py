@@ -16,7 +16,7 @@ from scoring.inputs import UnreadableCell, ungrouped
 from scoring.testruns.cells import encodable, given, number, seconds
 from scoring.testruns.column_names import FIELDS, NUMBERED, OF_ROUND, OF_SINGLE_RUN, RECORDED, is_read
 from scoring.testruns.detection import Layout, agent_type_named, layout_of
-from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
+from scoring.testruns.executions import TOOL_COLUMNS, AgentType, Execution, LatencyClass, Round
 from scoring.testruns.filter_names import FilterNames
 
 _NAMED_OTHERWISE = "열 이름이 다를 뿐이라면 운영 담당자가 설정 [test_runs.columns]에 적을 수 있습니다."
@@ -161,13 +161,14 @@ class RowReader:
     def _rounds(self, cells: list[str], repeat: int) -> Iterator[dict[str, Any]]:
         """What holds for one round: nothing in the long layout, whose row is the round."""
         if not self._columns.rounds:
-            yield {}
+            yield {"tool_columns": TOOL_COLUMNS & {field for field, places in self._columns.fields.items() if places}}
         for room, fields in self._columns.rounds.items():
             filled = {field: _filled(places, cells) for field, places in fields.items()}
             values = {field: self._value(field, place, text) for field, (place, text) in filled.items() if text}
             if values:
                 # With answers of one chat alone, `회차` tells the chats apart; with several it counts their repeats.
-                yield {"round": Round(room, repeat) if len(self._columns.rounds) > 1 else Round(repeat, 1), **values}
+                round_ = Round(room, repeat) if len(self._columns.rounds) > 1 else Round(repeat, 1)
+                yield {"round": round_, "tool_columns": TOOL_COLUMNS & fields.keys(), **values}
 
     def _value(self, field: str, place: int, text: str) -> Any:
         if field not in _NUMBERS:

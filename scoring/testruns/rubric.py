@@ -78,6 +78,7 @@ class Undecided(StrEnum):
     """What keeps a score from being decided, besides the statuses of a judge's verdict. Source: SPEC 3.3."""
 
     UNMAPPED_FILTER = "unmapped_filter"
+    TOOLS_NOT_SHOWN = "tools_not_shown"
     NEEDS_3_RUNS = "needs_3_runs"
 
 

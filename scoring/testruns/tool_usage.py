@@ -51,6 +51,14 @@ def tool_usage_of(reading: ParsedExecution) -> ToolUsage:
     return _used(named)
 
 
+def shows_tools(reading: ParsedExecution) -> bool:
+    """Whether the file can show what the execution used: in a column of its own, or in the Raw JSON of its answer."""
+    execution = reading.execution
+    if execution.tool_columns == {"raw_json"}:
+        return bool(given(execution.raw_json)) or not reading.answered
+    return bool(execution.tool_columns)
+
+
 def filters_of(ui_value: JsonObject) -> frozenset[str]:
     """The filters of one `uiValue`: every `filterType` in it, and those of its button's URL."""
     return _used(scalars(ui_value, *_NAMING_KEYS)).filters

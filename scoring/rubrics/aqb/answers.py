@@ -138,7 +138,7 @@ def accuracy_of(reading: ParsedExecution, use: ToolUse, numbers: Numbers | None)
 
     A failed or empty answer earns 0 wherever an answer could have earned points.
     """
-    if use.unmapped:
+    if use.unmapped or use.unseen:
         return Score(None, use.text(), use.unknown_because), None
     grade = numbers.grade if numbers else None
     if reading.execution.agent_type is AgentType.APPLICANT_MANAGEMENT:

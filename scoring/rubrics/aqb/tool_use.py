@@ -5,7 +5,7 @@ Source: seed 000, 2.3; SPEC 2 (What an execution used) and 3.3 (mapping grade).
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES, MappingGrade, Missing
@@ -15,18 +15,20 @@ from scoring.testruns.executions import AgentType, Execution, ParsedExecution
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.filter_names import FILTER_CODES
 from scoring.testruns.rubric import Undecided
-from scoring.testruns.tool_usage import PERIOD_FILTER, ToolUsage, listed_datakeys, same_page, tool_usage_of
+from scoring.testruns.tool_usage import PERIOD_FILTER, ToolUsage, listed_datakeys, same_page, shows_tools, tool_usage_of
 
 _NOTHING = ToolUsage()
+_SHOWN_BY = "답변 raw, buttonUrl, 감지된 필터, 사용 datakey"
 _NAME_OF_FILTER = {code: name for name, code in reversed(list(FILTER_CODES.items()))}  # the first name counts
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """Expected and used tools, sorted. `kind` is what they are called; `expected` is `found` and `missing` together.
+    """Expected and used tools, sorted. `kind` is what they are called; `expected` is `found`, `missing` and `unseen`.
 
     `extra` are used tools that were not expected, `weak` the found ones that are grid columns, `unmapped` the expected
-    names without a code. An answer that failed or is empty used nothing. The period filter is never `extra`.
+    names without a code, `unseen` the expected tools of which the file cannot show whether they were used. An answer
+    that failed or is empty used nothing. The period filter is never `extra`.
     """
 
     kind: str
@@ -35,11 +37,12 @@ class ToolUse:
     extra: tuple[str, ...]
     weak: tuple[str, ...] = ()
     unmapped: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
     @property
     def expected(self) -> tuple[str, ...]:
         """Every expected tool that has a code."""
-        return tuple(sorted((*self.found, *self.missing)))
+        return tuple(sorted((*self.found, *self.missing, *self.unseen)))
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -49,7 +52,7 @@ class ToolUse:
     @property
     def grade(self) -> MappingGrade:
         """Source: SPEC 3.3 (mapping grade)."""
-        if self.unmapped or not self.expected:
+        if self.unmapped or self.unseen or not self.expected:
             return MappingGrade.UNKNOWN
         if not self.found:
             return MappingGrade.NONE
@@ -60,7 +63,9 @@ class ToolUse:
     @property
     def unknown_because(self) -> Missing | Undecided:
         """Why the grade is unknown, where it is."""
-        return Undecided.UNMAPPED_FILTER if self.unmapped else Missing.NOTHING_EXPECTED
+        if self.unmapped:
+            return Undecided.UNMAPPED_FILTER
+        return Undecided.TOOLS_NOT_SHOWN if self.unseen else Missing.NOTHING_EXPECTED
 
     @property
     def cause(self) -> str:
@@ -79,6 +84,9 @@ class ToolUse:
         match self.grade:
             case MappingGrade.UNKNOWN if self.unmapped:
                 return f"{MISSING_TITLES[Undecided.UNMAPPED_FILTER]}: {', '.join(self.unmapped)}"
+            case MappingGrade.UNKNOWN if self.unseen:
+                title = MISSING_TITLES[Undecided.TOOLS_NOT_SHOWN]
+                return f"{title}({_SHOWN_BY}): {_listed(self.unseen)} 사용 여부를 알 수 없음"
             case MappingGrade.UNKNOWN:
                 return f"{MISSING_TITLES[Missing.NOTHING_EXPECTED]} (사용한 {kind}: {used})"
             case MappingGrade.NONE:
@@ -93,6 +101,11 @@ class ToolUse:
 
 def tool_use(reading: ParsedExecution) -> ToolUse:
     """How the tools of one answer meet what its row expects."""
+    use = _tool_use(reading)
+    return use if shows_tools(reading) else replace(use, missing=(), unseen=use.missing)
+
+
+def _tool_use(reading: ParsedExecution) -> ToolUse:
     execution, used = reading.execution, tool_usage_of(reading) if reading.answered else _NOTHING
     if execution.agent_type is AgentType.APPLICANT_MANAGEMENT:
         return _filter_use(execution, used)

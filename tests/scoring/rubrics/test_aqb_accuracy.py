@@ -90,6 +90,41 @@ def test_a_name_without_a_code_leaves_accuracy_unknown(truth: str) -> None:
     assert (score.points, score.missing) == (None, "unmapped_filter")
 
 
+NO_COLUMN: frozenset[str] = frozenset()
+RAW_ALONE = frozenset({"raw_json"})
+
+
+@pytest.mark.parametrize("columns", [NO_COLUMN, RAW_ALONE])
+@pytest.mark.parametrize(
+    ("agent", "truth"), [("applicant_management", ""), ("applicant_management", "3"), ("plan", "")]
+)
+def test_a_file_that_cannot_show_the_tools_leaves_accuracy_unknown(
+    agent: str, truth: str, columns: frozenset[str]
+) -> None:
+    """Not a 0 or 3: nobody knows whether the filter was used, however right the number is."""
+    expected = {"expected_filters": "보훈", "expected_datakeys": "A", "ground_truth": truth}
+    fields: dict[str, Any] = {"raw_json": "", "answer_text": "3명", "tool_columns": columns, **expected}
+    score, tools = judged(AgentType(agent), [], **fields)
+    assert (score.points, score.missing, tools) == (None, "tools_not_shown", None)
+    assert "사용한 도구를 알려 주는 열이 없음(답변 raw, buttonUrl, 감지된 필터, 사용 datakey)" in score.reason
+
+
+def test_a_column_for_the_tools_that_is_empty_shows_that_none_was_used() -> None:
+    columns = frozenset({"raw_json", "button_url"})
+    score, _ = applicants([], "", truth="3", raw_json="", answer_text="3명", tool_columns=columns)
+    assert score.points == 3
+
+
+def test_an_answer_that_failed_without_raw_json_used_no_tools() -> None:
+    score, tools = applicants([], "", truth="3", raw_json="", error="timeout", tool_columns=RAW_ALONE)
+    assert (score.points, tools) == (0, ToolVerdict.FAIL)
+
+
+def test_without_expected_filters_the_numbers_decide_also_where_no_tools_are_shown() -> None:
+    score, _ = applicants([], "", "3", "", raw_json="", answer_text="3명", tool_columns=NO_COLUMN)
+    assert score.points == 5
+
+
 def test_every_number_of_the_ground_truth_must_be_answered_in_any_order() -> None:
     assert applicants(EXACT, "여성 40%, 남성 60%", truth="남 60%, 여 40%")[0].points == 5
     assert applicants(EXACT, "남성 60%", truth="남 60%, 여 40%")[0].points == 2

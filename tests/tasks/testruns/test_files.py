@@ -113,6 +113,14 @@ def test_an_unnumbered_opinion_is_not_used(tmp_path: Path) -> None:
     assert one.detected_filters == ""
 
 
+def test_an_execution_knows_which_columns_of_its_round_show_tools(tmp_path: Path) -> None:
+    rows = [[*WIDE_HEADER[:6], "2차 답변", "2차 buttonUrl"], [*wide_row()[:6], "13명", "/grid"]]
+    first, second = executions(read_testrun_file(write_csv(tmp_path / "r.csv", rows)))
+    assert (first.tool_columns, second.tool_columns) == (frozenset(), frozenset({"button_url"}))
+    (long,) = executions(read_testrun_file(write_csv(tmp_path / "l.csv", [LONG_HEADER, long_row()])))
+    assert long.tool_columns == {"raw_json"}
+
+
 def test_the_columns_of_the_long_layout_find_their_fields(tmp_path: Path) -> None:
     header = [*LONG_HEADER, "latencyClass", "LLM 평가기준", "응답", "Item ID 2"]
     row = [*long_row(latency_ms="5300", 오류="시간 초과"), "multi", '{"accuracyChecks": []}', "네", "덤"]

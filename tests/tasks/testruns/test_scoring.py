@@ -220,7 +220,7 @@ def test_the_order_of_rows_changes_no_score(tmp_path: Path) -> None:
 
 
 def test_a_report_compares_the_scores_that_the_file_holds(tmp_path: Path) -> None:
-    expected = {"기대 필터": "보훈"}
+    expected = {"기대 필터": "보훈", "1차 답변 raw": raw("12명"), "2차 답변 raw": raw("12명")}
     rows = [[*WIDE_HEADER, "정확도 점수"], [*wide_row(**expected), "3"], [*wide_row("A2", **expected), "5"]]
     path = write_csv(tmp_path / "resume_agent_1.csv", rows)
     summary = write_testrun_folder(tmp_path / "out", scored(path, TestRunChoices("aqb-1.2")), path)
@@ -236,8 +236,8 @@ def test_a_report_compares_the_scores_that_the_file_holds(tmp_path: Path) -> Non
 def test_a_comparison_with_the_scores_of_a_file_says_how_many_lack_a_ground_truth(
     tmp_path: Path, truths: list[str], note: str
 ) -> None:
-    cells = [{"기대 필터": "보훈", "정답 수치": truth} for truth in truths]
-    queries = [[*wide_row(f"A{place}", **each), "5"] for place, each in enumerate(cells)]
+    cells = {"기대 필터": "보훈", "1차 답변 raw": raw("12명"), "2차 답변 raw": raw("12명")}
+    queries = [[*wide_row(f"A{place}", **cells, **{"정답 수치": truth}), "5"] for place, truth in enumerate(truths)]
     path = write_csv(tmp_path / "resume_agent_1.csv", [[*WIDE_HEADER, "정확도 점수"], *queries])
     write_testrun_folder(tmp_path / "out", scored(path, TestRunChoices("aqb-1.2")), path)
     compared = (tmp_path / "out" / "report.md").read_text("utf-8").partition("## 파일에 기록된 점수와 비교")[2]

@@ -43,7 +43,7 @@ def reviewed(folder: Path, summary: dict[str, Any]) -> ReviewedTestRun:
 
 
 def test_flagged_queries_are_listed_with_reasons_and_scores_worst_first(tmp_path: Path) -> None:
-    expected = {"기대 필터": "보훈"}  # what is not known about accuracy leaves no total
+    expected = {"기대 필터": "보훈", "2차 답변 raw": raw("12명")}  # what is not known about accuracy leaves no total
     rows = [wide_row("A2", **GOOD, **expected), wide_row("A1", **FAILED, **expected), wide_row("A3", **GOOD)]
     folder, _ = scored_folder(tmp_path, rows)
     listed = review_list(folder)
