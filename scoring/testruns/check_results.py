@@ -24,7 +24,7 @@ from scoring.testruns.checks import (
 )
 from scoring.testruns.numbers import compare_numbers, number_text, numbers_in
 from scoring.testruns.raw_json import JsonObject, RawResponse
-from scoring.testruns.tool_usage import button_url, filters_of, same_page, scalars
+from scoring.testruns.tool_usage import button_url, filters_of, same_page, scalars, url_contains
 
 ValueLookup: TypeAlias = Literal["nested", "direct"]
 _SHOWN = 5
@@ -214,7 +214,7 @@ def _best_entry(
 def _meets(condition: Condition, ui_value: JsonObject, lookup: ValueLookup) -> bool:
     found = _values_of(condition.key, ui_value, lookup)
     if condition.key == "buttonUrlContains":
-        return any(folded(str(value)) in folded(str(url)) for value in condition.values for url in found)
+        return any(url_contains(str(value), str(url)) for value in condition.values for url in found)
     if condition.key == PAGE_KEY:
         return any(same_page(str(value), str(url)) for value in condition.values for url in found)
     return any(same(value, actual) for value in condition.values for actual in found)

@@ -113,7 +113,6 @@ class Execution:
     criteria_json: str = ""
     expected_filters: str = ""
     expected_datakeys: str = ""
-    expected_url: str = ""
     ground_truth: str = ""
     recorded_score: float | None = None
     recorded_scores: Mapping[str, float] = field(default_factory=dict)

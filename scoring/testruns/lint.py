@@ -138,7 +138,7 @@ def _expectation(execution: Execution) -> tuple[str, ...]:
     """What a row says was expected; the ground truth comes last."""
     return (
         *(execution.expected_text, execution.criteria_json, execution.expected_filters),
-        *(execution.expected_datakeys, execution.expected_url, execution.ground_truth),
+        *(execution.expected_datakeys, execution.ground_truth),
     )
 
 

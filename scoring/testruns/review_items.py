@@ -73,7 +73,6 @@ def _expectations(execution: Execution) -> Iterator[str]:
     for title, text in (
         ("기대 조건", execution.expected_filters),
         ("기대 datakey", execution.expected_datakeys),
-        ("기대 URL", execution.expected_url),
         ("정답 수치", execution.ground_truth),
     ):
         if given(text):

@@ -14,6 +14,7 @@ from typing import Any
 from scoring.errors import InputError, counted
 from scoring.inputs import UnreadableCell, ungrouped
 from scoring.testruns.cells import encodable, given, number, seconds
+from scoring.testruns.checklist import url_conditions
 from scoring.testruns.column_names import FIELDS, NUMBERED, OF_ROUND, OF_SINGLE_RUN, RECORDED, is_read
 from scoring.testruns.detection import Layout, agent_type_named, layout_of
 from scoring.testruns.executions import TOOL_COLUMNS, AgentType, Execution, LatencyClass, Round
@@ -135,6 +136,8 @@ class RowReader:
         if path and value:
             check = json.dumps({"path": path, "op": "contains", "value": value}, ensure_ascii=False)
             shared["expected_text"] = f"{shared.get('expected_text', '')}\n{check}".strip()
+        if url := shared.pop("expected_url", ""):
+            shared["expected_text"] = f"{shared.get('expected_text', '')}\n{_url_line(url)}".strip()
         repeat = shared.pop("repeat", 1)
         found = []
         for of_round in self._rounds(cells, repeat):
@@ -185,6 +188,12 @@ def _filled(places: Sequence[int], cells: list[str]) -> tuple[int, str]:
     """The first place with a value, and its text; '' without any."""
     filled = ((place, text) for place in places if (text := given(cells[place])))
     return next(filled, (places[-1] if places else -1, ""))
+
+
+def _url_line(cell: str) -> str:
+    """The cell of an expected URL as a line of the expected result, which may have a label of its own or no slash."""
+    lines = (f"기대 URL: {cell}", cell, f"기대 URL: /{cell}")
+    return next(filter(url_conditions, lines), lines[0])
 
 
 def _round(column: str, text: str) -> Round:

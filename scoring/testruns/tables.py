@@ -127,7 +127,6 @@ def execution_values(scored: ScoredExecution) -> dict[str, Any]:
 _EXPECTED = {
     "expected_filters": "기대 필터",
     "expected_datakeys": "기대 datakey",
-    "expected_url": "기대 URL",
     "ground_truth": "정답 수치",
     "criteria_json": "평가기준",
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import parse_qs, unquote
 
-from scoring.testruns.cells import given
+from scoring.testruns.cells import folded, given
 from scoring.testruns.executions import ParsedExecution
 from scoring.testruns.filter_names import split_names
 from scoring.testruns.raw_json import JsonObject
@@ -22,8 +22,8 @@ _CODE = re.compile(r"[A-Za-z0-9_.:-]+")
 
 @dataclass(frozen=True, slots=True)
 class ToolUsage:
-    """What an execution, a `uiValue` or a URL used, as codes. `filters` hold the period filter too; `url_paths` are
-    decoded, without host and parameters, in order of appearance.
+    """What an execution, a `uiValue` or a URL used, as codes. `filters` hold the period filter too; `urls` are whole,
+    `url_paths` decoded, without host and parameters, both in order of appearance.
 
     Source: seed 000, 2.3 (사용한 도구).
     """
@@ -31,6 +31,7 @@ class ToolUsage:
     datakeys: frozenset[str] = frozenset()
     filters: frozenset[str] = frozenset()
     columns: frozenset[str] = frozenset()
+    urls: tuple[str, ...] = ()
     url_paths: tuple[str, ...] = ()
 
 
@@ -74,6 +75,7 @@ def _used(named: Iterable[tuple[str, str]]) -> ToolUsage:
         datakeys=frozenset(values["dataKey"]).union(*(url.datakeys for url in urls)),
         filters=frozenset(values["filterType"]).union(*(url.filters for url in urls)),
         columns=frozenset[str]().union(*(url.columns for url in urls)),
+        urls=tuple(dict.fromkeys(values["buttonUrl"])),
         url_paths=tuple(dict.fromkeys(path for url in urls for path in url.url_paths)),
     )
 
@@ -116,6 +118,7 @@ def button_url(url: str) -> ToolUsage:
         datakeys=frozenset(filter(None, map(str.strip, parameters.get("dataKey", [])))),
         filters=frozenset(name.strip() for name in filters if isinstance(name, str) and name.strip()),
         columns=frozenset(column for column in columns if isinstance(column, str)),
+        urls=(url,),
         url_paths=(path,) if path else (),
     )
 
@@ -135,6 +138,11 @@ def same_page(expected: str, used: str) -> bool:
     return len(wanted) == len(actual) and all(
         _PARAMETER_OF_PATH.fullmatch(want) or want == have for want, have in zip(wanted, actual, strict=True)
     )
+
+
+def url_contains(part: str, url: str) -> bool:
+    """Whether a URL has `part` in its path or parameters, encoded or not, white space aside."""
+    return any(folded(part) in folded(form) for form in (url, unquote(url)))
 
 
 def _path(url: str) -> str:

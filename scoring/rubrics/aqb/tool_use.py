@@ -7,15 +7,24 @@ Source: seed 000, 2.3; SPEC 2 (What an execution used) and 3.3 (mapping grade).
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES, MappingGrade, Missing
-from scoring.testruns.cells import folded, given
 from scoring.testruns.checks import PAGE_KEY, EntryGroup, PathCheck
 from scoring.testruns.executions import AgentType, Execution, ParsedExecution
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.filter_names import FILTER_CODES
 from scoring.testruns.rubric import Undecided
-from scoring.testruns.tool_usage import PERIOD_FILTER, ToolUsage, listed_datakeys, same_page, shows_tools, tool_usage_of
+from scoring.testruns.tool_usage import (
+    PERIOD_FILTER,
+    ToolUsage,
+    button_url,
+    listed_datakeys,
+    same_page,
+    shows_tools,
+    tool_usage_of,
+    url_contains,
+)
 
 _NOTHING = ToolUsage()
 _SHOWN_BY = "답변 raw, buttonUrl, 감지된 필터, 사용 datakey"
@@ -111,22 +120,17 @@ def _tool_use(reading: ParsedExecution) -> ToolUse:
         return _filter_use(execution, used)
     datakeys = listed_datakeys(execution.expected_datakeys) | set(_checked(execution, "dataKey"))
     if execution.agent_type is AgentType.MOVE and not datakeys and (pages := _expected_pages(execution)):
-        there = {page: {path for path in used.url_paths if leads(path)} for page, leads in pages.items()}
-        elsewhere = set(used.url_paths).difference(*there.values())
-        return _compared("URL 경로", pages, (page for page, paths in there.items() if paths), elsewhere)
+        there = {page: {url for url in used.urls if leads(url)} for page, leads in pages.items()}
+        elsewhere = (button_url(url).url_paths for url in set(used.urls).difference(*there.values()))
+        return _compared("URL 경로", pages, (page for page, urls in there.items() if urls), {*chain(*elsewhere)})
     return _compared("datakey", datakeys, datakeys & used.datakeys, used.datakeys - datakeys)
 
 
 def _expected_pages(execution: Execution) -> dict[str, Callable[[str], bool]]:
-    """The pages that a column or a check expects: each with whether a used path leads there."""
-    whole = [given(execution.expected_url) or "", *_checked(execution, PAGE_KEY)]
-    pages: dict[str, Callable[[str], bool]] = {page: partial(same_page, page) for page in whole if page}
+    """The pages that checks expect: each with whether a used URL leads there."""
+    whole: dict[str, Callable[[str], bool]] = {page: partial(same_page, page) for page in _checked(execution, PAGE_KEY)}
     parts = _checked(execution, "buttonUrlContains")
-    return pages | {part: partial(_has_part, part) for part in parts if part not in pages}
-
-
-def _has_part(part: str, path: str) -> bool:
-    return folded(part) in folded(path)
+    return whole | {part: partial(url_contains, part) for part in parts if part not in whole}
 
 
 def shown_filter(code: str) -> str:

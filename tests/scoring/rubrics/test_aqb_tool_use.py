@@ -31,7 +31,7 @@ def datakeys(expected: str, *used: str) -> ToolUse:
 
 
 def page(expected: str, *urls: str, **fields: Any) -> ToolUse:
-    return tool_usage_of(AgentType.MOVE, *({"buttonUrl": url} for url in urls), expected_url=expected, **fields)
+    return tool_usage_of(AgentType.MOVE, *({"buttonUrl": url} for url in urls), **{"expected_text": expected, **fields})
 
 
 @pytest.mark.parametrize(
@@ -154,6 +154,10 @@ def test_the_evidence_names_tools_by_name_and_code(use: ToolUse, evidence: list[
         ("/agent/flow/process/{planId}", ["/agent/flow/process/12", "/agent/home"], "extra"),
         ("@check buttonUrlContains=/agent/flow", ["/agent/flow/list"], "exact"),
         ("@check buttonUrlContains=/agent/flow", ["/agent/home"], "none"),
+        ("@check buttonUrlContains=tab=3", ["/agent/home?tab=3"], "exact"),
+        ("@check buttonUrlContains=tab=3", ["/agent/home?tab=4"], "none"),
+        ("@check buttonUrlContains=dataKey=X", ["/agent/setting?dataKey=X"], "exact"),
+        ("@check buttonUrlContains=기간", ["/agent/home?title=%EA%B8%B0%EA%B0%84"], "exact"),
         ("buttonUrl: /agent/setting?dataKey=X", ["/agent/setting?dataKey=X"], "exact"),
         ("buttonUrl: /agent/setting?dataKey=X", ["/agent/setting?dataKey=Y"], "none"),
     ],
@@ -161,4 +165,4 @@ def test_the_evidence_names_tools_by_name_and_code(use: ToolUse, evidence: list[
 def test_a_move_is_compared_with_the_page_that_its_expected_result_names(
     expected: str, urls: list[str], grade: str
 ) -> None:
-    assert page("", *urls, expected_text=expected).grade == grade
+    assert page(expected, *urls).grade == grade

@@ -86,4 +86,4 @@ def test_a_mark_tells_whether_another_run_expects_the_same_but_for_the_ground_tr
 
     said = mark(expected="서류 전형을 연다", ground_truth="12")
     assert said == mark(expected="서류  전형을\n연다", ground_truth="13")  # it is counted anew for each run
-    assert len({said, mark(expected="면접 전형을 연다"), mark(expected_url="/a")}) == 3
+    assert len({said, mark(expected="면접 전형을 연다"), mark(expected_datakeys="K1")}) == 3

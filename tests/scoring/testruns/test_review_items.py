@@ -52,8 +52,8 @@ def test_an_item_of_a_file_without_raw_json_shows_its_own_columns() -> None:
 
 
 def test_everything_that_was_expected_stands_together() -> None:
-    (item,) = items(execution(1, expected_text="안내한다", expected_datakeys="K1", expected_url="/a", ground_truth="3"))
-    assert item.expected == "안내한다\n기대 datakey: K1\n기대 URL: /a\n정답 수치: 3"
+    (item,) = items(execution(1, expected_text="안내한다\n기대 URL: /a", expected_datakeys="K1", ground_truth="3"))
+    assert item.expected == "안내한다\n기대 URL: /a\n기대 datakey: K1\n정답 수치: 3"
 
 
 def test_rounds_show_each_other_and_are_judged_together_where_there_are_two() -> None:

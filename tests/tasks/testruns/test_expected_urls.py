@@ -1,0 +1,56 @@
+"""`기대 URL`, the column for the page that an answer should lead to."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scoring.catalog import TestRunChoices, plan_of
+from scoring.testruns.scoring import score_testrun
+from tasks.testruns.files import read_testrun_file
+from tests.builders.testruns import write_csv
+
+
+def accuracy(path: Path, rubric: str, expected: str, offered: str) -> tuple[float | None, str]:
+    document = {
+        "assistantMessage": "이동하세요",
+        "dataUIList": [{"uiValue": {"formType": "LINK", "buttonUrl": offered}}],
+    }
+    rows = [["ID", "질의", "기대 URL", "1차 답변 raw"], ["A1", "설정 화면", expected, json.dumps(document)]]
+    run = read_testrun_file(write_csv(path / "url_agent_1.csv", rows))
+    (query,) = score_testrun(plan_of(run, TestRunChoices(rubric), {}), {}).queries
+    score = query.executions[0].scores["accuracy"]
+    return None if score.points is None else float(score.points), score.reason
+
+
+@pytest.mark.parametrize("rubric", ["aqb-1.2", "recruit-agent", "plan-agent"])
+@pytest.mark.parametrize(
+    ("expected", "offered"),
+    [
+        ("/agent/setting", "/agent/setting?tab=1"),
+        ("agent/setting", "/agent/setting"),
+        ("/agent/flow/{planId}", "https://host/agent/flow/7"),
+        ("/agent/setting?dataKey=X", "/agent/setting?dataKey=X"),
+        ("buttonUrl: /agent/setting?dataKey=X", "/agent/setting?dataKey=X"),
+    ],
+)
+def test_an_answer_that_leads_to_the_expected_url_is_right(
+    tmp_path: Path, rubric: str, expected: str, offered: str
+) -> None:
+    assert accuracy(tmp_path, rubric, expected, offered)[0] == 5
+
+
+@pytest.mark.parametrize("rubric", ["aqb-1.2", "recruit-agent", "plan-agent"])
+@pytest.mark.parametrize("expected", ["/agent/setting?dataKey=X", "buttonUrl: /agent/setting?dataKey=X"])
+def test_an_answer_with_another_datakey_is_wrong_and_its_reason_names_both(
+    tmp_path: Path, rubric: str, expected: str
+) -> None:
+    points, reason = accuracy(tmp_path, rubric, expected, "/agent/setting?dataKey=Y")
+    assert points is not None and points < 5
+    assert "X" in reason and "Y" in reason
+
+
+def test_an_answer_that_leads_elsewhere_is_wrong(tmp_path: Path) -> None:
+    assert {accuracy(tmp_path, rubric, "/agent/setting", "/agent/home")[0] for rubric in ("aqb-1.2", "plan-agent")} == {
+        0
+    }
