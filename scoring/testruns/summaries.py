@@ -92,9 +92,11 @@ def withheld_metrics(figures: Mapping[str, Any]) -> frozenset[str]:
 def round_means(queries: Sequence[ScoredQuery], metrics: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Round -> metric -> figures."""
     return {
-        str(round_): {metric: _mean_of([scores], scores).figures() for metric, scores in by_metric.items()}
+        str(round_): {
+            metric: _mean_of([scores_of_mean(executions, metric)], [one.scores[metric] for one in executions]).figures()
+            for metric in metrics
+        }
         for round_, executions in executions_by_round(queries).items()
-        for by_metric in ({metric: [one.scores[metric] for one in executions] for metric in metrics},)
     }
 
 
@@ -111,20 +113,32 @@ def set_mean(queries: Sequence[ScoredQuery], metric: str) -> MetricMean:
     of_queries = [query.scores[metric] for query in queries]
     rounds = executions_by_round(queries).values()
     if all(metric in one.scores for of_round in rounds for one in of_round):
-        return _mean_of([[one.scores[metric] for one in of_round] for of_round in rounds], of_queries)
+        return _mean_of([scores_of_mean(of_round, metric) for of_round in rounds], of_queries)
     return _mean_of([of_queries], of_queries)
 
 
+def scores_of_mean(executions: Sequence[ScoredExecution], metric: str) -> list[Score]:
+    """The scores that a mean is made of: none where there are answers of which nothing was measured.
+
+    The zeros of what failed beside them are no mean. Source: SPEC 3 (never a silent 0).
+    """
+    answered = [one.scores[metric] for one in executions if not (one.failed or one.empty)]
+    if answered and all(score.points is None and not score.undecided for score in answered):
+        return []
+    return [one.scores[metric] for one in executions]
+
+
 def query_means(executions: Sequence[ScoredExecution], metrics: Sequence[str]) -> dict[str, Score]:
-    """Metric -> the mean of the executions' scores that are known; without any, what the first one misses.
+    """Metric -> the mean of the executions' scores that are known; without any, what the first of the others misses.
 
     NULL while one of them is undecided.
     """
     means = {}
     for metric in metrics:
         scores = [execution.scores[metric] for execution in executions]
-        known = [score.points for score in scores if score.points is not None]
-        mean_score = Score(mean(known), f"실행 {len(known)}건의 평균") if known else scores[0]
+        known = [score.points for score in scores_of_mean(executions, metric) if score.points is not None]
+        unknown = (score for score in scores if score.points is None)
+        mean_score = Score(mean(known), f"실행 {len(known)}건의 평균") if known else next(unknown)
         means[metric] = undecided_score(scores) or mean_score
     return means
 

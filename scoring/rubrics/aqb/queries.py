@@ -39,7 +39,7 @@ from scoring.testruns.executions import (
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.numbers import numbers_in
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
-from scoring.testruns.summaries import Repeats, repeats_of, undecided_score
+from scoring.testruns.summaries import Repeats, repeats_of, scores_of_mean, undecided_score
 from scoring.testruns.tool_usage import PERIOD_FILTER
 from scoring.testruns.totals import WeightedTotal
 
@@ -262,7 +262,7 @@ def _over_executions(executions: Sequence[AqbExecution], metric: str) -> Score:
     scores = [execution.scores[metric] for execution in executions]
     missing = [score.missing for score in scores if score.points is None]
     waiting = undecided_score(scores)
-    points = None if waiting else mean(score.points for score in scores)
+    points = None if waiting else mean(score.points for score in scores_of_mean(executions, metric))
     rounds_of: dict[str, list[Round]] = {}
     for execution, score in zip(executions, scores, strict=True):
         rounds_of.setdefault(_with_points(score), []).append(execution.execution.round)

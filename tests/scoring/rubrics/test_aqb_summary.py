@@ -52,6 +52,21 @@ def test_without_a_judge_failures_alone_are_no_semantic_mean() -> None:
     assert found["weight_coverage"] == 0.7
 
 
+def test_the_zero_of_a_failure_is_no_mean_of_a_speed_that_was_not_measured() -> None:
+    found = agent(move("M-1", answer_time_s=None), move("M-2", answer_time_s=None, error="x"))
+    speed = found["set"]["speed"]
+    assert (speed["mean"], speed["n"], speed["low"]) == (None, 0, None)
+    assert found["rounds"]["1/1"]["speed"]["mean"] is None
+    assert found["set"]["accuracy"]["mean"] == 2.5  # measured: a failure counts
+    assert found["weight_coverage"] == 0.7
+    both, _ = run(move(answer_time_s=None), move(room=2, answer_time_s=None, error="x"))
+    assert (both[0].scores["speed"].points, both[0].scores["speed"].missing) == (None, "no_time")
+
+
+def test_a_speed_of_failures_alone_is_zero() -> None:
+    assert agent(move(answer_time_s=None, error="x"))["set"]["speed"]["mean"] == 0
+
+
 def test_a_move_keeps_its_semantic_mean_beside_unjudged_agents() -> None:
     found = summary(move(), execution())
     assert found.agents["move"]["set"]["semantic"]["mean"] == 5

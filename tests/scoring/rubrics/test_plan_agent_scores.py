@@ -110,6 +110,13 @@ def test_what_failed_scores_zero_even_without_checks() -> None:
     assert points(run(error="timeout")) == 0
 
 
+def test_the_zero_of_a_failure_is_no_mean_where_no_answer_has_checks() -> None:
+    summary = summary_of(query(run()), query(run(query_id="Q-2", error="timeout")))
+    assert (summary.set["accuracy"]["mean"], summary.set["stability"]["mean"]) == (None, 2.5)
+    mixed = query(run(), run("2/1", error="timeout")).scores["accuracy"]
+    assert (mixed.points, mixed.missing) == (None, "no_checks")
+
+
 def test_without_checks_the_item_is_unknown_and_stable() -> None:
     found = scored(run(expected_text="친절하게 답하는가"))
     assert found.scores["accuracy"].points is None
