@@ -36,9 +36,13 @@ _DIGIT = re.compile(r"[0-9]")
 _SMALL_SCALES = {"십": 10, "백": 10**2, "천": 10**3}
 _LARGE_SCALES = {"만": 10**4, "억": 10**8, "조": 10**12}
 _NONE = re.compile(
-    r"(?:[가-힣]자|인원|사람|[0-9]?분|대상|건|명|내역|공고|이력|결과)[은는이가도]?[ ]{0,2}"
-    r"(?:없(?:습니다|었습니다|어요|네요|음|다|으며|고)|존재하지 않)"
+    r"(?:(?:[가-힣]자|인원|사람|[0-9]?분|대상|건|명|내역|공고|이력|결과|합격|탈락|남성|여성|남녀)[은는이가도]?|아무도)"
+    r"[ ]{0,2}"
+    r"(?:(?:현재|아직|전혀|모두|전부|둘 다)[ ]{1,2})?"
+    r"(?:없었?(?:습니다|어요?|네요|음|다|으며|으나|고|지만)|없는 것으로|존재하지 않)"
 )
+# 총 120명 중, 지원자 120명 가운데, 120명의 지원자 중에서: of how many there are none
+_WHOLE = re.compile(r"[0-9][0-9,]{0,15}[ ]?(?:명|건|개|분|인)(?:의 [가-힣]{1,10})?[ ]{0,2}(?:중|가운데)")
 # What is counted, when it stands right behind a number: `3년` of the question is not `3명` of the answer.
 _COUNTER = re.compile(r"[ ]?(개월|시간|명|건|개|점|세|살|년|월|일|주|회|번|곳|원|시|분|초|인|장|부|종|배|%)")
 
@@ -77,6 +81,7 @@ _DATES_TIMES_ORDINALS = (
 _RATIO = re.compile(
     r"((?:[율률]|정답|통과|합격|성공|달성|완료|점수)(?:[은는이가])?[ :]{0,3}[0-9]{1,2})/(?=[0-9]{1,2}(?![0-9/]))"
 )
+_SLASHED = re.compile(r"(?<![0-9/.])([0-9]{1,2})/(?=[0-9]{1,2}(?![0-9/]))")
 # A day of the week, a word or a sign may stand in front; half a number may not.
 _NO_QUANTITY = re.compile(
     rf"(?=[0-9제\]h])(?:{_LINKS}|(?<![가-힣])제[ ]?[0-9]{{1,4}}[ ]?(?:회|차|기|호|조|항|장|번|부)"
@@ -124,20 +129,34 @@ def numbers_in(text: str, *, query: str = "", truth: str = "") -> tuple[Fraction
 
     Not numbers: dates, times, ordinals, list markers, periods (최근 365일), closing offers (…까요?), digits
     of names and links. Of an answer to `query`, a number of the query with the same counter (`3년`, not `3명`) is an
-    echo and left out, unless `truth`, the answer expected, has that number with that counter.
+    echo and left out, unless `truth`, the answer expected, has that number with that counter. Where a truth is nothing
+    but `12/15`, that is a ratio and no date, in the answer, too.
 
     Source: seed 000, 2.2 and 2.3; SPEC 3.3.
     """
     if not _DIGIT.search(text := text.translate(_ASCII)):
         return ()
+    if _SLASHED.search(truth.translate(_ASCII)) and not numbers_in(truth):
+        text = _SLASHED.sub(rf"\1{_BLANK}", text)
     quantities = _quantities(_without_periods(_without_offers(_without_times_and_labels(_plain(text)))))
     echoes = _all_quantities(query) - _all_quantities(truth) if query else frozenset()
     return tuple(quantity.value for quantity in quantities if quantity not in echoes)
 
 
-def says_none(text: str) -> bool:
-    """Whether an answer says that there is none of what was asked for: `해당 지원자가 없습니다`. Source: SPEC 3.3."""
-    return _NONE.search(text) is not None
+def truth_numbers(truth: str) -> tuple[Fraction, ...]:
+    """The numbers of a ground truth, of which none is left out. Source: SPEC 3.3."""
+    return numbers_in(truth, truth=truth)
+
+
+def says_none(text: str, *, query: str = "", truth: str) -> bool:
+    """Whether an answer says that there is none of what was asked for: `해당 지원자가 없습니다`.
+
+    Where `truth` is nothing but zeros, an answer with another number says it of something else: `총 12명이며 제외된
+    지원자는 없습니다`. Source: SPEC 3.3.
+    """
+    if not _NONE.search(text):
+        return False
+    return any(truth_numbers(truth)) or not any(numbers_in(_WHOLE.sub(_BLANK, text), query=query, truth=truth))
 
 
 def compare_numbers(

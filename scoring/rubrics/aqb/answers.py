@@ -22,7 +22,7 @@ from scoring.rubrics.aqb.tool_use import ToolUse
 from scoring.rules.bands import band_text
 from scoring.testruns.cells import given
 from scoring.testruns.executions import AgentType, LatencyClass, ParsedExecution
-from scoring.testruns.numbers import compare_numbers, number_text, numbers_in, says_none
+from scoring.testruns.numbers import compare_numbers, number_text, numbers_in, says_none, truth_numbers
 from scoring.testruns.raw_json import JsonObject
 from scoring.testruns.rubric import Score
 
@@ -112,7 +112,7 @@ def numbers_of(reading: ParsedExecution, tolerance: Fraction) -> Numbers | None:
     """
     execution = reading.execution
     truth = given(execution.ground_truth) or ""
-    expected = numbers_in(truth)
+    expected = truth_numbers(truth)
     if not expected:
         return None
     message = reading.response.assistant_message if reading.answered else ""
@@ -120,7 +120,7 @@ def numbers_of(reading: ParsedExecution, tolerance: Fraction) -> Numbers | None:
     stated = numbers_in(message, query=query, truth=truth)
     if not stated and set(expected) <= set(numbers_in(query)):
         stated = numbers_in(message)  # 3명 맞아? 네, 3명입니다
-    if 0 in expected and says_none(message):
+    if 0 in expected and says_none(message, query=query, truth=truth):
         stated += (Fraction(0),)
     compared = compare_numbers(expected, stated, tolerance)
     grade = NumbersGrade(compared.grade)

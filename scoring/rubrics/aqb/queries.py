@@ -37,7 +37,7 @@ from scoring.testruns.executions import (
     parse_execution,
 )
 from scoring.testruns.expected import parse_expected
-from scoring.testruns.numbers import numbers_in
+from scoring.testruns.numbers import truth_numbers
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.summaries import Repeats, repeats_of, scores_of_mean, undecided_score
 from scoring.testruns.tool_usage import PERIOD_FILTER
@@ -286,5 +286,5 @@ def _problems(answer: _Answer) -> Iterator[tuple[str, str]]:
     truth = given(execution.ground_truth)
     if use.grade is MappingGrade.UNKNOWN:
         yield use.unknown_because, use.text()
-    if truth and not numbers_in(truth):
+    if truth and not truth_numbers(truth):
         yield "ground_truth_without_numbers", f"정답 수치에 숫자가 없음: {truth}"

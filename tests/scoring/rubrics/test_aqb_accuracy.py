@@ -172,6 +172,12 @@ def test_a_ground_truth_is_needed_whole_even_where_it_repeats_the_query() -> Non
     ("answer", "points"),
     [
         ("해당 지원자가 없습니다.", 5),
+        ("아무도 없어요", 5),
+        ("남녀 모두 없습니다.", 5),
+        ("해당 지원자는 현재 없는 것으로 확인됩니다.", 5),
+        ("총 120명의 지원자 중 보훈 대상은 없습니다.", 5),
+        ("총 12명이며 제외된 지원자는 없습니다.", 2),
+        ("보훈 지원자는 12명입니다. 장애 지원자는 없습니다.", 2),
         ("조건에 맞는 인원은 존재하지 않습니다.", 5),
         ("0명입니다", 5),
         ("3명입니다", 2),
@@ -181,6 +187,26 @@ def test_a_ground_truth_is_needed_whole_even_where_it_repeats_the_query() -> Non
 )
 def test_a_truth_of_zero_is_met_by_an_answer_that_says_there_is_none(answer: str, points: int) -> None:
     assert applicants(EXACT, answer, truth="0명")[0].points == points
+
+
+def test_a_zero_beside_other_numbers_is_met_by_words() -> None:
+    assert applicants(EXACT, "합격 5명, 불합격은 없습니다.", truth="합격 5, 불합격 0")[0].points == 5
+
+
+@pytest.mark.parametrize(
+    ("truth", "answer", "points"),
+    [
+        ("12/15", "정답 12/15", 5),
+        ("12/15", "12/15입니다", 5),
+        ("12/15", "15명 중 12명이 맞혔습니다", 5),
+        ("3/5", "합격 1/5", 2),
+        ("3/5", "모릅니다", 2),
+        ("남 3/5, 여 2/5", "남성은 3/5, 여성은 2/5입니다", 5),
+        ("12명 (3/5 기준)", "12명", 5),
+    ],
+)
+def test_a_ground_truth_that_is_nothing_but_a_ratio_is_one_and_no_date(truth: str, answer: str, points: int) -> None:
+    assert applicants(EXACT, answer, truth=truth)[0].points == points
 
 
 def test_a_ground_truth_without_numbers_is_none() -> None:
