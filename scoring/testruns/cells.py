@@ -8,6 +8,26 @@ from decimal import Decimal
 from scoring.headers import bare_name
 
 _MISSING = frozenset({"", "-", "nan", "none", "null"})
+# Without blanks, in lower case.
+_ALL_IS_WELL = frozenset(
+    {
+        *(
+            "정상",
+            "성공",
+            "완료",
+            "통과",
+            "정상응답",
+            "정상완료",
+            "응답완료",
+            "이상없음",
+            "오류없음",
+            "에러없음",
+            "해당없음",
+        ),
+        *("ok", "okay", "success", "succeeded", "completed", "done", "pass", "passed", "200", "n/a", "na", "noerror"),
+    }
+)
+_NO_ERROR = frozenset({"없음", "no", "n", "false", "undefined"})
 _SCALAR = (bool, int, float, str)  # a tuple: a union would be made anew for every comparison
 _TRUTHS = {"true": True, "y": True, "1": True, "false": False, "n": False, "0": False}
 _SECONDS = re.compile(r"([0-9]{1,12}(?:\.[0-9]+)?)\s*(?:초|s|sec)?")
@@ -37,6 +57,18 @@ def given(value: object) -> str | None:
         return None
     text = bare_name(str(value))
     return None if text.casefold() in _MISSING else text
+
+
+def says_all_is_well(text: str) -> bool:
+    """Whether a status or an error says that nothing went wrong: `정상`, `OK`, `N/A`."""
+    return folded(text).casefold() in _ALL_IS_WELL
+
+
+def reported_error(value: object) -> str:
+    """What an error cell or field reports, '' for none: `없음`, `N/A`, `false`, `정상` and the code 0 report none."""
+    text = given(value) or ""
+    none = says_all_is_well(text) or folded(text).casefold() in _NO_ERROR or number(text) == 0
+    return "" if none else text
 
 
 def seconds(value: object) -> float | None:

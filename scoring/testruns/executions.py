@@ -5,29 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from scoring.testruns.cells import folded, given
+from scoring.testruns.cells import given, reported_error, says_all_is_well
 from scoring.testruns.filter_names import COMMON_FILTERS, FilterNames
 from scoring.testruns.raw_json import RawResponse, parse_raw_json, response_of
 
 _ROUND = re.compile(r"\s*([1-9][0-9]{0,8})\s*/\s*([1-9][0-9]{0,8})\s*", re.ASCII)
-# Without blanks, in lower case.
-_GOOD_STATUSES = frozenset(
-    {
-        "정상",
-        "성공",
-        "완료",
-        "정상응답",
-        "정상완료",
-        "응답완료",
-        "ok",
-        "success",
-        "succeeded",
-        "completed",
-        "done",
-        "200",
-    }
-)
-
 
 TOOL_COLUMNS = frozenset({"raw_json", "button_url", "detected_filters", "used_datakeys"})
 """The fields whose columns show which tools an execution used."""
@@ -205,11 +187,11 @@ def _slower(multi: bool) -> LatencyClass:
 
 
 def _problems(execution: Execution, response: RawResponse) -> list[str]:
-    error, status = given(execution.error), given(execution.status)
+    error, status = reported_error(execution.error), given(execution.status)
     problems = [error] if error else []
     if response.error and response.error != error:
         problems.append(f"Raw JSON의 error: {response.error}")
-    if status and folded(status).casefold() not in _GOOD_STATUSES:
+    if status and not says_all_is_well(status):
         problems.append(f"응답 상태: {status}")
     problems += [f"{failed.step} 단계 오류: {failed.text}" for failed in response.step_errors]
     return problems

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 
-from scoring.testruns.cells import encodable, given, seconds
+from scoring.testruns.cells import encodable, given, reported_error, seconds
 
 JsonObject: TypeAlias = Mapping[str, object]
 
@@ -103,9 +103,7 @@ def _objects(value: object) -> tuple[JsonObject, ...]:
 
 
 def _error_text(document: JsonObject) -> str:
-    """What `error` reports; false and the code 0 report none."""
-    error = document.get("error")
-    return "" if isinstance(error, int | float) and error == 0 else (given(error) or "")[:_LONGEST_ERROR]
+    return reported_error(document.get("error"))[:_LONGEST_ERROR]
 
 
 def _step_errors(steps: Iterable[JsonObject]) -> Iterator[StepError]:

@@ -68,6 +68,18 @@ def test_a_good_or_blank_status_is_no_failure(status: str) -> None:
     assert reading(status=status).failure == ""
 
 
+@pytest.mark.parametrize("word", ["없음", "정상", "N/A", "0", "0.0", "false", "OK", "오류 없음", "해당 없음", "No"])
+def test_a_word_for_no_error_is_no_failure(word: str) -> None:
+    steps = {"worker": [{"type": "W", "error": word}]}
+    raw = json.dumps({"assistantMessage": "가", "error": word} | steps)
+    assert reading(error=word, raw_json=raw).failure == ""
+
+
+@pytest.mark.parametrize("word", ["응답 없음", "true", "1", "NO RESPONSE", "비정상"])
+def test_words_that_only_resemble_no_error_are_a_failure(word: str) -> None:
+    assert reading(error=word).failure == word
+
+
 def test_the_same_error_in_cell_and_raw_is_told_once() -> None:
     assert reading(error="500", raw_json='{"error": "500"}').failure == "500"
 
@@ -169,6 +181,8 @@ def test_a_latency_class_is_read_in_any_case(word: object, expected: LatencyClas
     assert LatencyClass.named(word) is expected
 
 
-@pytest.mark.parametrize("status", ["정상", "정상 응답", "성공", "완료", "success", "OK", "Completed", "200"])
+@pytest.mark.parametrize(
+    "status", ["정상", "정상 응답", "성공", "완료", "success", "OK", "Completed", "200", "Pass", "N/A", "통과"]
+)
 def test_a_status_that_says_all_is_well_fails_nothing(status: str) -> None:
     assert reading(status=status).failure == ""
