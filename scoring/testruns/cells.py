@@ -31,6 +31,7 @@ _NO_ERROR = frozenset({"없음", "no", "n", "false", "undefined"})
 _SCALAR = (bool, int, float, str)  # a tuple: a union would be made anew for every comparison
 _TRUTHS = {"true": True, "y": True, "1": True, "false": False, "n": False, "0": False}
 _SECONDS = re.compile(r"([0-9]{1,12}(?:\.[0-9]+)?)\s*(?:초|s|sec)?")
+_CUT = re.compile(r"…\(잘림: 전체 [0-9,]{1,15}자\)$")
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?")
 
 
@@ -57,6 +58,16 @@ def given(value: object) -> str | None:
         return None
     text = bare_name(str(value))
     return None if text.casefold() in _MISSING else text
+
+
+def cut_mark(characters: int) -> str:
+    """What stands behind the beginning of a text of so many characters, of which a cell of Excel holds no more."""
+    return f"…(잘림: 전체 {characters:,}자)"
+
+
+def is_cut(text: str) -> bool:
+    """Whether a cell ends with a `cut_mark`: nobody can read from it what it held."""
+    return text.endswith("자)") and _CUT.search(text[-40:]) is not None
 
 
 def says_all_is_well(text: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from scoring.errors import InputError, counted
 from scoring.inputs import UnreadableCell, ungrouped
-from scoring.testruns.cells import encodable, given, number, seconds
+from scoring.testruns.cells import encodable, given, is_cut, number, seconds
 from scoring.testruns.checklist import url_conditions
 from scoring.testruns.column_names import FIELDS, NUMBERED, OF_ROUND, OF_SINGLE_RUN, RECORDED, is_read
 from scoring.testruns.detection import Layout, agent_type_named, layout_of
@@ -126,6 +126,10 @@ class RowReader:
                 name = self._columns.names[place]
                 what = f"{name} 칸에 값이 아니라 Excel 오류({cell})가 있습니다."
                 raise UnreadableCell(name, "excel_error", f"{what} 고치거나 텍스트 서식으로 두고 다시 입력하세요.")
+            if is_cut(cell):
+                name = self._columns.names[place]
+                what = f"{name} 칸의 글이 Excel 한 칸의 한도에서 잘려 있습니다."
+                raise UnreadableCell(name, "cut_cell", f"{what} 점수를 낼 때 쓴 원본 파일로 채점하세요.")
         shared = {**self._given, **dict(self._shared(cells))}
         shared["recorded_scores"] = {
             RECORDED[name]: score

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from unicodedata import normalize
 
+from scoring.testruns.cells import cut_mark
+
 LONGEST_CELL = 32_767
 # XML has no such characters, and Excel refuses the whole workbook for one of them.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -39,12 +41,16 @@ def formula_like(text: str) -> bool:
     return normalize("NFKC", first) in ("=", "+", "-", "@")
 
 
+def fits_cell(text: str) -> bool:
+    """Whether a cell holds the whole text. Excel counts UTF-16 units: an emoji is two."""
+    return len(text) * 2 <= LONGEST_CELL or len(text.encode("utf-16-le", "replace")) // 2 <= LONGEST_CELL
+
+
 def shown_text(text: str) -> str:
     """A text as a cell can hold it: no control characters, and cut with a mark where it is too long for Excel."""
     text = _FORBIDDEN.sub("", text)
-    # Excel counts UTF-16 units: an emoji is two.
-    if len(text) * 2 > LONGEST_CELL and len(text.encode("utf-16-le")) // 2 > LONGEST_CELL:
-        mark = f"…(잘림: 전체 {len(text):,}자)"
+    if not fits_cell(text):
+        mark = cut_mark(len(text))
         text = text.encode("utf-16-le")[: 2 * (LONGEST_CELL - len(mark))].decode("utf-16-le", "ignore") + mark
     return text
 

@@ -7,6 +7,7 @@ from scoring.figures import goal_figure
 from scoring.markdown import score_text
 from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import score_counts
+from tasks.files.excel import LONGEST_CELL
 from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
 from tasks.reports.wording import weights_text
 
@@ -20,13 +21,13 @@ _COLUMNS = (
 _FIGURES = ("mean", "n", "undecided", "low", "high")
 
 
-def summary_tab(scored: ScoredTestRun, summary: Mapping[str, Any]) -> Tab:
+def summary_tab(scored: ScoredTestRun, summary: Mapping[str, Any], cut_cells: int) -> Tab:
     """The first sentences of the report, metrics of the whole and of each round, then targets and what was read.
 
-    `summary` is that of `summary.json`.
+    `summary` is that of `summary.json`, `cut_cells` counts those of the input that are too long for Excel.
     """
     head = (f"{scored.plan.rubric.title}: {scored.plan.run.name}", *summary["headline"])
-    return Tab("점수 요약", _COLUMNS, list(_rows(scored)), _notes(scored, summary), head)
+    return Tab("점수 요약", _COLUMNS, list(_rows(scored)), _notes(scored, summary, cut_cells), head)
 
 
 def _rows(scored: ScoredTestRun) -> Iterator[list[Any]]:
@@ -54,7 +55,7 @@ def _counts(spread: Sequence[Mapping[str, int]]) -> list[int | None]:
     return list(totals.values())
 
 
-def _notes(scored: ScoredTestRun, summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _notes(scored: ScoredTestRun, summary: Mapping[str, Any], cut_cells: int) -> list[tuple[str, str]]:
     run, plan = scored.plan.run, scored.plan
     parts, counts = plan.rubric.page_parts(summary), run.counts
     totals = [
@@ -76,6 +77,14 @@ def _notes(scored: ScoredTestRun, summary: Mapping[str, Any]) -> list[tuple[str,
         ),
         ("파일 지문(SHA-256)", run.identity.sha256),
     ]
+    if cut_cells:
+        notes.append(
+            (
+                "잘린 칸",
+                f"'입력' 탭에서 Excel 한 칸의 한도({LONGEST_CELL:,}자)를 넘는 칸 {cut_cells:,}개를 잘라 담았습니다. "
+                "다시 채점할 때는 이 파일 말고 원본을 쓰세요.",
+            )
+        )
     if unanswered := scored.questions.get("no_judge"):
         notes.append(("미판정", f"판정 모델을 쓰지 않아 질문 {unanswered:,}건의 점수를 비워 둠"))
     return notes

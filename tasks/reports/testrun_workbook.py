@@ -24,6 +24,7 @@ from scoring.testruns.tables import (
     queries_schema,
     scores_schema,
 )
+from tasks.files.excel import fits_cell
 from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
 from tasks.files.xlsx.workbook import write_workbook
 from tasks.reports.testrun_summary_tab import summary_tab
@@ -53,8 +54,9 @@ def write_testrun_workbook(
     by_query = _ScoreTab("질의별 점수", rubric, queries_schema(rubric), queries)
     by_execution = _ScoreTab("실행별 점수", rubric, scores_schema(rubric), scores)
     flagged = flagged_queries(rubric, queries, scores)
+    of_workbook = source.suffix.lower() == ".xlsx"
     tabs = [
-        summary_tab(scored, summary),
+        summary_tab(scored, summary, cut_cells=0 if of_workbook else _cut_cells(source)),
         *([review_tab(run.identity.name, rubric, list(_reviewed(scored, flagged)), blind=False)] if flagged else []),
         by_query.tab,
         by_execution.tab,
@@ -64,7 +66,7 @@ def write_testrun_workbook(
     if run.rejects:
         refused = ([row.file, row.line, row.column, row.reason] for row in run.rejects)
         tabs.append(Tab("거부한 행", [SheetColumn(title) for title in ("파일", "줄", "열", "까닭")], refused))
-    if source.suffix.lower() == ".xlsx":
+    if of_workbook:
         write_workbook(path, tabs, source)
     else:
         write_workbook(path, [*tabs, _input_tab(source)])
@@ -158,6 +160,12 @@ def _reviewed(scored: ScoredTestRun, flagged: Mapping[str, str]) -> Iterator[Dra
         executions = sorted(run.queries[query_id], key=lambda execution: execution.round)
         for item in review_items(executions, metrics):
             yield Drawn(item, why)
+
+
+def _cut_cells(source: Path) -> int:
+    """How many cells of a text file the tab of the input holds only the beginning of."""
+    rows = (row.cells for row in text_table(source).rows() if not isinstance(row, BrokenRow))
+    return sum(not fits_cell(cell) for cells in rows for cell in cells)
 
 
 def _input_tab(source: Path) -> Tab:

@@ -14,7 +14,7 @@ from scoring.testruns.scoring import score_testrun
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.samples import SAMPLE_INBOX
 from tasks.testruns.files import read_testrun_file
-from tests.builders.testruns import write_csv, write_xlsx
+from tests.builders.testruns import WIDE_HEADER, raw, wide_row, write_csv, write_xlsx
 
 RUNS = {
     "aqb-1.2": "resume_agent_sample.xlsx",
@@ -56,6 +56,21 @@ def test_the_input_keeps_the_headers_that_its_author_wrote(tmp_path: Path, kind:
     assert shown[:4] == header[:4]
     again = read_testrun_file(tmp_path / "out" / "scores.xlsx")
     assert again.queries["A1"][0].answer_text == "12명"
+
+
+def test_a_workbook_with_cells_cut_for_excel_says_so_and_is_not_scored_again_as_if_whole(tmp_path: Path) -> None:
+    rows = [WIDE_HEADER, wide_row(**{"1차 답변 raw": raw("가" * 40_000)}), wide_row("A2")]
+    source = write_csv(tmp_path / "resume_agent_1.csv", rows)
+    plan = plan_of(read_testrun_file(source), TestRunChoices("aqb-1.2"), {})
+    write_testrun_folder(tmp_path / "out", score_testrun(plan, {}), source)
+    told = " ".join(
+        str(cell.value) for row in openpyxl.load_workbook(tmp_path / "out" / "scores.xlsx")["점수 요약"] for cell in row
+    )
+    assert "한도(32,767자)를 넘는 칸 1개를 잘라 담았습니다" in told
+    again = read_testrun_file(tmp_path / "out" / "scores.xlsx")
+    assert [(reject.column, reject.code) for reject in again.rejects] == [("1차 답변 raw", "cut_cell")]
+    assert "원본 파일로 채점하세요" in again.rejects[0].reason
+    assert list(again.queries) == ["A2"]
 
 
 def ours(book: Workbook) -> list[str]:
