@@ -30,7 +30,8 @@ _ALL_IS_WELL = frozenset(
 _NO_ERROR = frozenset({"없음", "no", "n", "false", "undefined"})
 _SCALAR = (bool, int, float, str)  # a tuple: a union would be made anew for every comparison
 _TRUTHS = {"true": True, "y": True, "1": True, "false": False, "n": False, "0": False}
-_SECONDS = re.compile(r"([0-9]{1,12}(?:\.[0-9]+)?)\s*(?:초|s|sec)?")
+_SECONDS = re.compile(r"((?:[0-9]{1,3}(?:,[0-9]{3}){1,3}|[0-9]{1,12})(?:\.[0-9]+)?)\s*(?:초|s|sec)?")
+_TIMED_OUT = re.compile(r"(?:응답)?(?:타임아웃|시간초과)|timed?-?out", re.IGNORECASE)
 _CUT = re.compile(r"…\(잘림: 전체 [0-9,]{1,15}자\)$")
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?")
 
@@ -70,6 +71,11 @@ def is_cut(text: str) -> bool:
     return text.endswith("자)") and _CUT.search(text[-40:]) is not None
 
 
+def says_timeout(text: str) -> bool:
+    """Whether a cell for a time says that none came in time."""
+    return _TIMED_OUT.fullmatch(folded(text)) is not None
+
+
 def says_all_is_well(text: str) -> bool:
     """Whether a status or an error says that nothing went wrong: `정상`, `OK`, `N/A`."""
     return folded(text).casefold() in _ALL_IS_WELL
@@ -83,10 +89,10 @@ def reported_error(value: object) -> str:
 
 
 def seconds(value: object) -> float | None:
-    """A duration in seconds; None unless `value` is a finite number from 0, or the text of one (`7.6`, `7.6초`)."""
+    """A duration in seconds; None unless `value` is a finite number from 0, or the text of one (`7.6초`, `1,234.5`)."""
     if isinstance(value, str):
         match = _SECONDS.fullmatch(value.strip())
-        value = float(match.group(1)) if match else None
+        value = float(match.group(1).replace(",", "")) if match else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:

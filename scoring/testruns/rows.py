@@ -13,7 +13,7 @@ from typing import Any
 
 from scoring.errors import InputError, counted
 from scoring.inputs import UnreadableCell, ungrouped
-from scoring.testruns.cells import encodable, given, is_cut, number, seconds
+from scoring.testruns.cells import encodable, given, is_cut, number, says_timeout, seconds
 from scoring.testruns.checklist import url_conditions
 from scoring.testruns.column_names import FIELDS, NUMBERED, OF_ROUND, OF_SINGLE_RUN, RECORDED, is_read
 from scoring.testruns.detection import Layout, agent_type_named, layout_of
@@ -111,6 +111,15 @@ class RowReader:
         of_rounds = (places for fields in columns.rounds.values() for places in fields.values())
         self._read = sorted({place for places in (*of_rows, *of_rounds) for place in places})
 
+    def second_row(self, known: str) -> UnreadableCell:
+        """Why a row is rejected whose execution, told by `known` (Korean), another row has already given."""
+        fields, long = self._columns.fields, self._columns.layout is Layout.LONG
+        places = fields["round"] if long else fields["repeat"] or fields["query_id"]
+        apart = "방/반복에 다른 번호를" if long else "회차 열에 번호(1, 2, 3)를"
+        what = f"같은 실행이 앞에 이미 있습니다: {known}."
+        fix = f"다시 실행한 결과라면 {apart} 적고, 아니라면 한 행만 남기세요."
+        return UnreadableCell(self._columns.names[places[0]], "duplicate_execution", f"{what} {fix}")
+
     def executions(self, cells: list[str]) -> list[Execution]:
         """The executions of a row: one in the long layout, one per round that was run in the wide one.
 
@@ -162,6 +171,8 @@ class RowReader:
                     yield field, value
                 else:
                     self.notes[f"unknown_{field}"] += 1
+            elif field == "latency_ms" and says_timeout(text):
+                yield "status", text
             elif text:
                 yield field, self._value(field, place, text)
 
@@ -171,6 +182,8 @@ class RowReader:
             yield {"tool_columns": TOOL_COLUMNS & {field for field, places in self._columns.fields.items() if places}}
         for room, fields in self._columns.rounds.items():
             filled = {field: _filled(places, cells) for field, places in fields.items()}
+            if "answer_time_s" in filled and says_timeout(filled["answer_time_s"][1]):
+                filled["status"] = filled.pop("answer_time_s")  # an execution that timed out has failed: seed 000, 3.6
             values = {field: self._value(field, place, text) for field, (place, text) in filled.items() if text}
             if values:
                 # With answers of one chat alone, `회차` tells the chats apart; with several it counts their repeats.
@@ -256,14 +269,14 @@ def _no_testrun(layout: Layout | None, names: tuple[str, ...], where: str) -> In
     return InputError(
         f"no test run: expected {_EXPECTED}; found {found}",
         where=where,
-        fix="check the header line, or "
+        fix="check the header line: it must be the first row, without a title above it; or "
         + _how_to_name('"질의" = "Question"')
         + "; for chat rows, choose their rubric with --rubric: it names what is missing",
         ko="챗봇 대화의 표이고 테스트 런이 아닙니다. 테스트 런은 실행이나 질의마다 한 행인 표입니다."
         if layout
         else "테스트 런의 열 이름이 없습니다. 실행마다 한 행인 표(Query ID, 방/반복, Raw JSON)나 질의마다 한 행인 "
-        f"표(ID, 질의, 1차 답변)여야 합니다. {_described_ko(names)} 첫 줄이 열 이름인지 확인하세요. "
-        f"{_NAMED_OTHERWISE}",
+        f"표(ID, 질의, 1차 답변)여야 합니다. {_described_ko(names)} 열 이름은 첫 줄에 있어야 하니, "
+        f"그 위의 제목 줄은 지우세요. {_NAMED_OTHERWISE}",
     )
 
 

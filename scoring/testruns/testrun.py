@@ -136,8 +136,7 @@ class TestRunReading:
         executions = {(one.run_id, one.query_id, str(one.round)): one for one in of_row}
         if known := next((key for key in executions if key in self._executions), None):
             run = f"실행 {known[0]}, " if known[0] else ""
-            reason = f"같은 실행이 앞에 이미 있습니다: {run}질의 {known[1]}, 방/반복 {known[2]}."
-            raise UnreadableCell("방/반복", "duplicate_execution", reason)
+            raise reader.second_row(f"{run}질의 {known[1]}, 방/반복 {known[2]}")
         self._executions.update(executions)
         if executions:
             self._scored += 1

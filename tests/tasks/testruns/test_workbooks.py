@@ -120,6 +120,14 @@ def test_the_saved_value_of_a_formula_is_read_and_a_missing_one_noted(tmp_path: 
     assert (run.queries["A1"][0].answer_time_s, run.notes) == (None, {"formulas_not_calculated": 1})
 
 
+def test_sheets_that_repeat_a_run_without_its_number_are_told_to_give_it(tmp_path: Path) -> None:
+    rows = [["ID", "질의", "응답"], ["A1", "몇 명?", "3명"]]
+    run = read_testrun_file(write_xlsx(tmp_path / "r.xlsx", {"1회차": rows, "2회차": rows}))
+    (reject,) = run.rejects
+    assert (reject.column, reject.code) == ("2회차!ID", "duplicate_execution")
+    assert "회차 열에 번호(1, 2, 3)를 적고" in reject.reason
+
+
 def test_a_row_with_an_excel_error_in_place_of_what_the_agent_said_is_rejected_by_its_column(tmp_path: Path) -> None:
     with xlsxwriter.Workbook(tmp_path / "r.xlsx") as book:
         sheet = book.add_worksheet("s")
