@@ -34,7 +34,9 @@ class Dispatcher:
         self._endpoint, self._store, self._budget = endpoint, store, budget
         self._name = endpoint.name
         self._worker = ThreadPoolExecutor(1, "judge-state")  # one thread: no call in flight waits for a disk
-        limiter = Limiter(store, self._worker, endpoint.name, endpoint.settings.rpm, endpoint.settings.tpm)
+        limiter = Limiter(
+            store, self._worker, endpoint.name, endpoint.settings.rpm, endpoint.settings.tpm, endpoint.timing.patience_s
+        )
         self._live = LiveRun(endpoint, limiter, budget, self._save)
         self._running: asyncio.Task[None] | None = None
         self._resuming, self._opening = asyncio.Lock(), asyncio.Lock()

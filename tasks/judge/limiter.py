@@ -22,6 +22,7 @@ _BURST_WINDOW_S = 0.1
 _LONGEST_NAP_S = 0.1
 _SHORTEST_NAP_S = 0.05  # some requests at a time: an exchange costs a commit
 _ASKS_AT_ONCE = 64
+_CLOCKS_DIFFER_S = 15.0  # at most; a process whose clock is further behind shares the state with one that was wrong
 
 
 @dataclass
@@ -116,7 +117,12 @@ class Limits:
         return cls(**{**state, **{name: Bucket(**{**state[name], "rate": rate}) for name, rate in per_s.items()}})
 
     def advance(self, now: float) -> None:
-        """Refills both buckets for the time since `at`. A process whose clock is behind refills nothing."""
+        """Refills both buckets for the time since `at`. A process whose clock is behind refills nothing.
+
+        Moments that are far ahead were stored by a clock that was wrong: they are put back to now.
+        """
+        if (ahead_s := self.at - now) > _CLOCKS_DIFFER_S:
+            self.at, self.paced_at, self.blocked_until = now, self.paced_at - ahead_s, self.blocked_until - ahead_s
         elapsed_s = max(0.0, now - self.at)
         self.requests.refill(elapsed_s)
         self.tokens.refill(elapsed_s)
@@ -156,11 +162,14 @@ class Limits:
 
 
 class Limiter:
-    """Gives tickets in order; one task per process uses the shared state, for all waiting calls."""
+    """Gives tickets in order; one task per process uses the shared state, for all waiting calls.
 
-    def __init__(self, store: VerdictStore, worker: Executor, name: str, rpm: int, tpm: int) -> None:
+    What an endpoint refuses for longer than `patience_s` is asked again then: its limit may be free by that time.
+    """
+
+    def __init__(self, store: VerdictStore, worker: Executor, name: str, rpm: int, tpm: int, patience_s: float) -> None:
         self._store, self._worker, self._name = store, worker, name
-        self._rpm, self._tpm = rpm, tpm
+        self._rpm, self._tpm, self._patience_s = rpm, tpm, patience_s
         self._waiting: deque[tuple[float, asyncio.Future[Ticket]]] = deque()
         self._feedback: list[Feedback] = []
         self._pump: asyncio.Task[None] | None = None
@@ -205,6 +214,7 @@ class Limiter:
             limits.advance(time.time())
             for each in feedback:
                 limits.apply_feedback(each)
+            limits.blocked_until = min(limits.blocked_until, limits.at + self._patience_s)
             tickets: list[Ticket] = []
             wait_s = 0.0
             for tokens in asks:

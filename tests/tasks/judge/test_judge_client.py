@@ -70,7 +70,7 @@ def test_a_hedged_question_whose_two_tries_fail_in_the_same_moment_is_judged_onc
     async def both_fail() -> None:
         with ThreadPoolExecutor(1) as worker:
             async with aclosing(JudgeEndpoint(endpoint, settings, FAST)) as judge:
-                limiter = Limiter(sqlite_store, worker, "judge", settings.rpm, settings.tpm)
+                limiter = Limiter(sqlite_store, worker, "judge", settings.rpm, settings.tpm, FAST.patience_s)
                 live = LiveRun(judge, limiter, Budget(settings), save)
                 pending = _PendingQuestion(questions(1, settings)[0])
                 invalid = Verdict(VerdictStatus.INVALID, reason="not a verdict")

@@ -1,15 +1,22 @@
+import asyncio
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.judge.limiter import Feedback, Limits, Ticket
+from tasks.judge.limiter import Feedback, Limiter, Limits, Ticket
+from tasks.judge.verdict_store import VerdictStore
 from tests.builders.cases import portion
+from tests.fakes.judge_questions import ask, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
 ROOT = Path(__file__).parents[3]
@@ -105,6 +112,35 @@ def test_a_clock_that_is_behind_refills_nothing() -> None:
     level = bucket.requests.level
     bucket.advance(990.0)
     assert (bucket.at, bucket.requests.level) == (1001.0, level)
+
+
+@pytest.mark.parametrize("ahead_s", [20.0, 3600.0, 1e9])
+def test_a_clock_that_was_once_ahead_stops_no_run(sqlite_store: VerdictStore, ahead_s: float) -> None:
+    with FakeOpenAI() as server:
+        settings = settings_for(server.url, rpm=6000)
+        ask(3, settings, sqlite_store)
+
+        def put_ahead(state: Mapping[str, Any]) -> tuple[Mapping[str, Any], None]:
+            moments = {name: state[name] + ahead_s for name in ("at", "paced_at")}
+            return {**state, **moments, "blocked_until": state["at"] + ahead_s}, None
+
+        sqlite_store.exchange(f"{server.url} judge-1", put_ahead)
+        started = time.monotonic()
+        again = ask(30, settings, sqlite_store)
+    assert time.monotonic() - started < 10
+    assert again.summary()["by_status"] == {"ok": 30}
+
+
+def test_a_limit_that_is_used_up_for_a_day_is_asked_again_after_the_patience(sqlite_store: VerdictStore) -> None:
+    async def refused_and_asked_again() -> Ticket:
+        with ThreadPoolExecutor(1) as worker:
+            limiter = Limiter(sqlite_store, worker, "judge", 600, 0, patience_s=0.2)
+            ticket = await limiter.take(1, in_front=False)
+            limiter.report(Feedback(ticket, refused="requests", retry_after_s=86_400))
+            async with asyncio.timeout(10):
+                return await limiter.take(1, in_front=False)
+
+    assert asyncio.run(refused_and_asked_again()).tokens == 1
 
 
 def test_a_state_survives_the_database_and_a_change_of_the_limit() -> None:
