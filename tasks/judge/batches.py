@@ -176,7 +176,7 @@ class BatchRun:
             try:
                 self._endpoint.explain_status(400, batch.error, {})
             except QuestionRefusedError as refused:
-                raise self._endpoint.unusable(str(refused)) from None
+                raise refused.if_all or self._endpoint.unusable(str(refused)) from None
         lines = await self._lines(batch, len(waiting.keys))
         answers = [self._judgement(self._open[key], line) for key, line in lines.items() if key in self._open]
         for key in waiting.keys:
@@ -274,7 +274,7 @@ class BatchRun:
         except (TransientError, LimitReachedError) as failure:
             raise self._endpoint.unreachable(str(failure)) from None
         except QuestionRefusedError as refused:
-            raise self._endpoint.unusable(str(refused)) from None
+            raise refused.if_all or self._endpoint.unusable(str(refused)) from None
 
     async def _in_thread(self, work: Callable[..., _T], *arguments: Any) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._worker, work, *arguments)

@@ -19,6 +19,7 @@ from tasks.judge.verdict_store import Judgement, VerdictStore
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 _COMMIT_EVERY_S = 0.1
+_TRIED_FIRST = 3  # one of them may be a question that the endpoint does not take
 _STORED = (VerdictStatus.OK, VerdictStatus.REFUSED, VerdictStatus.INVALID)
 
 
@@ -68,8 +69,11 @@ class Dispatcher:
                 self._opened = True
                 if not await self._knows_how_to_ask() and is_batch:
                     # Finds out how to ask: a batch that is refused for its wording costs a day.
-                    await self._ask_live(questions[:1], record)
-                    questions = questions[1:]
+                    for first in questions[:_TRIED_FIRST]:
+                        await self._ask_live([first], record)
+                        questions = questions[1:]
+                        if self._endpoint.answered:
+                            break
         if is_batch:
             run = BatchRun(self._endpoint, self._store, self._worker, self._budget, record, self._resuming)
             await run.ask(questions)

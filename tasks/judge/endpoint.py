@@ -33,6 +33,9 @@ _PASSING = (408, 409, 425)
 _MALFORMED = (400, 422)
 _FILTERED = ("content_filter", "content_policy_violation")
 _TOO_LONG = ("context_length_exceeded", "string_above_max_length")
+_TOO_LONG_IN_WORDS = re.compile(
+    r"context (length|size|window)|(prompt|input) is too long|reduce the length", re.IGNORECASE
+)
 _OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 _LONGEST_MESSAGE = 300
 _MISFITS_AT_FIRST = 5
@@ -135,8 +138,8 @@ class JudgeEndpoint:
         """
         error = _error_in(body)
         told = text_of(error.get("param")) or text_of(error.get("message"))
-        final = {*_OUT_OF_MONEY, *_FILTERED, *_TOO_LONG}
-        if status in _MALFORMED and error.get("code") not in final and (better := sent.after_refusal(told)):
+        is_final = error.get("code") in (*_OUT_OF_MONEY, *_FILTERED) or _is_too_long(error)
+        if status in _MALFORMED and not is_final and (better := sent.after_refusal(told)):
             self.dialect = self.dialect.joined(better)
             raise WordingRefusedError(told) from None
 
@@ -175,9 +178,13 @@ class JudgeEndpoint:
             raise TransientError(f"status {status}: {message}", maybe_paid=False) from None
         if code in _FILTERED:
             raise QuestionRefusedError(message, filtered=True) from None
-        if status == 413 or code in _TOO_LONG or (status in (400, 422) and self.answered):
-            raise QuestionRefusedError(f"status {status}: {message}", filtered=False) from None
-        raise self.unusable(f"status {status}: {message}", status) from None
+        told = f"status {status}: {message}"
+        if status == 413 or _is_too_long(error) or (status in _MALFORMED and self.answered):
+            raise QuestionRefusedError(told) from None
+        unusable = self.unusable(told, status)
+        if status == 403 or status in _MALFORMED:  # a firewall blocks some questions, a wrong parameter all of them
+            raise QuestionRefusedError(told, if_all=unusable) from None
+        raise unusable from None
 
     def unusable(self, message: str, status: int = 400) -> AqbError:
         """The error for an endpoint that refuses every question."""
@@ -208,6 +215,11 @@ def _error_in(body: Any) -> Mapping[str, Any]:
     """The error object of a body, in an envelope or not; a bare text becomes its message."""
     error = mapping_of(body).get("error", body)
     return error if isinstance(error, dict) else {"message": error}
+
+
+def _is_too_long(error: Mapping[str, Any]) -> bool:
+    """Whether an error says that the question does not fit the model; servers of local models say it in words alone."""
+    return error.get("code") in _TOO_LONG or bool(_TOO_LONG_IN_WORDS.search(text_of(error.get("message"))))
 
 
 def _readings(headers: Mapping[str, str]) -> dict[str, float]:

@@ -36,6 +36,7 @@ _ROUNDS_OF_FAILURES = 3  # the later ones after all other questions, where these
 _ROUNDS_OF_INVALID = 2  # these are paid for
 _REFUSALS_PER_ATTEMPT = 20
 _GIVEN_UP_IN_A_ROW = 10
+_REFUSED_IN_A_ROW = 3
 _IN_FLIGHT_AT_FIRST = 10  # until the endpoint has answered once: a wrong key costs ten calls, not thousands
 _HEDGED_SHARE = 0.0075  # of the questions, and one: a second answer is paid for
 _RETRY_AFTER_S = 1.0  # where a 429 does not say
@@ -100,7 +101,7 @@ class LiveRun:
         self._changed, self._settled = asyncio.Event(), asyncio.Event()
         self._failure: BaseException | None = None
         self._latencies, self._estimator = Latencies(self._timing), _TokenEstimator()
-        self._reserved = self._given_up = self._unsent = 0
+        self._reserved = self._given_up = self._refused = self._unsent = 0
         self._hedges_left = 1.0
         self._refused_since: float | None = None
         self._over = self._stopping = False
@@ -150,6 +151,8 @@ class LiveRun:
         room = self._endpoint.settings.max_in_flight
         if not self._endpoint.answered:
             room = min(room, _IN_FLIGHT_AT_FIRST)
+        if self._refused >= _REFUSED_IN_A_ROW:
+            room = 1  # the answers to those in flight tell whether it refuses all
         while (waiting := self._queue or self._failed_for_now) and len(self._pending) < room:
             pending = waiting.popleft()
             self._pending[pending.question.key] = pending
@@ -210,6 +213,10 @@ class LiveRun:
                 return
             verdict = Verdict(VerdictStatus.FAILED, reason=f"판정 모델을 부르지 못함: {failure}")
         except QuestionRefusedError as refused:
+            self._refused += refused.if_all is not None
+            is_last = all(other.concluded for other in self._pending.values() if other is not pending)
+            if refused.if_all and self._refused >= _REFUSED_IN_A_ROW and is_last:
+                raise refused.if_all from None
             verdict = refused.verdict
         except _OverBudgetError:
             verdict = OVER_BUDGET
@@ -328,7 +335,8 @@ class LiveRun:
     def _learn(self, pending: _PendingQuestion, ticket: Ticket, reply: Reply, latency_s: float) -> None:
         """Updates latencies, limits, cost and the token estimate by a reply, valid or not."""
         self._latencies.add(latency_s)
-        self._given_up, self._refused_since = 0, None
+        self._given_up = self._refused = 0
+        self._refused_since = None
         usd = self._budget.cost(reply.usage or Usage()).usd
         epoch = pending.question.epoch(reply)
         pending.judgement = pending.judgement.with_call(reply.usage, usd, latency_s, reply.model, epoch)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from scoring.errors import AqbError
 from scoring.judging.requests import Verdict, VerdictStatus
 from tasks.judge.dialect import Dialect
 
@@ -75,11 +76,14 @@ class WordingRefusedError(Exception):
 
 
 class QuestionRefusedError(Exception):
-    """The endpoint does not take this question: too long for the model, or blocked by a filter (`filtered`)."""
+    """The endpoint does not take this question: too long for the model, or blocked by a filter (`filtered`).
 
-    def __init__(self, reason: str, *, filtered: bool) -> None:
+    `if_all` is the error where it takes no other question either; None where this question alone is the reason.
+    """
+
+    def __init__(self, reason: str, *, filtered: bool = False, if_all: AqbError | None = None) -> None:
         super().__init__(reason)
-        self.filtered = filtered
+        self.filtered, self.if_all = filtered, if_all
 
     @property
     def verdict(self) -> Verdict:

@@ -1,6 +1,8 @@
 import logging
+import re
 import socket
 import sqlite3
+import threading
 import time
 import traceback
 from pathlib import Path
@@ -10,9 +12,11 @@ import pytest
 from scoring.errors import StorageError, UsageError
 from scoring.judging.requests import VerdictStatus
 from tasks.config.judge import endpoint_of
+from tasks.judge.dialect import Dialect
 from tasks.judge.replies import Usage, reply_in
 from tasks.judge.verdict_store import VerdictStore
 from tests.builders.state import opened
+from tests.fakes.hostile_server import HostileServer, http, json_http
 from tests.fakes.judge_questions import API_KEY, ask, failure_of, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
@@ -73,6 +77,82 @@ def test_a_question_that_the_endpoint_does_not_take_fails_alone(sqlite_store: Ve
         judged = ask(3, settings_for(server.url), sqlite_store)
     assert [one.status for one in judged.judgements] == [VerdictStatus.OK, VerdictStatus.FAILED, VerdictStatus.OK]
     assert "context_length" in judged.judgements[1].reason
+
+
+TOO_LARGE = "'max_tokens' or 'max_completion_tokens' is too large: 4000. This model's maximum context length is 4096."
+LONE_REFUSALS = [
+    pytest.param(json_http({"error": {"message": "Invalid prompt", "code": 400}}, 400), id="400"),
+    pytest.param(json_http({"detail": [{"msg": "String should match pattern"}]}, 422), id="422"),
+    pytest.param(json_http({"error": {"message": TOO_LARGE, "code": 400}}, 400), id="too long in words"),
+    pytest.param(http(b"<h1>Request blocked</h1>", 403, ["Content-Type: text/html"]), id="firewall"),
+]
+
+
+def refusing(numbers: set[int], refusal: bytes) -> HostileServer:
+    """Refuses the questions of these numbers at once, and answers the others after it has refused them all."""
+    left, all_refused = set(numbers), threading.Event()
+
+    def script(body: bytes) -> list[bytes]:
+        number = int(re.findall(r"(\d+)번 지원자", body.decode())[-1])
+        if number in numbers:
+            left.discard(number)
+            if not left:
+                all_refused.set()
+            return [refusal]
+        all_refused.wait(10)
+        message = {"content": '{"reason": "맞음", "score": 5}'}
+        return [json_http({"model": "judge-1", "choices": [{"finish_reason": "stop", "message": message}]})]
+
+    return HostileServer(script)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("refusal", LONE_REFUSALS)
+@pytest.mark.parametrize("is_new", [True, False], ids=["new", "known"])
+def test_questions_that_are_refused_before_the_first_answer_fail_alone(
+    sqlite_store: VerdictStore, refusal: bytes, is_new: bool
+) -> None:
+    refused = {0, 1, 2, 3, 7}
+    with refusing(refused, refusal) as server:
+        judged = ask(30, settings_for(server.url, max_in_flight=10), sqlite_store, is_new=is_new)
+        asked = len(server.received)
+    assert judged.failure is None
+    assert {number for number, one in enumerate(judged.judgements) if one.status is VerdictStatus.FAILED} == refused
+    assert all("status 4" in judged.judgements[number].reason for number in refused)
+    assert 30 <= asked <= 31  # a refusal is no reason to ask otherwise, or again; the last call may be hedged
+    assert not (sqlite_store.dialect(f"{server.url} judge-1") or Dialect()).left_out
+
+
+@pytest.mark.slow
+def test_a_question_that_a_firewall_blocks_after_answers_fails_alone(sqlite_store: VerdictStore) -> None:
+    with refusing({4}, http(b"<h1>Request blocked</h1>", 403)) as server:
+        judged = ask(12, settings_for(server.url), sqlite_store)
+    assert judged.failure is None
+    assert judged.summary()["by_status"] == {"failed": 1, "ok": 11}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("status", "advice"), [(400, "judge.temperature"), (422, "judge.base_url"), (403, "check what the key may do")]
+)
+@pytest.mark.parametrize("is_new", [True, False], ids=["new", "known"])
+def test_what_refuses_three_questions_and_answers_none_is_asked_no_further(
+    sqlite_store: VerdictStore, status: int, advice: str, is_new: bool
+) -> None:
+    with HostileServer(lambda body: [json_http({"error": "no"}, status)]) as server:
+        judged = ask(300, settings_for(server.url), sqlite_store, is_new=is_new)
+    assert "the judge refuses every question" in str(judged.failure)
+    assert advice in str(judged.failure)
+    assert len(server.received) <= 12
+
+
+@pytest.mark.slow
+def test_a_batch_is_worded_by_the_first_question_that_the_endpoint_takes(sqlite_store: VerdictStore) -> None:
+    with FakeOpenAI(Behaviour(refuses="temperature seed")) as server:
+        server.too_long = "0번 지원자"
+        judged = ask(5, settings_for(server.url, mode="batch"), sqlite_store, is_new=True)
+    assert judged.failure is None
+    assert judged.summary()["by_status"] == {"failed": 1, "ok": 4}
 
 
 @pytest.mark.parametrize(
