@@ -54,7 +54,7 @@ class JudgeNews:
     """What a night's anchors have shown: `different` are the queries with another answer, of `questions` about so
     many `queries`.
 
-    `usd` is what they cost, None where the price is unknown.
+    `usd` is what they cost, None where price or usage are unknown.
     """
 
     anchor_set: str
@@ -115,7 +115,7 @@ class JudgeNews:
                 f"앵커가 질의 {self.queries:,}개의 질문 {self.questions:,}개뿐이라(질의 {ANCHOR_QUERIES}개의 "
                 f"질문 {ANCHORS}개가 알맞음) 작은 변화는 늦게 드러납니다."
             )
-        cost = "가격을 몰라 계산하지 못함" if self.usd is None else f"{score_text(self.usd, 4)} USD"
+        cost = "가격이나 사용량을 몰라 계산하지 못함" if self.usd is None else f"{score_text(self.usd, 4)} USD"
         return [*lines, *(change_text(change) for change in self.changes), f"든 비용: {cost}."]
 
 

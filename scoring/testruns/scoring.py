@@ -148,7 +148,14 @@ def testrun_summary(
     change, nearest = (place.change, place.nearest) if place else (None, None)
     plan, summary = scored.plan, scored.summary
     run, asked = plan.run, dict(scored.questions)
-    not_judged = {"questions": sum(asked.values()), "cached": 0, "tokens": 0, "cost": 0, "by_status": asked}
+    not_judged = {
+        "questions": sum(asked.values()),
+        "cached": 0,
+        "tokens": 0,
+        "cost": 0,
+        "without_usage": 0,
+        "by_status": asked,
+    }
     return {
         "headline": list(headline(scored, change)),
         "ran_at": run.ran_at,

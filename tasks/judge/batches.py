@@ -17,7 +17,7 @@ from scoring.errors import AqbError
 from scoring.judging.prompts import absent_mark
 from scoring.judging.requests import Verdict, VerdictStatus
 from scoring.limits import LARGEST_BATCH_LINE, LARGEST_JUDGE_REPLY
-from tasks.judge.budget import OVER_BUDGET, Budget, Cost
+from tasks.judge.budget import BATCH_DISCOUNT, OVER_BUDGET, Budget, Cost
 from tasks.judge.endpoint import JudgeEndpoint
 from tasks.judge.questions import Question
 from tasks.judge.replies import (
@@ -112,7 +112,7 @@ class BatchRun:
         group: list[Question] = []
         size = 0
         for question in list(self._open.values()):
-            if (reserved := self._budget.reserve(question)) is None:
+            if (reserved := self._budget.reserve(question, BATCH_DISCOUNT)) is None:
                 self._conclude(self._judgements[question.key].with_verdict(OVER_BUDGET))
                 continue
             self._reserved[question.key] = reserved
@@ -180,7 +180,7 @@ class BatchRun:
         lines = await self._lines(batch, len(waiting.keys))
         answers = [self._judgement(self._open[key], line) for key, line in lines.items() if key in self._open]
         for key in waiting.keys:
-            self._budget.settle(self._reserved.pop(key, _NO_COST), Usage())
+            self._budget.settle(self._reserved.pop(key, _NO_COST), Usage(), BATCH_DISCOUNT)
         paid = [answer for answer in answers if answer.status is not VerdictStatus.FAILED]
         of_others = [key for key in waiting.keys if key in lines and key not in self._open]
         await self._in_thread(self._store.close_batch, waiting.token, paid, of_others)
@@ -190,15 +190,16 @@ class BatchRun:
 
     def _judgement(self, question: Question, line: Mapping[str, Any]) -> Judgement:
         """The judgement in a line of a result file with the cost of this round; adds it to that of earlier rounds."""
-        response, usage, model, epoch = mapping_of(line.get("response")), None, "", None
+        response, model, epoch = mapping_of(line.get("response")), "", None
+        usage: Usage | None = Usage()
         if response.get("status_code") == 200:
             reply = reply_in(response.get("body"), question.largest_usage)
             verdict, usage, model = question.verdict(reply), reply.usage, reply.model
             epoch = question.epoch(replace(reply, dialect=self._endpoint.dialect))
         else:
             verdict = self._failed(response, mapping_of(line.get("error")))
-        self._budget.settle(self._reserved.pop(question.key, _NO_COST), usage or Usage())
-        usd = self._budget.cost(usage or Usage()).usd
+        self._budget.settle(self._reserved.pop(question.key, _NO_COST), usage, BATCH_DISCOUNT)
+        usd = self._budget.cost(usage, BATCH_DISCOUNT).usd if usage else None
         so_far = self._judgements[question.key]
         self._judgements[question.key] = so_far.with_call(usage, usd, None, model, epoch).with_verdict(verdict)
         return question.judgement(verdict).with_call(usage, usd, None, model, epoch)

@@ -10,8 +10,9 @@ from tasks.config.judge import JudgeSettings
 from tasks.judge.questions import Question
 from tasks.judge.replies import Usage
 
-_BATCH_DISCOUNT = 0.5
 _NEAR = 0.9
+BATCH_DISCOUNT = 0.5
+"""The share of the list price that a call in a batch costs."""
 OVER_BUDGET = Verdict(VerdictStatus.OVER_BUDGET, reason="이 실행의 판정 예산이 다함")
 
 
@@ -34,7 +35,6 @@ class Budget:
 
     def __init__(self, settings: JudgeSettings) -> None:
         self._price, self._most_usd, self._most_tokens = settings.price, settings.max_usd, settings.max_tokens
-        self._discount = _BATCH_DISCOUNT if settings.mode == "batch" else 1.0
         if self._most_usd is not None and self._price is None:
             raise UsageError(
                 f"judge.max_usd is set, but the price of {settings.model} is unknown",
@@ -49,19 +49,19 @@ class Budget:
         """What the calls that said their usage have cost so far; None where the price is unknown."""
         return self._paid_usd if self._price else None
 
-    def reserve(self, question: Question) -> Cost | None:
+    def reserve(self, question: Question, discount: float = 1.0) -> Cost | None:
         """Reserves the most that a call can cost; None where the budget has less left."""
-        most = self.cost(question.largest_usage)
+        most = self.cost(question.largest_usage, discount)
         with self._lock:
             if not self._fits(most, 1.0):
                 return None
             self._add(most, 1)
         return most
 
-    def settle(self, reserved: Cost, usage: Usage | None) -> None:
+    def settle(self, reserved: Cost, usage: Usage | None, discount: float = 1.0) -> None:
         """Replaces a reservation by the cost of the call; an unknown `usage` (None) leaves the reservation."""
         if usage is not None:
-            cost = self.cost(usage)
+            cost = self.cost(usage, discount)
             with self._lock:
                 self._add(reserved, -1)
                 self._add(cost, 1)
@@ -71,8 +71,8 @@ class Budget:
         """Whether the budget is nearly used up, so that no call should be hedged."""
         return not self._fits(self.cost(question.largest_usage), _NEAR)
 
-    def cost(self, usage: Usage) -> Cost:
-        """The cost of a call at the list price, with the discount of batches."""
+    def cost(self, usage: Usage, discount: float = 1.0) -> Cost:
+        """The cost of a call, `discount` times the list price."""
         tokens, price = usage.tokens_in + usage.tokens_out, self._price
         if price is None:
             return Cost(tokens, None)
@@ -80,7 +80,7 @@ class Budget:
         write_usd = price.input_usd if price.cache_write_usd is None else price.cache_write_usd
         usd_per_million = [price.input_usd, price.cached_usd, write_usd, price.output_usd]
         counts = [fresh, usage.cached, usage.cache_written, usage.tokens_out]
-        return Cost(tokens, sum(map(operator.mul, counts, usd_per_million)) / 1e6 * self._discount)
+        return Cost(tokens, sum(map(operator.mul, counts, usd_per_million)) / 1e6 * discount)
 
     def _fits(self, cost: Cost, share: float) -> bool:
         usd_left = self._most_usd is None or self._taken_usd + (cost.usd or 0.0) <= self._most_usd * share

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scoring.errors import AqbError, StorageError
-from scoring.judging.requests import NO_JUDGE, Verdict
+from scoring.judging.requests import NO_JUDGE, Verdict, VerdictStatus
 from tasks.config.judge import Endpoint, JudgeSettings, endpoint_of
-from tasks.judge.budget import Budget
+from tasks.judge.budget import BATCH_DISCOUNT, Budget
 from tasks.judge.questions import Question
 from tasks.judge.replies import STOPPED, Usage
 from tasks.judge.timing import Timing
@@ -56,12 +56,16 @@ class Judged:
         return {kind: sorted(epochs) for kind, epochs in sorted(found.items())}
 
     def summary(self) -> dict[str, Any]:
-        """The `judge` part of `summary.json`: tokens and cost (USD, None where the price is unknown) of this run alone.
+        """The `judge` part of `summary.json`: tokens and cost (USD, None where no cost is known) of this run alone.
 
-        Calls without an answer cost nothing that is known.
+        Calls without an answer cost nothing that is known. `without_usage` counts the answers whose tokens the endpoint
+        did not report: neither tokens nor cost hold them.
         """
         paid = [judgement for judgement in self.judgements if not judgement.from_store]
         prices = [judgement.usd for judgement in paid if judgement.usd is not None]
+        answers = [
+            one for one in paid if one.status in (VerdictStatus.OK, VerdictStatus.REFUSED, VerdictStatus.INVALID)
+        ]
         answered = any(judgement.model_answered or judgement.tokens_in for judgement in paid)
         return {
             "questions": len(self.judgements),
@@ -71,6 +75,7 @@ class Judged:
             "tokens_cached": sum(judgement.tokens_cached for judgement in paid),
             "tokens_out": sum(judgement.tokens_out for judgement in paid),
             "cost": sum(prices) if prices or not answered else None,
+            "without_usage": sum(not one.tokens_in for one in answers),
             "by_status": dict(sorted(Counter(judgement.status.value for judgement in self.judgements).items())),
             "models": sorted({one.model_answered for one in self.judgements if one.model_answered}),
             "epochs": self.epochs,
@@ -184,12 +189,13 @@ class Judge:
             paces_s.append(len(left) * 60 / settings.rpm)
         if settings.tpm:
             paces_s.append((tokens_in + tokens_out) * 60 / settings.tpm)
+        discount = BATCH_DISCOUNT if settings.mode == "batch" else 1.0
         return Estimate(
             questions=len(different),
             from_store=len(known),
             tokens_in=tokens_in,
             tokens_out=tokens_out,
-            usd=self._budget.cost(Usage(tokens_in, 0, tokens_out)).usd,
+            usd=self._budget.cost(Usage(tokens_in, 0, tokens_out), discount).usd,
             seconds=None if settings.mode == "batch" else max(paces_s),
         )
 

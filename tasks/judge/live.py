@@ -337,7 +337,7 @@ class LiveRun:
         self._latencies.add(latency_s)
         self._given_up = self._refused = 0
         self._refused_since = None
-        usd = self._budget.cost(reply.usage or Usage()).usd
+        usd = self._budget.cost(reply.usage).usd if reply.usage else None
         epoch = pending.question.epoch(reply)
         pending.judgement = pending.judgement.with_call(reply.usage, usd, latency_s, reply.model, epoch)
         used = None

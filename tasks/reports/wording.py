@@ -124,7 +124,7 @@ def weights_text(coverage: float | None) -> str:
 
 
 def cost_text(usd: float | None) -> str:
-    """What the judge cost; None where no price is known."""
+    """What the judge cost; None where price or usage are unknown."""
     if usd is None:
-        return "가격을 몰라 계산하지 못함"
+        return "가격이나 사용량을 몰라 계산하지 못함"
     return f"{score_text(usd, 4)} USD" if usd else "0 USD"

@@ -82,6 +82,8 @@ class Behaviour:
     """The same behind a fence."""
     shutdown_date: str = ""
     """When the model is shut down, as the list of models says it."""
+    quiet_usage: bool = False
+    """Whether answers name no tokens."""
     quiet_headers: bool = False
     """Whether the limit headers are left out, as many local servers do."""
     batch_s: float = 0.0
@@ -327,7 +329,8 @@ class FakeOpenAI:
             text = f"```json\n{text}\n```"
         usage = usage_of(request, text, self.behaviour.reasoning_tokens)
         body = (chat_reply if route == "/chat/completions" else responses_reply)(request, text, fault, usage)
-        return body | {"model": f"{request['model']}-{self.behaviour.release}"}
+        told = {"model": f"{request['model']}-{self.behaviour.release}"}
+        return body | told | ({"usage": None} if self.behaviour.quiet_usage else {})
 
     def _obeying(self, request: dict[str, Any]) -> str:
         """The answer of a judge that can be talked into things, '' if this is none or it is asked for no score."""

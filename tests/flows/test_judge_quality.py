@@ -186,7 +186,7 @@ def test_anchors_of_unknown_price_say_so_and_keep_to_tokens(context: Context) ->
         news = night(unpriced, 1)
         rows = unpriced.warehouse.read(TABLE)
     assert news.usd is None
-    assert "가격을 몰라" in news.lines[-1]
+    assert "가격이나 사용량을 몰라" in news.lines[-1]
     assert 0 < news.watched.night.asked < ANCHORS
     assert rows is not None
     used = rows.select("tokens_in", "tokens_out").sum().collect()

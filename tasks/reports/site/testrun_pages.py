@@ -234,6 +234,7 @@ def _judge(judge: Mapping[str, Any]) -> Table:
     """What was asked of the judge; no row where there was nothing to ask."""
     if not judge["questions"]:
         return Table([], [])
+    unknown = judge.get("without_usage", 0)  # folders of earlier versions do not have it
     return Table(
         ["항목", "값"],
         [
@@ -241,6 +242,7 @@ def _judge(judge: Mapping[str, Any]) -> Table:
             ["전에 받은 판정을 다시 씀", count_text(judge["cached"])],
             ["이번에 쓴 토큰", count_text(judge["tokens"])],
             ["이번 비용", cost_text(judge["cost"])],
+            *([["사용량을 알 수 없어 토큰과 비용에 넣지 못한 답", count_text(unknown)]] if unknown else []),
             *([STATUS_TITLES.get(status, status), count_text(count)] for status, count in judge["by_status"].items()),
         ],
     )

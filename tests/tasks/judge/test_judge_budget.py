@@ -1,3 +1,5 @@
+from datetime import UTC, datetime
+
 import pytest
 
 from scoring.errors import UsageError
@@ -6,6 +8,7 @@ from tasks.config.judge import Price
 from tasks.judge.budget import Budget
 from tasks.judge.replies import Usage
 from tasks.judge.verdict_store import VerdictStore
+from tests.fakes.hostile_server import HostileServer, json_http
 from tests.fakes.judge_questions import ask, questions, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
@@ -68,6 +71,38 @@ def test_without_a_price_the_cost_is_unknown_and_not_zero(sqlite_store: VerdictS
     with FakeOpenAI() as server:
         judged = ask(2, settings_for(server.url, prices=()), sqlite_store)
     assert judged.summary()["cost"] is None
+
+
+@pytest.mark.parametrize("mode", ["live", "batch"])
+def test_answers_without_usage_have_no_known_cost_and_use_the_budget_up(sqlite_store: VerdictStore, mode: str) -> None:
+    with FakeOpenAI(Behaviour(quiet_usage=True, garbage=1.0)) as server:
+        judged = ask(12, settings_for(server.url, mode=mode, max_tokens=60_000), sqlite_store)
+        answers = server.asked.total()
+    summary = judged.summary()
+    assert summary["cost"] is None
+    assert summary["without_usage"] == summary["by_status"]["invalid"]
+    assert {one.usd for one in judged.judgements} == {None}
+    assert summary["by_status"]["over_budget"] > 0
+    assert answers * 2_000 <= 60_000  # each stays reserved with the most that it can cost
+
+
+def test_a_cost_that_is_known_in_part_says_of_how_many_answers_it_is_not(sqlite_store: VerdictStore) -> None:
+    reply = {"model": "judge-1", "choices": [{"message": {"content": '{"reason": "맞음", "score": 5}'}}]}
+    usage = {"usage": {"prompt_tokens": 100, "completion_tokens": 20}}
+    answers = iter([json_http(reply | usage)] * 2 + [json_http(reply)] * 3)
+    with HostileServer(lambda body: [next(answers)]) as server:
+        summary = ask(5, settings_for(server.url, max_in_flight=1), sqlite_store).summary()
+    assert summary["cost"] == pytest.approx(2 * (100 * 1.0 + 20 * 4.0) / 1e6)
+    assert (summary["tokens"], summary["without_usage"]) == (240, 3)
+
+
+def test_the_call_before_the_first_batch_is_paid_in_full(sqlite_store: VerdictStore) -> None:
+    with FakeOpenAI() as server:
+        live = ask(1, settings_for(server.url), sqlite_store)
+        sqlite_store.forget(datetime.max.replace(tzinfo=UTC), dry_run=False)
+        settings = settings_for(f"{server.url}/", mode="batch")  # an address that was never asked
+        first = ask(1, settings, sqlite_store, is_new=True)
+    assert first.summary()["cost"] == live.summary()["cost"]
 
 
 def test_where_no_model_answers_nothing_is_paid_whatever_its_price(sqlite_store: VerdictStore) -> None:
