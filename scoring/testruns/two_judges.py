@@ -76,16 +76,23 @@ def _titles(scored: ScoredTestRun) -> dict[str, str]:
 
 
 def _pairs(before: ScoredTestRun, after: ScoredTestRun) -> Iterator[Pair]:
-    """The scores that both know; those of one query are no independent witnesses."""
+    """The scores that both know; those of one query are no independent witnesses.
+
+    Totals only where both know the same scores: one without a metric is no total of the other's kind.
+    """
     rubric = before.plan.rubric
     for old, new in zip(before.queries, after.queries, strict=True):
         cluster = f"{before.plan.run.identity.sha256} {old.query_id}"
+        know_the_same = True
         for metric in rubric.metrics:
             if metric.judged_by:
-                both = zip(_scores(old, metric.name), _scores(new, metric.name), strict=True)
-                yield from _known(metric.name, cluster, ((as_float(a.points), as_float(b.points)) for a, b in both))
-        totals = (rubric.query_row(query).get(TOTAL) for query in (old, new))
-        yield from _known(TOTAL, cluster, [tuple(totals)])
+                scores = zip(_scores(old, metric.name), _scores(new, metric.name), strict=True)
+                both = [(as_float(a.points), as_float(b.points)) for a, b in scores]
+                know_the_same &= all((label is None) == (score is None) for label, score in both)
+                yield from _known(metric.name, cluster, both)
+        if know_the_same:
+            totals = (rubric.query_row(query).get(TOTAL) for query in (old, new))
+            yield from _known(TOTAL, cluster, [tuple(totals)])
 
 
 def _scores(query: ScoredQuery, metric: str) -> list[Score]:

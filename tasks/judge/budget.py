@@ -27,13 +27,15 @@ class Cost:
 class Budget:
     """The money and the tokens of one run. Portions of a run share one, also from several threads.
 
+    One that comes `after` another, for a model of another price, has what that one left.
+
     A reservation is the most that a call can cost: as many tokens as bytes go in, the longest answer comes out.
 
     Raises:
         UsageError: `max_usd` is set and the price of the model is unknown.
     """
 
-    def __init__(self, settings: JudgeSettings) -> None:
+    def __init__(self, settings: JudgeSettings, after: "Budget | None" = None) -> None:
         self._price, self._most_usd, self._most_tokens = settings.price, settings.max_usd, settings.max_tokens
         if self._most_usd is not None and self._price is None:
             raise UsageError(
@@ -42,7 +44,9 @@ class Budget:
                 fix=f'add [[judge.prices]] with model = "{settings.model}", input_usd, cached_usd and output_usd',
             )
         self._lock = threading.Lock()
-        self._taken_usd, self._taken_tokens, self._paid_usd = 0.0, 0, 0.0
+        self._taken_usd: float = after._taken_usd if after else 0.0
+        self._taken_tokens: int = after._taken_tokens if after else 0
+        self._paid_usd = 0.0
 
     @property
     def paid_usd(self) -> float | None:

@@ -17,6 +17,7 @@ from scoring.rules.arrow_types import empty_frame, field
 from scoring.testruns.scoring import TestRunPlan, judge_requests, score_testrun
 from scoring.testruns.two_judges import MetricShift, MovedQuery, metric_shifts, moved_queries
 from tasks.config.judge import JudgeSettings
+from tasks.judge.budget import Budget
 from tasks.judge.client import Estimate, Judge, Judged, Progress
 from tasks.judge.questions import Question, questions_of
 from tasks.judge.verdict_store import VerdictStore
@@ -85,6 +86,7 @@ class Succession:
             )
         self._settings = [settings, settings.model_copy(update={"model": model})]
         self._judges = [Judge(one, store) for one in self._settings]
+        self._store = store
 
     def estimates(self) -> dict[str, Estimate]:
         """What asking each model would take, by its name. Asks nothing."""
@@ -92,13 +94,16 @@ class Succession:
         return {one.model: judge.estimate(self._questions(one)) for one, judge in found}
 
     def ask(self, progress: Callable[[str], Progress]) -> Switch:
-        """Asks both what the store does not know, and scores the runs with the verdicts of each.
+        """Asks both what the store does not know, within one budget, and scores the runs with the verdicts of each.
 
         Raises:
             AqbError: an endpoint has answered nothing.
         """
         answers = []
-        for settings, judge in zip(self._settings, self._judges, strict=True):
+        budget = None
+        for settings in self._settings:
+            budget = Budget(settings, after=budget)
+            judge = Judge(settings, self._store, budget)
             answers.append(judge.ask(self._questions(settings), progress(settings.model)))
             if not any(one.verdict.given for one in answers[-1].judgements):
                 raise answers[-1].failure or AqbError(

@@ -14,17 +14,23 @@ from flows.steps.judge_anchors import watch_judge
 from scoring.alerting.judge_messages import JudgeNews, ModelEnd, judge_message
 from scoring.errors import AqbError, InputError
 from scoring.judging.anchors import ANCHOR_QUERIES, ANCHORS
+from scoring.testruns.scoring import TestRunPlan
 from tasks.config.alerts import AlertsSettings, Route
-from tasks.config.judge import JudgeSettings
+from tasks.config.judge import JudgeSettings, Price
 from tasks.config.settings import Settings
 from tasks.config.testruns import InboxSettings
 from tasks.context import Context
+from tasks.files.discovery import identity_of
+from tasks.judge.client import Judge
+from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
 from tasks.judge_quality.anchor_table import ANCHORS as TABLE
 from tasks.judge_quality.anchor_table import anchor_nights, news_of_night
 from tasks.judge_quality.anchors import anchor_questions, ask_anchors
 from tasks.judge_quality.model_end import near_end
+from tasks.judge_quality.switch import Succession
 from tasks.samples import SAMPLE_INBOX
+from tasks.testruns.plans import plan_of_input
 from tasks.warehouse import open_warehouse
 from tests.builders.flows import score_inbox
 from tests.builders.settings import settings_in
@@ -67,7 +73,7 @@ def settings_of(folder: Path, inbox: Path, server: FakeOpenAI, **sections: Any) 
 
 @pytest.fixture
 def judge(server: FakeOpenAI) -> FakeOpenAI:
-    server.behaviour = Behaviour()
+    server.behaviour, server.too_long = Behaviour(), ""
     return server
 
 
@@ -276,6 +282,33 @@ def test_switch_takes_files_that_were_never_in_the_inbox(of_inbox: Command, tmp_
     found = json.loads(of_inbox("judge", "switch", "judge-2", file, "--yes", "--json").out)
     assert found["questions"] == 1
     assert [one["n"] for one in found["metrics"] if one["metric"] == "semantic"] == [2]
+
+
+def made_run(settings: Settings, folder: Path, queries: int) -> TestRunPlan:
+    """A run that no judge has seen."""
+    rows = [wide_row(f"B{number}", **{"질의": f"{number}번은 몇 명?", "정답 수치": "12"}) for number in range(queries)]
+    return plan_of_input(identity_of(write_csv(folder / "resume_agent_new.csv", [WIDE_HEADER, *rows])), settings)
+
+
+def test_switch_spends_one_budget_on_both_models(context: Context, tmp_path: Path, judge: FakeOpenAI) -> None:
+    prices = [Price(model=name, input_usd=1.0, cached_usd=0.5, output_usd=4.0) for name in ("judge-1", "judge-2")]
+    asking = settings_for(judge.url, prices=tuple(prices), max_usd=0.024, max_in_flight=4)
+    plan = made_run(context.settings, tmp_path, 20)
+    found = Succession([plan], asking, "judge-2", VerdictStore(context.state)).ask(lambda name: lambda progress: None)
+    assert found.unanswered["judge-1"] == {}
+    assert found.unanswered["judge-2"].keys() == {"over_budget"}
+    assert found.usd is not None and 0.012 < found.usd <= 0.024
+
+
+def test_switch_compares_no_totals_of_different_metrics(context: Context, tmp_path: Path, judge: FakeOpenAI) -> None:
+    plan, store = made_run(context.settings, tmp_path, 4), VerdictStore(context.state)
+    asking = settings_for(judge.url)
+    Judge(asking, store).ask(questions_of(plan, asking))
+    judge.too_long = "3번은 몇 명?"  # for judge-2 alone; the store answers for the other
+    found = Succession([plan], asking, "judge-2", store).ask(lambda name: lambda progress: None)
+    assert found.unanswered["judge-1"] == {}
+    (total,) = [one for one in found.shifts if one.metric == "weighted_total"]
+    assert total.agreement.n == 3
 
 
 def test_switch_to_the_same_model_and_without_questions_is_refused(of_inbox: Command) -> None:
