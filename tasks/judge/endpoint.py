@@ -4,6 +4,8 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, NoReturn
 
 import httpx2
@@ -30,6 +32,7 @@ from tasks.judge.timing import Timing
 _CONNECT_S = 5.0
 _IDLE_CONNECTIONS = 4  # every call looks at all that are idle
 _PASSING = (408, 409, 425)
+_OVERLOADED = (503, 529)
 _MALFORMED = (400, 422)
 _FILTERED = ("content_filter", "content_policy_violation")
 _TOO_LONG = ("context_length_exceeded", "string_above_max_length")
@@ -173,7 +176,10 @@ class JudgeEndpoint:
                 ko="판정 모델 계정의 잔액이 없습니다. 운영 담당자가 충전하면 이어서 물을 수 있습니다.",
             ) from None
         if status == 429:
-            raise LimitReachedError(_bucket(error, headers), _retry_after_s(headers)) from None
+            bucket = _bucket(error, headers)
+            raise LimitReachedError(f"its limit of {bucket} is used up", bucket, _retry_after_s(headers)) from None
+        if status in _OVERLOADED and (retry_after_s := _retry_after_s(headers)):
+            raise LimitReachedError(f"it says status {status}", "requests", retry_after_s) from None
         if status in _PASSING or status >= 500:
             raise TransientError(f"status {status}: {message}", maybe_paid=False) from None
         if code in _FILTERED:
@@ -236,7 +242,19 @@ def _bucket(error: Mapping[str, Any], headers: Mapping[str, str]) -> str:
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """The wait that the endpoint asks for, in seconds or up to a moment by its own clock; None where it names none."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         if re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?", value := headers.get(name, "")):
             return float(value) * unit
+    if until := _moment(headers.get("retry-after", "")):
+        return max(0.0, (until - (_moment(headers.get("date", "")) or datetime.now(UTC))).total_seconds())
     return None
+
+
+def _moment(told: str) -> datetime | None:
+    """A moment as HTTP writes it; None for anything else."""
+    try:
+        moment = parsedate_to_datetime(told)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return moment if moment.tzinfo else None

@@ -347,12 +347,12 @@ class LiveRun:
         self._limiter.report(Feedback(ticket, reply.readings, used))
 
     def _apply_limit(self, reached: LimitReachedError, ticket: Ticket) -> None:
-        """Applies a 429 to all questions; fails where the wait would be too long."""
+        """Applies a limit to all questions; fails where the wait would be too long."""
         wait_s = _RETRY_AFTER_S if reached.retry_after_s is None else reached.retry_after_s
         self._limiter.report(Feedback(ticket, refused=reached.bucket, retry_after_s=wait_s))
         self._refused_since = self._refused_since or self._now()
         if max(wait_s, self._now() - self._refused_since) > self._timing.patience_s:
-            raise self._endpoint.unreachable(f"its limit of {reached.bucket} is used up for {wait_s:.0f} s or more")
+            raise self._endpoint.unreachable(f"{reached} for {wait_s:.0f} s or more")
 
     async def _drain(self) -> None:
         """Waits some time for the calls in flight, starts no other, and records the questions that they leave."""

@@ -2,7 +2,7 @@
 
 TransientError           this call failed; the next one may succeed
 └── UnreachableError     no connection, or no answer in time
-LimitReachedError        too many requests or tokens; the question is not the reason
+LimitReachedError        too many requests or tokens, for now; the question is not the reason
 WordingRefusedError      the endpoint does not take a parameter; the question may be asked without it
 QuestionRefusedError     the endpoint does not take this question; others may pass
 AqbError                 no question can pass: wrong key, unknown model, no money
@@ -59,14 +59,14 @@ class UnreachableError(TransientError):
 
 
 class LimitReachedError(Exception):
-    """A limit of the endpoint is used up (429): all questions have to wait, not only this one.
+    """A limit of the endpoint is used up (429), or it is overloaded: all questions have to wait, not only this one.
 
     `bucket` is the limit, `requests` or `tokens` a minute; `retry_after_s` the wait that the endpoint asks for, None
     where it names none.
     """
 
-    def __init__(self, bucket: str, retry_after_s: float | None) -> None:
-        super().__init__(bucket)
+    def __init__(self, reason: str, bucket: str, retry_after_s: float | None) -> None:
+        super().__init__(reason)
         self.bucket = bucket
         self.retry_after_s = retry_after_s
 

@@ -5,6 +5,8 @@ import sqlite3
 import threading
 import time
 import traceback
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,47 @@ def test_a_limit_that_is_used_up_for_hours_ends_the_run_and_keeps_what_was_paid(
     with FakeOpenAI() as server:
         ask(40, settings_for(server.url), sqlite_store)
         assert server.paid.total() == 35
+
+
+BY_ITS_CLOCK = "Date: Wed, 21 Oct 2099 07:28:00 GMT\r\nRetry-After: Wed, 21 Oct 2099 07:28:01 GMT"
+
+
+def in_a_day() -> str:
+    """A moment as HTTP writes it."""
+    return format_datetime(datetime.now(UTC) + timedelta(days=1), usegmt=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("status", "told"), [(429, "its limit of requests is used up"), (503, "it says status 503"), (529, "status 529")]
+)
+@pytest.mark.parametrize("is_date", [False, True], ids=["seconds", "date"])
+def test_an_endpoint_that_asks_to_come_back_tomorrow_ends_the_run_at_once(
+    sqlite_store: VerdictStore, status: int, told: str, is_date: bool
+) -> None:
+    later = f"Retry-After: {in_a_day() if is_date else 86_400}"
+    with HostileServer(lambda body: [json_http({}, status, [later])]) as server:
+        failure = failure_of(40, settings_for(server.url), sqlite_store)
+        asked = len(server.received)
+    assert re.search(rf"the judge gives no answer: .*{told} for 86\d\d\d s or more", str(failure))
+    assert asked <= 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("status", [429, 503, 529])
+@pytest.mark.parametrize("later", ["Retry-After: 1", BY_ITS_CLOCK], ids=["seconds", "date"])
+def test_an_endpoint_that_asks_for_a_moment_gets_it_and_answers_every_question(
+    sqlite_store: VerdictStore, status: int, later: str
+) -> None:
+    message = {"content": '{"reason": "맞음", "score": 5}'}
+    answer = json_http({"model": "judge-1", "choices": [{"finish_reason": "stop", "message": message}]})
+    answers = iter([json_http({}, status, [later])])
+    with HostileServer(lambda body: [next(answers, answer)]) as server:
+        judged = ask(12, settings_for(server.url, max_in_flight=1), sqlite_store)
+        asked = len(server.received)
+    assert judged.summary()["by_status"] == {"ok": 12}
+    assert {one.attempts for one in judged.judgements} == {1}  # being told to wait costs none
+    assert asked == 13
 
 
 def test_a_question_that_the_endpoint_does_not_take_fails_alone(sqlite_store: VerdictStore) -> None:
