@@ -36,8 +36,10 @@ _T = TypeVar("_T")
 _ROUNDS = 3
 _LINES_PER_BATCH = 20_000
 _BYTES_PER_BATCH = 100_000_000
-_UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling")
-_ANSWERED = ("completed", "expired", "cancelled")
+_UNDER_WAY = ("validating", "queued", "pending", "running", "in_progress", "finalizing", "cancelling")
+_ANSWERED = ("completed", "expired", "cancelled", "canceled")
+_FAILED = "failed"
+_QUEUE_IS_FULL = "token_limit_exceeded"
 _LONGEST_REASON = 300
 _SLOWEST = 10  # times the longest deadline of a question: for the files
 _NO_COST = Cost(0, 0.0)
@@ -46,7 +48,7 @@ _TRIES = 6
 
 @dataclass(frozen=True)
 class _BatchState:
-    """What the endpoint says of a batch: its status, its result files, and why it failed."""
+    """What the endpoint says of a batch: its status in lower case, its result files, and why it failed."""
 
     status: str
     files: Sequence[str]
@@ -171,8 +173,12 @@ class BatchRun:
         """Waits for a batch and stores its judgements; questions without a final one stay open."""
         while (batch := await self._state_of(waiting.batch_id)).status in _UNDER_WAY:
             await asyncio.sleep(self._endpoint.timing.poll_s)
-        if batch.status not in _ANSWERED:
+        if batch.status not in (*_ANSWERED, _FAILED):  # it may still be under way, and is paid for
+            raise self._endpoint.unreachable(f"{waiting.batch_id} has the status {batch.status!r}, which is unknown")
+        if batch.status == _FAILED:
             await self._in_thread(self._store.close_batch, waiting.token, [], [])
+            if batch.error.get("code") == _QUEUE_IS_FULL:
+                raise self._endpoint.full(batch.error["message"])
             try:
                 self._endpoint.explain_status(400, batch.error, {})
             except QuestionRefusedError as refused:
@@ -233,7 +239,7 @@ class BatchRun:
             if first:
                 error = {"code": text_of(first.code), "message": text_of(first.message)}
             files = [name for name in (batch.output_file_id, batch.error_file_id) if name]
-            return _BatchState(text_of(batch.status), files, error)
+            return _BatchState(text_of(batch.status).lower(), files, error)
 
         return await self._with_retries(state)
 

@@ -204,6 +204,15 @@ class JudgeEndpoint:
             ko="판정 모델이 모든 질문을 거절합니다. 운영 담당자가 API 키와 설정 [judge]를 확인해야 합니다.",
         )
 
+    def full(self, message: str) -> AqbError:
+        """The error for an endpoint that has no room for another batch."""
+        return AqbError(
+            f"the judge's queue of batches is full: {self._short(message)}",
+            where=self._endpoint.shown,
+            fix="run again when other batches have ended; this one was not paid, verdicts so far are kept",
+            ko="판정 모델의 배치 대기열이 가득 찼습니다. 다른 배치가 끝난 뒤 다시 실행하면 이어서 묻습니다.",
+        )
+
     def unreachable(self, reason: str) -> AqbError:
         """The error for an endpoint that does not answer at all."""
         return AqbError(

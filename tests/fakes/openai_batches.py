@@ -26,6 +26,8 @@ class Batches:
         self.batches: dict[str, dict[str, Any]] = {}
         self._ready: dict[str, float] = {}
         self.created = threading.Event()
+        self.words: dict[str, str] = {}  # what it says in place of a status of OpenAI's
+        self.full = False  # whether no batch fits into its queue
 
     def answer(self, method: str, route: str, headers: Mapping[str, str], body: bytes) -> _Answer:
         """The answer to any request that is not a question."""
@@ -69,10 +71,14 @@ class Batches:
     def _looked_at(self, batch: dict[str, Any]) -> dict[str, Any]:
         if batch["status"] == "in_progress" and time.monotonic() >= self._ready[batch["id"]]:
             self._work_off(batch)
-        return batch
+        return batch | {"status": self.words.get(batch["status"], batch["status"])}
 
     def _work_off(self, batch: dict[str, Any]) -> None:
         lines = [json.loads(line) for line in self.files[batch["input_file_id"]].splitlines()]
+        if self.full:
+            error = model_error("Enqueued token limit reached for judge-1.", "token_limit_exceeded")["error"]
+            batch |= {"status": "failed", "errors": {"object": "list", "data": [error]}}
+            return
         if refusal := self._server.refusal_of(lines[0]["body"]):
             error = refusal[1]["error"]
             batch |= {"status": "failed", "errors": {"object": "list", "data": [{**error, "line": 1}]}}

@@ -117,6 +117,37 @@ def test_a_batch_that_the_endpoint_refuses_is_one_clear_error_and_is_forgotten(s
     assert sqlite_store.waiting_batches(f"{server.url} judge-1") == []
 
 
+@pytest.mark.parametrize("under_way", ["IN_PROGRESS", "QUEUED", "pending"])
+def test_a_batch_is_waited_for_however_its_status_is_worded(sqlite_store: VerdictStore, under_way: str) -> None:
+    with FakeOpenAI(Behaviour(batch_s=0.3)) as server:
+        server.batches.words = {"in_progress": under_way, "completed": "COMPLETED"}
+        judged = ask(3, settings_for(server.url, mode="batch"), sqlite_store)
+    assert judged.summary()["by_status"] == {"ok": 3}
+    assert len(server.batches.batches) == 1
+
+
+def test_a_batch_of_an_unknown_status_is_kept_for_the_next_run(sqlite_store: VerdictStore) -> None:
+    with FakeOpenAI(Behaviour(batch_s=0.3)) as server:
+        server.batches.words = {"in_progress": "thinking"}
+        failure = failure_of(3, settings_for(server.url, mode="batch"), sqlite_store)
+        server.batches.words = {}
+        judged = ask(3, settings_for(server.url, mode="batch"), sqlite_store)
+    assert "batch_0 has the status 'thinking'" in str(failure)
+    assert judged.summary()["by_status"] == {"ok": 3}
+    assert len(server.batches.batches) == 1
+
+
+def test_a_full_queue_of_batches_is_an_error_that_says_to_come_back(sqlite_store: VerdictStore) -> None:
+    with FakeOpenAI() as server:
+        server.batches.full = True
+        settings = settings_for(server.url, mode="batch")
+        failure = failure_of(3, settings, sqlite_store)
+        server.batches.full = False
+        judged = ask(3, settings, sqlite_store)
+    assert "queue of batches is full" in str(failure) and "run again when other batches have ended" in str(failure)
+    assert judged.summary()["by_status"] == {"ok": 3}
+
+
 def test_a_batch_stays_inside_the_budget(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         settings = settings_for(server.url, mode="batch", max_tokens=20_000)
