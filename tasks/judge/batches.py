@@ -5,7 +5,7 @@ import json
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -88,9 +88,10 @@ class BatchRun:
         self._open = {question.key: question for question in questions}
         self._judgements = {key: question.judgement(unanswered) for key, question in self._open.items()}
         async with self._resuming:
-            for batch in await self._in_thread(self._store.waiting_batches, self._endpoint.name):
-                if self._open.keys() & set(batch.keys):
-                    await self._resume(batch)
+            for batch in await self._sent_already():
+                await self._resume(batch)
+        for known in (await self._in_thread(self._store.found, list(self._open))).values():
+            self._conclude(known)  # what another run has collected meanwhile
         for _ in range(_ROUNDS):
             sent = [await self._send(group) for group in self._groups()]
             for batch in sent:
@@ -98,8 +99,17 @@ class BatchRun:
         for key in self._open:
             self._record(self._judgements[key])
 
+    async def _sent_already(self) -> list[WaitingBatch]:
+        """The batches with some of the questions, when no other run is sending one any more."""
+        while True:
+            waiting = await self._in_thread(self._store.waiting_batches, self._endpoint.name)
+            mine = [batch for batch in waiting if self._open.keys() & set(batch.keys)]
+            if not await self._in_thread(self._store.being_sent, [batch.token for batch in mine]):
+                return mine
+            await asyncio.sleep(self._endpoint.timing.poll_s)
+
     async def _resume(self, batch: WaitingBatch) -> None:
-        """Collects a batch of an earlier run; deletes one that the endpoint never got or no longer knows."""
+        """Collects a batch of another run; deletes one that the endpoint never got or no longer knows."""
         found = batch.batch_id or await self._id_of(batch.token)
         try:
             if found:
@@ -131,19 +141,23 @@ class BatchRun:
         token, keys = secrets.token_hex(16), [question.key for question in group]
         content = "\n".join(self._line(question) for question in group).encode()
         client = self._endpoint.client
-        await self._in_thread(self._store.open_batch, self._endpoint.name, token, keys)
-        file = await self._with_retries(lambda: client.files.create(file=("questions.jsonl", content), purpose="batch"))
+
+        async def uploaded() -> str:
+            return (await client.files.create(file=("questions.jsonl", content), purpose="batch")).id
 
         async def created() -> str:
             if known := await self._id_of(token):  # an earlier attempt got through, its answer did not
                 return known
             batch = await client.batches.create(
-                input_file_id=file.id, endpoint=self._url, completion_window="24h", metadata={"aqb": token}
+                input_file_id=file_id, endpoint=self._url, completion_window="24h", metadata={"aqb": token}
             )
             return batch.id
 
-        batch_id = await self._with_retries(created)
-        await self._in_thread(self._store.name_batch, token, batch_id)
+        with ExitStack() as sending:
+            await self._in_thread(sending.enter_context, self._store.sending_batch(self._endpoint.name, token, keys))
+            file_id = await self._with_retries(uploaded)
+            batch_id = await self._with_retries(created)
+            await self._in_thread(self._store.name_batch, token, batch_id)
         return WaitingBatch(token, batch_id, keys)
 
     @property

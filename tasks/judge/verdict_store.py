@@ -4,7 +4,8 @@ Four tables: `verdicts`, one row per question; `judge_limits`, the rest of an en
 processes; `judge_batches`, the batches that are not collected yet; `judge_dialects`, how endpoint and model are asked.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ from scoring.judging.requests import Verdict, VerdictStatus
 from tasks.judge.dialect import AnswerForm, Dialect
 from tasks.judge.replies import Usage
 from tasks.state.database import STATE_TABLES, StateDatabase
+from tasks.state.leases import Leases
 
 _T = TypeVar("_T")
 _KEYS_PER_QUERY = 500
@@ -142,11 +144,11 @@ class WaitingBatch:
 
 
 class VerdictStore:
-    """The judge's part of the state database. Every method is one transaction and may raise StorageError."""
+    """The judge's part of the state database. Every method may raise StorageError."""
 
     def __init__(self, database: StateDatabase) -> None:
         database.create_tables(_verdicts, _limits, _batches, _dialects)
-        self._database = database
+        self._database, self._leases = database, Leases(database)
         self._insert: Any = sqlite.insert if self._database.is_sqlite else postgresql.insert
         self._first_limit = self._insert(_limits).on_conflict_do_nothing()
         self._upsert = self._insert(_verdicts)
@@ -212,6 +214,17 @@ class VerdictStore:
             connection.execute(sa.update(_limits).where(row).values(state=dict(state)))
         return result
 
+    @contextmanager
+    def sending_batch(self, endpoint: str, token: str, keys: Sequence[str]) -> Iterator[None]:
+        """Stores a batch before it is sent, and shows others until it has an id that somebody is sending it."""
+        with self._leases.held(token):
+            self.open_batch(endpoint, token, keys)
+            yield
+
+    def being_sent(self, tokens: Collection[str]) -> set[str]:
+        """The batches that a run is sending just now; those of a run that died are none of them after a minute."""
+        return self._leases.alive(tokens)
+
     def open_batch(self, endpoint: str, token: str, keys: Sequence[str]) -> None:
         """Stores a batch before it is sent."""
         with self._database.transaction() as connection:
@@ -232,14 +245,14 @@ class VerdictStore:
             ]
 
     def close_batch(self, token: str, judgements: Sequence[Judgement], of_others: Sequence[str]) -> None:
-        """Stores the judgements of a batch and deletes it, or leaves it with the keys `of_others` for later runs."""
-        row = _batches.c.token == token
+        """Stores the judgements of a batch and deletes it, or leaves it with the keys `of_others` for later runs.
+
+        Of two runs that have waited for the same batch, the first one stores what it has cost.
+        """
+        closed = sa.update(_batches).values(keys=list(of_others)) if of_others else sa.delete(_batches)
         with self._database.transaction() as connection:
-            self._save(connection, judgements)
-            if of_others:
-                connection.execute(sa.update(_batches).where(row).values(keys=list(of_others)))
-            else:
-                connection.execute(sa.delete(_batches).where(row))
+            if connection.execute(closed.where(_batches.c.token == token)).rowcount:
+                self._save(connection, judgements)
 
     def _save(self, connection: sa.Connection, judgements: Sequence[Judgement]) -> None:
         if not judgements:

@@ -25,7 +25,7 @@ class Batches:
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, dict[str, Any]] = {}
         self._ready: dict[str, float] = {}
-        self.created = threading.Event()
+        self.uploading, self.created = threading.Event(), threading.Event()
         self.words: dict[str, str] = {}  # what it says in place of a status of OpenAI's
         self.full = False  # whether no batch fits into its queue
 

@@ -86,6 +86,8 @@ class Behaviour:
     """Whether answers name no tokens."""
     quiet_headers: bool = False
     """Whether the limit headers are left out, as many local servers do."""
+    upload_s: float = 0.0
+    """How long the upload of a file takes."""
     batch_s: float = 0.0
     """How long a batch takes."""
     seed: int = 1
@@ -250,6 +252,9 @@ class FakeOpenAI:
             finally:
                 self.in_flight -= 1
                 self.last_at = time.monotonic()
+        if (method, route) == ("POST", "/files"):
+            self.batches.uploading.set()
+            await asyncio.sleep(self.behaviour.upload_s)
         return (*self.batches.answer(method, route, headers, body),)
 
     async def _judged(self, route: str, request: dict[str, Any]) -> tuple[int, dict[str, str], Any]:

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from scoring.judging.requests import VerdictStatus
-from tasks.judge.client import Judge
+from tasks.judge.client import Judge, Judged
 from tasks.judge.dialect import Dialect
 from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.judge_questions import FAST, ask, failure_of, questions, settings_for
@@ -87,6 +87,24 @@ def test_a_run_that_died_before_it_heard_the_id_finds_its_batch(sqlite_store: Ve
         ask(6, settings, sqlite_store)
     assert len(server.batches.batches) == 1
     assert server.paid_twice == 0
+
+
+def test_a_batch_that_another_run_is_sending_is_waited_for_and_not_sent_twice(store: VerdictStore) -> None:
+    """As two commands do that begin within the time that an upload takes."""
+
+    async def both(server: FakeOpenAI) -> list[Judged]:
+        settings = settings_for(server.url, mode="batch")
+        store.remember_dialect(f"{server.url} judge-1", Dialect())
+        one, other = (Judge(settings, store, timing=FAST) for _ in range(2))
+        first = asyncio.create_task(one.answer(questions(5, settings)))
+        assert await asyncio.to_thread(server.batches.uploading.wait, 10)
+        return list(await asyncio.gather(first, other.answer(questions(7, settings))))
+
+    with FakeOpenAI(Behaviour(upload_s=0.5)) as server:
+        judged = asyncio.run(both(server))
+    assert [one.summary()["by_status"] for one in judged] == [{"ok": 5}, {"ok": 7}]
+    assert server.paid_twice == 0
+    assert store.waiting_batches(f"{server.url} judge-1") == []
 
 
 def test_a_batch_that_is_gone_or_was_never_created_is_sent_again(sqlite_store: VerdictStore) -> None:
