@@ -18,7 +18,7 @@ from scoring.testruns.headline import nothing_scored_lines, rejected_clause
 from scoring.testruns.history import RunPlace
 from scoring.testruns.lint import expectation_marks, lint
 from scoring.testruns.recorded import recorded_agreement
-from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
+from scoring.testruns.rubric import AnyTestRunRubric, Metric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.testrun import TestRunFile
 
 RUBRIC_TEXT = "rubric_file"
@@ -115,9 +115,12 @@ def _ordered(executions: Iterable[Execution], plan: TestRunPlan) -> list[Executi
     return sorted(known, key=lambda execution: (execution.round, execution.run_id))
 
 
-def headline(scored: ScoredTestRun, change: Mapping[str, Any] | None = None) -> Sequence[str]:
+def headline(
+    scored: ScoredTestRun, change: Mapping[str, Any] | None, by_epoch: Mapping[str, Mapping[str, int]]
+) -> Sequence[str]:
     """The first sentences of report and page, in Korean; that nothing was scored where nothing was.
 
+    What several judges have judged is said before any figure: `by_epoch` counts verdicts by kind of question and epoch.
     The first says how the run compares with the one before it, and how many rows could not be read. Of a run with an
     outage the first says that, and what there is to do is to correct it: its answers come after.
     """
@@ -134,8 +137,24 @@ def headline(scored: ScoredTestRun, change: Mapping[str, Any] | None = None) -> 
         opening = without + sentences[0]
         if change:
             opening = f"{without}{change_text(change)}." if has_outage(change) else f"{change_text(change)}. {opening}"
+        if mixed := _of_several_judges(scored.plan.rubric.metrics, by_epoch):
+            opening = f"{mixed}. {opening}"
         return [opening, *sentences[1:]]
     return nothing_scored_lines(vars(run.counts), [reject.reason for reject in run.rejects])
+
+
+def _of_several_judges(metrics: Sequence[Metric], by_epoch: Mapping[str, Mapping[str, int]]) -> str:
+    """The metrics whose verdicts are of several epochs, with the verdicts of each (Korean); '' for none.
+
+    Source: SPEC 11.
+    """
+    told = []
+    for metric in metrics:
+        verdicts = by_epoch.get(metric.judged_by, {}) if metric.judged_by else {}
+        if len(verdicts) > 1:
+            counts = ", ".join(f"{count:,}건" for count in sorted(verdicts.values(), reverse=True))
+            told.append(f"{metric.title}(판정 {counts})")
+    return f"판정한 모델이나 조건이 둘 이상이라 평균을 믿을 수 없는 지표: {', '.join(told)}" if told else ""
 
 
 def testrun_summary(
@@ -155,9 +174,10 @@ def testrun_summary(
         "cost": 0,
         "without_usage": 0,
         "by_status": asked,
+        "by_epoch": {},
     }
     return {
-        "headline": list(headline(scored, change)),
+        "headline": list(headline(scored, change, judge["by_epoch"] if judge else {})),
         "ran_at": run.ran_at,
         "rubric": plan.rubric.id,
         "rubric_version": plan.rubric_version,

@@ -55,6 +55,15 @@ class Judged:
             found.setdefault(one.kind, set()).update([one.epoch] if one.epoch else [])
         return {kind: sorted(epochs) for kind, epochs in sorted(found.items())}
 
+    @property
+    def by_epoch(self) -> dict[str, dict[str, int]]:
+        """How many verdicts each epoch has given, by the kind of question."""
+        counts: dict[str, Counter[str]] = {}
+        for one in self.judgements:
+            if one.verdict.given and one.epoch:
+                counts.setdefault(one.kind, Counter())[one.epoch] += 1
+        return {kind: dict(sorted(of_kind.items())) for kind, of_kind in sorted(counts.items())}
+
     def summary(self) -> dict[str, Any]:
         """The `judge` part of `summary.json`: tokens and cost (USD, None where no cost is known) of this run alone.
 
@@ -79,6 +88,7 @@ class Judged:
             "by_status": dict(sorted(Counter(judgement.status.value for judgement in self.judgements).items())),
             "models": sorted({one.model_answered for one in self.judgements if one.model_answered}),
             "epochs": self.epochs,
+            "by_epoch": self.by_epoch,
         }
 
 

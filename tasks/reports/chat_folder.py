@@ -124,7 +124,15 @@ def _summary(
             "repeated": outcome.repeated,
             "failed_files": [{"name": failure.file, "error": str(failure.error)} for failure in outcome.failures],
         },
-        "judge": {"questions": 0, "cached": 0, "tokens": 0, "cost": 0, "without_usage": 0, "by_status": {}},
+        "judge": {
+            "questions": 0,
+            "cached": 0,
+            "tokens": 0,
+            "cost": 0,
+            "without_usage": 0,
+            "by_status": {},
+            "by_epoch": {},
+        },
     }
 
 

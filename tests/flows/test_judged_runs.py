@@ -93,6 +93,26 @@ def test_scores_of_two_judges_are_not_compared(
     assert not any(metric["of_two_judges"] for metric in same["metrics"].values())
 
 
+def test_a_run_that_two_judges_have_judged_says_so_before_any_figure(
+    aqb: Command, judge: FakeOpenAI, tmp_path: Path
+) -> None:
+    """As where a provider puts another model behind the name while a file is judged, or before it grows."""
+    rows = [wide_row(f"A{number}", 질의=f"{number}번은 몇 명?") for number in range(5)]
+    file = write_csv(tmp_path / "resume_agent_made.csv", [WIDE_HEADER, *rows[:3]])
+    assert aqb("score", file, "--judge", "--out", "one").exit_code == 0
+    judge.behaviour = Behaviour(release="2026-06-01")
+    write_csv(file, [WIDE_HEADER, *rows])
+    assert aqb("score", file, "--judge", "--out", "two").exit_code == 0
+    told = "판정한 모델이나 조건이 둘 이상이라 평균을 믿을 수 없는 지표: 의도 충족(판정 3건, 2건)"
+    reports = [Path(folder, "report.md").read_text(encoding="utf-8") for folder in ("one", "two")]
+    assert "둘 이상이라" not in reports[0]
+    assert reports[1].startswith(f"> {told}")
+    two = summary_of("two")
+    assert isinstance(two["judge"], dict) and isinstance(two["headline"], list)
+    assert sorted(two["judge"]["by_epoch"]["semantic"].values()) == [2, 3]
+    assert two["headline"][0].startswith(told) and len(two["headline"]) <= 3
+
+
 def test_a_key_alone_starts_nothing(aqb: Command, judge: FakeOpenAI) -> None:
     done = aqb("score", WIDE, "--out", "out")
     assert (done.exit_code, judge.stats()["asked"]) == (0, 0)
