@@ -38,7 +38,7 @@ class Dispatcher:
         limiter = Limiter(
             store, self._worker, endpoint.name, endpoint.settings.rpm, endpoint.settings.tpm, endpoint.timing.patience_s
         )
-        self._live = LiveRun(endpoint, limiter, budget, self._save)
+        self._live = LiveRun(endpoint, limiter, budget, self._find, self._save)
         self._running: asyncio.Task[None] | None = None
         self._resuming, self._opening = asyncio.Lock(), asyncio.Lock()
         self._opened = False
@@ -46,6 +46,8 @@ class Dispatcher:
         self._records: dict[str, Callable[[Judgement], None]] = {}
         self._unsaved: list[Judgement] = []
         self._committing: asyncio.Task[None] | None = None
+        self._sought: list[str] = []
+        self._finding: asyncio.Task[dict[str, Judgement]] | None = None
 
     @property
     def failed(self) -> bool:
@@ -123,8 +125,19 @@ class Dispatcher:
         self._endpoint.dialect = self._known or self._endpoint.dialect
         return bool(self._known or await self._in_worker(self._store.waiting_batches, self._name))
 
+    async def _find(self, question: Question) -> Judgement | None:
+        self._sought.append(question.key)
+        self._finding = self._finding or asyncio.create_task(self._find_together())
+        return (await asyncio.shield(self._finding)).get(question.key)
+
+    async def _find_together(self) -> dict[str, Judgement]:
+        """Looks for all questions at once whose turn has come at the same time."""
+        await asyncio.sleep(0)
+        sought, self._sought, self._finding = self._sought, [], None
+        return await self._in_worker(self._store.found, sought)
+
     async def _save(self, judgement: Judgement) -> None:
-        if judgement.status in _STORED:
+        if judgement.status in _STORED and not judgement.from_store:
             self._unsaved.append(judgement)
             self._committing = self._committing or asyncio.create_task(self._commit_together())
             await asyncio.shield(self._committing)

@@ -52,6 +52,14 @@ class _OverBudgetError(Exception):
     pass
 
 
+class _AnsweredMeanwhileError(Exception):
+    """Another command has stored the verdict while the question waited for its turn."""
+
+    def __init__(self, judgement: Judgement) -> None:
+        super().__init__(judgement.key)
+        self.judgement = judgement
+
+
 class _Call(NamedTuple):
     """A call in flight: what ends it at its deadline, and when it began."""
 
@@ -87,12 +95,20 @@ class _TokenEstimator:
 
 
 class LiveRun:
-    """Asks questions and passes each judgement to `save`, which returns when it is stored."""
+    """Asks questions and passes each judgement to `save`, which returns when it is stored.
+
+    `find` looks for a verdict that the store has by now, just before a question is sent for the first time.
+    """
 
     def __init__(
-        self, endpoint: JudgeEndpoint, limiter: Limiter, budget: Budget, save: Callable[[Judgement], Awaitable[None]]
+        self,
+        endpoint: JudgeEndpoint,
+        limiter: Limiter,
+        budget: Budget,
+        find: Callable[[Question], Awaitable[Judgement | None]],
+        save: Callable[[Judgement], Awaitable[None]],
     ) -> None:
-        self._endpoint, self._limiter, self._budget, self._save = endpoint, limiter, budget, save
+        self._endpoint, self._limiter, self._budget, self._find, self._save = endpoint, limiter, budget, find, save
         self._timing = endpoint.timing
         self._queue: deque[_PendingQuestion] = deque()
         self._failed_for_now: deque[_PendingQuestion] = deque()
@@ -104,7 +120,7 @@ class LiveRun:
         self._reserved = self._given_up = self._refused = self._unsent = 0
         self._hedges_left = 1.0
         self._refused_since: float | None = None
-        self._over = self._stopping = False
+        self._over = self._stopping = self._others_ask = False
         self._mark = secrets.token_hex(16)
         self._now = asyncio.get_running_loop().time
 
@@ -154,7 +170,8 @@ class LiveRun:
         if self._refused >= _REFUSED_IN_A_ROW:
             room = 1  # the answers to those in flight tell whether it refuses all
         while (waiting := self._queue or self._failed_for_now) and len(self._pending) < room:
-            pending = waiting.popleft()
+            # From the other end than a command that asks the same: side by side, both would pay for each question.
+            pending = waiting.pop() if self._others_ask else waiting.popleft()
             self._pending[pending.question.key] = pending
             self._add_task(pending)
 
@@ -220,6 +237,9 @@ class LiveRun:
             verdict = refused.verdict
         except _OverBudgetError:
             verdict = OVER_BUDGET
+        except _AnsweredMeanwhileError as answered:
+            self._others_ask = True
+            pending.judgement, verdict = answered.judgement, answered.judgement.verdict
         await self._conclude(pending, verdict)
 
     def _attempts_are_used_up(self, pending: _PendingQuestion) -> bool:
@@ -281,6 +301,9 @@ class LiveRun:
                 ticket = await self._limiter.take(self._estimator.tokens(question), in_front=again)
             finally:
                 self._unsent -= 1
+            if not again and (found := await self._find(question)):
+                self._limiter.report(Feedback(ticket, tokens_used=0))
+                raise _AnsweredMeanwhileError(found)
             usage = None
             try:
                 reply = await self._send(pending, ticket)

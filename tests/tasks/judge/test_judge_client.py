@@ -10,7 +10,8 @@ import pytest
 from scoring.judging.requests import JudgeRequest, Verdict, VerdictStatus
 from tasks.config.judge import endpoint_of
 from tasks.judge.budget import Budget
-from tasks.judge.client import Judge, JudgeProgress
+from tasks.judge.client import Judge, Judged, JudgeProgress
+from tasks.judge.dialect import Dialect
 from tasks.judge.endpoint import JudgeEndpoint
 from tasks.judge.limiter import Limiter
 from tasks.judge.live import LiveRun, _PendingQuestion
@@ -64,6 +65,9 @@ def test_a_hedged_question_whose_two_tries_fail_in_the_same_moment_is_judged_onc
     assert endpoint
     kept = []
 
+    async def find(question: Question) -> None:
+        """Nobody else asks."""
+
     async def save(judgement: Judgement) -> None:
         kept.append(judgement.status)
 
@@ -71,7 +75,7 @@ def test_a_hedged_question_whose_two_tries_fail_in_the_same_moment_is_judged_onc
         with ThreadPoolExecutor(1) as worker:
             async with aclosing(JudgeEndpoint(endpoint, settings, FAST)) as judge:
                 limiter = Limiter(sqlite_store, worker, "judge", settings.rpm, settings.tpm, FAST.patience_s)
-                live = LiveRun(judge, limiter, Budget(settings), save)
+                live = LiveRun(judge, limiter, Budget(settings), find, save)
                 pending = _PendingQuestion(questions(1, settings)[0])
                 invalid = Verdict(VerdictStatus.INVALID, reason="not a verdict")
                 pending.tasks = {asyncio.create_task(live._conclude(pending, invalid)) for _ in range(2)}
@@ -169,6 +173,23 @@ def test_questions_that_failed_are_asked_again_at_the_end_where_others_are_answe
         server.behaviour = Behaviour(server_errors=1.0)
         failed = ask(61, settings_for(server.url), sqlite_store)
     assert [one.status for one in failed.judgements if not one.from_store] == [VerdictStatus.FAILED]
+
+
+def test_what_another_command_was_answered_meanwhile_is_not_paid_twice(store: VerdictStore) -> None:
+    async def both(server: FakeOpenAI) -> list[Judged]:
+        settings = settings_for(server.url, max_in_flight=4)
+        store.remember_dialect(f"{server.url} judge-1", Dialect())
+        slow, quick = (Judge(settings, store, timing=FAST) for _ in range(2))
+        one = asyncio.create_task(slow.answer(questions(40, settings)))
+        await asyncio.to_thread(server.wait_until_paid, 4)
+        return list(await asyncio.gather(one, quick.answer(questions(30, settings, first=10))))
+
+    with FakeOpenAI(Behaviour(latency_s=0.1)) as server:
+        judged = asyncio.run(both(server))
+    assert [one.summary()["by_status"] for one in judged] == [{"ok": 40}, {"ok": 30}]
+    assert server.paid_twice <= 8  # what both had in flight where they met, and hedges
+    kept = store.found([one.key for one in judged[0].judgements])
+    assert sum(one.attempts for one in kept.values()) <= server.paid.total()  # nothing found is stored as paid again
 
 
 def test_equal_questions_are_asked_once(sqlite_store: VerdictStore) -> None:
