@@ -18,6 +18,7 @@ from scoring.testruns.checklist import checklist_lines, parse_checklist_line, ur
 from scoring.testruns.checks import (
     CHECK_KEYS,
     OPS,
+    PAGE_KEY,
     Condition,
     EntryCheck,
     EntryGroup,
@@ -214,6 +215,8 @@ class _Draft:
         elif key == "schemaVersion":
             if value != _SCHEMA_VERSION:
                 self._add(Problem(f"schemaVersion: {_text(value)}", f"{_SCHEMA_VERSION}이 아님"))
+        elif key == PAGE_KEY and isinstance(value, str) and (conditions := url_conditions(value)):
+            self._add(EntryGroup(EntryCheck(f"{key}: {value}", "json", tuple(conditions))))
         elif key.casefold() in _KEYS:
             for one in value if isinstance(value, list) else [value]:
                 self._add(_declared_check(key, one, "json", f"{key}: {_text(one)}"))

@@ -4,13 +4,16 @@ Tools are data keys (move, plan), the page that a move leads to, or filters and 
 Source: seed 000, 2.3; SPEC 2 (What an execution used) and 3.3 (mapping grade).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from operator import eq
+from typing import TypeAlias
 
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES, MappingGrade, Missing
-from scoring.testruns.checks import PAGE_KEY, EntryGroup, PathCheck
+from scoring.testruns.cells import folded
+from scoring.testruns.checks import PAGE_KEY, EntryGroup, PathCheck, matches
 from scoring.testruns.executions import AgentType, Execution, ParsedExecution
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.filter_names import FILTER_CODES
@@ -118,19 +121,32 @@ def _tool_use(reading: ParsedExecution) -> ToolUse:
     execution, used = reading.execution, tool_usage_of(reading) if reading.answered else _NOTHING
     if execution.agent_type is AgentType.APPLICANT_MANAGEMENT:
         return _filter_use(execution, used)
-    datakeys = listed_datakeys(execution.expected_datakeys) | set(_checked(execution, "dataKey"))
+    datakeys = dict(_exactly(listed_datakeys(execution.expected_datakeys))) | _checked(execution, "dataKey")
     if execution.agent_type is AgentType.MOVE and not datakeys and (pages := _expected_pages(execution)):
-        there = {page: {url for url in used.urls if leads(url)} for page, leads in pages.items()}
-        elsewhere = (button_url(url).url_paths for url in set(used.urls).difference(*there.values()))
-        return _compared("URL 경로", pages, (page for page, urls in there.items() if urls), {*chain(*elsewhere)})
-    return _compared("datakey", datakeys, datakeys & used.datakeys, used.datakeys - datakeys)
+        urls, elsewhere = _met(pages, used.urls)
+        return _compared("URL 경로", pages, urls, {*chain(*(button_url(url).url_paths for url in elsewhere))})
+    return _compared("datakey", datakeys, *_met(datakeys, used.datakeys))
 
 
-def _expected_pages(execution: Execution) -> dict[str, Callable[[str], bool]]:
-    """The pages that checks expect: each with whether a used URL leads there."""
-    whole: dict[str, Callable[[str], bool]] = {page: partial(same_page, page) for page in _checked(execution, PAGE_KEY)}
-    parts = _checked(execution, "buttonUrlContains")
-    return whole | {part: partial(url_contains, part) for part in parts if part not in whole}
+_Wanted: TypeAlias = dict[str, Callable[[str], bool]]
+"""Expected tools, as people wrote them: each with whether a used one is meant by it."""
+
+
+def _exactly(tools: Iterable[str]) -> Iterator[tuple[str, Callable[[str], bool]]]:
+    return ((tool, partial(eq, tool)) for tool in tools)
+
+
+def _met(wanted: _Wanted, used: Collection[str]) -> tuple[set[str], set[str]]:
+    """The expected tools that were used, and the used ones that nobody expected."""
+    there = {tool: set(filter(is_meant, used)) for tool, is_meant in wanted.items()}
+    return {tool for tool, found in there.items() if found}, set(used).difference(*there.values())
+
+
+def _expected_pages(execution: Execution) -> _Wanted:
+    """The pages that checks expect."""
+    return _checked(execution, PAGE_KEY, same_page, url_contains) | {
+        part: partial(url_contains, part) for part in _checked(execution, "buttonUrlContains")
+    }
 
 
 def shown_filter(code: str) -> str:
@@ -140,13 +156,14 @@ def shown_filter(code: str) -> str:
 
 def _filter_use(execution: Execution, used: ToolUsage) -> ToolUse:
     expected = execution.filter_names.expected(execution.expected_filters)
-    filters = expected.filters | set(_checked(execution, "filterType"))
+    filters = dict(_exactly(expected.filters)) | _checked(execution, "filterType")
     columns = expected.columns & used.columns
+    found, extra = _met(filters, used.filters)
     return _compared(
         "필터",
-        filters | expected.columns,
-        (filters & used.filters) | columns,
-        used.filters - filters - {PERIOD_FILTER},
+        {*filters, *expected.columns},
+        found | columns,
+        extra - {PERIOD_FILTER},
         weak=columns,
         unmapped=expected.unmapped,
     )
@@ -167,15 +184,38 @@ def _compared(
     )
 
 
-def _checked(execution: Execution, key: str) -> Iterator[str]:
-    """The tools that the checks of `기대결과` ask for, where each names exactly one."""
+def _is_part(part: str, tool: str) -> bool:
+    return folded(part) in folded(tool)
+
+
+def _checked(
+    execution: Execution,
+    key: str,
+    is_same: Callable[[str, str], bool] = eq,
+    contains: Callable[[str, str], bool] = _is_part,
+) -> _Wanted:
+    """The tools that the checks of `기대결과` ask for under a key: each names one, or is met by one of several."""
+    wanted: _Wanted = {}
     for item in parse_expected(execution.expected_text, execution.criteria_json).items:
         match item:
             case EntryGroup(checks=checks):
                 conditions = (condition for check in checks for condition in check.conditions)
-                yield from (str(c.values[0]) for c in conditions if c.key == key and len(c.values) == 1)
-            case PathCheck(op="eq", path=path, value=str(value)) if path.steps[-1] == key:
-                yield value
+                single = (str(one.values[0]) for one in conditions if one.key == key and len(one.values) == 1)
+                wanted |= {tool: partial(is_same, tool) for tool in single}
+            case PathCheck(op="eq", path=path, value=str(tool)) if path.steps[-1] == key:
+                wanted[tool] = partial(is_same, tool)
+            case PathCheck(op="contains", path=path, value=str(part)) if path.steps[-1] == key:
+                wanted[part] = partial(contains, part)
+            case PathCheck(op="regex", path=path, value=str(pattern)) if path.steps[-1] == key:
+                wanted[pattern] = partial(matches, pattern)
+            case PathCheck(op="in", path=path, value=list(tools)) if path.steps[-1] == key:
+                some = [str(tool) for tool in tools]
+                wanted[" 또는 ".join(some)] = partial(_is_any, some, is_same)
+    return wanted
+
+
+def _is_any(some: Iterable[str], is_same: Callable[[str, str], bool], used: str) -> bool:
+    return any(is_same(tool, used) for tool in some)
 
 
 def _listed(tools: Iterable[str]) -> str:

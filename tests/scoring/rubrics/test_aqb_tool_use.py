@@ -122,6 +122,44 @@ def test_the_checks_of_an_expected_result_name_tools_too() -> None:
 
 
 @pytest.mark.parametrize(
+    ("op", "value", "right", "wrong"),
+    [
+        ("contains", "/agent/flow", "/agent/flow/process/12?tab=3", "/agent/other"),
+        ("contains", "tab=3", "/agent/flow?tab=3", "/agent/flow?tab=4"),
+        ("eq", "/agent/flow/{planId}", "https://example.com/agent/flow/12", "/agent/flow"),
+        ("regex", "/process/[0-9]+", "/agent/flow/process/12", "/agent/flow/process/new"),
+        ("in", ["/agent/a", "/agent/b"], "/agent/b", "/agent/c"),
+    ],
+)
+@pytest.mark.parametrize("path", ["dataUIList[*].uiValue.buttonUrl", "buttonUrl"])
+def test_a_path_check_of_any_kind_names_a_page(op: str, value: object, right: str, wrong: str, path: str) -> None:
+    check = json.dumps({"accuracyChecks": [{"path": path, "op": op, "value": value}]})
+    grades = [tool_usage_of(AgentType.MOVE, {"buttonUrl": url}, criteria_json=check).grade for url in (right, wrong)]
+    assert grades == [MappingGrade.EXACT, MappingGrade.NONE]
+
+
+@pytest.mark.parametrize(
+    ("agent", "key", "ui_value"),
+    [
+        (AgentType.PLAN, "dataKey", {"value": {"dataKey": "NOTICE_1"}}),
+        (AgentType.APPLICANT_MANAGEMENT, "filterType", {"filterType": "NOTICE_1"}),
+    ],
+)
+def test_a_path_check_names_a_part_of_a_datakey_or_a_filter(
+    agent: AgentType, key: str, ui_value: dict[str, Any]
+) -> None:
+    for part, grade in (("NOTICE", MappingGrade.EXACT), ("PATRIOT", MappingGrade.NONE)):
+        check = json.dumps({"path": f"dataUIList[*].uiValue.{key}", "op": "contains", "value": part})
+        assert tool_usage_of(agent, ui_value, expected_text=check).grade is grade
+
+
+def test_a_page_may_stand_in_json_too() -> None:
+    expected = json.dumps({"buttonUrl": "/agent/flow/{planId}"})
+    for url, grade in (("/agent/flow/12", MappingGrade.EXACT), ("/agent/other", MappingGrade.NONE)):
+        assert tool_usage_of(AgentType.MOVE, {"buttonUrl": url}, expected_text=expected).grade is grade
+
+
+@pytest.mark.parametrize(
     ("use", "because"),
     [(filters("별자리"), Undecided.UNMAPPED_FILTER), (filters(""), Missing.NOTHING_EXPECTED)],
 )
