@@ -81,7 +81,6 @@ _DATES_TIMES_ORDINALS = (
 _RATIO = re.compile(
     r"((?:[율률]|정답|통과|합격|성공|달성|완료|점수)(?:[은는이가])?[ :]{0,3}[0-9]{1,2})/(?=[0-9]{1,2}(?![0-9/]))"
 )
-_SLASHED = re.compile(r"(?<![0-9/.])([0-9]{1,2})/(?=[0-9]{1,2}(?![0-9/]))")
 # A day of the week, a word or a sign may stand in front; half a number may not.
 _NO_QUANTITY = re.compile(
     rf"(?=[0-9제\]h])(?:{_LINKS}|(?<![가-힣])제[ ]?[0-9]{{1,4}}[ ]?(?:회|차|기|호|조|항|장|번|부)"
@@ -130,17 +129,22 @@ def numbers_in(text: str, *, query: str = "", truth: str = "") -> tuple[Fraction
     Not numbers: dates, times, ordinals, list markers, periods (최근 365일), closing offers (…까요?), digits
     of names and links. Of an answer to `query`, a number of the query with the same counter (`3년`, not `3명`) is an
     echo and left out, unless `truth`, the answer expected, has that number with that counter. Where a truth is nothing
-    but `12/15`, that is a ratio and no date, in the answer, too.
+    but dates, times, ordinals or `12/15`, those are what was asked for, and numbers in the answer, too.
 
     Source: seed 000, 2.2 and 2.3; SPEC 3.3.
     """
     if not _DIGIT.search(text := text.translate(_ASCII)):
         return ()
-    if _SLASHED.search(truth.translate(_ASCII)) and not numbers_in(truth):
-        text = _SLASHED.sub(rf"\1{_BLANK}", text)
-    quantities = _quantities(_without_periods(_without_offers(_without_times_and_labels(_plain(text)))))
+    asked_for = _plain(text) if _has_no_other_numbers(truth) else _without_times_and_labels(_plain(text))
+    quantities = _quantities(_without_periods(_without_offers(asked_for)))
     echoes = _all_quantities(query) - _all_quantities(truth) if query else frozenset()
     return tuple(quantity.value for quantity in quantities if quantity not in echoes)
+
+
+@lru_cache(maxsize=1024)
+def _has_no_other_numbers(truth: str) -> bool:
+    """Whether all digits of a ground truth are those of dates, times, ordinals and the like."""
+    return bool(_DIGIT.search(truth.translate(_ASCII))) and not numbers_in(truth)
 
 
 def truth_numbers(truth: str) -> tuple[Fraction, ...]:

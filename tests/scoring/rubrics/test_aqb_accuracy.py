@@ -203,9 +203,17 @@ def test_a_zero_beside_other_numbers_is_met_by_words() -> None:
         ("3/5", "모릅니다", 2),
         ("남 3/5, 여 2/5", "남성은 3/5, 여성은 2/5입니다", 5),
         ("12명 (3/5 기준)", "12명", 5),
+        ("2026-03-15", "마감일은 2026년 3월 15일입니다", 5),
+        ("2026-03-15", "마감일은 2026-03-16입니다", 2),
+        ("18:00", "18:00에 마감합니다", 5),
+        ("18:00", "17:00에 마감합니다", 2),
+        ("2차", "2차 면접입니다", 5),
+        ("2차", "1차 면접입니다", 2),
     ],
 )
-def test_a_ground_truth_that_is_nothing_but_a_ratio_is_one_and_no_date(truth: str, answer: str, points: int) -> None:
+def test_what_a_ground_truth_is_nothing_but_is_asked_for_be_it_a_ratio_a_date_or_a_time(
+    truth: str, answer: str, points: int
+) -> None:
     assert applicants(EXACT, answer, truth=truth)[0].points == points
 
 
