@@ -88,7 +88,11 @@ def consistency_request(rooms: Rooms, rubric: str) -> JudgeRequest | None:
 def consistency_score(rooms: Rooms, request: JudgeRequest | None, verdicts: Verdicts) -> Score:
     """Points from 0 to 5; NULL with too few rooms, or without the verdict that is needed."""
     if not rooms.enough:
-        return Score(None, f"독립된 방 {rooms.count}개: {t.MIN_ROOMS}개부터 비교함", Undecided.NEEDS_3_RUNS)
+        return Score(
+            None,
+            f"답변을 비교할 방이 {rooms.count}개뿐이라 채점하지 않음({t.MIN_ROOMS}개부터 채점)",
+            Undecided.NEEDS_3_RUNS,
+        )
     distinct = list(rooms.distinct_texts)
     # Unasked, nothing depends on the groups.
     group_of_text: Sequence[int] = range(len(distinct))
@@ -103,7 +107,7 @@ def consistency_score(rooms: Rooms, request: JudgeRequest | None, verdicts: Verd
     conclusions = [group_of_text[place] for place in _text_places(rooms)]
     points, title = t.CONSISTENCY_LADDER[_rung(rooms, conclusions)]
     evidence = (
-        f"잠정(독립된 방 {rooms.count}개, 기준은 {t.MIN_ROOMS}개)" if rooms.provisional else "",
+        f"잠정(답변을 비교할 방 {rooms.count}개, 기준은 {t.MIN_ROOMS}개)" if rooms.provisional else "",
         title.format(n=rooms.count, k=rooms.needed),
         _conclusions_text(rooms, conclusions if request is not None or len(distinct) == 1 else ()),
         _numbers_text(rooms),

@@ -69,7 +69,7 @@ QUERY_COLUMNS = (
     COVERAGE,
     REVIEW_REASONS,
     ROUNDS,
-    QueryColumn("rooms", pa.int64(), "독립된 방 수: 일관성을 비교할 수 있는 방"),
+    QueryColumn("rooms", pa.int64(), "답변의 일관성을 비교할 수 있는 방의 수"),
     QueryColumn("unanswered", pa.int64(), "답하지 못한 실행 수: 에러 또는 빈 응답"),
     QueryColumn("latency_class", pa.string(), "도구 호출: SINGLE(단일) 또는 MULTI(복수)"),
     QueryColumn("speed_single", pa.float64(), "응답 속도(단일): 복수 도구 호출 질의는 빈칸", _speed_of("SINGLE")),
@@ -82,7 +82,7 @@ QUERY_COLUMNS = (
     *pass_columns(PASS_MIN_POINTS),
     mode_column("같은 숫자의 비율: 가장 흔한 숫자 조합으로 답한 방, 비교할 수 없으면 빈칸"),
     TOTAL_MISSING,
-    QueryColumn("consistency_provisional", pa.bool_(), "잠정 일관성: 독립된 방이 3개 미만인데 낸 점수"),
+    QueryColumn("consistency_provisional", pa.bool_(), "잠정 일관성: 답변을 비교할 방이 3개 미만인데 낸 점수"),
     *GROUPS,
 )
 

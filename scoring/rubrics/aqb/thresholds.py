@@ -71,7 +71,7 @@ MISSING_TITLES: dict[str, str] = {
     Undecided.UNMAPPED_FILTER: "기대 필터 이름을 코드로 바꿀 수 없음",
     Undecided.TOOLS_NOT_SHOWN: "사용한 도구를 알려 주는 열이 없음",
     Missing.NO_TIME: "응답 시간 기록 없음",
-    Undecided.NEEDS_3_RUNS: "독립된 방 3개 미만",
+    Undecided.NEEDS_3_RUNS: "답변을 비교할 방이 3개 미만",
     **{status: title for status, title in STATUS_TITLES.items() if status != VerdictStatus.OK},
 }
 

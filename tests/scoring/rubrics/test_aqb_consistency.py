@@ -154,7 +154,7 @@ def test_two_rooms_are_compared_where_wanted_and_marked_as_provisional() -> None
     compared = rooms("3명", "3명", least=2)
     score = consistency_score(compared, consistency_request(compared, "aqb-1.2"), {})
     assert (score.points, compared.provisional) == (5, True)
-    assert score.reason.startswith("잠정(독립된 방 2개")
+    assert score.reason.startswith("잠정(답변을 비교할 방 2개")
     assert not rooms("3명", "3명", "3명", least=2).provisional
     assert consistency_score(rooms("3명", least=2), None, {}).missing == "needs_3_runs"
 

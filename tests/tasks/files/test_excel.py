@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.files.excel import excel_csv, no_formula
+from tasks.files.excel import excel_csv, no_formula, shown_text
 
 
 @pytest.mark.parametrize(
@@ -47,4 +47,8 @@ def test_numbers_stay_numbers_and_nothing_is_an_empty_cell() -> None:
 def test_every_cell_is_read_back(rows: list[list[str]]) -> None:
     text = "".join(excel_csv(rows)).removeprefix("\ufeff")
     read = list(csv.reader(io.StringIO(text, newline="")))
-    assert read == [[no_formula(cell) for cell in row] for row in rows]
+    assert read == [[no_formula(shown_text(cell)) for cell in row] for row in rows]
+
+
+def test_what_a_terminal_would_obey_is_in_no_file() -> None:
+    assert "".join(excel_csv([["\x1b[31m빨강\x00", "\x00=1+1"]])) == "\ufeff[31m빨강,'=1+1\r\n"
