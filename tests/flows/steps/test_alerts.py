@@ -1,7 +1,6 @@
 """From a scored day to Slack: who is told what, once; what happens when Slack or the settings are broken."""
 
 import json
-import os
 import re
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -94,21 +93,6 @@ def test_a_day_whose_run_died_before_it_told_anybody_is_told_by_the_next_night(
     assert "2월 13일" in told[0]
     run(settings, NEXT_DAY)
     assert [message.text for message in slack.posted] == told
-
-
-def test_a_page_about_a_day_without_rows_is_called_off_by_the_run_that_finds_them(
-    settings: Settings, slack: FakeSlack, tmp_path: Path
-) -> None:
-    run(settings)
-    run(settings, NEXT_DAY)
-    assert "이날 행이 하나도 없음" in slack.posted[-1].text
-    write_rows(tmp_path / "source" / "late.jsonl", [best(24 * 60 + number) for number in range(12)])
-    run(settings, NEXT_DAY)
-    assert slack.posted[-1].text.startswith("🟢 해소 · 2월 14일(토) 긴급 알림을 거둠 · 이날 행이 하나도 없음")
-    assert "2월 14일(토)에 12행이 들어와 있음" in slack.posted[-1].shown
-    told = len(slack.posted)
-    run(settings, NEXT_DAY)
-    assert (len(slack.posted), slack.refused) == (told, [])
 
 
 def test_nothing_personal_leaves_the_machine(settings: Settings, slack: FakeSlack) -> None:
@@ -307,21 +291,6 @@ def test_a_route_without_its_secret_keeps_messages_and_is_named(
     )
     monkeypatch.setenv(QA, slack.webhook())
     assert len(in_context(announce, settings, []).sent) == 1
-
-
-def test_a_default_route_of_the_settings_without_its_secret_keeps_messages_and_is_named(
-    settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A name that is mistyped in the environment is no wish to be left alone."""
-    named = with_routes(settings, default=Destination(webhook_env=QA))
-    address = os.environ[QA]
-    monkeypatch.delenv(QA)
-    (problem,) = run(named).problems
-    assert problem.startswith(f"alerts: route default: environment variable {QA} holds no address")
-    assert slack.posted == []
-    monkeypatch.setenv(QA, address)
-    assert run(named).problems == ()
-    assert len(slack.posted) == 1
 
 
 def test_a_quiet_week_is_told_on_its_sunday_once(settings: Settings, slack: FakeSlack) -> None:

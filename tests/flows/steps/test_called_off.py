@@ -1,0 +1,57 @@
+"""Nobody is left with a page that is no longer true, and no message is dropped for want of a secret."""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tasks.config.alerts import AlertsSettings, Destination, Route
+from tasks.config.settings import Settings
+from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
+from tests.builders.flows import nightly
+from tests.builders.settings import settings_in
+from tests.fakes.slack_server import FakeSlack
+from tests.flows.conftest import QA
+
+NEXT_DAY = DAY + timedelta(days=1)
+
+
+@pytest.fixture
+def settings(tmp_path: Path, slack: FakeSlack) -> Settings:
+    """A source with a day of refusals and one without rows after it, and a route that hears everything."""
+    write_rows(tmp_path / "source" / "a.jsonl", [best(0), refused(1), plain(2, llm_response=None), plain(3)])
+    return settings_in(
+        tmp_path, alerts=AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url)
+    )
+
+
+def test_a_page_about_a_day_without_rows_is_called_off_by_the_run_that_finds_them(
+    settings: Settings, slack: FakeSlack, tmp_path: Path
+) -> None:
+    nightly(settings, DAY)
+    nightly(settings, NEXT_DAY)
+    assert "이날 행이 하나도 없음" in slack.posted[-1].text
+    write_rows(tmp_path / "source" / "late.jsonl", [best(24 * 60 + number) for number in range(12)])
+    nightly(settings, NEXT_DAY)
+    assert slack.posted[-1].text.startswith("🟢 해소 · 2월 14일(토) 긴급 알림을 거둠 · 이날 행이 하나도 없음")
+    assert "2월 14일(토)에 12행이 들어와 있음" in slack.posted[-1].shown
+    told = len(slack.posted)
+    nightly(settings, NEXT_DAY)
+    assert (len(slack.posted), slack.refused) == (told, [])
+
+
+def test_a_default_route_of_the_settings_without_its_secret_keeps_messages_and_is_named(
+    settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that is mistyped in the environment is no wish to be left alone."""
+    alerts = AlertsSettings(default=Destination(webhook_env=QA), api_url=slack.api_url)
+    named = settings.model_copy(update={"alerts": alerts})
+    address = os.environ[QA]
+    monkeypatch.delenv(QA)
+    (problem,) = nightly(named, DAY).problems
+    assert problem.startswith(f"alerts: route default: environment variable {QA} holds no address")
+    assert slack.posted == []
+    monkeypatch.setenv(QA, address)
+    assert nightly(named, DAY).problems == ()
+    assert len(slack.posted) == 1
