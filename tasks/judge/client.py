@@ -72,9 +72,9 @@ class Judged:
         """
         paid = [judgement for judgement in self.judgements if not judgement.from_store]
         prices = [judgement.usd for judgement in paid if judgement.usd is not None]
-        answers = [
-            one for one in paid if one.status in (VerdictStatus.OK, VerdictStatus.REFUSED, VerdictStatus.INVALID)
-        ]
+        # What the endpoint refuses by an HTTP status, no model has seen: it costs nothing.
+        refused = [one for one in paid if one.status is VerdictStatus.REFUSED and one.model_answered]
+        answers = [*refused, *(one for one in paid if one.status in (VerdictStatus.OK, VerdictStatus.INVALID))]
         answered = any(judgement.model_answered or judgement.tokens_in for judgement in paid)
         return {
             "questions": len(self.judgements),
