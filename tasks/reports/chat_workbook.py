@@ -109,9 +109,9 @@ def _days(report: MonitoringReport) -> Tab:
             *(row[count] for count in counts),
             *(_value(figure) for figure in kpi_figures(kpis, row).values()),
         ]
-        for row in report.tables.kpis.sort("score_date", pl.col("tenant_id") != ALL_TENANTS, "tenant_id").iter_rows(
-            named=True
-        )
+        for row in report.tables.kpis.sort(
+            "score_date", pl.col("tenant_id").ne_missing(ALL_TENANTS), "tenant_id"
+        ).iter_rows(named=True)
     ]
     header = [SheetColumn("날짜"), SheetColumn("테넌트"), *(SheetColumn(title, "number") for title in counts.values())]
     return Tab("날짜별 지표", [*header, *(SheetColumn(kpi.title) for kpi in kpis)], rows, frozen=2)
