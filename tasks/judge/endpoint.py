@@ -193,12 +193,16 @@ class JudgeEndpoint:
         raise unusable from None
 
     def unusable(self, message: str, status: int = 400) -> AqbError:
-        """The error for an endpoint that refuses every question."""
+        """The error for an endpoint that refuses every question, or sends it elsewhere."""
         fix = {401: "check OPENAI_API_KEY", 403: "check what the key may do"}.get(
             status, f"check judge.model ({self.settings.model}), judge.base_url, judge.api and judge.temperature"
         )
+        what = "refuses every question"
+        if 300 <= status < 400:  # with the key it would go wherever that leads
+            what = "redirects to another address, which is not followed"
+            fix = "set judge.base_url to the address of the endpoint itself"
         return AqbError(
-            f"the judge refuses every question: {self._short(message)}",
+            f"the judge {what}: {self._short(message)}",
             where=self._endpoint.shown,
             fix=fix,
             ko="판정 모델이 모든 질문을 거절합니다. 운영 담당자가 API 키와 설정 [judge]를 확인해야 합니다.",

@@ -166,7 +166,8 @@ def test_judge_follows_no_redirect(status: int, sqlite_store: VerdictStore) -> N
         judged, server = judged_by(always(json_http({}, status, headers)), sqlite_store)
     assert other.received == []
     assert len(server.received) <= 10
-    assert f"status {status}" in str(judged.failure)
+    assert f"redirects to another address, which is not followed: status {status}" in str(judged.failure)
+    assert "set judge.base_url" in str(judged.failure)
     assert judged.summary()["by_status"] == {"failed": COUNT}
 
 
