@@ -62,13 +62,14 @@ async def give_up_while_waiting(server: FakeOpenAI, store: VerdictStore, count: 
     run = asyncio.create_task(Judge(settings, store, timing=FAST).answer(questions(count, settings)))
     await asyncio.to_thread(server.batches.created.wait, 10)
     while not any(batch.batch_id for batch in await asyncio.to_thread(store.waiting_batches, name)):
+        assert not run.done(), "the batch was answered before anybody saw it wait"
         await asyncio.sleep(0)
     run.cancel()
     await asyncio.wait([run])
 
 
 def test_a_run_that_died_waiting_is_resumed_with_the_same_batch(store: VerdictStore) -> None:
-    with FakeOpenAI(Behaviour(batch_s=0.5)) as server:
+    with FakeOpenAI(Behaviour(batch_s=2)) as server:
         asyncio.run(give_up_while_waiting(server, store, 10))
         judged = ask(12, settings_for(server.url, mode="batch"), store)
         sizes = [len(content.splitlines()) for name, content in server.batches.files.items()]
@@ -79,7 +80,7 @@ def test_a_run_that_died_waiting_is_resumed_with_the_same_batch(store: VerdictSt
 
 
 def test_a_run_that_died_before_it_heard_the_id_finds_its_batch(sqlite_store: VerdictStore) -> None:
-    with FakeOpenAI(Behaviour(batch_s=0.5)) as server:
+    with FakeOpenAI(Behaviour(batch_s=2)) as server:
         settings = settings_for(server.url, mode="batch")
         asyncio.run(give_up_while_waiting(server, sqlite_store, 6))
         (waiting,) = sqlite_store.waiting_batches(f"{server.url} judge-1")
