@@ -124,7 +124,7 @@ def _is_chat_file(path: Path, reading: Reading, names: TeamNames) -> bool:
     Chat rows and test runs may call a column alike (`question`): a header that fits both is that of a test run, unless
     it has all that chat rows must have.
     """
-    if path.suffix.lower() in _chat_endings(reading):
+    if path.suffix.lower() in (*_chat_endings(reading), ".parquet"):  # no test run is Parquet, whatever wrote it
         return True
     try:
         headers = headers_of(path, names)

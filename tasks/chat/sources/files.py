@@ -135,10 +135,11 @@ def _cut(path: Path, window: Window | None, reading: Reading, piece_bytes: int) 
 def _reader_of(path: Path, reading: Reading) -> _Reader:
     ending, endings = path.suffix.lower(), endings_of(reading)
     if ending not in endings:
+        what = "" if reading.format == ROWS else f" of the format {reading.format}"
         raise InputError(
-            f"expected a name ending in {', '.join(endings)}, found {path.suffix or 'no ending'}",
+            f"expected a name{what} ending in {', '.join(endings)}, found {path.suffix or 'no ending'}",
             where=str(path),
-            fix="rename or convert the file",
+            fix="rename or convert the file" + (what and ", or correct monitoring.format (aqb score: --format)"),
         )
     return _READERS[ending] if reading.format == ROWS else read_export
 

@@ -131,6 +131,13 @@ MISTAKES = {
     "a picture": Mistake("score a.csv --out o", 1, "a.csv: no test run", "check the header", {"a.csv": "\x89PNG\r\n"}),
     "an endless line": Mistake("score endless.csv --out o", 1, "endless.csv: line 1 is longer", "that it is a table"),
     "packed": Mistake("score a.jsonl.gz --out o", 1, "a.jsonl.gz: expected a name", "unpack it", {"a.jsonl.gz": "x"}),
+    "a table where a log was said": Mistake(
+        "score rows.parquet --format langfuse --out o",
+        1,
+        "expected a name of the format langfuse ending in .jsonl",
+        "or correct monitoring.format (aqb score: --format)",
+        {"rows.parquet": "PAR1"},
+    ),
     "no ending": Mistake("score rows --out o", 1, "rows: expected a name ending in", "save the table", {"rows": "a,b"}),
     "chat rows with semicolons": Mistake(
         "score a.csv --out o", 1, "a single column that holds semicolons", "save the table with commas between",
