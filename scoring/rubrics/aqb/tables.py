@@ -69,7 +69,7 @@ QUERY_COLUMNS = (
     COVERAGE,
     REVIEW_REASONS,
     ROUNDS,
-    QueryColumn("rooms", pa.int64(), "답변의 일관성을 비교할 수 있는 방의 수"),
+    QueryColumn("rooms", pa.int64(), "비교할 방 수: 답변의 일관성을 비교할 수 있는 방"),
     QueryColumn("unanswered", pa.int64(), "답하지 못한 실행 수: 에러 또는 빈 응답"),
     QueryColumn("latency_class", pa.string(), "도구 호출: SINGLE(단일) 또는 MULTI(복수)"),
     QueryColumn("speed_single", pa.float64(), "응답 속도(단일): 복수 도구 호출 질의는 빈칸", _speed_of("SINGLE")),
