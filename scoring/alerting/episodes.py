@@ -117,10 +117,9 @@ class Episodes:
 
     `change` is RISING or DRIFTING while an episode is open, `since` the number of the day on which it began, `told`
     whether it begins, or is worse than was told, on this day, `pages` whether it interrupts, `ended` whether an episode
-    that was told is over
-    (then `since` is its beginning), `settled` whether its rate has lasted and is what is usual from the next day on,
-    `had_paged` whether the episode has paged. `rate`, `variance` (relative) and
-    `days` are what was usual for the day; `last` is what is usual after the last one.
+    that was told is over (then `since` is its beginning), `settled` whether its rate has lasted and is what is usual
+    from the next day on, `had_paged` whether the episode has paged. `rate`, `variance` (relative) and `days` are what
+    was usual for the day; `last` is what is usual after the last one.
     """
 
     change: Array

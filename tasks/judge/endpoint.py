@@ -169,11 +169,16 @@ class JudgeEndpoint:
         code = str(error.get("code") or "")
         message = self._short(str(error.get("message") or body or "no reason given"))
         if code in _OUT_OF_MONEY:
-            raise AqbError(
-                f"the judge's account has no money left: {message}",
-                where=self._endpoint.shown,
-                fix="pay in, or name another endpoint; verdicts so far are kept, the next run goes on",
-                ko="판정 모델 계정의 잔액이 없습니다. 운영 담당자가 충전하면 이어서 물을 수 있습니다.",
+            raise self._error(
+                f"'s account has no money left: {message}",
+                "pay in, or name another endpoint; verdicts so far are kept, the next run goes on",
+                "판정 모델 계정의 잔액이 없습니다. 운영 담당자가 충전하면 이어서 물을 수 있습니다.",
+            ) from None
+        if 300 <= status < 400:  # with the key it would go wherever that leads
+            raise self._error(
+                f" redirects to another address, which is not followed: status {status}",
+                "set judge.base_url to the address of the endpoint itself",
+                "판정 모델의 주소가 다른 주소로 넘깁니다. 운영 담당자가 설정 judge.base_url을 고쳐야 합니다.",
             ) from None
         if status == 429:
             bucket = _bucket(error, headers)
@@ -193,38 +198,31 @@ class JudgeEndpoint:
         raise unusable from None
 
     def unusable(self, message: str, status: int = 400) -> AqbError:
-        """The error for an endpoint that refuses every question, or sends it elsewhere."""
+        """The error for an endpoint that refuses every question."""
         fix = {401: "check OPENAI_API_KEY", 403: "check what the key may do"}.get(
             status, f"check judge.model ({self.settings.model}), judge.base_url, judge.api and judge.temperature"
         )
-        what = "refuses every question"
-        if 300 <= status < 400:  # with the key it would go wherever that leads
-            what = "redirects to another address, which is not followed"
-            fix = "set judge.base_url to the address of the endpoint itself"
-        return AqbError(
-            f"the judge {what}: {self._short(message)}",
-            where=self._endpoint.shown,
-            fix=fix,
-            ko="판정 모델이 모든 질문을 거절합니다. 운영 담당자가 API 키와 설정 [judge]를 확인해야 합니다.",
-        )
+        ko = "판정 모델이 모든 질문을 거절합니다. 운영 담당자가 API 키와 설정 [judge]를 확인해야 합니다."
+        return self._error(f" refuses every question: {self._short(message)}", fix, ko)
 
     def full(self, message: str) -> AqbError:
         """The error for an endpoint that has no room for another batch."""
-        return AqbError(
-            f"the judge's queue of batches is full: {self._short(message)}",
-            where=self._endpoint.shown,
-            fix="run again when other batches have ended; this one was not paid, verdicts so far are kept",
-            ko="판정 모델의 배치 대기열이 가득 찼습니다. 다른 배치가 끝난 뒤 다시 실행하면 이어서 묻습니다.",
+        return self._error(
+            f"'s queue of batches is full: {self._short(message)}",
+            "run again when other batches have ended; this one was not paid, verdicts so far are kept",
+            "판정 모델의 배치 대기열이 가득 찼습니다. 다른 배치가 끝난 뒤 다시 실행하면 이어서 묻습니다.",
         )
 
     def unreachable(self, reason: str) -> AqbError:
         """The error for an endpoint that does not answer at all."""
-        return AqbError(
-            f"the judge gives no answer: {reason}",
-            where=self._endpoint.shown,
-            fix="check judge.base_url and the network; verdicts so far are kept, the next run goes on",
-            ko="판정 모델이 답하지 않습니다. 운영 담당자가 설정 judge.base_url과 네트워크를 확인해야 합니다.",
+        return self._error(
+            f" gives no answer: {reason}",
+            "check judge.base_url and the network; verdicts so far are kept, the next run goes on",
+            "판정 모델이 답하지 않습니다. 운영 담당자가 설정 judge.base_url과 네트워크를 확인해야 합니다.",
         )
+
+    def _error(self, what: str, fix: str, ko: str) -> AqbError:
+        return AqbError(f"the judge{what}", where=self._endpoint.shown, fix=fix, ko=ko)
 
     def _short(self, text: str) -> str:
         return " ".join(text_of(self._endpoint.redacted(text)).split())[:_LONGEST_MESSAGE]
