@@ -8,10 +8,8 @@ from collections.abc import Collection
 
 from scoring.alerting.blocks import bold, bullets, context, paragraph, plain
 from scoring.alerting.facts import titles_of_rules
-from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.messages import DayDigest, Message, NamedFact, fact_key, messages, named_facts
-from scoring.alerting.wording import RESOLVED_SIGN, report_line
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.alerting.wording import RESOLVED_SIGN, named_rule, report_line
 from scoring.chat.rubric import NO_ROWS
 from scoring.days import day_text
 from scoring.markdown import percent
@@ -33,7 +31,8 @@ def called_off(digest: DayDigest, page_keys: Collection[str], known_keys: Collec
     ]
     if not found:
         return []
-    lines = [[bold(_title(one, digest)), plain(f" — {_now(one, digest)}")] for one in found]
+    names = [named_rule(titles[one.rule], one.tenant_id) for one in found]
+    lines = [[bold(name), plain(f" — {_now(one, digest)}")] for name, one in zip(names, found, strict=True)]
     blocks = [
         *paragraph([plain("다시 채점해 보니 앞서 보낸 긴급 알림과 다릅니다. 이 일로 더 할 일은 없습니다.")]),
         *bullets(lines),
@@ -43,7 +42,7 @@ def called_off(digest: DayDigest, page_keys: Collection[str], known_keys: Collec
     rubric = digest.rubric
     keys = [fact_key(rubric.id, rubric.version, one.rule, one.day, one.tenant_id, resolved=True) for one in found]
     more = f" 외 {len(found) - 1}건" if len(found) > 1 else ""
-    title = (f"{RESOLVED_SIGN} 해소", f"{day_text(found[0].day)} 긴급 알림을 거둠", _title(found[0], digest) + more)
+    title = (f"{RESOLVED_SIGN} 해소", f"{day_text(found[0].day)} 긴급 알림을 거둠", names[0] + more)
     return messages("all_clear", "info", keys, title, blocks, [rubric.title])
 
 
@@ -67,11 +66,6 @@ def _ends(known: NamedFact, page: NamedFact) -> bool:
     """Whether a route has been told the end of what paged."""
     same = (known.rubric, known.rule, known.tenant_id) == (page.rubric, page.rule, page.tenant_id)
     return same and known.is_over and known.day >= page.day
-
-
-def _title(page: NamedFact, digest: DayDigest) -> str:
-    of_tenant = "" if page.tenant_id == ALL_TENANTS else f" ({tenant_name(page.tenant_id)})"
-    return titles_of_rules(digest.rubric)[page.rule] + of_tenant
 
 
 def _now(page: NamedFact, digest: DayDigest) -> str:

@@ -26,7 +26,7 @@ from scoring.alerting.messages import (
 from scoring.alerting.preview import preview_days
 from scoring.alerting.rule_changes import rule_changes
 from scoring.alerting.snoozes import Snooze
-from scoring.alerting.wording import kpi_line, report_line, snooze_lines
+from scoring.alerting.wording import kpi_line, named_rule, report_line, snooze_lines
 from scoring.chat.kpi_windows import WEEK, change_text, compared_kpi, rows_of_window, window_figure
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, Quotient, rows_of_tenant
 from scoring.chat.rubric import RowRubric
@@ -121,8 +121,7 @@ def _paged(week: Week, route: RouteFilter, pages: Sequence[NamedFact] | None) ->
     titles = titles_of_rules(week.rubric)
     for rule, day, tenant in sorted(sent - shown, key=str):
         if day in days and rule in titles:
-            of_tenant = "" if tenant == ALL_TENANTS else f" ({tenant_name(tenant)})"
-            what = f"{titles[rule]}{of_tenant} · 다시 채점해 보니 평소 범위"
+            what = f"{named_rule(titles[rule], tenant)} · 다시 채점해 보니 평소 범위"
             yield [bold(f"{day_text(day)} 긴급 알림  "), plain(what)]
 
 

@@ -103,7 +103,11 @@ def ended_line(one: Incident) -> list[Span]:
     else:
         how = f"{today}, 늘기 전 범위로 돌아옴" if one.fires else today
     sign = LEVEL_SIGNS["info"] if one.state == "settled" else RESOLVED_SIGN
-    return [plain(f"{sign} {STATE_NAMES[one.state]}: "), bold(_title(one.fact)), plain(f" — {how}")]
+    return [
+        plain(f"{sign} {STATE_NAMES[one.state]}: "),
+        bold(named_rule(one.fact.title, one.fact.tenant_id)),
+        plain(f" — {how}"),
+    ]
 
 
 def snooze_lines(
@@ -139,11 +143,12 @@ def _snooze_line(snooze: Snooze, title: str, found: Sequence[Incident]) -> list[
 
 def brief(found: Iterable[Incident]) -> str:
     """Incidents in a few words each: `답변 실패 29/535건(5.4%, 평소 5.2%) · ...`."""
-    return " · ".join(f"{_title(one.fact)} {brief_figure(one)}".strip() for one in found)
+    return " · ".join(f"{named_rule(one.fact.title, one.fact.tenant_id)} {brief_figure(one)}".strip() for one in found)
 
 
-def _title(fact: AlertFact) -> str:
-    return fact.title if fact.tenant_id == ALL_TENANTS else f"{fact.title}({tenant_name(fact.tenant_id)})"
+def named_rule(title: str, tenant_id: str | None) -> str:
+    """`답변 실패(테넌트 t1)`, the title alone for all tenants together."""
+    return title if tenant_id == ALL_TENANTS else f"{title}({tenant_name(tenant_id)})"
 
 
 def fact_figures(one: Incident) -> list[Span]:

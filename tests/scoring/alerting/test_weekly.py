@@ -1,7 +1,7 @@
 """The message on Mondays: what the week was, beside the week before."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from scoring.alerting.blocks import readable
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.growth import Grown, Growth
 from scoring.alerting.judge_messages import ModelEnd
-from scoring.alerting.messages import Message, RouteFilter
+from scoring.alerting.messages import Message, RouteFilter, fact_key
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import AlertPolicy
 from scoring.alerting.weekly import Week, weekly_message
@@ -65,6 +65,27 @@ def test_weekly_message_names_what_called_people_on_a_day_though_the_week_is_as_
     assert "긴급 알림" not in readable(
         message_of(replace(found, watched=WatchedDays(RUBRIC, found.kpis, AlertPolicy()))).blocks
     )
+
+
+def test_weekly_message_names_the_pages_that_were_sent_whatever_their_days_say_now() -> None:
+    """A backfill that tells nobody may have made a day an outage, or one that paged as usual."""
+    found = week(*[{"answer_failed": 20}] * 4)
+    tuesday, wednesday = SUNDAY - timedelta(5), SUNDAY - timedelta(4)
+    risen = {**found.kpis, wednesday: [{**found.kpis[wednesday][0], "alert_answer_failed": 60}]}
+    found = replace(found, watched=WatchedDays(RUBRIC, risen, AlertPolicy()))
+
+    def told(*pages: str) -> str:
+        (message,) = weekly_message(found, RouteFilter(), (), pages)
+        return readable(message.blocks)
+
+    def page(day: date, tenant: str | None = "*") -> str:
+        return fact_key(RUBRIC.id, RUBRIC.version, "answer_failed", day, tenant)
+
+    assert "긴급 알림" not in told()
+    assert "3월 11일(수) 긴급 알림  답변 실패 · 급증, 평소의 3.0배" in told(page(wednesday))
+    of_tuesday = told(page(tuesday, "t1"), page(SUNDAY - timedelta(7)))
+    assert "3월 10일(화) 긴급 알림  답변 실패(테넌트 t1) · 다시 채점해 보니 평소 범위" in of_tuesday
+    assert of_tuesday.count("긴급 알림") == 1
 
 
 def test_weekly_message_names_the_rule_that_changed_most_and_what_grew_in_it() -> None:
