@@ -44,6 +44,16 @@ def one_group_file(rows: int) -> Path:
     return _made(f"{rows}_one_group.parquet", lambda path: _write_parquet(path, rows, rows))
 
 
+def no_order_file(rows: int) -> Path:
+    """The same rows in an order that has nothing to do with time, as BigQuery exports a table."""
+
+    def write(path: Path) -> None:
+        shuffled = pl.read_parquet(parquet_file(rows)).sample(fraction=1, shuffle=True, seed=_SEED)
+        pq.write_table(shuffled.to_arrow().cast(SCHEMA), path, row_group_size=_ROWS_PER_GROUP)
+
+    return _made(f"{rows}_no_order.parquet", write)
+
+
 def csv_file(rows: int) -> Path:
     """The same rows as CSV, the session in a column of its own."""
     return _made(f"{rows}.csv", lambda path: _flat(rows).write_csv(path))

@@ -79,12 +79,13 @@ def end_to_end(scale: Scale) -> str:
 
 
 def growth(scale: Scale) -> str:
-    """`aqb score` on a fifth of the rows, on half of them, on all."""
+    """`aqb score` on a fifth of the rows, on half of them, on all; and on files that are less kind."""
     sources = {
         f"{rows:,} rows": input_file("parquet_file", rows) for rows in (scale.rows // 5, scale.rows // 2, scale.rows)
     }
     base = next(iter(sources))
     sources[f"{scale.rows:,} rows in one row group"] = input_file("one_group_file", scale.rows)
+    sources[f"{scale.rows:,} rows in no order"] = input_file("no_order_file", scale.rows)
     with tempfile.TemporaryDirectory() as folder:
         costs = interleaved(
             scale.rounds,

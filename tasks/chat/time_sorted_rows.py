@@ -1,35 +1,66 @@
-"""Rows that arrive in batches of any order and leave in the order of time, in bounded memory."""
+"""Rows that arrive in batches of any order and leave in the order of time, in bounded memory.
+
+    batches --> files of some thousand rows --> buckets of neighbouring minutes
+
+Rows that arrive nearly in the order of time make files of few minutes each, so a bucket is read from few files. Of rows
+in no order, such as an export of BigQuery, every file overlaps every bucket. Such files are parted by time before, as
+often as it takes; so the work grows with the rows, not with their square.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
 BUCKET_BYTES = 4_000_000
+_MANY_READS = 10
+"""Files for each bucket: reading more of them takes longer than writing all rows once more."""
+
+_FILES_AT_ONCE = 4  # each file that is cut: 50 MB with what they are sorted into
+_PARTS = 16
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class _Span(NamedTuple):
+    """Some minutes since 1970, both ends included."""
+
+    first: int
+    last: int
+
+    def has(self) -> pl.Expr:
+        """Whether a row is of these minutes."""
+        start = _EPOCH + timedelta(minutes=self.first)
+        end = _EPOCH + timedelta(minutes=self.last, microseconds=59_999_999)
+        return pl.col("timestamp").is_between(start, end)
+
+    def overlaps(self, other: _Span) -> bool:
+        """Whether they share a minute."""
+        return self.first <= other.last and other.first <= self.last
 
 
 class _File(NamedTuple):
     path: Path
-    first_minute: int
-    last_minute: int
+    span: _Span
 
 
 class TimeSortedRows:
     """Batches go to files of a folder; buckets of neighbouring minutes come back out.
 
-    In memory stay a count per minute, the span of each file, and what is not yet worth a file. Rows of one minute are
-    never split over two buckets, so whatever depends on rows with equal timestamps can be settled within a bucket.
-    `timestamp` must not be NULL.
+    In memory stay a count per minute, the span of each file, and what is not yet worth a file; of rows in no order a
+    few files at a time. Their folder holds all rows twice while they are parted. Rows of one minute are never split
+    over two buckets, so whatever depends on rows with equal timestamps can be settled within a bucket. `timestamp` must
+    not be NULL.
     """
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._rows_per_minute: Counter[int] = Counter()
         self._bytes = 0
@@ -52,7 +83,7 @@ class TimeSortedRows:
             self._rows_per_minute.update(dict(minutes.value_counts().iter_rows()))
             path = self._folder / f"{len(self._files):06}.arrow"
             rows.write_ipc(path)
-            self._files.append(_File(path, *minutes.sort().gather([0, -1]).to_list()))
+            self._files.append(_File(path, _Span(*minutes.sort().gather([0, -1]).to_list())))
         self._bytes += self._waiting_bytes
         self._waiting, self._waiting_bytes = [], 0
 
@@ -66,22 +97,49 @@ class TimeSortedRows:
     def buckets(self) -> Iterator[pl.DataFrame]:
         """All rows in buckets of time, earlier buckets first; the rows of a bucket have no order."""
         self.spill()
-        for first, last in self._bucket_minutes():
-            start = _EPOCH + timedelta(minutes=first)
-            end = _EPOCH + timedelta(minutes=last, microseconds=59_999_999)
-            in_bucket = pl.col("timestamp").is_between(start, end)
-            files = [file for file in self._files if file.first_minute <= last and file.last_minute >= first]
-            yield pl.scan_ipc([file.path for file in files]).filter(in_bucket).collect()
+        self._part_by_time()
+        for bucket in self._buckets():
+            files = [file.path for file in self._files if file.span.overlaps(bucket)]
+            yield pl.scan_ipc(files).filter(bucket.has()).collect()
 
-    def _bucket_minutes(self) -> Iterator[tuple[int, int]]:
-        """First and last minute of each bucket of about `BUCKET_BYTES`."""
+    def _buckets(self) -> list[_Span]:
+        """The minutes of each bucket of about `BUCKET_BYTES`."""
         rows_per_bucket = max(1, BUCKET_BYTES * self._rows_per_minute.total() // max(1, self._bytes))
-        minutes = sorted(self._rows_per_minute)
-        if not minutes:
-            return
-        first, rows = minutes[0], 0
-        for minute, following in zip(minutes, [*minutes[1:], None], strict=True):
+        buckets: list[_Span] = []
+        minutes, rows = [], 0
+        for minute in sorted(self._rows_per_minute):
+            minutes.append(minute)
             rows += self._rows_per_minute[minute]
-            if rows >= rows_per_bucket or following is None:
-                yield first, minute
-                first, rows = minute if following is None else following, 0
+            if rows >= rows_per_bucket:
+                buckets.append(_Span(minutes[0], minutes[-1]))
+                minutes, rows = [], 0
+        if minutes:
+            buckets.append(_Span(minutes[0], minutes[-1]))
+        return buckets
+
+    def _part_by_time(self) -> None:
+        """Replaces the files by files of shorter spans where a bucket would be read from many."""
+        buckets = self._buckets()
+        if len(buckets) < 2 or self._reads(buckets) <= _MANY_READS * len(buckets):
+            return
+        starts = [bucket.first for bucket in buckets[:: -(-len(buckets) // _PARTS)]]
+        parts = [TimeSortedRows(self._folder / f"from-minute-{start}") for start in starts]
+        borders = pl.Series([_EPOCH + timedelta(minutes=start) for start in starts[1:]], dtype=pl.Datetime("us", "UTC"))
+        for first in range(0, len(self._files), _FILES_AT_ONCE):
+            files = self._files[first : first + _FILES_AT_ONCE]
+            rows = pl.concat(pl.read_ipc(file.path) for file in files).sort("timestamp")
+            cuts = [0, *rows["timestamp"].search_sorted(borders).to_list(), rows.height]
+            for part, (start, end) in zip(parts, pairwise(cuts), strict=True):
+                part.add(rows[start:end])
+                part.spill()  # what waits would hold all the rows that it was cut from
+        former, self._files = self._files, []
+        for part in parts:
+            part._part_by_time()
+            self._files += part._files
+        for file in former:
+            file.path.unlink()
+
+    def _reads(self, buckets: Sequence[_Span]) -> int:
+        """How often a file is read for a bucket."""
+        firsts, lasts = [bucket.first for bucket in buckets], [bucket.last for bucket in buckets]
+        return sum(bisect_right(firsts, span.last) - bisect_left(lasts, span.first) for _, span in self._files)

@@ -2,6 +2,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
 import polars as pl
@@ -95,3 +96,32 @@ def test_the_buckets_can_be_read_again(tmp_path: Path) -> None:
     rows.add(rows_at([START_US]))
     first, second = list(rows.buckets()), list(rows.buckets())
     assert first[0].equals(second[0])
+
+
+def test_rows_in_no_order_end_up_in_files_of_short_spans_of_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time_sorted_rows, "BUCKET_BYTES", 800)  # 50 rows: 400 buckets, which are parted twice
+    times = Random(1).sample(range(START_US, START_US + 10_000 * MINUTE_US), 20_000)
+    rows = TimeSortedRows(tmp_path / "rows")
+    for first in range(0, len(times), 50):
+        rows.add(rows_at(times[first : first + 50], first))
+
+    buckets = list(rows.buckets())
+
+    in_files = [
+        pl.read_ipc(path)["timestamp"].dt.epoch("us").sort().to_list() for path in (tmp_path / "rows").rglob("*.arrow")
+    ]
+    assert max((file[-1] - file[0]) / MINUTE_US for file in in_files) < 10_000 / 16 / 4
+    assert sum(map(len, in_files)) == len(times)  # the files of before are gone
+    assert pl.concat(bucket["timestamp"].dt.epoch("us").sort() for bucket in buckets).to_list() == sorted(times)
+    assert sorted(number for bucket in buckets for number in bucket["number"]) == list(range(len(times)))
+    assert all(bucket.equals(again) for bucket, again in zip(buckets, rows.buckets(), strict=True))
+
+
+def test_rows_of_one_minute_stay_together_however_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time_sorted_rows, "BUCKET_BYTES", 16)
+    rows = TimeSortedRows(tmp_path / "rows")
+    for number in range(100):
+        rows.add(rows_at([START_US + number % 2 * MINUTE_US], number))
+    assert [bucket.height for bucket in rows.buckets()] == [50, 50]
