@@ -56,10 +56,16 @@ class RowBatch:
 
 @dataclass(frozen=True)
 class FileFailure:
-    """A file that cannot be read, or not further: batches that it gave before stay valid."""
+    """A file that cannot be read, or not further: batches that it gave before stay valid.
+
+    It is kept until all files are read, so its error lets go of the frames that it came from, which hold rows.
+    """
 
     file: str
     error: InputError
+
+    def __post_init__(self) -> None:
+        self.error.__traceback__ = self.error.__context__ = self.error.__cause__ = None
 
 
 class Unreadable(NamedTuple):

@@ -90,5 +90,6 @@ def read_each(
             found.append(read(value))
         except UnreadableCell as problem:
             found.append(None)
-            problems[row] = problem
+            # Not the one that was raised: with its frames it would keep all columns of the batch in memory.
+            problems[row] = UnreadableCell(problem.column, problem.code, problem.reason)
     return found, problems

@@ -104,6 +104,13 @@ def test_a_file_of_another_kind_fails_by_its_ending(tmp_path: Path) -> None:
     assert "expected a name ending in .parquet, .csv, .tsv, .jsonl, .ndjson, found .xlsx" in str(failed.error)
 
 
+def test_the_error_of_a_failed_file_keeps_none_of_its_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("something,else\n")
+    (failed,) = ChatRowFiles([tmp_path]).batches()
+    assert isinstance(failed, FileFailure)
+    assert (failed.error.__traceback__, failed.error.__context__, failed.error.__cause__) == (None, None, None)
+
+
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.parquet"])
 def test_a_file_that_went_away_fails_alone(tmp_path: Path, name: str) -> None:
     put(tmp_path, name, "z.csv")
