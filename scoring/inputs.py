@@ -65,6 +65,7 @@ class Reject:
     """A row that cannot be read. `line` as in the rows, `column` NULL when the whole row is meant.
 
     `code` is English, `reason` a Korean sentence with its evidence; neither holds a text or a session of a person.
+    `at` are microseconds from 1970 to the time of a chat row, None where it is not known.
     """
 
     file: str
@@ -72,6 +73,7 @@ class Reject:
     column: str | None
     code: str
     reason: str
+    at: int | None = None
 
 
 _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")

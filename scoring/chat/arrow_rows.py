@@ -164,7 +164,7 @@ def row_batch(file: str, columns: Sequence[ParsedColumn], timestamps: Timestamps
     if not kept.all():
         rows = rows.filter(kept)
     rejects = tuple(
-        Reject(file, lines[row], problem.column, problem.code, problem.reason)
+        Reject(file, lines[row], problem.column, problem.code, problem.reason, moments[row])
         for row, problem in sorted(problems.items())
         if in_window[row]
     )

@@ -99,6 +99,7 @@ class RowBuilder:
         `row` holds what was found by the names of `READ_COLUMNS`; a flat `session_id` stands above `request_metadata`.
         """
         self._rows_in += 1
+        moment = None
         try:
             moment = cells.instant(row.get("timestamp"), self._naive_zone)
             if moment and self._bounds and not self._bounds[0] <= moment.microseconds < self._bounds[1]:
@@ -120,7 +121,8 @@ class RowBuilder:
                 line,
             )
         except UnreadableCell as problem:
-            self._rejects.append(Reject(self._file, line, problem.column, problem.code, problem.reason))
+            at = moment and moment.microseconds
+            self._rejects.append(Reject(self._file, line, problem.column, problem.code, problem.reason, at))
             return
         for column, value in zip(self._columns, values, strict=True):
             column.append(value)

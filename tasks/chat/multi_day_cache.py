@@ -1,30 +1,73 @@
 """Days of chat row files that are read once for all of them.
 
 Reading one day means looking at every file. For many days their rows are read in one pass, put into a folder by day,
-and handed out from there, exactly as if each day had been read alone.
+and handed out from there, exactly as if each day had been read alone: with the rejected rows of the day, and those rows
+of its files whose time nobody knows.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
+import pyarrow as pa
 
 from scoring.chat.day_content import DayContent, day_contents
-from scoring.chat.rows import FileFailure, RowBatch
+from scoring.chat.rows import BATCH_BYTES, BATCH_ROWS, CHAT_ROW_SCHEMA, FileFailure, RowBatch
 from scoring.days import Window, days_window
-from scoring.inputs import FileIdentity
+from scoring.inputs import FileIdentity, Reject
 from tasks.chat.sources import ChatRowFiles, ChatRowSource, RowStream
 from tasks.files.atomic import writable
 
 
-@dataclass
-class _KeptRows:
-    """The rows of a file and a day: where they are kept, whether their timestamps named no zone, and what they are."""
+class _Piece(NamedTuple):
+    """What a day has in one batch of a file: some record batches of a kept file, and rejected rows.
 
-    parts: list[tuple[Path, bool]] = field(default_factory=list)
+    `naive` are those of the rows whose timestamp named no zone.
+    """
+
+    path: Path
+    places: tuple[int, ...]
+    rejects: tuple[Reject, ...]
+    rows: int
+    naive: int
+
+    def frames(self) -> list[pl.DataFrame]:
+        """The rows, which stay in the file until they are used."""
+        if not self.places:
+            return []
+        with pa.memory_map(str(self.path)) as file:
+            reader = pa.ipc.open_file(file)
+            return [pl.DataFrame(reader.get_batch(place)) for place in self.places]
+
+
+@dataclass
+class _FileOfDay:
+    """The pieces of a file that a day has, how many rows of the file are of other days, and what the rows are."""
+
+    pieces: list[_Piece] = field(default_factory=list)
+    outside: int = 0
     content: DayContent = field(default_factory=DayContent)
+
+    def batches(self, file: str) -> Iterator[RowBatch]:
+        """The rows in batches of the usual size: rows in no order of time make many pieces of a few rows each."""
+        frames: list[pl.DataFrame] = []
+        pieces: list[_Piece] = []
+        outside = self.outside
+        for piece in self.pieces:
+            following = piece.frames()
+            together = [*frames, *following]
+            size = sum(frame.estimated_size() for frame in together)
+            if pieces and (size > BATCH_BYTES or sum(frame.height for frame in together) > BATCH_ROWS):
+                yield _batch(file, frames, pieces, outside)
+                frames, pieces, outside = [], [], 0
+            frames += following
+            pieces.append(piece)
+        if pieces:
+            yield _batch(file, frames, pieces, outside)
 
 
 def read_at_once(
@@ -32,32 +75,32 @@ def read_at_once(
 ) -> Mapping[date, ChatRowSource]:
     """The rows of each of these days, kept in a new folder that the caller removes.
 
-    A file that cannot be read, or has rows that cannot be read or dated, is left where it is: which of its days such
-    a row belongs to is found out by reading that day alone.
+    A file that cannot be read, or that names a zone in some timestamps of a batch and none in others, is left where it
+    is, and read anew for each day.
 
     Raises:
         StorageError: the folder cannot be written.
     """
     identities = source.fingerprint()
-    kept: dict[str, dict[date, _KeptRows]] = {str(file): {day: _KeptRows() for day in days} for file in source.files}
+    kept = {str(file): {day: _FileOfDay() for day in days} for file in source.files}
+    rows_in: dict[str, int] = defaultdict(int)
     local_day = pl.col("timestamp").dt.convert_time_zone(time_zone).dt.date()
     window = days_window(days[0], days[-1], time_zone)
     with writable(folder, "check free space and permissions"):
         folder.mkdir(parents=True)
         for number, batch in enumerate(source.batches(window)):
-            if isinstance(batch, FileFailure) or not _can_be_split(batch):
+            if isinstance(batch, FileFailure) or not _of_one_kind(batch):
                 kept.pop(batch.file, None)
-                continue
-            of_file = kept.get(batch.file, {})
-            by_day = batch.rows.with_columns(day=local_day).partition_by("day", as_dict=True, include_key=False)
-            for (day,), rows in by_day.items():
-                if day in of_file:
-                    path = folder / f"{number:09}-{day}.arrow"
-                    rows.write_ipc(path)
-                    of_file[day].parts.append((path, batch.naive_timestamps > 0))
-            for day, content in day_contents(batch.rows, local_day):
-                if day in of_file:
-                    of_file[day].content += content
+            elif of_file := kept.get(batch.file):
+                rows_in[batch.file] += batch.rows_in
+                for day, piece in _pieces(batch, days, local_day, folder / f"{number:09}.arrow"):
+                    of_file[day].pieces.append(piece)
+                for day, content in day_contents(batch.rows, local_day):
+                    if day in of_file:
+                        of_file[day].content += content
+    for file, of_file in kept.items():
+        for of_day in of_file.values():
+            of_day.outside = rows_in[file] - sum(piece.rows + len(piece.rejects) for piece in of_day.pieces)
     return {
         day: _DayReadBefore(source, identities, day, {file: of_file[day] for file, of_file in kept.items()})
         for day in days
@@ -68,7 +111,7 @@ class _DayReadBefore(ChatRowFiles):
     """One day of files, most of which have been read before. It holds nothing of other days: workers are sent it."""
 
     def __init__(
-        self, source: ChatRowFiles, identities: tuple[FileIdentity, ...], day: date, kept: Mapping[str, _KeptRows]
+        self, source: ChatRowFiles, identities: tuple[FileIdentity, ...], day: date, kept: Mapping[str, _FileOfDay]
     ) -> None:
         self.files, self.reading, self.naive_zone = source.files, source.reading, source.naive_zone
         self._identities = identities
@@ -78,12 +121,10 @@ class _DayReadBefore(ChatRowFiles):
     def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
         """The rows of the day, which `window` must be, file by file."""
         for file in self.files:
-            if (kept := self._kept.get(str(file))) is None:
+            if kept := self._kept.get(str(file)):
+                yield from kept.batches(str(file))
+            else:
                 yield from ChatRowFiles([file], reading=self.reading).batches(window)
-                continue
-            for path, naive in kept.parts:
-                rows = pl.read_ipc(path)
-                yield RowBatch(str(file), rows, (), rows.height if naive else 0, rows.height, 0)
 
     def contents(self, window: Window, time_zone: str) -> dict[date, DayContent] | None:
         """What the rows were when they were read; None where a file was left where it is."""
@@ -100,7 +141,42 @@ class _DayReadBefore(ChatRowFiles):
         return self._identities
 
 
-def _can_be_split(batch: RowBatch) -> bool:
-    """Whether it is known of every row which day it belongs to, and whether its timestamp had a zone."""
-    dated = not batch.rows["timestamp"].null_count()
-    return dated and not batch.rejects and batch.naive_timestamps in (0, batch.rows.height)
+def _of_one_kind(batch: RowBatch) -> bool:
+    """Whether all timestamps of a batch name a zone, or none does: which of them do is not known."""
+    return batch.naive_timestamps in (0, batch.rows["timestamp"].count())
+
+
+def _pieces(batch: RowBatch, days: Sequence[date], local_day: pl.Expr, path: Path) -> Iterator[tuple[date, _Piece]]:
+    """What each of the days has in a batch, whose rows are put into a new file. Rows of no day are of each of them."""
+    by_day = batch.rows.with_columns(day=local_day).partition_by("day", as_dict=True, include_key=False)
+    kept: dict[date | None, tuple[int, pl.DataFrame]] = {
+        day: (place, rows) for place, ((day,), rows) in enumerate(by_day.items())
+    }
+    if kept:
+        _write(path, [rows for _, rows in kept.values()])
+    moments = pl.Series("timestamp", [reject.at for reject in batch.rejects], CHAT_ROW_SCHEMA["timestamp"])
+    rejects: dict[date | None, list[Reject]] = defaultdict(list)
+    for reject, day in zip(batch.rejects, moments.to_frame().select(local_day).to_series(), strict=True):
+        rejects[day].append(reject)
+    for day in days:
+        found = [kept[some] for some in (day, None) if some in kept]
+        of_day = (*rejects.get(day, ()), *rejects.get(None, ()))
+        if found or of_day:
+            naive = kept[day][1].height if batch.naive_timestamps and day in kept else 0
+            places, rows = tuple(place for place, _ in found), sum(rows.height for _, rows in found)
+            yield day, _Piece(path, places, of_day, rows, naive)
+
+
+def _write(path: Path, frames: Sequence[pl.DataFrame]) -> None:
+    """Writes a file that has each of the frames as one record batch."""
+    with pa.ipc.new_file(path, frames[0].to_arrow().schema) as file:
+        for frame in frames:
+            (rows,) = frame.rechunk().to_arrow().to_batches()
+            file.write_batch(rows)
+
+
+def _batch(file: str, frames: Sequence[pl.DataFrame], pieces: Sequence[_Piece], outside: int) -> RowBatch:
+    rows = pl.concat(frames, rechunk=True) if frames else CHAT_ROW_SCHEMA.to_frame()
+    rejects = tuple(reject for piece in pieces for reject in piece.rejects)
+    naive = sum(piece.naive for piece in pieces)
+    return RowBatch(file, rows, rejects, naive, rows.height + len(rejects) + outside, outside)

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from scoring.chat.day_content import DayContent
+from scoring.chat.rows import RowBatch
 from scoring.days import day_window, days_between
 from tasks.chat.day_plan import SourceContents, source_contents
 from tasks.chat.local_engine import ScoredRows, score_chat_rows
@@ -142,14 +143,45 @@ def test_days_read_at_once_are_the_days_read_alone(tmp_path: Path, odd: list[dic
         assert what_came_of(at_once) == what_came_of(scored_alone(files, day, tmp_path / f"{day} alone"))
 
 
-def test_clean_files_are_read_once_whatever_happens_to_them_then(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "a.jsonl", rows_of_three_days())
-    alone = [scored_alone(ChatRowFiles([path]), day, tmp_path / f"{day} alone").content for day in DAYS]
+@pytest.mark.parametrize(
+    ("odd", "rejected"),
+    [
+        pytest.param([], 0, id="clean"),
+        pytest.param([plain(4, timestamp=None)], 3, id="undated"),  # each day of its file rejects it
+        pytest.param([plain(4, timestamp="yesterday")], 3, id="misdated"),
+        pytest.param([plain(4, output_tokens="many")], 1, id="unreadable"),
+    ],
+)
+def test_files_are_read_once_whatever_happens_to_them_then(
+    tmp_path: Path, odd: list[dict[str, Any]], rejected: int
+) -> None:
+    path = write_rows(tmp_path / "a.jsonl", [*rows_of_three_days(), *odd])
+    alone = [scored_alone(ChatRowFiles([path]), day, tmp_path / f"{day} alone") for day in DAYS]
+    expected = [(one.content, one.counts) for one in alone]
     read_before = read_at_once(ChatRowFiles([path]), DAYS, ZONE, tmp_path / "spool")
     path.unlink()
     at_once = [scored_alone(read_before[day], day, tmp_path / str(day)) for day in DAYS]
-    assert [rows.counts.rows_in for rows in at_once] == [3, 2, 1]
-    assert [rows.content for rows in at_once] == alone
+    assert [(one.content, one.counts) for one in at_once] == expected
+    assert sum(one.counts.rejected for one in at_once) == rejected
+
+
+def test_a_day_of_rows_in_no_order_is_one_batch_where_it_is_small(tmp_path: Path) -> None:
+    rows = [plain(A_DAY * (number % 3), user_input=f"{number}") for number in range(60)]
+    rows += [plain(A_DAY, output_tokens="many"), plain(0, timestamp=None)]
+    pl.DataFrame(rows * 20, strict=False).write_csv(tmp_path / "a.csv")
+    files = ChatRowFiles([tmp_path])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scoring.chat.rows.BATCH_ROWS", 10)
+        assert len([*files.batches()]) > 100
+        read_before = read_at_once(files, DAYS, ZONE, tmp_path / "spool")
+    for day in DAYS:
+        (batch,) = read_before[day].batches()
+        (alone,) = files.batches(day_window(day, ZONE))
+        assert isinstance(batch, RowBatch) and isinstance(alone, RowBatch)
+        assert batch.rows.sort("line").equals(alone.rows)
+        assert {reject.line for reject in batch.rejects} == {reject.line for reject in alone.rejects}
+        assert len(batch.rejects) == len(alone.rejects)
+        assert (batch.rows_in, batch.outside_window) == (alone.rows_in, alone.outside_window)
 
 
 def test_what_a_worker_is_sent_of_a_day_does_not_grow_with_the_days(tmp_path: Path) -> None:
