@@ -4,7 +4,8 @@ Batches are independent of one another; what needs the whole (the order of rows,
 by the caller.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -82,18 +83,28 @@ def excluded_rows(rubric: RowRubric, excluded: pl.DataFrame) -> pl.DataFrame:
     return excluded.select(names).sort(names[1:-2], nulls_last=False)
 
 
-def all_rejects(batch: RowBatch, scored: ScoredBatch) -> pl.DataFrame:
-    """Rows that could not be read and rows that a rule refused, in `REJECTED_COLUMNS` and the order of their lines.
+def score_together(rubric: RowRubric, batches: Sequence[RowBatch], time_zone: str) -> ScoredBatch:
+    """Scores the rows of some batches as one batch, which takes hardly longer than one of a few rows.
 
-    So the order of all rejects of a file does not depend on its batches.
+    `rejected` has `REJECTED_COLUMNS`: the rows that could not be read and those that a rule refused, file by file in
+    the order of their lines. So the order of all rejects of a file does not depend on its batches.
     """
+    rows = pl.concat([batch.rows for batch in batches])
+    stood = pl.concat([batch.rows.select(pl.lit(batch.file).alias("file"), "line") for batch in batches])
+    outcome = score_batch(rubric, rows.with_columns(line=pl.int_range(pl.len())), time_zone)
+    refused = stood[outcome.rejected["line"]].hstack(outcome.rejected.drop("line"))
     unread = pl.DataFrame(
-        [(reject.file, reject.line, reject.column, reject.code, reject.reason) for reject in batch.rejects],
+        [
+            (reject.file, reject.line, reject.column, reject.code, reject.reason)
+            for batch in batches
+            for reject in batch.rejects
+        ],
         schema=REJECTED_COLUMNS,
         orient="row",
     )
-    refused = scored.rejected.select(pl.lit(batch.file).alias("file"), "line", "column", "code", "reason")
-    return pl.concat([unread, refused]).sort("line", maintain_order=True)
+    files = pl.Enum([*dict.fromkeys(batch.file for batch in batches)])  # sorts as they were read
+    rejected = pl.concat([unread, refused]).sort(pl.col("file").cast(files), "line", maintain_order=True)
+    return replace(outcome, rejected=rejected)
 
 
 def _lengths(rubric: RowRubric) -> dict[str, str]:

@@ -24,7 +24,7 @@ from scoring.chat.reading import READ_COLUMNS, column_places
 from scoring.chat.row_ids import TIE_BREAK, with_row_ids
 from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, RowBatch
 from scoring.chat.rubric import RowRubric
-from scoring.chat.scorer import KeepText, all_rejects, excluded_rows, score_batch, with_kept_texts
+from scoring.chat.scorer import KeepText, excluded_rows, score_together, with_kept_texts
 from scoring.errors import InputError, UsageError
 from scoring.frames.conversion import FRAME, arrow_table, columns_of, maker_like
 from scoring.inputs import REJECTED_SCHEMA, FileIdentity, TextRow
@@ -77,11 +77,10 @@ def score(
     """
     chosen = _row_rubric(rubric)
     _refuse_unknown(time_zone, keep_text)
-    batches = list(_batches(frame))
-    outcomes = [score_batch(chosen, batch.rows, time_zone) for batch in batches]
+    outcomes = [score_together(chosen, [batch], time_zone) for batch in _batches(frame)]
     scored = pl.concat([outcome.scored for outcome in outcomes])
     excluded = pl.concat([outcome.excluded for outcome in outcomes])
-    rejected = pl.concat([all_rejects(batch, outcome) for batch, outcome in zip(batches, outcomes, strict=True)])
+    rejected = pl.concat([outcome.rejected for outcome in outcomes])
     totals: list[Measure | Quotient] = [*chosen.measures, *chosen.quotients]
     sums = [kpi_sums(scored, totals, "rows"), kpi_sums(excluded, chosen.excluded_measures, "excluded")]
     crosstab = crosstab_table([crosstab_sums(scored, chosen.crosstab)], chosen.crosstab)

@@ -12,7 +12,7 @@ Source: SPEC 14.
 
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from scoring.chat.kpis import (
 )
 from scoring.chat.rows import FileFailure, RowBatch
 from scoring.chat.rubric import RowRubric
-from scoring.chat.scorer import KeepText, ScoredBatch, all_rejects, score_batch, with_kept_texts
+from scoring.chat.scorer import KeepText, ScoredBatch, score_together, with_kept_texts
 from scoring.days import Window
 from tasks.chat.engine import ScoringOutcome
 from tasks.chat.sources import RowStream
@@ -38,6 +38,8 @@ from tasks.chat.time_sorted_rows import TimeSortedRows
 
 ANSWER_HASH = "_answer_hash"
 _SUMS_BEFORE_MERGE = 64
+_SMALL_BYTES = 2_000_000
+_TOGETHER_BYTES = 12_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,16 +86,19 @@ class ScoredPart(ScoringOutcome):
         return {*self.rows_by_file, *(failure.file for failure in self.failures)}
 
     def note(self, batch: RowBatch) -> None:
-        """Adds what a batch tells of its file."""
+        """Adds what a batch tells of its file and its days."""
         rows_in = batch.rows.height + len(batch.rejects)
         self.counts.rows_in += rows_in
         self.rows_by_file[batch.file] += rows_in
         self.outside_by_file[batch.file] += batch.outside_window
         self.naive_timestamps += batch.naive_timestamps
+        if self.content is not None:
+            one_day = pl.lit(None, pl.Date)
+            self.content += sum((found for _, found in day_contents(batch.rows, one_day)), DayContent())
 
-    def take(self, batch: RowBatch, scored: ScoredBatch) -> None:
-        """Adds the scored rows of a batch to counts, sums and files."""
-        rejected = all_rejects(batch, scored)
+    def take(self, scored: ScoredBatch) -> None:
+        """Adds scored rows to counts, sums and files."""
+        rejected = scored.rejected
         self.counts.scored += scored.scored.height
         self.counts.excluded += scored.excluded.height
         self.counts.rejected += rejected.height
@@ -101,7 +106,8 @@ class ScoredPart(ScoringOutcome):
         self.rejected_by_code.update(rejected["code"])
         if rejected.height:
             undated = rejected.filter(pl.col("column").is_null() | (pl.col("column") == "timestamp"))
-            self.undated_by_file.setdefault(batch.file, Counter()).update(undated["code"])
+            for file, code in undated.select("file", "code").iter_rows():
+                self.undated_by_file.setdefault(file, Counter())[code] += 1
             rejected.write_parquet(self.rejected_folder / f"{self.counts.rejected:012}.parquet")
         self._take_sums(scored)
         self._stage(scored)
@@ -154,18 +160,45 @@ def score_part(part: Part, on_progress: Callable[[int], None] = lambda rows: Non
         rejected_folder=rejected_folder,
         content=DayContent() if part.counts_content else None,
     )
-    one_day = pl.lit(None, pl.Date)
+    for batches in _small_ones_together(_noted(part, outcome, on_progress)):
+        outcome.take(score_together(part.rubric, batches, part.time_zone))
+        del batches  # before the next ones are read
+    outcome.close()
+    outcome.counts.check()
+    return outcome
+
+
+def _noted(part: Part, outcome: ScoredPart, on_progress: Callable[[int], None]) -> Iterator[RowBatch]:
+    """The batches of a part that have something to score or to reject: most files of a folder are of other days."""
     for batch in part.rows.batches(part.window):
         if isinstance(batch, FileFailure):
             outcome.failures.append(batch)
         else:
             outcome.note(batch)
-            if batch.rows.height or batch.rejects:  # most files of a folder are of other days
-                if outcome.content is not None:
-                    outcome.content += sum((found for _, found in day_contents(batch.rows, one_day)), DayContent())
-                outcome.take(batch, score_batch(part.rubric, batch.rows, part.time_zone))
             on_progress(outcome.counts.rows_in)
-        del batch  # before the next one is read
-    outcome.close()
-    outcome.counts.check()
-    return outcome
+            if batch.rows.height or batch.rejects:
+                yield batch
+        del batch
+
+
+def _small_ones_together(batches: Iterable[RowBatch]) -> Iterator[Sequence[RowBatch]]:
+    """The same batches in their order, small ones in groups: scoring takes 12 ms whether it is one row or thousands.
+
+    A batch of which rows were left out waits for no other: the few that it has may hold the memory of all of them.
+    """
+    waiting, size = list[RowBatch](), 0
+    for batch in batches:
+        size += (this := int(batch.rows.estimated_size()))
+        if batch.rows.height < batch.rows_in or this > _SMALL_BYTES:
+            if waiting:
+                yield waiting
+            yield [batch]
+            waiting, size = [], 0
+        else:
+            waiting.append(batch)
+            if size > _TOGETHER_BYTES:
+                yield waiting
+                waiting, size = [], 0
+        del batch
+    if waiting:
+        yield waiting

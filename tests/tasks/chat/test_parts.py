@@ -1,7 +1,7 @@
 """The outcome of scored rows does not depend on where they were cut, nor on the processes that scored the parts."""
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from scoring.chat.rows import RowBatch
+from scoring.chat.rubric import RowRubric
+from scoring.chat.scorer import ScoredBatch, score_together
 from scoring.days import day_window
+from tasks.chat.engine import Counts
 from tasks.chat.local_engine import ScoredRows, ScoringJob, score_chat_rows
 from tasks.chat.parts import score_part
 from tasks.chat.sources import ChatRowFiles
@@ -150,3 +154,27 @@ def test_parts_of_a_file_that_was_replaced_are_not_mixed_with_it(tmp_path: Path)
     outcome = job.gathered(map(score_part, parts))
     assert outcome.counts.rows_in == 0
     assert "was replaced while it was read" in str(outcome.failures[0].error)
+
+
+def test_many_small_files_are_scored_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(40):
+        rows = [plain(number), plain(number, output_tokens=-1 if number == 7 else 420.0)]
+        write_rows(tmp_path / "rows" / f"{number:02}.jsonl", rows)
+    (tmp_path / "rows" / "20.jsonl").write_text("no row\n")  # its rejects stay in the order of the files
+    together = []
+
+    def scored(rubric: RowRubric, batches: Sequence[RowBatch], time_zone: str) -> ScoredBatch:
+        together.append(len(batches))
+        return score_together(rubric, batches, time_zone)
+
+    monkeypatch.setattr("tasks.chat.parts.score_together", scored)
+    job = ScoringJob(ChatRowFiles([tmp_path / "rows"]), RUBRIC, ZONE, None, "all", tmp_path / "staging")
+    outcome = job.gathered([score_part(job.whole())])
+
+    assert together == [20, 1, 19]
+    assert outcome.counts == Counts(rows_in=79, scored=77, rejected=2)
+    rejected = pl.concat(outcome.rejected_frames())
+    assert [(Path(file).name, line) for file, line in rejected.select("file", "line").iter_rows()] == [
+        ("07.jsonl", 2),
+        ("20.jsonl", 1),
+    ]
