@@ -5,8 +5,8 @@ and handed out from there, exactly as if each day had been read alone: with the 
 of its files whose time nobody knows.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -82,53 +82,57 @@ def read_at_once(
         StorageError: the folder cannot be written.
     """
     identities = source.fingerprint()
-    kept = {str(file): {day: _FileOfDay() for day in days} for file in source.files}
-    rows_in: dict[str, int] = defaultdict(int)
+    kept: dict[date, dict[str, _FileOfDay]] = {day: defaultdict(_FileOfDay) for day in days}
+    rows_in = Counter[str]()
+    left = set[str]()
     local_day = pl.col("timestamp").dt.convert_time_zone(time_zone).dt.date()
     window = days_window(days[0], days[-1], time_zone)
     with writable(folder, "check free space and permissions"):
         folder.mkdir(parents=True)
         for number, batch in enumerate(source.batches(window)):
             if isinstance(batch, FileFailure) or not _of_one_kind(batch):
-                kept.pop(batch.file, None)
-            elif of_file := kept.get(batch.file):
+                left.add(batch.file)
+            elif batch.file not in left:
                 rows_in[batch.file] += batch.rows_in
                 for day, piece in _pieces(batch, days, local_day, folder / f"{number:09}.arrow"):
-                    of_file[day].pieces.append(piece)
+                    kept[day][batch.file].pieces.append(piece)
                 for day, content in day_contents(batch.rows, local_day):
-                    if day in of_file:
-                        of_file[day].content += content
-    for file, of_file in kept.items():
-        for of_day in of_file.values():
+                    if day in kept:
+                        kept[day][batch.file].content += content
+    for files in kept.values():
+        for file, of_day in files.items():
             of_day.outside = rows_in[file] - sum(piece.rows + len(piece.rejects) for piece in of_day.pieces)
-    return {
-        day: _DayReadBefore(source, identities, day, {file: of_file[day] for file, of_file in kept.items()})
-        for day in days
-    }
+    return {day: _DayReadBefore(source, identities, day, {**kept[day]}, frozenset(left)) for day in days}
 
 
 class _DayReadBefore(ChatRowFiles):
     """One day of files, most of which have been read before. It holds nothing of other days: workers are sent it."""
 
     def __init__(
-        self, source: ChatRowFiles, identities: tuple[FileIdentity, ...], day: date, kept: Mapping[str, _FileOfDay]
+        self,
+        source: ChatRowFiles,
+        identities: tuple[FileIdentity, ...],
+        day: date,
+        kept: Mapping[str, _FileOfDay],
+        left: Set[str],
     ) -> None:
         self.files, self.reading, self.naive_zone = source.files, source.reading, source.naive_zone
         self._identities = identities
         self._day = day
         self._kept = kept
+        self._left = left
 
     def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
         """The rows of the day, which `window` must be, file by file."""
         for file in self.files:
-            if kept := self._kept.get(str(file)):
-                yield from kept.batches(str(file))
-            else:
+            if str(file) in self._left:
                 yield from ChatRowFiles([file], reading=self.reading).batches(window)
+            elif kept := self._kept.get(str(file)):
+                yield from kept.batches(str(file))
 
     def contents(self, window: Window, time_zone: str) -> dict[date, DayContent] | None:
         """What the rows were when they were read; None where a file was left where it is."""
-        if any(str(file) not in self._kept for file in self.files):
+        if self._left:
             return None
         return {self._day: sum((kept.content for kept in self._kept.values()), DayContent())}
 
