@@ -4,6 +4,7 @@ The main thread alone is told of a Ctrl-C, and only where it does something: ano
 does not wake it from waiting without end.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ _F = TypeVar("_F", bound="_Future[Any]")
 _R = TypeVar("_R")
 _NAP_S = 0.2
 LONGEST_PAUSE_S = 1.0
+_log = logging.getLogger(__name__)
 
 
 class _Future(Protocol[_R_co]):
@@ -66,11 +68,16 @@ def begun(work: Callable[[], _R]) -> Callable[[], _R]:
     return partial(result_of, future)
 
 
-def attempts(wait_s: float) -> Iterator[None]:
-    """Attempts at something that others hold: one at once, then ever rarer ones, until about `wait_s` has passed."""
+def attempts(name: str, wait_s: float) -> Iterator[None]:
+    """Attempts at a name that another run holds: one at once, then ever rarer ones, until about `wait_s` has passed.
+
+    A wait that is no matter of a moment is logged, once.
+    """
     waited_s, pause_s = 0.0, 0.01
     yield
     while waited_s < wait_s:
+        if pause_s < LONGEST_PAUSE_S <= 2 * pause_s:
+            _log.info("another run is working on '%s': waiting for up to %.0f s (`aqb runs` lists it)", name, wait_s)
         sleep(pause_s)
         waited_s, pause_s = waited_s + pause_s, min(2 * pause_s, LONGEST_PAUSE_S)
         yield

@@ -59,7 +59,7 @@ class Leases:
             StorageError: the holder is alive and still works; or, at the end, the name was lost on the way.
         """
         owner, ended = uuid.uuid4().hex, threading.Event()
-        for _ in attempts(self._lease_s + LONGEST_PAUSE_S if wait_s is None else wait_s):
+        for _ in attempts(name, self._lease_s + LONGEST_PAUSE_S if wait_s is None else wait_s):
             if self._taken(name, owner):
                 break
         else:

@@ -152,7 +152,7 @@ class FolderWarehouse:
         with self._lock_file(own) as lock:
             if wait_s is None:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-            elif not any(_taken(lock) for _ in attempts(wait_s)):
+            elif not any(_taken(lock) for _ in attempts(own, wait_s)):
                 raise self._held_by_another(own)
             yield
 
@@ -171,7 +171,7 @@ class FolderWarehouse:
     def _staged(self, name: str, wait_s: float = 0.0) -> Iterator[Path]:
         folder = self.folder / _STAGING / name
         with self._lock_file(name) as lock:
-            if not any(_taken(lock) for _ in attempts(wait_s)):
+            if not any(_taken(lock) for _ in attempts(name, wait_s)):
                 raise self._held_by_another(name)
             shutil.rmtree(folder, ignore_errors=True)
             try:

@@ -1,5 +1,6 @@
 """Waiting that Ctrl-C ends."""
 
+import logging
 import signal
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from tasks.waiting import begun, beside, completed, result_of
+from tasks.waiting import attempts, begun, beside, completed, result_of
 
 
 def test_ctrl_c_that_another_thread_receives_ends_waiting() -> None:
@@ -48,6 +49,19 @@ def test_work_that_has_begun_gives_its_result_or_its_error() -> None:
 
     with pytest.raises(ValueError, match="no"):
         begun(fail)()
+
+
+def test_a_wait_of_more_than_a_moment_is_logged_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr("tasks.waiting.sleep", [].append)
+    for wait_s in (0.0, 0.5):
+        list(attempts("monitoring-2026-03-10", wait_s))
+    assert caplog.messages == []
+    assert len(list(attempts("monitoring-2026-03-10", 300.0))) > 300
+    said = "another run is working on 'monitoring-2026-03-10': waiting for up to 300 s (`aqb runs` lists it)"
+    assert caplog.messages == [said]
 
 
 @pytest.mark.parametrize("at_once", [True, False])
