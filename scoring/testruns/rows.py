@@ -155,7 +155,8 @@ class RowReader:
         found = []
         for of_round in self._rounds(cells, repeat):
             found.append(Execution(**{**shared, **of_round}))
-            shared.pop("ttft_s", None)  # a time that stands once in a row was measured once
+            for of_first in ("ttft_s", "status"):  # a time that stands once in a row was measured once
+                shared.pop(of_first, None)
         return found
 
     def _shared(self, cells: list[str]) -> Iterator[tuple[str, Any]]:
@@ -171,7 +172,7 @@ class RowReader:
                     yield field, value
                 else:
                     self.notes[f"unknown_{field}"] += 1
-            elif field == "latency_ms" and says_timeout(text):
+            elif field in _TIMES and says_timeout(text):
                 yield "status", text
             elif text:
                 yield field, self._value(field, place, text)
@@ -182,8 +183,9 @@ class RowReader:
             yield {"tool_columns": TOOL_COLUMNS & {field for field, places in self._columns.fields.items() if places}}
         for room, fields in self._columns.rounds.items():
             filled = {field: _filled(places, cells) for field, places in fields.items()}
-            if "answer_time_s" in filled and says_timeout(filled["answer_time_s"][1]):
-                filled["status"] = filled.pop("answer_time_s")  # an execution that timed out has failed: seed 000, 3.6
+            for field in _TIMES:
+                if field in filled and says_timeout(filled[field][1]):
+                    filled["status"] = filled.pop(field)
             values = {field: self._value(field, place, text) for field, (place, text) in filled.items() if text}
             if values:
                 # With answers of one chat alone, `회차` tells the chats apart; with several it counts their repeats.
@@ -250,6 +252,8 @@ _NUMBERS: Mapping[str, tuple[Callable[[str], float | None], str]] = {
     "tool_call_count": (_count, "0 이상의 정수"),
     "repeat": (_ordinal, "1 이상의 정수"),
 }
+_TIMES = ("latency_ms", "answer_time_s", "ttft_s")
+"""Of these a cell may say that the execution timed out; it has failed then. Source: seed 000, 2.6 and 3.6."""
 # Words of a closed list, of which another is as good as none. A recorded score is an earlier judge's opinion: a row is
 # not lost for it.
 _WORDS = {"agent_type": agent_type_named, "latency_class": LatencyClass.named, "recorded_score": _float}

@@ -18,6 +18,19 @@ def test_a_time_cell_that_says_timeout_is_a_failed_execution(tmp_path: Path, cel
     assert parse_execution(second).answered
 
 
+@pytest.mark.parametrize("cell", ["timeout", "시간 초과"])
+def test_a_ttft_cell_that_says_timeout_is_a_failed_execution_of_unknown_time(tmp_path: Path, cell: str) -> None:
+    of_row = [[*WIDE_HEADER, "ttft(초)"], [*wide_row(**{"1차 응답 상태": "", "2차 응답 상태": ""}), cell]]
+    of_round = [[*WIDE_HEADER, "1차 ttft(초)"], [*wide_row(), cell]]
+    of_long = [[*LONG_HEADER, "ttft"], [*long_row(), cell]]
+    for rows, query, others in ((of_row, "A1", 1), (of_round, "A1", 1), (of_long, "Q1", 0)):
+        run = read_testrun_file(write_csv(tmp_path / "r.csv", rows))
+        assert (run.counts.rows_in, run.counts.scored) == (1, 1)
+        failed, *answered = map(parse_execution, run.queries[query])
+        assert (failed.failure, failed.execution.ttft_s) == (f"응답 상태: {cell}", None)
+        assert [one.answered for one in answered] == [True] * others
+
+
 def test_a_time_may_set_its_thousands_apart(tmp_path: Path) -> None:
     run = read_testrun_file(write_csv(tmp_path / "r.csv", [WIDE_HEADER, wide_row(**{"1차 답변 시간(초)": "1,234.5"})]))
     assert run.queries["A1"][0].answer_time_s == 1234.5
