@@ -33,6 +33,7 @@ _EXCEL_ERRORS = frozenset(
     {"#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#N/A", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#FIELD!"}
 )
 _ORDINAL = re.compile(r"([1-9][0-9]{0,3})\s*(?:회차|차|회)?")
+_ROUND_SHEET = re.compile(r"round\s*([1-9][0-9]?)|([1-9][0-9]?)\s*(?:회차|차)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -101,10 +102,11 @@ class RowReader:
     """Executions of the rows of one table. `notes` counts what was read with a reservation."""
 
     def __init__(
-        self, columns: Columns, agent_type: AgentType | None, filter_names: FilterNames, run_type: str
+        self, columns: Columns, agent_type: AgentType | None, filter_names: FilterNames, run_type: str, repeat: int
     ) -> None:
-        """`agent_type` and `run_type` are those of rows that name none."""
+        """`agent_type`, `run_type` and `repeat` (`회차`) are those of rows that name none."""
         self.notes: Counter[str] = Counter()
+        self._repeat = repeat
         self._given = {"agent_type": agent_type, "filter_names": filter_names, "run_type": run_type}
         self._columns = columns
         of_rows = (places for field, places in columns.fields.items() if field not in _WORDS)
@@ -151,7 +153,7 @@ class RowReader:
             shared["expected_text"] = f"{shared.get('expected_text', '')}\n{check}".strip()
         if url := shared.pop("expected_url", ""):
             shared["expected_text"] = f"{shared.get('expected_text', '')}\n{_url_line(url)}".strip()
-        repeat = shared.pop("repeat", 1)
+        repeat = shared.pop("repeat", self._repeat)
         found = []
         for of_round in self._rounds(cells, repeat):
             found.append(Execution(**{**shared, **of_round}))
@@ -238,6 +240,12 @@ def _at_least_zero(text: str) -> float | None:
 def _count(text: str) -> int | None:
     found = number(ungrouped(text))
     return None if found is None or not 0 <= found <= _LARGEST_COUNT or found != int(found) else int(found)
+
+
+def round_of_sheet(name: str) -> int:
+    """The round that the name of a sheet tells (`2회차`, `2차`, `Round 2`); 1 where it tells none."""
+    match = _ROUND_SHEET.fullmatch(name.strip())
+    return int(match[1] or match[2]) if match else 1
 
 
 def _ordinal(text: str) -> int | None:

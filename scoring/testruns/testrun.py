@@ -14,7 +14,7 @@ from scoring.inputs import BrokenRow, FileIdentity, Reject, TextRow, UnreadableC
 from scoring.limits import MOST_TESTRUN_ROWS
 from scoring.testruns.detection import FileFacts, Layout
 from scoring.testruns.executions import AgentType, Execution
-from scoring.testruns.rows import RowReader, columns_of
+from scoring.testruns.rows import RowReader, columns_of, round_of_sheet
 from scoring.testruns.run_time import run_time
 from scoring.testruns.team_names import TeamNames, written_headers
 
@@ -93,8 +93,8 @@ class TestRunReading:
         self._row_numbers: dict[str, str] = {}  # of rows without an id: the id for now -> the row number
         self._rows_in = self._scored = 0
 
-    def add(self, table: TestRunTable, where: str, prefix: str = "") -> None:
-        """Reads a table; `prefix` tells its columns from those of other sheets in rejects."""
+    def add(self, table: TestRunTable, where: str, sheet: str = "") -> None:
+        """Reads a table; `sheet` is its name where there are several, which may tell the round (`2회차`)."""
         columns = columns_of(self._names.headers(table.columns), where)
         self._layouts.add(columns.layout)
         if len(self._layouts) > 1:
@@ -106,7 +106,8 @@ class TestRunReading:
             )
         self._headers.update(dict.fromkeys(columns.names))
         self._written.update(dict.fromkeys(written_headers(table.columns)))
-        reader = RowReader(columns, self._agent_type, self._names.filter_names, self._run_type)
+        reader = RowReader(columns, self._agent_type, self._names.filter_names, self._run_type, round_of_sheet(sheet))
+        prefix = f"{sheet}!" if sheet else ""
         for row in table.rows():
             if isinstance(row, TextRow) and row.is_blank:
                 continue

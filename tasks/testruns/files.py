@@ -1,8 +1,8 @@
 """A test-run file becomes a `TestRunFile`.
 
 Of a workbook every visible sheet whose header is a test run's is read, in order, as one run; hidden sheets are left
-alone and noted. Sheets must share one layout. A JSON file is what promptfoo or
-Inspect wrote.
+alone and noted. Sheets must share one layout, and may be named after the rounds (`2회차`). A JSON file is what
+promptfoo or Inspect wrote.
 
 Source: SPEC 2, 5, 13.
 """
@@ -49,7 +49,7 @@ def read_testrun_file(path: Path, names: TeamNames = COMMON_NAMES) -> TestRunFil
             if not workbook.sheets:
                 columns_of((), f"{path} (no visible sheet with a header)")
             for sheet in sheets or workbook.sheets[:1]:  # the first one says what is wrong with it
-                reading.add(sheet, str(path), f"{sheet.name}!" if len(sheets) > 1 else "")
+                reading.add(sheet, str(path), sheet.name if len(sheets) > 1 else "")
             reading.notes.update(workbook.notes(sheets))
     else:
         reading.add(text_table(path), str(path))

@@ -120,11 +120,24 @@ def test_the_saved_value_of_a_formula_is_read_and_a_missing_one_noted(tmp_path: 
     assert (run.queries["A1"][0].answer_time_s, run.notes) == (None, {"formulas_not_calculated": 1})
 
 
+@pytest.mark.parametrize("names", [("1회차", "2회차"), ("1차", "2 차"), ("Round 1", "round2"), ("결과", "2회차")])
+def test_names_of_sheets_tell_the_round_of_rows_that_name_none(tmp_path: Path, names: tuple[str, str]) -> None:
+    single = [["ID", "질의", "응답"], ["A1", "몇 명?", "3명"]]
+    numbered = [[*single[0], "회차"], [*single[1], "7"]]
+    for rows, rounds in ((single, ["1/1", "2/1"]), ([WIDE_HEADER, wide_row()], ["1/1", "2/1", "1/2", "2/2"])):
+        run = read_testrun_file(write_xlsx(tmp_path / "r.xlsx", dict.fromkeys(names, rows)))
+        assert ([str(one.round) for one in run.queries["A1"]], run.rejects) == (rounds, ())
+    named = read_testrun_file(write_xlsx(tmp_path / "s.xlsx", {names[0]: single, names[1]: numbered}))
+    assert [str(one.round) for one in named.queries["A1"]] == ["1/1", "7/1"]
+    alone = read_testrun_file(write_xlsx(tmp_path / "t.xlsx", {names[1]: single, "메모": [["끝"]]}))
+    assert [str(one.round) for one in alone.queries["A1"]] == ["1/1"]
+
+
 def test_sheets_that_repeat_a_run_without_its_number_are_told_to_give_it(tmp_path: Path) -> None:
     rows = [["ID", "질의", "응답"], ["A1", "몇 명?", "3명"]]
-    run = read_testrun_file(write_xlsx(tmp_path / "r.xlsx", {"1회차": rows, "2회차": rows}))
+    run = read_testrun_file(write_xlsx(tmp_path / "r.xlsx", {"처음": rows, "다시": rows}))
     (reject,) = run.rejects
-    assert (reject.column, reject.code) == ("2회차!ID", "duplicate_execution")
+    assert (reject.column, reject.code) == ("다시!ID", "duplicate_execution")
     assert "회차 열에 번호(1, 2, 3)를 적고" in reject.reason
 
 
