@@ -128,8 +128,9 @@ def _mixed(random: Random) -> str:
     return f"{first}{one}{middle}{other}{last}"
 
 
-def _service(random: Random) -> str:
-    return f"{random.choice(('1544', '1566', '1577', '1588', '1599', '1661', '1670', '1877'))}-{digits(random, 4)}"
+def _service(separator: str = "-") -> Form:
+    starts = ("1544", "1566", "1577", "1588", "1599", "1661", "1670", "1877")
+    return lambda random: f"{random.choice(starts)}{separator}{digits(random, 4)}"
 
 
 def _local(random: Random) -> str:
@@ -193,7 +194,12 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
         ),
         "landline, one by one": _as(one_by_one, _landline),
         "landline, full-width": _as(full_width, _landline),
-        "1588-1234": _service,
+        "1588-1234": _service(),
+        "1588 1234": _service(" "),
+        "대표번호 1588.1234": lambda random: f"대표번호 {_service('.')(random)}",
+        "over two lines": lambda random: "{}-{}{}{}".format(
+            *_mobile(random)[:2], random.choice(("-\n", "\n", "\r\n", "\n-")), digits(random, 4)
+        ),
     },
     "resident number": {
         "900101-1234567": _resident("-"),
@@ -217,6 +223,7 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
     "mail": {
         "kim@naver.com": _mail(),
         "blanks": _mail(" @ "),
+        "blanks everywhere": _mail("@ ", " . "),
         "full-width": _as(full_width, _mail()),
         "[at]": _mail("[at]"),
         "(at), (dot)": _mail("(at)", "(dot)"),
@@ -281,6 +288,7 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
         "api_key=": lambda random: f"api_key={_letters(random, 32)}",
         "?token=": lambda random: f"https://example.com/a?token={_letters(random, 24)}&lang=ko",
         "Bearer": lambda random: f"Authorization: Bearer {_letters(random, 40)}",
+        "access_token:": lambda random: f"access_token: {_letters(random, 32, string.ascii_letters)[:-1]}",
         "비밀번호": lambda random: f"비밀번호: {_letters(random, 10)}",
     },
     "birth date with a label": {
@@ -310,12 +318,17 @@ def _instant(random: Random) -> datetime:
     return datetime(2020, 10, 1, tzinfo=UTC) + timedelta(seconds=random.randrange(6 * 365 * 86_400))
 
 
+_PRICES_LIKE_PHONES = ("1544", "1566", "1577", "1588", "1599", "1661", "1670", "1877")
+
 HARMLESS_FORMS: Mapping[str, Mapping[str, Form]] = {
     "stock codes": {
         "code and name": lambda random: f"하늘전자({_code(random)})",
         "code and price": lambda random: f"{_code(random)} {_price(random)}원",
         "code and bare prices": lambda random: (
             f"{_code(random)} {random.randint(1000, 9999)} {random.randint(1000, 9999)}"
+        ),
+        "code, bare prices and won": lambda random: (
+            f"{_code(random)} {random.choice(_PRICES_LIKE_PHONES)} {random.randint(1000, 9999)}원"
         ),
         "ISIN": lambda random: f"KR7{_code(random)}00{random.randrange(10)}",
     },
@@ -325,6 +338,9 @@ HARMLESS_FORMS: Mapping[str, Mapping[str, Form]] = {
         "index": lambda random: f"{random.randrange(200_000, 400_000) / 100:,.2f}",
         "percent": lambda random: f"{random.uniform(-30, 30):+.2f}%",
         "won and percent": lambda random: f"{_price(random)}원 ({random.uniform(-30, 30):+.2f}%)",
+        "bare prices": lambda random: " ".join(random.sample(_PRICES_LIKE_PHONES, 3)),
+        "rate of exchange": lambda random: f"유로 {random.choice(_PRICES_LIKE_PHONES)}.{digits(random, 4)}",
+        "prices, line by line": lambda random: f"{random.choice(_PRICES_LIKE_PHONES)}\n{random.randint(1000, 9999)}\n",
         "amount": lambda random: f"{random.randrange(10**6, 10**12)}원",
     },
     "dates": {
