@@ -84,17 +84,30 @@ def matching_files(inputs: Sequence[str | Path], endings: Sequence[str], out: Pa
 
 
 def files_in(folder: Path, endings: Sequence[str]) -> list[Path]:
-    """The files of a folder, as above; one that is not there holds none.
+    """The files of a folder, as above; one that is not there holds none. Links to folders are not followed.
 
     Raises:
         InputError: it, or a folder in it, cannot be listed. `glob` would take such a folder for an empty one.
     """
-    found: list[Path] = []
+    found = (Path(place, name) for place, _, names in _walk(folder) for name in names if _is_meant(name, endings))
+    return sorted(path for path in found if path.is_file())
+
+
+def linked_folders(folder: Path) -> list[Path]:
+    """The links to folders in a folder, at any depth.
+
+    Raises:
+        InputError: it, or a folder in it, cannot be listed.
+    """
+    found = (Path(place, name) for place, folders, _ in _walk(folder) for name in folders)
+    return sorted(path for path in found if path.is_symlink())
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
     with readable(folder):
         for place, folders, names in os.walk(folder, onerror=_refuse_unlisted):
             folders[:] = [name for name in folders if _is_meant(name) and name != "lost+found"]
-            found += [Path(place, name) for name in names if _is_meant(name, endings) and Path(place, name).is_file()]
-    return sorted(found)
+            yield place, folders, names
 
 
 def _refuse_unlisted(error: OSError) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from scoring.alerting.run_messages import RefusedFile
 from scoring.errors import InputError
 from scoring.inputs import FileIdentity
-from tasks.files.discovery import files_in, identity_of
+from tasks.files.discovery import files_in, identity_of, linked_folders
 from tasks.testruns.files import OTHER_WORKBOOK_ENDINGS, RUN_FILE_ENDINGS
 
 
@@ -43,15 +43,18 @@ def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: floa
     seen, arriving, refused = [], [], []
     home = folder.resolve()
     rested = (now - timedelta(seconds=quiet_s)).timestamp()
-    for path in files_in(folder, (*RUN_FILE_ENDINGS, *OTHER_WORKBOOK_ENDINGS)):
+    files, linked = files_in(folder, (*RUN_FILE_ENDINGS, *OTHER_WORKBOOK_ENDINGS)), linked_folders(folder)
+    for path in sorted([*files, *linked]):
         if not path.resolve().is_relative_to(home):
             outside = InputError(
                 "a link that leads out of the inbox",
                 where=str(path),
-                fix="copy the file into it",
-                ko="inbox 밖을 가리키는 링크입니다. 파일을 inbox에 복사하세요.",
+                fix="copy what it leads to into the inbox",
+                ko="inbox 밖을 가리키는 링크입니다. 가리키는 파일을 inbox에 복사하세요.",
             )
             refused.append(_refused(path, outside))
+            continue
+        if path in linked:  # its files are found where they are
             continue
         try:
             before, identity, after = path.stat(), identity_of(path), path.stat()

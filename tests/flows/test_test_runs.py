@@ -164,11 +164,14 @@ def test_a_link_that_leads_out_of_the_inbox_is_refused(settings: Settings, tmp_p
     (inbox / "plan_agent_link.csv").symlink_to(outside)
     (inbox / "plan_agent_passwords.csv").symlink_to("/etc/passwd")
     (inbox / "plan_agent_inside.csv").symlink_to(inbox / "plan_agent_1.csv")
+    (inbox / "team").symlink_to(outside.parent)
+    (inbox / "_hidden").symlink_to(outside.parent)
+    (inbox / "itself").symlink_to(inbox)
     outcome = score_inbox(settings, DAY)
     assert len(names(outcome)) == 2
     assert [line.splitlines()[0] for line in outcome.refused] == [
         f"{inbox / name}: a link that leads out of the inbox"
-        for name in ("plan_agent_link.csv", "plan_agent_passwords.csv")
+        for name in ("plan_agent_link.csv", "plan_agent_passwords.csv", "team")
     ]
 
 
