@@ -32,6 +32,7 @@ MOST_DAYS = 400
 _LONGEST_VALUE = 300
 _FIRST, _LAST, _TENANT, _RULE, _KPI = "first", "last", "tenant", "alert", "kpi"
 _LOWEST, _HIGHEST, _TEXT, _TEMPLATE, _SESSION = "lowest", "highest", "text", "template", "session"
+_OF_ROWS = (_TENANT, _TEMPLATE, _SESSION)  # what links carry as rows have it, and nobody types
 
 Codes = Mapping[str, tuple[str | None, ...]]
 
@@ -105,15 +106,15 @@ def rates(rubric: RowRubric) -> dict[str, Quotient]:
 def parse_filter(pairs: Iterable[tuple[str, str]], rubric: RowRubric, first: date, last: date) -> RowFilter:
     """The filter that an address asks for, between `first` and `last` where it names no days.
 
-    Names that no filter has and empty values are passed over: a form sends them.
+    Names that no filter has and empty values are passed over: a form sends them. So are blanks around what is typed.
 
     Raises:
         UsageError: a value that cannot be: no such code or rule, no date, no number, too long (Korean).
     """
     given: dict[str, list[str]] = {}
     for name, value in pairs:
-        if stripped := value.strip():
-            given.setdefault(name, []).append(stripped)
+        if meant := value if name in _OF_ROWS else value.strip():
+            given.setdefault(name, []).append(meant)
     if any(len(value) > _LONGEST_VALUE for values in given.values() for value in values):
         raise UsageError(f"조건 하나는 {_LONGEST_VALUE}자까지 쓸 수 있습니다")
     chosen = RowFilter(

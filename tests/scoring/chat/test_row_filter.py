@@ -12,9 +12,10 @@ from scoring.errors import UsageError
 from tests.builders.chat_rows import RUBRIC
 
 FIRST, LAST = date(2026, 2, 1), date(2026, 2, 7)
-# An address carries no blanks at the ends of a value.
+# An address carries no blanks at the ends of what is typed.
 TYPED = st.text(min_size=1, max_size=20).map(str.strip).filter(bool)
-TENANTS = st.sampled_from([None, "", "-", "-=", "*"]) | TYPED
+OF_ROWS = st.text(min_size=1, max_size=20) | st.sampled_from([" 7", "7 "])
+TENANTS = st.sampled_from([None, "", "-", "-=", "*"]) | OF_ROWS
 
 
 def codes(values: list[str]) -> st.SearchStrategy[tuple[str | None, ...]]:
@@ -32,8 +33,8 @@ FILTERS = st.builds(
     lowest=st.none() | st.integers(0, 1000).map(lambda tenths: tenths / 10),
     highest=st.none() | st.integers(0, 1000).map(lambda tenths: tenths / 10),
     text=st.just("") | TYPED,
-    template=st.just("") | TYPED,
-    session=st.just("") | TYPED,
+    template=st.just("") | OF_ROWS,
+    session=st.just("") | OF_ROWS,
 )
 
 
