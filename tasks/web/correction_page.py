@@ -1,5 +1,7 @@
 """The expected results of a query in a file that a person has sent: corrected, they make another version of it."""
 
+from threading import Lock
+
 from starlette.responses import RedirectResponse, Response
 
 from scoring.errors import UsageError
@@ -7,7 +9,9 @@ from tasks.testruns.corrections import corrected_file, expectations_of
 from tasks.testruns.uploads import Origin, Upload
 from tasks.web.asked import Asked, RefusedError
 from tasks.web.upload_page import address_of, upload_of
-from tasks.web.upload_versions import takes_home, version_values
+from tasks.web.upload_versions import later_versions, takes_home, version_values
+
+_one_at_a_time = Lock()
 
 
 def correction_page(asked: Asked) -> Response:
@@ -35,6 +39,8 @@ def correction_page(asked: Asked) -> Response:
 def correct(asked: Asked) -> Response:
     """Keeps another version of a file with one expected result corrected, and leads to its page.
 
+    Whoever presses twice is led to the version that is there by then.
+
     Raises:
         NotFoundError, RefusedError: as for the form.
         UsageError: nothing would change, or the file cannot hold the text.
@@ -45,12 +51,17 @@ def correct(asked: Asked) -> Response:
     if expectations_of(upload.file, names, query_id).get(header) == text:
         raise UsageError("고친 것이 없습니다", fix="앞 페이지에서 기대결과를 고치고 다시 누르세요.")
     content = corrected_file(upload.file, names, query_id, header, text)
+    with _one_at_a_time:
+        same = (one for one in later_versions(asked, upload) if one.file.read_bytes() == content)
+        return RedirectResponse(address_of(next(same, None) or _kept(asked, upload, query_id, header, content)), 303)
+
+
+def _kept(asked: Asked, upload: Upload, query_id: str, header: str, content: bytes) -> Upload:
     asked.record("기대결과 고침", f"{upload.name} {query_id} {header}")
     with asked.uploads.arriving() as arriving:
         arriving.write(content)
         origin = Origin(upload.id, query_id, header, upload.choices)
-        kept = arriving.keep(asked.uploads.next_version(upload.name), asked.viewer.name, origin)
-    return RedirectResponse(address_of(kept), 303)
+        return arriving.keep(asked.uploads.next_version(upload.name), asked.viewer.name, origin)
 
 
 def _own_upload(asked: Asked) -> Upload:

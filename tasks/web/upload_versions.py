@@ -11,11 +11,16 @@ def takes_home(asked: Asked, upload: Upload) -> bool:
     return asked.sees_personal_data or upload.who == asked.viewer.name
 
 
+def later_versions(asked: Asked, upload: Upload) -> list[Upload]:
+    """The files that were made of a file, the latest first."""
+    return [one for one in asked.uploads.latest() if one.of and one.of.id == upload.id]
+
+
 def version_values(asked: Asked, upload: Upload) -> dict[str, Any]:
     """What the pages of a file say of the version before it, and of those that were made of it."""
     return {
         "upload": upload,
         "before_it": asked.uploads.find(upload.of.id) if upload.of else None,
-        "later_versions": [one for one in asked.uploads.latest() if one.of and one.of.id == upload.id],
+        "later_versions": later_versions(asked, upload),
         "may_correct": asked.viewer.may("reviewer") and takes_home(asked, upload),
     }

@@ -1,6 +1,7 @@
 """A file that a person sent, with an expected result corrected: another version beside it, and who may make one."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,20 @@ def test_upload_corrections_of_one_version_have_names_of_their_own(settings: Set
             correct(client, version, "또다시")
     names = [upload.name for upload in Uploads(Path(settings.web.uploads)).latest()]
     assert names == [*(f"plan_agent_sample ({number}판).csv" for number in (4, 3, 2)), PLAN.name]
+
+
+@pytest.mark.parametrize(("sample", "cell"), [(PLAN, (QUERY, "기대결과")), (RESUME, ("AM-01", "정답 수치"))])
+def test_upload_correction_that_is_sent_twice_makes_one_version(
+    settings: Settings, sample: Path, cell: tuple[str, str]
+) -> None:
+    with browser(settings) as client, ThreadPoolExecutor(2) as hands:
+        address = kept(client, sample.name, sample.read_bytes())
+        twice = list(hands.map(lambda _: correct(client, address, "다시", *cell), range(2)))
+        assert twice == [correct(client, address, "다시", *cell)] * 2
+        assert correct(client, address, "또다시", *cell) not in twice
+    assert len(Uploads(Path(settings.web.uploads)).latest()) == 3
+    with opened(AuditLog, settings.state_url) as log:
+        assert [one.action for one in log.latest(50)].count("기대결과 고침") == 2
 
 
 def test_upload_correction_keeps_the_choices_of_the_version_before_it(settings: Settings) -> None:
