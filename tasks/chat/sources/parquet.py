@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
 from operator import add
@@ -71,8 +72,9 @@ def read_parquet(piece: FilePiece, window: Window | None, reading: Reading) -> I
     with _opened(path) as (opened, file):
         refuse_replaced(piece, os.fstat(opened.fileno()).st_ino)
         leaves = leaves_to_read(str(path), file.schema_arrow, reading.names)
-        _refuse_missing_keys(opened, file, leaves, reading, str(path))
-        line, held = piece.first_line, _HeldTexts(path, os.fstat(opened.fileno()).st_size)
+        source = _Source(opened, file, leaves, _HeldTexts(path, os.fstat(opened.fileno()).st_size))
+        _refuse_missing_keys(source, reading, str(path))
+        line = piece.first_line
         wanted = range(file.metadata.num_row_groups)[piece.start : piece.stop]
         for outside, groups in _runs_of_row_groups(file, wanted, window, leaves["timestamp"], reading.naive_zone):
             if outside:
@@ -80,21 +82,30 @@ def read_parquet(piece: FilePiece, window: Window | None, reading: Reading) -> I
                 yield RowBatch(str(path), pl.DataFrame(schema=CHAT_ROW_SCHEMA), (), 0, rows, rows)
                 line += rows
                 continue
-            for batch, texts in _decoded(opened, file, leaves, groups, line - 1, held):
+            for batch, texts in _decoded(source, groups, line - 1):
                 yield read_batch(str(path), batch, leaves, line, texts, window, reading.naive_zone)
                 line += batch.num_rows
                 del batch, texts  # before the next ones are decoded
 
 
-def _refuse_missing_keys(
-    opened: BinaryIO, file: pq.ParquetFile, leaves: Mapping[str, Leaf], reading: Reading, where: str
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """An open file for both readers, where it has the columns that are scored, and the count of its texts."""
+
+    opened: BinaryIO
+    file: pq.ParquetFile
+    leaves: Mapping[str, Leaf]
+    held: "_HeldTexts"
+
+
+def _refuse_missing_keys(source: _Source, reading: Reading, where: str) -> None:
     """Reads until a cell had each key inside JSON text: the first rows of a usual file, all of one without them."""
+    file, leaves = source.file, source.leaves
     sought = SoughtKeys({name: leaf.keys for name, leaf in leaves.items()}, reading.names)
     if not sought.left:
         return
     columns = _columns([leaves[name] for name in sought.left])
-    few = min(_FEW_ROWS, _rows_that_fit(opened, file, columns, range(file.metadata.num_row_groups)))
+    few = min(_FEW_ROWS, _rows_that_fit(source, columns, range(file.metadata.num_row_groups)))
     for batch in file.iter_batches(few, columns=columns, use_threads=False):
         for name in sought.left:
             sought.search(name, texts_at(batch, leaves[name]))
@@ -136,84 +147,68 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, pq.ParquetFile]]:
 
 
 def _decoded(
-    opened: BinaryIO,
-    file: pq.ParquetFile,
-    leaves: Mapping[str, Leaf],
-    groups: list[int],
-    first_row: int,
-    held: "_HeldTexts",
+    source: _Source, groups: list[int], first_row: int
 ) -> Iterator[tuple[pa.RecordBatch, pl.DataFrame | None]]:
     """The columns of neighbouring row groups, batch by batch; the texts are apart where Polars has decoded them.
 
     What comes of a group does not depend on those beside it: where something cannot be read they are read alone.
     """
-    for together in _within_memory(file, groups):
-        texts = _texts(opened, file, leaves, together, first_row)
-        others = None if texts is None else _without_texts(opened, file, leaves, together, held)
+    for together in _within_memory(source.file, groups):
+        texts = _texts(source, together, first_row)
+        others = None if texts is None else _without_texts(source, together)
         if texts is not None and others is not None:
-            yield from _side_by_side(others, texts, leaves, held)
+            yield from _side_by_side(source, others, texts)
         else:
-            yield from ((batch, None) for batch in _copied(opened, file, leaves, together, held))
-        first_row += _rows(file, together)
+            yield from ((batch, None) for batch in _copied(source, together))
+        first_row += _rows(source.file, together)
         texts = others = None  # before the next ones are decoded
 
 
 def _side_by_side(
-    others: Sequence[pa.RecordBatch], texts: pl.DataFrame, leaves: Mapping[str, Leaf], held: "_HeldTexts"
+    source: _Source, others: Sequence[pa.RecordBatch], texts: pl.DataFrame
 ) -> Iterator[tuple[pa.RecordBatch, pl.DataFrame]]:
     """The texts beside the other columns, in parts of a bounded size."""
-    columns = [leaf for name, leaf in leaves.items() if name not in TEXTS and holds_text(leaf.kind)]
+    columns = [leaf for name, leaf in source.leaves.items() if name not in TEXTS and holds_text(leaf.kind)]
     done = 0
     for batch in others:
         own = texts.slice(done, batch.num_rows)
         lengths = [own[name].str.len_bytes() for name in TEXTS]
-        held.count(sum(int(one.sum()) for one in lengths))
+        source.held.count(sum(int(one.sum()) for one in lengths))
         for start, rows in _parts([*lengths, *(_lengths(array_at(batch, leaf)) for leaf in columns)]):
             yield batch.slice(start, rows), own.slice(start, rows)
         done += batch.num_rows
 
 
-def _copied(
-    opened: BinaryIO, file: pq.ParquetFile, leaves: Mapping[str, Leaf], groups: list[int], held: "_HeldTexts"
-) -> Iterator[pa.RecordBatch]:
+def _copied(source: _Source, groups: list[int]) -> Iterator[pa.RecordBatch]:
     """The columns by pyarrow, which copies the texts out of the pages that it holds: for a few rows at once, of which
     batches are made by what was copied."""
     for group in groups:
-        yield from _counted(opened, file, [*leaves.values()], [group], held, _FEW_ROWS, BATCH_ROWS, BATCH_BYTES // 4)
+        yield from _counted(source, [*source.leaves.values()], [group], _FEW_ROWS, BATCH_ROWS, BATCH_BYTES // 4)
 
 
-def _without_texts(
-    opened: BinaryIO, file: pq.ParquetFile, leaves: Mapping[str, Leaf], groups: list[int], held: "_HeldTexts"
-) -> list[pa.RecordBatch] | None:
+def _without_texts(source: _Source, groups: list[int]) -> list[pa.RecordBatch] | None:
     """The other columns of the groups, which are small; None where one of them cannot be read."""
-    rows = max(1, min(BATCH_ROWS, BATCH_BYTES * _rows(file, groups) // max(1, _bytes(file, groups))))
-    others = [leaf for name, leaf in leaves.items() if name not in TEXTS]
+    rows = max(1, min(BATCH_ROWS, BATCH_BYTES * _rows(source.file, groups) // max(1, _bytes(source.file, groups))))
+    others = [leaf for name, leaf in source.leaves.items() if name not in TEXTS]
     try:
-        return [*_counted(opened, file, others, groups, held, rows, rows, BATCH_BYTES)]
+        return [*_counted(source, others, groups, rows, rows, BATCH_BYTES)]
     except (pa.ArrowException, OSError):
         return None
 
 
 def _counted(
-    opened: BinaryIO,
-    file: pq.ParquetFile,
-    leaves: Sequence[Leaf],
-    groups: Sequence[int],
-    held: "_HeldTexts",
-    rows_at_once: int,
-    batch_rows: int,
-    batch_bytes: int,
+    source: _Source, leaves: Sequence[Leaf], groups: Sequence[int], rows_at_once: int, batch_rows: int, batch_bytes: int
 ) -> Iterator[pa.RecordBatch]:
     """These columns of the groups: no more rows at once than can be held, counted, and put together to batches."""
     columns = _columns(leaves)
-    rows_at_once = min(rows_at_once, _rows_that_fit(opened, file, columns, groups))
+    rows_at_once = min(rows_at_once, _rows_that_fit(source, columns, groups))
     texts = [leaf for leaf in leaves if holds_text(leaf.kind)]
     few, size, rows = list[pa.RecordBatch](), 0, 0
     # One thread: two decode no faster here, and hold twice the pages.
-    for batch in file.iter_batches(rows_at_once, groups, columns, use_threads=False):
+    for batch in source.file.iter_batches(rows_at_once, groups, columns, use_threads=False):
         few.append(batch)
         own = sum(_text_bytes(array_at(batch, leaf)) for leaf in texts)
-        held.count(own)
+        source.held.count(own)
         size += own
         rows += batch.num_rows
         if size >= batch_bytes or rows >= batch_rows:
@@ -227,12 +222,12 @@ def _columns(leaves: Iterable[Leaf]) -> list[str]:
     return list(dict.fromkeys(".".join(leaf.path) for leaf in leaves))
 
 
-def _rows_that_fit(opened: BinaryIO, file: pq.ParquetFile, columns: Collection[str], groups: Iterable[int]) -> int:
+def _rows_that_fit(source: _Source, columns: Collection[str], groups: Iterable[int]) -> int:
     """How many rows can be held if each has the longest text that may be stored for several rows in these columns."""
     longest = 1
-    for group in map(file.metadata.row_group, groups):
+    for group in map(source.file.metadata.row_group, groups):
         chunks = map(group.column, range(group.num_columns))
-        shared = sum(_longest_shared_text(opened, chunk) for chunk in chunks if chunk.path_in_schema in columns)
+        shared = sum(_longest_shared_text(source.opened, chunk) for chunk in chunks if chunk.path_in_schema in columns)
         longest = max(longest, shared)
     return max(1, _TEXT_AT_ONCE // longest)
 
@@ -311,17 +306,15 @@ def _within_memory(file: pq.ParquetFile, groups: list[int]) -> Iterator[list[int
     yield together
 
 
-def _texts(
-    opened: BinaryIO, file: pq.ParquetFile, leaves: Mapping[str, Leaf], groups: list[int], first_row: int
-) -> pl.DataFrame | None:
+def _texts(source: _Source, groups: list[int], first_row: int) -> pl.DataFrame | None:
     """The two texts of the groups, known to be UTF-8; None where pyarrow has to read them.
 
     That is where they are too large to be held, are no plain text by their type, or cannot be read: pyarrow then tells
     which row it is. Any column in a zone that nobody knows, or of views into lists, would make Polars panic, which
     people see.
     """
-    plain = (pa.string(), pa.large_string(), pa.string_view())
-    found = {name: leaves[name] for name in TEXTS}
+    plain, file = (pa.string(), pa.large_string(), pa.string_view()), source.file
+    found = {name: source.leaves[name] for name in TEXTS}
     if any(leaf.kind not in plain or leaf.keys or len(leaf.path) > 1 for leaf in found.values()):
         return None
     kinds = " ".join(str(field.type) for field in file.schema_arrow)  # also those within structs
@@ -334,8 +327,8 @@ def _texts(
     if not all(_IN_PLACE.issuperset(one.encodings) for one in chunks if one.path_in_schema in names):
         return None
     try:
-        opened.seek(0)  # Polars takes what follows for the file
-        rows = pl.scan_parquet(opened).select(pl.col(leaf.path[0]).alias(name) for name, leaf in found.items())
+        source.opened.seek(0)  # Polars takes what follows for the file
+        rows = pl.scan_parquet(source.opened).select(pl.col(leaf.path[0]).alias(name) for name, leaf in found.items())
         return rows.slice(first_row, _rows(file, groups)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None
