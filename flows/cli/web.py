@@ -12,6 +12,10 @@ import typer
 from flows.cli.terminal import open_context
 from scoring.errors import UsageError
 
+_IDLE_S = 620
+"""Longer than a proxy keeps an idle connection (nginx 60 s, oauth2-proxy 90 s, Google's load balancers 600 s), which
+would else send a request into one that is just being closed here, and answer it with 502."""
+
 
 def web(
     host: Annotated[
@@ -47,7 +51,7 @@ def web(
             proxy_headers=False,  # who asks is told by the header that the settings name, and from nowhere else
             server_header=False,
             limit_concurrency=200,
-            timeout_keep_alive=20,
+            timeout_keep_alive=_IDLE_S,
             timeout_graceful_shutdown=10,
         )
         listening = _listening(host, port)  # whoever reads the address below is served at once

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+import uvicorn
 
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, refused
@@ -51,6 +52,21 @@ def test_web_serves_its_pages_from_this_machine_until_it_is_stopped(tmp_path: Pa
     assert f"{DAY}, 2행" in text
     assert (served.returncode, complaints, said.strip()) == (0, "", "[]")
     assert (tmp_path / "data" / "state.db").stat().st_mode & 0o077 == 0
+
+
+def test_web_keeps_idle_connections_longer_than_the_proxies_that_its_guide_names(
+    aqb: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept_s: list[int] = []
+
+    def run(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        kept_s.append(server.config.timeout_keep_alive)
+        for one in sockets:
+            one.close()
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    assert aqb("web", "--port", "0").exit_code == 0
+    assert kept_s[0] > max(60, 90, 600)  # nginx, oauth2-proxy, a load balancer of Google
 
 
 def test_web_says_what_to_do_where_its_port_is_taken(aqb: Command) -> None:
