@@ -15,6 +15,8 @@ from scoring.errors import UsageError
 _IDLE_S = 620
 """Longer than a proxy keeps an idle connection (nginx 60 s, oauth2-proxy 90 s, Google's load balancers 600 s), which
 would else send a request into one that is just being closed here, and answer it with 502."""
+_CONNECTIONS = 800
+"""Six for each of 130 browsers, which keep them while they are idle; below the 1,024 files of a process."""
 
 
 def web(
@@ -50,7 +52,7 @@ def web(
             access_log=False,
             proxy_headers=False,  # who asks is told by the header that the settings name, and from nowhere else
             server_header=False,
-            limit_concurrency=200,
+            limit_concurrency=_CONNECTIONS,
             timeout_keep_alive=_IDLE_S,
             timeout_graceful_shutdown=10,
         )

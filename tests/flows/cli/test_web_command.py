@@ -57,16 +57,17 @@ def test_web_serves_its_pages_from_this_machine_until_it_is_stopped(tmp_path: Pa
 def test_web_keeps_idle_connections_longer_than_the_proxies_that_its_guide_names(
     aqb: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept_s: list[int] = []
+    configured: list[uvicorn.Config] = []
 
     def run(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
-        kept_s.append(server.config.timeout_keep_alive)
+        configured.append(server.config)
         for one in sockets:
             one.close()
 
     monkeypatch.setattr(uvicorn.Server, "run", run)
     assert aqb("web", "--port", "0").exit_code == 0
-    assert kept_s[0] > max(60, 90, 600)  # nginx, oauth2-proxy, a load balancer of Google
+    assert configured[0].timeout_keep_alive > max(60, 90, 600)  # nginx, oauth2-proxy, a load balancer of Google
+    assert configured[0].limit_concurrency and configured[0].limit_concurrency > 6 * 100  # idle ones of browsers, too
 
 
 def test_web_says_what_to_do_where_its_port_is_taken(aqb: Command) -> None:
