@@ -15,7 +15,7 @@ from hashlib import file_digest
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import polars as pl
 import pyarrow as pa
@@ -245,37 +245,44 @@ def _together(files: Sequence[pl.DataFrame | pl.LazyFrame]) -> pl.LazyFrame:
 
 def _rows_of(files: Mapping[date, Path]) -> list[pl.DataFrame | pl.LazyFrame]:
     """The rows of each file, small ones from memory: the KPIs of a day are read for each of the 56 days after it."""
-    small: dict[date, tuple[Path, int, int, int]] = {}
+    small: dict[date, _SmallFile] = {}
     for day, path in files.items():
         with _damage_refused(path, day):
             found = path.stat()
             if found.st_size <= _SMALL_BYTES:
-                small[day] = (path, found.st_ino, found.st_mtime_ns, found.st_size)
+                small[day] = _SmallFile(path, (found.st_ino, found.st_mtime_ns, found.st_size))
             else:
                 pq.read_metadata(path)  # the footer, without which nothing of a Parquet file can be read
     rows = _small_rows(small)
     return [rows[day] if day in rows else pl.scan_parquet(path) for day, path in files.items()]
 
 
-_read: dict[tuple[Path, int, int, int], pl.DataFrame] = {}
-"""The small files that were read last; one that replaces another has another identity."""
+class _SmallFile(NamedTuple):
+    path: Path
+    version: tuple[int, int, int]  # a file that replaces another has another one
+
+
+_read: dict[Path, tuple[_SmallFile, pl.DataFrame]] = {}
+"""The small files that were read last, each as it was then: an inbox of many files replaces one with each of them."""
 _reading = Lock()  # the pages of `aqb web` are made by several threads
 
 
-def _small_rows(files: Mapping[date, tuple[Path, int, int, int]]) -> dict[date, pl.DataFrame]:
+def _small_rows(files: Mapping[date, _SmallFile]) -> dict[date, pl.DataFrame]:
     """What small files hold: those that were not read before are read together, which takes half as long."""
     with _reading:
-        found = {day: _read[identity] for day, identity in files.items() if identity in _read}
-    unread = {day: identity for day, identity in files.items() if day not in found}
+        known = {day: _read[file.path] for day, file in files.items() if file.path in _read}
+    found = {day: rows for day, (file, rows) in known.items() if file == files[day]}
+    unread = {day: file for day, file in files.items() if day not in found}
     try:
-        together = pl.collect_all([pl.scan_parquet(path) for path, *_ in unread.values()])
+        together = pl.collect_all([pl.scan_parquet(file.path) for file in unread.values()])
         found |= dict(zip(unread, together, strict=True))
     except (OSError, pl.exceptions.PolarsError):  # which of them is damaged, nobody says
-        for day, (path, *_) in unread.items():
-            with _damage_refused(path, day):
-                found[day] = pl.read_parquet(path)
+        for day, file in unread.items():
+            with _damage_refused(file.path, day):
+                found[day] = pl.read_parquet(file.path)
     with _reading:
-        _read.update((identity, found[day]) for day, identity in unread.items())
+        for day, file in unread.items():
+            _read[file.path] = (file, found[day])
         while len(_read) > _SMALL_FILES:
             _read.pop(next(iter(_read)))
     return found

@@ -1,3 +1,4 @@
+import gc
 import signal
 import subprocess
 import sys
@@ -50,6 +51,18 @@ def test_a_day_that_is_replaced_again_and_again_reads_as_it_is_now(warehouse: Fo
     for number in range(100):
         warehouse.replace_day("scores", FRIDAY, SCHEMA, day_rows(FRIDAY, number))
         assert numbers_in(warehouse, [FRIDAY]) == [number]
+
+
+def test_a_day_that_is_replaced_again_and_again_is_kept_in_memory_once(warehouse: FolderWarehouse) -> None:
+    schema = pa.schema([("score_date", pa.date32()), ("kept_once", pa.int64())])
+    for number in range(20):
+        rows = [pl.DataFrame({"score_date": FRIDAY, "kept_once": [number]})]
+        warehouse.replace_day("scores", FRIDAY, schema, rows)
+        assert warehouse.read("scores", [FRIDAY]) is not None
+        del rows
+    gc.collect()
+    held = [one for one in gc.get_objects() if isinstance(one, pl.DataFrame) and one.columns == schema.names]
+    assert [one["kept_once"].to_list() for one in held] == [[19]]
 
 
 def test_days_are_read_earliest_first_whatever_order_was_asked(warehouse: FolderWarehouse) -> None:
