@@ -73,7 +73,7 @@ class Sheet:
         with self._parser() as parser:
             _, *rows = _filled_rows(parser)
             self.not_calculated = parser.not_calculated
-            self.hidden_rows = sum(parser.hides(row.line) for row in rows)
+            self.hidden_rows = sum(row.line in parser.hidden for row in rows)
             merged = parser.merged_cells.mergeCell if parser.merged_cells else []
             last_rows = {(cells.min_row, cells.min_col - 1): cells.max_row for cells in merged}
             rows = [TextRow(row.line, [*row.cells[:width], *[""] * (width - len(row.cells))]) for row in rows]
@@ -95,9 +95,17 @@ class _SheetParser(WorkSheetParser):  # type: ignore[misc]
     not_calculated = 0
     percents: frozenset[int] = frozenset()  # the styles that show a number as a percentage
 
-    def hides(self, line: int) -> bool:
-        """Whether a row that was parsed is hidden."""
-        return self.row_dimensions.get(str(line), {}).get("hidden") in ("1", "true")
+    def __init__(self, *source: Any, **options: Any) -> None:
+        super().__init__(*source, **options)
+        self.hidden: set[int] = set()
+        """The hidden rows, of those that were parsed and hold cells."""
+
+    def parse_row(self, row: Element) -> tuple[int, list[dict[str, Any]]]:
+        line, cells = super().parse_row(row)
+        # How a row looks is not kept: a sheet may have a million of them that hold nothing.
+        if self.row_dimensions.pop(str(line), {}).get("hidden") in ("1", "true") and cells:
+            self.hidden.add(line)
+        return line, cells
 
     def parse_cell(self, element: Element) -> dict[str, Any]:
         try:

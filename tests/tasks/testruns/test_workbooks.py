@@ -1,6 +1,8 @@
 """Test runs read from XLSX workbooks, and what is refused before it is opened."""
 
+import tracemalloc
 import zipfile
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from openpyxl.utils import get_column_letter
 from scoring.errors import InputError
 from scoring.testruns.team_names import COMMON_NAMES
 from tasks.testruns.files import headers_of, read_testrun_file
+from tasks.testruns.workbooks import TestRunWorkbook
 from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, wide_row, write_xlsx
 
 
@@ -60,6 +63,29 @@ def test_rows_that_a_filter_hides_are_scored_and_noted(tmp_path: Path) -> None:
     book.save(path)
     run = read_testrun_file(path)
     assert (list(run.queries), run.notes) == (["A1", "A2", "A3"], {"hidden_rows": 1})
+
+
+def test_how_a_row_without_cells_looks_is_not_kept_in_memory(tmp_path: Path) -> None:
+    def peak(looks: str) -> int:
+        path = write_xlsx(tmp_path / "r.xlsx", {"s": [WIDE_HEADER, wide_row()]})
+        rows = "".join(f'<row r="{line}"{looks}/>' for line in range(3, 20_003))
+        with zipfile.ZipFile(path) as package:
+            parts = {name: package.read(name) for name in package.namelist()}
+        sheet = "xl/worksheets/sheet1.xml"
+        parts[sheet] = parts[sheet].replace(b"</sheetData>", f"{rows}</sheetData>".encode())
+        with zipfile.ZipFile(path, "w") as package:
+            for name, part in parts.items():
+                package.writestr(name, part)
+        with closing(TestRunWorkbook(path)) as workbook:
+            (sheet_read,) = workbook.sheets
+            tracemalloc.start()
+            try:
+                assert (len(sheet_read.rows()), sheet_read.hidden_rows) == (1, 0)
+                return tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+
+    assert peak(' hidden="1" ht="15" customHeight="1"') < 1.5 * peak("")
 
 
 @pytest.mark.parametrize(
