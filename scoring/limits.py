@@ -24,6 +24,10 @@ LARGEST_CELL = 8 * 1024 * 1024
 LONGEST_LINE = 64 * 1024 * 1024
 """Bytes of a line of CSV or JSON Lines: it stops a file without line breaks from being one line in memory."""
 
+MOST_LINES_REREAD, MOST_REREADS_OF_A_LINE = 10_000_000, 100
+"""Lines of a CSV file that are read again where broken rows end, in all and on average: what follows a broken quote may
+be quoted to the end of the file, again and again. Half an answer's lines are read again for each line of it."""
+
 LARGEST_UNPACKED = 256 * 1024 * 1024
 """Bytes of all parts of a workbook: 10,000 executions with 25 kB of raw JSON each."""
 

@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 from scoring.errors import InputError
 from scoring.headers import bare_name
 from scoring.inputs import BrokenRow, TextRow
-from scoring.limits import LARGEST_CELL, LONGEST_LINE, MOST_COLUMNS
+from scoring.limits import LARGEST_CELL, LONGEST_LINE, MOST_COLUMNS, MOST_LINES_REREAD, MOST_REREADS_OF_A_LINE
 from tasks.files.discovery import readable, refuse_protected
 
 _SAMPLE_BYTES = 1024 * 1024
@@ -147,6 +147,7 @@ class _Lines:
         self.number = border.line - 1
         self.taken: list[bytes] = []
         self._given_back: list[bytes] = []
+        self._began, self._reread = border.position, 0
         self._text = text
         self._raw = iter(partial(file.readline, LONGEST_LINE), b"")
         file.seek(border.position)
@@ -159,6 +160,8 @@ class _Lines:
         self.number += 1
         self.position += len(raw)
         self.taken.append(raw)
+        if self.position - self._began > LONGEST_LINE > len(raw):
+            raise csv.Error(f"a row of more than {LONGEST_LINE:,} bytes")
         if len(raw) == LONGEST_LINE:
             raise InputError(
                 f"line {self.number} is longer than {LONGEST_LINE:,} bytes: expected delimited text",
@@ -168,9 +171,27 @@ class _Lines:
             )
         return raw.decode(self._text.encoding, "surrogateescape")
 
+    def begin(self) -> None:
+        """Begins a record: the lines taken so far cannot be given back any more."""
+        self.taken.clear()
+        self._began = self.position
+
     def give_back(self, *, keep: int) -> None:
-        """All lines taken but the first `keep`."""
+        """All lines taken but the first `keep`.
+
+        Raises:
+            InputError: lines were given back so often that one broken row after the other is read to the file's end.
+        """
         self.number -= len(self.taken) - keep
+        self._reread += len(self.taken) - keep
+        if self._reread > MOST_LINES_REREAD + MOST_REREADS_OF_A_LINE * self.number:
+            raise InputError(
+                f"its quotes are broken again and again; reading stopped at line {self.number}",
+                where=str(self._text.path),
+                fix="export the table again, with a program that doubles the quotes inside its cells",
+                ko=f"따옴표가 맞지 않는 행이 거듭되어 {self.number:,}번째 줄에서 읽기를 멈췄습니다. "
+                "칸 안의 따옴표를 두 번 적는 프로그램으로 표를 다시 내보내세요.",
+            )
         self.position -= sum(map(len, self.taken[keep:]))
         self._given_back.extend(reversed(self.taken[keep:]))
 
@@ -255,7 +276,7 @@ class _Records:
 
     def _next(self) -> list[str] | csv.Error | None:
         """The next record's cells (none: a blank line), or why it has none, or None at the end."""
-        self._lines.taken.clear()
+        self._lines.begin()
         try:
             return next(self._reader)
         except StopIteration:

@@ -168,6 +168,28 @@ def test_a_cell_may_be_as_large_as_the_limit_and_no_larger(tmp_path: Path) -> No
     assert [(type(row), row.line) for row in found] == [(TextRow, 2), (BrokenRow, 3), (TextRow, 4)]
 
 
+# A line that leaves a quoted cell open, whether it begins a row or stands within one.
+OPENING = 'x","""\n'
+
+
+def test_a_row_that_is_quoted_to_the_end_of_the_file_stops_at_a_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.files.csv_reader.LONGEST_LINE", 10 * len(OPENING))
+    first, *_ = rows(tmp_path, "a,b\n" + OPENING * 100 + "1,2\n")
+    assert isinstance(first, BrokenRow)
+    assert (lost_lines(first), "12번째 줄까지 이어 읽다가" in first.reason) == ((2, 2), True)
+
+
+def test_a_file_whose_every_row_is_quoted_to_its_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.files.csv_reader.MOST_LINES_REREAD", 1000)
+    assert len(rows(tmp_path, "a,b\n" + OPENING * 10)) == 10
+    with pytest.raises(InputError, match="broken again and again; reading stopped at line"):
+        rows(tmp_path, "a,b\n" + OPENING * 1000)
+
+
 @pytest.mark.parametrize("content", [b"", b"\n\r\n", b"\xef\xbb\xbf"])
 def test_a_file_without_header_is_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(InputError, match="empty"):
