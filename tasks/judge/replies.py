@@ -8,7 +8,7 @@ QuestionRefusedError     the endpoint does not take this question; others may pa
 AqbError                 no question can pass: wrong key, unknown model, no money
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from scoring.judging.requests import Verdict, VerdictStatus
 from tasks.judge.dialect import Dialect
 
 _LONGEST_MODEL = 200
+_TEXTS = ("text", "output_text")
 STOPPED = Verdict(VerdictStatus.FAILED, reason="판정 모델이 답을 멈추어 판정하지 못함")
 
 
@@ -111,22 +112,28 @@ def _chat_parts(body: Mapping[str, Any]) -> dict[str, Any]:
     choice = _first(body.get("choices"))
     message = mapping_of(choice.get("message"))
     finish = choice.get("finish_reason")
-    refusal = text_of(message.get("refusal")) or ("content filter" if finish == "content_filter" else "")
-    return {"text": text_of(message.get("content")), "refusal": refusal, "cut": finish == "length"}
+    content = message.get("content")
+    text, refusal = _told([message, *(content if isinstance(content, list) else [{"type": "text", "text": content}])])
+    refusal = refusal or ("content filter" if finish == "content_filter" else "")
+    return {"text": text, "refusal": refusal, "cut": finish == "length"}
 
 
 def _response_parts(body: Mapping[str, Any]) -> dict[str, Any]:
-    contents: list[Mapping[str, Any]] = []
+    contents: list[Any] = []
     for item in body.get("output") or [] if isinstance(body.get("output"), list) else []:
         if isinstance(item, dict) and isinstance(item.get("content"), list):
-            contents += [part for part in item["content"] if isinstance(part, dict)]
+            contents += item["content"]
     why = mapping_of(body.get("incomplete_details")).get("reason")
-    refusal = "".join(text_of(part.get("refusal")) for part in contents)
-    return {
-        "text": "".join(text_of(part.get("text")) for part in contents if part.get("type") == "output_text"),
-        "refusal": refusal or ("content filter" if why == "content_filter" else ""),
-        "cut": body.get("status") != "completed",
-    }
+    text, refusal = _told(contents)
+    refusal = refusal or ("content filter" if why == "content_filter" else "")
+    return {"text": text, "refusal": refusal, "cut": body.get("status") != "completed"}
+
+
+def _told(contents: Iterable[Any]) -> tuple[str, str]:
+    """The text and the refusal in parts of a content; what a model thought before it answered is neither."""
+    parts = [mapping_of(part) for part in contents]
+    texts = (text_of(part.get("text")) for part in parts if part.get("type") in _TEXTS)
+    return "".join(texts), "".join(text_of(part.get("refusal")) for part in parts)
 
 
 def _usage(reported: Any, most: Usage) -> Usage | None:

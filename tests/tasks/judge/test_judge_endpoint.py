@@ -210,6 +210,14 @@ def test_a_body_of_any_shape_is_at_worst_an_empty_reply(body: object) -> None:
     assert (reply.text, reply.refusal, reply.usage) == ("", "", None)
 
 
+def test_a_content_in_parts_is_read_as_its_texts_without_what_the_model_thought() -> None:
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "4?"}]}
+    parts = [thought, {"type": "text", "text": '{"score": '}, {"type": "text", "text": "4}"}]
+    assert reply_in({"choices": [{"message": {"content": parts}}]}, MOST).text == '{"score": 4}'
+    refused = reply_in({"choices": [{"message": {"content": [{"type": "refusal", "refusal": "no"}]}}]}, MOST)
+    assert (refused.text, refused.refusal) == ("", "no")
+
+
 @pytest.mark.parametrize(
     ("told", "usage"),
     [
