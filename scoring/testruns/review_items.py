@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from urllib.parse import unquote
 
 from scoring.markdown import shortened
@@ -13,6 +14,7 @@ from scoring.testruns.tool_usage import scalars, tool_usage_of
 
 _URL_CHARACTERS = 1_000
 _OPTIONS = 12
+_ANSWERS_TOGETHER = 20
 # What expected results speak of, by the names that their authors use.
 _NAMED_VALUES = ("multiSelectAllowYn", "actionType", "planId", "setting")
 _NAMED_ANYWHERE = ("dataKey", "buttonKey")
@@ -22,8 +24,8 @@ _NAMED_ANYWHERE = ("dataKey", "buttonKey")
 class ReviewItem:
     """One answer to judge, or with an empty `round` all answers of a query together; `metrics` are what to judge.
 
-    `other_answers` are those of the other rounds, `tools` the filters and data keys that were used, `screen` what the
-    user saw beside the answer, a line each, `urls` where its links lead.
+    `other_answers` are those of the other rounds, at most twenty, `tools` the filters and data keys that were used,
+    `screen` what the user saw beside the answer, a line each, `urls` where its links lead.
     """
 
     query_id: str
@@ -57,7 +59,7 @@ def review_items(executions: Sequence[Execution], metrics: Iterable[Metric]) -> 
             first.query_text,
             expected,
             answers[place][1],
-            _together(answers[:place] + answers[place + 1 :]),
+            _together((one for other, one in enumerate(answers) if other != place), len(answers) - 1),
             _tools(reading),
             _screen(reading.response.ui_entries),
             _urls(reading),
@@ -65,7 +67,7 @@ def review_items(executions: Sequence[Execution], metrics: Iterable[Metric]) -> 
         )
     if per_query and len(answers) > 1:
         question = (first.query_id, "", first.query_text, expected)
-        yield ReviewItem(*question, _together(answers), "", "", "", "", per_query)
+        yield ReviewItem(*question, _together(answers, len(answers)), "", "", "", "", per_query)
 
 
 def _expectations(execution: Execution) -> Iterator[str]:
@@ -88,8 +90,11 @@ def _answer(reading: ParsedExecution) -> str:
     return reading.response.assistant_message if reading.answered else f"({reading.not_answered})"
 
 
-def _together(answers: Iterable[tuple[str, str]]) -> str:
-    return "\n\n".join(f"[{round_}]\n{answer}" for round_, answer in answers)
+def _together(answers: Iterable[tuple[str, str]], count: int) -> str:
+    """The first of `count` answers, and how many more there are: each item of a query shows those of the others."""
+    shown = [f"[{round_}]\n{answer}" for round_, answer in islice(answers, _ANSWERS_TOGETHER)]
+    more = [f"(그 밖의 답변 {count - len(shown):,}개 생략)"] if count > len(shown) else []
+    return "\n\n".join([*shown, *more])
 
 
 def _tools(reading: ParsedExecution) -> str:

@@ -56,6 +56,14 @@ def test_everything_that_was_expected_stands_together() -> None:
     assert item.expected == "안내한다\n기대 URL: /a\n기대 datakey: K1\n정답 수치: 3"
 
 
+def test_a_query_of_many_rounds_takes_as_much_text_for_each_of_them_as_one_of_twenty() -> None:
+    few, many = (items(*(execution(room, f"{room}명") for room in range(1, rooms + 1))) for rooms in (21, 500))
+    assert few[0].other_answers.endswith("[21/1]\n21명")
+    assert many[0].other_answers == f"{few[0].other_answers}\n\n(그 밖의 답변 479개 생략)"
+    assert (many[-1].round, many[-1].answer.endswith("[20/1]\n20명\n\n(그 밖의 답변 480개 생략)")) == ("", True)
+    assert many[-2].other_answers.endswith("[20/1]\n20명\n\n(그 밖의 답변 479개 생략)")
+
+
 def test_rounds_show_each_other_and_are_judged_together_where_there_are_two() -> None:
     first, second, together = items(execution(1, "3명"), execution(2, "4명"))
     assert (first.other_answers, second.other_answers) == ("[2/1]\n4명", "[1/1]\n3명")
