@@ -5,6 +5,7 @@ Source: SPEC 2.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from scoring.stats.exact import exact, rounded
@@ -33,7 +34,7 @@ def recorded_agreement(
         column = name if name == TOTAL else f"{name}_score"
         pairs = [
             {"query_id": row["query_id"], "query_text": row["query_text"] or "", "recorded": known, "ours": float(ours)}
-            for row in rows
+            for row in sorted(rows, key=itemgetter("query_id"))  # the interval draws from them in this order
             if (known := recorded.get(row["query_id"], {}).get(name)) is not None
             and (ours := row.get(column)) is not None
         ]
