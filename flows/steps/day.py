@@ -122,20 +122,18 @@ def failure_text(one: DayResult) -> str:
 
 
 @step("extract", run_name="extract {day}", timeout_s=3600)
-def extract(
-    context: Context, day: date, staging: Path, read_before: ChatRowSource | None, run_id: str
-) -> tuple[ChatEngine, tuple[FileIdentity, ...]]:
-    """Opens the engine over the files that hold the day's rows, and finds what they contain."""
+def extract(context: Context, day: date, staging: Path, read_before: ChatRowSource | None, run_id: str) -> ChatEngine:
+    """Opens the engine over the source."""
     labels = {"rubric": context.rubric.id, "run_id": run_id}
     in_parts = partial(score_parts, settings=context.settings)
-    engine = open_engine(context.settings, context.rubric, staging, labels, read_before, in_parts)
-    return engine, engine.source.fingerprint()
+    return open_engine(context.settings, context.rubric, staging, labels, read_before, in_parts)
 
 
 @step("score", run_name="score {day}", timeout_s=6 * 3600)
-def score(engine: ChatEngine, day: date) -> ScoredDay:
-    """Scores the rows of the day."""
-    return engine.score(day)
+def score(engine: ChatEngine, day: date) -> tuple[ScoredDay, tuple[FileIdentity, ...]]:
+    """Scores the rows of the day, and identifies the files that had some: those of other days are not read for it."""
+    scored = engine.score(day)
+    return scored, engine.source.fingerprint(scored.outcome.files_with_rows)
 
 
 @step("write", run_name="write {day}", timeout_s=3600)
@@ -209,11 +207,11 @@ def score_day(
         ExitStack() as leftovers,
     ):
         with run.step("extract"):
-            engine, inputs = extract(context, day, staging, read_before, run.run.run_id)
-            run.note(inputs=[vars(file) for file in inputs])
+            engine = extract(context, day, staging, read_before, run.run.run_id)
         warehouse, files = engine.warehouse, len(engine.source.files)
         with run.step("score") as counts:
-            scored = score(engine, day)
+            scored, inputs = score(engine, day)
+            run.note(inputs=[vars(file) for file in inputs])
             leftovers.callback(scored.discard)
             outcome = scored.outcome
             counts.update(vars(outcome.counts))

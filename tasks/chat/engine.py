@@ -62,6 +62,12 @@ class ScoringOutcome:
     content: DayContent | None = None
 
     @property
+    def files_with_rows(self) -> set[str]:
+        """The files whose rows these are, and those of which nobody knows, for they could not be read."""
+        failed = {failure.file for failure in self.failures}
+        return failed | {file for file, rows in self.rows_by_file.items() if rows}
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """What whoever runs it should know and need not mend."""
         return (*filter(None, [naive_text(self.naive_timestamps, self.naive_zone), repeated_text(self.repeated)]),)

@@ -6,7 +6,7 @@ of its files whose time nobody knows.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -140,9 +140,9 @@ class _DayReadBefore(ChatRowFiles):
         """The whole day as one part: it is one of many."""
         yield self
 
-    def fingerprint(self) -> tuple[FileIdentity, ...]:
+    def fingerprint(self, names: Collection[str] | None = None) -> tuple[FileIdentity, ...]:
         """What identified the files when they were read."""
-        return self._identities
+        return tuple(one for one in self._identities if names is None or one.name in names)
 
 
 def _of_one_kind(batch: RowBatch) -> bool:

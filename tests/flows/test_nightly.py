@@ -301,6 +301,13 @@ def test_a_day_that_cannot_be_scored_keeps_neither_missed_days_nor_test_runs_wai
     assert len(list(Path(settings.reports).glob("test-runs/plan_agent_*-*/summary.json"))) == 2
 
 
+def test_a_run_keeps_the_names_of_the_files_with_rows_of_its_day_alone(settings: Settings, tmp_path: Path) -> None:
+    write_rows(tmp_path / "source" / "b.jsonl", [best(24 * 60)])
+    plain_flows.nightly(settings, DAY)
+    with opened(RunLedger, settings.state_url) as ledger:
+        assert [file["name"] for file in ledger.of_day(DAY)[0].inputs] == [str(tmp_path / "source" / "a.jsonl")]
+
+
 @on_server
 def test_a_missing_source_fails_the_run_at_once_and_is_kept_in_the_ledger(settings: Settings) -> None:
     nowhere = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})

@@ -13,7 +13,7 @@ What a cell or a column says, and which rows are rejected, is pure: `rows`, `cel
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -53,8 +53,8 @@ class ChatRowSource(RowStream, Protocol):
         """
         ...
 
-    def fingerprint(self) -> tuple[FileIdentity, ...]:
-        """What identifies each file, or the view."""
+    def fingerprint(self, names: Collection[str] | None = None) -> tuple[FileIdentity, ...]:
+        """What identifies each file, those of these names alone where some are given, or the view."""
         ...
 
     def contents(self, window: Window, time_zone: str) -> dict[date, DayContent] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -73,7 +73,7 @@ class BigQueryChatRows:
         """The whole period as one part: hourly queries of a view that is partitioned by day would scan it 24 times."""
         yield self
 
-    def fingerprint(self) -> tuple[FileIdentity, ...]:
+    def fingerprint(self, names: Collection[str] | None = None) -> tuple[FileIdentity, ...]:
         """Which view it is: its name, and a hash that changes with its definition (with the rows too, of a table)."""
         digest = hashlib.sha256(str(self._table.etag).encode()).hexdigest()
         return (FileIdentity(str(self.view), digest, int(self._table.num_bytes or 0)),)

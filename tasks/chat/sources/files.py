@@ -1,7 +1,7 @@
 """Which files the chat rows come from, and their rows one after the other."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from os import SEEK_END, stat_result
@@ -87,9 +87,13 @@ class ChatRowFiles:
                 together.append(FilePiece(path, bytes=first.bytes))
         yield FilePieces(tuple(together), self.reading)
 
-    def fingerprint(self) -> tuple[FileIdentity, ...]:
-        """The identity of each file that can be opened; the others are failures of `batches`."""
-        return tuple(identity for path in self.files if (identity := _identity(path)))
+    def fingerprint(self, names: Collection[str] | None = None) -> tuple[FileIdentity, ...]:
+        """The identity of each file that can be opened; the others are failures of `batches`.
+
+        With `names` no other file is read.
+        """
+        wanted = (path for path in self.files if names is None or str(path) in names)
+        return tuple(identity for path in wanted if (identity := _identity(path)))
 
     def contents(self, window: Window, time_zone: str) -> dict[date, DayContent] | None:
         """None: what files hold of a day is counted while their rows are read."""
