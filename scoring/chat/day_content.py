@@ -40,7 +40,7 @@ class DayContent:
 
 
 def day_contents(rows: pl.DataFrame, day: pl.Expr) -> Iterator[tuple[date, DayContent]]:
-    """The contents of rows in the columns of the chat-row schema by `day` and tenant."""
+    """The content of each `day` of rows in the columns of the chat-row schema."""
     if rows.is_empty():  # as of most files of a folder, which are of other days
         return
     texts = pl.col(TEXTS).str.len_bytes().fill_null(0).cast(pl.Int64)
@@ -50,6 +50,7 @@ def day_contents(rows: pl.DataFrame, day: pl.Expr) -> Iterator[tuple[date, DayCo
         .group_by("day", "tenant_id")
         .agg(pl.len().alias("rows"), pl.col("bytes", "hash_sum").sum())
     )
-    for row in sums.iter_rows(named=True):
-        day_of_rows, tenant = row.pop("day"), row.pop("tenant_id")
-        yield day_of_rows, DayContent(**row, tenants={tenant: row["rows"]})
+    for (day_of_rows,), of_day in sums.partition_by("day", as_dict=True).items():
+        tenants = dict(of_day.select("tenant_id", "rows").iter_rows())
+        rows_in, size, hash_sum = of_day.select(pl.col("rows", "bytes", "hash_sum").sum()).row(0)
+        yield day_of_rows, DayContent(rows_in, size, hash_sum, tenants)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from datetime import date
-from typing import TYPE_CHECKING
+from functools import reduce
+from operator import xor
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pyarrow as pa
@@ -82,15 +85,17 @@ class BigQueryChatRows:
         """What the view holds of each day that has rows, told without reading the texts: their bytes are not known."""
         sql = contents_query(self.sql(window), time_zone)
         job = self._run(sql, window, "contents")
-        found: dict[date, DayContent] = {}
+        by_day: dict[date, list[Mapping[str, Any]]] = defaultdict(list)
         for row in self._client.rows(job, str(self.view)):
-            before, count = found.get(row["day"], DayContent()), row["row_count"]
-            found[row["day"]] = DayContent(
-                before.rows + count,
-                hash_sum=before.hash_sum ^ row["row_hash"] % HASH_LIMIT,
-                tenants={**before.tenants, row["tenant_id"]: count},
+            by_day[row["day"]].append(row)
+        return {
+            day: DayContent(
+                sum(row["row_count"] for row in rows),
+                hash_sum=reduce(xor, (row["row_hash"] % HASH_LIMIT for row in rows)),
+                tenants={row["tenant_id"]: row["row_count"] for row in rows},
             )
-        return found
+            for day, rows in by_day.items()
+        }
 
     def estimate(self, window: Window) -> str:
         """The bytes that reading a period would scan, by a dry run, which costs nothing."""

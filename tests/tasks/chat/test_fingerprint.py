@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from scoring.chat.day_content import DayContent
+from scoring.chat.day_content import DayContent, day_contents
 from scoring.chat.rows import RowBatch
 from scoring.days import day_window, days_between
 from tasks.chat.day_plan import SourceContents, source_contents
@@ -72,6 +72,15 @@ def test_whatever_scores_changes_the_fingerprint_of_its_day_alone(tmp_path: Path
     after = contents(write_rows(tmp_path / "a.jsonl", [plain(0, **change), plain(A_DAY)]))
     assert after.of(DAYS[0]).fingerprint != before.of(DAYS[0]).fingerprint
     assert after.of(DAYS[1]) == before.of(DAYS[1])
+
+
+def test_each_day_has_one_content_however_many_tenants(tmp_path: Path) -> None:
+    rows = [plain(A_DAY * (number % 2), tenant_id=f"t{number % 5}") for number in range(40)]
+    (batch,) = ChatRowFiles([write_rows(tmp_path / "a.jsonl", rows)]).batches()
+    assert isinstance(batch, RowBatch)
+    found = list(day_contents(batch.rows, pl.col("timestamp").dt.convert_time_zone(ZONE).dt.date()))
+    assert sorted(day for day, _ in found) == DAYS[:2]
+    assert all(content.tenants == dict.fromkeys((f"t{number}" for number in range(5)), 4) for _, content in found)
 
 
 def test_rows_that_come_twice_count_twice(tmp_path: Path) -> None:
