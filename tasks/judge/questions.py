@@ -19,7 +19,9 @@ _ENVELOPE_TOKENS = 64  # roles and separators that the endpoint adds
 _LONGEST_REASON = 300
 _EPOCH_DIGITS = 16
 _LONGEST_TOKEN = 16  # characters, on average
-_CODE_BLOCK = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)  # models like to put JSON into one
+# Models that reason may say first what they thought, and many like to put JSON into a code block.
+_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_CODE_BLOCK = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL | re.IGNORECASE)
 _USUAL = Dialect()
 
 
@@ -118,8 +120,9 @@ class Question:
             return Verdict(VerdictStatus.INVALID, reason="판정 모델의 답이 중간에 잘림")
         if len(reply.text) > _LONGEST_TOKEN * self.settings.max_output_tokens:
             return Verdict(VerdictStatus.INVALID, reason="판정 모델의 답이 허용한 길이보다 긺")
-        block = _CODE_BLOCK.fullmatch(reply.text)
-        answer = self.prompt.parse(block[1] if block else reply.text, self.request.material)
+        text = _THOUGHT.sub("", reply.text)
+        block = _CODE_BLOCK.fullmatch(text)
+        answer = self.prompt.parse(block[1] if block else text, self.request.material)
         if answer is None:
             return Verdict(VerdictStatus.INVALID, reason="판정 모델의 답이 정해진 형식에 맞지 않음")
         return Verdict(VerdictStatus.OK, answer, text_of(answer.get("reason")))

@@ -16,6 +16,7 @@ from tasks.judge.endpoint import JudgeEndpoint
 from tasks.judge.limiter import Limiter
 from tasks.judge.live import LiveRun, _PendingQuestion
 from tasks.judge.questions import Question
+from tasks.judge.replies import Reply
 from tasks.judge.verdict_store import Judgement, VerdictStore
 from tests.builders.state import opened
 from tests.fakes.judge_questions import FAST, PROMPT, ask, questions, settings_for
@@ -279,6 +280,27 @@ def test_an_answer_that_the_prompt_does_not_accept_is_invalid(sqlite_store: Verd
         question = Question(JudgeRequest("aqb-1.2", picky.kind, {"least": 5}), picky, "1", settings)
         judged = Judge(settings, sqlite_store, timing=FAST).ask([question])
     assert statuses(judged) == {VerdictStatus.INVALID}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "status"),
+    [
+        ("", "", VerdictStatus.OK),
+        ("```JSON\n", "\n```", VerdictStatus.OK),
+        ('<think>\n5점일까? {"score": 1}\n</think>\n\n', "", VerdictStatus.OK),
+        ("\n<think></think>\n```json\n", "\n```\n", VerdictStatus.OK),
+        ("<think>끝나지 않은 생각 ", "", VerdictStatus.INVALID),
+        ("5점입니다. ", "", VerdictStatus.INVALID),
+        ("", "<think>5점</think>", VerdictStatus.INVALID),
+    ],
+)
+def test_what_a_model_thought_or_a_code_block_around_its_answer_is_no_part_of_it(
+    before: str, after: str, status: VerdictStatus
+) -> None:
+    (question,) = questions(1, settings_for("http://127.0.0.1:9"))
+    verdict = question.verdict(Reply(text=f'{before}{{"reason": "근거", "score": 4}}{after}'))
+    assert verdict.status is status
+    assert verdict.answer.get("score") == (4 if status is VerdictStatus.OK else None)
 
 
 def test_an_estimate_knows_what_is_in_the_store_and_asks_nothing(sqlite_store: VerdictStore) -> None:
