@@ -223,9 +223,12 @@ class _Records:
                 ko="빈 파일입니다. 첫 줄에 열 이름이 오게 표를 다시 내보내세요.",
             )
         if isinstance(cells, csv.Error) or not _encodable(cells):
-            is_broken = isinstance(cells, csv.Error)
-            found = f"broken quotes ({cells})" if is_broken else "bytes that are neither"
-            why = "따옴표가 맞지 않습니다" if is_broken else "UTF-8도 CP949도 아닙니다"
+            if any(b"\r" in line.rstrip(b"\r\n") for line in self._lines.taken):
+                found, why = "lines that end in CR alone", "줄바꿈이 옛 매킨토시 형식입니다"
+            elif isinstance(cells, csv.Error):
+                found, why = f"broken quotes ({cells})", "따옴표가 맞지 않습니다"
+            else:
+                found, why = "bytes that are neither", "UTF-8도 CP949도 아닙니다"
             raise InputError(
                 f"the header line cannot be read: expected delimited text in UTF-8 or CP949, found {found}",
                 where=str(self._path),

@@ -66,6 +66,11 @@ _REFUSED: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "UTF-16": ("plan_agent_1.csv", lambda: "ID,질의\n".encode("utf-16"), "UTF-16"),
     "semicolons in a .tsv": ("plan_agent_1.tsv", lambda: b"ID,query,answer\n1,2,3\n", "구분 기호: 쉼표"),
     "a line for Excel": ("plan_agent_1.csv", lambda: b"sep=;\nID;query\n", "첫 줄이 구분 기호만"),
+    "lines of a Macintosh": (
+        "plan_agent_1.csv",
+        lambda: b"ID,query\rq1,hello\r",
+        "줄바꿈이 옛 매킨토시 형식",
+    ),
     "broken quotes": ("plan_agent_1.csv", lambda: b'"ID"x,query\n', "따옴표가 맞지 않습니다"),
     "another encoding": ("plan_agent_1.csv", lambda: b"\x80\x81\xff,query\n", "CP949도 아닙니다"),
     "a long line": ("plan_agent_1.csv", lambda: b"x" * LONGEST_LINE, "바이트보다 깁니다"),
