@@ -149,7 +149,7 @@ def test_end_of_a_backfill_is_that_of_its_workers_and_server_and_every_table_is_
         while group_of(process) and time.monotonic() < given_up:  # what was told to end may still be going
             time.sleep(0.1)  # it needs the processor
         assert group_of(process) == []
-    assert "Traceback" not in said(tmp_path)
+    assert "Traceback" not in said(tmp_path), said(tmp_path)
     whole = list(scores.glob("[0-9]*.parquet"))
     assert 2 <= len(whole) < DAYS
     assert {pl.read_parquet(path).height for path in whole} == {1}
