@@ -11,6 +11,7 @@ A worker takes seconds to import everything, so they are worth it for work of ma
 import atexit
 import gc
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -64,11 +65,15 @@ class _Processes(ProcessPoolTaskRunner):
     first as it may happen; one thread keeps them in order. A worker that was killed may have held the lock of the queue
     of messages: its last one would never be sent. Prefect's settings are sent to a worker once, not with each call:
     making them anew takes longer than a small day.
+
+    Workers take no Ctrl-C, which a terminal sends to them, too: one that did would send it as a result, on which the
+    thread that waits for results dies, and the end of the pool waits for ever. Who takes it ends them.
     """
 
     def __enter__(self) -> Self:
         super().__enter__()
-        self._resolver_executor = ThreadPoolExecutor(1)  # nothing has been handed to the other one
+        # Nothing has been handed to the one before. Workers are started by its thread, and inherit what that blocks.
+        self._resolver_executor = ThreadPoolExecutor(1, initializer=_block_ctrl_c)
         self._cached_context = serialize_context() | {"settings_context": {}}
         return self
 
@@ -178,6 +183,10 @@ def _result(of: Callable[[], R]) -> R | Exception:
         return of()
     except Exception as error:  # noqa: BLE001 - whoever called decides
         return error
+
+
+def _block_ctrl_c() -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
 
 
 def _start_worker(log_format: Literal["plain", "json"], prefect_settings: Mapping[str, Any]) -> None:

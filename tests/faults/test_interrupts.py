@@ -130,6 +130,22 @@ def test_second_ctrl_c_waits_for_no_answer_and_leaves_nothing_half_written(tmp_p
     assert not (tmp_path / "out").exists()
 
 
+def test_workers_of_a_backfill_leave_ctrl_c_to_the_command(tmp_path: Path) -> None:
+    write_rows(tmp_path / "source" / "rows.jsonl", [plain(24 * 60 * number) for number in range(8)])
+    environment = {"AQB_MONITORING__SOURCE": "source", "AQB_MONITORING__PARALLEL_DAYS": "2"}
+    scores = tmp_path / "warehouse" / "monitoring_scores"
+    arguments = ["backfill", "--from", str(DAY), "--to", str(DAY + timedelta(days=7))]
+    with running(arguments, tmp_path, environment) as process:
+        wait_until(lambda: len([*scores.glob("[0-9]*.parquet")]) >= 1, process)
+        for worker in {*group_of(process)} - {process.pid}:
+            with suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGINT)
+        process.join(PATIENCE_S)
+        assert process.exitcode == 0
+    assert "Traceback" not in said(tmp_path), said(tmp_path)
+    assert len([*scores.glob("[0-9]*.parquet")]) == 8
+
+
 @pytest.mark.parametrize(
     ("end", "exit_code"), portion([(press_ctrl_c_again_while_it_ends, 130), (kill, -signal.SIGKILL)])
 )
