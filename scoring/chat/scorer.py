@@ -84,7 +84,7 @@ def excluded_rows(rubric: RowRubric, excluded: pl.DataFrame) -> pl.DataFrame:
 
 
 def score_together(rubric: RowRubric, batches: Sequence[RowBatch], time_zone: str) -> ScoredBatch:
-    """Scores the rows of some batches as one batch, which takes hardly longer than one of a few rows.
+    """Scores the rows of some batches as one batch: its steps take as long for a few rows as for thousands.
 
     `rejected` has `REJECTED_COLUMNS`: the rows that could not be read and those that a rule refused, file by file in
     the order of their lines. So the order of all rejects of a file does not depend on its batches.

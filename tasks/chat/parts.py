@@ -169,7 +169,10 @@ def score_part(part: Part, on_progress: Callable[[int], None] = lambda rows: Non
 
 
 def _noted(part: Part, outcome: ScoredPart, on_progress: Callable[[int], None]) -> Iterator[RowBatch]:
-    """The batches of a part that have something to score or to reject: most files of a folder are of other days."""
+    """The batches of a part that have something to score or to reject, once `outcome` has noted what each tells.
+
+    Most files of a folder are of other days.
+    """
     for batch in part.rows.batches(part.window):
         if isinstance(batch, FileFailure):
             outcome.failures.append(batch)
@@ -182,7 +185,7 @@ def _noted(part: Part, outcome: ScoredPart, on_progress: Callable[[int], None]) 
 
 
 def _small_ones_together(batches: Iterable[RowBatch]) -> Iterator[Sequence[RowBatch]]:
-    """The same batches in their order, small ones in groups: scoring takes 12 ms whether it is one row or thousands.
+    """The same batches in their order, small ones in groups: scoring takes as long for one row as for thousands.
 
     A batch of which rows were left out waits for no other: the few that it has may hold the memory of all of them.
     """
