@@ -58,8 +58,8 @@ class AlertFact:
 
 def titles_of_rules(rubric: RowRubric) -> dict[str, str]:
     """Every rule that can make a fact under this rubric, with what people call it (Korean)."""
-    of_kpis = {KPI_RULE + kpi.name: f"{kpi.title} 목표 미달" for kpi in rubric.quotients if kpi.target}
-    return {rule.id: rule.title for rule in rubric.alert_rules} | of_kpis | _DAY_TITLES
+    of_kpis = {KPI_RULE + kpi.name: f"{kpi.title} 목표 미달" for kpi in rubric.targeted}
+    return rubric.rule_titles | of_kpis | _DAY_TITLES
 
 
 def rows_on_page(examples: Iterable[tuple[str | None, Sequence[str]]]) -> list[str]:

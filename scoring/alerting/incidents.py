@@ -202,7 +202,7 @@ def _incident(one: _Open, day: date, decision: RateDecision | None, rubric: RowR
 
 def _changed(fact: AlertFact | None, decision: RateDecision, day: date, rubric: RowRubric) -> Incident:
     """A change of a rate that no open incident is about: that of excluded rows, or of a rule that is silent today."""
-    titles = {rule.id: rule.title for rule in rubric.alert_rules} | {EXCLUDED_RATE_RISING: EXCLUDED_TITLE}
+    titles = rubric.rule_titles | {EXCLUDED_RATE_RISING: EXCLUDED_TITLE}
     made = fact or rate_fact(decision, titles[decision.rule])
     return _decided(Incident(made, day, rubric.id, rubric.version, "continuing", day, day), decision)
 

@@ -141,7 +141,7 @@ def _of_tenant(week: Week, tenant: str | None) -> Iterator[Block]:
     turns, had = sum(_turns(this)), sum(_turns(before))
     counted = f"채점 {turns:,}건({_days(this)})" + (f", 앞 주 {had:,}건({_days(before)})" if had else ", 앞 주는 없음")
     yield from paragraph([bold(f"{tenant_name(tenant)}  "), plain(counted)])
-    kpis = [kpi for kpi in week.rubric.quotients if kpi.target]
+    kpis = week.rubric.targeted
     yield from bullets([[*kpi_line(window_figure(kpi, this), None), *_against(kpi, this, before)] for kpi in kpis])
     if had:
         yield from paragraph(_most_changed(week, tenant, this, before))

@@ -14,7 +14,6 @@ from typing import Any
 
 import polars as pl
 
-from scoring.chat.kpis import Quotient
 from scoring.chat.row_ids import TEXTS
 from scoring.chat.rubric import CodedColumn, RowRubric
 from scoring.days import days_between
@@ -89,20 +88,6 @@ def tenant_of(value: str) -> str | None:
     return None if value == NOTHING else value.removeprefix(_NAMED)
 
 
-def coded_columns(rubric: RowRubric) -> list[CodedColumn]:
-    """The columns of codes that rows are told apart by, the grades first, each with what people call its codes."""
-    grades = [
-        CodedColumn(scale.column, {grade.code: f"{grade.sign} {grade.title}" for grade in scale.grades})
-        for scale in rubric.scales
-    ]
-    return [*grades, *rubric.kinds, CodedColumn("alert_level", rubric.alert_levels)]
-
-
-def rates(rubric: RowRubric) -> dict[str, Quotient]:
-    """The rates whose rows can be asked for."""
-    return {kpi.name: kpi for kpi in rubric.quotients if kpi.is_rate}
-
-
 def parse_filter(pairs: Iterable[tuple[str, str]], rubric: RowRubric, first: date, last: date) -> RowFilter:
     """The filter that an address asks for, between `first` and `last` where it names no days.
 
@@ -122,7 +107,7 @@ def parse_filter(pairs: Iterable[tuple[str, str]], rubric: RowRubric, first: dat
         tenants=tuple(map(tenant_of, given.get(_TENANT, ()))),
         codes={
             one.column: tuple(_code(one, value) for value in given[one.column])
-            for one in coded_columns(rubric)
+            for one in rubric.coded_columns
             if one.column in given
         },
         rules=tuple(given.get(_RULE, ())),
@@ -133,9 +118,9 @@ def parse_filter(pairs: Iterable[tuple[str, str]], rubric: RowRubric, first: dat
         template=given.get(_TEMPLATE, [""])[-1],
         session=given.get(_SESSION, [""])[-1],
     )
-    if unknown := sorted({*chosen.rules} - {rule.id for rule in rubric.alert_rules}):
+    if unknown := sorted({*chosen.rules} - rubric.rule_titles.keys()):
         raise UsageError(f"그런 알림 규칙은 없습니다: {', '.join(unknown)}")
-    if chosen.kpi and chosen.kpi not in rates(rubric):
+    if chosen.kpi and chosen.kpi not in rubric.rates:
         raise UsageError(f"그런 지표는 없습니다: {chosen.kpi}")
     return chosen
 
@@ -183,7 +168,7 @@ def polars_condition(wanted: RowFilter, rubric: RowRubric) -> pl.Expr:
         fired = [pl.col("alert_rules").list.contains(pl.lit(rule)) for rule in wanted.rules]
         conditions.append(reduce(or_, fired))
     if wanted.kpi:
-        conditions.append(to_polars(rates(rubric)[wanted.kpi].counted))
+        conditions.append(to_polars(rubric.rates[wanted.kpi].counted))
     if wanted.lowest is not None:
         conditions.append(pl.col(rubric.total) >= wanted.lowest)
     if wanted.highest is not None:
@@ -209,7 +194,7 @@ def sql_condition(wanted: RowFilter, rubric: RowRubric) -> tuple[str, dict[str, 
         fired = " OR ".join(f"{literal(rule)} IN UNNEST(alert_rules)" for rule in wanted.rules)
         conditions.append(f"({fired})")
     if wanted.kpi:
-        conditions.append(f"({to_sql(rates(rubric)[wanted.kpi].counted)})")
+        conditions.append(f"({to_sql(rubric.rates[wanted.kpi].counted)})")
     for operator, name, value in ((">=", "lowest", wanted.lowest), ("<=", "highest", wanted.highest)):
         if value is not None:
             conditions.append(f"`{rubric.total}` {operator} @{name}")

@@ -236,10 +236,31 @@ class RowRubric:
         """What people call each defined column (Korean)."""
         return {definition.name: definition.title for definition in self.definitions}
 
+    @cached_property
+    def rule_titles(self) -> dict[str, str]:
+        """What people call each alert rule (Korean)."""
+        return {rule.id: rule.title for rule in self.alert_rules}
+
     @property
     def kinds(self) -> list[CodedColumn]:
         """The columns that tell one kind of row from another: how it failed, and what was asked."""
         return [self.failure, *([self.category] if self.category else [])]
+
+    @property
+    def coded_columns(self) -> list[CodedColumn]:
+        """The columns of codes that rows are told apart by, the grades first, each with what people call its codes."""
+        grades = [CodedColumn(scale.column, scale.names) for scale in self.scales]
+        return [*grades, *self.kinds, CodedColumn("alert_level", self.alert_levels)]
+
+    @property
+    def targeted(self) -> list[Quotient]:
+        """The KPIs that have a target."""
+        return [kpi for kpi in self.quotients if kpi.target]
+
+    @property
+    def rates(self) -> dict[str, Quotient]:
+        """The KPIs that are shares of the scored rows, by name; the rows that count against each can be asked for."""
+        return {kpi.name: kpi for kpi in self.quotients if kpi.is_rate}
 
     @property
     def scores(self) -> tuple[str, ...]:
@@ -308,7 +329,7 @@ class RowRubric:
 
         Those that the row does not know are left out.
         """
-        rates = (one for one in self.quotients if one.is_rate and not one.target and kpis[one.name] is not None)
+        rates = (one for one in self.rates.values() if not one.target and kpis[one.name] is not None)
         return [(rate.title, round(kpis[rate.name] * kpis["rows"])) for rate in rates if kpis["rows"]]
 
     @property

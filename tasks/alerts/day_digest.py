@@ -46,7 +46,7 @@ def day_digest(
         raise InputError(f"{day} has not been scored", where=warehouse.url, fix=f"aqb nightly --date {day}")
     kpis = of_all[day]
     figures = kpi_figures(rubric.quotients, kpis)
-    targets = {kpi.name: kpi for kpi in rubric.quotients if kpi.target}
+    targets = {kpi.name: kpi for kpi in rubric.targeted}
     wider = {name: wider_figure(kpi, of_all, day) for name, kpi in targets.items()}
     facts, decided = read_alerts(warehouse, scored[-INCIDENT_DAYS - 1 :]), WatchedDays(rubric, history, policy).decided
     of_rules = _with_growth(

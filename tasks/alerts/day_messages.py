@@ -82,7 +82,7 @@ def digest_of(context: Context, day: date) -> DayDigest:
 
 def _leading_to(digest: DayDigest, web: str) -> DayDigest:
     """The digest with links to its rows in the pages of `aqb web`, which show every one."""
-    day, with_rows = digest.day, {rule.id for rule in digest.rubric.alert_rules}
+    day, with_rows = digest.day, digest.rubric.rule_titles
     places = {(one.fact.rule, one.fact.tenant_id) for one in digest.incidents if one.fact.rule in with_rows}
     return replace(
         digest,

@@ -98,7 +98,6 @@ def _rows(scores: pl.LazyFrame, columns: Sequence[RowColumn]) -> Iterator[list[A
 def _days(report: MonitoringReport) -> Tab:
     """The KPIs of each day and tenant, all tenants first."""
     rubric = report.outcome.rubric
-    kpis = [kpi for kpi in rubric.quotients if kpi.target]
     counts = {"rows": "행", "excluded": "제외"} | {
         f"{level}_rows": title for level, title in rubric.alert_levels.items()
     }
@@ -107,14 +106,14 @@ def _days(report: MonitoringReport) -> Tab:
             str(row["score_date"]),
             tenant_text(row["tenant_id"]),
             *(row[count] for count in counts),
-            *(_value(figure) for figure in kpi_figures(kpis, row).values()),
+            *(_value(figure) for figure in kpi_figures(rubric.quotients, row).values()),
         ]
         for row in report.tables.kpis.sort(
             "score_date", pl.col("tenant_id").ne_missing(ALL_TENANTS), "tenant_id"
         ).iter_rows(named=True)
     ]
     header = [SheetColumn("날짜"), SheetColumn("테넌트"), *(SheetColumn(title, "number") for title in counts.values())]
-    return Tab("날짜별 지표", [*header, *(SheetColumn(kpi.title) for kpi in kpis)], rows, frozen=2)
+    return Tab("날짜별 지표", [*header, *(SheetColumn(kpi.title) for kpi in rubric.targeted)], rows, frozen=2)
 
 
 def _grades(report: MonitoringReport) -> Tab:

@@ -18,7 +18,7 @@ def period_windows(
 ) -> dict[str, list[ComparedKpi]]:
     """The window of each KPI with a target, which is the whole period."""
     name = f"이 {period.word}"
-    return {kpi.name: [compared_kpi(kpi, name, this, before)] for kpi in rubric.quotients if kpi.target}
+    return {kpi.name: [compared_kpi(kpi, name, this, before)] for kpi in rubric.targeted}
 
 
 def period_conclusion(

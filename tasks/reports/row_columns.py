@@ -31,16 +31,13 @@ class RowColumn:
 def row_columns(rubric: RowRubric, time_zone: str) -> list[RowColumn]:
     """Every column of a rubric's rows, in the order in which people read them."""
     zone = ZoneInfo(time_zone)
-    rules = {rule.id: rule.title for rule in rubric.alert_rules}
     return [
         RowColumn("timestamp", "시각", ("timestamp",), lambda row: row["timestamp"].astimezone(zone), "timestamp"),
         _plain("tenant_id", "테넌트", sort=True),
         _plain(rubric.total, rubric.titles[rubric.total], sort=True),
         *(_plain(part.column, rubric.titles[part.column], sort=True) for part in rubric.parts),
-        *(_coded(CodedColumn(scale.column, scale.names), rubric.titles[scale.column]) for scale in rubric.scales),
-        *(_coded(kind, rubric.titles[kind.column]) for kind in rubric.kinds),
-        _coded(CodedColumn("alert_level", rubric.alert_levels), "알림 수준"),
-        RowColumn("alert_rules", "알림", ("alert_rules",), lambda row: _titles(row["alert_rules"], rules)),
+        *(_coded(one, rubric.titles[one.column]) for one in rubric.coded_columns),
+        RowColumn("alert_rules", "알림", ("alert_rules",), lambda row: _titles(row["alert_rules"], rubric.rule_titles)),
         *([_coded(CodedColumn(rubric.cause, rubric.titles), rubric.titles[rubric.cause])] if rubric.cause else []),
         _plain("user_input", "질문", is_text=True),
         _plain("llm_response", "답변", is_text=True),

@@ -1,7 +1,7 @@
 """The page of alerts: what the last scored day tells, what was told, what is kept quiet, and the past under today's
 settings."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -53,11 +53,10 @@ def alerts_page(asked: Asked) -> Response:
     told = preview_for_all(watched, days_between(last - timedelta(days=span - 1), last))
     expected = forecast(watched)
     titles = titles_of_rules(rubric)
-    rules = {rule.id for rule in rubric.alert_rules}
     of_last = [one for one in told if one.day == last]
 
     def links(incidents: Sequence[PreviewedIncident]) -> list[Link]:
-        return [Link(one.reason, _rows_of(one, last, rules)) for one in incidents]
+        return [Link(one.reason, _rows_of(one, last, rubric.rule_titles)) for one in incidents]
 
     return asked.page(
         "alerts_now.html",
@@ -83,7 +82,7 @@ def alerts_page(asked: Asked) -> Response:
         rules=titles,
         tenants={tenant_value(one): tenant_text(one) for one in sorted(known_tenants(context.warehouse), key=str)},
         today=_today(asked),
-        messages=told_table(told, lambda one, day: _rows_of(one, day, rules)),
+        messages=told_table(told, lambda one, day: _rows_of(one, day, rubric.rule_titles)),
         rises=rises_table(expected),
         expected=score_text(expected.false_pages_per_year, 1),
         allowed=f"{policy.false_pages_per_year:g}",
@@ -139,7 +138,7 @@ def _today(asked: Asked) -> date:
     return datetime.now(ZoneInfo(asked.context.settings.time_zone)).date()
 
 
-def _rows_of(one: PreviewedIncident, day: date, with_rows: set[str]) -> str:
+def _rows_of(one: PreviewedIncident, day: date, with_rows: Collection[str]) -> str:
     """The rows of an incident; of a KPI or the day as a whole there are none."""
     return incident_address(day, one.rule, one.tenant_id) if one.rule in with_rows else ""
 

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.row_filter import NOTHING, coded_columns, rates, tenant_of, tenant_value
+from scoring.chat.row_filter import NOTHING, tenant_of, tenant_value
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
 from scoring.judging.masking import masked
@@ -139,13 +139,11 @@ def _cell(asked: Asked, column: RowColumn, row: dict[str, Any]) -> Cell:
 
 def _conditions(view: RowsView, rubric: RowRubric) -> Iterable[Link]:
     """What the filter asks for besides the days, each with the address without it."""
-    coded = {one.column: one.titles for one in coded_columns(rubric)}
-    titles = {**rubric.titles, "alert_level": "알림 수준"}
-    rules = {rule.id: rule.title for rule in rubric.alert_rules}
+    coded = {one.column: one.titles for one in rubric.coded_columns}
     named: dict[str, tuple[str, Callable[[str], str]]] = {
         "tenant": ("테넌트", lambda value: tenant_text(tenant_of(value))),
-        "alert": ("알림", lambda value: rules[value]),
-        "kpi": ("지표", lambda value: rates(rubric)[value].title),
+        "alert": ("알림", rubric.rule_titles.__getitem__),
+        "kpi": ("지표", lambda value: rubric.rates[value].title),
         "lowest": ("점수", lambda value: f"{value}점부터"),
         "highest": ("점수", lambda value: f"{value}점까지"),
         "text": ("찾는 말", str),
@@ -154,7 +152,7 @@ def _conditions(view: RowsView, rubric: RowRubric) -> Iterable[Link]:
     }
     for name, value in view.wanted.pairs()[2:]:
         if name in coded:
-            title, shown = titles[name], coded[name].get(value, "없음")
+            title, shown = rubric.titles[name], coded[name].get(value, "없음")
         else:
             title, shown = named[name][0], named[name][1](value)
         yield Link(f"{title}: {shown}", view.without((name, value)))
@@ -177,11 +175,11 @@ def _facets(asked: Asked, view: RowsView) -> list[FilterGroup]:
             [(tenant_value(one), tenant_text(one)) for one in sorted(tenants, key=lambda one: one or "")],
         )
     ]
-    for column in coded_columns(rubric):
-        title = "알림 수준" if column.column == "alert_level" else rubric.titles[column.column]
-        graded = any(scale.column == column.column for scale in rubric.scales)
-        found.append(facet(column.column, title, [*column.titles.items(), *([] if graded else [(NOTHING, "없음")])]))
-    found.append(facet("alert", "알림", [(rule.id, rule.title) for rule in rubric.alert_rules]))
+    for column in rubric.coded_columns:
+        is_graded = column.column in rubric.grade_names
+        values = [*column.titles.items(), *([] if is_graded else [(NOTHING, "없음")])]
+        found.append(facet(column.column, rubric.titles[column.column], values))
+    found.append(facet("alert", "알림", rubric.rule_titles.items()))
     return found
 
 

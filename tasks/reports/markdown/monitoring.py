@@ -132,7 +132,7 @@ class MonitoringReport:
     @cached_property
     def figures(self) -> Mapping[str, Figure]:
         """The KPIs of all rows together, over several days as windows are."""
-        return {kpi.name: window_figure(kpi, self._days) for kpi in self.outcome.rubric.quotients if kpi.target}
+        return {kpi.name: window_figure(kpi, self._days) for kpi in self.outcome.rubric.targeted}
 
     @cached_property
     def _days(self) -> list[dict[str, Any]]:

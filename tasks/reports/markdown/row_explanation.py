@@ -21,7 +21,6 @@ def explanation_text(rubric: RowRubric, row_id: str, explanation: Explanation, t
     grade = final.grade(values[final.column])
     meaning = " · ".join(filter(None, (grade.title, grade.action)))
     grades = {column: names[values[column]] for column, names in rubric.grade_names.items()}
-    alert_titles = {rule.id: rule.title for rule in rubric.alert_rules}
     lines = [
         f"행 {row_id}   {when:%Y-%m-%d %H:%M:%S} {time_zone}   테넌트 {one_line(values['tenant_id'] or '(없음)')}",
         f"질문: {one_line(values['user_input'])}",
@@ -33,7 +32,7 @@ def explanation_text(rubric: RowRubric, row_id: str, explanation: Explanation, t
             for part in rubric.parts
         ),
         f"실패 유형: {_titled(values[rubric.failure.column], rubric.failure.titles)}"
-        f" · 알림: {', '.join(_titled(rule, alert_titles) for rule in values['alert_rules']) or '없음'}"
+        f" · 알림: {', '.join(_titled(rule, rubric.rule_titles) for rule in values['alert_rules']) or '없음'}"
         + (f" · {rubric.titles[rubric.cause]}: {_titled(values[rubric.cause], rubric.titles)}" if rubric.cause else ""),
     ]
     scored = (finding for finding in explanation.findings if isinstance(finding.points, int))

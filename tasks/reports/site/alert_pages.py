@@ -45,7 +45,7 @@ def alerts_page(
     titles = titles_of_rules(watched.rubric)
     rules = [rule for rule, tenant in days[-1].decided if tenant == ALL_TENANTS]
     links = {day: row_links(day, summary, "") for day, summary in summaries.items()}
-    with_rows = {rule.id for rule in watched.rubric.alert_rules}
+    with_rows = watched.rubric.rule_titles.keys()
     charts = [
         _rate_chart(
             titles[rule],

@@ -297,7 +297,7 @@ def _shown_alerts(
 
 def _kpi_figure(rubric: RowRubric, fact: Mapping[str, Any], totals: Mapping[str | None, Row]) -> Figure | None:
     """The figure behind the fact of a KPI; None for other facts, and for a KPI that the rubric no longer has."""
-    kpi = next((kpi for kpi in rubric.quotients if kpi.target and KPI_RULE + kpi.name == fact["rule"]), None)
+    kpi = next((kpi for kpi in rubric.targeted if KPI_RULE + kpi.name == fact["rule"]), None)
     row = totals.get(fact["tenant_id"])
     return kpi_figure(kpi, row) if kpi and row else None
 
@@ -336,7 +336,7 @@ def _alert_figure(rubric: RowRubric, fact: Mapping[str, Any], figure: Figure | N
         return f"{figure.value_text} (목표 {figure.target_text})"
     if fact["count"] is None:  # of a KPI that the rubric no longer has
         return score_text(fact["value"], 3)
-    if fact["rule"] in {rule.id for rule in rubric.alert_rules}:
+    if fact["rule"] in rubric.rule_titles:
         tenant = {} if fact["tenant_id"] == ALL_TENANTS else {"tenant": tenant_value(fact["tenant_id"])}
         return links.count(fact["count"], fact["rows"], alert=fact["rule"], **tenant)
     share = f" ({share_text(fact['count'], fact['rows'])})" if fact["rows"] else ""

@@ -34,7 +34,7 @@ def failure_table(rubric: RowRubric, day: SiteDay, summary: DaySummary, links: R
 
 def rate_cells(rubric: RowRubric, row: Mapping[str, Any], links: RowLinks) -> list[tuple[str, Cell]]:
     """Title and rows of each rate that has no target, where the row knows it."""
-    rates = [kpi for kpi in rubric.quotients if kpi.is_rate and not kpi.target and row[kpi.name] is not None]
+    rates = [kpi for kpi in rubric.rates.values() if not kpi.target and row[kpi.name] is not None]
     return [(kpi.title, links.count(counted_of(kpi, row), row["rows"], kpi=kpi.name)) for kpi in rates if row["rows"]]
 
 
@@ -103,7 +103,7 @@ def tenant_table(rubric: RowRubric, day: SiteDay, links: RowLinks) -> Table:
             *(links.count(row[f"{level}_rows"], tenant=tenant, alert_level=level) for level in rubric.alert_levels),
         ]
 
-    titles = [quotient.title for quotient in rubric.quotients if quotient.target]
+    titles = [quotient.title for quotient in rubric.targeted]
     header = ["테넌트", "채점", "제외", *titles, *map(_counted_in, kpis), *rubric.alert_levels.values()]
     return Table(header, [line(row) for row in sorted(day.tenants, key=lambda row: -row["rows"])])
 

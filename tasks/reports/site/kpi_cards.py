@@ -36,7 +36,7 @@ class KpiCard:
 def day_windows(rubric: RowRubric, span: ScoredSpan, day: SiteDay) -> dict[str, list[ComparedKpi]]:
     """Each KPI with a target, by name, over the day and over the windows that end with it."""
     days = span.rows_of()
-    return {kpi.name: kpi_windows(kpi, days, day.day) for kpi in rubric.quotients if kpi.target}
+    return {kpi.name: kpi_windows(kpi, days, day.day) for kpi in rubric.targeted}
 
 
 def kpi_cards(

@@ -107,7 +107,6 @@ class ListedRows:
     def facets(self) -> list[Facet]:
         """Everything that rows can be filtered by, what is asked for most first."""
         rubric, frame = self.rubric, self.frame
-        rules = {rule.id: rule.title for rule in rubric.alert_rules}
         hours = frame["timestamp"].dt.convert_time_zone(self.time_zone).dt.hour().to_list()
         coded = [CodedColumn("alert_level", LEVEL_TITLES), *rubric.kinds]
         names = sorted(set(frame["tenant_id"]), key=str)
@@ -118,14 +117,14 @@ class ListedRows:
             Facet(
                 "alert",
                 "알림",
-                rules,
-                _bits([pl.col("alert_rules").list.contains(rule) for rule in rules], frame),
+                rubric.rule_titles,
+                _bits([pl.col("alert_rules").list.contains(rule) for rule in rubric.rule_titles], frame),
                 True,
             ),
             self._kpi_facet(),
             *(
                 Facet(
-                    one.column, _title(rubric, one.column), one.titles, _places(one.titles, frame[one.column].to_list())
+                    one.column, rubric.titles[one.column], one.titles, _places(one.titles, frame[one.column].to_list())
                 )
                 for one in coded
             ),
@@ -151,7 +150,7 @@ class ListedRows:
 
     def _kpi_facet(self) -> Facet:
         """The rows that count against the target of a rate, or for a rate without target."""
-        rates = [kpi for kpi in self.rubric.quotients if kpi.is_rate]
+        rates = self.rubric.rates.values()
         conditions = [to_polars(kpi.counted) & pl.col(self.rubric.total).is_not_null() for kpi in rates]
         return Facet("kpi", "지표", {kpi.name: kpi.counted_title for kpi in rates}, _bits(conditions, self.frame), True)
 
@@ -225,12 +224,8 @@ def _columns(rubric: RowRubric) -> list[str]:
         "user_input",
         "llm_response",
     ]
-    rates = (name for kpi in rubric.quotients if kpi.is_rate for name in columns_of(kpi.expression))
+    rates = (name for kpi in rubric.rates.values() for name in columns_of(kpi.expression))
     return list(dict.fromkeys([*named, *scales, *kinds, *parts, rubric.total, *filter(None, [rubric.cause]), *rates]))
-
-
-def _title(rubric: RowRubric, column: str) -> str:
-    return "알림 수준" if column == "alert_level" else rubric.titles[column]
 
 
 def _places(values: Iterable[object], of_rows: Iterable[object]) -> list[int]:

@@ -43,7 +43,7 @@ class Questions:
 
 def failing_kpis(rubric: RowRubric) -> list[Quotient]:
     """The rates that should stay low."""
-    return [kpi for kpi in rubric.quotients if kpi.is_rate and kpi.target and kpi.target.operator == "<="]
+    return [kpi for kpi in rubric.rates.values() if kpi.target and kpi.target.operator == "<="]
 
 
 def category_counts(listed: ListedRows) -> dict[str, dict[str, int]]:

@@ -121,7 +121,6 @@ def _framed(rubric: RowRubric, days: Iterable[SiteDay], version: str) -> int:
 def _tables(shown: _Shown) -> list[tuple[str, Table]]:
     """Title and table of what is counted day by day; every count leads to its rows."""
     rubric, days = shown.listed.rubric, shown.days
-    rates = [kpi for kpi in rubric.quotients if kpi.is_rate]
     failures = [dict(day.summary.failures) for day in days]
     tables = [
         (
@@ -131,7 +130,7 @@ def _tables(shown: _Shown) -> list[tuple[str, Table]]:
                 shown,
                 [
                     (kpi.counted_title, [counted_of(kpi, day.site.total) for day in days], {"kpi": kpi.name})
-                    for kpi in rates
+                    for kpi in rubric.rates.values()
                 ],
             ),
         ),

@@ -45,7 +45,7 @@ def standing_of(context: Context) -> ServiceStanding:
     except AqbError as error:
         return ServiceStanding(name, None, NOTHING, f"읽을 수 없습니다: {error.what}")
     of_all = rows_of_tenant(kpis)
-    windows = {kpi.name: kpi_windows(kpi, of_all, days[-1]) for kpi in rubric.quotients if kpi.target}
+    windows = {kpi.name: kpi_windows(kpi, of_all, days[-1]) for kpi in rubric.targeted}
     total = of_all[days[-1]]
     happened = conclusion(rubric, windows, total["rows"], total, framed=0).happened
     return ServiceStanding(name, days[-1], verdicts_text(windows.values()), happened)

@@ -19,7 +19,7 @@ _WIDTH, _HEIGHT, _EDGE = 560, 160, 20
 
 def tenant_trend_table(rubric: RowRubric, span: ScoredSpan, period: Period, version: str) -> Table:
     """A period of each tenant, those with the most rows first, under one rubric version."""
-    kpis = [kpi for kpi in rubric.quotients if kpi.target]
+    kpis = rubric.targeted
     by_tenant = {tenant: span.rows_of(tenant) for tenant in _tenants(span, period)}
     sizes = {tenant: sum(row["rows"] for row in rows_of(rows, period, version)) for tenant, rows in by_tenant.items()}
     largest = sorted((tenant for tenant in sizes if sizes[tenant]), key=lambda one: (-sizes[one], str(one)))

@@ -90,14 +90,13 @@ def _worst_ids(listed: ListedRows) -> list[str]:
 def shown_row(rubric: RowRubric, row: Mapping[str, Any], zone: ZoneInfo) -> ShownRow:
     """One row as pages show it; its rules are explained where its texts are there."""
     timestamp: datetime = row["timestamp"]
-    titles = {rule.id: rule.title for rule in rubric.alert_rules}
     return ShownRow(
         scores=row,
         time=f"{timestamp.astimezone(zone):%H:%M:%S}",
         question=_shown_text(row["user_input"], _QUESTION_CHARACTERS),
         answer=_shown_text(row["llm_response"], _ANSWER_CHARACTERS),
         final=rubric.final_scale.grade(row[rubric.final_scale.column]),
-        alerts=[titles.get(rule, rule) for rule in row["alert_rules"] or ()],
+        alerts=[rubric.rule_titles.get(rule, rule) for rule in row["alert_rules"] or ()],
         parts=_parts(rubric, row),
     )
 

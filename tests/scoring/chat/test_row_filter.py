@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.chat.row_filter import RowFilter, coded_columns, parse_filter, rates
+from scoring.chat.row_filter import RowFilter, parse_filter
 from scoring.errors import UsageError
 from tests.builders.chat_rows import RUBRIC
 
@@ -27,9 +27,9 @@ FILTERS = st.builds(
     first=st.just(FIRST),
     last=st.dates(FIRST, LAST),
     tenants=st.lists(TENANTS, max_size=2, unique=True).map(tuple),
-    codes=st.fixed_dictionaries({}, optional={one.column: codes([*one.titles]) for one in coded_columns(RUBRIC)}),
+    codes=st.fixed_dictionaries({}, optional={one.column: codes([*one.titles]) for one in RUBRIC.coded_columns}),
     rules=st.lists(st.sampled_from([rule.id for rule in RUBRIC.alert_rules]), max_size=2, unique=True).map(tuple),
-    kpi=st.sampled_from(["", *rates(RUBRIC)]),
+    kpi=st.sampled_from(["", *RUBRIC.rates]),
     lowest=st.none() | st.integers(0, 1000).map(lambda tenths: tenths / 10),
     highest=st.none() | st.integers(0, 1000).map(lambda tenths: tenths / 10),
     text=st.just("") | TYPED,
@@ -69,7 +69,7 @@ def test_row_filter_refuses_what_cannot_be_in_words_of_people(name: str, value: 
 
 
 def test_row_filter_knows_the_codes_of_a_rubric_by_their_titles() -> None:
-    titles: dict[str, Any] = {one.column: one.titles for one in coded_columns(RUBRIC)}
+    titles: dict[str, Any] = {one.column: one.titles for one in RUBRIC.coded_columns}
     assert titles["final_grade"]["F"] == "F 실패"
     assert titles["failure_type"]["blocked"] == "LLM 호출 차단"
     assert titles["alert_level"] == {"critical": "Critical", "warning": "Warning"}
