@@ -26,8 +26,7 @@ from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.state.database import StateDatabase
-from tasks.testruns.files import read_testrun_file
-from tasks.testruns.plans import plan_of_run
+from tasks.testruns.plans import plan_of_file
 from tasks.waiting import result_of
 
 _T = TypeVar("_T")
@@ -42,7 +41,7 @@ def score_testruns(files: Sequence[Path], choices: TestRunChoices, out: Path, se
         UsageError, InputError: why a single run cannot be scored.
         StorageError: `out` cannot be written, or another process is writing there.
     """
-    single = _plan(files[0], choices, settings) if len(files) == 1 else None  # a wrong choice makes no folder
+    single = plan_of_file(files[0], choices, settings) if len(files) == 1 else None  # a wrong choice makes no folder
     with sole_writer(out), Context(settings) as context, _asking(context) as judge:
         if single:
             scored = _begin(single, files[0], out, judge)()
@@ -55,7 +54,7 @@ def score_testruns(files: Sequence[Path], choices: TestRunChoices, out: Path, se
 
 def estimate_testruns(files: Sequence[Path], choices: TestRunChoices, settings: Settings) -> dict[str, Estimate]:
     """What judging each run would take, by the file's name. Nothing is written."""
-    plans = {path.name: _plan(path, choices, settings) for path in files}
+    plans = {path.name: plan_of_file(path, choices, settings) for path in files}
     with StateDatabase(settings.state_url) as state:
         judge = Judge(settings.judge, VerdictStore(state))
         return {name: judge.estimate(questions_of(plan, settings.judge)) for name, plan in plans.items()}
@@ -108,7 +107,7 @@ def _begin_file(
         except Exception as error:  # noqa: BLE001 - a defect that one file meets stops no other
             return ScoredFile(path.name, folder, error=UnexpectedError(error, where=str(path)))
 
-    begun = outcome_of(lambda: _begin(_plan(path, choices, settings), path, folder, judge))
+    begun = outcome_of(lambda: _begin(plan_of_file(path, choices, settings), path, folder, judge))
     return (lambda: begun) if isinstance(begun, ScoredFile) else partial(outcome_of, begun)
 
 
@@ -127,10 +126,6 @@ def _begin(plan: TestRunPlan, path: Path, folder: Path, judge: _AskingJudge | No
         return ScoredFile(path.name, folder, summary, judged.failure if judged else None)
 
     return finish
-
-
-def _plan(path: Path, choices: TestRunChoices, settings: Settings) -> TestRunPlan:
-    return plan_of_run(read_testrun_file(path, settings.test_runs.names), choices, settings)
 
 
 def _folders(files: Sequence[Path], out: Path) -> dict[Path, Path]:

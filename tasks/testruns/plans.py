@@ -1,4 +1,4 @@
-"""Files of the inbox as they are scored: their plans, also those of files that were scored before."""
+"""Files of test runs as they are scored: their plans, also those of the inbox that were scored before."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +42,16 @@ def plan_of_run(run: TestRunFile, choices: TestRunChoices, settings: Settings) -
     """
     in_files = testrun_rubrics_in_files([*settings.test_runs.rubrics, choices.rubric])
     return plan_of(run, choices, settings.rubric_options, in_files)
+
+
+def plan_of_file(path: Path, choices: TestRunChoices, settings: Settings) -> TestRunPlan:
+    """How a file is scored.
+
+    Raises:
+        InputError: it cannot be read.
+        UsageError: as for a run that was read.
+    """
+    return plan_of_run(read_testrun_file(path, settings.test_runs.names), choices, settings)
 
 
 def last_plans(context: Context, count: int) -> Iterator[TestRunPlan]:

@@ -25,7 +25,7 @@ from tasks.web.review_page import label, question_page, review_page, take_back
 from tasks.web.row_exports import export_csv, export_workbook
 from tasks.web.row_page import row_page
 from tasks.web.rows_page import rows_page
-from tasks.web.testruns_page import first_page, testrun_file, testrun_page, testruns_page
+from tasks.web.testruns_page import FIRST, first_page, testrun_file, testrun_page, testruns_page
 from tasks.web.upload_page import keep_upload, publish, remove, score, stop, upload_page
 
 _log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ def web_app(context: Context, access: Access) -> ASGIApp:
                 Route(f"{path}/undo", door.to(take_back, "reviewer"), methods=["POST"]),
             )
         ),
-        Route("/test-runs/index.html", door.to(testruns_page, "reader")),
+        Route(FIRST, door.to(testruns_page, "reader")),
         Route("/test-runs/comparison", door.to(comparison_page, "reader")),
         Route("/test-runs/uploads", door.takes_file(keep_upload, "reviewer"), methods=["POST"]),
         Route("/test-runs/uploads/{upload}", door.to(upload_page, "reader")),

@@ -18,7 +18,6 @@ from types import FrameType
 from typing import Never
 from zoneinfo import ZoneInfo
 
-from scoring.catalog import TestRunChoices
 from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
 from scoring.testruns.scoring import TestRunPlan
 from tasks.config.settings import Settings
@@ -30,8 +29,7 @@ from tasks.judge.judge_thread import JudgeThread
 from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_results import write_testrun_results
-from tasks.testruns.files import read_testrun_file
-from tasks.testruns.plans import plan_of_run
+from tasks.testruns.plans import plan_of_file
 from tasks.testruns.uploads import Scoring, Upload
 from tasks.waiting import result_of
 from tasks.warehouse.folder import FolderWarehouse
@@ -110,8 +108,7 @@ def _scored(settings: Settings, upload: Upload, scoring: Scoring, staging: Path)
     """What came of scoring; its results are there."""
     try:
         with Context(settings) as context:
-            choices = TestRunChoices(scoring.rubric, scoring.agent_type, scoring.options)
-            plan = plan_of_run(read_testrun_file(upload.file, settings.test_runs.names), choices, settings)
+            plan = plan_of_file(upload.file, upload.choices, settings)
             judged = _judged(context, plan, upload, scoring) if scoring.judge else None
             day = datetime.now(ZoneInfo(settings.time_zone)).date()
             made = staging / "result"

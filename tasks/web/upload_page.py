@@ -22,10 +22,10 @@ from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.site.pages import Cell, Table
 from tasks.reports.wording import NOTE_TITLES, count_text, lines_of_text
 from tasks.testruns.files import read_testrun_file
-from tasks.testruns.plans import plan_of_input, plan_of_run
+from tasks.testruns.plans import plan_of_file, plan_of_input, plan_of_run
 from tasks.testruns.uploads import ArrivingFile, Scoring, Upload
 from tasks.web.asked import Asked, NotFoundError, RefusedError
-from tasks.web.testruns_page import known_runs
+from tasks.web.testruns_page import FIRST, known_runs
 from tasks.web.upload_versions import version_values
 
 _REJECTS_SHOWN = 200
@@ -66,7 +66,6 @@ def upload_page(asked: Asked) -> Response:
         **version_values(asked, upload),
         "address": address_of(upload),
         "scoring": scoring,
-        "is_running": is_running,
         "may_change": _may_change(asked, upload),
     }
     if is_running:
@@ -131,7 +130,7 @@ def publish(asked: Asked) -> Response:
     scoring = upload.scoring
     if scoring is None or scoring.state != "scored":
         raise UsageError("아직 채점하지 않은 파일입니다", fix="먼저 채점하세요.")
-    plan, identity = _plan(asked, upload, upload.choices), identity_of(upload.file)
+    plan, identity = plan_of_file(upload.file, upload.choices, settings), identity_of(upload.file)
     try:
         there: TestRunPlan | None = plan_of_input(identity, settings)
     except AqbError:
@@ -191,7 +190,7 @@ def remove(asked: Asked) -> Response:
         asked.uploads.remove(upload)
     except StorageError:
         raise refused from None
-    return RedirectResponse("/test-runs/index.html", 303)
+    return RedirectResponse(FIRST, 303)
 
 
 def upload_of(asked: Asked) -> Upload:
@@ -240,11 +239,6 @@ def _options(given: Mapping[str, str]) -> Options:
                 fix=f"{known[name].title} 기본값은 {known[name].default}입니다.",
             )
     return chosen
-
-
-def _plan(asked: Asked, upload: Upload, choices: TestRunChoices) -> TestRunPlan:
-    settings = asked.context.settings
-    return plan_of_run(read_testrun_file(upload.file, settings.test_runs.names), choices, settings)
 
 
 def _read(asked: Asked, upload: Upload, choices: TestRunChoices) -> _Read:
