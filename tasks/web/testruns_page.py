@@ -19,8 +19,8 @@ from tasks.reports.site.build import SPAN_DAYS
 from tasks.reports.site.pages import Cell, Link, Table
 from tasks.reports.site.testrun_charts import metric_intervals
 from tasks.reports.site.testrun_history import agents_table, runs_by_set, values_of_set
-from tasks.reports.site.testrun_pages import testrun_list, testrun_values
-from tasks.reports.site.testrun_tables import RUN_FILES, PublishedTestRun, executions_of, queries_of, read_testruns
+from tasks.reports.site.testrun_pages import file_links, testrun_list, testrun_values
+from tasks.reports.site.testrun_tables import PublishedTestRun, executions_of, queries_of, read_testruns, report_files
 from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
 from tasks.testruns.uploads import Upload
 from tasks.testruns.warehouse import SCORES as TESTRUN_SCORES
@@ -101,7 +101,7 @@ def testrun_file(asked: Asked) -> Response:
         raise RefusedError(
             403, "개인정보를 가리지 않은 파일이라 받을 권한이 없습니다. 올린 사람이나 운영 담당자에게 요청하세요"
         )
-    if folder is None or name not in files_of(folder):
+    if folder is None or name not in report_files(folder):
         raise NotFoundError("그런 파일은 없습니다", fix="테스트 런 목록에서 고르세요.")
     return _saved_file(asked, folder / name, upload.file.stem if upload else place)
 
@@ -122,11 +122,6 @@ def known_runs(asked: Asked) -> list[PublishedTestRun]:
 def folder_of(asked: Asked, run: PublishedTestRun) -> Path:
     """The report folder of a run of the warehouse, whether it lies on this machine or not."""
     return asked.context.reports.testrun_folder(run.name, run.sha256)
-
-
-def files_of(folder: Path) -> list[str]:
-    """The files of a report folder that people take home."""
-    return [name for name in RUN_FILES if (folder / name).is_file()]
 
 
 def scored_upload(asked: Asked, page: str) -> Upload | None:
@@ -161,9 +156,8 @@ def _uploaded_values(asked: Asked, upload: Upload, runs: Sequence[PublishedTestR
         known = read_agreements(asked.context.warehouse)
         epochs = run.summary["judge"].get("epochs", {})
         run = replace(run, untrusted=untrusted_metrics(known, run.rubric, epochs))
-    page = page_of_upload(upload)
-    names = files_of(upload.report) if takes_home(asked, upload) else []
-    values = _shown_values(run, runs, upload.warehouse, [Link(RUN_FILES[name], f"{page}/{name}") for name in names])
+    names = report_files(upload.report) if takes_home(asked, upload) else []
+    values = _shown_values(run, runs, upload.warehouse, file_links(page_of_upload(upload), names))
     return {**values, **version_values(asked, upload)}
 
 
@@ -198,5 +192,5 @@ def _intervals(warehouse: Warehouse, run: PublishedTestRun) -> dict[str, Interva
 def _links(asked: Asked, run: PublishedTestRun) -> list[Link]:
     """What this person may take home of a run."""
     folder = folder_of(asked, run)
-    names = files_of(folder) if asked.sees_personal_data else []
-    return [Link(RUN_FILES[name], quote(f"{folder.name}/{name}")) for name in names]
+    names = report_files(folder) if asked.sees_personal_data else []
+    return file_links(folder.name, names)

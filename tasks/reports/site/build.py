@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
-from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from scoring.alerting.decision import WatchedDays
@@ -42,21 +41,21 @@ from tasks.reports.site.kept_pages import KeptPages, write_changed
 from tasks.reports.site.listed_rows import list_period_rows, list_rows
 from tasks.reports.site.newcomers import newcomers
 from tasks.reports.site.page_inputs import PageInputs
-from tasks.reports.site.pages import Link, page
+from tasks.reports.site.pages import page
 from tasks.reports.site.period_pages import period_page
 from tasks.reports.site.row_pages import rows_page
 from tasks.reports.site.scored_days import ScoredSpan, SpanTables, read_span, scored_days
 from tasks.reports.site.services_page import ServiceStanding, services_page
 from tasks.reports.site.testrun_charts import kept_intervals, metric_intervals
 from tasks.reports.site.testrun_history import runs_by_set, values_of_set
-from tasks.reports.site.testrun_pages import testrun_values, testruns_index
+from tasks.reports.site.testrun_pages import file_links, testrun_values, testruns_index
 from tasks.reports.site.testrun_tables import (
-    RUN_FILES,
     PublishedTestRun,
     ShownTestRun,
     executions_of,
     queries_of,
     read_testruns,
+    report_files,
 )
 from tasks.reports.site.worst_rows import ShownRow, shown_rows
 from tasks.testruns.warehouse import JUDGEMENTS
@@ -250,7 +249,9 @@ def _testrun_pages(pages: KeptPages, warehouse: Warehouse, folder: Path, runs: S
         if known is None:
             executions, queries = executions_of(warehouse, run), queries_of(warehouse, run)
             known = metric_intervals(run, executions, queries)
-            values = testrun_values(run, executions, queries, known, _links(folder, shown), shown.before)
+            place = ReportPaths(folder).testrun_folder(run.name, run.sha256)
+            files = file_links(place.name, shown.files)
+            values = testrun_values(run, executions, queries, known, files, shown.before)
             text = page("run.html", root="../", section="runs", **values)
             pages.write(shown.name, text, {name: one and asdict(one) for name, one in known.items()})
         intervals[run.sha256, run.rubric_id] = known
@@ -268,11 +269,5 @@ def _shown_runs(folder: Path, runs: Sequence[PublishedTestRun]) -> list[ShownTes
     found = []
     for run in runs:
         place = ReportPaths(folder).testrun_folder(run.name, run.sha256)
-        files = [name for name in RUN_FILES if (place / name).is_file()]
-        found.append(ShownTestRun(run, files, pages.get((run.compared_with, run.rubric_id), "")))
+        found.append(ShownTestRun(run, report_files(place), pages.get((run.compared_with, run.rubric_id), "")))
     return found
-
-
-def _links(folder: Path, shown: ShownTestRun) -> list[Link]:
-    place = ReportPaths(folder).testrun_folder(shown.run.name, shown.run.sha256)
-    return [Link(RUN_FILES[name], quote(f"{place.name}/{name}")) for name in shown.files]

@@ -33,7 +33,7 @@ from tasks.reports.site.testrun_charts import (
 )
 from tasks.reports.site.testrun_history import agents_table
 from tasks.reports.site.testrun_queries import query_links, review_order, shown_queries
-from tasks.reports.site.testrun_tables import PublishedTestRun, Row
+from tasks.reports.site.testrun_tables import RUN_FILES, PublishedTestRun, Row
 from tasks.reports.wording import NOTE_TITLES, NOTHING, cost_text, count_text, rules_text
 
 _LINKS_SEEN, _LINKS_SHOWN = 2, 20
@@ -69,6 +69,11 @@ def testruns_index(runs: Sequence[PublishedTestRun]) -> str:
         agents=agents_table(runs),
         runs=testrun_list(runs, ""),
     )
+
+
+def file_links(folder: str, names: Sequence[str]) -> list[Link]:
+    """Links to the files of a report folder, whose name the address has."""
+    return [Link(RUN_FILES[name], quote(f"{folder}/{name}")) for name in names]
 
 
 def testrun_values(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -30,6 +31,11 @@ RUN_FILES = {
     "review.csv": "수기 확인 목록(CSV)",
 }
 """The files of a report folder that people take home, and what they call them."""
+
+
+def report_files(folder: Path) -> list[str]:
+    """Those that a report folder has."""
+    return [name for name in RUN_FILES if (folder / name).is_file()]
 
 
 @dataclass(frozen=True)
