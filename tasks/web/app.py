@@ -20,7 +20,7 @@ from tasks.web.alerts_page import alerts_page, snooze, unsnooze
 from tasks.web.asked import POLICY, STATIC, page
 from tasks.web.comparison_page import comparison_page
 from tasks.web.correction_page import correct, correction_page
-from tasks.web.door import Door
+from tasks.web.door import Door, explained
 from tasks.web.review_page import label, question_page, review_page, take_back
 from tasks.web.row_exports import export_csv, export_workbook
 from tasks.web.row_page import row_page
@@ -44,10 +44,10 @@ def web_app(context: Context, access: Access) -> ASGIApp:
     routes = [
         Route("/", door.to(first_page, "reader")),
         Route("/static/{name}", _static),
-        Route("/health", door.health()),
-        Route("/login", door.login_page()),
-        Route("/login", door.login(), methods=["POST"]),
-        Route("/logout", door.logout(), methods=["POST"]),
+        Route("/health", explained(door.health)),
+        Route("/login", explained(door.login_page)),
+        Route("/login", explained(door.login), methods=["POST"]),
+        Route("/logout", explained(door.logout), methods=["POST"]),
         Route("/rows", door.to(rows_page, "reader")),
         Route("/rows.csv", door.to(export_csv, "reader")),
         Route("/rows.xlsx", door.to(export_workbook, "reader")),

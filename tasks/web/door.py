@@ -55,7 +55,7 @@ class Door:
         async def refuse(_: Request) -> Response:
             raise RefusedError(421, "이 이름으로는 열 수 없습니다. 안내받은 주소로 여세요")
 
-        refusing = request_response(_explained(refuse))
+        refusing = request_response(explained(refuse))
 
         async def answering(scope: Scope, receive: Receive, send: Send) -> None:
             is_known = scope["type"] != "http" or self._access.knows_host(Headers(scope=scope).get("host", ""))
@@ -74,7 +74,7 @@ class Door:
             asked = await self._asked(request, viewer)
             return await to_thread.run_sync(endpoint, asked, limiter=self._at_once)
 
-        return _explained(answer)
+        return explained(answer)
 
     def takes_file(self, keep: Keep, role: Role) -> Answer:
         """Takes the file of a form from people who may do what this role may: it is on the disk when `keep` answers."""
@@ -99,71 +99,55 @@ class Door:
             finally:
                 self._uploads_now -= 1
 
-        return _explained(answer)
+        return explained(answer)
 
-    def health(self) -> Answer:
+    async def health(self, request: Request) -> Response:
         """Says `ok` to what watches the server, under any name, where the state database answers; else it is a 503."""
+        if not self._access.requests.allows(f"health of {self._address(request)}"):
+            raise RefusedError(429, "요청이 너무 많습니다. 1분 뒤에 다시 시도하세요")
+        await to_thread.run_sync(lambda: AuditLog(self._context.state).latest(1))
+        return Response("ok\n", media_type="text/plain", headers={"Cache-Control": "no-store"})
 
-        async def answer(request: Request) -> Response:
-            if not self._access.requests.allows(f"health of {self._address(request)}"):
-                raise RefusedError(429, "요청이 너무 많습니다. 1분 뒤에 다시 시도하세요")
-            await to_thread.run_sync(lambda: AuditLog(self._context.state).latest(1))
-            return Response("ok\n", media_type="text/plain", headers={"Cache-Control": "no-store"})
-
-        return _explained(answer)
-
-    def login_page(self) -> Answer:
+    async def login_page(self, request: Request) -> Response:
         """The form that takes a token."""
+        self._checked(request)
+        return _login_page(request.query_params.get("next", ""))
 
-        async def answer(request: Request) -> Response:
-            self._checked(request)
-            return _login_page(request.query_params.get("next", ""))
-
-        return _explained(answer)
-
-    def login(self) -> Answer:
+    async def login(self, request: Request) -> Response:
         """Takes a token and begins a session, whatever session the browser had."""
+        self._checked(request)
+        address = self._address(request)
+        if not self._access.logins.allows(address):
+            raise RefusedError(429, "로그인을 너무 여러 번 시도했습니다. 1분 뒤에 다시 시도하세요")
+        form = await _form(request)
+        found = self._access.tokens.viewer(form.get("token", ""))
+        if found is None:
+            await self._record(Viewer("(모름)", "reader"), address, "로그인 실패")
+            return _login_page(form.get("next", ""), "맞는 토큰이 없습니다")
+        self._access.logins.forgive(address)  # wrong tokens alone lock their sender out
+        self._access.sessions.close(request.cookies.get(_COOKIE, ""))
+        await self._record(found, address, "로그인")
+        answered = RedirectResponse(_own_path(form.get("next", "")), 303)
+        answered.set_cookie(
+            _COOKIE,
+            self._access.sessions.open(found).session,
+            max_age=int(self._access.settings.session_hours * 3600),
+            httponly=True,
+            samesite="lax",  # a link in a message opens its page; what changes something needs the form's token
+            # Over plain HTTP from another machine nobody stays logged in: the cookie does not come back.
+            secure=request.url.hostname not in LOOPBACK,
+        )
+        return answered
 
-        async def answer(request: Request) -> Response:
-            self._checked(request)
-            address = self._address(request)
-            if not self._access.logins.allows(address):
-                raise RefusedError(429, "로그인을 너무 여러 번 시도했습니다. 1분 뒤에 다시 시도하세요")
-            form = await _form(request)
-            found = self._access.tokens.viewer(form.get("token", ""))
-            if found is None:
-                await self._record(Viewer("(모름)", "reader"), address, "로그인 실패")
-                return _login_page(form.get("next", ""), "맞는 토큰이 없습니다")
-            self._access.logins.forgive(address)  # wrong tokens alone lock their sender out
-            self._access.sessions.close(request.cookies.get(_COOKIE, ""))
-            await self._record(found, address, "로그인")
-            answered = RedirectResponse(_own_path(form.get("next", "")), 303)
-            answered.set_cookie(
-                _COOKIE,
-                self._access.sessions.open(found).session,
-                max_age=int(self._access.settings.session_hours * 3600),
-                httponly=True,
-                samesite="lax",  # a link in a message opens its page; what changes something needs the form's token
-                # Over plain HTTP from another machine nobody stays logged in: the cookie does not come back.
-                secure=request.url.hostname not in LOOPBACK,
-            )
-            return answered
-
-        return _explained(answer)
-
-    def logout(self) -> Answer:
+    async def logout(self, request: Request) -> Response:
         """Ends the session."""
-
-        async def answer(request: Request) -> Response:
-            viewer = self._checked(request)
-            if viewer is not None:
-                await self._asked(request, viewer)
-                self._access.sessions.close(viewer.session)
-            answered = RedirectResponse("/login", 303)
-            answered.delete_cookie(_COOKIE, httponly=True, samesite="lax")
-            return answered
-
-        return _explained(answer)
+        viewer = self._checked(request)
+        if viewer is not None:
+            await self._asked(request, viewer)
+            self._access.sessions.close(viewer.session)
+        answered = RedirectResponse("/login", 303)
+        answered.delete_cookie(_COOKIE, httponly=True, samesite="lax")
+        return answered
 
     def _checked(self, request: Request) -> Viewer | None:
         """Who asks, of a request that may be answered at all."""
@@ -217,7 +201,7 @@ class Door:
         await to_thread.run_sync(asked.record, action, "")
 
 
-def _explained(answer: Answer) -> Answer:
+def explained(answer: Answer) -> Answer:
     """The same answers; what goes wrong becomes a page that says so and shows nothing of the inside."""
 
     @wraps(answer)
