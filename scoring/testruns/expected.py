@@ -105,11 +105,16 @@ def parse_expected(expected_text: str, criteria_json: str = "") -> ExpectedResul
     )
 
 
+def expected_of(execution: Execution) -> ExpectedResult:
+    """What an execution was to do."""
+    return parse_expected(execution.expected_text, execution.criteria_json)
+
+
 def unread_checks(executions: Iterable[Execution]) -> tuple[tuple[str, str], ...]:
     """What of the expected results means to be a check and is none, each text once, as problems of a query."""
     found: dict[tuple[str, str], None] = {}
     for execution in executions:
-        for problem in parse_expected(execution.expected_text, execution.criteria_json).problems:
+        for problem in expected_of(execution).problems:
             found["unchecked_text", f"{problem.text}: {problem.reason}"] = None
     return tuple(found)
 

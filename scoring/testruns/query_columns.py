@@ -6,6 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from scoring.rules.arrow_types import field
+
 
 @dataclass(frozen=True)
 class QueryColumn:
@@ -16,6 +18,11 @@ class QueryColumn:
     what: str
     value: Callable[[Any], Any] | None = None
 
+    @property
+    def field(self) -> pa.Field:
+        """The column with its description."""
+        return field(self.name, self.type, self.what)
+
     def value_of(self, query: Any) -> Any:
         """The value of a query; an exact number is the nearest float."""
         value = self.value(query) if self.value else getattr(query, self.name)
@@ -24,6 +31,10 @@ class QueryColumn:
 
 QUERY_ID = QueryColumn("query_id", pa.string(), "질의 ID: 파일에서 이 질의를 가리키는 이름")
 QUERY_TEXT = QueryColumn("query_text", pa.string(), "질의: 에이전트에게 물은 것")
+AGENT_TYPE = QueryColumn(
+    "agent_type", pa.string(), "에이전트: move(이동), plan(실행), applicant_management(지원자 관리)"
+)
+LATENCY_CLASS = QueryColumn("latency_class", pa.string(), "도구 호출: SINGLE(단일) 또는 MULTI(복수)")
 CATEGORY = QueryColumn(
     "category", pa.string(), "카테고리: 파일의 열 카테고리, 없으면 빈칸", lambda query: _first_text(query, "category")
 )

@@ -16,7 +16,7 @@ import pyarrow as pa
 from scoring.inputs import REJECTED_SCHEMA
 from scoring.rules.arrow_types import empty_frame, field
 from scoring.testruns.executions import AGENT_TITLES, LatencyClass
-from scoring.testruns.query_columns import QUERY_ID, QUERY_TEXT, reason_text
+from scoring.testruns.query_columns import AGENT_TYPE, LATENCY_CLASS, QUERY_ID, QUERY_TEXT, reason_text
 from scoring.testruns.rubric import AnyTestRunRubric, ScoredExecution
 from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import as_float
@@ -25,13 +25,13 @@ from scoring.testruns.testrun import TestRunFile
 EXECUTION_FIELDS = (
     field("run_id", pa.string(), "실행 ID: 파일의 Run ID"),
     field("item_id", pa.string(), "항목 ID: 파일의 Item ID"),
-    field(QUERY_ID.name, QUERY_ID.type, QUERY_ID.what),
+    QUERY_ID.field,
     field("round", pa.string(), "회차: 방/반복. 2/1은 둘째 방의 첫 실행"),
-    field(QUERY_TEXT.name, QUERY_TEXT.type, QUERY_TEXT.what),
-    field("agent_type", pa.string(), "에이전트: move(이동), plan(실행), applicant_management(지원자 관리)"),
+    QUERY_TEXT.field,
+    AGENT_TYPE.field,
     field("failed", pa.bool_(), "실행 실패: 오류로 끝났는지"),
     field("latency_s", pa.float64(), "응답 시간(초): Raw JSON에 있으면 그 값, 없으면 파일의 열"),
-    field("latency_class", pa.string(), "도구 호출: SINGLE(단일) 또는 MULTI(복수)"),
+    LATENCY_CLASS.field,
     field("tool_calls", pa.int64(), "도구 호출 수: 파일에 적힌 값"),
     field("ttft_s", pa.float64(), "TTFT(초): 첫 글자가 보이기까지의 시간"),
 )
@@ -79,7 +79,7 @@ def column_meaning(column: pa.Field) -> str:
 
 def queries_schema(rubric: AnyTestRunRubric) -> pa.Schema:
     """The columns of `queries.parquet`: those of the rubric, then which rubric it was."""
-    return pa.schema([*(field(one.name, one.type, one.what) for one in rubric.query_columns), *RUBRIC_FIELDS])
+    return pa.schema([*(one.field for one in rubric.query_columns), *RUBRIC_FIELDS])
 
 
 def scores_frame(scored: ScoredTestRun) -> pl.DataFrame:

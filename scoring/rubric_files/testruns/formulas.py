@@ -30,7 +30,7 @@ from scoring.testruns.executions import (
     latency_class_of_query,
     parse_execution,
 )
-from scoring.testruns.expected import parse_expected, unread_checks
+from scoring.testruns.expected import expected_of, unread_checks
 from scoring.testruns.patterns import failed_check_lines
 from scoring.testruns.rubric import Options, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.summaries import as_float, query_means
@@ -178,10 +178,8 @@ def _scored(rules: TestRunRules, examined: _Examined, latency_class: LatencyClas
 
 def _check_results(checks: Sequence[CheckRule], reading: ParsedExecution, row: Row) -> tuple[CheckResult, ...]:
     """The checks of the file that the answer is asked, then those of its expected result."""
-    execution = reading.execution
     of_file = tuple(_check_result(check, row) for check in checks if _applies(check.only_if, row))
-    expected = parse_expected(execution.expected_text, execution.criteria_json)
-    return of_file + evaluate_expected(expected.items, reading.response)
+    return of_file + evaluate_expected(expected_of(reading.execution).items, reading.response)
 
 
 def _check_result(check: CheckRule, row: Row) -> CheckResult:

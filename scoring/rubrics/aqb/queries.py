@@ -36,7 +36,7 @@ from scoring.testruns.executions import (
     latency_class_of_query,
     parse_execution,
 )
-from scoring.testruns.expected import parse_expected
+from scoring.testruns.expected import expected_of
 from scoring.testruns.numbers import truth_numbers
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.summaries import Repeats, repeats_of, scores_of_mean, undecided_score
@@ -191,7 +191,7 @@ def _latency_class(answered: _AnsweredQuery) -> LatencyClass:
     expected = [execution.filter_names.expected(execution.expected_filters) for execution in executions]
     counts = [len(e.filters - {PERIOD_FILTER}) + len(e.unmapped) for e in expected if e.filters or e.unmapped]
     used = (answer.use for answer in answered.answers)
-    criteria = (parse_expected(e.expected_text, e.criteria_json).latency_class for e in executions)
+    criteria = (expected_of(execution).latency_class for execution in executions)
     return latency_class_of_query(
         [answer.reading for answer in answered.answers],
         expected_filters=max(counts) if counts else None,

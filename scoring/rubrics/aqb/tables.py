@@ -15,9 +15,11 @@ from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, PASS_MIN_POINTS, Mapp
 from scoring.rules.arrow_types import field
 from scoring.stats.exact import Exact, rounded
 from scoring.testruns.query_columns import (
+    AGENT_TYPE,
     COVERAGE,
     FLAG,
     GROUPS,
+    LATENCY_CLASS,
     QUERY_ID,
     QUERY_TEXT,
     REVIEW_REASONS,
@@ -60,7 +62,7 @@ QUERY_COLUMNS = (
     # The fifteen of seed 6.1, in its order.
     QUERY_ID,
     QUERY_TEXT,
-    QueryColumn("agent_type", pa.string(), "에이전트: move(이동), plan(실행), applicant_management(지원자 관리)"),
+    AGENT_TYPE,
     *(score_column(name, f"{title}: 0~5점") for name, title in METRIC_TITLES.items()),
     total_column("종합 점수: 소수 둘째 자리까지"),
     FLAG,
@@ -71,7 +73,7 @@ QUERY_COLUMNS = (
     ROUNDS,
     QueryColumn("rooms", pa.int64(), "비교할 방 수: 답변의 일관성을 비교할 수 있는 방"),
     QueryColumn("unanswered", pa.int64(), "답하지 못한 실행 수: 에러 또는 빈 응답"),
-    QueryColumn("latency_class", pa.string(), "도구 호출: SINGLE(단일) 또는 MULTI(복수)"),
+    LATENCY_CLASS,
     QueryColumn("speed_single", pa.float64(), "응답 속도(단일): 복수 도구 호출 질의는 빈칸", _speed_of("SINGLE")),
     QueryColumn("speed_multi", pa.float64(), "응답 속도(복수): 단일 도구 호출 질의는 빈칸", _speed_of("MULTI")),
     QueryColumn("has_ground_truth", pa.bool_(), "정답 수치 있음: 지원자 관리 질의에 없으면 필터만으로 정확성을 채점"),

@@ -15,7 +15,7 @@ from scoring.rubrics.aqb.thresholds import MISSING_TITLES, MappingGrade, Missing
 from scoring.testruns.cells import folded
 from scoring.testruns.checks import PAGE_KEY, EntryGroup, PathCheck, matches
 from scoring.testruns.executions import AgentType, Execution, ParsedExecution
-from scoring.testruns.expected import parse_expected
+from scoring.testruns.expected import expected_of
 from scoring.testruns.filter_names import FILTER_CODES
 from scoring.testruns.rubric import Undecided
 from scoring.testruns.tool_usage import (
@@ -196,7 +196,7 @@ def _checked(
 ) -> _Wanted:
     """The tools that the checks of `기대결과` ask for under a key: each names one, or is met by one of several."""
     wanted: _Wanted = {}
-    for item in parse_expected(execution.expected_text, execution.criteria_json).items:
+    for item in expected_of(execution).items:
         match item:
             case EntryGroup(checks=checks):
                 conditions = (condition for check in checks for condition in check.conditions)

@@ -15,9 +15,10 @@ from scoring.stats.exact import Exact, mean, rounded
 from scoring.testruns.check_results import CheckResult, ValueLookup, evaluate
 from scoring.testruns.checks import Item
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, ParsedExecution, parse_execution
-from scoring.testruns.expected import parse_expected
+from scoring.testruns.expected import expected_of, unread_checks
 from scoring.testruns.patterns import failed_check_lines
 from scoring.testruns.query_columns import (
+    AGENT_TYPE,
     GROUPS,
     QUERY_ID,
     QUERY_TEXT,
@@ -72,7 +73,7 @@ OWN_COLUMNS = (
 QUERY_COLUMNS = (
     QUERY_ID,
     QUERY_TEXT,
-    QueryColumn("agent_type", pa.string(), "에이전트: move(이동), plan(실행), applicant_management(지원자 관리)"),
+    AGENT_TYPE,
     ROUNDS,
     *(score_column(one.name, f"{one.title}: 회차 점수의 평균") for one in METRICS if one.per_execution),
     score_column("consistency", "일관성: 5 또는 0, 비교할 수 없으면 빈칸"),
@@ -92,7 +93,7 @@ def requests(executions: Sequence[Execution], options: Options) -> list[JudgeReq
 
 def checks_of(execution: Execution) -> tuple[Item, ...]:
     """Every check of the expected result, in whatever form it was written. Source: seed 003, 2-1."""
-    return parse_expected(execution.expected_text, execution.criteria_json).items
+    return expected_of(execution).items
 
 
 def score_query(executions: Sequence[Execution], options: Options, verdicts: Verdicts) -> PlanQuery:
@@ -230,9 +231,8 @@ def _problems(executions: Sequence[Execution]) -> tuple[tuple[str, str], ...]:
     """What of the expected results no rule could check, each text once."""
     found: dict[tuple[str, str], None] = {}
     for execution in executions:
-        expected = parse_expected(execution.expected_text, execution.criteria_json)
-        for problem in expected.problems:
-            found["unchecked_text", f"{problem.text}: {problem.reason}"] = None
+        expected = expected_of(execution)
+        found |= dict.fromkeys(unread_checks([execution]))
         rejected = {line for problem in expected.problems for line in problem.text.split("\n")}
         for line in filter(None, expected.prose.split("\n")):
             if line not in rejected:

@@ -22,12 +22,14 @@ from scoring.testruns.executions import (
     latency_class_of_query,
     parse_execution,
 )
-from scoring.testruns.expected import parse_expected, unread_checks
+from scoring.testruns.expected import expected_of, unread_checks
 from scoring.testruns.patterns import failed_check_lines
 from scoring.testruns.query_columns import (
+    AGENT_TYPE,
     COVERAGE,
     FLAG,
     GROUPS,
+    LATENCY_CLASS,
     QUERY_ID,
     QUERY_TEXT,
     REVIEW_REASONS,
@@ -89,14 +91,14 @@ OWN_COLUMNS = (
 QUERY_COLUMNS = (
     QUERY_ID,
     QUERY_TEXT,
-    QueryColumn("agent_type", pa.string(), "에이전트: move(이동), plan(실행), applicant_management(지원자 관리)"),
+    AGENT_TYPE,
     ROUNDS,
     *(score_column(one.name, f"{one.title}: 실행 점수의 평균") for one in METRICS if one.per_execution),
     score_column("consistency", "일관성: 0~5점, 판정받지 못하면 빈칸"),
     reason_column("consistency", "일관성"),
     QueryColumn("ratio_a", pa.float64(), "의도 일치율: 가장 흔한 의도 라벨의 비율"),
     QueryColumn("ratio_b", pa.float64(), "화면 구성 일치율: 가장 흔한 화면 구성의 비율"),
-    QueryColumn("latency_class", pa.string(), "도구 호출: SINGLE(단일) 또는 MULTI(복수)"),
+    LATENCY_CLASS,
     total_column("종합 점수: 소수 둘째 자리까지. 옵션 weighted_total=off면 빈칸"),
     COVERAGE,
     FLAG,
@@ -109,7 +111,7 @@ QUERY_COLUMNS = (
 
 def checks_of(execution: Execution) -> tuple[Item, ...]:
     """The declared checks (`accuracyChecks`, `@check`), else the Korean checklist. Source: seed 004, 정확성."""
-    expected = parse_expected(execution.expected_text, execution.criteria_json)
+    expected = expected_of(execution)
     return expected.declared or expected.checklist
 
 
@@ -244,7 +246,7 @@ def _scored(reading: ParsedExecution, intent: Intent, seen: str, latency_class: 
 def _latency_class(readings: Sequence[ParsedExecution]) -> LatencyClass:
     executions = [reading.execution for reading in readings]
     expected = [one.filter_names.expected(one.expected_filters).filters for one in executions]
-    criteria = (parse_expected(r.execution.expected_text, r.execution.criteria_json).latency_class for r in readings)
+    criteria = (expected_of(execution).latency_class for execution in executions)
     return latency_class_of_query(
         readings,
         expected_filters=max((len(filters - {PERIOD_FILTER}) for filters in expected if filters), default=None),

@@ -10,7 +10,7 @@ from scoring.markdown import shortened
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.testruns.cells import given
 from scoring.testruns.executions import Execution, ParsedExecution, parse_execution
-from scoring.testruns.expected import parse_expected
+from scoring.testruns.expected import expected_of, parse_expected
 from scoring.testruns.raw_json import JsonObject
 from scoring.testruns.rubric import Options, Score
 from scoring.testruns.tool_usage import filters_of, scalars
@@ -42,7 +42,7 @@ def requests(executions: Sequence[Execution], options: Options) -> list[JudgeReq
 def intent_request(reading: ParsedExecution) -> JudgeRequest:
     """The question about one answer. It names no run and no round: the same answer is asked about once."""
     execution = reading.execution
-    expected = parse_expected(execution.expected_text, execution.criteria_json)
+    expected = expected_of(execution)
     criteria = parse_expected("", execution.criteria_json)
     texts = (given(execution.expected_text), criteria.prose)
     return JudgeRequest(
