@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from scoring.inputs import nothing_scored
 from scoring.markdown import shortened
+from scoring.stats.exact import Exact
 from scoring.testruns.patterns import CheckPattern, Outage
 from scoring.testruns.rubric import ScoredQuery, TestRunSummary
 
@@ -76,6 +77,13 @@ def _most_frequent(outages: Sequence[Outage]) -> str:
     named = ", ".join(f"'{shortened(one.cause, _CAUSE_CHARACTERS)}'" for one in most[:_CAUSES])
     more = f" 외 {len(most) - _CAUSES}가지" if len(most) > _CAUSES else ""
     return f"{named}{more} {'각 ' if len(most) > 1 else ''}{outages[0].count:,}건"
+
+
+def look_first(worst: ScoredQuery, lost: Exact) -> str:
+    """What to do where nothing else has to be done: to look at the query that `lost` most points (Korean)."""
+    if not lost:
+        return "점수를 잃은 질의가 없어 확인할 것이 없습니다."
+    return f"점수를 가장 많이 잃은 '{query_name(worst)}'부터 확인하세요."
 
 
 def query_name(query: ScoredQuery) -> str:

@@ -2,11 +2,14 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
+from scoring.rules.bands import Bands, band_text
+from scoring.stats.exact import rounded
 from scoring.testruns.check_results import CheckResult
-from scoring.testruns.rubric import ScoredExecution
+from scoring.testruns.rubric import Score, ScoredExecution
 
 # Positions, times and ids would make every failure a pattern of its own; HTTP codes must stay.
 _LONG_NUMBER = re.compile(r"[0-9][0-9,.:-]{3,}")
@@ -41,6 +44,21 @@ class Outage:
 def failed_check_lines(results: Iterable[CheckResult]) -> list[str]:
     """A line `[key] reason` per failed check, consequences included."""
     return [f"[{result.key}] {result.reason}" for result in results if not result.passed]
+
+
+def checked_score(
+    results: Sequence[CheckResult], ratio: Fraction, bands: Bands[int], nothing_passed: int, ratio_name: str = "통과율"
+) -> Score:
+    """The points that a `ratio` of passed checks earns, which people call `ratio_name`; `nothing_passed` for none."""
+    asked, passed = len(results), sum(result.passed for result in results)
+    failures = "; ".join(result.reason for result in results if not result.passed)
+    if not ratio:
+        return Score(nothing_passed, f"체크 {asked}개를 모두 통과하지 못해 {nothing_passed}점: {failures}")
+    points = bands.points(ratio)
+    if not failures:
+        return Score(points, f"체크 {asked}개를 모두 통과해 {points}점")
+    earned = f"{ratio_name} {rounded(ratio, 2)}, {band_text(bands, ratio)}"
+    return Score(points, f"체크 {asked}개 중 {passed}개 통과({earned})로 {points}점: {failures}")
 
 
 def main_causes(results: Iterable[CheckResult]) -> list[str]:

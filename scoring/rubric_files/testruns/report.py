@@ -12,7 +12,7 @@ from scoring.rubric_files.testruns.rules import JudgedRule, MetricRule, TestRunR
 from scoring.rubric_files.testruns.summary import FileSummary
 from scoring.rules.expressions import Sum, Value
 from scoring.rules.googlesql_backend import to_sql
-from scoring.testruns.headline import main_cause, query_name, size_text
+from scoring.testruns.headline import look_first, main_cause, size_text
 from scoring.testruns.page_parts import PageParts, PageTable, check_parts
 from scoring.testruns.report_tables import problem_table
 from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, Options
@@ -59,13 +59,11 @@ def headline(rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSum
     scored = shown if total["mean"] is not None else f"종합 점수는 없습니다({total['missing']})."
     unanswered = sum(outage.count for outage in summary.outages)
     worst = by_points_lost(rules, queries)[0]
-    found = [
+    return [
         f"{size_text(queries)} {scored}{_verdict_sentence(rules, summary)}",
         main_cause(summary.check_patterns, summary.outages, unanswered, queries),
+        look_first(worst, rules.weights.lost(worst.points)),
     ]
-    if not rules.weights.lost(worst.points):
-        return [*found, "점수를 잃은 질의가 없어 확인할 것이 없습니다."]
-    return [*found, f"점수를 가장 많이 잃은 '{query_name(worst)}'부터 확인하세요."]
 
 
 def report_values(

@@ -11,12 +11,12 @@ from scoring.judging.requests import JudgeRequest, Verdicts
 from scoring.rubrics.plan_agent import thresholds as t
 from scoring.rules.arrow_types import field
 from scoring.rules.bands import band_text
-from scoring.stats.exact import Exact, mean, rounded
+from scoring.stats.exact import Exact, mean
 from scoring.testruns.check_results import CheckResult, ValueLookup, evaluate
 from scoring.testruns.checks import Item
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, ParsedExecution, parse_execution
 from scoring.testruns.expected import expected_of, unread_checks
-from scoring.testruns.patterns import failed_check_lines
+from scoring.testruns.patterns import checked_score, failed_check_lines
 from scoring.testruns.query_columns import (
     AGENT_TYPE,
     GROUPS,
@@ -129,19 +129,8 @@ def item_score(reading: ParsedExecution, results: Sequence[CheckResult]) -> Scor
         return Score(t.NOT_ANSWERED_POINTS, reading.not_answered)
     if not results:
         return Score(None, "기대결과에서 체크 항목을 찾지 못해 채점하지 않음", "no_checks")
-    failures = "; ".join(result.reason for result in results if not result.passed)
-    passed, asked = sum(result.passed for result in results), len(results)
-    if not passed:
-        return Score(
-            t.NOTHING_PASSED_POINTS, f"체크 {asked}개를 모두 통과하지 못해 {t.NOTHING_PASSED_POINTS}점: {failures}"
-        )
-    ratio = Fraction(passed, asked)
-    points, band = t.PASS_RATIO_POINTS.points(ratio), band_text(t.PASS_RATIO_POINTS, ratio)
-    if not failures:
-        return Score(points, f"체크 {asked}개를 모두 통과해 {points}점")
-    return Score(
-        points, f"체크 {asked}개 중 {passed}개 통과(통과율 {rounded(ratio, 2)}, {band})로 {points}점: {failures}"
-    )
+    passed = sum(result.passed for result in results)
+    return checked_score(results, Fraction(passed, len(results)), t.PASS_RATIO_POINTS, t.NOTHING_PASSED_POINTS)
 
 
 def stability_score(reading: ParsedExecution, item: Score) -> Score:

@@ -12,7 +12,7 @@ from scoring.rubrics.recruit_agent.consistency import consistency, signature
 from scoring.rubrics.recruit_agent.intent import Intent, intent_of
 from scoring.rules.arrow_types import field
 from scoring.rules.bands import Bands, band_text
-from scoring.stats.exact import Exact, mean, rounded
+from scoring.stats.exact import Exact, mean
 from scoring.testruns.check_results import CheckResult, evaluate, pass_ratio
 from scoring.testruns.checks import Item
 from scoring.testruns.executions import (
@@ -23,7 +23,7 @@ from scoring.testruns.executions import (
     parse_execution,
 )
 from scoring.testruns.expected import expected_of, unread_checks
-from scoring.testruns.patterns import failed_check_lines
+from scoring.testruns.patterns import checked_score, failed_check_lines
 from scoring.testruns.query_columns import (
     AGENT_TYPE,
     COVERAGE,
@@ -171,19 +171,7 @@ def accuracy_score(reading: ParsedExecution, results: Sequence[CheckResult]) -> 
         return Score(
             t.NOT_EVALUABLE_POINTS, f"확인할 체크가 없어 평가할 수 없으므로 {t.NOT_EVALUABLE_POINTS}점(not_evaluable)"
         )
-    asked, passed = len(results), sum(result.passed for result in results)
-    failures = "; ".join(result.reason for result in results if not result.passed)
-    if not ratio:
-        return Score(
-            t.NOTHING_PASSED_POINTS, f"체크 {asked}개를 모두 통과하지 못해 {t.NOTHING_PASSED_POINTS}점: {failures}"
-        )
-    points = t.PASS_RATIO_POINTS.points(ratio)
-    if not failures:
-        return Score(points, f"체크 {asked}개를 모두 통과해 {points}점")
-    band = band_text(t.PASS_RATIO_POINTS, ratio)
-    return Score(
-        points, f"체크 {asked}개 중 {passed}개 통과(가중 통과율 {rounded(ratio, 2)}, {band})로 {points}점: {failures}"
-    )
+    return checked_score(results, ratio, t.PASS_RATIO_POINTS, t.NOTHING_PASSED_POINTS, "가중 통과율")
 
 
 def stability_score(reading: ParsedExecution) -> Score:

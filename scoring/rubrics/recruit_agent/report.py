@@ -9,7 +9,7 @@ from scoring.rubrics.recruit_agent.formulas import METRICS, RecruitQuery
 from scoring.rubrics.recruit_agent.summary import RecruitSummary
 from scoring.rules.bands import band_rows
 from scoring.stats.exact import Exact, mean
-from scoring.testruns.headline import main_cause, mean_name, query_name, size_text
+from scoring.testruns.headline import look_first, main_cause, mean_name, size_text
 from scoring.testruns.patterns import main_causes
 from scoring.testruns.report_tables import problem_table
 from scoring.testruns.rubric import Metric, Options
@@ -102,9 +102,7 @@ def headline(queries: Sequence[RecruitQuery], summary: RecruitSummary) -> list[s
     return [
         f"{size_text(queries)} {scored}{undecided}",
         main_cause(summary.check_patterns, summary.outages, unanswered, queries),
-        f"점수를 가장 많이 잃은 '{query_name(worst)}'부터 확인하세요."
-        if points_lost(worst.points)
-        else "점수를 잃은 질의가 없어 확인할 것이 없습니다.",
+        look_first(worst, points_lost(worst.points)),
     ]
 
 
