@@ -18,7 +18,8 @@ from tasks.config.settings import MonitoringSettings, Settings
 from tasks.reports.site.build import build_pages
 from tasks.warehouse import Warehouse, open_warehouse
 from tests.builders.state import in_context
-from tests.flows.test_earlier_version import ADDED, DROPPED_COLUMN, DROPPED_RULE, EARLIER, NEXT, SCORED, changed
+from tests.flows.conftest import EARLIER
+from tests.flows.test_earlier_version import ADDED, DROPPED_COLUMN, DROPPED_RULE, NEXT, SCORED, changed
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 

@@ -15,11 +15,10 @@ from tasks.chat.day_plan import backfill_plan
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.samples import SAMPLE_FIRST_DAY, SAMPLE_PATH
 from tasks.warehouse import open_warehouse
+from tests.bigquery.demo import TABLES
 from tests.builders.state import in_context
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
-
-TABLES = ("monitoring_scores", "monitoring_excluded", "monitoring_kpis", "monitoring_crosstab", "rejected", "alerts")
 
 
 def scored(settings: Settings, times: int = 1) -> Settings:

@@ -32,13 +32,13 @@ from tasks.reports.chat_folder import write_day_report
 from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
 from tasks.warehouse.folder import FolderWarehouse
 from tests.bigquery.conftest import Emulator, new_dataset
+from tests.bigquery.demo import TABLES
 from tests.builders.chat_rows import DAY, best, plain, refused
 from tests.cases.ola_monitoring.adversarial import FIXED, invented
 from tests.cases.ola_monitoring.all_golden import GOLDEN_ROWS
 from tests.fakes.bigquery_proxy import Proxy, proxy_to
 from tests.fakes.googlesql import CHAT_ROWS
 
-TABLES = ("monitoring_scores", "monitoring_excluded", "monitoring_kpis", "monitoring_crosstab", "rejected", "alerts")
 SEOUL = "Asia/Seoul"
 Tables = dict[str, Counter[str]]
 

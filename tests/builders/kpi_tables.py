@@ -5,11 +5,25 @@ from datetime import date
 from typing import Any
 
 import polars as pl
+from hypothesis import strategies as st
 
 from scoring.rubrics.ola_monitoring import RUBRIC
 from scoring.rules.arrow_types import empty_frame
 from tasks.chat.tables import KPIS
 from tasks.warehouse.folder import FolderWarehouse
+
+SCORED_COLUMNS = {
+    **{name: st.integers(0, 100) for name in ("q_score", "a_score", "i_score")},
+    "final_score": st.integers(0, 1000).map(lambda tenths: tenths / 10),
+    "q_tier": st.sampled_from("SABCD"),
+    "a_grade": st.sampled_from("ABCDF"),
+    "final_grade": st.sampled_from(["STAR", "A", "B", "C", "F"]),
+    "failure_type": st.sampled_from([None, "blocked"]),
+    "answer_says_no_data": st.booleans(),
+    "alert_level": st.sampled_from([None, "warning", "critical"]),
+    "output_tokens": st.sampled_from([None, 0.0, 50.0, 500.0]),
+}
+"""What KPIs are made from, of scored rows that no rule has to have made."""
 
 KpisOfDays = Mapping[date, Sequence[Mapping[str, Any]]]
 

@@ -13,6 +13,8 @@ import pytest
 
 import scoring.rubrics
 from scoring import catalog
+from scoring.testruns.executions import Execution
+from scoring.testruns.testrun import TestRunFile
 
 LONG_HEADER = [
     "Run ID",
@@ -190,3 +192,8 @@ def write_xlsx(path: Path, sheets: Mapping[str, Sequence[Sequence[Any]]]) -> Pat
             sheet.append(list(row))
     book.save(path)
     return path
+
+
+def executions(run: TestRunFile) -> list[Execution]:
+    """Those of all queries of a file."""
+    return [execution for executions in run.queries.values() for execution in executions]

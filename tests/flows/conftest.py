@@ -14,12 +14,25 @@ from typer.main import get_command
 
 from flows.cli.app import app, main
 from flows.steps.site import SiteOutcome
+from tasks.config.alerts import AlertsSettings, Route
 from tests.builders import flows
 from tests.fakes.slack_server import TOKEN, FakeSlack
 from tests.fakes.website import Website
 
 QA, BOT = "SLACK_WEBHOOK_QA", "SLACK_BOT_TOKEN"
 AQB = Path(sys.executable).with_name("aqb")
+TABLES = ("alerts", "monitoring_crosstab", "monitoring_excluded", "monitoring_kpis", "monitoring_scores", "rejected")
+"""Of a scored day."""
+
+EARLIER = Path(__file__).parents[1] / "earlier_version"
+EARLIER_SETTINGS = f"""
+warehouse = "warehouse"
+reports = "reports"
+state_url = "sqlite:///state.db"
+
+[monitoring]
+source = "{EARLIER / "chat_rows"}"
+"""
 
 
 @dataclass(frozen=True)
@@ -53,6 +66,18 @@ def _no_site(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     if not {"site_is_built", "prefect_server"} & set(request.fixturenames):
         for module in ("nightly", "backfill", "test_runs"):
             monkeypatch.setattr(f"flows.{module}.site_after", lambda _: SiteOutcome(None))
+
+
+def done(aqb: Command, *arguments: str | Path) -> str:
+    """What a command wrote that ended well."""
+    finished = aqb(*arguments)
+    assert finished.exit_code == 0, finished.err
+    return finished.out
+
+
+def alerts_to(slack: FakeSlack) -> AlertsSettings:
+    """Every alert to a channel of the QA team."""
+    return AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url)
 
 
 @cache

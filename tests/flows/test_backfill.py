@@ -37,13 +37,12 @@ from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.builders.flows import backfill, nightly
 from tests.builders.state import in_context, opened
-from tests.flows.conftest import Command
+from tests.flows.conftest import TABLES, Command
 from tests.flows.prefect_server import ended_task_runs
 
 A_DAY = 24 * 60
 LAST = DAY + timedelta(days=3)
 DAYS = days_between(DAY, LAST)
-TABLES = ("alerts", "monitoring_crosstab", "monitoring_excluded", "monitoring_kpis", "monitoring_scores", "rejected")
 
 
 def made_source(folder: Path) -> Path:

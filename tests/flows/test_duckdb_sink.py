@@ -23,10 +23,9 @@ from tasks.warehouse.row_search import FrameSearch
 from tasks.warehouse.tables import SCORES, shaped
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.builders.flows import nightly
+from tests.flows.conftest import TABLES
 
 pytestmark = pytest.mark.long
-
-TABLES = ("alerts", "monitoring_crosstab", "monitoring_excluded", "monitoring_kpis", "monitoring_scores", "rejected")
 
 
 class DuckDBWarehouse:

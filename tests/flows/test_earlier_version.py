@@ -18,9 +18,8 @@ from scoring.rubrics.ola_monitoring import RUBRIC
 from scoring.rules.arrow_types import field
 from scoring.rules.expressions import Column, Compare, Definition, Expression, Fired, Value, points
 from tasks.warehouse.folder import FolderWarehouse
-from tests.flows.conftest import Command
+from tests.flows.conftest import EARLIER, EARLIER_SETTINGS, Command, done
 
-EARLIER = Path(__file__).parents[1] / "earlier_version"
 FIRST = date(2026, 3, 9)
 SCORED = [FIRST + timedelta(days=number) for number in range(3)]
 NEXT = FIRST + timedelta(days=3)
@@ -57,30 +56,13 @@ def _redefined(one: Definition, rules: tuple[AlertRule, ...]) -> Definition:
     return replace(one, expression=fired) if one.name == "alert_rules" else one
 
 
-SETTINGS = f"""
-warehouse = "warehouse"
-reports = "reports"
-state_url = "sqlite:///state.db"
-
-[monitoring]
-source = "{EARLIER / "chat_rows"}"
-"""
-
-
 @pytest.fixture
 def warehouse(folder: Path, monkeypatch: pytest.MonkeyPatch) -> FolderWarehouse:
     """A copy of the earlier version's tables in the working folder, and the changed rubric in place of today's."""
     shutil.copytree(EARLIER / "warehouse", folder / "warehouse")
-    (folder / "aqb.toml").write_text(SETTINGS, encoding="utf-8")
+    (folder / "aqb.toml").write_text(EARLIER_SETTINGS, encoding="utf-8")
     monkeypatch.setitem(catalog.rubrics(), RUBRIC.id, changed())
     return FolderWarehouse(folder / "warehouse")
-
-
-def done(aqb: Command, *arguments: str | Path) -> str:
-    """What a command wrote that ended well."""
-    finished = aqb(*arguments)
-    assert finished.exit_code == 0, finished.err
-    return finished.out
 
 
 def alerts(warehouse: FolderWarehouse, day: date) -> dict[str, tuple[str, list[int]]]:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.state.run_ledger import RunLedger
 from tests.builders.chat_rows import DAY, best, refused, write_rows
@@ -14,7 +13,7 @@ from tests.builders.flows import nightly
 from tests.builders.settings import settings_in
 from tests.builders.state import opened
 from tests.fakes.slack_server import FakeSlack
-from tests.flows.conftest import QA
+from tests.flows.conftest import alerts_to
 
 NEXT_DAY = DAY + timedelta(days=1)
 ROWS = [best(number) for number in range(60)]
@@ -29,9 +28,7 @@ def source(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def settings(tmp_path: Path, source: Path, slack: FakeSlack) -> Settings:
-    return settings_in(
-        tmp_path, alerts=AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url)
-    )
+    return settings_in(tmp_path, alerts=alerts_to(slack))
 
 
 def pages(slack: FakeSlack) -> list[str]:

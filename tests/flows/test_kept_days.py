@@ -12,7 +12,6 @@ from flows.backfill import BackfillOutcome, IncompleteBackfillError
 from flows.nightly import IncompleteRunError, NightlyOutcome
 from flows.nightly import nightly as nightly_flow
 from scoring.days import days_between
-from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.settings import Settings
 from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.state.run_ledger import RunLedger
@@ -21,7 +20,7 @@ from tests.builders.flows import backfill, nightly
 from tests.builders.settings import settings_in
 from tests.builders.state import opened
 from tests.fakes.slack_server import FakeSlack
-from tests.flows.conftest import QA, Command
+from tests.flows.conftest import Command, alerts_to
 
 A_DAY = 24 * 60
 LAST = DAY + timedelta(days=2)
@@ -42,9 +41,7 @@ def source(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def settings(tmp_path: Path, source: Path, slack: FakeSlack) -> Settings:
-    return settings_in(
-        tmp_path, alerts=AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url)
-    )
+    return settings_in(tmp_path, alerts=alerts_to(slack))
 
 
 def tables(settings: Settings) -> dict[str, bytes]:

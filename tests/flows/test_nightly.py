@@ -27,10 +27,8 @@ from tests.builders.chat_rows import BEST_QUESTION, DAY, REFUSAL, best, plain, r
 from tests.builders.settings import settings_in
 from tests.builders.state import opened
 from tests.builders.testruns import LONG_HEADER, long_row, write_csv
+from tests.flows.conftest import TABLES
 from tests.flows.prefect_server import ended_task_runs
-
-TABLES = ("alerts", "monitoring_crosstab", "monitoring_excluded", "monitoring_kpis", "monitoring_scores", "rejected")
-
 
 on_server = pytest.mark.usefixtures("prefect_server")
 

@@ -13,7 +13,7 @@ import pytest
 from tests.builders.chat_rows import DAY, plain, write_rows
 from tests.builders.site import page
 from tests.builders.toy_row_rubric import toy_row_rubric
-from tests.flows.conftest import Command
+from tests.flows.conftest import Command, done
 
 WARM = "네, 안녕하세요. 문의해 주셔서 감사합니다. 요청하신 내용을 자세히 안내해 드리겠습니다. 천천히 읽어 주세요."
 NEXT_DAY = DAY + timedelta(days=1)
@@ -39,13 +39,6 @@ def toy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         write_rows(folder / "rows" / f"{day}.jsonl", rows)
     with toy_row_rubric(folder / "rubrics", monkeypatch):
         yield
-
-
-def done(aqb: Command, *arguments: str | Path) -> str:
-    """What a command wrote that ended well."""
-    finished = aqb(*arguments)
-    assert finished.exit_code == 0, finished.err
-    return finished.out
 
 
 @pytest.mark.usefixtures("toy")

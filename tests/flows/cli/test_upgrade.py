@@ -15,25 +15,16 @@ from flows.cli.upgrade import STORES
 from tasks.state.database import SCHEMA_NUMBER
 from tasks.state.run_ledger import RunLedger
 from tests.builders.state import opened
-from tests.flows.conftest import Command
+from tests.flows.conftest import EARLIER, EARLIER_SETTINGS, Command
 
 PROJECT = Path(__file__).parents[3]
-EARLIER = PROJECT / "tests" / "earlier_version"
-SETTINGS = f"""
-warehouse = "warehouse"
-reports = "reports"
-state_url = "sqlite:///state.db"
-
-[monitoring]
-source = "{EARLIER / "chat_rows"}"
-"""
 
 
 @pytest.fixture
 def earlier(folder: Path) -> Path:
     """A working folder as the earlier version has left it."""
     shutil.copytree(EARLIER / "warehouse", folder / "warehouse")
-    (folder / "aqb.toml").write_text(SETTINGS, encoding="utf-8")
+    (folder / "aqb.toml").write_text(EARLIER_SETTINGS, encoding="utf-8")
     with closing(sqlite3.connect(folder / "state.db")) as state:
         state.executescript((EARLIER / "state.sql").read_text(encoding="utf-8"))
     return folder
@@ -71,7 +62,7 @@ def test_upgrade_says_first_what_it_would_do_and_then_does_it_once_and_loses_not
 
 
 def test_upgrade_check_finds_nothing_to_do_with_tables_that_nothing_has_needed_yet(aqb: Command, folder: Path) -> None:
-    (folder / "aqb.toml").write_text(SETTINGS, encoding="utf-8")
+    (folder / "aqb.toml").write_text(EARLIER_SETTINGS, encoding="utf-8")
     # without a database, with the one that `aqb doctor` has begun, and after the first night
     for command in (["doctor"], ["nightly", "--date", "2026-03-12"], ["status"]):
         check = aqb("upgrade", "--check")

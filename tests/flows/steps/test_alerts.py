@@ -38,7 +38,7 @@ from tests.builders.state import in_context, opened
 from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
 from tests.builders.web import browser, opened_page
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
-from tests.flows.conftest import BOT, QA, Command
+from tests.flows.conftest import BOT, QA, Command, alerts_to
 from tests.flows.prefect_server import ended_task_runs
 
 NEXT_DAY = DAY + timedelta(days=1)
@@ -52,7 +52,7 @@ def settings(tmp_path: Path, slack: FakeSlack) -> Settings:
     return settings_in(
         tmp_path,
         test_runs=InboxSettings(inbox=str(tmp_path / "inbox"), quiet_s=0),
-        alerts=AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url),
+        alerts=alerts_to(slack),
     )
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tasks.config.alerts import AlertsSettings, Destination, Route
+from tasks.config.alerts import AlertsSettings, Destination
 from tasks.config.settings import Settings
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.builders.flows import nightly
 from tests.builders.settings import settings_in
 from tests.fakes.slack_server import FakeSlack
-from tests.flows.conftest import QA
+from tests.flows.conftest import QA, alerts_to
 
 NEXT_DAY = DAY + timedelta(days=1)
 
@@ -21,9 +21,7 @@ NEXT_DAY = DAY + timedelta(days=1)
 def settings(tmp_path: Path, slack: FakeSlack) -> Settings:
     """A source with a day of refusals and one without rows after it, and a route that hears everything."""
     write_rows(tmp_path / "source" / "a.jsonl", [best(0), refused(1), plain(2, llm_response=None), plain(3)])
-    return settings_in(
-        tmp_path, alerts=AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url)
-    )
+    return settings_in(tmp_path, alerts=alerts_to(slack))
 
 
 def test_a_page_about_a_day_without_rows_is_called_off_by_the_run_that_finds_them(

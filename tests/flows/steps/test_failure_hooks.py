@@ -20,7 +20,7 @@ from flows.test_runs import score_inbox
 from scoring.alerting.all_clear import Unfinished, uncalled
 from scoring.errors import InputError, UsageError
 from tasks.alerts.outbox import Outbox
-from tasks.config.alerts import AlertsSettings, Route
+from tasks.config.alerts import Route
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.config.testruns import InboxSettings
 from tests.builders import flows as plain_flows
@@ -28,7 +28,7 @@ from tests.builders.chat_rows import DAY, best, write_rows
 from tests.builders.settings import settings_in
 from tests.builders.state import opened
 from tests.fakes.slack_server import FakeSlack
-from tests.flows.conftest import QA, Command
+from tests.flows.conftest import Command, alerts_to
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 
@@ -37,9 +37,7 @@ pytestmark = pytest.mark.usefixtures("prefect_server")
 def settings(tmp_path: Path, slack: FakeSlack) -> Settings:
     """A source with a row, and a route that hears everything."""
     write_rows(tmp_path / "source" / "a.jsonl", [best(0)])
-    return settings_in(
-        tmp_path, alerts=AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url)
-    )
+    return settings_in(tmp_path, alerts=alerts_to(slack))
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from scoring.figures import Target
 from scoring.rubrics.ola_monitoring import RUBRIC
 from scoring.rules.arrow_types import empty_frame
 from scoring.rules.expressions import Column, Compare, Tenths, Value, points
+from tests.builders.kpi_tables import SCORED_COLUMNS
 
 DAY, NEXT = date(2026, 2, 13), date(2026, 2, 14)
 QUOTIENTS = RUBRIC.quotients
@@ -27,17 +28,7 @@ SCORE = st.fixed_dictionaries(
     {
         "score_date": st.sampled_from([DAY, NEXT]),
         "tenant_id": st.sampled_from([None, "", "-", "a", "텐넌트"]),
-        "q_score": st.integers(0, 100),
-        "a_score": st.integers(0, 100),
-        "i_score": st.integers(0, 100),
-        "final_score": st.integers(0, 1000).map(lambda tenths: tenths / 10),
-        "q_tier": st.sampled_from("SABCD"),
-        "a_grade": st.sampled_from("ABCDF"),
-        "final_grade": st.sampled_from(["STAR", "A", "B", "C", "F"]),
-        "failure_type": st.sampled_from([None, "blocked"]),
-        "answer_says_no_data": st.booleans(),
-        "alert_level": st.sampled_from([None, "warning", "critical"]),
-        "output_tokens": st.sampled_from([None, 0.0, 50.0, 500.0]),
+        **SCORED_COLUMNS,
     }
 )
 SCHEMA = empty_frame(RUBRIC.scores_schema).schema

@@ -27,6 +27,7 @@ from scoring.chat.sql_tables import (
 from scoring.rubrics.ola_monitoring import RUBRIC
 from scoring.rules.arrow_types import empty_frame
 from tasks.chat.local_engine import ScoredRows
+from tests.builders.kpi_tables import SCORED_COLUMNS
 from tests.cases.ola_monitoring.adversarial import Row
 from tests.fakes.googlesql import answers_of_days, in_any_order
 
@@ -39,15 +40,7 @@ IDENTITY = {"rubric": RUBRIC.id, "rubric_version": RUBRIC.version}
 SCORED = st.fixed_dictionaries(
     {
         "tenant_id": st.sampled_from([None, "", "-", "텐넌트"]),
-        **{name: st.integers(0, 100) for name in ("q_score", "a_score", "i_score")},
-        "final_score": st.integers(0, 1000).map(lambda tenths: tenths / 10),
-        "q_tier": st.sampled_from("SABCD"),
-        "a_grade": st.sampled_from("ABCDF"),
-        "final_grade": st.sampled_from(["STAR", "A", "B", "C", "F"]),
-        "failure_type": st.sampled_from([None, "blocked"]),
-        "answer_says_no_data": st.booleans(),
-        "alert_level": st.sampled_from([None, "warning", "critical"]),
-        "output_tokens": st.sampled_from([None, 0.0, 50.0, 500.0]),
+        **SCORED_COLUMNS,
     }
 )
 EXCLUDED = st.fixed_dictionaries(

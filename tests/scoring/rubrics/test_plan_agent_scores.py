@@ -1,7 +1,6 @@
 """plan-agent: item scores, stability, speed, consistency, and what a run comes to. Source: seed 003; SPEC 3.1."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,7 +10,8 @@ from hypothesis import strategies as st
 from scoring.rubrics.plan_agent import RUBRIC
 from scoring.rubrics.plan_agent.formulas import PlanExecution, PlanQuery
 from scoring.rubrics.plan_agent.summary import PlanSummary
-from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
+from scoring.testruns.executions import AgentType, Execution, LatencyClass
+from tests.builders.executions import mean_and_n, passing, run
 
 NESTED = RUBRIC.chosen({})
 DIRECT = RUBRIC.chosen({"value_lookup": "direct"})
@@ -19,26 +19,6 @@ SELECT_LIST = """평가 요소 4가지 ->:
 1) assistantMessage에 "평가 기간"과 관련된 내용이 언급되어 있는가
 2) dataUIList 내 formType 값이 "SELECT"인 항목이 존재하는가
 3) 해당 항목의 multiSelectAllowYn 값이 true인가"""
-
-
-def mean_and_n(figures: Mapping[str, Any]) -> tuple[Any, Any]:
-    return figures["mean"], figures["n"]
-
-
-def run(round_: str = "1/1", raw: object = None, **fields: Any) -> Execution:
-    parsed = Round.parse(round_)
-    assert parsed is not None
-    text = raw if isinstance(raw, str) else json.dumps({"assistantMessage": "안내", "responseTimeSec": 3} | (raw or {}))  # type: ignore[operator]
-    return Execution(**{"query_id": "Q-1", "round": parsed, "raw_json": text, **fields})
-
-
-def passing(passed: int, asked: int, round_: str = "1/1", **fields: Any) -> Execution:
-    """An execution whose answer says `passed` of the `asked` words that are expected."""
-    words = [f"낱말{number}끝" for number in range(asked)]
-    expected = "\n".join(f"@check assistantMessageContains={word}" for word in words)
-    message = "안내 " + " ".join(words[:passed])
-    raw = {"assistantMessage": message, "responseTimeSec": fields.pop("seconds", 3)}
-    return run(round_, raw, expected_text=expected, **fields)
 
 
 def scored(execution: Execution, **options: str) -> PlanExecution:

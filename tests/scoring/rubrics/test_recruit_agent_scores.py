@@ -1,7 +1,6 @@
 """recruit-agent: what rules decide: accuracy, latency, stability, consistency, the weighted total. Source: seed 004."""
 
 import json
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 from urllib.parse import quote
@@ -14,27 +13,10 @@ from scoring.judging.requests import Verdict, Verdicts, VerdictStatus
 from scoring.rubrics.recruit_agent import RUBRIC
 from scoring.rubrics.recruit_agent.formulas import RecruitExecution, RecruitQuery
 from scoring.stats.intervals import mode_ratio
-from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
+from scoring.testruns.executions import AgentType, Execution, LatencyClass
+from tests.builders.executions import mean_and_n, passing, run
 
 OPTIONS = RUBRIC.chosen({})
-
-
-def mean_and_n(figures: Mapping[str, Any]) -> tuple[Any, Any]:
-    return figures["mean"], figures["n"]
-
-
-def run(round_: str = "1/1", raw: object = None, **fields: Any) -> Execution:
-    parsed = Round.parse(round_)
-    assert parsed is not None
-    text = raw if isinstance(raw, str) else json.dumps({"assistantMessage": "안내", "responseTimeSec": 3} | (raw or {}))  # type: ignore[operator]
-    return Execution(**{"query_id": "Q-1", "round": parsed, "raw_json": text, **fields})
-
-
-def passing(passed: int, asked: int, round_: str = "1/1", **fields: Any) -> Execution:
-    words = [f"낱말{number}끝" for number in range(asked)]
-    expected = "\n".join(f"@check assistantMessageContains={word}" for word in words)
-    raw = {"assistantMessage": "안내 " + " ".join(words[:passed]), "responseTimeSec": fields.pop("seconds", 3)}
-    return run(round_, raw, expected_text=expected, **fields)
 
 
 def judged(executions: list[Execution], *answers: tuple[str, str]) -> Verdicts:

@@ -12,12 +12,6 @@ from tests.fakes.google_cloud import FakeGoogleCloud
 PASSWORD = "hunter2"
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_secret_in_a_file_is_read_anew_each_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = folder / "key"
     monkeypatch.setenv("OPENAI_API_KEY_FILE", str(file))

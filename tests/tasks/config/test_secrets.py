@@ -20,13 +20,6 @@ URLS = {
 SECRETS = URLS | {"AQB_JUDGE__API_KEY": PASSWORD, "AQB_ALERTS__HEARTBEAT__URL": f"https://hc.example/{PASSWORD}"}
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 @pytest.fixture
 def settings(monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Settings with a secret wherever there can be one; the environment gives them."""

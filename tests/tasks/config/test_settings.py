@@ -9,13 +9,6 @@ from scoring.errors import UsageError
 from tasks.config.settings import MonitoringSettings, load_settings, setting_origins
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_without_any_setting_everything_lives_in_the_working_folder() -> None:
     settings = load_settings()
     assert settings.time_zone == "Asia/Seoul"

@@ -7,17 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import InputError
-from scoring.testruns.executions import AgentType, Execution, LatencyClass, parse_execution
+from scoring.testruns.executions import AgentType, LatencyClass, parse_execution
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.team_names import TeamNames
 from scoring.testruns.testrun import TestRunFile
 from scoring.testruns.tool_usage import tool_usage_of
 from tasks.testruns.files import read_testrun_file
-from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, raw, wide_row, write_csv, write_xlsx
-
-
-def executions(run: TestRunFile) -> list[Execution]:
-    return [execution for executions in run.queries.values() for execution in executions]
+from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, executions, long_row, raw, wide_row, write_csv, write_xlsx
 
 
 def codes(run: TestRunFile) -> list[tuple[int | None, str | None, str]]:

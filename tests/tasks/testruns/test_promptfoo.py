@@ -7,9 +7,10 @@ import pytest
 
 from scoring.errors import InputError
 from scoring.limits import LARGEST_EXPORT
-from scoring.testruns.executions import Execution, parse_execution
+from scoring.testruns.executions import parse_execution
 from scoring.testruns.testrun import TestRunFile
 from tasks.testruns.files import read_testrun_file
+from tests.builders.testruns import executions
 
 RECORDED = Path("tests/exports/promptfoo.json")
 RESULT = {
@@ -30,10 +31,6 @@ def run_of(folder: Path, *results: object) -> TestRunFile:
     path = folder / "results.json"
     path.write_text(json.dumps({"results": {"version": 3, "results": results}}), encoding="utf-8")
     return read_testrun_file(path)
-
-
-def executions(run: TestRunFile) -> list[Execution]:
-    return [execution for executions in run.queries.values() for execution in executions]
 
 
 def test_a_run_of_promptfoo_has_an_execution_for_each_time_a_test_was_asked() -> None:

@@ -1,15 +1,18 @@
 """A warehouse of three days with what people write: personal data, markup, formulas."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from tasks.config.settings import Settings
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, plain, refused
 from tests.builders.settings import settings_in
 from tests.builders.site import write_day
+from tests.builders.web import browser
 
 DAYS = [DAY + timedelta(days=offset) for offset in range(3)]
 PHONE = "010-1234-5678"
@@ -38,3 +41,10 @@ def web_warehouse(tmp_path_factory: pytest.TempPathFactory) -> FolderWarehouse:
 def settings(tmp_path: Path, web_warehouse: FolderWarehouse) -> Settings:
     """Settings with that warehouse, and a state database of their own."""
     return settings_in(tmp_path, warehouse=web_warehouse.url)
+
+
+@pytest.fixture
+def client(settings: Settings) -> Iterator[TestClient]:
+    """A browser that needs no login."""
+    with browser(settings) as client:
+        yield client

@@ -1,7 +1,6 @@
 """The page of alerts: what is told, and what people keep quiet from there."""
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from html import unescape
 from pathlib import Path
@@ -44,12 +43,6 @@ def rising(tmp_path_factory: pytest.TempPathFactory) -> FolderWarehouse:
 @pytest.fixture
 def settings(tmp_path: Path, rising: FolderWarehouse) -> Settings:
     return settings_in(tmp_path, warehouse=rising.url)
-
-
-@pytest.fixture
-def client(settings: Settings) -> Iterator[TestClient]:
-    with browser(settings) as client:
-        yield client
 
 
 def form_token(client: TestClient) -> str:

@@ -1,7 +1,6 @@
 """Reviewing in a browser: blind, kept at once, taken back by another label, and one's own."""
 
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,12 +20,6 @@ from tests.builders.web import OF_TOKENS, browser, log_in, opened_page
 from tests.tasks.web.conftest import DAYS, HOSTILE, PHONE
 
 ROWS = f"/review/rows/{DAYS[0]}"
-
-
-@pytest.fixture
-def client(settings: Settings) -> Iterator[TestClient]:
-    with browser(settings) as client:
-        yield client
 
 
 def fields(client: TestClient, address: str) -> dict[str, str]:

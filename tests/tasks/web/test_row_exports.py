@@ -2,7 +2,6 @@
 
 import csv
 import io
-from collections.abc import Iterator
 from typing import Any
 
 import openpyxl
@@ -18,12 +17,6 @@ from tests.builders.web import browser
 from tests.tasks.web.conftest import DAYS, HOSTILE, PHONE
 
 EVERY_DAY = {"first": str(DAYS[0]), "last": str(DAYS[-1])}
-
-
-@pytest.fixture
-def client(settings: Settings) -> Iterator[TestClient]:
-    with browser(settings) as client:
-        yield client
 
 
 def csv_rows(client: TestClient, **asked: str) -> list[dict[str, str]]:

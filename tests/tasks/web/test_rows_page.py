@@ -1,7 +1,6 @@
 """The pages of rows: what they count, show, hide and lead to."""
 
 import re
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from urllib.parse import urlencode
@@ -25,12 +24,6 @@ from tests.builders.web import browser, opened_page
 from tests.tasks.web.conftest import DAYS, HOSTILE, PHONE
 
 EVERY_DAY = {"first": str(DAYS[0]), "last": str(DAYS[-1])}
-
-
-@pytest.fixture
-def client(settings: Settings) -> Iterator[TestClient]:
-    with browser(settings) as client:
-        yield client
 
 
 @pytest.fixture

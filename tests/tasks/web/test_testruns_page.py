@@ -12,11 +12,11 @@ from tasks.state.audit_log import AuditLog
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY
 from tests.builders.settings import settings_in
-from tests.builders.site import SAMPLE_RUNS, write_run
+from tests.builders.site import write_run
 from tests.builders.state import opened
+from tests.builders.uploads import PLAN
 from tests.builders.web import browser, opened_page
 
-PLAN = next(path for path in SAMPLE_RUNS if path.name.startswith("plan"))
 PHONE = "010-1234-5678"
 HOSTILE_NAME = 'plan_agent_"><script>alert(1)<.csv'
 

@@ -10,8 +10,8 @@ import pytest
 from scoring.chat.reading import READ_COLUMNS
 from scoring.chat.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
 from scoring.days import Window
-from scoring.inputs import Reject
 from tasks.chat.sources import ChatRowFiles
+from tests.builders.row_files import failure, read, rejects, rows
 
 MOMENT = datetime(2026, 2, 13, 16, 44, 52, tzinfo=UTC)
 DAY = Window(datetime(2026, 2, 13, tzinfo=UTC), datetime(2026, 2, 14, tzinfo=UTC))
@@ -33,27 +33,6 @@ def parquet(folder: Path, columns: dict[str, Any] | None = None, rows: int = 1, 
     path = folder / "rows.parquet"
     pq.write_table(pa.table(table), path, **options)
     return path
-
-
-def read(path: Path, window: Window | None = None) -> list[RowBatch]:
-    batches = list(ChatRowFiles([path]).batches(window))
-    assert [batch for batch in batches if isinstance(batch, FileFailure)] == []
-    return [batch for batch in batches if isinstance(batch, RowBatch)]
-
-
-def rows(path: Path, window: Window | None = None) -> list[dict[str, Any]]:
-    return [row for batch in read(path, window) for row in batch.rows.to_dicts()]
-
-
-def rejects(path: Path, window: Window | None = None) -> list[Reject]:
-    return [reject for batch in read(path, window) for reject in batch.rejects]
-
-
-def failure(path: Path) -> str:
-    (found,) = ChatRowFiles([path]).batches()
-    assert isinstance(found, FileFailure)
-    assert str(found.error).startswith(str(path))
-    return str(found.error)
 
 
 def test_a_parquet_row_becomes_a_row_of_the_schema(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.tasks.chat.sources.test_parquet import failure, parquet, read
+from tests.builders.row_files import failure, read
+from tests.tasks.chat.sources.test_parquet import parquet
 
 
 @pytest.mark.parametrize(

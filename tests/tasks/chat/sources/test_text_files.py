@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from scoring.chat.reading import Reading
-from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, FileFailure, RowBatch
+from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, RowBatch
 from scoring.days import Window
-from scoring.inputs import Reject
 from tasks.chat.sources import ChatRowFiles
+from tests.builders.row_files import failure, read, rejects, rows
 
 HEADER = "user_input,llm_response,input_tokens,output_tokens,timestamp"
 DAY = Window(datetime(2026, 2, 13, tzinfo=UTC), datetime(2026, 2, 14, tzinfo=UTC))
@@ -30,27 +30,6 @@ def json_file(folder: Path, *rows: object) -> Path:
 def turn(**changes: object) -> dict[str, object]:
     usual = {"user_input": "질문", "llm_response": "답", "input_tokens": 10, "output_tokens": 5}
     return {**usual, "timestamp": "2026-02-13T01:00:00Z", **changes}
-
-
-def read(path: Path, window: Window | None = None) -> list[RowBatch]:
-    batches = list(ChatRowFiles([path]).batches(window))
-    assert all(isinstance(batch, RowBatch) for batch in batches)
-    return [batch for batch in batches if isinstance(batch, RowBatch)]
-
-
-def rows(path: Path, window: Window | None = None) -> list[dict[str, object]]:
-    return [row for batch in read(path, window) for row in batch.rows.to_dicts()]
-
-
-def rejects(path: Path, window: Window | None = None) -> list[Reject]:
-    return [reject for batch in read(path, window) for reject in batch.rejects]
-
-
-def failure(path: Path) -> str:
-    (found,) = ChatRowFiles([path]).batches()
-    assert isinstance(found, FileFailure)
-    assert found.file == str(path) and str(found.error).startswith(str(path))
-    return str(found.error)
 
 
 def test_a_csv_row_becomes_a_row_of_the_schema(tmp_path: Path) -> None:

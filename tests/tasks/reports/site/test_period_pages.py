@@ -18,18 +18,6 @@ from tests.builders.chat_rows import RUBRIC, best, refused
 from tests.builders.site import build, page, write_day
 
 
-@pytest.fixture
-def warehouse(tmp_path: Path) -> FolderWarehouse:
-    """An empty one."""
-    return FolderWarehouse(tmp_path / "warehouse")
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Path:
-    """Where the site goes."""
-    return tmp_path / "site"
-
-
 def test_a_week_is_compared_with_the_one_before_and_counts_repeated_questions(
     warehouse: FolderWarehouse, site: Path
 ) -> None:

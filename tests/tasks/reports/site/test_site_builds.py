@@ -57,12 +57,6 @@ def warehouse(tmp_path: Path) -> AskedWarehouse:
     return AskedWarehouse(tmp_path / "warehouse")
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Path:
-    """Where the site goes."""
-    return tmp_path / "site"
-
-
 def first_build(warehouse: FolderWarehouse, site: Path, snoozes: Sequence[Snooze] = ()) -> dict[str, str]:
     """The pages as a build makes them that finds none."""
     folder = site.with_name("elsewhere")

@@ -24,18 +24,6 @@ DAY_PAGE, ROWS_PAGE = f"monitoring/{DAY}.html", f"monitoring/{DAY}-rows.html"
 HOSTILE = '</title></script><script>alert(1)</script><img src=x onerror="alert(2)">'
 
 
-@pytest.fixture
-def warehouse(tmp_path: Path) -> FolderWarehouse:
-    """An empty one."""
-    return FolderWarehouse(tmp_path / "warehouse")
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Path:
-    """Where the site goes."""
-    return tmp_path / "site"
-
-
 def segments(found: Page, kpi: str = "failure_rate") -> dict[str, int]:
     """Day -> the part of the line that it stands on."""
     return {point["day"]: point["segment"] for point in found.charts[f"trend-{kpi}"]["points"]}

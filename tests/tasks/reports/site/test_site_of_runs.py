@@ -35,18 +35,6 @@ from tests.builders.testruns import (
 HOSTILE = "</title></script><script>alert(1)</script>"
 
 
-@pytest.fixture
-def warehouse(tmp_path: Path) -> FolderWarehouse:
-    """An empty one."""
-    return FolderWarehouse(tmp_path / "warehouse")
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Path:
-    """Where the site goes."""
-    return tmp_path / "site"
-
-
 def testrun_page(site: Path, beginning: str) -> Page:
     (path,) = (site / "test-runs").glob(f"{beginning}*.html")
     return Page(path)
