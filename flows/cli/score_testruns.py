@@ -19,7 +19,6 @@ from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.files.atomic import sole_writer
 from tasks.files.report_paths import safe_name
-from tasks.judge.budget import Budget
 from tasks.judge.client import Estimate, Judge, Judged, JudgeProgress, Progress
 from tasks.judge.judge_thread import FILES_AT_ONCE, JudgeThread, finished_in_turn
 from tasks.judge.questions import questions_of
@@ -87,7 +86,7 @@ def _asking(context: Context) -> Iterator[_AskingJudge | None]:
     if not settings.enabled:
         yield None
         return
-    judge = Judge(settings, VerdictStore(context.state), Budget(settings))
+    judge = Judge(settings, VerdictStore(context.state))
     with JudgeThread(judge) as thread, judge_progress("judge") as shown:
         yield _AskingJudge(settings, thread, shown)
 

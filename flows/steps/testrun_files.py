@@ -23,7 +23,6 @@ from scoring.errors import AqbError, UnexpectedError
 from scoring.inputs import FileIdentity
 from scoring.testruns.scoring import TestRunPlan
 from tasks.context import Context
-from tasks.judge.budget import Budget
 from tasks.judge.client import Judge, Judged
 from tasks.judge.judge_thread import FILES_AT_ONCE, JudgeThread, finished_in_turn
 from tasks.judge.questions import questions_of
@@ -80,8 +79,7 @@ def score_files(context: Context, contents: Sequence[Sequence[FileIdentity]], da
     with ExitStack() as stack:
         asking = stack.enter_context(FanOut(threads(FILES_AT_ONCE)))
         if settings.judge.enabled:
-            client = Judge(settings.judge, VerdictStore(context.state), Budget(settings.judge))
-            judge = stack.enter_context(JudgeThread(client))
+            judge = stack.enter_context(JudgeThread(Judge(settings.judge, VerdictStore(context.state))))
         work = _FileWork(context, day, asking, judge)
         return list(finished_in_turn(map(work.begin, contents), FILES_AT_ONCE if judge else 1))
 

@@ -23,7 +23,6 @@ from scoring.testruns.scoring import TestRunPlan
 from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.files.atomic import sole_writer
-from tasks.judge.budget import Budget
 from tasks.judge.client import Judge, Judged, JudgeProgress
 from tasks.judge.judge_thread import JudgeThread
 from tasks.judge.questions import questions_of
@@ -139,7 +138,7 @@ def _judged(context: Context, plan: TestRunPlan, upload: Upload, scoring: Scorin
             noted_s = time.monotonic()
             upload.note(replace(scoring, done=now.done, total=now.total, usd=now.usd))
 
-    with JudgeThread(Judge(settings, VerdictStore(context.state), Budget(settings))) as judge:
+    with JudgeThread(Judge(settings, VerdictStore(context.state))) as judge:
         return result_of(judge.begin(questions_of(plan, settings), show))
 
 
