@@ -63,16 +63,8 @@ def comparison_page(comparison: Comparison, failures: Sequence[str], answers: An
 
 def comparison_headline(comparison: Comparison) -> list[str]:
     """How many queries got worse, what they changed, and which to look at first, as the inbox says it (Korean)."""
-    if not comparison.paired and comparison.expected_otherwise:
-        return ["기대 결과가 모두 바뀌어 비교하지 못했습니다.", "지난 결과 파일을 새 기대 결과로 다시 채점하세요."]
-    if not comparison.paired:
-        return ["두 실행에 함께 있는 질의가 없어 비교하지 못했습니다.", "질의 문장이 같은지 확인하세요."]
-    if comparison.outage:
-        side = {"base": "기준", "candidate": "후보"}[comparison.outage]
-        return [
-            f"{side}의 {failures_text(comparison.outage_failures)}해 품질을 비교하지 않습니다.",
-            f"{OUTAGE_ACTION}하세요.",
-        ]
+    if nothing := _not_compared(comparison):
+        return nothing
     if comparison.across_expectations and (changed := len(comparison.expected_otherwise)):
         of_answers = comparison_headline(replace(comparison, across_expectations=False, expected_otherwise=()))
         why = f"기대 결과가 바뀐 질의 {changed:,}개의 차이는 답변이 아니라 기대 결과에서 온 것입니다."
@@ -81,36 +73,58 @@ def comparison_headline(comparison: Comparison) -> list[str]:
     if comparison.is_same:
         why = " 같은 결과 파일을 두 번 채점한 것입니다." if comparison.is_same_file else ""
         return [*rates, f"두 실행에서 질의 {comparison.paired:,}개의 점수가 모두 같습니다.{why}"]
+    verdict = _verdict(comparison, of="점수는 " if rates else "")
+    if comparison.more_failed:
+        return [_more_failed(comparison), *rates, verdict, f"{OUTAGE_ACTION}하세요."]
+    return [*rates, _counts_text(comparison), verdict, *_look_first(comparison)]
+
+
+def _not_compared(comparison: Comparison) -> list[str]:
+    """Why the answers are not compared, and what to do; nothing where they are."""
+    if not comparison.paired and comparison.expected_otherwise:
+        return ["기대 결과가 모두 바뀌어 비교하지 못했습니다.", "지난 결과 파일을 새 기대 결과로 다시 채점하세요."]
+    if not comparison.paired:
+        return ["두 실행에 함께 있는 질의가 없어 비교하지 못했습니다.", "질의 문장이 같은지 확인하세요."]
+    if comparison.outage:
+        side = {"base": "기준", "candidate": "후보"}[comparison.outage]
+        why = f"{side}의 {failures_text(comparison.outage_failures)}해 품질을 비교하지 않습니다."
+        return [why, f"{OUTAGE_ACTION}하세요."]
+    return []
+
+
+def _verdict(comparison: Comparison, of: str) -> str:
+    """The metrics that surely got worse or better; without any why that is undecided, `of` what it is said."""
     found: dict[str, list[str]] = {"worse": [], "better": []}
     for one in comparison.metrics:
         if one.difference and one.finding in found:
             found[one.finding].append(f"{one.title} {signed(one.difference.mean)}")
-    worse, better = ", ".join(found["worse"]), ", ".join(found["better"])
-    if worse or better:
-        said = [f"나빠진 지표는 {worse}입니다." if worse else "", f"좋아진 지표는 {better}입니다." if better else ""]
-        verdict = " ".join(filter(None, said))
-    else:
-        why = undecided_text(
-            few=comparison.paired < MIN_N_FOR_VERDICT,
-            withheld=[one.title for one in comparison.metrics if one.withheld],
-            of_two_judges=[one.title for one in comparison.metrics if one.of_two_judges],
-        )
-        verdict = f"{'점수는 ' if rates else ''}나빠졌는지 좋아졌는지 판단 보류: {why}{_largest_text(comparison)}."
-    if more := comparison.more_failed:
-        of_run, of_other = comparison.base.failures, comparison.candidate.failures
-        side, other = "기준", "후보"
-        if more == "candidate":
-            of_run, of_other, side, other = of_other, of_run, other, side
-        failed = f"{side}의 {more_failed_text(of_run, of_other, other)} 있습니다."
-        return [failed, *rates, verdict, f"{OUTAGE_ACTION}하세요."]
-    opening = [*rates, _counts_text(comparison), verdict]
+    named = {"나빠진": found["worse"], "좋아진": found["better"]}
+    if said := [f"{how} 지표는 {', '.join(metrics)}입니다." for how, metrics in named.items() if metrics]:
+        return " ".join(said)
+    why = undecided_text(
+        few=comparison.paired < MIN_N_FOR_VERDICT,
+        withheld=[one.title for one in comparison.metrics if one.withheld],
+        of_two_judges=[one.title for one in comparison.metrics if one.of_two_judges],
+    )
+    return f"{of}나빠졌는지 좋아졌는지 판단 보류: {why}{_largest_text(comparison)}."
+
+
+def _more_failed(comparison: Comparison) -> str:
+    """That one of the runs failed more often than the other."""
+    sides = [(comparison.base.failures, "기준"), (comparison.candidate.failures, "후보")]
+    (failures, side), (others, other) = sides if comparison.more_failed == "base" else reversed(sides)
+    return f"{side}의 {more_failed_text(failures, others, other)} 있습니다."
+
+
+def _look_first(comparison: Comparison) -> list[str]:
+    """What to look at first, where answers got worse."""
     if where := cause_name(group_figures(comparison)):
-        return [*opening, f"주로 나빠진 {where}의 질의부터 확인하세요."]
+        return [f"주로 나빠진 {where}의 질의부터 확인하세요."]
     if not comparison.worse or comparison.worse[0].by_time:
-        return opening
+        return []
     first = comparison.worse[0]
     name = _query_name(first.query_id, first.text)
-    return [*opening, f"가장 많이 나빠진 '{name}'({_moved_text(first)})부터 확인하세요."]
+    return [f"가장 많이 나빠진 '{name}'({_moved_text(first)})부터 확인하세요."]
 
 
 def _counts_text(comparison: Comparison) -> str:
