@@ -61,7 +61,7 @@ def begun(work: Callable[[], _R]) -> Callable[[], _R]:
     def run() -> None:
         try:
             future.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
+        except BaseException as error:  # noqa: BLE001 - the thread that waits for it raises it
             future.set_exception(error)
 
     Thread(target=run, daemon=True).start()

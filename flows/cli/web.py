@@ -56,7 +56,7 @@ def web(
             timeout_keep_alive=_IDLE_S,
             timeout_graceful_shutdown=10,
         )
-        listening = _listening(host, port)  # whoever reads the address below is served at once
+        listening = _listening(host, port)  # before the address below is printed
         address = f"[{host}]" if ":" in host else host
         typer.echo(f"AQB: http://{address}:{listening.getsockname()[1]}/  (Ctrl-C ends it)")
         with suppress(KeyboardInterrupt):

@@ -181,7 +181,7 @@ def _submitted(runner: Runner, step: Step[..., R], arguments: Mapping[str, Any])
 def _result(of: Callable[[], R]) -> R | Exception:
     try:
         return of()
-    except Exception as error:  # noqa: BLE001 - whoever called decides
+    except Exception as error:  # noqa: BLE001 - the caller decides
         return error
 
 

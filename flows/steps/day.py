@@ -51,7 +51,7 @@ _DEFECT = (
 class DayOutcome:
     """What became of one day: counts, KPIs of all tenants and their figures, alert facts, the report, what went wrong.
 
-    `notices` are what one should know and need not mend. `unread_files` of the `files` of the source could not be
+    `notices` need no action. `unread_files` of the `files` of the source could not be
     read; the rows of the others are scored.
     """
 

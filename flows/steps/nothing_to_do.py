@@ -1,6 +1,6 @@
 """Whether a nightly run or a backfill has anything left to do, found out without Prefect, whose import takes longer.
 
-What cannot be found out is left to the run: it meets the same trouble, records it and notifies people.
+What cannot be found out is left to the run: it meets the same error, records it and notifies people.
 """
 
 from datetime import date, datetime

@@ -1,4 +1,4 @@
-"""Pages that the rows of their day no longer bear out: they came late, were mended, or half of the day paged.
+"""Pages that the rows of their day no longer bear out: they came late, were corrected, or half of the day paged.
 
 An incident that ends on a later day is told by that day's digest (scoring/alerting/day_messages.py). One whose day was
 scored again never began, as far as its rows say, and nobody would hear that it is over. Source: SPEC 8.

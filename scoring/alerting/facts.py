@@ -79,7 +79,7 @@ def monitoring_facts(
     growth: Mapping[tuple[str, str | None], Growth],
     rejected: int,
 ) -> list[AlertFact]:
-    """The facts of one day: row rules that fired, KPIs that surely missed their target, and troubles of the day itself.
+    """The facts of a day: row rules that fired, KPIs that surely missed their target, problems of the day itself.
 
     `kpis` are the day's KPI rows, `history` those of up to seven earlier days scored by the same rubric version (latest
     first; none after a version was raised, as on the first day of all), `growth` what grew by (rule, tenant).

@@ -13,7 +13,7 @@ import polars as pl
 from scoring.chat import cells
 from scoring.inputs import UnreadableCell
 
-# At most 15 digits: exact, whoever reads them.
+# At most 15 digits: exact for every reader.
 _PLAIN_NUMBER = r"^[0-9]{1,15}(?:\.[0-9]{1,6})?$"
 _PLAIN_TIME = (
     r"^(?<at>[12][0-9]{3}-[0-9]{2}-[0-9]{2}[T ](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9])"

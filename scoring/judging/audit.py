@@ -41,7 +41,7 @@ PART_TITLES: Mapping[AuditPart, str] = {
 
 @dataclass(frozen=True)
 class BadAnswer:
-    """An answer that is bad whoever judges it, beside the one that was expected."""
+    """An answer that every judge should find bad, beside the one that was expected."""
 
     query: str
     expected: str

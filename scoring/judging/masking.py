@@ -43,7 +43,7 @@ def _is_card(digits: str) -> bool:
 def _is_resident(digits: str) -> bool:
     """Whether 13 digits without any sign are a resident number and not the milliseconds of a date from 2020 to 2026.
 
-    Whoever was born when the same digits would be such a date has a number with a check digit.
+    A person who was born when the same digits would be such a date has a number with a check digit.
     """
     if digits[:2] not in ("16", "17") or len(digits) < 13:
         return True

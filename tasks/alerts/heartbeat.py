@@ -1,7 +1,7 @@
 """The heartbeat of the nightly flow: pings to a service outside that notices when they stop, as healthchecks.io does.
 
 A POST to `<url>/start` at the start, to `<url>` after a success, to `<url>/fail` after a failure. The address is a
-secret: whoever knows it can keep the service quiet.
+secret: who knows it can keep the service quiet.
 """
 
 import logging

@@ -69,7 +69,7 @@ class ScoringOutcome:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What whoever runs it should know and need not mend."""
+        """What people should know and need not act on."""
         return (*filter(None, [naive_text(self.naive_timestamps, self.naive_zone), repeated_text(self.repeated)]),)
 
     def require_read(self, files: int, kept: str) -> None:

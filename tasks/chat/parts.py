@@ -77,7 +77,7 @@ class ScoredPart(ScoringOutcome):
     crosstab_sums: list[pl.DataFrame] = field(default_factory=list)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the rubric, which whoever asked for the part has: it is larger than all the rest."""
+        """Everything but the rubric, which the caller has: it is larger than all the rest."""
         return {name: value for name, value in vars(self).items() if name != "rubric"}
 
     @property

@@ -59,7 +59,7 @@ class StateDatabase:
 
     It connects when a store first creates its tables. A transaction that begins while a server that was there is away
     waits for it for a minute; one that goes on then fails. On SQLite it holds the write lock from its start, so that
-    two processes never meet half-way; whoever waits for that lock for more than a moment logs it.
+    two processes never meet half-way; a process that waits for that lock for more than a moment logs it.
 
     One that is `read_only` creates and changes nothing: `lacking` names the tables and columns that stores miss in it.
     Stores that keep something of a `service` read and write what is of this one; None is the one without a name.

@@ -39,7 +39,7 @@ def correction_page(asked: Asked) -> Response:
 def correct(asked: Asked) -> Response:
     """Keeps another version of a file with one expected result corrected, and leads to its page.
 
-    Whoever presses twice is led to the version that is there by then.
+    Pressing once more leads to the version that is there by then.
 
     Raises:
         NotFoundError, RefusedError: as for the form.

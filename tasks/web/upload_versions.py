@@ -7,7 +7,7 @@ from tasks.web.asked import Asked
 
 
 def takes_home(asked: Asked, upload: Upload) -> bool:
-    """Whoever has sent a file knows its texts."""
+    """Whether this person may have a file with its texts as they are: who has sent it knows them."""
     return asked.sees_personal_data or upload.who == asked.viewer.name
 
 

@@ -144,7 +144,7 @@ def _digest(*parts: object) -> Inputs:
 
 @cache
 def _program() -> str:
-    """The program that makes the pages: whoever has changed a rule, a template or a script wants new pages."""
+    """The program that makes the pages: a rule, a template or a script that has changed makes new pages."""
     folders = (Path(folder) for package in (scoring, reports) for folder in package.__path__)
     found = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
     files = [path for path in found if path.parent.name != "__pycache__"]
