@@ -39,6 +39,11 @@ class DayContent:
         return DayContent(self.rows + other.rows, self.bytes + other.bytes, hash_sum, tenants)
 
 
+def local_day(time_zone: str) -> pl.Expr:
+    """The calendar day of a row in a zone."""
+    return pl.col("timestamp").dt.convert_time_zone(time_zone).dt.date()
+
+
 def day_contents(rows: pl.DataFrame, day: pl.Expr) -> Iterator[tuple[date, DayContent]]:
     """The content of each `day` of rows in the columns of the chat-row schema."""
     if rows.is_empty():  # as of most files of a folder, which are of other days

@@ -11,6 +11,7 @@ from typing import Literal
 
 import polars as pl
 
+from scoring.chat.day_content import local_day
 from scoring.chat.row_ids import TEXTS, TOKENS, row_keys
 from scoring.chat.rows import RowBatch
 from scoring.chat.rubric import RowRubric
@@ -45,8 +46,7 @@ def score_batch(rubric: RowRubric, rows: pl.DataFrame, time_zone: str) -> Scored
 
     `rows` has the columns of the chat-row schema and `line`. Source: SPEC 1.1, 1.2.
     """
-    local_date = pl.col("timestamp").dt.convert_time_zone(time_zone).dt.date()
-    rows = rows.with_columns(pl.col(TOKENS).fill_nan(None), score_date=local_date).with_columns(
+    rows = rows.with_columns(pl.col(TOKENS).fill_nan(None), score_date=local_day(time_zone)).with_columns(
         _reject=_first_true(tuple(rule.condition for rule in rubric.rejects)),
         _exclusion=_first_true(tuple(rule.condition for rule in rubric.exclusions)),
     )

@@ -11,9 +11,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
-from scoring.chat.day_content import DayContent, day_contents
+from scoring.chat.day_content import DayContent, day_contents, local_day
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rows import FileFailure
 from scoring.chat.rubric import RowRubric
@@ -156,12 +154,11 @@ def source_contents(source: ChatRowSource, first: date, last: date, time_zone: s
     if known is not None:
         return SourceContents(known, [])
     found = SourceContents({}, [])
-    local_day = pl.col("timestamp").dt.convert_time_zone(time_zone).dt.date()
     for batch in source.batches(window):
         if isinstance(batch, FileFailure):
             found.failures.append(batch)
             continue
-        for day, content in day_contents(batch.rows, local_day):
+        for day, content in day_contents(batch.rows, local_day(time_zone)):
             found.days[day] = found.of(day) + content
     return found
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import polars as pl
 import pyarrow as pa
 
-from scoring.chat.day_content import DayContent, day_contents
+from scoring.chat.day_content import DayContent, day_contents, local_day
 from scoring.chat.rows import BATCH_BYTES, BATCH_ROWS, CHAT_ROW_SCHEMA, FileFailure, RowBatch
 from scoring.days import Window, days_window
 from scoring.inputs import FileIdentity, Reject
@@ -85,7 +85,7 @@ def read_at_once(
     kept: dict[date, dict[str, _FileOfDay]] = {day: defaultdict(_FileOfDay) for day in days}
     rows_in = Counter[str]()
     left = set[str]()
-    local_day = pl.col("timestamp").dt.convert_time_zone(time_zone).dt.date()
+    day_of_row = local_day(time_zone)
     window = days_window(days[0], days[-1], time_zone)
     with writable(folder, "check free space and permissions"):
         folder.mkdir(parents=True)
@@ -94,9 +94,9 @@ def read_at_once(
                 left.add(batch.file)
             elif batch.file not in left:
                 rows_in[batch.file] += batch.rows_in
-                for day, piece in _pieces(batch, days, local_day, folder / f"{number:09}.arrow"):
+                for day, piece in _pieces(batch, days, day_of_row, folder / f"{number:09}.arrow"):
                     kept[day][batch.file].pieces.append(piece)
-                for day, content in day_contents(batch.rows, local_day):
+                for day, content in day_contents(batch.rows, day_of_row):
                     if day in kept:
                         kept[day][batch.file].content += content
     for files in kept.values():
@@ -150,9 +150,9 @@ def _of_one_kind(batch: RowBatch) -> bool:
     return batch.naive_timestamps in (0, batch.rows["timestamp"].count())
 
 
-def _pieces(batch: RowBatch, days: Sequence[date], local_day: pl.Expr, path: Path) -> Iterator[tuple[date, _Piece]]:
+def _pieces(batch: RowBatch, days: Sequence[date], day_of_row: pl.Expr, path: Path) -> Iterator[tuple[date, _Piece]]:
     """What each of the days has in a batch, whose rows are put into a new file. Rows of no day are of each of them."""
-    by_day = batch.rows.with_columns(day=local_day).partition_by("day", as_dict=True, include_key=False)
+    by_day = batch.rows.with_columns(day=day_of_row).partition_by("day", as_dict=True, include_key=False)
     kept: dict[date | None, tuple[int, pl.DataFrame]] = {
         day: (place, rows) for place, ((day,), rows) in enumerate(by_day.items())
     }
@@ -160,7 +160,7 @@ def _pieces(batch: RowBatch, days: Sequence[date], local_day: pl.Expr, path: Pat
         _write(path, [rows for _, rows in kept.values()])
     moments = pl.Series("timestamp", [reject.at for reject in batch.rejects], CHAT_ROW_SCHEMA["timestamp"])
     rejects: dict[date | None, list[Reject]] = defaultdict(list)
-    for reject, day in zip(batch.rejects, moments.to_frame().select(local_day).to_series(), strict=True):
+    for reject, day in zip(batch.rejects, moments.to_frame().select(day_of_row).to_series(), strict=True):
         rejects[day].append(reject)
     for day in days:
         found = [kept[some] for some in (day, None) if some in kept]
