@@ -9,7 +9,7 @@ import os
 import shutil
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import date, datetime
 from hashlib import file_digest
 from itertools import chain
@@ -156,16 +156,14 @@ class FolderWarehouse:
                 raise self._held_by_another(own)
             yield
 
-    @contextmanager
-    def staging(self, name: str, wait_s: float = 0.0) -> Iterator[Path]:
+    def staging(self, name: str, wait_s: float = 0.0) -> AbstractContextManager[Path]:
         """An empty folder for one run of that name. What a killed run left there is removed first.
 
         Raises:
             StorageError: another run of that name is still working, or the folder cannot be written, was removed, or
                 has a link in place of its staging folder.
         """
-        with self._staged(self._own(name), wait_s) as folder:
-            yield folder
+        return self._staged(self._own(name), wait_s)
 
     @contextmanager
     def _staged(self, name: str, wait_s: float = 0.0) -> Iterator[Path]:
