@@ -35,7 +35,7 @@ from tasks.reports.chat_folder import DayReport, write_day_report
 from tasks.state.alert_choices import AlertChoices
 from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_sessions
-from tasks.state.run_ledger import BACKFILL
+from tasks.state.run_ledger import BACKFILL, INTRADAY
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import ALERTS
 
@@ -164,7 +164,7 @@ def summarise(
     settings = context.settings
     title = _title(day, kind, settings.service)
     policy = AlertChoices(context.state).policy(settings.alerts)
-    folder, is_over = Path(settings.reports), kind != "intraday"
+    folder, is_over = Path(settings.reports), kind != INTRADAY
     report = write_day_report(warehouse, day, outcome, tables, folder, title, policy, is_over=is_over)
     show_day(report.content, alerts, title, kind, settings.service)
     return report
@@ -300,7 +300,7 @@ def _most_replaceable(
 
 def _title(day: date, kind: str, service: str) -> str:
     named = f"{service} {day}".strip()
-    return f"{named} (오늘 지금까지, 잠정)" if kind == "intraday" else named
+    return f"{named} (오늘 지금까지, 잠정)" if kind == INTRADAY else named
 
 
 def _problems(outcome: ScoringOutcome, inputs: Sequence[FileIdentity]) -> tuple[str, ...]:

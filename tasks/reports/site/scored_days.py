@@ -152,6 +152,7 @@ def _segment(found: Sequence[SiteDay], day: date, total: Row) -> int:
 
 def _provisional(warehouse: Warehouse, days: Sequence[date]) -> set[date]:
     """The days whose last completed run was an intraday one."""
+    # The ledger has names for these kinds; its import takes a quarter of a second, and `aqb score` needs this module.
     frame = warehouse.read(RUNS, days)
     if frame is None:
         return set()
