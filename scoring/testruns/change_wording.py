@@ -304,14 +304,17 @@ def change_rows(change: Mapping[str, Any]) -> list[list[str]]:
     return [_change_row(change, metric, score_text, signed) for metric in change["metrics"]]
 
 
-def change_tables(change: Mapping[str, Any]) -> list[PageTable]:
-    """What stands below the metrics: the rates, then the groups."""
-    return [*rate_tables(change), *group_tables(change.get("groups", {}))]
-
-
-def change_reading(change: Mapping[str, Any]) -> str:
-    """How the tables are to be read (Korean)."""
-    return f"{_CHANGE_READING} {RATES_READING}" if change.get("rates") else _CHANGE_READING
+def change_parts(change: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What report and page of a run show of its change, by the names in their templates: tables, texts (Korean)."""
+    if not change:
+        return {"changes": None, "change_tables": (), "change_reading": "", "outage": "", "passed_over": ""}
+    return {
+        "changes": PageTable("", CHANGE_HEADER, change_rows(change)),
+        "change_tables": (*rate_tables(change), *group_tables(change.get("groups", {}))),
+        "change_reading": f"{_CHANGE_READING} {RATES_READING}" if change.get("rates") else _CHANGE_READING,
+        "outage": outage_text(change),
+        "passed_over": passed_over_text(change),
+    }
 
 
 def rate_tables(change: Mapping[str, Any], base: str = "지난 실행", candidate: str = "이번 실행") -> list[PageTable]:

@@ -11,16 +11,7 @@ from typing import Any
 
 from scoring.inputs import REJECTED_SCHEMA
 from scoring.judging.requests import STATUS_TITLES
-from scoring.testruns.change_wording import (
-    CHANGE_HEADER,
-    alone_text,
-    change_reading,
-    change_rows,
-    change_tables,
-    moved_queries,
-    outage_text,
-    passed_over_text,
-)
+from scoring.testruns.change_wording import alone_text, change_parts, moved_queries
 from scoring.testruns.headline import query_names
 from scoring.testruns.history import RunPlace
 from scoring.testruns.report_tables import REPORT_TABLES, query_examples
@@ -31,7 +22,6 @@ from tasks.files.atomic import TABLE_MODE, replacing_together, write_parquet, wr
 from tasks.files.discovery import refuse_replaced
 from tasks.judge.client import Judged
 from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, write_review_list
-from tasks.reports.site.pages import Table
 from tasks.reports.templates import markdown
 from tasks.reports.testrun_workbook import write_testrun_workbook
 from tasks.reports.wording import NOTE_TITLES, lines_of_text
@@ -95,13 +85,9 @@ def _write_files(
         judge=judged and summary["judge"],
         recorded=summary["recorded"],
         change=change,
-        changes=Table(CHANGE_HEADER, change_rows(change)) if change else None,
-        change_tables=change_tables(change) if change else (),
-        change_reading=change_reading(change) if change else "",
         moved=moved_queries(change).values() if change else (),
         alone=alone_text(summary) if place and not change else "",
-        outage=outage_text(change) if change else "",
-        passed_over=passed_over_text(change) if change else "",
+        **change_parts(change),
         run=plan.run,
         lint=summary["lint"],
         names=query_names(scored.queries),

@@ -11,17 +11,7 @@ from scoring.judging.masking import masked
 from scoring.judging.requests import STATUS_TITLES
 from scoring.markdown import percent, score_text, shortened
 from scoring.stats.intervals import Interval
-from scoring.testruns.change_wording import (
-    CHANGE_HEADER,
-    alone_text,
-    change_reading,
-    change_rows,
-    change_tables,
-    moved_ids,
-    moved_queries,
-    outage_text,
-    passed_over_text,
-)
+from scoring.testruns.change_wording import alone_text, change_parts, moved_ids, moved_queries
 from scoring.testruns.page_parts import PageParts, PageTable, Queries
 from scoring.testruns.summaries import mean_text
 from tasks.reports.site.pages import Cell, Link, Links, Table, page, verdict_cell
@@ -89,6 +79,7 @@ def testrun_values(
     `intervals` are those of `metric_intervals`, `before` is the page of the run that it is compared with, '' for none.
     """
     change = run.summary.get("change")
+    of_change = change_parts(change)
     rounds, scores, latencies = rounds_chart(run, intervals), scores_chart(run), latency_charts(run, executions)
     executions_of: dict[str, list[Row]] = defaultdict(list)
     for row in executions:
@@ -111,13 +102,10 @@ def testrun_values(
         "consistency": _consistency(run.summary["set"].get("consistency", {}), run.figure_titles),
         "headline": run.summary.get("headline", ()),
         "change": change,
-        "changes": Table(CHANGE_HEADER, change_rows(change)) if change else None,
-        "change_tables": [_with_links(each, {}) for each in change_tables(change)] if change else (),
-        "change_reading": change_reading(change) if change else "",
+        **of_change,
+        "change_tables": [_with_links(each, {}) for each in of_change["change_tables"]],
         "moved": _moved(change, links) if change else (),
         "alone": alone_text(run.summary),
-        "outage": outage_text(change) if change else "",
-        "passed_over": passed_over_text(change) if change else "",
         "before": before,
         "sections": [_with_links(each, links) for each in parts.tables if each.rows and each.title],
         "failures": [_with_links(each, links) for each in parts.tables if each.rows and not each.title],

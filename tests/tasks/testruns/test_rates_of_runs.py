@@ -12,7 +12,7 @@ import pytest
 from scoring.catalog import TestRunChoices, plan_of
 from scoring.stats.comparison import Comparison
 from scoring.stats.fail_conditions import conditions
-from scoring.testruns.change_wording import change_reading, change_tables, change_text, standing
+from scoring.testruns.change_wording import change_parts, change_text, standing
 from scoring.testruns.scoring import score_testrun
 from tasks.reports.markdown.comparison import (
     comparison_headline,
@@ -195,8 +195,9 @@ def test_a_summary_of_an_earlier_version_claims_nothing_of_rates(folder: Path) -
     del change["rates"]
     assert "목표" not in change_text(change)
     assert standing({"change": change})[0] == "판단 보류"
-    assert [table for table in change_tables(change) if table.caption == "목표별 비율"] == []
-    assert "목표별" not in change_reading(change)
+    shown = change_parts(change)
+    assert [table for table in shown["change_tables"] if table.caption == "목표별 비율"] == []
+    assert "목표별" not in shown["change_reading"]
 
 
 def test_numbers_without_a_ground_truth_have_no_rate(tmp_path: Path) -> None:
