@@ -277,6 +277,14 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
 
         return sorted(rows, key=lambda row: (-lost(row), row["query_id"]))
 
+    def flagged(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Those rows of `queries.parquet` that a person should look at, in the same order."""
+        return self.worst_first(row for row in rows if row["manual_review_reasons"])
+
+    def review_titles(self, codes: Iterable[str]) -> tuple[str, ...]:
+        """What people call reasons to look at a query."""
+        return tuple(self.code_titles[code] for code in codes)
+
     def query_row(self, query: QueryT) -> dict[str, Any]:
         """The row of `queries.parquet`."""
         return {column.name: column.value_of(query) for column in self.query_columns}

@@ -117,7 +117,7 @@ class _ScoreTab:
     def _text_of(self, name: str) -> Callable[[Any], Any]:
         """How a value of a column is shown."""
         if name == "manual_review_reasons":
-            return lambda codes: ", ".join(self.rubric.code_titles[code] for code in codes or ())
+            return lambda codes: ", ".join(self.rubric.review_titles(codes or ()))
         titles = self._titles_of(name)
         return lambda value: _YES_NO[value] if isinstance(value, bool) else _shown(value, titles)
 

@@ -73,11 +73,8 @@ def reviewed_metrics(rubric: AnyTestRunRubric) -> tuple[Metric, ...]:
 def flagged_queries(rubric: AnyTestRunRubric, queries: pl.DataFrame, scores: pl.DataFrame) -> dict[str, str]:
     """Query id -> why a person should look at it (Korean), the worst first; both tables are those of the test run."""
     if "manual_review_reasons" in queries.columns:
-        rows = [row for row in queries.iter_rows(named=True) if row["manual_review_reasons"]]
-        return {
-            row["query_id"]: ", ".join(rubric.code_titles[code] for code in row["manual_review_reasons"])
-            for row in rubric.worst_first(rows)
-        }
+        flagged = rubric.flagged(queries.iter_rows(named=True))
+        return {row["query_id"]: ", ".join(rubric.review_titles(row["manual_review_reasons"])) for row in flagged}
     if "accuracy_score" not in scores.columns:
         return {}
     low = scores.filter(pl.col("accuracy_score") <= _LOW_POINTS)["query_id"]

@@ -47,7 +47,11 @@ def write_review_list(path: Path, rubric: AnyTestRunRubric, queries: pl.DataFram
     """
     header = ["질의 ID", "질의", "에이전트", "까닭", "종합 점수"]
     header += [cell for one in _shown_metrics(rubric) for cell in (f"{one.title} 점수", f"{one.title} 근거")]
-    write_text(path, excel_csv([header, *(_cells(row, rubric) for row in _flagged(rubric, queries))]), TABLE_MODE)
+    write_text(
+        path,
+        excel_csv([header, *(_cells(row, rubric) for row in rubric.flagged(queries.iter_rows(named=True)))]),
+        TABLE_MODE,
+    )
 
 
 def reviewed_testrun(
@@ -58,7 +62,7 @@ def reviewed_testrun(
     if rubric is None:
         return None
     queries = pl.read_parquet(folder / "queries.parquet")
-    flagged = _flagged(rubric, queries) if has_review_list(rubric) else []
+    flagged = rubric.flagged(queries.iter_rows(named=True)) if has_review_list(rubric) else []
     codes = Counter(code for row in flagged for code in row["manual_review_reasons"])
     (read,), change = summary["inputs"], summary.get("change")
     return ReviewedTestRun(
@@ -74,7 +78,12 @@ def reviewed_testrun(
         flagged=len(flagged),
         reasons=tuple((rubric.code_titles[code], count) for code, count in codes.most_common()),
         worst=tuple(
-            ReviewedQuery(row["query_id"], row["query_text"], row["weighted_total"], _reasons(row, rubric))
+            ReviewedQuery(
+                row["query_id"],
+                row["query_text"],
+                row["weighted_total"],
+                rubric.review_titles(row["manual_review_reasons"]),
+            )
             for row in flagged[:_WORST]
         ),
         over_budget=summary["judge"]["by_status"].get(VerdictStatus.OVER_BUDGET, 0),
@@ -100,15 +109,6 @@ def _outage(folder: Path, change: Mapping[str, Any] | None) -> str:
     return f"{failures_text(failures)}했습니다" if failures.is_outage else ""
 
 
-def _flagged(rubric: AnyTestRunRubric, queries: pl.DataFrame) -> list[Row]:
-    """The rows that need a look, those that lost most points first."""
-    return rubric.worst_first(row for row in queries.iter_rows(named=True) if row["manual_review_reasons"])
-
-
-def _reasons(row: Row, rubric: AnyTestRunRubric) -> tuple[str, ...]:
-    return tuple(rubric.code_titles[code] for code in row["manual_review_reasons"])
-
-
 def _shown_metrics(rubric: AnyTestRunRubric) -> list[Metric]:
     """The metrics that a query has a score for."""
     columns = {column.name for column in rubric.query_columns}
@@ -116,7 +116,7 @@ def _shown_metrics(rubric: AnyTestRunRubric) -> list[Metric]:
 
 
 def _cells(row: Row, rubric: AnyTestRunRubric) -> list[str]:
-    reasons, total = " / ".join(_reasons(row, rubric)), _score(row["weighted_total"])
+    reasons, total = " / ".join(rubric.review_titles(row["manual_review_reasons"])), _score(row["weighted_total"])
     cells = [
         row["query_id"],
         row["query_text"] or "",
