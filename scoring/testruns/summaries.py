@@ -184,10 +184,14 @@ def score_distribution(points: Iterable[Exact | None]) -> dict[str, int]:
     return dict(sorted(counted.items(), reverse=True))
 
 
+SCORE_KEYS = (*map(str, range(BEST_POINTS, WORST_POINTS - 1, -1)), "null")
+"""Every score in distributions, the highest first, then what is not known."""
+
+
 def score_counts(distribution: Mapping[str, int]) -> list[tuple[str, int]]:
     """Every score from 5 to 0 with its count, zeros included, then what is not known."""
-    rows = [(str(score), distribution.get(str(score), 0)) for score in range(5, -1, -1)]
-    return [*rows, ("null", distribution["null"])] if "null" in distribution else rows
+    known = [(score, distribution.get(score, 0)) for score in SCORE_KEYS[:-1]]
+    return [*known, ("null", distribution["null"])] if "null" in distribution else known
 
 
 def nearest_rank(ordered: Sequence[float], percent: int) -> float:

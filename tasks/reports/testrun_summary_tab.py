@@ -6,17 +6,16 @@ from typing import Any
 from scoring.figures import goal_figure
 from scoring.markdown import score_text
 from scoring.testruns.scoring import ScoredTestRun
-from scoring.testruns.summaries import score_counts
+from scoring.testruns.summaries import SCORE_KEYS, score_counts
 from tasks.files.excel import LONGEST_CELL
 from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
 from tasks.reports.wording import weights_text
 
-_POINTS = ("5", "4", "3", "2", "1", "0", "null")
 _COLUMNS = (
     *(SheetColumn("구분"), SheetColumn("지표"), SheetColumn("평균", "score"), SheetColumn("채점한 수", "number")),
     SheetColumn("미판정 질의", "number"),
     *(SheetColumn("최저(미판정 0점)", "number"), SheetColumn("최고(미판정 5점)", "number")),
-    *(SheetColumn("점수 없음" if points == "null" else f"{points}점", "number") for points in _POINTS),
+    *(SheetColumn("점수 없음" if points == "null" else f"{points}점", "number") for points in SCORE_KEYS),
 )
 _FIGURES = ("mean", "n", "undecided", "low", "high")
 
@@ -47,8 +46,8 @@ def _rows(scored: ScoredTestRun) -> Iterator[list[Any]]:
 
 def _counts(spread: Sequence[Mapping[str, int]]) -> list[int | None]:
     if not any(spread):
-        return [None] * len(_POINTS)
-    totals = dict.fromkeys(_POINTS, 0)
+        return [None] * len(SCORE_KEYS)
+    totals = dict.fromkeys(SCORE_KEYS, 0)
     for distribution in spread:
         for points, count in score_counts(distribution):
             totals[points] += count

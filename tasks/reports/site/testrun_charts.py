@@ -13,13 +13,12 @@ from scoring.rules.bands import Bands, band_rows
 from scoring.stats.intervals import Interval, cluster_bootstrap_mean
 from scoring.testruns.executions import AGENT_TITLES, AgentType, LatencyClass
 from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS
-from scoring.testruns.summaries import mean_text, nearest_rank
+from scoring.testruns.summaries import SCORE_KEYS, mean_text, nearest_rank
 from tasks.reports.site.pages import Chart, Table
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
 from tasks.reports.wording import NOTHING, count_text, seconds_text
 
 _CLASS_TITLES = {"SINGLE": "단일 도구", "MULTI": "복수 도구"}
-_SCORES = ("5", "4", "3", "2", "1", "0", "null")
 _QUANTILES = (5, 25, 50, 75, 95)
 _BINS = 44
 
@@ -123,7 +122,7 @@ def scores_chart(run: PublishedTestRun) -> Chart:
         for name, counts in of_round.items():
             counted[name].update(counts)
     named = [(run.titles.get(name, name), counts) for name, counts in counted.items() if counts.total()]
-    titles = [*(f"{score}점" for score in _SCORES[:-1]), "점수 없음"]
+    titles = [*(f"{score}점" for score in SCORE_KEYS[:-1]), "점수 없음"]
     return Chart(
         id="scores",
         kind="scores",
@@ -131,12 +130,14 @@ def scores_chart(run: PublishedTestRun) -> Chart:
         summary="지표별로 0~5점이 차지하는 비율. 모든 회차를 합함",
         data={
             "names": titles,
-            "metrics": [{"metric": title, "counts": [counts[score] for score in _SCORES]} for title, counts in named],
+            "metrics": [
+                {"metric": title, "counts": [counts[score] for score in SCORE_KEYS]} for title, counts in named
+            ],
         },
         table=Table(
             ["지표", "회차", *titles],
             [
-                [run.titles.get(name, name), round_, *(count_text(counts.get(score, 0)) for score in _SCORES)]
+                [run.titles.get(name, name), round_, *(count_text(counts.get(score, 0)) for score in SCORE_KEYS)]
                 for name in counted
                 for round_, of_round in rounds.items()
                 if (counts := of_round.get(name))
