@@ -91,9 +91,8 @@ class MonitoringReport:
     @cached_property
     def windows(self) -> Mapping[str, Sequence[ComparedKpi]]:
         """The windows of each KPI: a day's, or all rows together."""
-        quotients = {kpi.name: kpi for kpi in self.outcome.rubric.quotients}
         if self.day is not None and self.day in self.history:
-            return {name: kpi_windows(quotients[name], self.history, self.day) for name in self.figures}
+            return {kpi.name: kpi_windows(kpi, self.history, self.day) for kpi in self.outcome.rubric.targeted}
         return {name: [of_all_rows(figure)] for name, figure in self.figures.items()}
 
     @property
