@@ -20,7 +20,6 @@ from scoring.alerting.blocks import (
     code,
     context,
     inert,
-    link,
     masked_text,
     paragraph,
     plain,
@@ -35,6 +34,7 @@ from scoring.alerting.messages import (
     level_mark,
     messages,
 )
+from scoring.alerting.wording import report_line
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.shrinkage import Loss
 from scoring.days import day_text
@@ -239,7 +239,7 @@ def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
         *(bullets([[plain(f"{reason} "), bold(f"{count:,}개")] for reason, count in run.reasons] if looks else [])),
         *paragraph(
             *_to_do(run),
-            [bold("보고서  "), link(run.report_url, "열기") if run.report_url else code(run.report)],
+            report_line(run.report, run.report_url),
         ),
         *_worst(run.worst[:_WORST] if looks else ()),
         context(f"{run.rubric} 버전 {run.rubric_version}", run.run_id),
