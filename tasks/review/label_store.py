@@ -14,10 +14,9 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from scoring.inputs import BrokenRow
 from tasks.files.atomic import write_text
-from tasks.files.excel import excel_csv, unguarded
-from tasks.review.labels import Label, refuse
+from tasks.files.excel import excel_csv
+from tasks.review.labels import Label, Problem, label_rows, refuse
 from tasks.review.pairing import Labelled
 from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
 from tasks.testruns.files import text_table
@@ -32,13 +31,7 @@ _labels = sa.Table(
     STATE_TABLES,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("labelled_at", UtcDateTime, nullable=False, index=True),
-    *(
-        sa.Column(name, sa.Text, nullable=False)
-        for name in ("rubric", "rubric_version", "input_sha256", "file", "query_id", "round", "row_id", "metric")
-    ),
-    sa.Column("label", sa.Text, nullable=False),
-    sa.Column("reviewer", sa.Text, nullable=False),
-    sa.Column("note", sa.Text, nullable=False),
+    *(sa.Column(name, sa.Text, nullable=False) for name in _TEXTS),
     sa.Column("epoch", sa.Text),
     sa.Column("probability", sa.Float),
 )
@@ -187,12 +180,9 @@ def exported_labels(path: Path) -> list[KeptLabel] | None:
     table = text_table(path)
     if not {field.name for field in fields(KeptLabel)} <= set(table.columns):
         return None
-    found, problems = [], []
-    for row in table.rows():
-        if isinstance(row, BrokenRow):
-            problems.append((row.line, row.reason))
-            continue
-        cells = {name: unguarded(cell.strip()) for name, cell in zip(table.columns, row.cells, strict=True)}
+    found: list[KeptLabel] = []
+    problems: list[Problem] = []
+    for line, cells in label_rows(table, problems):
         try:
             at, probability = datetime.fromisoformat(cells["labelled_at"]), cells["probability"]
             own = {name: cells[name] for name in _TEXTS}
@@ -201,7 +191,7 @@ def exported_labels(path: Path) -> list[KeptLabel] | None:
                 raise ValueError
             found.append(KeptLabel(labelled_at=at, epoch=cells["epoch"] or None, probability=drawn_with, **own))
         except ValueError:
-            problems.append((row.line, "labelled_at is no time with its zone, or probability no number"))
+            problems.append((line, "labelled_at is no time with its zone, or probability no number"))
     refuse(problems, path)
     return found
 

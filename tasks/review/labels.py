@@ -4,7 +4,7 @@ An item of a test run is a file, a query, a round ('' for a metric of the whole 
 a `row_id` and a grade. Several people may label one item, each once.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -13,11 +13,14 @@ from scoring.errors import InputError
 from scoring.inputs import BrokenRow
 from tasks.files.atomic import write_text
 from tasks.files.excel import excel_csv, unguarded
-from tasks.testruns.files import text_table
+from tasks.testruns.files import TextTable, text_table
 
 COLUMNS = ("file", "query_id", "round", "row_id", "metric", "label", "reviewer", "note", "probability")
 _REQUIRED = ("metric", "label")
 _SHOWN_PROBLEMS = 5
+
+Problem = tuple[int, str]
+"""The line of a label, and what is wrong with it."""
 
 
 @dataclass(frozen=True)
@@ -58,20 +61,26 @@ def read_labels(path: Path) -> list[Label]:
             where=str(path),
             fix=f"a file of labels has the columns {', '.join(COLUMNS)}; `aqb review import` writes one",
         )
-    labels, problems = [], []
-    for row in table.rows():
-        if isinstance(row, BrokenRow):
-            problems.append((row.line, row.reason))
-            continue
-        named = zip(table.columns, row.cells, strict=True)
-        cells = {name: unguarded(cell.strip()) for name, cell in named if name in COLUMNS}
-        if not cells["label"]:
-            continue
-        labels.append(Label(**cells, line=row.line))
+    problems: list[Problem] = []
+    labels = [
+        Label(**{name: cell for name, cell in cells.items() if name in COLUMNS}, line=line)
+        for line, cells in label_rows(table, problems)
+        if cells["label"]
+    ]
     return one_each(labels, problems, path)
 
 
-def one_each(labels: Iterable[Label], problems: Iterable[tuple[int, str]], path: Path) -> list[Label]:
+def label_rows(table: TextTable, problems: list[Problem]) -> Iterator[tuple[int, dict[str, str]]]:
+    """The line and the cells by column of each row; rows that cannot be read are added to the `problems`."""
+    for row in table.rows():
+        if isinstance(row, BrokenRow):
+            problems.append((row.line, row.reason))
+        else:
+            cells = zip(table.columns, row.cells, strict=True)
+            yield row.line, {name: unguarded(cell.strip()) for name, cell in cells}
+
+
+def one_each(labels: Iterable[Label], problems: Iterable[Problem], path: Path) -> list[Label]:
     """The labels of a file, which names an item for each and none twice for one person.
 
     Raises:
@@ -99,7 +108,7 @@ def _is_probability(text: str) -> bool:
         return False
 
 
-def refuse(problems: Sequence[tuple[int, str]], path: Path) -> None:
+def refuse(problems: Sequence[Problem], path: Path) -> None:
     """Raises InputError for labels that mean nothing: a figure over the others would look as good as a whole one."""
     if problems:
         shown = "; ".join(f"line {line}: {problem}" for line, problem in sorted(problems)[:_SHOWN_PROBLEMS])

@@ -11,14 +11,12 @@ from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
 from scoring.stats.agreement import Pair
 from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, AnyTestRunRubric
-from tasks.review.labels import Label, refuse
+from tasks.review.labels import Label, Problem, refuse
 from tasks.testruns.read_folder import ScoredFolder
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import SCORES
 
 _RowKey = tuple[str, str]
-Problem = tuple[int, str]
-"""The line of a label, and what is wrong with it."""
 LabelledPair = tuple[Label, Pair]
 """A label, and what it says beside the score."""
 

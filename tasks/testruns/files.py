@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _LAYOUTS = (Layout.LONG, Layout.WIDE)
 RUN_FILE_ENDINGS = (".csv", ".tsv", ".xlsx")
 PACKED_ENDINGS = (".gz", ".zip", ".bz2", ".xz", ".zst")
+TextTable = DelimitedText | PromptfooResults | InspectLog
 OTHER_WORKBOOK_ENDINGS = (".xls", ".xlsm", ".xlsb", ".ods")  # that a team takes for files of a run, and nothing reads
 _EXPORT_ENDING = ".json"  # only of files that are named outright: folders hold other JSON, such as our summaries
 
@@ -86,7 +87,7 @@ def _workbook(path: Path) -> TestRunWorkbook:
     return TestRunWorkbook(path)
 
 
-def text_table(path: Path) -> DelimitedText | PromptfooResults | InspectLog:
+def text_table(path: Path) -> TextTable:
     """A CSV or TSV file, the results of promptfoo, or a log of Inspect.
 
     Raises:
