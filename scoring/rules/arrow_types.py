@@ -1,6 +1,7 @@
 """Arrow schemas of score tables, derived from the rules that fill them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -56,6 +57,11 @@ def arrow_type(kind: Kind) -> pa.DataType:
 def empty_frame(schema: pa.Schema) -> pl.DataFrame:
     """No rows in the columns of an Arrow schema."""
     return pl.DataFrame(no_rows(schema))
+
+
+def frame_of(schema: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Rows in the columns of an Arrow schema."""
+    return pl.DataFrame(rows, schema=empty_frame(schema).schema)
 
 
 def no_rows(schema: pa.Schema) -> pa.Table:

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.inputs import REJECTED_SCHEMA
-from scoring.rules.arrow_types import empty_frame, field
+from scoring.rules.arrow_types import empty_frame, field, frame_of
 from scoring.testruns.executions import AGENT_TITLES, LatencyClass
 from scoring.testruns.query_columns import AGENT_TYPE, LATENCY_CLASS, QUERY_ID, QUERY_TEXT, reason_text
 from scoring.testruns.rubric import AnyTestRunRubric, ScoredExecution
@@ -103,7 +103,7 @@ def queries_frame(scored: ScoredTestRun) -> pl.DataFrame:
 def rejected_frame(run: TestRunFile, rubric_id: str) -> pl.DataFrame:
     """The refused rows in the columns of `REJECTED_SCHEMA`, in the order of reading, without a day."""
     rows = [{**vars(reject), "score_date": None, "rubric": rubric_id} for reject in run.rejects]
-    return pl.DataFrame(rows, schema=empty_frame(REJECTED_SCHEMA).schema)
+    return frame_of(REJECTED_SCHEMA, rows)
 
 
 def execution_values(scored: ScoredExecution) -> dict[str, Any]:

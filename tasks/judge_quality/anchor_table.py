@@ -11,7 +11,7 @@ from scoring.alerting.judge_messages import JudgeNews, ModelChange
 from scoring.judging.anchors import decision
 from scoring.judging.masking import SHOWN, masked
 from scoring.judging.requests import VerdictStatus
-from scoring.rules.arrow_types import empty_frame, field
+from scoring.rules.arrow_types import field, frame_of
 from scoring.stats.self_agreement import AnchorNight, WatchedNight, watched
 from tasks.judge.verdict_store import Judgement
 from tasks.judge_quality.anchor_store import Anchor, set_id
@@ -52,8 +52,7 @@ def write_anchors(warehouse: Warehouse, day: date, anchors: Sequence[Anchor], ju
     by_key = {one.key: one for one in judgements}
     of_night = {"score_date": day, "anchor_set": set_id(anchors)}
     rows = [of_night | _row(anchor, by_key[anchor.key]) for anchor in anchors]
-    frame = pl.DataFrame(rows, schema=empty_frame(ANCHORS_SCHEMA).schema)
-    warehouse.replace_day(ANCHORS, day, ANCHORS_SCHEMA, [frame])
+    warehouse.replace_day(ANCHORS, day, ANCHORS_SCHEMA, [frame_of(ANCHORS_SCHEMA, rows)])
 
 
 def _row(anchor: Anchor, now: Judgement) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 
-import polars as pl
 import pyarrow as pa
 
 from scoring.catalog import rubric_of
@@ -24,7 +23,7 @@ from scoring.judging.audit import (
     audit_rates,
 )
 from scoring.judging.requests import VerdictStatus
-from scoring.rules.arrow_types import empty_frame, field
+from scoring.rules.arrow_types import field, frame_of
 from scoring.testruns.rubric import TestRunRubric
 from tasks.config.judge import JudgeSettings
 from tasks.judge.client import Estimate, Judge, Judged, Progress
@@ -175,8 +174,9 @@ def write_audit(warehouse: Warehouse, day: date, audit: Audit) -> None:
         "cost_usd": audit.usd,
     }
     rows: Sequence[dict[str, object]] = [shared | rate_row(rate) for rate in audit.rates]
-    frame = pl.DataFrame(rows, schema=empty_frame(AUDITS_SCHEMA).schema)
-    warehouse.replace_day(AUDITS, day, AUDITS_SCHEMA, [frame], only={"model_asked": audit.model})
+    warehouse.replace_day(
+        AUDITS, day, AUDITS_SCHEMA, [frame_of(AUDITS_SCHEMA, rows)], only={"model_asked": audit.model}
+    )
 
 
 def rate_row(rate: AuditRate) -> dict[str, object]:

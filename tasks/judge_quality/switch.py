@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 
 from scoring.errors import AqbError, UsageError
-from scoring.rules.arrow_types import empty_frame, field
+from scoring.rules.arrow_types import field, frame_of
 from scoring.testruns.scoring import TestRunPlan, judge_requests, score_testrun
 from scoring.testruns.two_judges import MetricShift, MovedQuery, metric_shifts, moved_queries
 from tasks.config.judge import JudgeSettings
@@ -157,8 +156,7 @@ def write_switch(warehouse: Warehouse, day: date, switch: Switch) -> None:
         "cost_usd": switch.usd,
     }
     rows = [shared | shift_row(one) for one in switch.shifts]
-    frame = pl.DataFrame(rows, schema=empty_frame(SWITCHES_SCHEMA).schema)
-    warehouse.replace_day(SWITCHES, day, SWITCHES_SCHEMA, [frame], only=mine)
+    warehouse.replace_day(SWITCHES, day, SWITCHES_SCHEMA, [frame_of(SWITCHES_SCHEMA, rows)], only=mine)
 
 
 def shift_row(one: MetricShift) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import sqlalchemy as sa
 
-from scoring.rules.arrow_types import TIMESTAMP, empty_frame
+from scoring.rules.arrow_types import TIMESTAMP, frame_of
 from scoring.rules.arrow_types import field as arrow_field
 from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
 
@@ -253,7 +253,7 @@ class RunLedger:
         """
         runs = [ending if ending and run.run_id == ending.run_id else run for run in self.of_day(day)]
         rows = [{name: _published(getattr(run, name)) for name in RUNS_SCHEMA.names} for run in runs]
-        return pl.DataFrame(rows, schema=empty_frame(RUNS_SCHEMA).schema)
+        return frame_of(RUNS_SCHEMA, rows)
 
     def _save(self, table: sa.Table, row: dict[str, Any]) -> None:
         same = {f"same_{key.name}": row[key.name] for key in table.primary_key}

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.rules.arrow_types import empty_frame, field
+from scoring.rules.arrow_types import empty_frame, field, frame_of
 from scoring.stats.agreement import ALL_AGENTS, Agreement
 from scoring.testruns.rubric import AnyTestRunRubric
 from tasks.warehouse import Warehouse
@@ -63,8 +63,9 @@ def write_agreements(
         for group in measured
         for one in group.found
     ]
-    frame = pl.DataFrame(rows, schema=empty_frame(AGREEMENTS_SCHEMA).schema)
-    warehouse.replace_day(AGREEMENTS, day, AGREEMENTS_SCHEMA, [frame], only={"rubric": rubric})
+    warehouse.replace_day(
+        AGREEMENTS, day, AGREEMENTS_SCHEMA, [frame_of(AGREEMENTS_SCHEMA, rows)], only={"rubric": rubric}
+    )
 
 
 def read_agreements(warehouse: Warehouse) -> pl.DataFrame:

@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.inputs import REJECTED_SCHEMA
-from scoring.rules.arrow_types import empty_frame, field
+from scoring.rules.arrow_types import field, frame_of
 from scoring.testruns.history import RunPlace
 from scoring.testruns.rubric import Score, ScoredQuery
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary
@@ -174,7 +174,7 @@ def judgement_frame(judgements: Sequence[Judgement]) -> pl.DataFrame:
         }
         for one in judgements
     ]
-    return pl.DataFrame(rows, schema=empty_frame(JUDGEMENTS_SCHEMA).schema).sort("kind", "key")
+    return frame_of(JUDGEMENTS_SCHEMA, rows).sort("kind", "key")
 
 
 def _execution_rows(scored: ScoredTestRun) -> Iterator[dict[str, Any]]:
@@ -207,7 +207,7 @@ def _score_list(scores: Mapping[str, Score]) -> list[dict[str, Any]]:
 
 
 def _frame(schema: pa.Schema, rows: Iterable[Mapping[str, Any]], identity: Mapping[str, Any]) -> pl.DataFrame:
-    return pl.DataFrame([{**row, **identity} for row in rows], schema=empty_frame(schema).schema)
+    return frame_of(schema, [{**row, **identity} for row in rows])
 
 
 def _json(value: Mapping[str, Any]) -> str:
