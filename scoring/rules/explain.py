@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
-from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 import polars as pl
@@ -15,7 +14,6 @@ import pyarrow.compute as pc
 
 from scoring.rules import expressions as ex
 
-_OPERATORS = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 Row = Mapping[str, Any]
 
 
@@ -65,7 +63,7 @@ def evaluate(expression: ex.Expression, row: Row) -> Any:
             return _ratio(evaluate(numerator, row), evaluate(denominator, row))
         case ex.Compare(left, operator, right):
             pair = evaluate(left, row), evaluate(right, row)
-            return None if None in pair else _OPERATORS[operator](*pair)
+            return None if None in pair else ex.OPERATORS[operator](*pair)
         case ex.IsIn(value, options):
             found = evaluate(value, row)
             return None if found is None else found in options

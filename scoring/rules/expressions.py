@@ -8,13 +8,16 @@ with NULL is not true, and a CASE then falls through to its ELSE.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any, Literal
 
 from scoring.errors import RuleError
 from scoring.rules.bands import Bands
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
+OPERATORS: Mapping[Operator, Callable[[Any, Any], Any]] = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 LiteralValue = str | int | float | None
 
 # RE2, Rust and Python agree on these escapes; \d \s \w \b are ASCII in RE2 and Unicode elsewhere; \< \> are

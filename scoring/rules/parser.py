@@ -44,7 +44,7 @@ MOST_TERMS = 200
 """Of one sum, AND, OR, CASE or list, for the same reason."""
 
 _MOST_DIGITS = 30
-_OPERATORS: dict[str, ex.Operator] = {"=": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_OPERATORS: dict[str, ex.Operator] = {one: one for one in ex.OPERATORS}
 _KEYWORDS = frozenset(
     ("AND", "OR", "NOT", "IS", "IN", "NULL", "CASE", "WHEN", "THEN", "ELSE", "END", "TRUE", "FALSE", "LIKE", "BETWEEN")
 )
