@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 from scoring.alerting.all_clear import LateNight, NightState, Unfinished, uncalled
 from scoring.alerting.messages import KnownKey
+from scoring.days import days_between
 from tasks.context import Context
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import INTRADAY, NIGHTLY, TEST_RUN, Run, RunLedger
@@ -124,5 +125,4 @@ def _last_runs(ledger: RunLedger, first: date, last: date) -> dict[date, Run]:
 
 
 def _all_ended(runs: Mapping[date, Run], first: date, last: date) -> bool:
-    days = (first + timedelta(days=number) for number in range((last - first).days + 1))
-    return all(day in runs and runs[day].outcome in _ENDED for day in days)
+    return all(day in runs and runs[day].outcome in _ENDED for day in days_between(first, last))
