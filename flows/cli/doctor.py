@@ -151,7 +151,9 @@ def _warehouse(settings: Settings) -> str:
 
 
 def _refuse_locked(place: Path) -> None:
-    nearest = next(folder for folder in (place, *place.absolute().parents) if folder.exists())
+    from tasks.files.discovery import nearest_there
+
+    nearest = nearest_there(place)
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         raise AqbError("cannot be written", where=str(nearest), fix="choose another folder or change its permissions")
 

@@ -19,6 +19,7 @@ from tasks.chat.day_plan import days_out_of_reach, missing_days, stale_days
 from tasks.config.services import services_of
 from tasks.config.settings import Settings
 from tasks.context import Context
+from tasks.files.discovery import nearest_there
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import TEST_RUN, Run, RunLedger
 from tasks.testruns.inbox import look_into
@@ -186,7 +187,7 @@ def _judge(context: Context, found: Status) -> None:
 
 def _disk(context: Context, found: Status) -> None:
     places = {"reports": context.settings.reports, "warehouse": context.settings.warehouse}
-    folders = {name: _nearest(place) for name, place in places.items() if "://" not in place}
+    folders = {name: nearest_there(Path(place).absolute()) for name, place in places.items() if "://" not in place}
     free = {name: shutil.disk_usage(folder).free for name, folder in folders.items()}
     found.facts["disk"] = {f"{name}_free_bytes": count for name, count in free.items()}
     found.gauges["disk_free_bytes"] = min(free.values())
@@ -194,8 +195,3 @@ def _disk(context: Context, found: Status) -> None:
     found.problems += [f"disk: {folder}: {count // 1_000_000:,} MB are free" for folder, count in scarce.items()]
     locked = [str(folder) for folder in folders.values() if not os.access(folder, os.W_OK)]
     found.problems += [f"disk: {folder} cannot be written" for folder in dict.fromkeys(locked)]
-
-
-def _nearest(place: str) -> Path:
-    path = Path(place).absolute()
-    return next(folder for folder in (path, *path.parents) if folder.exists())

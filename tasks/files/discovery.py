@@ -159,3 +159,8 @@ def _speakable(path: Path) -> Path:
         shown = name.decode(errors="backslashreplace")
         raise InputError("the bytes of this name are no UTF-8", where=shown, fix="rename it") from None
     return path
+
+
+def nearest_there(place: Path) -> Path:
+    """The place itself, or the nearest folder above it, whichever is there."""
+    return next(path for path in (place, *place.absolute().parents) if path.exists())
