@@ -32,8 +32,9 @@ def test_the_total_stands_first_in_the_list_of_runs_on_the_page_of_their_set_and
     assert "질의 종합 점수 의도 충족" in of_set.text
     (path,) = (site / "test-runs").glob("resume*.html")
     text = Page(path).text
-    totals = [query["columns"][TOTAL] for query in queries_of(warehouse, run)]
-    assert all(f"종합 점수 {known:.2f} 의도 충족" in text for known in totals if known is not None)
+    totals = [known for query in queries_of(warehouse, run) if (known := query["columns"][TOTAL]) is not None]
+    assert totals
+    assert all(f"종합 점수 {known:.2f} 의도 충족" in text for known in totals)
 
 
 def test_a_total_among_the_figures_of_the_set_stands_first_too(tmp_path: Path) -> None:
