@@ -105,7 +105,7 @@ def incidents(
     facts: Mapping[date, Sequence[AlertFact]],
     decided: DayDecisions,
     rubric: RowRubric,
-    days_off: Collection[date] = (),
+    days_off: Collection[date],
 ) -> list[Incident]:
     """The incidents of a day; `decided` is what is decided about the rates of that day.
 
@@ -120,7 +120,7 @@ def incidents_of_days(
     facts: Mapping[date, Sequence[AlertFact]],
     decided: Mapping[date, DayDecisions],
     rubric: RowRubric,
-    days_off: Collection[date] = (),
+    days_off: Collection[date],
 ) -> dict[date, list[Incident]]:
     """The incidents of the days in `decided`, each from its facts and those before it."""
     opened: dict[_Key, _Open] = {}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from scoring.chat import cells
-from scoring.chat.reading import UTC_ZONE, value_in
+from scoring.chat.reading import value_in
 from scoring.days import Window
 from scoring.errors import InputError
 from scoring.inputs import Reject, UnreadableCell
@@ -82,7 +82,7 @@ class RowBuilder:
     it.
     """
 
-    def __init__(self, file: str, window: Window | None, naive_zone: str = UTC_ZONE) -> None:
+    def __init__(self, file: str, window: Window | None, naive_zone: str) -> None:
         self._file = file
         self._naive_zone = cells.other_zone(naive_zone)
         self._bounds = window and (microseconds(window.start), microseconds(window.end))

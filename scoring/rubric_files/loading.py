@@ -25,7 +25,7 @@ from scoring.rules.kinds import Kind, kind_of
 from scoring.testruns.rubric import AnyTestRunRubric
 
 
-def rubric_from_toml(text: str, name: str = "rubric") -> RowRubric | AnyTestRunRubric:
+def rubric_from_toml(text: str, name: str) -> RowRubric | AnyTestRunRubric:
     """The rubric that a TOML text defines, for chat rows or for test runs; `name` is what errors call the text.
 
     Raises:

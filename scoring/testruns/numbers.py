@@ -152,7 +152,7 @@ def truth_numbers(truth: str) -> tuple[Fraction, ...]:
     return numbers_in(truth, truth=truth)
 
 
-def says_none(text: str, *, query: str = "", truth: str) -> bool:
+def says_none(text: str, *, query: str, truth: str) -> bool:
     """Whether an answer says that there is none of what was asked for: `해당 지원자가 없습니다`.
 
     Where `truth` is nothing but zeros, an answer with another number says it of something else: `총 12명이며 제외된

@@ -6,7 +6,7 @@ from pathlib import Path
 from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
 from tasks.chat.engine import ChatEngine
-from tasks.chat.local_engine import LocalEngine, ScoreParts, in_processes
+from tasks.chat.local_engine import LocalEngine, ScoreParts
 from tasks.chat.sources import ChatRowSource, open_source
 from tasks.config.addresses import is_bigquery
 from tasks.config.settings import Settings
@@ -35,8 +35,8 @@ def open_engine(
     rubric: RowRubric,
     staging: Path,
     labels: Mapping[str, str],
-    read_before: ChatRowSource | None = None,
-    score_parts: ScoreParts = in_processes,
+    read_before: ChatRowSource | None,
+    score_parts: ScoreParts,
 ) -> ChatEngine:
     """The engine that the settings ask for, over the configured source unless the rows were `read_before`.
 

@@ -370,8 +370,8 @@ class LocalEngine:
     time_zone: str
     keep_text: KeepText
     staging: Path
-    workers: int = 1
-    score_parts: ScoreParts = in_processes
+    workers: int
+    score_parts: ScoreParts
 
     def score(self, day: date) -> LocalDay:
         """Scores the rows of a day, and those of no time at all in its files, into the staging folder."""

@@ -66,7 +66,7 @@ def refuse_protected(path: Path, head: bytes) -> None:
         )
 
 
-def matching_files(inputs: Sequence[str | Path], endings: Sequence[str], out: Path | None = None) -> tuple[Path, ...]:
+def matching_files(inputs: Sequence[str | Path], endings: Sequence[str], out: Path | None) -> tuple[Path, ...]:
     """The files that are meant, in the order given, each once.
 
     Of a folder every file with one of `endings` is taken, at any depth and sorted by path; what is hidden or starts

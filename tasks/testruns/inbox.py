@@ -25,7 +25,7 @@ class Inbox:
     new: tuple[tuple[FileIdentity, ...], ...]
     known: tuple[Path, ...]
     arriving: tuple[Path, ...]
-    refused: tuple[RefusedFile, ...] = ()
+    refused: tuple[RefusedFile, ...]
 
 
 def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: float) -> Inbox:

@@ -39,7 +39,7 @@ class Material:
     about: str
     question: str | None
     answer: str | None
-    parts: Sequence[tuple[str, str]] = ()
+    parts: Sequence[tuple[str, str]]
     before: Sequence[tuple[str | None, str | None]] = ()
     notice: str = ""
 

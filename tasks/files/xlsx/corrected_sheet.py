@@ -19,7 +19,7 @@ class _Cell:
     line: int
     begin: int
     end: int
-    tag: str = "c"
+    tag: str
     style: str = ""
     has_children: bool = False
     has_formula: bool = False

@@ -111,7 +111,7 @@ class Tab:
         return f"$A$1:${column_letters(columns - 1)}${self.header_row + rows}"
 
 
-def sheet_xml(tab: Tab, namespace: str, first_style: int, *, shown: bool = False) -> Iterator[str]:
+def sheet_xml(tab: Tab, namespace: str, first_style: int, *, shown: bool) -> Iterator[str]:
     """The XML of `tab`; `first_style` is the place of `Style.HEADER` among the workbook's cell formats, and the
     workbook opens on a `shown` one."""
     rows = iter(tab.rows)

@@ -140,7 +140,7 @@ def build_services_pages(
     services: list[ServiceStanding],
     folder: Path,
     time_zone: str,
-    judge_end: ModelEnd | None = None,
+    judge_end: ModelEnd | None,
 ) -> BuiltSite:
     """Writes the page over several services, whose own pages are written by `build_pages`, and those of no service:
     of test runs and of the judge.

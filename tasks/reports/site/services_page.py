@@ -13,7 +13,6 @@ from scoring.days import day_text
 from scoring.errors import AqbError
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.config.addresses import SERVICES_FOLDER
-from tasks.files.report_paths import FIRST_PAGE
 from tasks.reports.site.pages import Link, Table, page
 from tasks.reports.wording import NOTHING
 
@@ -51,7 +50,7 @@ def standing_of(context: Context) -> ServiceStanding:
     return ServiceStanding(name, days[-1], verdicts_text(windows.values()), happened)
 
 
-def services_page(services: list[ServiceStanding], *, is_judged: bool, section: str, leads_to: str = FIRST_PAGE) -> str:
+def services_page(services: list[ServiceStanding], *, is_judged: bool, section: str, leads_to: str) -> str:
     """The page, or with `leads_to` another one of the menu that each service has."""
     rows = [
         (

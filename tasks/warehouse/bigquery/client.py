@@ -58,7 +58,7 @@ class JobClient:
         StorageError: BigQuery was busy or out of reach for longer than that.
     """
 
-    def __init__(self, settings: Settings, project: str, labels: Mapping[str, str] | None = None) -> None:
+    def __init__(self, settings: Settings, project: str, labels: Mapping[str, str] | None) -> None:
         self._settings = chosen = settings.bigquery
         self._labels = dict(labels or {})
         self.retry = Retry(predicate=_will_pass, initial=0.25, maximum=32.0, multiplier=2.0, timeout=chosen.retry_s)

@@ -111,7 +111,7 @@ class BigQueryWarehouse:
             with as_aqb_errors(str(name)):
                 target = self._prepared(name, schema)
                 with self._loaded(file, rows, target) as staged:
-                    self._merge(target, staged, days, schema.names, only, most=most)
+                    self._merge(target, staged, days, schema.names, only, most)
 
     def replace_day_by(
         self,
@@ -119,9 +119,9 @@ class BigQueryWarehouse:
         day: date,
         schema: pa.Schema,
         query: str,
-        parameters: Sequence[QueryParameter] = (),
-        only: Mapping[str, str] | None = None,
-        most: Mapping[str | None, int] | None = None,
+        parameters: Sequence[QueryParameter],
+        only: Mapping[str, str] | None,
+        most: Mapping[str | None, int] | None,
     ) -> int:
         """Replaces a day by the rows of a query over this dataset, which may use @day; returns how many they are."""
         name, schema = self.table(table), schema_of_service(schema, self._service)
@@ -129,7 +129,7 @@ class BigQueryWarehouse:
         bound = [*of_day(day), *parameters]
         with as_aqb_errors(str(name)):
             target = self._prepared(name, schema)
-            merged = self._merge(target, f"(\n{rows}\n)", [day], schema.names, only, bound, most)
+            merged = self._merge(target, f"(\n{rows}\n)", [day], schema.names, only, most, bound)
         if merged.dml_stats is None:
             raise AssertionError("BigQuery counts what a MERGE inserts")
         return merged.dml_stats.inserted_row_count
@@ -351,9 +351,9 @@ class BigQueryWarehouse:
         rows: str,
         days: Sequence[date],
         columns: Sequence[str],
-        only: Mapping[str, str] | None = None,
+        only: Mapping[str, str] | None,
+        most: Mapping[str | None, int] | None,
         parameters: Sequence[QueryParameter] = (),
-        most: Mapping[str | None, int] | None = None,
     ) -> QueryJob:
         """Puts `rows` (a table, or a query in brackets with its parameters) into the place of the days.
 
