@@ -49,7 +49,7 @@ class Pattern:
                     f"regex {self.regex!r} uses \\{escape}, which engines read differently",
                     fix=r"write the characters out: [0-9] for \d, [\t\n\f\r ] for \s, [0-9A-Za-z_] for \w",
                 )
-        unescaped = re.sub(r"\\.", "", self.regex, flags=re.DOTALL)
+        unescaped = re.sub(r"\\.", "_", self.regex, flags=re.DOTALL)
         sets = _SET.findall(unescaped)
         outside_sets = _SET.sub("", unescaped)
         if _NOT_PORTABLE.search(outside_sets) or any(_NOT_PORTABLE_IN_SET.search(chars) for chars in sets):

@@ -14,7 +14,7 @@ SEARCH_PREFIX = "_search_"
 """How the names of columns begin that only the rules themselves use."""
 
 _SEARCHES = (Length, Count, Matches, ContainsAny)
-_REPEATED_AT_START = re.compile(r"(\[\^?[^\]]+\]\{[0-9]+),[0-9]*\}(?!\?)")
+_REPEATED_AT_START = re.compile(r"(\[\^?+\]?+(?:\\.|[^\]\\])*\]\{[0-9]+),[0-9]*\}(?!\?)")
 _ONCE_OR_MORE_AT_END = re.compile(r"(?<!\\)\+\Z")
 
 

@@ -61,13 +61,16 @@ def test_anchors_flags_and_look_arounds_are_refused(regex: str) -> None:
     [
         *("[0-9]{6}", r"\|.*\|.*\|", r"\*\*.*\*\*", "^[-•*]|\n[-•*]", r"\n#{1,3}[\t\n\f\r ]", r"[ㄱ-ㅎㅏ-ㅣ]{2,}"),
         *("(?:가|나)+", "[$]", r"\$", r"[?]", "[(?=]", r"\\d", r"\.", "가*?", "a{2}", ""),
+        *(r"\[[^\]]+\]\([^)]+\)", r"[\[][0-9]+[\]]", r"a+\++"),  # a link of Markdown, a number in brackets, `+++`
     ],
 )
 def test_everything_portable_is_accepted(regex: str) -> None:
     assert Pattern(regex).regex == regex
 
 
-@pytest.mark.parametrize("regex", ["a{,3}", "a++", "a*+", "[a&&b]", "[a[b]]", "[[:digit:]]", "(", "[a", "a**"])
+@pytest.mark.parametrize(
+    "regex", ["a{,3}", "a++", "a*+", "[a&&b]", "[a[b]]", "[[:digit:]]", "(", "[a", "a**", r"[\]]a{,3}]"]
+)
 def test_a_regex_that_not_every_engine_reads_is_refused(regex: str) -> None:
     """RE2 reads `a{,3}` as a text, `a++` not at all; Rust reads `&&` and a bracket within a class as operators."""
     with pytest.raises(RuleError):

@@ -109,8 +109,10 @@ def test_every_row_has_the_value_that_the_rule_has_alone(expression: Expression)
         ("[ab]{0,2}c", "[ab]{0}c"),
         ("[ab]{2,3}c|d+", "[ab]{2}c|d"),
         ("[ab]{2,3}?c", "[ab]{2,3}?c"),
-        ("[]a]{2,3}b", "[]a]{2,3}b"),
-        (r"[a\]]{2,3}b", r"[a\]]{2,3}b"),
+        ("[]a]{2,3}b", "[]a]{2}b"),
+        (r"[a\]]{2,3}b", r"[a\]]{2}b"),
+        (r"[a\]{1,3}]b", r"[a\]{1,3}]b"),
+        ("[^]{1,3}]b", "[^]{1,3}]b"),
         (r"a\+", r"a\+"),
         ("a[+]", "a[+]"),
         ("ca{2,3}", "ca{2,3}"),
@@ -136,7 +138,7 @@ def test_the_shortest_regex_is_found_in_the_same_texts(regex: str, expected: str
         "1234,56",
         "1,23",
     ]
-    texts += ["가주", "삼성전자", "a+", "+", "caa", "ca", "dd", r"\]b", "aac", "ac"]
+    texts += ["가주", "삼성전자", "a+", "+", "caa", "ca", "dd", r"\]b", "aac", "ac", ",b", "3b"]
     assert [bool(re.search(shortest(regex), text)) for text in texts] == [
         bool(re.search(regex, text)) for text in texts
     ]
