@@ -94,7 +94,8 @@ class Count:
     """How often a pattern occurs in a text, without overlaps.
 
     Raises:
-        RuleError: the pattern matches an empty text, of which engines see more or fewer.
+        RuleError: the pattern matches an empty text, of which engines see more or fewer; it has several capturing
+            groups, with which GoogleSQL extracts nothing.
     """
 
     text: Column
@@ -106,6 +107,8 @@ class Count:
                 f"regex {self.pattern.regex!r} matches an empty text, which engines count differently",
                 fix="write + in place of *, or leave the optional part out",
             )
+        if re.compile(self.pattern.regex).groups > 1:
+            raise RuleError(f"regex {self.pattern.regex!r} has several groups that capture", fix="write (?: for (")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ means the same on every engine. An alternation of plain words is `ContainsAny`, 
 """
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -44,6 +45,8 @@ MOST_TERMS = 200
 """Of one sum, AND, OR, CASE or list, for the same reason."""
 
 _MOST_DIGITS = 30
+# An escape or a set, in which a bracket is only a sign; else the beginning of a group that captures.
+_NO_GROUP_OR_ONE = re.compile(r"(\\.|\[\^?+\]?+(?:\\.|[^\]\\])*\])|\((?!\?)", re.DOTALL)
 _OPERATORS: dict[str, ex.Operator] = {one: one for one in ex.OPERATORS}
 _KEYWORDS = frozenset(
     ("AND", "OR", "NOT", "IS", "IN", "NULL", "CASE", "WHEN", "THEN", "ELSE", "END", "TRUE", "FALSE", "LIKE", "BETWEEN")
@@ -336,7 +339,10 @@ def _contains(text: ex.Column, regex: str) -> ex.Expression:
 
 
 def _count(text: ex.Column, regex: str) -> ex.Expression:
-    return ex.Count(text, _pattern(regex))
+    pattern = _pattern(regex)
+    if re.compile(regex).groups > 1:  # GoogleSQL extracts by one at most; what captures changes no count
+        pattern = ex.Pattern(_NO_GROUP_OR_ONE.sub(lambda found: found[1] or "(?:", regex))
+    return ex.Count(text, pattern)
 
 
 def _pattern(regex: str) -> ex.Pattern:

@@ -133,6 +133,32 @@ def test_count_refuses_a_pattern_that_matches_nothing(regex: str) -> None:
         Count(Column("user_input"), Pattern(regex))
 
 
+@pytest.mark.parametrize(
+    ("regex", "printed", "counts"),
+    [
+        (r"(^|\n)#", r"(^|\n)#", [2, 0, 0]),
+        (r"(^|\n)(-|\*) ", r"(?:^|\n)(?:-|\*) ", [0, 2, 0]),
+        (r"(\()([(])|(b)", r"(?:\()(?:[(])|(?:b)", [0, 0, 2]),
+    ],
+)
+def test_every_engine_counts_a_pattern_alike(regex: str, printed: str, counts: list[int]) -> None:
+    """`^` holds at the start of the text alone, and GoogleSQL extracts nothing where several groups capture."""
+    columns, texts = {"answer": Kind("text")}, ["## Title\n# Part", "- - one\n* two", "((b"]
+    rows = [{"answer": text} for text in texts]
+    rule = parse(f'ARRAY_LENGTH(REGEXP_EXTRACT_ALL(answer, r"{regex}"))', columns).expression
+    sql = f"SELECT {to_sql(rule)} AS found FROM answers"
+    there = answers_over(sql, {"answers": (pa.schema([("answer", pa.string())]), rows)})
+    assert f"r'{printed}'" in sql
+    assert [row["found"] for row in there] == counts
+    assert pl.DataFrame(rows).select(to_polars(rule).alias("found"))["found"].to_list() == counts
+    assert [evaluate(rule, row) for row in rows] == counts
+
+
+def test_a_count_in_python_has_one_group_that_captures() -> None:
+    with pytest.raises(RuleError, match="several groups that capture"):
+        Count(Column("user_input"), Pattern("(a)(b)"))
+
+
 def test_kinds_know_which_columns_a_rule_may_use() -> None:
     kinds = with_kinds(RUBRIC.definitions, INPUTS)
     assert set(columns_of(RUBRIC.definitions)) <= set(kinds)
