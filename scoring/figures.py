@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, Literal
 
-from scoring.markdown import kpi_text
+from scoring.markdown import exact_kpi_text, kpi_text
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Z_95, Interval, wilson_interval
 
 Verdict = Literal["met", "missed", "undecided"]
@@ -32,7 +32,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Figure:
-    """A rate (`scale` 1) or a mean in points over `n` rows, executions or chats, with its target.
+    """A rate or a mean in points over `n` rows, executions or chats, with its target.
 
     `value` is None where n is 0, `interval` (95 %) also where it is not known.
     """
@@ -42,7 +42,7 @@ class Figure:
     n: int
     target: Target
     interval: Interval | None = None
-    scale: int = 1
+    is_rate: bool = True
 
     @property
     def verdict(self) -> Verdict:
@@ -68,7 +68,7 @@ class Figure:
     @property
     def least_n_to_meet(self) -> int:
         """From which n on a rate can meet its target, with every row as it should be; a mean only needs a verdict."""
-        if self.scale != 1:
+        if not self.is_rate:
             return MIN_N_FOR_VERDICT
         best = self.target.value if self.target.operator == ">=" else 1 - self.target.value
         return MIN_N_FOR_VERDICT if best >= 1 else max(MIN_N_FOR_VERDICT, ceil(Z_95**2 * best / (1 - best)))
@@ -76,19 +76,20 @@ class Figure:
     @property
     def value_text(self) -> str:
         """`11.3%`, `71.5점`; a dash where there is no value."""
-        return kpi_text(self.value, self.scale)
+        return kpi_text(self.value, is_rate=self.is_rate)
 
     @property
     def interval_text(self) -> str:
         """`8.5~14.7%`; a dash where there is no interval."""
         if self.interval is None:
             return "–"
-        return f"{kpi_text(self.interval.low, self.scale).rstrip('%점')}~{kpi_text(self.interval.high, self.scale)}"
+        low, high = (kpi_text(end, is_rate=self.is_rate) for end in (self.interval.low, self.interval.high))
+        return f"{low.rstrip('%점')}~{high}"
 
     @property
     def target_text(self) -> str:
-        """`90% 이상`, `3% 이하`."""
-        return f"{kpi_text(self.target.value, self.scale, 0)} {_SIDES[self.target.operator]}"
+        """`90% 이상`, `0.5% 이하`: the target with every digit that it has."""
+        return f"{exact_kpi_text(self.target.value, is_rate=self.is_rate)} {_SIDES[self.target.operator]}"
 
     @property
     def goal_text(self) -> str:

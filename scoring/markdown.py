@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 
 from scoring.stats.exact import exact, rounded
 
@@ -65,11 +66,16 @@ def score_text(value: float | None, digits: int = 2) -> str:
     return "–" if value is None else str(rounded(exact(value), digits))
 
 
-def kpi_text(value: float | None, scale: int, digits: int = 1) -> str:
-    """A KPI as people read it: a rate (scale 1) as a percentage, a mean as points; None is a dash."""
-    if value is None or scale == 1:
-        return percent(value, digits)
-    return f"{score_text(value, digits)}점"
+def kpi_text(value: float | None, *, is_rate: bool) -> str:
+    """A KPI as people read it: a rate as a percentage, a mean as points; None is a dash."""
+    return percent(value) if value is None or is_rate else f"{score_text(value, 1)}점"
+
+
+def exact_kpi_text(value: float, *, is_rate: bool) -> str:
+    """The same with every digit that the number is written with and no other: `98.5%`, `65점`."""
+    exactly = exact(value) * (100 if is_rate else 1)
+    digits = next(digits for digits in count() if not exactly * 10**digits % 1)
+    return f"{rounded(exactly, digits)}{'%' if is_rate else '점'}"
 
 
 def signed(value: float) -> str:

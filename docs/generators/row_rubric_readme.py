@@ -76,7 +76,7 @@ def _target(kpi: Quotient) -> str:
     if kpi.target is None:
         return ""
     value = kpi.target.value
-    return f"{kpi.target.operator} {percent(value, 0) if kpi.scale == 1 else f'{value:g}'}"
+    return f"{kpi.target.operator} {percent(value, 0) if kpi.is_rate else f'{value:g}'}"
 
 
 def _code(expression: Expression) -> str:

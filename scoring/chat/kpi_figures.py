@@ -16,6 +16,7 @@ import pyarrow as pa
 from scoring.chat.kpis import ALL_TENANTS, Quotient
 from scoring.figures import Figure
 from scoring.rules.arrow_types import empty_frame, field
+from scoring.rules.expressions import Column
 from scoring.rules.polars_backend import to_polars
 from scoring.stats.intervals import Interval, mean_of_moments, wilson_interval
 
@@ -31,12 +32,12 @@ def kpi_figure(kpi: Quotient, row: Mapping[str, Any]) -> Figure:
     """A KPI with a target of one KPI row: a rate gets Wilson's interval, a mean the one that its row keeps, if any."""
     assert kpi.target is not None, f"{kpi.name} has no target"
     value, rows = row[kpi.name], row["rows"]
-    if kpi.scale == 1:
+    if kpi.is_rate:
         interval = None if value is None else wilson_interval(round(value * rows), rows)
     else:
         low, high = row.get(f"{kpi.name}_low"), row.get(f"{kpi.name}_high")
         interval = None if low is None or high is None else Interval(low, high)
-    return Figure(kpi.title, value, rows, kpi.target, interval, kpi.scale)
+    return Figure(kpi.title, value, rows, kpi.target, interval, kpi.is_rate)
 
 
 def kpi_figures(kpis: Iterable[Quotient], row: Mapping[str, Any]) -> dict[str, Figure]:
@@ -81,7 +82,7 @@ def figure_fields(quotients: Iterable[Quotient]) -> list[pa.Field]:
 
 def means_with_target(quotients: Iterable[Quotient]) -> list[Quotient]:
     """The KPIs that are means of scores and have a target."""
-    return [kpi for kpi in quotients if kpi.target and kpi.scale != 1]
+    return [kpi for kpi in quotients if kpi.target and not kpi.is_rate]
 
 
 def mean_intervals(scores: pl.LazyFrame, quotients: Iterable[Quotient]) -> MeanIntervals:
@@ -123,5 +124,7 @@ def intervals_of_moments(moments: Iterable[tuple[Quotient, Iterable[Mapping[str,
 
 
 def in_points(kpi: Quotient, of_sums: Interval) -> Interval:
-    """An interval of summed parts of a point as one of points, 0 to 100."""
+    """An interval of summed parts of a point as one of points; whole numbers may go beyond 0 to 100."""
+    if isinstance(kpi.expression, Column):
+        return of_sums
     return Interval(max(of_sums.low / kpi.scale, 0.0), min(of_sums.high / kpi.scale, _MOST_POINTS))

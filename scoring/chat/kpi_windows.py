@@ -82,7 +82,7 @@ class ComparedKpi:
     @property
     def change_text(self) -> str:
         """`올라감 (95% 구간 +1.2~+3.4%p)`."""
-        factor, unit = (100, "%p") if self.figure.scale == 1 else (1, "점")
+        factor, unit = (100, "%p") if self.figure.is_rate else (1, "점")
         if self.before.value is None:
             return "앞 기간이 없음"
         if self.window == window_name(1):
@@ -94,7 +94,7 @@ def compared_kpi(kpi: Quotient, window: str, rows: Iterable[KpiRow], before: Ite
     """A KPI over the rows of a window, a row a day, beside those of the days before."""
     this, earlier = list(rows), list(before)
     sums, had = window_sums(kpi, this), window_sums(kpi, earlier)
-    change = difference_of_days(*had, *sums, is_rate=kpi.scale == 1)
+    change = difference_of_days(*had, *sums, is_rate=kpi.is_rate)
     in_units = change and Interval(change.low / kpi.scale, change.high / kpi.scale)
     figures = window_figure(kpi, this), window_figure(kpi, earlier)
     despite_one_day = figures[0].verdict == "undecided" and _is_missed_without_worst_day(kpi, this)
@@ -158,17 +158,17 @@ def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:
     assert kpi.target is not None, f"{kpi.name} has no target"
     known = _known(kpi, rows)
     if not known:
-        return Figure(kpi.title, None, 0, kpi.target, None, kpi.scale)
+        return Figure(kpi.title, None, 0, kpi.target, None, kpi.is_rate)
     if len(known) == 1:
         return kpi_figure(kpi, known[0])
     sums, sizes = _sums(kpi, known)
     size, total = sum(sizes), sum(sums)
     of_days = mean_of_days(sums, sizes)
     interval = of_days and in_points(kpi, of_days)
-    if kpi.scale == 1:
+    if kpi.is_rate:
         interval = _rate_interval(total, size, interval)
     shown = interval and _within_days(interval, [kpi_figure(kpi, row).interval for row in known])
-    return Figure(kpi.title, total / (size * kpi.scale), size, kpi.target, shown, kpi.scale)
+    return Figure(kpi.title, total / (size * kpi.scale), size, kpi.target, shown, kpi.is_rate)
 
 
 def window_sums(kpi: Quotient, rows: Iterable[KpiRow]) -> tuple[list[int], list[int]]:

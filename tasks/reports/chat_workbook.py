@@ -85,7 +85,7 @@ def _value(figure: Figure) -> NumberCell | str:
     """The number behind a figure's text; the text alone where nothing was measured."""
     if figure.value is None:
         return figure.value_text
-    return NumberCell(figure.value, Style.RATE if figure.scale == 1 else Style.POINTS, figure.value_text)
+    return NumberCell(figure.value, Style.RATE if figure.is_rate else Style.POINTS, figure.value_text)
 
 
 def _rows(scores: pl.LazyFrame, columns: Sequence[RowColumn]) -> Iterator[list[Any]]:

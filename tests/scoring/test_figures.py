@@ -52,8 +52,24 @@ def test_figure_texts_of_a_rate() -> None:
 
 
 def test_figure_texts_of_a_mean_round_half_away_from_zero() -> None:
-    mean = Figure("평균", 62.25, 40, AT_LEAST_65, Interval(60.05, 64.0), scale=10)
+    mean = Figure("평균", 62.25, 40, AT_LEAST_65, Interval(60.05, 64.0), is_rate=False)
     assert mean.text == "62.3점 (95% 구간 60.1~64.0점) · 목표 65점 이상 · 미달 · n=40"
+
+
+@pytest.mark.parametrize(
+    ("target", "is_rate", "shown"),
+    [
+        (Target(">=", 0.985), True, "98.5% 이상"),
+        (Target("<=", 0.0005), True, "0.05% 이하"),
+        (Target("<=", 0.3), True, "30% 이하"),
+        (Target(">=", 1), True, "100% 이상"),
+        (Target(">=", 2.5), False, "2.5점 이상"),
+        (Target(">=", 65.0), False, "65점 이상"),
+        (Target("<=", 0), False, "0점 이하"),
+    ],
+)
+def test_figure_shows_its_target_as_it_was_written(target: Target, is_rate: bool, shown: str) -> None:
+    assert Figure("", 0.5, 40, target, is_rate=is_rate).target_text == shown
 
 
 def test_figure_without_rows_has_a_dash_and_no_verdict() -> None:

@@ -20,7 +20,7 @@ from scoring.markdown import interval_text, kpi_text, percent
     ],
 )
 def test_a_small_rate_is_told_from_none(rate: float | None, shown: str) -> None:
-    assert percent(rate) == kpi_text(rate, scale=1) == shown
+    assert percent(rate) == kpi_text(rate, is_rate=True) == shown
 
 
 def test_a_small_rate_is_told_from_none_also_without_decimals() -> None:

@@ -53,7 +53,7 @@ def interval_chart(name: str, figure: Figure) -> Chart:
             "low": figure.interval.low if figure.interval else None,
             "high": figure.interval.high if figure.interval else None,
             "target": figure.target.value,
-            "rate": figure.scale == 1,
+            "rate": figure.is_rate,
             "verdict": figure.verdict,
         },
         table=Table(
@@ -86,7 +86,7 @@ def trend_chart(days: Sequence[SiteDay], kpis: Sequence[Kpi], counted: Sequence[
                 if figure.value is not None
             ],
             "target": last.target.value,
-            "rate": last.scale == 1,
+            "rate": last.is_rate,
             "changes": changes,
             "first": str(days[0].day),
             "last": str(days[-1].day),

@@ -307,7 +307,7 @@ def _usual(fact: Mapping[str, Any], figure: Figure | None) -> str:
     values = (fact["usual_values"] if figure else fact["usual"]) or []
     if not values:
         return NOTHING
-    shown = kpi_text(median(values), figure.scale) if figure else f"{median(values):,g}행"
+    shown = kpi_text(median(values), is_rate=figure.is_rate) if figure else f"{median(values):,g}행"
     return f"앞서 채점한 {len(values)}일의 중앙값 {shown}"
 
 

@@ -148,6 +148,33 @@ def test_the_mean_of_a_condition_is_refused_with_the_key_of_a_share() -> None:
 
 
 @pytest.mark.parametrize(
+    ("score_of", "mean", "target", "verdict"),
+    [
+        ("help_score", 62.5, 50, "met"),
+        ("answer_length", 150.0, 140, "met"),
+        ("answer_length", 150.0, 1_000, "missed"),
+        ("loss", -5.0, -2, "missed"),
+    ],
+)
+def test_a_mean_of_whole_numbers_is_held_against_its_target(
+    score_of: str, mean: float, target: int, verdict: str
+) -> None:
+    """It was taken for a share of the rows: `aqb score` ended with an error."""
+    columns = (
+        '[columns.answer_length]\ntitle = "Length"\nvalue = "LENGTH(llm_response)"\n'
+        '[columns.loss]\ntitle = "Loss"\nwhen = "answer_length = 190"\ngives = -10\n'
+    )
+    kpi = f'[kpis.mean_{score_of}]\ntitle = "Mean"\nmean_of = "{score_of}"\nat_least = {target}\n'
+    answers = ["x" * length for length in (110, 190) for _ in range(40)]
+    rows = [plain(at, llm_response=answer, session_id=f"s{at}") for at, answer in enumerate(answers)]
+    kpis = score(pl.DataFrame(rows), STARTER.replace("[alerts.no_answer]", f"{columns}{kpi}[alerts.no_answer]")).kpis
+    name = f"mean_{score_of}"
+    found = kpis.filter(tenant_id="*").row(0, named=True)
+    assert (found[name], found[f"{name}_verdict"]) == (mean, verdict)
+    assert found[f"{name}_low"] < mean < found[f"{name}_high"]
+
+
+@pytest.mark.parametrize(
     ("text", "place"),
     [
         ("", "line 1, column 1"),

@@ -77,7 +77,7 @@ def test_kpi_columns_hold_the_interval_and_the_verdict_that_pages_show(warehouse
         assert point["label"].split("\n")[2].endswith(VERDICT_TITLES[kpis["*"][f"{kpi.name}_verdict"]])
     shown, verdicts = page(site, DAY_PAGE).text, set()
     for tenant, row in kpis.items():
-        of_tenant = [(kpi_text(row[kpi.name], kpi.scale), row[f"{kpi.name}_verdict"]) for kpi in targets]
+        of_tenant = [(kpi_text(row[kpi.name], is_rate=kpi.is_rate), row[f"{kpi.name}_verdict"]) for kpi in targets]
         marks = " ".join(f"{value} {VERDICT_SIGNS[verdict]} {VERDICT_TITLES[verdict]}" for value, verdict in of_tenant)
         assert tenant == "*" or f" {row['rows']} 0 {marks} " in shown
         verdicts |= {verdict for _, verdict in of_tenant}
