@@ -141,6 +141,8 @@ class _ConditionParser(TokenReader):
             unknown = self._made(start, ex.IsNull, left)
             return ex.Not(unknown) if negated else unknown
         if self.accept("IN"):
+            if self.next_are("(", "number"):
+                self.refuse("IN with a number", self.next.offset + 1, "write a = 1 OR a = 2")
             options = self._listed("(", self._string, ")")
             if len(options) == 1:
                 return self._made(start, ex.Compare, left, "=", ex.Value(options[0]))
@@ -284,6 +286,8 @@ class _ConditionParser(TokenReader):
         if token.type != "name" or token.word in _KEYWORDS:
             self.unexpected("a column")
         self.advance()
+        if self.next.text == "(":
+            self.refuse(f"expected a column, found the function {token.text[:40]}", token.offset, "name a column here")
         column = ex.Column(token.text)
         self._made(token.offset, lambda: column)
         return column

@@ -31,6 +31,9 @@ _INSTEAD = {
     "<>": "write !=",
     "&&": "write AND",
     "||": "write OR",
+    "NOT": "write NOT before the whole: NOT (a IN ('x'))",
+    "<": "write a > 1 AND a < 2",
+    "<=": "write a >= 1 AND a <= 2",
     "LIKE": "write REGEXP_CONTAINS(column, r'pattern')",
     "BETWEEN": "write a >= 1 AND a <= 2",
     "TRUE": "leave it out: a condition is true or not",
@@ -71,7 +74,11 @@ def tokens_of(text: str, refuse: Refuse) -> list[Token]:
             refuse(
                 "a text that does not end" if quoted else f"a sign that no rule has: {sign}",
                 place,
-                "close it in the same line with the quote that opens it" if quoted else "leave it out",
+                "close it in the same line with the quote that opens it"
+                if quoted
+                else "write 0.5 for .5, and a column without its table"
+                if sign == "."
+                else "leave it out",
             )
         if match.lastgroup in _TYPES:
             found.append(Token(_TYPES[match.lastgroup], match.group(), place))
