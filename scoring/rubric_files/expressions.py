@@ -1,12 +1,14 @@
 """The tables of a rubric file that say how points are given, as expressions of the rule language."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
+from scoring.errors import RuleError
 from scoring.rubric_files.reading import RubricText
 from scoring.rubric_files.shape import Given, GradeTable
 from scoring.rules import expressions as ex
-from scoring.rules.bands import Bands
-from scoring.rules.kinds import Kind, Kinds
+from scoring.rules.bands import Bands, Number
+from scoring.rules.kinds import Kind, Kinds, kind_of
 from scoring.rules.parser import parse, parse_condition
 
 
@@ -60,15 +62,29 @@ class FileExpressions:
                 cuts = given.at_least or given.at_most
                 with self._text.at(*path, edge):
                     bands = Bands("at_least" if given.at_least else "at_most", cuts, given.beyond)
+                    refuse_out_of_reach(kind_of(number, self.kinds), bands.edge, *(cut for cut, _ in cuts))
                 return ex.banded(number, bands, given.called or self._called(given.of))
 
     def graded(self, grades: tuple[GradeTable, ...], score: str) -> ex.Case:
         """The grade of a score, from the best to the worst."""
         cuts = tuple((one.at_least, one.code) for one in grades if one.at_least is not None)
+        refuse_out_of_reach(kind_of(ex.Column(score), self.kinds), "at_least", *(cut for cut, _ in cuts))
         return ex.banded(ex.Column(score), Bands("at_least", cuts, grades[-1].code), self._called(score))
 
     def _called(self, column: str) -> str:
         return self._titles.get(column, column)
+
+
+def refuse_out_of_reach(kind: Kind, edge: Literal["at_least", "at_most"], *cuts: Number) -> None:
+    """Refuses a number that no value of a kind can reach: most often one of another unit, 80 for 0.8.
+
+    Raises:
+        RuleError: says between which numbers the values lie.
+    """
+    for cut in cuts:
+        if cut > kind.high if edge == "at_least" else cut < kind.low:
+            what = f"no value is {edge.replace('_', ' ')} {cut:g}: they go from {kind.low:g} to {kind.high:g}"
+            raise RuleError(what, fix="give a number that they reach")
 
 
 def _nothing(given: list[int | str | None]) -> int | None:

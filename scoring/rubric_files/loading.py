@@ -15,7 +15,7 @@ from scoring.chat.standard_rubric import (
 )
 from scoring.errors import RuleError
 from scoring.figures import Target
-from scoring.rubric_files.expressions import FileExpressions
+from scoring.rubric_files.expressions import FileExpressions, refuse_out_of_reach
 from scoring.rubric_files.reading import RubricText
 from scoring.rubric_files.shape import AlertTable, ColumnTable, KpiTable, RubricFile
 from scoring.rubric_files.testruns.loading import testrun_rubric
@@ -181,6 +181,9 @@ class _RowRubricLoading(FileExpressions):
         column = self._file.columns.get(name)
         if column is None or not column.first:
             raise self._text.wrong((key,), f"there is no column {name} with `first`", "name a column of codes")
+        if key == "failure" and column.otherwise is not None:
+            fix = "leave otherwise out: a row without a code did not fail"
+            raise self._text.wrong(("columns", name, "otherwise"), "every row would have failed", fix)
         given = [(one.gives, one.title) for one in column.first]
         if column.otherwise is not None:
             given.append((column.otherwise, column.otherwise_title))
@@ -226,6 +229,8 @@ class _RowRubricLoading(FileExpressions):
     def _mean(self, name: str, score: str, title: str, source: str, target: Target | None = None) -> Quotient:
         column = ex.Column(score)
         kind = kind_of(column, self.kinds)
+        if target:
+            refuse_out_of_reach(kind, "at_least" if target.operator == ">=" else "at_most", target.value)
         if kind.type == "score":
             return Quotient(name, ex.Tenths(column), title, source, scale=10, target=target)
         kind_of(ex.Sum((column,)), self.kinds)
@@ -234,9 +239,14 @@ class _RowRubricLoading(FileExpressions):
     def _missing_means(self, scores: tuple[str, ...]) -> Iterator[Quotient]:
         """The means of scores that no KPI is called: every table has them."""
         for score in scores:
-            if f"mean_{score}" not in self._file.kpis:
+            name = f"mean_{score}"
+            called = self._file.kpis.get(name)
+            if called is None:
                 with self._text.at("columns", score):
-                    yield self._mean(f"mean_{score}", score, f"평균 {self._titles[score]}", self._file.source)
+                    yield self._mean(name, score, f"평균 {self._titles[score]}", self._file.source)
+            elif called.mean_of != score:
+                fix = f'write mean_of = "{score}", or call it otherwise'
+                raise self._text.wrong(("kpis", name), f"{name} is the mean of {score} in every table", fix)
 
     def _crosstab(self, scales: tuple[GradeScale, ...], scores: dict[str, str]) -> Crosstab:
         table, by_column = self._file.crosstab, {scale.column: scale for scale in scales}

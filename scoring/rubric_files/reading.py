@@ -124,6 +124,8 @@ class RubricText:
     def _misshapen(self, problems: list[ErrorDetails], model: type[BaseModel]) -> UsageError:
         if isinstance(problems[0]["input"], str):  # a text that may be a number or a code is a code that is none
             problems = [one for one in problems if one["type"].startswith("string_")] or problems
+        else:  # a table that may be a text is a table that says too little, or too much
+            problems = [one for one in problems if one["type"] == "value_error"] or problems
         problem = problems[0]
         path, key = problem["loc"], problem["loc"][-1] if problem["loc"] else ""
         match problem["type"]:

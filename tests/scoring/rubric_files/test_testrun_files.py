@@ -46,6 +46,8 @@ def points(found: Any, metric: str) -> list[float | None]:
         ("per_query = true\n", "", 'accuracy_same"', "no column accuracy_same", ""),
         ("accuracy = 70", "accuracy = 60", "{ accuracy", "90 %", "change some"),
         ("{ accuracy = 70", "{ acuracy = 70", "70", "no metric acuracy", "accuracy, speed"),
+        ("[[1, 5], [0.75, 4]", "[[100, 5], [75, 4]", "[[100", "no value is at least 100: they go from 0 to 1", ""),
+        ("at_least = 4, title", "at_least = 80, title", "[{ code", "no value is at least 80: they go from 0 to 5", ""),
         ("at_least = 4, title", "at_least = 2, title", "[{ code", "must fall", ""),
         ('code = "WEAK"', 'code = "pass"', "[{ code", "one code", ""),
         ("[review.failed_test]", "[review.failed]", "[review.failed]", "name failed has a meaning", "another"),
