@@ -20,6 +20,9 @@ Operator = Literal["=", "!=", "<", "<=", ">", ">="]
 OPERATORS: Mapping[Operator, Callable[[Any, Any], Any]] = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 LiteralValue = str | int | float | None
 
+OR_NO_VALUE = " 또는 값 없음"
+"""What ends the label of a band that also has what is not known (Korean)."""
+
 # RE2, Rust and Python agree on these escapes; \d \s \w \b are ASCII in RE2 and Unicode elsewhere; \< \> are
 # signs in RE2 and Python, and edges of words in Rust.
 _PORTABLE_ESCAPES = frozenset("ntrf")
@@ -290,7 +293,7 @@ def banded(number: Expression, bands: Bands[int] | Bands[str], name: str) -> Cas
         When(Compare(number, operator, Value(cut)), Value(earned), f"{name} {sign} {cut}") for cut, earned in bands.cuts
     )
     last, beyond = bands.cuts[-1][0], "<" if bands.edge == "at_least" else ">"
-    return Case(branches, Value(bands.beyond), f"{name} {beyond} {last} 또는 값 없음")
+    return Case(branches, Value(bands.beyond), f"{name} {beyond} {last}{OR_NO_VALUE}")
 
 
 def alternation(words: tuple[str, ...]) -> str:

@@ -1,6 +1,7 @@
 """A test-run rubric from the tables of its file."""
 
 from collections.abc import Container
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
@@ -180,7 +181,11 @@ class _TestRunLoading:
         if kind.type != "whole" or kind.nullable or kind.low < WORST_POINTS or kind.high > BEST_POINTS:
             what = f"from {kind.low:g} to {kind.high:g} points" if kind.type == "whole" else "no points"
             raise self._text.wrong((*path, table.way), f"{name} gives {what}", "give whole points from 0 to 5")
-        number = over.expression(table.of, *path, "of") if table.of else None
+        number = None
+        if table.of and isinstance(expression, ex.Case):  # where it is not known there is no score
+            number = over.expression(table.of, *path, "of")
+            label = expression.otherwise_label.removesuffix(ex.OR_NO_VALUE)
+            expression = replace(expression, otherwise_label=label)
         only_if = _only_if(over, table.only_if, *path)
         return MetricRule(name, table.title, expression, only_if, number, table.per_query)
 

@@ -97,6 +97,8 @@ def test_a_metric_without_its_number_is_not_scored_and_counted() -> None:
     text = HEAD + ACCURACY + "[total]\nweights = { accuracy = 100 }\n"
     found = scored(text, ["a", "Q", "", "", "yes", "1", "no", "1"])
     assert points(found, "accuracy") == [None, None]
+    criteria = testrun_rubric_of_text(text).criteria["accuracy"]
+    assert criteria[-1] == ("0", "체크 통과율 < 0.5")  # and not: or without a value
     assert found.summary["data_quality"]["no_value"] == 2
     assert found.queries["weighted_total"].to_list() == [None]
 
