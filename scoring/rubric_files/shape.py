@@ -23,8 +23,11 @@ _TAKEN = (
     "score_date row_id row_key timestamp tenant_id session_id user_input llm_response input_tokens output_tokens "
     "rubric rubric_version source_id service request_metadata reason alert_level alert_rules cause line file code "
     "excluded excluded_rate failures cnt pct naive unreadable unscored_by size cluster total count day part "
-    "first last tenant alert kpi lowest highest text template session show sort page"
+    "first last tenant alert kpi lowest highest text template same_template session show sort page place alike "
+    "are_words key_ordinal numbered sums added counted day_total current_date current_datetime current_time "
+    "current_timestamp"
 )
+_QUERY_STEP = re.compile("step_[0-9]+")
 
 
 def _one_line(text: str) -> str:
@@ -34,7 +37,7 @@ def _one_line(text: str) -> str:
 
 
 def _free_name(name: str) -> str:
-    if name in _SQL_WORDS.split() or name in _TAKEN.split():
+    if name in _SQL_WORDS.split() or name in _TAKEN.split() or _QUERY_STEP.fullmatch(name):
         raise ValueError(f"the name {name} has a meaning of its own; choose another")
     return name
 

@@ -29,6 +29,11 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
         ),
         ("[columns.help_score]", "[columns.select]", "[columns.select]", "name select has a meaning", ""),
         ("[columns.help_score]", "[columns.tenant_id]", "[columns.tenant_id]", "name tenant_id has a meaning", ""),
+        *(
+            ("[columns.help_score]", f"[columns.{name}]", "[columns", f"name {name} has a meaning", "")
+            for name in ("step_2", "numbered", "key_ordinal", "counted", "day_total", "current_date", "alike", "place")
+        ),
+        ("[kpis.good_rate]", "[kpis.added]", "[kpis.added]", "name added has a meaning", ""),
         ("[columns.help_score]", "[columns.page]", "[columns.page]", "name page has a meaning", ""),
         (
             "[alerts.no_answer]",
