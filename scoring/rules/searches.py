@@ -4,6 +4,7 @@ The rules mean the same before and after. Only `polars_backend` asks for this.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
@@ -20,19 +21,27 @@ _ONCE_OR_MORE_AT_END = re.compile(r"(?<!\\)\+\Z")
 
 def with_searches(definitions: Sequence[Definition]) -> list[Definition]:
     """The definitions, behind a column for each search that they make: a search that is a definition serves the others.
+    One in a text that a definition gives stands right behind that.
 
     What an AND or an OR looks for behind its first term stays there: it is looked for where that term does not tell.
     """
-    named: dict[Expression, Column] = {
+    named: dict[Any, Column] = {
         one.expression: Column(one.name) for one in definitions if isinstance(one.expression, _SEARCHES)
     }
     for search in _searches(tuple(one.expression for one in definitions)):
         named.setdefault(search, Column(f"{SEARCH_PREFIX}{len(named)}"))
     # The longest first, so that each stands behind those which imply it.
     ordered = sorted(named, key=lambda search: -len(search.pattern.regex) if isinstance(search, Matches) else 0)
-    searches = [Definition(named[search].name, _unless_implied(search, named), "", "") for search in ordered]
-    rest = (one for one in definitions if named.get(one.expression) != Column(one.name))
-    return [*searches, *(replace(one, expression=_rewritten(one.expression, named)) for one in rest)]
+    searched: dict[str, list[Definition]] = defaultdict(list)
+    for search in ordered:
+        searched[search.text.name].append(Definition(named[search].name, _unless_implied(search, named), "", ""))
+    names = {one.name for one in definitions}
+    found = [search for text, searches in searched.items() if text not in names for search in searches]
+    for one in definitions:
+        if named.get(one.expression) != Column(one.name):
+            found.append(replace(one, expression=_rewritten(one.expression, named)))
+        found += searched.get(one.name, [])
+    return found
 
 
 def shortest(regex: str) -> str:

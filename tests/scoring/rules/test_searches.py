@@ -8,6 +8,7 @@ from scoring.rules.explain import evaluate
 from scoring.rules.expressions import (
     AllOf,
     AnyOf,
+    Case,
     Column,
     Compare,
     ContainsAny,
@@ -19,6 +20,7 @@ from scoring.rules.expressions import (
     Pattern,
     Sum,
     Value,
+    When,
     points,
 )
 from scoring.rules.polars_backend import to_polars, with_definitions
@@ -58,6 +60,15 @@ def test_a_search_that_is_a_definition_serves_others_wherever_it_stands() -> Non
     definitions = definition("a", Not(SORRY)), definition("found", SORRY)
     assert [one.name for one in with_searches(definitions)] == ["found", "a"]
     assert [[one.name for one in step] for step in steps(with_searches(definitions))] == [["found"], ["a"]]
+
+
+def test_a_search_in_a_text_that_a_definition_gives_stands_behind_it() -> None:
+    """Alerts and columns that look into a failure type: each was refused as a column that is used too early."""
+    kind = definition("kind", Case((When(SORRY, Value("refused_rudely")),), Value("other")))
+    refused, rudely = (Matches(Column("kind"), Pattern(regex)) for regex in ("^refused", "^refused_r"))
+    definitions = kind, definition("refused", refused), definition("both", AllOf((Not(refused), rudely)))
+    assert scored(*definitions)["refused"].to_list() == ["sorry" in str(row["text"]) for row in ROWS]
+    assert not scored(*definitions)["both"].any()
 
 
 def test_two_definitions_of_one_search_are_two_columns() -> None:
