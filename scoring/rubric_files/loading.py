@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from scoring.chat.kpis import Crosstab, FramedPairs, Quotient
+from scoring.chat.row_ids import TEXTS
 from scoring.chat.rubric import AlertRule, CodedColumn, Grade, GradeScale, PartScore, RowRubric
 from scoring.chat.standard_rubric import (
     EXCLUDED_ROW_COLUMNS,
@@ -21,6 +22,7 @@ from scoring.rubric_files.shape import AlertTable, ColumnTable, KpiTable, Rubric
 from scoring.rubric_files.testruns.loading import testrun_rubric
 from scoring.rules import expressions as ex
 from scoring.rules.arrow_types import arrow_type
+from scoring.rules.evaluation_order import columns_of
 from scoring.rules.kinds import Kind, kind_of
 from scoring.testruns.rubric import AnyTestRunRubric
 
@@ -218,6 +220,10 @@ class _RowRubricLoading(FileExpressions):
         source, target = kpi.source or self._file.source, _target(kpi)
         if kpi.rate_of:
             condition = self.condition(kpi.rate_of, "kpis", name, "rate_of")
+            for text in sorted(set(TEXTS).intersection(columns_of(condition))):
+                what = f"a KPI that looks at {text}, which tables of scores keep of some rows alone"
+                fix = "make a column with this value, and write rate_of = ... its name"
+                raise self._text.wrong(("kpis", name, "rate_of"), what, fix)
             return Quotient(name, one_if(condition), kpi.title, source, target=target)
         with self._text.at("kpis", name, "mean_of"):
             if self.kinds.get(kpi.mean_of, Kind("null")).type == "truth":

@@ -246,7 +246,7 @@ class KpiTable(FileTable):
     title: Text
     source: NoText = ""
     rate_of: Rule | None = None
-    """The condition of the rows that are counted."""
+    """The condition of the rows that are counted, over columns: tables keep the texts of some rows alone."""
 
     mean_of: str = ""
     """The score whose mean it is."""

@@ -130,6 +130,13 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
         ('{ of = "LENGTH(llm_response)", at', "{ at", "{ at_least", "at_least needs the key of", ""),
         ("called =", "at_most = [[9, 1]], called =", "{ of", "give one of the keys when", ""),
         ("[[120, 40]", "[[1e99, 40]", "[[1e99", "no value is at least 1e+99: they go from 0 to", "that they reach"),
+        (
+            "rate_of = \"total_grade = 'GOOD'\"",
+            'rate_of = "help_score > 9 AND LENGTH(llm_response) > 9"',
+            '"help_score > 9',
+            "a KPI that looks at llm_response",
+            "make a column",
+        ),
         ("at_least = 75", "at_least = 750", '"total_score"', "no value is at least 750: they go from 0 to 100", ""),
         (
             "rate_of = \"total_grade = 'GOOD'\"\nat_least = 0.8",
