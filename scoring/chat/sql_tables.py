@@ -85,8 +85,8 @@ def kpis_query(rubric: RowRubric, scores: str, excluded: str) -> str:
     # Every row counts for its tenant and for all; the row of zeros stands for a day without rows.
     sums = "\nUNION ALL\n".join(
         [
-            _sums(scores, totals, "rows", counted),
-            _sums(excluded, rubric.excluded_measures, "excluded", counted),
+            _sums(rubric, scores, totals, "rows", counted),
+            _sums(rubric, excluded, rubric.excluded_measures, "excluded", counted),
             f"SELECT {literal(ALL_TENANTS)}, {', '.join('0' for _ in counted)}",
         ]
     )
@@ -188,11 +188,27 @@ def fired_columns(rubric: RowRubric) -> list[str]:
     return ["score_date", "row_id", "tenant_id", "session_id", "alert_rules", *kinds, "user_input", rubric.total]
 
 
-def _sums(table: str, totals: Sequence[Measure | Quotient], count_as: str, counted: Sequence[str]) -> str:
+def _sums(
+    rubric: RowRubric, table: str, totals: Sequence[Measure | Quotient], count_as: str, counted: Sequence[str]
+) -> str:
     """The sums of one table by tenant, with 0 for what it does not count."""
-    known = {count_as: "COUNT(*)"} | {total.name: f"SUM({to_sql(total.expression)})" for total in totals}
+    alerts = _alert_counts(rubric)
+    sums = {total.name: alerts.get(total.name, f"SUM({to_sql(total.expression)})") for total in totals}
+    known = {count_as: "COUNT(*)"} | sums
     columns = ",\n  ".join(f"{known.get(name, '0')} AS `{name}`" for name in counted)
     return f"SELECT\n  tenant_id,\n  {columns}\nFROM {table}\n{_OF_DAY}\nGROUP BY tenant_id"
+
+
+def _alert_counts(rubric: RowRubric) -> dict[str, str]:
+    """How many rows list each alert rule, and each two, by measure: the texts that a rule looked at may not be kept."""
+
+    def listing(*rules: str) -> str:
+        return f"COUNTIF({' AND '.join(f'{literal(rule)} IN UNNEST(alert_rules)' for rule in rules)})"
+
+    return {
+        **{f"alert_{rule.id}": listing(rule.id) for rule in rubric.alert_rules},
+        **{f"alerts_{first}_and_{second}": listing(first, second) for first, second in rubric.alert_pairs},
+    }
 
 
 def _quotient_columns(quotient: Quotient) -> dict[str, str]:

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scoring import score
+from scoring.catalog import row_rubric_of_text
 from scoring.chat.kpi_figures import figure_fields, intervals_of_moments, mean_intervals
 from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
 from scoring.chat.sql_tables import (
@@ -26,8 +28,12 @@ from scoring.chat.sql_tables import (
 )
 from scoring.rubrics.ola_monitoring import RUBRIC
 from scoring.rules.arrow_types import empty_frame
+from scoring.rules.explain import evaluate
+from scoring.rules.expressions import Definition
 from tasks.chat.local_engine import ScoredRows
+from tests.builders.chat_rows import plain
 from tests.builders.kpi_tables import SCORED_COLUMNS
+from tests.builders.rubric_files import STARTERS
 from tests.cases.ola_monitoring.adversarial import Row
 from tests.fakes.googlesql import answers_of_days, in_any_order
 
@@ -117,7 +123,10 @@ def test_any_sums_are_the_same(drawn: list[tuple[list[dict[str, Any]], list[dict
     named = {name: pl.lit(value) for name, value in IDENTITY.items()}
     kpis = kpi_table(parts, RUBRIC.measures, RUBRIC.quotients, days).with_columns(**named)
     here = kpis.select(name for name in RUBRIC.kpis_schema.names if name not in FIGURES)
-    tables = {"scores": (RUBRIC.scores_schema, scored), "excluded": (RUBRIC.excluded_schema, excluded)}
+    tables = {
+        "scores": (RUBRIC.scores_schema, with_alert_rules(scored, RUBRIC.definitions)),
+        "excluded": (RUBRIC.excluded_schema, with_alert_rules(excluded, RUBRIC.excluded_definitions)),
+    }
     for day, there in asked_of_each(days, kpis_query(RUBRIC, "scores", "excluded"), **tables):
         assert in_any_order(there) == in_any_order(here.filter(score_date=day).to_dicts())
     if scored:
@@ -125,6 +134,23 @@ def test_any_sums_are_the_same(drawn: list[tuple[list[dict[str, Any]], list[dict
         for day, there in asked_of_each(days, crosstab_query(RUBRIC, "scores"), scores=tables["scores"]):
             found = crosstab.filter(score_date=day)
             assert in_any_order(there) == in_any_order(row | IDENTITY for row in found.to_dicts())
+
+
+def with_alert_rules(rows: list[Row], definitions: Iterable[Definition]) -> list[Row]:
+    """The rows with the rules that they list in a table."""
+    (rules,) = (one.expression for one in definitions if one.name == "alert_rules")
+    return [row | {"alert_rules": evaluate(rules, row)} for row in rows]
+
+
+def test_an_alert_that_looks_at_an_answer_is_counted_where_no_text_is_kept() -> None:
+    text = (STARTERS / "starter_rubric.toml").read_text("utf-8").replace("on_excluded_rows = true\n", "")
+    text = text.replace("output_tokens = 0", "REGEXP_CONTAINS(llm_response, 'I cannot')")
+    rubric, rows = row_rubric_of_text(text), [plain(0, llm_response="I cannot say."), plain(1)]
+    scored = score(pl.DataFrame(rows), text).scored.to_dicts()
+    kept = [row | {"user_input": None, "llm_response": None} for row in scored]
+    tables = {"scores": (rubric.scores_schema, kept), "excluded": (rubric.excluded_schema, list[Row]())}
+    ((_, found),) = asked_of_each([kept[0]["score_date"]], kpis_query(rubric, "scores", "excluded"), **tables)
+    assert {row["tenant_id"]: (row["rows"], row["alert_no_answer"]) for row in found}["*"] == (2, 1)
 
 
 def is_flagged(row: Row) -> bool:
