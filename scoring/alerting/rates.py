@@ -55,6 +55,10 @@ class Prior:
         """The rows in which so many events are seen at that rate."""
         return self.events / self.rate
 
+    def of(self, streams: Array) -> Prior:
+        """The same of these streams."""
+        return Prior(self.rate[streams], self.events[streams])
+
 
 @dataclass(frozen=True)
 class Usual:
@@ -70,6 +74,10 @@ class Usual:
     def on(self, off: bool) -> tuple[Array, Array]:
         """Rate and relative variance of a day to come."""
         return self.rate[int(off)], self.variation + self.doubt[int(off)]
+
+    def of(self, streams: Array) -> Usual:
+        """The same of these streams."""
+        return Usual(self.rate[:, streams], self.doubt[:, streams], self.variation[streams])
 
 
 def usual_rates(counts: Array, rows: Array, off: Array, prior: Prior) -> Usual:

@@ -1,0 +1,36 @@
+"""What days make of a stream by itself: others beside it are no reason for anything."""
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scoring.alerting.episodes import Episodes, FalseAlarmBudget, Streams, follow
+from scoring.alerting.rates import Prior
+
+ROWS = 776
+FIRST = [40] * 28 + [66] * 7
+"""Four weeks, and a week two thirds higher, which is told on its first day."""
+OTHER = [40] * 20 + [120] * 22
+
+
+def followed(*counts: list[int]) -> Episodes:
+    """The episodes of streams of so many rows a day, each of a tenant of its own: a page and twelve digests a year."""
+    streams, shape = np.array(counts), (len(counts),)
+    prior = Prior(rate=np.full(shape, 0.05), events=np.full(shape, 4.0))
+    told, paged = np.full(shape, 12 / 365), np.full(shape, 1 / 365)
+    budget = FalseAlarmBudget(np.arange(len(counts)), 0.1 * told, 4.5 * told, 0.15 * paged, 0.1 * paged)
+    off = np.zeros(streams.shape[1], bool)
+    return follow(Streams(streams, np.full_like(streams, ROWS), off, prior, np.full(shape, -1)), budget)
+
+
+def of_first(episodes: Episodes) -> dict[str, list[Any]]:
+    days = [field.name for field in fields(episodes) if field.name != "last"]
+    return {name: getattr(episodes, name)[0].tolist() for name in days}
+
+
+@pytest.mark.parametrize("then", [90, 100, 110, 120])
+def test_what_is_told_of_a_stream_does_not_depend_on_others_that_are_higher_for_longer(then: int) -> None:
+    counts = [*FIRST, *[then] * 7]
+    assert of_first(followed(counts)) == of_first(followed(counts, OTHER))
