@@ -12,7 +12,15 @@ from scoring.alerting.decision import RateDecision
 from scoring.alerting.growth import Grown, Growth
 from scoring.alerting.watch import EXCLUDED_TITLE
 from scoring.chat.kpi_figures import kpi_figure
-from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_of_tenant, rubric_version_of, scored_and_excluded
+from scoring.chat.kpis import (
+    ALL_TENANTS,
+    KpiRow,
+    KpisByDay,
+    rows_by_tenant,
+    rows_of_tenant,
+    rubric_version_of,
+    scored_and_excluded,
+)
 from scoring.chat.rubric import EXCLUDED_RATE_RISING, FEW_ROWS, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertLevel, RowRubric
 
 HISTORY_DAYS = 7
@@ -84,10 +92,9 @@ def monitoring_facts(
     `kpis` are the day's KPI rows, `history` those of up to seven earlier days scored by the same rubric version (latest
     first; none after a version was raised, as on the first day of all), `growth` what grew by (rule, tenant).
     """
-    facts = []
+    facts, of_days = [], [rows_by_tenant(rows) for rows in history.values()]
     for row in kpis:
-        tenant = row["tenant_id"]
-        earlier = [next((past for past in rows if past["tenant_id"] == tenant), None) for rows in history.values()]
+        earlier = [of_day.get(row["tenant_id"]) for of_day in of_days]
         facts.extend(_row_rule_facts(rubric, row, earlier, growth))
         facts.extend(_kpi_facts(rubric, row, earlier))
     total = next((row for row in kpis if row["tenant_id"] == ALL_TENANTS), None)
@@ -114,10 +121,10 @@ def rejected_rows(facts: Iterable[tuple[str, int | None]]) -> int:
 
 def excluded_facts(decided: Iterable[RateDecision], history: Sequence[Sequence[KpiRow]]) -> list[AlertFact]:
     """The facts of rates of excluded rows that have risen, by what is decided about them."""
-    found = []
+    found, of_days = [], [rows_by_tenant(rows) for rows in history]
     for one in decided:
         if one.rule == EXCLUDED_RATE_RISING and one.change in ("rising", "drifting"):
-            earlier = [next((past for past in day if past["tenant_id"] == one.tenant_id), None) for day in history]
+            earlier = [of_day.get(one.tenant_id) for of_day in of_days]
             counts = tuple(past["excluded"] if past else 0 for past in earlier)
             rates = tuple((past["excluded_rate"] or 0.0) if past else 0.0 for past in earlier)
             found.append(replace(rate_fact(one, EXCLUDED_TITLE), usual=counts, usual_values=rates))

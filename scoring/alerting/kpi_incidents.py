@@ -8,7 +8,7 @@ from datetime import date
 from scoring.alerting.facts import AlertFact
 from scoring.alerting.incidents import Incident, IncidentState
 from scoring.chat.kpi_windows import Standing, standings
-from scoring.chat.kpis import KpiRow, KpisByDay, Quotient
+from scoring.chat.kpis import KpisByDay, Quotient, days_by_tenant
 from scoring.chat.rubric import KPI_RULE, RowRubric
 
 
@@ -18,10 +18,7 @@ def kpi_incidents_of_days(days: KpisByDay, rubric: RowRubric) -> dict[date, list
     `new` when a target is missed, `resolved` when it is met again, `continuing` while it is missed.
     """
     found: dict[date, list[Incident]] = {day: [] for day in days}
-    by_tenant: dict[str | None, dict[date, KpiRow]] = {}
-    for day, rows in days.items():
-        for row in rows:
-            by_tenant.setdefault(row["tenant_id"], {})[day] = row
+    by_tenant = days_by_tenant(days)
     for kpi in rubric.quotients:
         for tenant, of_tenant in by_tenant.items() if kpi.target else ():
             for day, standing in standings(kpi, of_tenant).items():

@@ -105,6 +105,20 @@ class Crosstab:
         return [f"avg_{score.removesuffix('_score')}" for score in self.mean_scores]
 
 
+def rows_by_tenant(rows: Iterable[KpiRow]) -> dict[str | None, KpiRow]:
+    """The KPI rows of one day by their tenants."""
+    return {row["tenant_id"]: row for row in rows}
+
+
+def days_by_tenant(kpis: KpisByDay) -> dict[str | None, dict[date, KpiRow]]:
+    """The KPI rows of each tenant, and of all together, by day."""
+    found: dict[str | None, dict[date, KpiRow]] = {}
+    for day, rows in kpis.items():
+        for row in rows:
+            found.setdefault(row["tenant_id"], {})[day] = row
+    return found
+
+
 def rows_of_tenant(kpis: KpisByDay, tenant: str | None = ALL_TENANTS) -> dict[date, KpiRow]:
     """The KPI row of one tenant, or of all together, on each day that has one."""
     return {day: row for day, rows in kpis.items() for row in rows if row["tenant_id"] == tenant}

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,7 +14,7 @@ from scoring.alerting.facts import HISTORY_DAYS, rejected_rows
 from scoring.alerting.few_rows import few_rows
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import DECISION_DAYS
-from scoring.chat.kpis import ALL_TENANTS, KpisByDay, rows_of_tenant
+from scoring.chat.kpis import ALL_TENANTS, KpisByDay, days_by_tenant, rows_of_tenant
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.days import days_between
@@ -69,9 +70,13 @@ class ScoredSpan:
     days: Sequence[SiteDay]
     kpis: KpisByDay
 
-    def rows_of(self, tenant: str | None = ALL_TENANTS) -> dict[date, Row]:
+    def rows_of(self, tenant: str | None = ALL_TENANTS) -> Mapping[date, Row]:
         """The KPI rows of one tenant by day."""
-        return rows_of_tenant(self.kpis, tenant)
+        return self._by_tenant.get(tenant, {})
+
+    @cached_property
+    def _by_tenant(self) -> Mapping[str | None, Mapping[date, Row]]:
+        return days_by_tenant(self.kpis)
 
     def rows_around(self, period: Period) -> dict[str | None, tuple[list[Row], list[Row]]]:
         """The KPI rows of each tenant, and of all, in a period and in the one before it, under the version of the last

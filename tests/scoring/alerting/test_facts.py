@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Any
 
@@ -247,3 +248,24 @@ def test_a_missed_target_leaves_out_days_that_did_not_know_the_kpi() -> None:
     unknown = {name: value for name, value in kpis().items() if name != "failure_rate"}
     (fact,) = facts(kpis(failure_rate=0.3), history=[[unknown], [kpis(failure_rate=0.25)]])
     assert fact.usual_values == (0.25,)
+
+
+class CountedRows(list[dict[str, Any]]):
+    """KPI rows of a day that count how often they are gone through."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        self.times += 1
+        return super().__iter__()
+
+
+def test_facts_go_through_the_days_before_as_often_for_many_tenants_as_for_few() -> None:
+    times = []
+    for tenants in (2, 50):
+        names = ["*", *(f"t{number}" for number in range(tenants))]
+        earlier = [CountedRows(kpis(name) for name in names) for _ in range(7)]
+        history = {DAY - timedelta(back): rows for back, rows in enumerate(earlier, start=1)}
+        monitoring_facts(RUBRIC, DAY, [kpis(name) for name in names], history, {}, rejected=0)
+        times.append(sum(rows.times for rows in earlier))
+    assert times[0] == times[1] > 0
