@@ -8,7 +8,7 @@ Source: SPEC 8.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -16,10 +16,10 @@ from math import sqrt
 from typing import Literal
 
 from scoring.alerting.causes import Pages, first_pages
-from scoring.alerting.episodes import COLD_DAYS, DRIFTING, RISING
+from scoring.alerting.episodes import CALM, COLD_DAYS, DRIFTING, RISING
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.watch import AlertPolicy, RuleOfTenant, Watch, watch
-from scoring.chat.kpis import KpiRow, KpisByDay
+from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_by_tenant
 from scoring.chat.rubric import AlertLevel, RowRubric
 from scoring.stats.intervals import Z_95
 
@@ -100,22 +100,63 @@ class WatchedDays:
         return watch(self.rubric, self.kpis, self.policy)
 
     @cached_property
-    def decided(self) -> dict[date, dict[RuleOfTenant, RateDecision]]:
+    def decided(self) -> Mapping[date, DayDecisions]:
         """The decisions of each day, each from that day and those before it alone.
 
         Another rubric version counts differently: with it the history begins anew. Rules that a day did not count, and
-        tenants without rows, have no decision on it.
+        tenants without rows, have no decision on it; nor have rules of a tenant of which a day has no row and whose
+        rate is as usual: of thousands of tenants these are most.
         """
-        found: dict[date, dict[RuleOfTenant, RateDecision]] = {day: {} for day in self.kpis}
-        for watched in self.watches:
-            rows = [{row["tenant_id"]: row for row in self.kpis[day]} for day in watched.days]
-            together = _Together(self.rubric, watched, rows)
-            pages = first_pages(watched, together)
-            for stream, number in zip(*watched.streams.rows.nonzero(), strict=True):
-                rule, decisions = watched.rules[stream], found[watched.days[number]]
-                of_rule = _decision(watched, pages, stream, number, together(stream, number))
-                decisions[rule.id, rule.tenant_id] = of_rule
+        return _DecidedDays(self)
+
+
+class _DecidedDays(Mapping[date, DayDecisions]):
+    """The decisions of a day, made when they are first asked for: of the days of a history most are never, and each
+    has a decision for each rule of each tenant."""
+
+    def __init__(self, of: WatchedDays) -> None:
+        self._of, self._made = of, dict[date, DayDecisions]()
+
+    def __getitem__(self, day: date) -> DayDecisions:
+        if day not in self._made:
+            if day not in self._of.kpis:
+                raise KeyError(day)
+            self._made[day] = self._decisions(day)
+        return self._made[day]
+
+    def __iter__(self) -> Iterator[date]:
+        return iter(self._of.kpis)
+
+    def __len__(self) -> int:
+        return len(self._of.kpis)
+
+    @cached_property
+    def _versions(self) -> list[tuple[Watch, _Together, Pages]]:
+        found = []
+        for watched in self._of.watches:
+            rows = [rows_by_tenant(self._of.kpis[day]) for day in watched.days]
+            together = _Together(self._of.rubric, watched, rows)
+            found.append((watched, together, first_pages(watched, together)))
         return found
+
+    def _decisions(self, day: date) -> DayDecisions:
+        found: dict[RuleOfTenant, RateDecision] = {}
+        for watched, together, pages in self._versions:
+            for number in [number for number, when in enumerate(watched.days) if when == day]:
+                for stream in _worth_deciding(watched, number):
+                    rule = watched.rules[stream]
+                    of_rule = _decision(watched, pages, stream, number, together(stream, number))
+                    found[rule.id, rule.tenant_id] = of_rule
+        return found
+
+
+def _worth_deciding(watched: Watch, number: int) -> Sequence[int]:
+    """The streams of which a day (its number) says something: all tenants together, what met a rule, what has risen."""
+    streams, episodes = watched.streams, watched.episodes
+    together = [rule.tenant_id == ALL_TENANTS for rule in watched.rules]
+    changed = (episodes.change[:, number] != CALM) | episodes.ended[:, number]
+    found = (streams.rows[:, number] > 0) & (together | (streams.counts[:, number] > 0) | changed)
+    return [int(stream) for stream in found.nonzero()[0]]
 
 
 def _decision(watched: Watch, found: Pages, stream: int, number: int, together: tuple[str, ...]) -> RateDecision:

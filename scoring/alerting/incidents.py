@@ -150,7 +150,8 @@ def _of_day(
     opened: Mapping[_Key, _Open], day: date, facts: Sequence[AlertFact], decided: DayDecisions, rubric: RowRubric
 ) -> list[Incident]:
     """The incidents after a day, the gravest first: critical before warning, what pages first, facts in their order."""
-    found = [_incident(one, day, decided.get(_key(one.fact)), rubric) for one in opened.values()]
+    still = [(one, decided.get(key)) for key, one in opened.items()]
+    found = [_incident(one, day, decision, rubric) for one, decision in still if _is_seen(one, day, decision)]
     of_today = {_key(fact): fact for fact in facts}
     changed = [one for key, one in decided.items() if one.change and key not in opened]
     found += [_changed(of_today.get((one.rule, one.tenant_id)), one, day, rubric) for one in changed]
@@ -160,6 +161,11 @@ def _of_day(
     return sorted(
         shown, key=lambda one: (one.fact.level != "critical", not one.pages, order.get(_key(one.fact), len(order)))
     )
+
+
+def _is_seen(one: _Open, day: date, decision: RateDecision | None) -> bool:
+    """Whether it fires on the day, or ends: of thousands of tenants most do neither."""
+    return one.seen == day or one.state == "resolved" or (decision is not None and decision.change is not None)
 
 
 def one_cause(found: Sequence[Incident]) -> list[list[Incident]]:
@@ -248,7 +254,7 @@ def _after_day(
 
 def _quiet(one: _Open) -> _Open:
     """After one more day without it. Rows are back as soon as there are any."""
-    quiet = replace(one, state="continuing", quiet_days=one.quiet_days + 1)
+    quiet = _Open(one.fact, "continuing", one.began, one.began_or_before, one.seen, one.quiet_days + 1)
     if quiet.fact.rule in (NO_ROWS, ROWS_REJECTED):
         over = quiet.quiet_days >= (1 if quiet.fact.rule == NO_ROWS else QUIET_DAYS)
         return replace(quiet, state="resolved") if over else quiet

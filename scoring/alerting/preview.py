@@ -24,7 +24,7 @@ from scoring.alerting.messages import DayDigest, MessageKind, RouteFilter, witho
 from scoring.alerting.rates import REFERENCE_DAYS, chance_of
 from scoring.alerting.watch import Watch
 from scoring.alerting.wording import headline
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS, KpisByDay
 from scoring.days import day_text
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def preview_days(
 
     Every scored day is watched, those before `days` as their history.
     """
-    rubric, kpis = watched.rubric, watched.kpis
+    rubric, kpis = watched.rubric, _visible_rows(watched, routes.values())
     shown = {day: watched.decided[day] for day in sorted(set(days) & kpis.keys())}
     found, of_kpis, off = [], kpi_incidents_of_days(kpis, rubric), watched.policy.days_off
     for day, of_day in incidents_of_days(facts_of_days(rubric, kpis), shown, rubric, off).items():
@@ -85,6 +85,16 @@ def preview_days(
         for name, route in routes.items():
             found += _of_route(name, route, digest)
     return found
+
+
+def _visible_rows(watched: WatchedDays, routes: Iterable[RouteFilter]) -> KpisByDay:
+    """The KPI rows that routes can hear of: where none names a tenant, those of all together and of what ever paged."""
+    if any(route.tenants for route in routes):
+        return watched.kpis
+    heard: set[str | None] = {ALL_TENANTS}
+    for one in watched.watches:
+        heard |= {rule.tenant_id for rule, pages in zip(one.rules, one.episodes.pages, strict=True) if pages.any()}
+    return {day: [row for row in rows if row["tenant_id"] in heard] for day, rows in watched.kpis.items()}
 
 
 def preview_for_all(watched: WatchedDays, days: Sequence[date]) -> list[PreviewedMessage]:
@@ -155,7 +165,9 @@ def forecast(watched: WatchedDays) -> Forecast:
     for day_off, days in ((False, 365 - _DAYS_OFF_A_YEAR), (True, _DAYS_OFF_A_YEAR)):
         usual = _usual_day(last, day_off)
         levels = last.budget.levels(usual.rate)
-        told, paged = (usual.smallest(level) for level in (levels.told_chance, levels.paged_chance))
+        is_together = np.isin(np.arange(len(last.rules)), together)
+        told = usual.smallest(np.where(is_together, levels.told_chance, 0.0))
+        paged = usual.smallest(levels.paged_chance)
         false_pages += days * float(usual.chance(paged)[paged > 0].sum())
         for stream in together:
             if rows := int(usual.rows[stream]):
@@ -182,13 +194,21 @@ class _UsualDay:
         """The smallest count whose chance is below a level; 0 where not even that of all rows is."""
         import numpy as np
 
-        low, high = np.full_like(self.rows, MIN_COUNT - 1), self.rows
-        found = (self.rows > 0) & (self.chance(self.rows) < level)
-        while (high - low)[found].max(initial=0) > 1:
+        smallest = np.zeros_like(self.rows)
+        found = np.flatnonzero((self.rows > 0) & (level > 0))
+        found = found[self._only(found).chance(self.rows[found]) < level[found]]
+        those, level = self._only(found), level[found]
+        low, high = np.full_like(those.rows, MIN_COUNT - 1), those.rows
+        while (high - low).max(initial=0) > 1:
             middle = (low + high + 1) // 2  # never a `low` that has been found, where others are still looked for
-            is_below = self.chance(middle) < level
+            is_below = those.chance(middle) < level
             low, high = np.where(is_below, low, middle), np.where(is_below, middle, high)
-        return np.where(found, high, 0)
+        smallest[found] = high
+        return smallest
+
+    def _only(self, streams: Array) -> _UsualDay:
+        """The same of some streams: of the rules of thousands of tenants few have enough rows for any count to tell."""
+        return _UsualDay(self.day_off, self.rows[streams], self.rate[streams], self.variance[streams])
 
 
 def _usual_day(watched: Watch, day_off: bool) -> _UsualDay:

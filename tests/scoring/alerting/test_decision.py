@@ -203,3 +203,14 @@ def test_a_million_turns_a_day_are_decided_too() -> None:
     """Counts of large services: the tail is summed until it no longer matters."""
     (last,) = watch(RUBRIC, steady([50_000] * 28 + [90_000], rows=1_000_000), AlertPolicy())
     assert last.episodes.pages[0, -1]
+
+
+def test_a_day_decides_nothing_of_tenants_of_which_it_has_no_row_and_whose_rates_are_as_usual() -> None:
+    """Of thousands of tenants these are most: a night of 2,000 held two million such decisions."""
+    days = {
+        day: [*rows, *({**rows[0], "tenant_id": f"t{number}", f"alert_{RULE}": 0} for number in range(50))]
+        for day, rows in steady([40] * 30).items()
+    }
+    last = list(WatchedDays(RUBRIC, days, AlertPolicy()).decided.values())[-1]
+    assert {tenant for rule, tenant in last if rule == RULE} == {"*"}
+    assert last[RULE, "*"].count == 40

@@ -6,6 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from benchmarks.alert_days import Load, kpi_days
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.episodes import MIN_COUNT
 from scoring.alerting.messages import RouteFilter
@@ -133,3 +134,17 @@ def test_the_forecast_names_no_smaller_count_than_a_day_needs() -> None:
     (rare, *_) = [one for one in rises if one.rule == "good_question_bad_answer"]
     assert (rare.told, rare.paged) == (MIN_COUNT, MIN_COUNT)
     assert all(count >= MIN_COUNT for one in rises for count in (one.told, one.paged) if count)
+
+
+@pytest.mark.parametrize("rule", ["answer_failed", "weak_answer"])
+def test_a_route_of_all_tenants_hears_the_same_whether_or_not_another_one_names_tenants(rule: str) -> None:
+    """What no route can hear of is not looked at; one tenant is in trouble here, so that it pages by itself."""
+    days = kpi_days(Load(tenants=6), 70, seed=4)
+    for number, rows in enumerate(days.values()):
+        if 50 <= number < 55:
+            rows[3][f"alert_{rule}"] = rows[3]["rows"] // 2
+    watched, everything = WatchedDays(RUBRIC, days, USUAL_POLICY), RouteFilter()
+    alone = preview_days(watched, list(days), {"all": everything})
+    both = preview_days(watched, list(days), {"all": everything, "t1": RouteFilter(tenants=frozenset({"t1"}))})
+    assert alone == [one for one in both if one.route == "all"] != []
+    assert any(one.tenant_id == "t3" for message in alone for one in message.incidents) is (rule == "answer_failed")
