@@ -9,6 +9,10 @@ from scoring.stats.intervals import Coefficient, Interval
 
 NOTHING = "–"
 
+MOST_TENANTS = 40
+"""Of so many tenants reports and pages have a row each: those with the most rows. Of thousands of rows nobody reads the
+others, and they made pages of megabytes."""
+
 # Codes of `TestRunFile.notes`.
 NOTE_TITLES = {
     "blank_query_id": "질의 ID가 비어 행 번호를 ID로 쓴 행",
@@ -97,6 +101,11 @@ def rules_text(version: str) -> str:
 def tenant_text(tenant: str | None) -> str:
     """A tenant as people know it."""
     return "전체" if tenant == ALL_TENANTS else tenant or "(테넌트 없음)"
+
+
+def other_tenants_text(count: int) -> str:
+    """The tenants for which a table has no row of their own."""
+    return f"그 밖의 테넌트 {count:,}곳"
 
 
 def kappa_text(agreement: Mapping[str, Any]) -> str:

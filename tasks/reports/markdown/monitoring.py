@@ -21,7 +21,7 @@ from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.reports.markdown.grouped_rows import GroupedRows, group_rows, lowest_rows
 from tasks.reports.site.failure_types import EarlierFailures
 from tasks.reports.templates import markdown
-from tasks.reports.wording import NOTHING, UNREADABLE_TITLES
+from tasks.reports.wording import MOST_TENANTS, NOTHING, UNREADABLE_TITLES
 from tasks.warehouse.day_queries import DayQueries, ValueCounts
 
 _WORST_ROWS, _FRAMED_ROWS = 20, 10
@@ -172,7 +172,8 @@ class MonitoringReport:
             history=self.history,
             findings=self.findings,
             days=self._days,
-            tenants=[row for row in kpis if row["tenant_id"] != ALL_TENANTS],
+            tenants=sorted((row for row in kpis if row["tenant_id"] != ALL_TENANTS), key=lambda row: -row["rows"]),
+            most_tenants=MOST_TENANTS,
             crosstab=self.crosstab,
             looked_at=_WORST_ROWS * _LOOKED_AT,
             framed_count=rubric.framed_rows(self.crosstab),

@@ -9,7 +9,7 @@ from scoring.alerting.decision import WatchedDays
 from scoring.alerting.preview import paged_lines, preview_for_all
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy, alert_counts
 from scoring.chat.kpi_windows import ComparedKpi
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS, days_by_tenant
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
@@ -25,7 +25,7 @@ from tasks.reports.site.newcomers import newcomers
 from tasks.reports.site.patterns import Questions, failing_kpis, repeated_questions, summed_questions
 from tasks.reports.site.scored_days import Row, rows_of
 from tasks.reports.templates import markdown
-from tasks.reports.wording import counted_share_text, tenant_text
+from tasks.reports.wording import MOST_TENANTS, counted_share_text, tenant_text
 from tasks.warehouse import Warehouse
 from tasks.warehouse.day_queries import CountsOfDays, ValueCounts
 
@@ -67,6 +67,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         sentences=period_conclusion(rubric, period, windows, by_tenant, framed_count).sentences,
         windows=[one for (one,) in windows.values()],
         tenants=_tenant_lines(rubric, period, by_tenant),
+        most_tenants=MOST_TENANTS,
         framed_count=framed_count,
         framed=framed,
         alerts=_alert_counts(rubric, this, before),
@@ -92,10 +93,7 @@ def _kpis_by_tenant(
     """The KPI rows of each tenant in the period and before it, under the version of the last scored day."""
     both = Period(period.before.first, period.last)
     kpis = read_kpis(warehouse, rubric, [day for day in warehouse.days(KPIS) if day in both])
-    by_tenant: dict[str | None, dict[date, Row]] = {}
-    for when, rows in kpis.items():
-        for row in rows:
-            by_tenant.setdefault(row["tenant_id"], {})[when] = row
+    by_tenant = days_by_tenant(kpis)
     scored = [when for when in kpis if when in period]
     if not scored:
         fix = f"aqb backfill --from {period.first} --to {period.last}"

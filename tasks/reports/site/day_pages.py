@@ -51,11 +51,12 @@ from tasks.reports.site.testrun_pages import testrun_list
 from tasks.reports.site.testrun_tables import PublishedTestRun
 from tasks.reports.site.worst_rows import ShownRow, one_of_each_template
 from tasks.reports.templates import html
-from tasks.reports.wording import NOTHING, count_text, share_text, tenant_text
+from tasks.reports.wording import MOST_TENANTS, NOTHING, count_text, share_text, tenant_text
 
 _EXAMPLES = 3
 _WORST_ROWS = 5
 _RUNS = 8
+_MOST_TENANT_ALERTS = 100
 _PERIOD_TITLES = {"week": "주", "month": "달", "days": "고른 기간"}
 _EVERYBODY = tenant_text(ALL_TENANTS)
 
@@ -179,6 +180,7 @@ def _parts_of_day(
     cards = kpi_cards(rubric, windows, day.total, links)
     place = day.page if page_of_day is None else page_of_day
     alerts = _shown_alerts(rubric, day, {row.scores["row_id"] for row in rows}, place, links)
+    of_tenants = [alert for alert in alerts if alert.tenant != _EVERYBODY]
     high = _risen(rubric, span, day)
     crosstab = rubric.crosstab_counts(day.crosstab)
     framed = rubric.framed_rows(crosstab)
@@ -209,8 +211,10 @@ def _parts_of_day(
         "categories": category_table(rubric, summary.categories, links),
         "questions": question_table(rubric, summary.questions, links),
         "alerts": [alert for alert in alerts if alert.tenant == _EVERYBODY],
-        "tenant_alerts": [alert for alert in alerts if alert.tenant != _EVERYBODY],
+        "tenant_alerts": of_tenants[:_MOST_TENANT_ALERTS],
+        "tenant_alert_count": len(of_tenants),
         "tenants": tenant_table(rubric, day, links),
+        "has_other_tenants": len(day.tenants) > MOST_TENANTS,
     }
 
 
@@ -259,12 +263,13 @@ def _shown_alerts(
     page_of_day: str,
     links: RowLinks,
 ) -> list[ShownAlert]:
-    """The alert facts of a day: all tenants first, critical before warning, as they were found.
+    """The alert facts of a day: all tenants first, critical before warning, as they were found. Of the tenants first
+    what is higher than usual, then what is critical, then what has most rows.
 
     A target is among them where the day alone decides that it is missed: the KPI cards tell what longer windows decide.
     Examples lead to those of the `row_ids` that the day's page shows.
     """
-    facts = sorted(day.alerts, key=lambda fact: (fact["tenant_id"] != ALL_TENANTS, fact["level"] != "critical"))
+    facts = sorted(day.alerts, key=lambda fact: _place(fact, day))
     totals = {row["tenant_id"]: row for row in (day.total, *day.tenants)}
     found = []
     for fact in facts:
@@ -272,7 +277,7 @@ def _shown_alerts(
         if figure and figure.verdict != "missed":
             continue
         decision = day.decided.get((fact["rule"], fact["tenant_id"]))
-        is_high = decision is not None and decision.is_high
+        is_high = _is_high(fact, day)
         grown = [Grown(**one) for one in fact["grown"] or ()] if is_high else []
         found.append(
             ShownAlert(
@@ -293,6 +298,19 @@ def _shown_alerts(
             )
         )
     return found
+
+
+def _place(fact: Mapping[str, Any], day: SiteDay) -> tuple[bool, bool, bool, int]:
+    """What tells which of two alerts of a day stands first."""
+    is_usual, is_warning = not _is_high(fact, day), fact["level"] != "critical"
+    if fact["tenant_id"] == ALL_TENANTS:
+        return False, False, is_warning, 0
+    return True, is_usual, is_warning, -(fact["count"] or 0)
+
+
+def _is_high(fact: Mapping[str, Any], day: SiteDay) -> bool:
+    decision = day.decided.get((fact["rule"], fact["tenant_id"]))
+    return decision is not None and decision.is_high
 
 
 def _kpi_figure(rubric: RowRubric, fact: Mapping[str, Any], totals: Mapping[str | None, Row]) -> Figure | None:

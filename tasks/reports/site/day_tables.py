@@ -14,7 +14,7 @@ from tasks.reports.site.pages import Cell, Link, Table
 from tasks.reports.site.patterns import Questions, failing_kpis
 from tasks.reports.site.row_pages import RowLinks
 from tasks.reports.site.scored_days import SiteDay
-from tasks.reports.wording import count_text, tenant_text
+from tasks.reports.wording import MOST_TENANTS, count_text, other_tenants_text, tenant_text
 
 _MOST_TEMPLATES = 15
 _LEAST_REPEATED = 2
@@ -89,7 +89,8 @@ def _counted_in(kpi: Quotient) -> str:
 
 
 def tenant_table(rubric: RowRubric, day: SiteDay, links: RowLinks) -> Table:
-    """The KPIs of each tenant with their verdicts, and its rows with alerts and failures."""
+    """The KPIs of the largest tenants with their verdicts, and their rows with alerts and failures; the others in one
+    line."""
     kpis = failing_kpis(rubric)
 
     def line(row: Mapping[str, Any]) -> list[Cell]:
@@ -105,7 +106,15 @@ def tenant_table(rubric: RowRubric, day: SiteDay, links: RowLinks) -> Table:
 
     titles = [quotient.title for quotient in rubric.targeted]
     header = ["테넌트", "채점", "제외", *titles, *map(_counted_in, kpis), *rubric.alert_levels.values()]
-    return Table(header, [line(row) for row in sorted(day.tenants, key=lambda row: -row["rows"])])
+    largest = sorted(day.tenants, key=lambda row: -row["rows"])
+    lines, others = [line(row) for row in largest[:MOST_TENANTS]], largest[MOST_TENANTS:]
+    if others:
+        counted = [sum(counted_of(kpi, row) or 0 for row in others) for kpi in kpis]
+        alerted = [sum(row[f"{level}_rows"] for row in others) for level in rubric.alert_levels]
+        sizes = [sum(row[name] for row in others) for name in ("rows", "excluded")]
+        values = [*map(count_text, sizes), *[""] * len(titles), *map(count_text, (*counted, *alerted))]
+        lines.append([other_tenants_text(len(others)), *values])
+    return Table(header, lines)
 
 
 def day_table(

@@ -14,13 +14,16 @@ from tasks.reports.wording import count_text, tenant_text
 KindsOfDay = Callable[[date], Mapping[str, int] | None]
 """How many rows each kind of question has on a day; None where that is not known."""
 
+_MOST_NEWS = 10
+
 _RowsOfDays = Mapping[date, int]
 
 
 def newcomers(rubric: RowRubric, period: Period, rows: RowsOfTenants, kinds: KindsOfDay) -> list[str]:
     """What is new, a line each (Korean); nothing where the period before has fewer scored days than this one.
 
-    What has fewer rows than an alert needs may only have been rare before.
+    What has fewer rows than an alert needs may only have been rare before. Of many those with most rows have a line,
+    and the last line counts the others.
     """
     this, before = ([row["score_date"] for row in of_all] for of_all in rows[ALL_TENANTS])
     if len(before) < len(this):
@@ -31,11 +34,15 @@ def newcomers(rubric: RowRubric, period: Period, rows: RowsOfTenants, kinds: Kin
         for title, counts in found
         if not any(counts.get(day) for day in before)
     ]
-    return [
-        f"앞 {period.word}에 없던 {title}: {day_text(days[0])}부터 {count_text(sum(counts[day] for day in days))}행"
-        for title, days, counts in news
-        if sum(counts[day] for day in days) >= MIN_COUNT
+    sums = [(sum(counts[day] for day in days), title, days) for title, days, counts in news]
+    enough = [one for one in sums if one[0] >= MIN_COUNT]
+    named = enough if len(enough) <= _MOST_NEWS else sorted(enough, key=lambda one: -one[0])[:_MOST_NEWS]
+    lines = [
+        f"앞 {period.word}에 없던 {title}: {day_text(days[0])}부터 {count_text(rows)}행" for rows, title, days in named
     ]
+    if more := len(enough) - len(named):
+        lines.append(f"앞 {period.word}에 없던 테넌트나 질문 유형이 {count_text(more)}가지 더 있음")
+    return lines
 
 
 def _tenants(rows: RowsOfTenants) -> Iterator[tuple[str, _RowsOfDays]]:

@@ -10,9 +10,8 @@ from scoring.chat.rubric import RowRubric
 from scoring.figures import VERDICT_SIGNS
 from tasks.reports.site.pages import Cell, Table, Trend
 from tasks.reports.site.scored_days import Row, ScoredSpan, rows_of
-from tasks.reports.wording import count_text, tenant_text
+from tasks.reports.wording import MOST_TENANTS, count_text, other_tenants_text, tenant_text
 
-_MOST_TENANTS = 40
 _WEEKS = 8
 _WIDTH, _HEIGHT, _EDGE = 560, 160, 20
 
@@ -29,11 +28,11 @@ def tenant_trend_table(rubric: RowRubric, span: ScoredSpan, period: Period, vers
             count_text(sizes[tenant]),
             *(_trend(kpi, by_tenant[tenant], period, version) for kpi in kpis),
         ]
-        for tenant in largest[:_MOST_TENANTS]
+        for tenant in largest[:MOST_TENANTS]
     ]
-    if hidden := largest[_MOST_TENANTS:]:
+    if hidden := largest[MOST_TENANTS:]:
         lines.append(
-            [f"그 밖의 테넌트 {len(hidden)}곳", count_text(sum(map(sizes.__getitem__, hidden))), *[""] * len(kpis)]
+            [other_tenants_text(len(hidden)), count_text(sum(map(sizes.__getitem__, hidden))), *[""] * len(kpis)]
         )
     return Table(["테넌트", "채점", *(kpi.title for kpi in kpis)], lines)
 
