@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.markdown import percent, score_text
+from scoring.markdown import percent, score_text, shortened
 from scoring.stats.intervals import Coefficient, Interval
 
 NOTHING = "–"
+
+_TENANT_CHARACTERS = 60
 
 MOST_TENANTS = 40
 """Of so many tenants reports and pages have a row each: those with the most rows. Of thousands of rows nobody reads the
@@ -99,8 +101,9 @@ def rules_text(version: str) -> str:
 
 
 def tenant_text(tenant: str | None) -> str:
-    """A tenant as people know it."""
-    return "전체" if tenant == ALL_TENANTS else tenant or "(테넌트 없음)"
+    """A tenant as people know it; a name is cut where messages cut it, too, or it would push the figures of its row
+    out of sight."""
+    return "전체" if tenant == ALL_TENANTS else shortened(tenant or "(테넌트 없음)", _TENANT_CHARACTERS)
 
 
 def other_tenants_text(count: int) -> str:

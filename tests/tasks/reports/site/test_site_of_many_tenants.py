@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -96,3 +97,15 @@ def test_the_rows_of_each_tenant_are_found_by_going_through_the_days_once() -> N
     found = [span.rows_of(f"t{number}") for number in range(50)]
     assert all(list(of_tenant) == list(days) for of_tenant in found)
     assert {rows.times for rows in days.values()} == {1}
+
+
+def test_a_long_name_is_cut_in_tables_and_whole_in_links(tmp_path: Path) -> None:
+    """It pushed every figure of the table out of sight."""
+    name = "회사" * 150
+    grown = FolderWarehouse(tmp_path / "warehouse")
+    write_day(grown, DAY, [refused(tenant_id=name), best()])
+    build(grown, tmp_path / "site")
+    found = page(tmp_path / "site", f"monitoring/{DAY}.html")
+    assert name[:59] + "…" in found.text
+    assert name not in found.text
+    assert quote(name) in found.source
