@@ -198,11 +198,14 @@ def _days_off(settings: Settings) -> str:
 
 
 def _inbox(settings: Settings) -> str:
+    """The files that wait, once the rubrics that were chosen for them are there."""
     from tasks.files.discovery import files_in
-    from tasks.files.rubric_file import testrun_rubrics_in_files
+    from tasks.files.rubric_file import chosen_testrun_rubric
     from tasks.testruns.files import RUN_FILE_ENDINGS
 
-    testrun_rubrics_in_files(settings.test_runs.rubrics)
+    runs = settings.test_runs
+    for chosen in filter(None, (*runs.rubrics, runs.rubric, *(one.rubric for one in runs.files))):
+        chosen_testrun_rubric(chosen)
     folder = Path(settings.test_runs.inbox)
     if not os.path.lexists(folder):
         return "not there, so there are no test runs to score"

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, PlainSerializer, SecretStr
 
 _MASK = "***"
 _OPTIONS = re.compile(r"(?<=[?#]).+", re.DOTALL)
+_WEB_URL = re.compile(r"https?://[^/\s]")
 _PLACE = re.compile(r"[\w.-]*(:[0-9]+)?(/[\w./-]*)?")
 
 
@@ -32,13 +33,15 @@ Url = Annotated[str, Field(repr=False), PlainSerializer(shown_url, when_used="js
 """A URL that may hold a password. Its JSON form is the one that people see: Prefect keeps the settings of its runs."""
 
 
-def _holds_no_secret(url: str) -> str:
+def _can_be_shown(url: str) -> str:
     if shown_url(url) != url:
         raise ValueError("every message shows it: give a URL without a user, a password and options")
+    if url and not _WEB_URL.match(url):
+        raise ValueError("messages lead there: give a URL that begins with https:// or http://")
     return url
 
 
-MessageUrl = Annotated[str, AfterValidator(_holds_no_secret)]
+MessageUrl = Annotated[str, AfterValidator(_can_be_shown)]
 """A URL that stands in messages: one that may hold a secret is refused."""
 
 

@@ -4,11 +4,22 @@ from fnmatch import fnmatchcase
 from typing import Annotated
 from unicodedata import normalize
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from scoring.testruns.column_names import KNOWN_HEADERS
+from scoring.testruns.detection import agent_type_named
+from scoring.testruns.executions import AgentType
 from scoring.testruns.team_names import TeamNames
 from tasks.config.section import LocalFolder, Section
+
+
+def _an_agent(name: str) -> str:
+    if name and agent_type_named(name) is None:
+        raise ValueError(f"there is no such agent; use one of: {', '.join(AgentType)}")
+    return name
+
+
+_AgentName = Annotated[str, AfterValidator(_an_agent)]
 
 
 class InboxFiles(Section):
@@ -20,7 +31,7 @@ class InboxFiles(Section):
     rubric: str = ""
     """The rubric of these files. Empty: `test_runs.rubric`."""
 
-    agent_type: str = ""
+    agent_type: _AgentName = ""
     """The agent of these files: `move`, `plan`, `applicant_management`. Empty: `test_runs.agent_type`."""
 
 
@@ -39,7 +50,7 @@ class InboxSettings(Section):
     rubrics: tuple[str, ...] = ()
     """Rubric files (`.toml`) besides the shipped rubrics: a test run tells by its name and columns which scores it."""
 
-    agent_type: str = ""
+    agent_type: _AgentName = ""
     """The agent of files that do not tell it, as `--agent-type`. Empty: such files are refused where it matters."""
 
     files: tuple[InboxFiles, ...] = ()

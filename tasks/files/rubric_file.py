@@ -3,10 +3,17 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from scoring.catalog import row_rubric, row_rubric_of_text, rubric_of_text, testrun_rubric_of_text
+from scoring.catalog import (
+    row_rubric,
+    row_rubric_of_text,
+    rubric_of,
+    rubric_of_text,
+    testrun_rubric_of_text,
+    testrun_rubrics,
+)
 from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
-from scoring.testruns.rubric import AnyTestRunRubric
+from scoring.testruns.rubric import AnyTestRunRubric, TestRunRubric
 
 ENDING = ".toml"
 
@@ -18,6 +25,21 @@ def chosen_row_rubric(chosen: str) -> RowRubric:
         UsageError: there is no such rubric or file, or the file is wrong; says its line, column and remedy.
     """
     return row_rubric_of_text(_text_of(chosen), chosen) if chosen.endswith(ENDING) else row_rubric(chosen)
+
+
+def chosen_testrun_rubric(chosen: str) -> AnyTestRunRubric:
+    """The same for a rubric of test runs.
+
+    Raises:
+        UsageError: as `chosen_row_rubric`, or the rubric is one for chat rows.
+    """
+    if chosen.endswith(ENDING):
+        return testrun_rubric_of_text(_text_of(chosen), chosen)
+    found = rubric_of(chosen)
+    if not isinstance(found, TestRunRubric):
+        fix = f"use one of: {', '.join(testrun_rubrics())}, or the path of a rubric file"
+        raise UsageError(f"rubric '{chosen}' scores chat rows, not test runs", fix=fix)
+    return found
 
 
 def testrun_rubrics_in_files(names: Iterable[str]) -> dict[str, AnyTestRunRubric]:

@@ -125,6 +125,24 @@ def test_doctor_ends_with_1_when_a_rubric_file_is_missing_or_wrong(aqb: Command,
     assert checks(aqb)["rubric"].startswith("NOT own.toml, line 1, column 1")
 
 
+@pytest.mark.parametrize(
+    ("chosen", "seen"),
+    [
+        ('rubric = "plan_agent"', "there is no rubric 'plan_agent'"),
+        ('rubric = "ola-monitoring"', "rubric 'ola-monitoring' scores chat rows, not test runs"),
+        ('rubrics = ["tests.tml"]', "there is no rubric 'tests.tml'"),
+        ('[[test_runs.files]]\npattern = "*"\nrubric = "tests.toml"', "tests.toml: cannot be read"),
+        ('[[test_runs.files]]\npattern = "*"\nrubric = "aqb-1.2"', None),
+    ],
+)
+def test_doctor_tells_a_rubric_that_cannot_score_the_inbox(
+    aqb: Command, source: Path, folder: Path, chosen: str, seen: str | None
+) -> None:
+    (folder / "aqb.toml").write_text(f'[monitoring]\nsource = "{source}"\n[test_runs]\n{chosen}\n', encoding="utf-8")
+    inbox = checks(aqb)["inbox"]
+    assert inbox.startswith(f"NOT {seen}") if seen else inbox == "not there, so there are no test runs to score"
+
+
 def test_doctor_ends_with_1_when_the_source_is_missing(aqb: Command) -> None:
     ended = aqb("doctor", "--json")
     assert ended.exit_code == 1

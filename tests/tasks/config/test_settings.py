@@ -100,6 +100,9 @@ def test_a_variable_that_is_no_setting_is_refused_with_the_nearest_and_where_all
         ("AQB_MONITORING__KEEP_TEXT", "some", "monitoring.keep_text: .*'flagged', 'all' or 'none'"),
         ("AQB_ENGINE__TASK_RUNNER", "ray", "engine.task_runner: .*'processes' or 'dask'"),
         ("AQB_ENGINE__TASK_RUNNER", "dask", "engine: .*needs task_runner_address"),
+        ("AQB_TEST_RUNS__AGENT_TYPE", "hiring", "test_runs.agent_type: .*use one of: move, plan, applicant_management"),
+        ("AQB_ALERTS__REPORTS_URL", "reports.example/aqb", "alerts.reports_url: .*begins with https:// or http://"),
+        ("AQB_WEB__URL", "https:///aqb", "web.url: .*begins with https:// or http://"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_is_allowed(
@@ -242,6 +245,12 @@ def test_the_first_pattern_of_file_names_comes_before_the_choice_for_all() -> No
     settings = load_settings().test_runs
     chosen = [settings.of_file(name) for name in ("실행_1.csv", "이동_1.csv")]
     assert [(one.rubric, one.agent_type) for one in chosen] == [("plan-agent", ""), ("aqb-1.2", "move")]
+
+
+@pytest.mark.parametrize("name", ["", "move", "실행 에이전트", "plan_agent"])
+def test_an_agent_of_the_inbox_is_named_as_files_name_it(name: str) -> None:
+    Path("aqb.toml").write_text(f'[[test_runs.files]]\npattern = "*"\nagent_type = "{name}"\n', encoding="utf-8")
+    assert load_settings().test_runs.of_file("a.csv").agent_type == name
 
 
 @pytest.mark.parametrize("variable", ["AQB_REPORTS", "AQB_TEST_RUNS__INBOX"])
