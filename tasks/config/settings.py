@@ -1,10 +1,9 @@
 """Settings: `aqb.toml`, then `AQB_*` variables, then options of a command; one frozen value and its origins."""
 
-import os
 import re
 import stat
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -25,15 +24,16 @@ from tasks.config.addresses import SERVICES_FOLDER
 from tasks.config.alerts import AlertsSettings
 from tasks.config.bigquery import BigQuerySettings
 from tasks.config.chat_rows import ChatRowSettings, ServiceSettings
+from tasks.config.engine import EngineSettings
 from tasks.config.judge import JudgeSettings
 from tasks.config.secret_places import ELSEWHERE, read_secret
 from tasks.config.secrets import Url, is_masked, part_of
 from tasks.config.section import FolderOrAddress, LocalFolder, Section, Zone
 from tasks.config.testruns import InboxSettings
+from tasks.config.variables import PREFIX, environment, is_json, leaves, variable_of
 from tasks.config.web import WebSettings
 
 SETTINGS_FILE = "aqb.toml"
-_PREFIX = "AQB_"
 _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
 _PASSWORD_IN_URL = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 
@@ -87,25 +87,6 @@ class MonitoringSettings(ChatRowSettings):
         return services
 
 
-class EngineSettings(Section):
-    """How the work is shared out."""
-
-    workers: int = Field(default=0, ge=0, le=256)
-    """Processes that score the rows of a day or of a file; 0: one for each core, and one alone for small inputs."""
-
-    task_runner: Literal["processes", "dask"] = "processes"
-    """Where a flow has the parts of a day scored: in processes of this machine, or on an existing Dask cluster."""
-
-    task_runner_address: str = ""
-    """The scheduler of that cluster, for example `tcp://10.0.0.5:8786`."""
-
-    @model_validator(mode="after")
-    def _has_address(self) -> Self:
-        if self.task_runner != "processes" and not self.task_runner_address:
-            raise ValueError(f"task_runner = {self.task_runner} needs task_runner_address, that of the scheduler")
-        return self
-
-
 class AgreementSettings(Section):
     """When a metric may be believed without a look."""
 
@@ -117,7 +98,7 @@ class Settings(BaseSettings):
     """Everything that a run needs to know, read once at its start."""
 
     model_config = SettingsConfigDict(
-        env_prefix=_PREFIX,
+        env_prefix=PREFIX,
         env_nested_delimiter="__",
         frozen=True,
         extra="forbid",
@@ -211,8 +192,8 @@ def load_settings(**options: Any) -> Settings:
     except ValidationError as error:
         raise _wrong(error, options) from error
     except SettingsError as error:
-        fix = f"write lists and tables as JSON, or set them in {SETTINGS_FILE}"
-        raise UsageError(str(error), where=f"{_PREFIX}* variables", fix=fix) from error
+        fix = f'write it as JSON, such as ["a", "b"] or {{"name": "value"}}, or set it in {SETTINGS_FILE}'
+        raise UsageError("a list or a table that is no JSON", where=", ".join(_no_json()), fix=fix) from error
     except OSError as error:
         raise UsageError(
             f"cannot be read: {error.strerror}", where=SETTINGS_FILE, fix="check its permissions"
@@ -259,23 +240,23 @@ def refuse_masked(settings: Settings) -> None:
     Raises:
         UsageError: Prefect has kept settings of another folder or environment than this one.
     """
-    if masked := [name for name, value in _leaves(settings.model_dump()) if is_masked(value)]:
+    if masked := [name for name, value in leaves(settings.model_dump()) if is_masked(value)]:
+        variables = ", ".join(map(variable_of, masked))
         raise UsageError(
             f"only the mask is left of {', '.join(masked)}: Prefect keeps no passwords and no keys",
             where="settings of the run",
-            fix=f"set {', '.join(map(_variable, masked))} where the run takes place, or put them into {SETTINGS_FILE}",
+            fix=f"set {variables} where the run takes place, or put them into {SETTINGS_FILE}",
         )
 
 
 def setting_origins(settings: Settings) -> list[tuple[str, Any, str]]:
     """Every setting as (dotted name, value, where it came from), in the order of declaration; secrets are masked."""
-    file = _read_settings_file(Path(SETTINGS_FILE)) if Path(SETTINGS_FILE).is_file() else {}
-    origins, environment = dict.fromkeys(dict(_leaves(file)), SETTINGS_FILE), _environment()
+    origins, given = dict.fromkeys(_names_in_file(), SETTINGS_FILE), environment()
     for ending in (ELSEWHERE, ""):
-        variables = {name: _variable(name) + ending for name in _names()}
-        origins |= {name: variable for name, variable in variables.items() if variable in environment}
+        variables = {name: variable_of(name) + ending for name in _names()}
+        origins |= {name: variable for name, variable in variables.items() if variable in given}
     tree = settings.model_dump(mode="json")
-    return [(name, value, _origin_of(name, origins)) for name, value in _leaves(tree, empty_tables=True)]
+    return [(name, value, _origin_of(name, origins)) for name, value in leaves(tree, empty_tables=True)]
 
 
 def _origin_of(name: str, origins: Mapping[str, str]) -> str:
@@ -288,25 +269,18 @@ def _read_settings_file(path: Path | Traversable) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8-sig"))
 
 
-def _leaves(tree: Mapping[str, Any], prefix: str = "", *, empty_tables: bool = False) -> Iterator[tuple[str, Any]]:
-    for name, value in tree.items():
-        if isinstance(value, Mapping) and (value or not empty_tables):
-            yield from _leaves(value, f"{prefix}{name}.", empty_tables=empty_tables)
-        else:
-            yield prefix + name, value
-
-
-def _environment() -> dict[str, str]:
-    return {name.upper(): value for name, value in os.environ.items() if name.upper().startswith(_PREFIX)}
+def _names_in_file() -> list[str]:
+    file = Path(SETTINGS_FILE)
+    return [name for name, _ in leaves(_read_settings_file(file))] if file.is_file() else []
 
 
 def _settings_elsewhere() -> dict[str, Any]:
     """The settings whose place a variable names, as a tree."""
     tree: dict[str, Any] = {}
-    environment = _environment()
+    given = environment()
     for name in _names():
-        variable = _variable(name) + ELSEWHERE
-        if place := environment.get(variable):
+        variable = variable_of(name) + ELSEWHERE
+        if place := given.get(variable):
             *sections, last = name.split(".")
             branch = tree
             for section in sections:
@@ -317,17 +291,13 @@ def _settings_elsewhere() -> dict[str, Any]:
 
 def _names() -> list[str]:
     """The dotted name of every setting, in the order of declaration."""
-    return [name for name, _ in _leaves(Settings.model_construct().model_dump(), empty_tables=True)]
-
-
-def _variable(name: str) -> str:
-    return _PREFIX + name.upper().replace(".", "__")
+    return [name for name, _ in leaves(Settings.model_construct().model_dump(), empty_tables=True)]
 
 
 def _wrong(error: ValidationError, options: Mapping[str, Any]) -> UsageError:
     """Names each wrong setting and what is wrong with it; its value may be a secret."""
     names = {".".join(map(str, problem["loc"])): problem for problem in error.errors()}
-    given = dict(_leaves(options))
+    given = dict(leaves(options))
     places = {f"--{name.rpartition('.')[2].replace('_', '-')}" if name in given else _origin(name) for name in names}
     unknown = [name for name, problem in names.items() if problem["type"] == "extra_forbidden"]
     known = [*_names(), *Settings.model_fields]
@@ -351,9 +321,29 @@ def _problem_text(name: str, message: str) -> str:
 
 
 def _origin(name: str) -> str:
-    """The variable that a wrong setting came from, or the file. A list is one variable for all its parts."""
-    variable = _variable(name)
-    return next((one for one in _environment() if f"{variable}__".startswith(f"{one}__")), SETTINGS_FILE)
+    """The variable that a wrong setting came from, or the file. A list is one variable for all its parts; what is wrong
+    with several settings of a table together came from all places that set one of them.
+    """
+    variable, given = variable_of(name), environment()
+    if whole := next((one for one in given if f"{variable}__".startswith(f"{one}__")), None):
+        return whole
+    parts = sorted(one for one in given if one.startswith(f"{variable}__"))
+    if not parts or any(one.startswith(f"{name}.") for one in _names_in_file()):
+        parts.append(SETTINGS_FILE)
+    return ", ".join(parts)
+
+
+def _no_json() -> list[str]:
+    """The variables of lists and tables whose value is none."""
+    defaults = Settings.model_construct().model_dump()
+    texts = {
+        variable_of(name) for name, value in leaves(defaults, empty_tables=True) if not isinstance(value, tuple | dict)
+    }
+    return sorted(
+        name
+        for name, value in environment().items()
+        if name.removesuffix(ELSEWHERE) not in texts and not is_json(value)
+    )
 
 
 def _refuse_unknown_options(settings: Settings) -> None:
@@ -376,14 +366,14 @@ def _refuse_readable_secrets(settings: Settings) -> None:
     file = Path(SETTINGS_FILE)
     if not file.is_file() or not stat.S_IMODE(file.stat().st_mode) & _READABLE_BY_OTHERS:
         return
-    in_file = dict(_leaves(_read_settings_file(file)))
-    kinds = dict(_leaves(settings.model_dump()))
+    in_file = dict(leaves(_read_settings_file(file)))
+    kinds = dict(leaves(settings.model_dump()))
     secrets = [name for name, value in in_file.items() if _is_secret(value, kinds.get(name))]
     if secrets:
         raise UsageError(
             f"others may read this file, and it holds secrets: {', '.join(secrets)}",
             where=SETTINGS_FILE,
-            fix=f"chmod 600 {SETTINGS_FILE}, or put them into {', '.join(map(_variable, secrets))}",
+            fix=f"chmod 600 {SETTINGS_FILE}, or put them into {', '.join(map(variable_of, secrets))}",
         )
 
 
@@ -393,7 +383,7 @@ def _is_secret(value: Any, setting: Any) -> bool:
 
 
 def _refuse_unknown_variables() -> None:
-    known = set(map(_variable, _names()))
-    if unknown := sorted(name for name in _environment().keys() - known if name.removesuffix(ELSEWHERE) not in known):
+    known = set(map(variable_of, _names()))
+    if unknown := sorted(name for name in environment().keys() - known if name.removesuffix(ELSEWHERE) not in known):
         what = f"there is no setting for {', '.join(unknown)}"
         raise UsageError(what, where="environment", fix=_nearest(unknown, known))

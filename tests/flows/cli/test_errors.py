@@ -90,7 +90,7 @@ MISTAKES = {
     "an empty variable": in_variable("AQB_WAREHOUSE", "", "AQB_WAREHOUSE: settings are wrong: warehouse: "),
     "a word for a number": in_variable("AQB_JUDGE__RPM", "many", "AQB_JUDGE__RPM: settings are wrong: judge.rpm: "),
     "a part of a list": in_variable("AQB_JUDGE__PRICES", '[{"model": 1}]', "AQB_JUDGE__PRICES: settings are wrong: "),
-    "a list that is no JSON": in_variable("AQB_JUDGE__PRICES", "cheap", '"judge"', "write lists and tables as JSON"),
+    "a list that is no JSON": in_variable("AQB_JUDGE__PRICES", "cheap", "AQB_JUDGE__PRICES: a list", "as JSON"),
     "options of no rubric": in_settings("[rubric_options.plan]\na = 1", "there is no rubric 'plan'", "plan-agent"),
     "no option of the rubric": in_settings(
         "[rubric_options.plan-agent]\na = 1", "rubric_options.plan-agent: plan-agent has no option 'a'", "value_lookup"

@@ -21,7 +21,8 @@ from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat.local_engine import ScoredRows, ScoringJob
 from tasks.chat.parts import score_part
 from tasks.chat.sources import ChatRowFiles
-from tasks.config.settings import EngineSettings, MonitoringSettings, Settings
+from tasks.config.engine import EngineSettings
+from tasks.config.settings import MonitoringSettings, Settings
 from tests.builders.chat_rows import best, refused, write_rows
 from tests.builders.deadly_rows import DeadlyRows, RowsOfOneProcess
 from tests.flows.prefect_server import eventually, running

@@ -114,6 +114,40 @@ def test_a_wrong_value_is_named_with_what_is_allowed(
 
 
 @pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("AQB_TEST_RUNS__COLUMNS", "질의=Question"),
+        ("AQB_ALERTS__DAYS_OFF", "2026-05-04"),
+        ("AQB_MONITORING__SERVICE", "hiring"),
+        ("AQB_RUBRIC_OPTIONS", "value_lookup"),
+    ],
+)
+def test_a_variable_of_a_list_or_a_table_that_is_no_json_is_named(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv("AQB_TIME_ZONE", "UTC")
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(UsageError, match="a list or a table that is no JSON") as refused:
+        load_settings()
+    assert refused.value.where == variable
+
+
+def test_what_is_wrong_with_several_settings_together_is_named_with_all_that_set_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AQB_ENGINE__TASK_RUNNER", "dask")
+    with pytest.raises(UsageError, match="needs task_runner_address") as refused:
+        load_settings()
+    assert refused.value.where == "AQB_ENGINE__TASK_RUNNER"
+    Path("aqb.toml").write_text('[alerts.default]\nwebhook_env = "HOOK"\n', encoding="utf-8")
+    monkeypatch.delenv("AQB_ENGINE__TASK_RUNNER")
+    monkeypatch.setenv("AQB_ALERTS__DEFAULT__CHANNEL", "C0123456789")
+    with pytest.raises(UsageError, match="a bot needs a channel, and a webhook has its own") as refused:
+        load_settings()
+    assert refused.value.where == "AQB_ALERTS__DEFAULT__CHANNEL, aqb.toml"
+
+
+@pytest.mark.parametrize(
     "wrong",
     [
         "[monitoring]\nlookback_days = true",
