@@ -12,7 +12,7 @@ from typing import Final
 OURS: Final = ("flows", "tasks")
 """The loggers of our own lines."""
 
-_PLAIN = logging.Formatter("%(asctime)s.%(msecs)03d | %(levelname)-7s | Run %(run_id)s - %(message)s", "%H:%M:%S")
+_PLAIN = logging.Formatter("%(asctime)s.%(msecs)03d | %(levelname)-7s | %(of)s - %(message)s", "%H:%M:%S")
 _ids: ContextVar[Mapping[str, str | None]] = ContextVar("ids", default={"run_id": None})  # noqa: B039  (never changed)
 
 
@@ -35,7 +35,8 @@ class ToStandardError(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Writes one line; a full or closed pipe stops nothing."""
-        record.run_id = _ids.get().get("run_id")
+        run_id = _ids.get().get("run_id")
+        record.of = f"Run {run_id}" if run_id else record.name  # as Prefect's own lines, which stand beside them
         try:
             sys.stderr.write(self.format(record) + "\n")
         except OSError:
