@@ -3,9 +3,25 @@
 Heavy imports stand in the functions.
 """
 
+import os
+import sys
+from pathlib import Path
+
 
 def main() -> None:
     """Runs `flows.cli.app`, imported here so that a module of this package does not bring all commands with it."""
+    if sys.getfilesystemencoding() != "utf-8":
+        _start_in_utf8_mode()
     from flows.cli.app import main as run_app
 
     run_app()
+
+
+def _start_in_utf8_mode() -> None:
+    """Starts Python once more in its UTF-8 mode, as it does by itself for `LANG=C`: in any other locale it, Polars and
+    pyarrow take one name for different files.
+    """
+    os.environ["PYTHONUTF8"] = "1"  # of worker processes
+    # Some locales lose signs of `sys.orig_argv`.
+    python, *arguments = Path("/proc/self/cmdline").read_bytes().split(b"\0")[:-1]
+    os.execvp(python, [python, b"-X", b"utf8", *arguments])  # noqa: S606  (ourselves again)

@@ -42,6 +42,15 @@ def test_help_names_every_verb(installed_aqb: Command) -> None:
     assert [name for name in names if f"\n  {name}" not in shown.out] == []
 
 
+def test_files_have_their_korean_names_whatever_the_locale_is(installed_aqb: Command, folder: Path) -> None:
+    write_rows(folder / "대화 행.jsonl", [best(0)])
+    no_utf8 = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # as Python works in other locales
+    ended = installed_aqb("score", "대화 행.jsonl", "--out", "결과", **no_utf8)
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert "report: 결과/report.md" in ended.out
+    assert (folder / "결과" / "report.md").is_file()
+
+
 def test_command_line_opens_without_the_libraries_that_take_longer_than_it() -> None:
     heavy = {"numpy", "polars", "prefect", "pyarrow", "pydantic", "sqlalchemy"}
     program = f"import flows.cli.app, sys; print(*{heavy} & sys.modules.keys())"
