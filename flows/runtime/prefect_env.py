@@ -130,11 +130,14 @@ def reaching_prefect() -> Iterator[None]:
             raise
         from tasks.config.secrets import shown_url  # with pydantic, which not every command needs
 
+        if named := shown_url(os.environ.get("PREFECT_API_URL", "")):
+            fix = "start it, correct PREFECT_API_URL (such as http://127.0.0.1:4200/api) or unset it"
+        else:
+            fix = "what it said stands above; make sure that it finds memory and room on the disk, also in TMPDIR"
         raise PrefectGoneError(
             f"the Prefect server cannot be reached: {_reason(error.__cause__ or error)}",
-            where=shown_url(os.environ.get("PREFECT_API_URL", "")) or "its temporary server",
-            fix="start it, correct PREFECT_API_URL (http://127.0.0.1:4200/api) or unset it; then run again: "
-            "what is done stays done",
+            where=named or "its temporary server",
+            fix=f"{fix}; then run again: what is done stays done",
         ) from None
 
 

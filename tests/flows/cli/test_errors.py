@@ -311,7 +311,8 @@ def test_an_address_without_a_prefect_server_is_named(
     installed_aqb: Command, command: tuple[str | Path, ...], address: str
 ) -> None:
     ended = installed_aqb(*command, PREFECT_API_URL=address)
-    assert_told(ended, 1, f"error: {address}: the Prefect server cannot be reached: ", "correct PREFECT_API_URL")
+    fix = "correct PREFECT_API_URL (such as http://127.0.0.1:4200/api)"
+    assert_told(ended, 1, f"error: {address}: the Prefect server cannot be reached: ", fix)
 
 
 @pytest.mark.long
