@@ -85,7 +85,8 @@ _LONG_WORD = re.compile(f"{_TOKEN}{{8}}")
 _AT_SIGN = re.compile(r"@|골뱅이|[\[({<][ ]?at", re.IGNORECASE)
 _OWNER = re.compile("법인|주민|rrn|뒷|생|birth|dob", re.IGNORECASE)
 _ADDRESS = re.compile("[0-9a-f][.:][0-9a-f:]", re.IGNORECASE)
-_NEEDS = (_LONG_NUMBER, _LONG_WORD, _AT_SIGN, _OWNER, _ADDRESS)
+_PASSWORD = re.compile("passw(?:or)?d|비밀번호|비번", re.IGNORECASE)
+_NEEDS = (_LONG_NUMBER, _LONG_WORD, _AT_SIGN, _OWNER, _ADDRESS, _PASSWORD)
 
 _JOINED_PHONE = re.compile(rf"(?:82|0)(?:1[016-9][0-9]{{7,8}}|{_AREA}[0-9]{{7,8}})")
 _JOINED_RESIDENT = re.compile(f"{_BIRTHDAY}[1-8][0-9]{{6}}")
@@ -114,6 +115,11 @@ _KINDS = (
         r"[\"'`]?[ ]?[:=은는][ ]?[\"'`]?(?:(?:bearer|basic)[ ])?"
         rf"(?P<data>(?=[^\s]{{0,64}}[0-9]|[a-z]{{24}}){_TOKEN}{{8,}}+)",
         needs=_LONG_WORD,
+    ),
+    _Kind(  # people have shorter ones than programs
+        "[인증키]",
+        rf"(?:{_PASSWORD.pattern})[\"'`]?[ ]?[:=은는][ ]?[\"'`]?(?P<data>(?=[^\s]{{0,16}}[0-9]){_TOKEN}{{4,}}+)",
+        needs=_PASSWORD,
     ),
     _Kind("[인증키]", rf"(?<![a-z])bearer[ ]{{1,2}}(?P<data>{_TOKEN}{{12,}}+)", needs=_LONG_WORD),
     _Kind(

@@ -290,6 +290,7 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
         "Bearer": lambda random: f"Authorization: Bearer {_letters(random, 40)}",
         "access_token:": lambda random: f"access_token: {_letters(random, 32, string.ascii_letters)[:-1]}",
         "비밀번호": lambda random: f"비밀번호: {_letters(random, 10)}",
+        "비밀번호, short": lambda random: f"비밀번호: {_letters(random, 5)}{digits(random, 1)}",
     },
     "birth date with a label": {
         "생년월일 900101, 1990-01-01, ...": _birth,
