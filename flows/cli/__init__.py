@@ -12,6 +12,8 @@ def main() -> None:
     """Runs `flows.cli.app`, imported here so that a module of this package does not bring all commands with it."""
     if sys.getfilesystemencoding() != "utf-8":
         _start_in_utf8_mode()
+    if os.path.expanduser("~") == "~":  # noqa: PTH111 - an account that the system does not know
+        os.environ["HOME"] = "/"  # as container engines do; Prefect cannot be imported without one
     from flows.cli.app import main as run_app
 
     run_app()

@@ -21,6 +21,8 @@ from tasks.config.settings import MonitoringSettings, load_settings
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.flows.conftest import Command
 
+ROOT = Path(__file__).parents[3]
+
 
 def verbs_of(command: Any, *names: str) -> list[tuple[str, ...]]:
     """Every command as it is typed, those of groups after their group."""
@@ -49,6 +51,18 @@ def test_files_have_their_korean_names_whatever_the_locale_is(installed_aqb: Com
     assert (ended.exit_code, ended.err) == (0, "")
     assert "report: 결과/report.md" in ended.out
     assert (folder / "결과" / "report.md").is_file()
+
+
+def test_an_account_that_the_system_does_not_know_needs_no_home_folder(folder: Path) -> None:
+    unknown = "import pwd\ndef unknown(uid): raise KeyError\npwd.getpwuid = unknown\nfrom flows.cli import main\nmain()"
+    environment = {name: value for name, value in os.environ.items() if name != "HOME" and "PREFECT" not in name}
+    environment["PREFECT_HOME"] = str(folder / "prefect")
+    command = [sys.executable, "-c", unknown, "serve", "--prefect-file", str(ROOT / "deployments/prefect.yaml")]
+    ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr.splitlines()[0]) == (
+        2,
+        "error: there is no Prefect server whose runs could be taken",
+    )
 
 
 def test_command_line_opens_without_the_libraries_that_take_longer_than_it() -> None:
