@@ -85,8 +85,13 @@ class StateDatabase:
             file = _file_of(parsed)
             if file and read_only:
                 parsed = parsed.set(database=f"file:{file}", query={"mode": "ro", "uri": "true"})
+            self.is_sqlite = parsed.get_backend_name() == "sqlite"
+            # Whatever PGCLIENTENCODING says; and a pooler may give each transaction another session.
+            own = {} if self.is_sqlite else {"client_encoding": "UTF8", "prepare_threshold": None}
             # Any number of threads may write at once, and a server may have closed what was idle for an hour.
-            self._engine = sa.create_engine(parsed, poolclass=sa.QueuePool, max_overflow=-1, pool_pre_ping=True)
+            self._engine = sa.create_engine(
+                parsed, poolclass=sa.QueuePool, max_overflow=-1, pool_pre_ping=True, connect_args=own
+            )
         except ModuleNotFoundError as error:
             raise _unusable(f"the driver {error.name} is not installed") from error
         except sa.exc.ArgumentError as error:
@@ -96,11 +101,12 @@ class StateDatabase:
         self._form, self._is_empty = 0, True  # of what is only read; 0 where a version without such a number made it
         self._file = file
         self._opened: os.stat_result | None = None
-        self.is_sqlite = parsed.get_backend_name() == "sqlite"
         if self.is_sqlite:
             sa.event.listen(self._engine, "connect", _shared if read_only else _durable_and_shared)
             if not read_only:
                 sa.event.listen(self._engine, "begin", _begin_immediate)
+        else:  # before SQLAlchemy asks anything of its own
+            sa.event.listen(self._engine, "connect", self._refuse_other_encodings, insert=True)
 
     @property
     def outdated(self) -> list[str]:
@@ -195,6 +201,17 @@ class StateDatabase:
     def close(self) -> None:
         """Closes the connections; the database connects again when it is used again."""
         self._engine.dispose()
+
+    def _refuse_other_encodings(self, connection: Any, record: object) -> None:
+        """Refuses a server's database that cannot keep every text, or gives it back as bytes."""
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            connection.close()  # nobody else knows of it yet
+            raise StorageError(
+                f"the state database keeps texts in {encoding}, not in UTF8",
+                where=self._shown_url,
+                fix="make one with `createdb --template template0 --encoding UTF8` (docs/operate.md)",
+            )
 
     def _refuse_later_form(self, connection: sa.Connection, there: Collection[str]) -> int:
         """The number of the form of the tables that are there; 0 where they have none yet."""

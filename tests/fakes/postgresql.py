@@ -65,7 +65,7 @@ def running_postgresql(programs: Path, begin_with: Path | None = None, leave_to:
                 for path in (data, *data.rglob("*")):
                     shutil.chown(path, user)
         else:
-            run("initdb", "-U", "aqb", "-A", "trust", "--no-sync")
+            run("initdb", "-U", "aqb", "-A", "trust", "-E", "UTF8", "--no-sync")
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off"
         run("pg_ctl", "-w", "-o", options, "-l", f"{folder}/log", "start")
         stop: list[str | Path] = [programs / "pg_ctl", "-D", data, "-m", "fast" if leave_to else "immediate", "stop"]
