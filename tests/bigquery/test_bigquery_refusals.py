@@ -5,6 +5,7 @@ permissions nor bytes, so a proxy before it says what BigQuery would.
 import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import date
 from typing import Any
 
@@ -27,6 +28,13 @@ SECRET = "주민번호 900101-1234567"
 BUSY = Refusal(403, "rateLimitExceeded", "Exceeded rate limits: too many api requests per user per method")
 DENIED_JOB = (
     "Access Denied: Project team-project: User does not have bigquery.jobs.create permission in project team-project."
+)
+SWITCHED_OFF = (
+    "BigQuery API has not been used in project 123456 before or it is disabled. Enable it by visiting "
+    "https://console.developers.google.com/apis/api/bigquery.googleapis.com/overview?project=123456 then retry."
+)
+PERIMETER = (
+    "VPC Service Controls: Request is prohibited by organization's policy. vpcServiceControlsUniqueIdentifier: a1."
 )
 DENIED_TABLE = (
     "Access Denied: Table team-project:chat.rows: User does not have permission to query table "
@@ -116,6 +124,14 @@ def test_what_does_not_pass_in_time_is_worth_a_later_run(proxy: Proxy, address: 
             "docs/bigquery.md",
         ),
         (
+            Refusal(403, "accessNotConfigured", SWITCHED_OFF),
+            UsageError,
+            "project 123456",
+            "the BigQuery API is not enabled",
+            "gcloud services enable bigquery.googleapis.com --project=123456",
+        ),
+        (Refusal(403, "accessDenied", PERIMETER), UsageError, "", "VPC Service Controls forbid", "service perimeter"),
+        (
             Refusal(404, "notFound", "Not found: Dataset team-project:chat was not found in location US"),
             InputError,
             "team-project.chat",
@@ -177,37 +193,78 @@ def test_a_refusal_says_which_and_what_to_do(
     assert SECRET not in str(refused.value)
 
 
-class NotAllowed(grpc.GenericRpcHandler):  # type: ignore[misc]
-    """A Storage API that this user may not use."""
+class StorageApi(grpc.GenericRpcHandler):  # type: ignore[misc]
+    """A way to the Storage API that first refuses so many calls with a code."""
 
-    def __init__(self) -> None:
+    def __init__(self, code: grpc.StatusCode, refused: int, target: str) -> None:
         self.asked: list[str] = []
+        self._code, self._refused = code, refused
+        self._api = grpc.insecure_channel(target)
 
     def service(self, details: Any) -> Any:
-        self.asked.append(details.method)
-        return grpc.unary_unary_rpc_method_handler(
-            lambda _, context: context.abort(grpc.StatusCode.PERMISSION_DENIED, "bigquery.readsessions.create denied")
-        )
+        self.asked.append(details.method.rpartition("/")[2])
+        if len(self.asked) <= self._refused:
+            return grpc.unary_unary_rpc_method_handler(lambda _, context: context.abort(self._code, SECRET))
+        if self.asked[-1] == "ReadRows":
+            return grpc.unary_stream_rpc_method_handler(lambda asked, _: self._api.unary_stream(details.method)(asked))
+        return grpc.unary_unary_rpc_method_handler(lambda asked, _: self._api.unary_unary(details.method)(asked))
+
+
+@contextmanager
+def storage_api(settings: Settings, emulator: Emulator, code: grpc.StatusCode, refused: int) -> Iterator[Any]:
+    """Settings that reach the Storage API by that way, and the names of the calls so far."""
+    way = StorageApi(code, refused, emulator.storage)
+    server = grpc.server(ThreadPoolExecutor(4), handlers=[way])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        proxy = Proxy(url=settings.bigquery.endpoint)
+        yield through(proxy, settings, storage_endpoint=f"127.0.0.1:{port}"), way.asked
+    finally:
+        server.stop(None).wait()
 
 
 def test_without_permission_for_the_storage_api_rows_come_over_rest(
-    client: Client, dataset: str, settings: Settings
+    client: Client, dataset: str, settings: Settings, emulator: Emulator
 ) -> None:
     client.query_and_wait(
         f"CREATE VIEW `{dataset}.many` AS SELECT 'q' AS user_input, 'a' AS llm_response, n AS input_tokens, "
         "1 AS output_tokens, TIMESTAMP '2026-02-13 03:00:00+00' AS timestamp FROM UNNEST(GENERATE_ARRAY(1, 25000)) n"
     )
-    not_allowed = NotAllowed()
-    server = grpc.server(ThreadPoolExecutor(1), handlers=[not_allowed])
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    try:
-        proxy = Proxy(url=settings.bigquery.endpoint)
-        found = questions(f"bigquery://{dataset}.many", through(proxy, settings, storage_endpoint=f"127.0.0.1:{port}"))
-    finally:
-        server.stop(None).wait()
+    with storage_api(settings, emulator, grpc.StatusCode.PERMISSION_DENIED, refused=1) as (reaching, asked):
+        found = questions(f"bigquery://{dataset}.many", reaching)
     assert len(found) == 25_000
-    assert [method.rpartition("/")[2] for method in not_allowed.asked] == ["CreateReadSession"]
+    assert asked == ["CreateReadSession"]
+
+
+@pytest.mark.filterwarnings("ignore:Retrieving Arrow record batches:PendingDeprecationWarning")  # between two Googles
+@pytest.mark.parametrize("code", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED])
+def test_a_storage_api_that_is_busy_for_a_moment_is_asked_again(
+    settings: Settings, emulator: Emulator, address: str, code: grpc.StatusCode
+) -> None:
+    with storage_api(settings, emulator, code, refused=2) as (reaching, asked):
+        assert questions(address, reaching) == [SECRET]
+    assert asked == ["CreateReadSession"] * 3 + ["ReadRows"]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "what"),
+    [
+        (grpc.StatusCode.UNAVAILABLE, StorageError, r"the BigQuery Storage API is busy or out of reach \(503\)"),
+        (grpc.StatusCode.UNAUTHENTICATED, UsageError, r"the Google credentials are refused \(401\)"),
+        (grpc.StatusCode.INVALID_ARGUMENT, AqbError, r"BigQuery refused the request \(400\)"),
+    ],
+)
+def test_what_the_storage_api_refuses_is_one_line(
+    settings: Settings, emulator: Emulator, address: str, code: grpc.StatusCode, kind: type[AqbError], what: str
+) -> None:
+    with (
+        storage_api(settings, emulator, code, refused=1000) as (reaching, _),
+        pytest.raises(kind, match=what) as refused,
+    ):
+        questions(address, through(Proxy(url=reaching.bigquery.endpoint), reaching, retry_s=0))
+    assert refused.value.where == address.removeprefix("bigquery://")
+    assert SECRET not in str(refused.value)
 
 
 def test_the_dry_run_shows_what_bigquery_would_scan(proxy: Proxy, address: str, settings: Settings) -> None:

@@ -28,7 +28,7 @@ from pyarrow import RecordBatch
 from requests.exceptions import ChunkedEncodingError, Timeout
 from requests.exceptions import ConnectionError as BrokenConnection
 
-from tasks.warehouse.bigquery.errors import as_aqb_errors
+from tasks.warehouse.bigquery.errors import as_aqb_errors, reasons_of
 
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
@@ -112,11 +112,8 @@ class JobClient:
             reader = self._storage_reader()
             if reader is not None:
                 with closing(reader.transport):
-                    pages = job.result(retry=self.retry).to_arrow_iterable(
-                        bqstorage_client=reader, max_queue_size=_WAITING_PAGES, max_stream_count=_STREAMS
-                    )
                     try:
-                        first = next(pages, None)
+                        first, pages = self.retry(_begun)(job, reader, self.retry)
                     except Forbidden:
                         reader = None  # no permission to make read sessions
                     else:
@@ -160,13 +157,21 @@ class JobClient:
         return BigQueryReadClient(**given)  # type: ignore[no-untyped-call]
 
 
+def _begun(job: QueryJob, reader: BigQueryReadClient, retry: Retry) -> tuple[RecordBatch | None, Iterator[RecordBatch]]:
+    """The first page of a result through the Storage API, whose client does not repeat that, and the others."""
+    pages = job.result(retry=retry).to_arrow_iterable(
+        bqstorage_client=reader, max_queue_size=_WAITING_PAGES, max_stream_count=_STREAMS
+    )
+    return next(pages, None), pages
+
+
 def _will_pass(error: BaseException) -> bool:
     """Whether the same call may succeed later. Two writers of one table may also meet: one of them has to come back."""
     if isinstance(error, RetryError):
         return error.cause is not None and _will_pass(error.cause)
     if isinstance(error, BadRequest) and "Could not serialize access" in error.message:
         return True
-    if isinstance(error, GoogleAPICallError) and any(detail.get("reason") in _BUSY_REASONS for detail in error.errors):
+    if isinstance(error, GoogleAPICallError) and not _BUSY_REASONS.isdisjoint(reasons_of(error)):
         return True
     return isinstance(error, (TooManyRequests, ServerError, *_LOST_CONNECTIONS))
 

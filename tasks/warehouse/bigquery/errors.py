@@ -5,22 +5,33 @@ our words with the names that they hold, of the others only the reason and the j
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from google.api_core.exceptions import Forbidden, GoogleAPICallError, NotFound, RetryError, ServerError, TooManyRequests
+from google.api_core.exceptions import (
+    Forbidden,
+    GoogleAPICallError,
+    NotFound,
+    RetryError,
+    ServerError,
+    TooManyRequests,
+    Unauthorized,
+)
 from google.auth.exceptions import DefaultCredentialsError, GoogleAuthError, TransportError
+from grpc import RpcError  # type: ignore[import-untyped]
 from requests.exceptions import RequestException
 
 from scoring.errors import AqbError, InputError, StorageError, UsageError
 
 _LOG_IN = "`gcloud auth application-default login`"
+_LOG_IN_ANEW = f"{_LOG_IN}, or check the service account"
 _MISSING_NAME = re.compile(
     r"Unrecognized name: `?([\w.]+)|Name (\w+) not found inside|Field name (\w+) does not exist", re.ASCII
 )
 _RESOURCE = re.compile(r"\b(Project|Dataset|Table|View|Routine|Job) (?!ID\b)([\w.:-]+\w)")
 _LOCATION = re.compile(r"in location ([\w-]+\w)", re.ASCII)
 _PERMISSION = re.compile(r"\bbigquery\.[A-Za-z]+\.[A-Za-z]+\b")
+_SWITCHED_OFF = re.compile(r"API has not been used in project ([\w:.-]+\w) before", re.ASCII)
 _NEEDED_BYTES = re.compile(r"([0-9]+) or higher required")
 _BUSY = (
     "rateLimitExceeded",
@@ -44,22 +55,32 @@ def as_aqb_errors(where: str = "") -> Iterator[None]:
         raise _out_of_reach(where, error) from None
     except GoogleAuthError as error:
         refused = f"the Google credentials are refused ({type(error).__name__})"
-        raise UsageError(refused, where=where, fix=f"{_LOG_IN}, or check the service account") from None
+        raise UsageError(refused, where=where, fix=_LOG_IN_ANEW) from None
     except RetryError as error:
         raise _explained(error.cause, where) from None
     except (GoogleAPICallError, RequestException, ConnectionError) as error:
         raise _explained(error, where) from None
 
 
+def reasons_of(error: GoogleAPICallError) -> list[str]:
+    """The reasons that BigQuery gives for an error; its Storage API gives none."""
+    return [str(detail["reason"]) for detail in error.errors if isinstance(detail, Mapping) and detail.get("reason")]
+
+
 def _explained(error: BaseException | None, where: str) -> AqbError:
     if not isinstance(error, GoogleAPICallError):
         return _out_of_reach(where, error)
-    reason = next((str(detail["reason"]) for detail in error.errors if detail.get("reason")), "")
+    reason = next(iter(reasons_of(error)), "")
     message = error.message or ""
     kind: type[AqbError] = UsageError
     if isinstance(error, (TooManyRequests, ServerError)) or reason in _BUSY:
         kind, what = StorageError, f"BigQuery is busy or over its quota ({reason or error.code})"
         fix = "run again later; quotas stand in the console"
+        if isinstance(error.response, RpcError):
+            what = f"the BigQuery Storage API is busy or out of reach ({error.code})"
+            fix = "run again later, or do without it: bigquery.use_storage_api = false"
+    elif isinstance(error, Unauthorized):
+        what, fix = f"the Google credentials are refused ({reason or error.code})", _LOG_IN_ANEW
     elif isinstance(error, NotFound):
         return _not_found(message, where)
     elif isinstance(error, Forbidden):
@@ -101,6 +122,11 @@ def _forbidden(reason: str, message: str, where: str) -> tuple[str, str, str]:
         return "the rows are too many to be read out of BigQuery", where, fix
     if reason in ("billingNotEnabled", "billingTierLimitExceeded"):
         return f"billing stops the query ({reason})", thing, "bigquery.billing_project can pay"
+    if off := _SWITCHED_OFF.search(message):
+        fix = f"`gcloud services enable bigquery.googleapis.com --project={off[1]}`"
+        return "the BigQuery API is not enabled", f"project {off[1]}", fix
+    if "VPC Service Controls" in message:
+        return "VPC Service Controls forbid the request", where, "ask who keeps the service perimeter"
     wanted = f"permission {permission[0]}" if permission else "permission"
     return f"no {wanted}, or it does not exist", thing, "grant it; docs/bigquery.md lists the roles"
 
