@@ -212,17 +212,16 @@ def _number(column: _ViewColumn) -> str:
 
 
 def _timestamp(column: _ViewColumn, naive_zone: str) -> str:
-    is_utc, zone = naive_zone == UTC_ZONE, literal(naive_zone)
+    """The instant; the zone of those without one is named, since a project may have set another default than UTC."""
+    zone = literal(naive_zone)
     match column.kind:
         case "TIMESTAMP":
             return column.sql
-        case "STRING" if is_utc:
-            return _cast(column, "TIMESTAMP")
         case "STRING":
             local = f"TIMESTAMP({_cast(column, 'DATETIME')}, {zone})"
             return f"IF({_naive(column)}, {local}, {_cast(column, 'TIMESTAMP')})"
         case _:
-            return f"TIMESTAMP({column.sql})" if is_utc else f"TIMESTAMP({column.sql}, {zone})"
+            return f"TIMESTAMP({column.sql}, {zone})"
 
 
 def _label(column: _ViewColumn | None) -> str:
