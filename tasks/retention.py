@@ -11,11 +11,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
 
 from scoring.alerting.growth import TEMPLATE
 from scoring.alerting.growth_wording import template_name
-from scoring.chat.erasure import PERSONAL_COLUMNS, cleared
+from scoring.chat.erasure import PERSONAL_COLUMNS
 from scoring.chat.row_ids import TEXTS
 from scoring.chat.templates import WORD
 from scoring.judging.masking import masked
@@ -32,11 +31,11 @@ from tasks.state.erased_sessions import remember_erased
 from tasks.testruns.uploads import Uploads
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
 from tasks.warehouse import Warehouse
+from tasks.warehouse.rewriting import written_schema
 from tasks.warehouse.tables import ALERTS
 
 ERASED_CELL = "(삭제됨)"
 _LEFTOVER_AFTER = timedelta(days=1)
-_ROWS_PER_FRAME = 20_000
 
 
 def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> dict[str, int]:
@@ -98,7 +97,7 @@ def _prune_texts(context: Context, before: date, *, dry_run: bool) -> Counter[st
             for page in pages:
                 page.unlink(missing_ok=True)
             _forget_templates(warehouse, day, None)
-            _clear(warehouse, day, SCORES, context.rubric.scores_schema, pl.lit(value=True), TEXTS)
+            warehouse.clear(SCORES, day, context.rubric.scores_schema, TEXTS)
     found["reports that quote"] = len(counted)
     return found
 
@@ -144,14 +143,14 @@ def _erase_rows(context: Context, session_id: str, *, dry_run: bool) -> Counter[
                 for reports in _reports_of(context):
                     touched |= _forget_in_reports(reports, day, row_ids, dry_run=dry_run)
             if excluded and not dry_run:
-                _clear(warehouse, day, EXCLUDED, context.rubric.excluded_schema, mine, PERSONAL_COLUMNS)
+                warehouse.clear(EXCLUDED, day, context.rubric.excluded_schema, PERSONAL_COLUMNS, session_id)
             if row_ids and not dry_run:
                 with warehouse.lock(ALERTS):  # the facts of this day are also written when an earlier one is scored
                     if templates:
                         _forget_templates(warehouse, day, templates)
                         for reports in _reports_of(context):  # those of later days name what a rise began with
                             _forget_lines(reports, templates)
-                    _clear(warehouse, day, SCORES, context.rubric.scores_schema, mine, PERSONAL_COLUMNS)
+                    warehouse.clear(SCORES, day, context.rubric.scores_schema, PERSONAL_COLUMNS, session_id)
     found["reports"] = len(touched)
     return found
 
@@ -174,7 +173,7 @@ def _forget_templates(warehouse: Warehouse, day: date, templates: Collection[str
     ]
     if kept != said:
         changed = frame.with_columns(grown=pl.Series(kept, dtype=frame.schema["grown"]))
-        warehouse.replace_day(ALERTS, day, _written_schema(alerts, ALERTS_SCHEMA), [changed])
+        warehouse.replace_day(ALERTS, day, written_schema(alerts, ALERTS_SCHEMA), [changed])
 
 
 def _forget_lines(reports: ReportPaths, templates: Collection[str]) -> None:
@@ -197,32 +196,6 @@ def _reports_of(context: Context) -> list[ReportPaths]:
 def _count(warehouse: Warehouse, day: date, table: str, where: pl.Expr) -> int:
     rows = warehouse.read(table, [day])
     return 0 if rows is None else int(rows.filter(where).select(pl.len()).collect().item())
-
-
-def _clear(
-    warehouse: Warehouse, day: date, table: str, schema: pa.Schema, where: pl.Expr, columns: Sequence[str]
-) -> None:
-    """Rewrites a day with NULL in these columns of the rows that meet a condition; every other value stays."""
-    rows = warehouse.read(table, [day])
-    if rows is None:
-        return
-    frames = rows.collect_batches(chunk_size=_ROWS_PER_FRAME, maintain_order=True)
-    own = _written_schema(rows, schema)
-    warehouse.replace_day(table, day, own, (cleared(frame, where, columns) for frame in frames))
-
-
-def _written_schema(rows: pl.LazyFrame, schema: pa.Schema) -> pa.Schema:
-    """The columns that the rows have, whichever version wrote them, described where `schema` has them."""
-    written = rows.collect_schema().to_frame().to_arrow().schema
-    same = {column.name: column for column in schema}
-    return pa.schema([same.get(name) or pa.field(name, _plain(written.field(name).type)) for name in written.names])
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """Polars' large texts and lists as every other table has them."""
-    if pa.types.is_large_list(kind):
-        return pa.list_(_plain(kind.value_type))
-    return pa.string() if pa.types.is_large_string(kind) else kind
 
 
 def _pages_of(reports: ReportPaths, day: date) -> list[Path]:

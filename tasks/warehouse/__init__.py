@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import date, datetime
 from importlib.metadata import entry_points
@@ -57,6 +57,15 @@ class Warehouse(Protocol):
 
     def replace_days(self, table: str, days: Sequence[date], schema: pa.Schema, rows: pl.DataFrame) -> None:
         """Replaces some days of a table, each as `replace_day` does."""
+        ...
+
+    def clear(
+        self, table: str, day: date, schema: pa.Schema, columns: Collection[str], session_id: str | None = None
+    ) -> None:
+        """Puts NULL into some columns of a day's rows, of one session or of all; every other value stays.
+
+        `schema` describes the columns of today; those that only the day has stay, too.
+        """
         ...
 
     def read(

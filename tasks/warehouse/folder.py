@@ -8,7 +8,7 @@ import fnmatch
 import os
 import shutil
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import date, datetime
 from hashlib import file_digest
@@ -26,6 +26,7 @@ from scoring.errors import StorageError
 from tasks.files.atomic import is_at, remove_unfinished, unchanged_since, writable, write_parquet
 from tasks.waiting import attempts
 from tasks.warehouse.day_queries import CountsOfDays, FrameQueries, fired_rows, value_counts
+from tasks.warehouse.rewriting import clear_by_rewriting
 from tasks.warehouse.row_search import FrameSearch
 from tasks.warehouse.tables import SCORES, SERVICE, rows_of_service, schema_of_service, shaped
 
@@ -74,6 +75,12 @@ class FolderWarehouse:
         """Replaces the files of some days, one after the other."""
         for day in days:
             self.replace_day(table, day, schema, [rows.filter(score_date=day)])
+
+    def clear(
+        self, table: str, day: date, schema: pa.Schema, columns: Collection[str], session_id: str | None = None
+    ) -> None:
+        """Rewrites the day's file."""
+        clear_by_rewriting(self, table, day, schema, columns, session_id)
 
     def read(
         self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None

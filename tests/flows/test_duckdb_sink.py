@@ -1,7 +1,7 @@
 """A warehouse that the product does not know, in one file, from a package that offers it for its URL scheme."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from tasks.config.settings import MonitoringSettings, Settings
 from tasks.warehouse import open_warehouse
 from tasks.warehouse.day_queries import CountsOfDays, FrameQueries, fired_rows, value_counts
 from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.rewriting import clear_by_rewriting
 from tasks.warehouse.row_search import FrameSearch
 from tasks.warehouse.tables import SCORES, shaped
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
@@ -59,6 +60,11 @@ class DuckDBWarehouse:
     def replace_days(self, table: str, days: Sequence[date], schema: pa.Schema, rows: pl.DataFrame) -> None:
         for day in days:
             self.replace_day(table, day, schema, [rows.filter(score_date=day)])
+
+    def clear(
+        self, table: str, day: date, schema: pa.Schema, columns: Collection[str], session_id: str | None = None
+    ) -> None:
+        clear_by_rewriting(self, table, day, schema, columns, session_id)
 
     def read(
         self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None

@@ -1,16 +1,18 @@
 """Arrow schemas as BigQuery tables: types, descriptions, partitions; what of a table may change, and what not."""
 # ruff: noqa: S608  (the SQL is made of names that were checked; values travel as parameters)
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import polars as pl
 import pyarrow as pa
-from google.cloud.bigquery import ArrayQueryParameter, SchemaField, Table, TimePartitioning
+from google.cloud.bigquery import ArrayQueryParameter, ScalarQueryParameter, SchemaField, Table, TimePartitioning
 from pyarrow import types
 
+from scoring.chat.erasure import session_hash
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.shrinkage import TENANT_MIN_ROWS
 from scoring.errors import UsageError
+from scoring.rules.googlesql_backend import column_list
 from tasks.config.addresses import TableName
 from tasks.warehouse.bigquery.client import APP_LABEL
 from tasks.warehouse.tables import SERVICE
@@ -84,15 +86,50 @@ def service_condition(table: Table, service: str | None, row: str = "") -> str:
 
 def of_service(table: Table, service: str | None) -> str:
     """What stands behind FROM for the rows of a service: the table, or a query, whose unused columns cost nothing."""
-    name = f"`{table.project}.{table.dataset_id}.{table.table_id}`"
+    name = _quoted(table)
     condition = service_condition(table, service).removeprefix(" AND ")
     return f"(SELECT * FROM {name} WHERE {condition})" if condition else name
+
+
+def replacing_query(
+    table: Table, service: str | None, rows: str, columns: Sequence[str], same: Iterable[str], allowed: str
+) -> str:
+    """The MERGE that puts `rows` (a table, or a query in brackets) into the place of those of the days @days that a
+    service has with the values @only_0, @only_1, ... in the columns `same`, where `allowed` (AND ...) is true.
+    """
+    old = "".join(f" AND old.`{column}` = @only_{place}" for place, column in enumerate(same))
+    mine, named = service_condition(table, service, "old."), column_list(columns)
+    return (
+        f"MERGE {_quoted(table)} AS old USING {rows} AS new ON FALSE\n"
+        f"WHEN NOT MATCHED BY SOURCE AND old.{DAY_COLUMN} IN UNNEST(@days){mine}{old}{allowed} THEN DELETE\n"
+        f"WHEN NOT MATCHED BY TARGET{allowed} THEN INSERT ({named}) VALUES ({named})"
+    )
+
+
+def clearing_query(table: Table, service: str | None, columns: Collection[str], session_id: str | None) -> str:
+    """The UPDATE of a day (@day) that puts NULL into those of the columns that the table has, of one session (@session)
+    or of all rows of a service.
+    """
+    emptied = ", ".join(f"`{field.name}` = NULL" for field in table.schema if field.name in columns)
+    mine = service_condition(table, service)
+    of_one = "" if session_id is None else " AND TO_HEX(SHA256(session_id)) = @session"
+    return f"UPDATE {_quoted(table)} SET {emptied} WHERE {DAY_COLUMN} = @day{mine}{of_one}"
+
+
+def of_session(session_id: str | None) -> list[ScalarQueryParameter]:
+    """The parameter @session: a hash; none of all sessions."""
+    return [] if session_id is None else [ScalarQueryParameter("session", "STRING", session_hash(session_id))]
 
 
 def polars_schema(fields: Iterable[SchemaField]) -> dict[str, pl.DataType]:
     """The columns of a table that this version knows the type of, as Polars reads them."""
     found = {field.name: _polars_type(field) for field in fields}
     return {name: kind for name, kind in found.items() if kind is not None}
+
+
+def _quoted(table: Table) -> str:
+    """The name of a table as GoogleSQL writes it."""
+    return f"`{table.project}.{table.dataset_id}.{table.table_id}`"
 
 
 def _field(field: pa.Field) -> SchemaField:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
@@ -38,11 +38,13 @@ from tasks.warehouse.bigquery.errors import as_aqb_errors
 from tasks.warehouse.bigquery.row_search import BigQueryRowSearch
 from tasks.warehouse.bigquery.tables import (
     DAY_COLUMN,
+    clearing_query,
     extended_schema,
     new_table,
     of_service,
+    of_session,
     polars_schema,
-    service_condition,
+    replacing_query,
     small_enough,
 )
 from tasks.warehouse.day_queries import CountsOfDays, counts_by_day
@@ -95,6 +97,14 @@ class BigQueryWarehouse:
     def replace_days(self, table: str, days: Sequence[date], schema: pa.Schema, rows: pl.DataFrame) -> None:
         """Replaces some days of a table, all of them in one MERGE."""
         self._replace_by_load(table, days, schema, [rows])
+
+    def clear(
+        self, table: str, day: date, schema: pa.Schema, columns: Collection[str], session_id: str | None = None
+    ) -> None:
+        """Changes the rows where they are, in one statement; its job, which BigQuery remembers, names no session."""
+        if found := self._found(self.table(table)):
+            bound = [*of_day(day), *of_session(session_id)]
+            self._query(clearing_query(found, self._service, columns, session_id), bound, "clear", self.table(table))
 
     def _replace_by_load(
         self,
@@ -360,13 +370,9 @@ class BigQueryWarehouse:
         `most` is for a single day.
         """
         same, name = only or {}, self.table(target.table_id)
-        old = "".join(f" AND old.`{column}` = @only_{place}" for place, column in enumerate(same))
-        mine = service_condition(target, self._service, "old.")
         allowed, limits = ("", []) if most is None else small_enough(of_service(target, self._service), most)
         merged = self._query(
-            f"MERGE {name.quoted} AS old USING {rows} AS new ON FALSE\n"
-            f"WHEN NOT MATCHED BY SOURCE AND old.{DAY_COLUMN} IN UNNEST(@days){mine}{old}{allowed} THEN DELETE\n"
-            f"WHEN NOT MATCHED BY TARGET{allowed} THEN INSERT ({column_list(columns)}) VALUES ({column_list(columns)})",
+            replacing_query(target, self._service, rows, columns, same, allowed),
             [
                 *of_days(days),
                 *(ScalarQueryParameter(f"only_{place}", "STRING", value) for place, value in enumerate(same.values())),
