@@ -11,6 +11,7 @@ from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import typer
 
@@ -159,12 +160,15 @@ def _refuse_locked(place: Path) -> None:
 
 
 def _state(settings: Settings) -> str:
+    """Whether a run could begin: a server may answer and be read-only, as the one that stands by, or to this user."""
     from tasks.state.database import StateDatabase
+    from tasks.state.leases import Leases
     from tasks.state.run_ledger import RunLedger
 
     with StateDatabase(settings.state_url) as state:
         RunLedger(state)
-    return "reachable"
+        with Leases(state).held(f"doctor {uuid4().hex}"):
+            return "can be written"
 
 
 def _last_night(settings: Settings) -> str:

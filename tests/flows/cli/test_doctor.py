@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from flows.runtime.clock import today
 from scoring.alerting import days_off
@@ -16,6 +17,7 @@ from tests.builders.nights import night
 from tests.builders.state import opened
 from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
+from tests.fakes.postgresql import postgresql_programs, running_postgresql
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
 from tests.flows.cli.conftest import PrefectAt
 from tests.flows.conftest import Command
@@ -168,6 +170,24 @@ def test_doctor_shows_no_password_and_says_what_is_wrong_with_the_database(
     assert ended.exit_code == 1
     assert "hunter2" not in ended.out + ended.err
     assert "NOT  state database: state_url is no database URL" in ended.out
+
+
+def test_doctor_says_that_a_database_server_takes_no_changes(
+    aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = postgresql_programs()
+    if programs is None:
+        pytest.skip("there is no PostgreSQL server (Debian: postgresql)")
+    with running_postgresql(programs) as address:
+        monkeypatch.setenv("AQB_STATE_URL", f"postgresql+psycopg://{address}/postgres")
+        assert checks(aqb)["state database"] == "can be written"
+        server = sa.create_engine(f"postgresql+psycopg://{address}/postgres", isolation_level="AUTOCOMMIT")
+        with server.connect() as connection:  # as a server is that stands by for another one
+            connection.exec_driver_sql("ALTER DATABASE postgres SET default_transaction_read_only = on")
+        server.dispose()
+        seen = checks(aqb)["state database"]
+    assert seen.startswith("NOT ")
+    assert "cannot execute INSERT in a read-only transaction\n  -> check state_url, and that the database" in seen
 
 
 def test_doctor_says_where_each_setting_came_from(aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
