@@ -1,5 +1,7 @@
-"""Where this process looks for the server of Prefect, and rows where settings look for them."""
+"""Where this process looks for the server of Prefect, rows where settings look for them, and what doctor says."""
 
+import json
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.chat_rows import best, plain, refused, write_rows
+from tests.flows.conftest import Command
 
 PrefectAt = Callable[[str | None], None]
 
@@ -36,3 +39,25 @@ def source(folder: Path) -> Path:
     return write_rows(
         folder / "data" / "chat_rows" / "a.jsonl", [best(0), refused(1), plain(2, llm_response=None), plain(24 * 60)]
     )
+
+
+@pytest.fixture
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is on this machine is asked directly."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture
+def refusing_port() -> Iterator[int]:
+    """A port at which nobody answers."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        yield nobody.getsockname()[1]
+
+
+def checks(aqb: Command) -> dict[str, str]:
+    """What doctor says of each thing, `NOT ` before what is not as it should be."""
+    ended = aqb("doctor", "--json")
+    found = json.loads(ended.out)["checks"]
+    assert ended.exit_code == (0 if all(one["ok"] for one in found) else 1)
+    return {one["name"]: ("" if one["ok"] else "NOT ") + one["seen"] for one in found}

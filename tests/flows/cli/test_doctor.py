@@ -1,8 +1,8 @@
-"""`aqb doctor`: what it looks at, what it says of it, and that no secret is among that."""
+"""`aqb doctor`: what it looks at, what it says of it, and that no secret is among that; of the judge see
+`test_doctor_judge.py`.
+"""
 
 import json
-import socket
-from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -12,47 +12,18 @@ import sqlalchemy as sa
 from flows.runtime.clock import today
 from scoring.alerting import days_off
 from tasks.state.run_ledger import RunLedger
-from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
+from tests.builders.chat_rows import DAY, best, refused, write_rows
 from tests.builders.nights import night
 from tests.builders.state import opened
 from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
-from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.fakes.postgresql import postgresql_programs, running_postgresql
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
-from tests.flows.cli.conftest import PrefectAt
+from tests.flows.cli.conftest import PrefectAt, checks
 from tests.flows.conftest import Command
 
-KEY = "sk-5ecret"
-FROM = "; the key is from environment variable OPENAI_API_KEY"
 PASSWORD = "hunter2"
 
-
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is on this machine is asked directly."""
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-@pytest.fixture
-def source(folder: Path) -> Path:
-    """Rows at the place where settings look for them."""
-    return write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best(0), refused(1), plain(2)])
-
-
-@pytest.fixture
-def refusing_port() -> Iterator[int]:
-    """A port at which nobody answers."""
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        yield nobody.getsockname()[1]
-
-
-def checks(aqb: Command) -> dict[str, str]:
-    """What doctor says of each thing, `NOT ` before what is not as it should be."""
-    ended = aqb("doctor", "--json")
-    found = json.loads(ended.out)["checks"]
-    assert ended.exit_code == (0 if all(one["ok"] for one in found) else 1)
-    return {one["name"]: ("" if one["ok"] else "NOT ") + one["seen"] for one in found}
+pytestmark = pytest.mark.usefixtures("no_proxy")
 
 
 def test_doctor_is_content_when_a_run_could_start(aqb: Command, source: Path) -> None:
@@ -264,91 +235,6 @@ def test_a_calendar_of_holidays_that_ends_soon_is_told(
 def test_a_file_in_the_place_of_the_inbox_is_told(aqb: Command, source: Path, folder: Path) -> None:
     (folder / "data" / "inbox").touch()
     assert checks(aqb)["inbox"].startswith("NOT data/inbox: is no folder")
-
-
-# --- The judge -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def judge_settings(monkeypatch: pytest.MonkeyPatch, source: Path) -> pytest.MonkeyPatch:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("AQB_JUDGE__MODEL", "judge-1")
-    return monkeypatch
-
-
-@pytest.mark.parametrize(("model", "listed"), [("judge-1", "among"), ("judge-2", "not among")])
-def test_a_judge_that_answers_lists_its_models_and_is_asked_no_question(
-    aqb: Command, judge_settings: pytest.MonkeyPatch, model: str, listed: str
-) -> None:
-    with FakeOpenAI(Behaviour(api_key=KEY, model=model)) as server:
-        judge_settings.setenv("OPENAI_BASE_URL", server.url)
-        assert checks(aqb)["judge"] == f"{server.url} answers; judge-1 is {listed} its 1 models{FROM}"
-        assert server.asked.total() == 0
-
-
-@pytest.mark.parametrize(("days", "said"), [(40, "in 40 days"), (60, "in 60 days"), (0, "so it answers no more")])
-def test_a_model_that_is_shut_down_soon_is_not_ok(
-    aqb: Command, judge_settings: pytest.MonkeyPatch, days: int, said: str
-) -> None:
-    last = today("Asia/Seoul") + timedelta(days=days)
-    with FakeOpenAI(Behaviour(shutdown_date=str(last))) as server:
-        judge_settings.setenv("OPENAI_BASE_URL", server.url)
-        assert checks(aqb)["judge"].startswith(f"NOT {server.url}: judge-1 is shut down on {last}, {said}")
-    with FakeOpenAI(Behaviour(shutdown_date=str(last + timedelta(days=61)))) as server:
-        judge_settings.setenv("OPENAI_BASE_URL", server.url)
-        assert checks(aqb)["judge"].startswith(f"{server.url} answers")
-
-
-def test_a_judge_behind_a_password_is_reached_and_the_password_is_not_shown(
-    aqb: Command, judge_settings: pytest.MonkeyPatch
-) -> None:
-    with FakeOpenAI() as server:
-        judge_settings.setenv("AQB_JUDGE__BASE_URL", server.url.replace("://", f"://aqb:{PASSWORD}@"))
-        seen = checks(aqb)["judge"]
-    assert seen.startswith(f"{server.url.replace('://', '://aqb:***@')} answers")
-
-
-def test_a_wrong_key_is_told_and_not_shown(aqb: Command, judge_settings: pytest.MonkeyPatch) -> None:
-    with FakeOpenAI(Behaviour(api_key="another")) as server:  # quotes the key in its 401
-        judge_settings.setenv("OPENAI_BASE_URL", server.url)
-        shown = aqb("doctor")
-    assert shown.exit_code == 1
-    assert f"NOT  judge: {server.url}: the judge answers with status 401\n  -> check OPENAI_API_KEY" in shown.out
-    assert KEY not in shown.out + shown.err
-
-
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [
-        ("404", "status 404\n  -> check judge.base_url or OPENAI_BASE_URL: most end in /v1"),
-        ("403", "status 403\n  -> check what the key may do"),
-        ("503", "status 503\n  -> ask its operator, or try again later"),
-        ("web-page", "this is no judge: it lists no models, as a web page does\n  -> check judge.base_url"),
-    ],
-)
-def test_an_address_that_is_no_judge_is_told(
-    aqb: Command, judge_settings: pytest.MonkeyPatch, website: str, path: str, said: str
-) -> None:
-    judge_settings.setenv("AQB_JUDGE__BASE_URL", f"{website}/{path}")
-    shown = aqb("doctor")
-    assert shown.exit_code == 1
-    assert f"NOT  judge: {website}/{path}: " in shown.out
-    assert said in shown.out
-    assert KEY not in shown.out + shown.err
-
-
-def test_a_judge_that_is_not_there_is_told(
-    aqb: Command, judge_settings: pytest.MonkeyPatch, refusing_port: int
-) -> None:
-    judge_settings.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{refusing_port}/v1")
-    assert "the judge cannot be reached: Connection refused" in checks(aqb)["judge"]
-
-
-def test_a_judge_that_is_switched_on_needs_a_key_or_an_address(
-    aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AQB_JUDGE__ENABLED", "true")
-    assert checks(aqb)["judge"].startswith("NOT judge: there is nobody to ask\n  -> set OPENAI_API_KEY")
 
 
 # --- Slack and Prefect ---------------------------------------------------------------------------------------------
