@@ -15,13 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 import polars as pl
 import pyarrow as pa
 from google.api_core.exceptions import NotFound, PreconditionFailed
-from google.cloud.bigquery import (
-    LoadJobConfig,
-    ParquetOptions,
-    QueryJob,
-    ScalarQueryParameter,
-    Table,
-)
+from google.cloud.bigquery import LoadJobConfig, ParquetOptions, QueryJob, ScalarQueryParameter, Table
 from polars.io.plugins import register_io_source
 
 from scoring.chat.rubric import RowRubric
