@@ -7,7 +7,7 @@ Source: SPEC 8; counts are Poisson, with the variation of a rate from day to day
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from statistics import NormalDist
@@ -86,8 +86,9 @@ def growth_by_rule(
     usual: Sequence[FiredRow],
     scales: Mapping[str | None, float],
     turn_shares: Mapping[str | None, float],
+    wanted: Collection[tuple[str, str | None]] | None = None,
 ) -> dict[tuple[str, str | None], Growth]:
-    """What grew by rule and tenant, the tenant also as `*`, for the rules that fired today.
+    """What grew by rule and tenant, the tenant also as `*`, for the rules that fired today, or those `wanted` of them.
 
     `scales` say by tenant how many turns of today come on one of the days of `usual`; 0 or left out without such days.
     A tenant is named only where its part of a rise is surely larger than its part of the turns (`turn_shares`).
@@ -96,6 +97,7 @@ def growth_by_rule(
     return {
         key: _growth(rows, before.get(key, ()), scales.get(key[1], 0.0), turn_shares if key[1] == ALL_TENANTS else None)
         for key, rows in _by_rule(today).items()
+        if wanted is None or key in wanted
     }
 
 

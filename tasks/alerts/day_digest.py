@@ -1,8 +1,10 @@
 """What messages about a scored day need, read from the warehouse and the ledger of runs."""
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import chain
 
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import rows_on_page
@@ -20,7 +22,15 @@ from scoring.chat.kpis import KpisByDay, rows_of_tenant, rubric_version_of
 from scoring.chat.periods import week_of
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
-from tasks.chat.tables import read_alerts, read_examples, read_growth, read_kpis, scored_until
+from tasks.chat.tables import (
+    growth_of_days,
+    read_alerts,
+    read_examples,
+    read_fired_rows,
+    read_growth,
+    read_kpis,
+    scored_until,
+)
 from tasks.files.report_paths import ReportPaths
 from tasks.state.run_ledger import INTRADAY, TEST_RUN, Run
 from tasks.warehouse import Warehouse
@@ -82,7 +92,7 @@ def day_digest(
 
 
 def _with_growth(
-    found: Iterable[Incident], warehouse: Warehouse, rubric: RowRubric, day: date, history: KpisByDay
+    found: Collection[Incident], warehouse: Warehouse, rubric: RowRubric, day: date, history: KpisByDay
 ) -> list[Incident]:
     """The incidents, those of rises that last with what grew on all their days, against the days before.
 
@@ -90,19 +100,28 @@ def _with_growth(
     """
     version = rubric_version_of(history[day][0])
     known = {when: rows for when, rows in history.items() if rows and rubric_version_of(rows[0]) == version}
-    growth: dict[date, dict[tuple[str, str | None], Growth]] = {}
+    lasting: dict[date, set[tuple[str, str | None]]] = defaultdict(set)
+    for one in found:
+        if one.lasts:
+            lasting[one.since].add((one.fact.rule, one.fact.tenant_id))
+    if not lasting:
+        return [*found]
+
+    def around(since: date) -> tuple[KpisByDay, KpisByDay]:
+        """The days of a rise, and those before it."""
+        before = [when for when in sorted(known) if when < since][-REFERENCE_DAYS:]
+        days = {when: rows for when, rows in known.items() if since <= when <= day}
+        return days, {when: known[when] for when in before}
+
+    compared = {since: around(since) for since in lasting}
+    fired = read_fired_rows(warehouse, rubric, {when for days in compared.values() for when in chain(*days)})
+    growth = {since: growth_of_days(fired, *days, lasting[since]) for since, days in compared.items()}
 
     def of_all_days(one: Incident) -> Incident:
-        if not one.lasts:
-            return one
-        if one.since not in growth:
-            days = {when: known[when] for when in known if one.since <= when <= day}
-            before = [when for when in sorted(known) if when < one.since][-REFERENCE_DAYS:]
-            growth[one.since] = read_growth(warehouse, rubric, days, {when: known[when] for when in before})
         grown = growth[one.since].get((one.fact.rule, one.fact.tenant_id), Growth()).grown
         return replace(one, fact=replace(one.fact, grown=grown))
 
-    return [of_all_days(one) for one in found]
+    return [of_all_days(one) if one.lasts else one for one in found]
 
 
 def read_week(

@@ -77,11 +77,13 @@ def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: i
     """
     kpis = _kpis_around(warehouse, day, rubric)
     history = _history_of_affected(kpis, day, rubric)
-    fired = _fired_rows(warehouse, rubric, {*history, *chain.from_iterable(history.values())})
+    fired = read_fired_rows(warehouse, rubric, {*history, *chain.from_iterable(history.values())})
     rejects = _rejected_rows(warehouse, rubric, [when for when in history if when != day])
     rejects[day] = rejected
     facts = {
-        when: _facts_of(rubric, when, kpis[when], usual, _growth(fired, {when: kpis[when]}, usual), rejects[when])
+        when: _facts_of(
+            rubric, when, kpis[when], usual, growth_of_days(fired, {when: kpis[when]}, usual), rejects[when]
+        )
         for when, usual in history.items()
     }
     rows = [asdict(fact) | {"score_date": when} for when, found in facts.items() for fact in found]
@@ -138,12 +140,17 @@ def read_growth(
     warehouse: Warehouse, rubric: RowRubric, days: KpisByDay, usual_days: KpisByDay
 ) -> dict[tuple[str, str | None], Growth]:
     """What grew among the rows of each rule that fired on some days, against other days; both with their KPI rows."""
-    return _growth(_fired_rows(warehouse, rubric, {*days, *usual_days}), days, usual_days)
+    return growth_of_days(read_fired_rows(warehouse, rubric, {*days, *usual_days}), days, usual_days)
 
 
-def _growth(
-    fired: Mapping[date, Sequence[FiredRow]], days: KpisByDay, usual_days: KpisByDay
+def growth_of_days(
+    fired: Mapping[date, Sequence[FiredRow]],
+    days: KpisByDay,
+    usual_days: KpisByDay,
+    wanted: Collection[tuple[str, str | None]] | None = None,
 ) -> dict[tuple[str, str | None], Growth]:
+    """The same of rows that were read; of thousands of tenants most are of no interest: `wanted` says which are."""
+
     def turns(rows: Iterable[Sequence[KpiRow]]) -> Counter[str | None]:
         counted = Counter[str | None]()
         for row in chain.from_iterable(rows):
@@ -154,10 +161,10 @@ def _growth(
     had, now = turns(usual_days.values()), turns(days.values())
     scales = {tenant: count / had[tenant] for tenant, count in now.items() if had[tenant]}
     shares = {tenant: count / now[ALL_TENANTS] for tenant, count in now.items() if count}
-    return growth_by_rule(today, usual, scales, shares)
+    return growth_by_rule(today, usual, scales, shares, wanted)
 
 
-def _fired_rows(warehouse: Warehouse, rubric: RowRubric, days: Collection[date]) -> dict[date, list[FiredRow]]:
+def read_fired_rows(warehouse: Warehouse, rubric: RowRubric, days: Collection[date]) -> dict[date, list[FiredRow]]:
     """The rows with an alert of each of these days."""
     found: dict[date, list[FiredRow]] = {day: [] for day in days}
     for row in warehouse.fired_rows(sorted(days), rubric):

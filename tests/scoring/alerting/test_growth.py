@@ -188,6 +188,13 @@ def test_growth_by_rule_names_a_tenant_among_all_of_them_alone() -> None:
     assert found["answer_failed", "t1"].grown == ()
 
 
+def test_growth_by_rule_looks_at_the_wanted_rules_and_tenants_alone() -> None:
+    today = [row(number, tenant=f"t{number % 3}") for number in range(30)]
+    everything = growth_by_rule(today, [], {}, {})
+    wanted = [("answer_failed", "t1"), ("answer_failed", "t9")]
+    assert growth_by_rule(today, [], {}, {}, wanted) == {wanted[0]: everything[wanted[0]]}
+
+
 def test_growth_by_rule_names_no_tenant_whose_turns_explain_its_part() -> None:
     usual = [row(number, f"q{number}", tenant="big" if number % 6 else "small") for number in range(42)]
     today = [row(500 + number, f"r{number}", tenant="big" if number % 6 else "small") for number in range(36)]
