@@ -155,8 +155,13 @@ def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:
     never narrower than Wilson's, and none reaches further than those of its days: how much two or three days vary is
     hardly known, and their interval would hold nearly everything. A single day has its own figure.
     """
-    assert kpi.target is not None, f"{kpi.name} has no target"
     known = _known(kpi, rows)
+    return _figure_of_days(kpi, known, [kpi_figure(kpi, row).interval for row in known])
+
+
+def _figure_of_days(kpi: Quotient, known: Sequence[KpiRow], intervals: Sequence[Interval | None]) -> Figure:
+    """`window_figure` of rows that have the KPI, with the intervals of each by itself."""
+    assert kpi.target is not None, f"{kpi.name} has no target"
     if not known:
         return Figure(kpi.title, None, 0, kpi.target, None, kpi.is_rate)
     if len(known) == 1:
@@ -167,7 +172,7 @@ def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:
     interval = of_days and in_points(kpi, of_days)
     if kpi.is_rate:
         interval = _rate_interval(total, size, interval)
-    shown = interval and _within_days(interval, [kpi_figure(kpi, row).interval for row in known])
+    shown = interval and _within_days(interval, intervals)
     return Figure(kpi.title, total / (size * kpi.scale), size, kpi.target, shown, kpi.is_rate)
 
 
@@ -208,15 +213,17 @@ def standings(kpi: Quotient, days: Mapping[date, KpiRow]) -> dict[date, Standing
     found: dict[date, Standing] = {}
     before: Standing | None = None
     version = None
-    recent: deque[tuple[date, Any, KpiRow]] = deque()  # with their versions, the latest first
+    recent: deque[tuple[date, Any, KpiRow, Interval | None]] = deque()  # with versions and intervals, the latest first
     for day, row in sorted(days.items()):
         if rubric_version_of(row) != version:
             before, version = None, rubric_version_of(row)
-        recent.appendleft((day, version, row))
-        while (day - recent[-1][0]).days >= FOUR_WEEKS:
+        if _known(kpi, [row]):
+            recent.appendleft((day, version, row, kpi_figure(kpi, row).interval))
+        while recent and (day - recent[-1][0]).days >= FOUR_WEEKS:
             recent.pop()
-        window = [row for _, of_row, row in recent if of_row == version]
-        before = found[day] = _standing(day, window_figure(kpi, window), before)
+        window = [(row, of_day) for _, of_row, row, of_day in recent if of_row == version]
+        figure = _figure_of_days(kpi, [row for row, _ in window], [of_day for _, of_day in window])
+        before = found[day] = _standing(day, figure, before)
     return found
 
 
