@@ -374,7 +374,6 @@ class _Follower:
         self._paged[which] = False
 
     def _go_on(self, day: int, seen: Array) -> None:
-
         is_open = seen & (self._change != CALM)
         self._open_days += is_open
         self._level_days += is_open

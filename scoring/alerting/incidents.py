@@ -254,7 +254,7 @@ def _after_day(
 
 def _quiet(one: _Open) -> _Open:
     """After one more day without it. Rows are back as soon as there are any."""
-    quiet = _Open(one.fact, "continuing", one.began, one.began_or_before, one.seen, one.quiet_days + 1)
+    quiet = replace(one, state="continuing", quiet_days=one.quiet_days + 1)
     if quiet.fact.rule in (NO_ROWS, ROWS_REJECTED):
         over = quiet.quiet_days >= (1 if quiet.fact.rule == NO_ROWS else QUIET_DAYS)
         return replace(quiet, state="resolved") if over else quiet

@@ -16,7 +16,6 @@ import pyarrow as pa
 from scoring.chat.kpis import ALL_TENANTS, Quotient
 from scoring.figures import Figure
 from scoring.rules.arrow_types import empty_frame, field
-from scoring.rules.expressions import Column
 from scoring.rules.polars_backend import to_polars
 from scoring.stats.intervals import Interval, mean_of_moments, wilson_interval
 
@@ -124,7 +123,7 @@ def intervals_of_moments(moments: Iterable[tuple[Quotient, Iterable[Mapping[str,
 
 
 def in_points(kpi: Quotient, of_sums: Interval) -> Interval:
-    """An interval of summed parts of a point as one of points; whole numbers may go beyond 0 to 100."""
-    if isinstance(kpi.expression, Column):
+    """An interval of summed parts of a point as one of points, 0 to 100; whole numbers may go beyond that."""
+    if kpi.scale == 1:
         return of_sums
     return Interval(max(of_sums.low / kpi.scale, 0.0), min(of_sums.high / kpi.scale, _MOST_POINTS))

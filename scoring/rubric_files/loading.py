@@ -220,8 +220,8 @@ class _RowRubricLoading(FileExpressions):
         source, target = kpi.source or self._file.source, _target(kpi)
         if kpi.rate_of:
             condition = self.condition(kpi.rate_of, "kpis", name, "rate_of")
-            for text in sorted(set(TEXTS).intersection(columns_of(condition))):
-                what = f"a KPI that looks at {text}, which tables of scores keep of some rows alone"
+            if texts := sorted(set(TEXTS).intersection(columns_of(condition))):
+                what = f"a KPI that looks at {texts[0]}, which tables of scores keep of some rows alone"
                 fix = "make a column with this value, and write rate_of = ... its name"
                 raise self._text.wrong(("kpis", name, "rate_of"), what, fix)
             return Quotient(name, one_if(condition), kpi.title, source, target=target)
