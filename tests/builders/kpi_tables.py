@@ -1,6 +1,6 @@
 """Warehouses that hold nothing but KPI rows: for what works from `monitoring_kpis` alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -24,6 +24,17 @@ SCORED_COLUMNS = {
     "output_tokens": st.sampled_from([None, 0.0, 50.0, 500.0]),
 }
 """What KPIs are made from, of scored rows that no rule has to have made."""
+
+
+class CountedRows(list[dict[str, Any]]):
+    """KPI rows of a day that count how often they are gone through."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        self.times += 1
+        return super().__iter__()
+
 
 KpisOfDays = Mapping[date, Sequence[Mapping[str, Any]]]
 

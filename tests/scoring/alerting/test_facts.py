@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Any
 
@@ -16,6 +15,7 @@ from scoring.alerting.facts import (
 from scoring.alerting.growth import Grown, Growth
 from scoring.alerting.watch import AlertPolicy
 from scoring.rubrics.ola_monitoring import RUBRIC
+from tests.builders.kpi_tables import CountedRows
 
 ROW_RULES = {
     "answer_failed": "critical",
@@ -248,16 +248,6 @@ def test_a_missed_target_leaves_out_days_that_did_not_know_the_kpi() -> None:
     unknown = {name: value for name, value in kpis().items() if name != "failure_rate"}
     (fact,) = facts(kpis(failure_rate=0.3), history=[[unknown], [kpis(failure_rate=0.25)]])
     assert fact.usual_values == (0.25,)
-
-
-class CountedRows(list[dict[str, Any]]):
-    """KPI rows of a day that count how often they are gone through."""
-
-    times = 0
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        self.times += 1
-        return super().__iter__()
 
 
 def test_facts_go_through_the_days_before_as_often_for_many_tenants_as_for_few() -> None:

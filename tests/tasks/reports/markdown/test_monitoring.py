@@ -97,6 +97,14 @@ def test_tenants_stand_side_by_side_on_a_single_day(tmp_path: Path) -> None:
     assert "| (없음) | 1 | 0 | 0.0% | 100.0% |" in text
 
 
+def test_the_forty_tenants_with_most_rows_stand_in_a_report_that_says_where_the_others_are(tmp_path: Path) -> None:
+    rows = [best(number, tenant_id=f"t{number:02}") for number in range(45)]
+    text = report(tmp_path, *rows, best(50, tenant_id="t44"))
+    shown = [line for line in text.split("### 테넌트별")[1].split("\n## ")[0].splitlines() if line.startswith("| t")]
+    assert (len(shown), shown[0].startswith("| t44 | 2 |")) == (40, True)
+    assert "그 밖의 테넌트 5곳은 `monitoring_kpis` 테이블(`aqb score`는 `kpis.parquet`)에 있습니다." in text
+
+
 def test_texts_of_people_cannot_break_the_report(tmp_path: Path) -> None:
     text = report(tmp_path, refused(user_input=HOSTILE, tenant_id=HOSTILE), refused(1))
     worst = table_below(text, "점수가 가장 낮은 행")

@@ -1,9 +1,7 @@
 """The site of a service with thousands of tenants: what it shows of each, and what it says of the others."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -14,6 +12,7 @@ from tasks.reports.markdown.period import period_report
 from tasks.reports.site.scored_days import ScoredSpan
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, RUBRIC, best, refused
+from tests.builders.kpi_tables import CountedRows
 from tests.builders.site import build, page, write_day
 
 TENANTS = 90
@@ -76,16 +75,6 @@ def test_a_week_names_ten_of_many_new_tenants_and_counts_the_others(tmp_path: Pa
     text = page(tmp_path / "site", f"monitoring/week-{monday}.html").text
     assert text.count("앞 주에 없던 테넌트 새-") == 10
     assert "앞 주에 없던 테넌트나 질문 유형이 15가지 더 있음" in text
-
-
-class CountedRows(list[dict[str, Any]]):
-    """KPI rows of a day that count how often they are gone through."""
-
-    times = 0
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        self.times += 1
-        return super().__iter__()
 
 
 def test_the_rows_of_each_tenant_are_found_by_going_through_the_days_once() -> None:
