@@ -73,12 +73,12 @@ def _night(scale: Scale, folder: Path, server: Server, more: Mapping[str, str]) 
 
     def with_prefect() -> Cost:
         before = server.cpu_s()
-        cost = cost_of([AQB, *command], _environment(source, made("with"), server) | more)
+        cost = cost_of([AQB, *command], {**_environment(source, made("with"), server), **more})
         served.append(server.cpu_s() - before)
         return cost
 
     def without() -> Cost:
-        return cost_of([*_WITHOUT, *command], _environment(source, made("without")) | more)
+        return cost_of([*_WITHOUT, *command], {**_environment(source, made("without")), **more})
 
     costs = interleaved(scale.rounds, {"with": with_prefect, "without": without})
     _check_same_scores(folder, days=1)
