@@ -5,15 +5,14 @@ explains a row.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import isfinite
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from scoring.rules import expressions as ex
+from scoring.rules.arrow_types import arrow_text
 
 Row = Mapping[str, Any]
 
@@ -102,15 +101,9 @@ def _of_text(expression: ex.Length | ex.Count | ex.Matches | ex.ContainsAny, tex
             # Arrow counts in what is left behind each match, at whose start `^` holds anew.
             return int(pl.Series([text], dtype=pl.String).str.count_matches(pattern.regex)[0])
         case ex.Matches(_, pattern):
-            return bool(pc.match_substring_regex(_arrow(text), pattern=pattern.regex)[0].as_py())
+            return bool(pc.match_substring_regex(arrow_text(text), pattern=pattern.regex)[0].as_py())
         case ex.ContainsAny(_, words):
             return any(word in text for word in words)
-
-
-@lru_cache(maxsize=2)  # a row's question and answer, to which each of its rules is put
-def _arrow(text: str) -> pa.Array:
-    """The text alone; made by Arrow itself it would import pandas, which takes longer than to explain many rows."""
-    return pl.Series([text], dtype=pl.String).to_arrow()
 
 
 def _ratio(numerator: float | None, denominator: float | None) -> float | None:

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 
 from scoring.errors import RuleError
 from scoring.rules import expressions as ex
+from scoring.rules.arrow_types import arrow_text
 from scoring.rules.evaluation_order import columns_of
 from scoring.rules.googlesql_backend import to_sql
 from scoring.rules.kinds import Kind, Kinds, kind_of
@@ -358,7 +359,7 @@ def _pattern(regex: str) -> ex.Pattern:
     pattern = ex.Pattern(regex)
     try:
         pl.select(pl.lit("").str.contains(regex))
-        pc.match_substring_regex(pa.scalar(""), pattern=regex)
+        pc.match_substring_regex(arrow_text(""), pattern=regex)
     except (pl.exceptions.ComputeError, pa.ArrowInvalid):
         raise RuleError(f"regex {regex[:80]!r} is one that not every engine reads", fix="write it simpler") from None
     return pattern

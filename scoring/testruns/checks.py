@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from scoring.rules.arrow_types import arrow_text
 from scoring.testruns.cells import truth
 
 Source: TypeAlias = Literal["check", "checklist", "json"]
@@ -167,7 +167,7 @@ def matches(pattern: str, text: str) -> bool:
     Raises:
         ValueError: no RE2 pattern.
     """
-    return bool(pc.match_substring_regex(pa.scalar(text, pa.string()), pattern=pattern).as_py())
+    return bool(pc.match_substring_regex(arrow_text(text), pattern=pattern)[0].as_py())
 
 
 def _canonical(value: object) -> str:

@@ -274,9 +274,11 @@ def test_score_leaves_the_frame_as_it_was() -> None:
 
 @pytest.mark.long
 def test_score_imports_pandas_only_for_a_frame_of_pandas() -> None:
+    rubric = (ROOT / "docs" / "examples" / "ola-monitoring.toml").read_text("utf-8")
     program = (
         "import sys, polars as pl; from scoring import score\n"
-        f"score(pl.DataFrame([{plain()!r}])); assert 'pandas' not in sys.modules"
+        f"score(pl.DataFrame([{plain()!r}])); assert 'pandas' not in sys.modules\n"
+        f"score(pl.DataFrame([{plain()!r}]), {rubric!r}); assert 'pandas' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 
