@@ -11,9 +11,11 @@ import pytest
 from playwright.sync_api import Browser, expect
 from playwright.sync_api import Page as Tab
 
+from scoring.catalog import row_rubric_of_text
 from scoring.chat.periods import month_of, week_of
 from scoring.testruns.team_names import COMMON_NAMES
 from tasks.reports.markdown.comparison import comparison_page
+from tasks.reports.site.build import build_pages
 from tasks.testruns.answers import answers_side_by_side
 from tasks.warehouse.folder import FolderWarehouse
 from tests.browser.chromium import CHART_GEOMETRY, IN_CHROMIUM
@@ -28,6 +30,7 @@ pytestmark = IN_CHROMIUM
 
 LONG_QUESTION = "어제 산 주식이 왜 이렇게 많이 떨어졌는지 뉴스와 실적을 함께 보고 차근차근 알려 줘"
 HOSTILE = "</title></script><script>alert(1)</script>\u2028"
+ROOT = Path(__file__).parents[2]
 DAYS = [DAY + timedelta(days=offset) for offset in (0, 1, 3, 4)]
 PERIODS = {period for day in DAYS for period in (week_of(day), month_of(day))}
 ROWS_PER_DAY = 60
@@ -362,6 +365,17 @@ def test_lines_end_where_days_are_missing_or_the_rubric_changed(site: Path, tab:
     tab.goto((site / "index.html").as_uri())
     lines = tab.locator("[data-chart=trend-failure_rate] g[aria-label=line] path")
     assert lines.count() == 3  # one day of version 0; one of version 1; two after the missing day
+
+
+def test_a_chart_writes_the_target_of_its_card_with_every_digit(tmp_path: Path, tab: Tab) -> None:
+    text = (ROOT / "docs" / "examples" / "ola-monitoring.toml").read_text("utf-8")
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    rubric = row_rubric_of_text(text.replace("at_most = 0.03", "at_most = 0.0325"))
+    write_day(warehouse, DAY, [refused()], rubric)
+    build_pages(warehouse, rubric, tmp_path / "site", "Asia/Seoul")
+    tab.goto((tmp_path / "site" / "index.html").as_uri())
+    card = tab.locator(".kpi").filter(has_text="목표 3.25% 이하")
+    expect(card.locator("svg")).to_contain_text("목표 3.25%")
 
 
 def test_without_scripts_the_figures_are_still_there(site: Path, browser: Browser) -> None:
