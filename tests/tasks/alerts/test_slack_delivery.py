@@ -279,7 +279,7 @@ def test_what_is_held_waits_and_lets_the_others_pass(outbox: Outbox, slack: Fake
     assert slack.texts() == ["소식 b", "소식 a"]
 
 
-def test_a_letter_that_another_run_is_sending_is_left_alone_until_its_lease_ends(
+def test_a_message_that_another_run_is_sending_is_left_alone_until_its_lease_ends(
     outbox: Outbox, slack: FakeSlack, send: Send, hands: Hands
 ) -> None:
     put(outbox, "a", "b")
