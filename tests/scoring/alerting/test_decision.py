@@ -47,6 +47,21 @@ def test_the_chance_of_a_count_is_that_of_the_beta_binomial(
     assert ours[0] == pytest.approx(theirs, rel=1e-6)
 
 
+@pytest.mark.parametrize("tenants", [2, 6])
+def test_chance_calls_people_as_often_however_many_tenants_there_are(tenants: int) -> None:
+    def calls_a_year(names: list[str]) -> dict[str | None, float]:
+        (watched,) = watch(RUBRIC, {DAY: [met(kpi_row({}, tenant=name)) for name in names]}, AlertPolicy())
+        of_rules = watched.budget.paged_day + watched.budget.paged_lasting
+        of_tenants = dict[str | None, float].fromkeys((rule.tenant_id for rule in watched.rules), 0.0)
+        for rule, calls in zip(watched.rules, of_rules, strict=True):
+            of_tenants[rule.tenant_id] += 365 * float(calls)
+        return of_tenants
+
+    alone, shared = (calls_a_year(["*", *(f"tenant {n}" for n in range(count))]) for count in (0, tenants))
+    assert sum(shared.values()) == pytest.approx(alone["*"])
+    assert shared["*"] == pytest.approx(alone["*"] / 2)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("tenants", "variation", "most_pages"), portion([(6, 0.15, 4), (1, 0.15, 4), (6, 0.0, 2), (1, 0.0, 1)])
