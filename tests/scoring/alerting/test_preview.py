@@ -10,7 +10,7 @@ from benchmarks.alert_days import Load, kpi_days
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.episodes import MIN_COUNT
 from scoring.alerting.messages import RouteFilter
-from scoring.alerting.preview import PreviewedMessage, forecast, preview_days
+from scoring.alerting.preview import PreviewedMessage, forecast, paged_lines, preview_days
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import (
     FIRST_DAY,
@@ -83,6 +83,12 @@ def test_each_message_says_why() -> None:
     assert (first.kind, reasons(first)) == ("digest", ["답변 실패 · 새로 나타남"])
     assert (page.kind, reasons(page)) == ("page", ["답변 실패 · 급증, 평소의 5.6배"])
     assert (over.kind, reasons(over)) == ("digest", ["답변 실패 · 해소"])
+
+
+def test_what_called_people_is_listed_without_digests() -> None:
+    assert paged_lines(previewed(counted([5, 5, 5, 5, 30, 5, 5, 5]))["all"]) == [
+        "3월 6일(금) 긴급 알림: 답변 실패 · 급증, 평소의 5.6배"
+    ]
 
 
 def test_routes_are_previewed_apart() -> None:

@@ -9,13 +9,16 @@ from scoring.alerting.messages import Message, OutboxMessage, RouteFilter
 from scoring.alerting.run_messages import (
     FlowFailure,
     FlowState,
+    KeptDay,
     ReviewedQuery,
     ReviewedTestRun,
     expired_message,
     failure_message,
+    kept_message,
     quiet_message,
     review_message,
 )
+from scoring.chat.shrinkage import Loss
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack
 
 SEOUL = ZoneInfo("Asia/Seoul")
@@ -164,6 +167,13 @@ def test_a_quiet_week_is_one_line_with_its_last_day_as_key() -> None:
     message = only(quiet_message(date(2026, 3, 2), date(2026, 3, 8), 7, 3_745))
     assert (message.kind, message.level, message.keys) == ("quiet", "info", ("quiet|2026-03-08",))
     assert "채점한 날 7일, 행 3,745건" in readable(message.blocks)
+
+
+def test_a_kept_day_names_three_losses_and_counts_the_others() -> None:
+    losses = tuple(Loss(f"t{number}", 400, number) for number in range(5))
+    text = readable(only(kept_message([KeptDay(date(2026, 3, 13), losses, "c")])).blocks)
+    assert "; 테넌트 t2 채점한 400행 → 지금 원본에 2행 외 2곳" in text
+    assert "t3" not in text
 
 
 def test_dead_letters_are_listed_all() -> None:

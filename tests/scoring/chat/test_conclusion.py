@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from scoring.alerting.rule_changes import risen_rules, rule_changes
+from scoring.alerting.rule_changes import risen_rules, rule_changes, tenant_of_rise
 from scoring.chat.conclusion import Conclusion, FirstRows, conclusion
 from scoring.chat.kpi_windows import kpi_windows
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -11,6 +11,7 @@ from tests.builders.alert_days import FIRST_DAY, TURNS, KpiRow, kpi_row, met
 
 LAST = FIRST_DAY + timedelta(27)
 FAILURES = next(kpi for kpi in RUBRIC.quotients if kpi.name == "failure_rate")
+TenantDays = dict[str | None, tuple[Sequence[KpiRow], Sequence[KpiRow]]]
 FEW, MANY = TURNS // 100, TURNS // 30
 
 
@@ -68,6 +69,15 @@ def test_a_period_is_about_the_rule_that_rose_before_what_always_is_there() -> N
 
 def test_days_without_days_before_them_say_nothing_of_a_rise() -> None:
     assert risen_rules(RUBRIC, days([MANY] * 7), []) == []
+
+
+def test_the_tenant_of_a_rise_is_the_one_that_made_more_of_it_than_its_rows_are() -> None:
+    calm, worse = days([FEW] * 7), days([MANY] * 7)
+    of_tenants: TenantDays = {"*": (worse, calm), "risen": (worse, calm), "as before": (calm, calm), "left": ([], calm)}
+    assert tenant_of_rise(RUBRIC, ["answer_failed"], of_tenants) == "테넌트 risen"
+    alike: TenantDays = {"a": (worse, calm), "b": (worse, calm)}
+    assert tenant_of_rise(RUBRIC, ["answer_failed"], alike) == ""
+    assert tenant_of_rise(RUBRIC, [], of_tenants) == ""
 
 
 def first_of_day(failed: int, framed: int) -> FirstRows:
