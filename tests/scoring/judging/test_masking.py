@@ -1,5 +1,6 @@
 import os
 import time
+from datetime import date
 
 import pytest
 from hypothesis import given
@@ -54,6 +55,20 @@ HARMLESS = [
         "output_token: 12345678",
     ),
 ]
+
+
+@given(
+    born=st.dates(date(2016, 1, 1), date(2017, 12, 31)),
+    rest=st.from_regex(r"[34][0-9]{5}", fullmatch=True),
+    off=st.integers(1, 9),
+)
+def test_thirteen_digits_that_may_be_a_time_are_a_resident_number_by_their_check_digit(
+    born: date, rest: str, off: int
+) -> None:
+    digits = f"{born:%y%m%d}{rest}"
+    check = (11 - sum((place % 8 + 2) * int(digit) for place, digit in enumerate(digits)) % 11) % 10
+    assert masked(f"{digits}{check}") == "[주민등록번호]"
+    assert masked(f"{digits}{(check + off) % 10}") != "[주민등록번호]"
 
 
 @pytest.mark.parametrize(("text", "label"), PERSONAL)
