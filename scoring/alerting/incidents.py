@@ -153,7 +153,7 @@ def _of_day(
     still = [(one, decided.get(key)) for key, one in opened.items()]
     found = [_incident(one, day, decision, rubric) for one, decision in still if _is_seen(one, day, decision)]
     of_today = {_key(fact): fact for fact in facts}
-    changed = [one for key, one in decided.items() if one.change and key not in opened]
+    changed = [one for key, one in decided.items() if _is_told_today(one) and key not in opened]
     found += [_changed(of_today.get((one.rule, one.tenant_id)), one, day, rubric) for one in changed]
     order = {key: place for place, key in enumerate(of_today)}
     known_rules = titles_of_rules(rubric)
@@ -166,6 +166,12 @@ def _of_day(
 def _is_seen(one: _Open, day: date, decision: RateDecision | None) -> bool:
     """Whether it fires on the day, or ends: of thousands of tenants most do neither."""
     return one.seen == day or one.state == "resolved" or (decision is not None and decision.change is not None)
+
+
+def _is_told_today(decision: RateDecision) -> bool:
+    """Whether a rate has changed and the day has rows that meet it, or it ends: a rise is not over on its first quiet
+    day, but nothing of it goes on there."""
+    return decision.change is not None and (decision.count > 0 or decision.change == "resolved" or decision.settles)
 
 
 def one_cause(found: Sequence[Incident]) -> list[list[Incident]]:

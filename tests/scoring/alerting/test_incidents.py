@@ -200,6 +200,14 @@ def test_an_excluded_rate_that_stays_high_is_usual_after_four_weeks() -> None:
     assert states(facts) == [*[""] * 10, "rising", *["continuing"] * 26, "settled", "", ""]
 
 
+def test_an_excluded_rate_does_not_go_on_on_days_without_such_rows() -> None:
+    rows = [met(kpi_row({}, excluded=count)) for count in [*[0] * 28, 31, *[0] * 12]]
+    facts = days_of_facts((day(number), [row]) for number, row in enumerate(rows))
+    found = states(facts)[28:]
+    assert found[0] == "rising"
+    assert [state for state in found[1:] if state] == ["resolved"]
+
+
 def of_version(version: str, rows: KpiRow) -> KpiRow:
     return rows | {"rubric": RUBRIC.id, "rubric_version": version}
 
