@@ -200,12 +200,17 @@ class _Together:
     watched: Watch
     rows: Sequence[Mapping[str | None, KpiRow]]
 
+    @cached_property
+    def columns(self) -> Mapping[str, str]:
+        """The column of the KPI rows that counts the rows of each rule."""
+        return {rule.id: rule.column for rule in self.watched.rules}
+
     def __call__(self, stream: int, number: int) -> tuple[str, ...]:
         """The rules whose rows are mostly those of this one, or the other way round; none where nobody counted that."""
         rule = self.watched.rules[stream]
         row, found = self.rows[number][rule.tenant_id], set()
-        for pair in self.rubric.alert_pairs:
+        for pair in (*self.rubric.alert_pairs, *self.rubric.excluded_pairs):
             shared = row.get("alerts_{}_and_{}".format(*pair))
-            if rule.id in pair and shared and 2 * shared > min(row[f"alert_{one}"] for one in pair):
+            if rule.id in pair and shared and 2 * shared > min(row[self.columns[one]] for one in pair):
                 found |= {*pair} - {rule.id}
         return tuple(sorted(found))  # of a set the pages of a day would seem to change with each process

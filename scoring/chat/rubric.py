@@ -338,6 +338,13 @@ class RowRubric:
         return list(combinations([rule.id for rule in self.alert_rules if rule.level == "critical"], 2))
 
     @property
+    def excluded_pairs(self) -> list[tuple[str, str]]:
+        """Every critical rule that excluded rows can meet, with their rate; a measure may count the rows of both."""
+        counted = {measure.name for measure in self.excluded_measures}
+        critical = [rule.id for rule in self.alert_rules if rule.level == "critical" and f"alert_{rule.id}" in counted]
+        return [(rule_id, EXCLUDED_RATE_RISING) for rule_id in critical]
+
+    @property
     def alert_levels(self) -> dict[str, str]:
         """The levels of its alert rules with their titles, the gravest first."""
         used = {rule.level for rule in self.alert_rules}

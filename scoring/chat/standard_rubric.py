@@ -6,7 +6,7 @@ A column that came later stands last in its table, behind `rubric_version`. Sour
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from scoring.chat.kpi_figures import figure_fields
 from scoring.chat.kpis import ALL_TENANTS, Crosstab, Measure, Quotient, measure_fields, quotient_fields
 from scoring.chat.row_ids import SOURCE_ID
 from scoring.chat.rubric import (
+    EXCLUDED_RATE_RISING,
     LEVEL_TITLES,
     AlertRule,
     CodedColumn,
@@ -150,6 +151,7 @@ def standard_rubric(
     definitions = (*columns, *fired, *([cause] if cause else []), *added_later.columns)
     excluded = _alert_columns(alerts.excluded_row_rules, alerts.source)
     shared_rows = _shared_rows(alerts.rules)
+    shared_excluded = _shared_excluded_rows(alerts.excluded_row_rules)
     counts = (*_grade_counts(scales, definitions), _failures(failure), *_alert_counts(alerts.rules))
     quotients = (*kpis, *added_later.kpis)
     final = scales[0].column
@@ -166,8 +168,8 @@ def standard_rubric(
             (Not(IsNull(Column("alert_level"))), *([IsIn(Column(final), kept_grades)] if kept_grades else []))
         ),
         alert_rules=alerts.rules,
-        measures=(*counts, *shared_rows),
-        excluded_measures=_alert_counts(alerts.excluded_row_rules),
+        measures=(*counts, *shared_rows, *(replace(one, expression=Value(0)) for one in shared_excluded)),
+        excluded_measures=(*_alert_counts(alerts.excluded_row_rules), *shared_excluded),
         quotients=quotients,
         crosstab=crosstab,
         scores_schema=_scores_schema(definitions, len(added_later.columns), kept_grades),
@@ -186,6 +188,7 @@ def standard_rubric(
             *quotient_fields(added_later.kpis),
             *measure_fields(shared_rows),
             *figure_fields(quotients),
+            *measure_fields(shared_excluded),
         ),
         crosstab_schema=_crosstab_schema(crosstab, definitions),
         total=total,
@@ -261,6 +264,19 @@ def _shared_rows(rules: tuple[AlertRule, ...]) -> tuple[Measure, ...]:
             f"알림 {first.id}와 {second.id}에 모두 해당하는 행",
         )
         for first, second in combinations([rule for rule in rules if rule.level == "critical"], 2)
+    )
+
+
+def _shared_excluded_rows(rules: tuple[AlertRule, ...]) -> tuple[Measure, ...]:
+    """The excluded rows that meet each critical rule: an outage that leaves no answer is one cause with their rate."""
+    return tuple(
+        Measure(
+            f"alerts_{rule.id}_and_{EXCLUDED_RATE_RISING}",
+            one_if(rule.condition),
+            f"알림 {rule.id}에 해당하는, 질문이나 답변이 없는 행",
+        )
+        for rule in rules
+        if rule.level == "critical"
     )
 
 

@@ -236,6 +236,22 @@ def test_rules_with_the_same_rows_are_one_cause() -> None:
     ]
 
 
+def test_blocked_calls_without_an_answer_are_one_cause_with_the_rate_of_such_rows() -> None:
+    outage = met(kpi_row({"llm_blocked": 31}, excluded=31))
+    rows = [*[met(kpi_row({}))] * 28, outage | {"alerts_llm_blocked_and_excluded_rate_rising": 31}]
+    found = on(days_of_facts((day(number), [row]) for number, row in enumerate(rows)), day(28))
+    assert [[(one.fact.rule, one.pages) for one in cause] for cause in one_cause(found)] == [
+        [("llm_blocked", True), ("excluded_rate_rising", True)]
+    ]
+
+
+def test_blocked_calls_with_an_answer_are_no_cause_of_rows_without_one() -> None:
+    both = met(kpi_row({"llm_blocked": 31}, excluded=31)) | {"alerts_llm_blocked_and_excluded_rate_rising": 15}
+    rows = [*[met(kpi_row({}))] * 28, both]
+    found = on(days_of_facts((day(number), [row]) for number, row in enumerate(rows)), day(28))
+    assert [len(cause) for cause in one_cause(found)] == [1, 1]
+
+
 def test_rules_are_told_apart_where_nobody_counted_the_rows_that_they_share() -> None:
     found = on(days_of_facts([(FIRST_DAY, [met(kpi_row({"answer_failed": 30, "final_failed": 30}))])]), FIRST_DAY)
     assert [len(cause) for cause in one_cause(found)] == [1, 1]

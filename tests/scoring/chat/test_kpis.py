@@ -123,6 +123,13 @@ def test_rows_that_meet_two_rules_are_counted() -> None:
     assert fired == (5, 3, 3)
 
 
+def test_excluded_rows_that_meet_a_rule_are_counted_apart_from_scored_ones() -> None:
+    blocked, answered = {"output_tokens": 0.0}, {"output_tokens": 9.0}
+    (star, _) = table(sums(scores(5, **blocked)), excluded_sums(scores(3, **blocked) + scores(2, **answered)))
+    shared = star["alerts_llm_blocked_and_excluded_rate_rising"]
+    assert (star["alert_llm_blocked"], star["excluded"], shared) == (8, 5, 3)
+
+
 def test_excluded_rows_alone_give_a_rate_of_one_and_no_other() -> None:
     (star, tenant) = table(excluded_sums(scores(3, output_tokens=0.0)))
     for row in (star, tenant):

@@ -62,7 +62,12 @@ def test_kpi_columns_that_came_later_stand_behind_the_version() -> None:
         for kpi in ("answer_excellent_rate", "failure_rate", "gold_mine_rate", "mean_final_score")
         for column in ("low", "high", "verdict")
     ]
-    assert names[names.index("rubric_version") + 1 :] == ["answer_says_no_data_rate", *pairs, *figures]
+    assert names[names.index("rubric_version") + 1 :] == [
+        "answer_says_no_data_rate",
+        *pairs,
+        *figures,
+        "alerts_llm_blocked_and_excluded_rate_rising",
+    ]
 
 
 def test_targets_are_those_of_the_requirement() -> None:
