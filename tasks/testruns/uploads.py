@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
+from filecmp import cmp
 from itertools import count
 from pathlib import Path
 from secrets import token_hex
@@ -241,6 +242,12 @@ class ArrivingFile:
         """Adds what has come."""
         with writable(self._folder.parent):
             self._file.write(data)
+
+    def is_same_as(self, file: Path) -> bool:
+        """Whether what has come is what a file holds."""
+        with writable(self._folder.parent):
+            self._file.flush()
+        return cmp(self._folder / "arriving", file, shallow=False)
 
     def keep(self, name: str, who: str, of: Origin | None = None) -> Upload:
         """Keeps the whole file on the disk, under the name that it was sent with, or got as a version `of` another."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 from starlette.responses import RedirectResponse, Response
 
@@ -31,6 +32,7 @@ from tasks.web.upload_versions import version_values
 _REJECTS_SHOWN = 200
 _RENEWED_AFTER_S = 3
 _OPTION = "option."
+_one_at_a_time = Lock()
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,19 @@ class _Read:
 
 
 def keep_upload(asked: Asked, arriving: ArrivingFile, name: str) -> Response:
-    """Keeps a file that has arrived, and leads to its page."""
+    """Keeps a file that has arrived, and leads to its page.
+
+    Pressing once more leads to the file that is there by then: the same one of this person that nobody has scored yet.
+    """
+    with _one_at_a_time:
+        waiting = (one for one in asked.uploads.latest() if (one.name, one.who) == (name, asked.viewer.name))
+        same = (one for one in waiting if one.scoring is None and arriving.is_same_as(one.file))
+        return RedirectResponse(address_of(next(same, None) or _kept(asked, arriving, name)), 303)
+
+
+def _kept(asked: Asked, arriving: ArrivingFile, name: str) -> Upload:
     asked.record("테스트 파일 올림", name)
-    upload = arriving.keep(name, asked.viewer.name)
-    return RedirectResponse(address_of(upload), 303)
+    return arriving.keep(name, asked.viewer.name)
 
 
 def upload_page(asked: Asked) -> Response:

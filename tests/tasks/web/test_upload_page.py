@@ -2,6 +2,7 @@
 
 import re
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx2
@@ -14,7 +15,7 @@ from tasks.testruns.uploads import Uploads
 from tests.builders.settings import settings_in
 from tests.builders.state import opened
 from tests.builders.testruns import LONG_HEADER, long_row, write_csv, write_xlsx
-from tests.builders.uploads import LIST, PLAN, RESUME, act, form_token, kept, sent
+from tests.builders.uploads import LIST, PLAN, RESUME, act, form_token, kept, scored_here, sent
 from tests.builders.web import OF_TOKENS, browser, log_in, opened_page, served
 
 
@@ -156,6 +157,19 @@ def test_upload_page_keeps_the_name_of_a_file_as_text_alone(
     assert upload.name == shown
     assert upload.file.read_bytes() == PLAN.read_bytes()
     assert [path.name for path in tmp_path.iterdir() if "csv" in path.name.lower()] == []
+
+
+def test_upload_page_keeps_a_file_that_is_sent_twice_once(settings: Settings, tmp_path: Path) -> None:
+    with browser(settings) as client, ThreadPoolExecutor(2) as hands:
+        twice = list(hands.map(lambda _: kept(client), range(2)))
+        assert twice == [kept(client)] * 2
+        assert kept(client, PLAN.name, PLAN.read_bytes() + b"\r\n") not in twice
+        assert kept(client, f"2-{PLAN.name}") not in twice
+        scored_here(settings, twice[0])
+        assert kept(client) not in twice  # with other choices it can be compared with the first
+    assert uploads_in(tmp_path) == [PLAN.name, f"2-{PLAN.name}", PLAN.name, PLAN.name]
+    with opened(AuditLog, settings.state_url) as log:
+        assert [one.action for one in log.latest(50)].count("테스트 파일 올림") == 4
 
 
 def test_upload_page_says_why_a_file_cannot_be_read(settings: Settings, tmp_path: Path) -> None:
