@@ -48,6 +48,20 @@ def test_upload_page_names_each_row_that_cannot_be_read(settings: Settings, tmp_
     assert re.search(r"4 방/반복 같은 실행이 앞에 이미 있습니다", page.text)
 
 
+@pytest.mark.parametrize("name", ["plan_agent_run.csv", "결과.csv"])
+@pytest.mark.parametrize("rows", [[], [long_row("Q1", "first"), long_row("Q2", "second")]])
+def test_upload_page_offers_no_scoring_where_no_row_can_be_scored(
+    settings: Settings, tmp_path: Path, rows: list[list[str]], name: str
+) -> None:
+    content = write_csv(tmp_path / "run.csv", [LONG_HEADER, *rows]).read_bytes()
+    with browser(settings) as client:
+        page = opened_page(client, kept(client, name, content))
+    assert "채점할 행이 없습니다. 실행한 결과가 든 파일을 다시 올리세요." in page.text
+    assert ("읽을 수 없어 거부한 행 2행" in page.text) == bool(rows)
+    for offered in ("맞으면 채점하세요", "아래에서 고르고", "규칙으로 채점"):
+        assert offered not in page.text
+
+
 def test_upload_page_tells_lines_of_a_text_file_from_rows_of_excel(settings: Settings, tmp_path: Path) -> None:
     rows = [LONG_HEADER, long_row(질의="세 줄로\n적은\n질의"), long_row("Q2", "first")]
     text, book = write_csv(tmp_path / "r.csv", rows), write_xlsx(tmp_path / "r.xlsx", {"결과": rows})
