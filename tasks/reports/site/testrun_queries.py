@@ -75,12 +75,12 @@ class ShownQuery:
 @dataclass(frozen=True)
 class ShownQueries:
     """The queries that lost most points first. Of `total` the first are shown, of them `detailed` with their answers,
-    `with_raw_json` with what the agent sent."""
+    of these `without_raw_json` without what the agent sent, for which there was no room."""
 
     shown: Sequence[ShownQuery]
     total: int
     detailed: int
-    with_raw_json: int
+    without_raw_json: int
 
 
 def shown_queries(
@@ -89,11 +89,11 @@ def shown_queries(
     """Queries for a person first, then those that lost most points; `executions` are those of a query by its id."""
     worst = sorted(queries, key=review_order(run))[:_QUERIES_SHOWN]
     shown: list[ShownQuery] = []
-    left, raw_left, detailed, with_raw = _LIST_BYTES - sum(map(_bare_bytes, worst)), _RAW_BYTES, 0, 0
+    left, raw_left, detailed, without_raw = _LIST_BYTES - sum(map(_bare_bytes, worst)), _RAW_BYTES, 0, 0
     for row in worst:
         query = _query(run, row, executions.get(row["query_id"], ()) if left > 0 else ())
         raw = sum(_bytes(one.raw_json or "") for one in query.executions)
-        if raw > raw_left:
+        if is_raw_left_out := raw > raw_left:
             query = replace(query, executions=[replace(one, raw_json=None) for one in query.executions])
             raw = 0
         size = sum(map(_execution_bytes, query.executions))
@@ -101,9 +101,9 @@ def shown_queries(
             query, size, raw, left = replace(query, executions=(), expected=None), 0, 0, 0
         left, raw_left = left - size, raw_left - raw
         detailed += bool(query.executions)
-        with_raw += bool(raw)
+        without_raw += is_raw_left_out and bool(query.executions)
         shown.append(query)
-    return ShownQueries(shown, len(queries), detailed, with_raw)
+    return ShownQueries(shown, len(queries), detailed, without_raw)
 
 
 def query_links(queries: Sequence[Row], shown: ShownQueries) -> dict[str, Link]:

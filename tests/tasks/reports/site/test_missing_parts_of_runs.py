@@ -7,7 +7,7 @@ import pytest
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY
 from tests.builders.site import Page, build, write_run
-from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
+from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, raw, wide_row, write_csv
 
 
 def testrun_page(site: Path, beginning: str) -> Page:
@@ -31,3 +31,29 @@ def test_a_run_of_which_nothing_was_scored_claims_nothing_of_its_rows(
     assert said in text
     assert "이 채점 기준은 수기 확인 대상을 따로 정하지 않습니다" not in text
     assert ("데이터 상태 빠진 것이 없습니다" in text) == (not rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "left_out"),
+    [
+        ("resume_agent_x.csv", [WIDE_HEADER, wide_row()], 0),
+        ("plan_agent_x.csv", [LONG_HEADER, long_row(오류="Timeout", **{"Raw JSON": ""})], 0),
+        (
+            "plan_agent_x.csv",
+            [LONG_HEADER, *(long_row(f"Q{n}", **{"Raw JSON": raw("글" * 4_000)}) for n in range(20))],
+            4,
+        ),
+    ],
+)
+def test_a_page_misses_raw_json_that_had_no_room_alone(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path, name: str, rows: list[list[str]], left_out: int
+) -> None:
+    write_run(warehouse, write_csv(tmp_path / name, rows), DAY)
+    build(warehouse, site)
+    found = testrun_page(site, name.partition(".")[0])
+    assert ("Raw JSON 없이" in found.text) == bool(left_out)
+    if left_out:
+        assert f"질의 {left_out}개는 Raw JSON 없이" in found.text
+        assert [tag for tag, _ in found.elements].count("pre") == 20 - left_out
+    else:
+        assert "Raw JSON은" not in found.text
