@@ -174,7 +174,7 @@
         marks: [
           Plot.gridX({ ticks: 5, stroke: "var(--line)", strokeOpacity: 1 }),
           Plot.axisX({ ticks: 5, tickSize: 0, label: null, color: muted }),
-          Plot.axisY({ tickSize: 0, label: null, lineWidth: 8.5, color: "currentColor" }),
+          Plot.axisY({ tickSize: 0, label: null, lineWidth: left / 18, color: "currentColor" }),
           Plot.link(chart.set.filter((row) => row.low !== null), { y: "metric", x1: "low", x2: "high", stroke: "var(--band)", strokeOpacity: 0.25, strokeWidth: 12, strokeLinecap: "round" }),
           Plot.tickX(chart.set, { y: "metric", x: "mean", stroke: "var(--band)", strokeWidth: 3, insetTop: 4, insetBottom: 4 }),
           Plot.dot(chart.means, { y: "metric", x: "mean", symbol: "round", r: 4.5, stroke: "currentColor", strokeWidth: 1.5, fill: "var(--card)", fillOpacity: 0.6, title: (row) => `${row.metric}\n회차 ${row.round}: ${row.shown}`, tip: bubble }),
@@ -192,7 +192,7 @@
         x: { domain: [0, 1] }, y: { domain: chart.metrics.map((row) => row.metric), padding: 0.35 },
         marks: [
           Plot.axisX({ ticks: 4, tickFormat: percent, tickSize: 0, label: null, color: muted }),
-          Plot.axisY({ tickSize: 0, label: null, lineWidth: 8.5, color: "currentColor" }),
+          Plot.axisY({ tickSize: 0, label: null, lineWidth: left / 18, color: "currentColor" }),
           Plot.barX(rows, Plot.stackX({ y: "metric", x: "share", z: "index", order: "index", fill: (row) => tones[row.index], insetLeft: 0.5, insetRight: 0.5, title: (row) => `${row.metric}\n${chart.names[row.index]}: ${row.count.toLocaleString("ko")}건 (${share(row.share)})`, tip: bubble })),
         ],
       })];
