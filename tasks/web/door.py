@@ -33,6 +33,9 @@ _AT_ONCE, _UPLOADS_AT_ONCE = 2, 4
 _UNDER_ANY_NAME = frozenset({"/health", *(f"/static/{name}" for name in STATIC)})
 """What watches the server knows no name of it, and a page that refuses is styled."""
 
+_WRITTEN = ("note", "text", "why")
+"""The fields of forms into which people write; in the others they choose."""
+
 _log = logging.getLogger(__name__)
 
 Page = Callable[[Asked], Response]
@@ -70,7 +73,8 @@ class Door:
         async def answer(request: Request) -> Response:
             viewer = self._known(request, role)
             if viewer is None:
-                return self._stranger(request)
+                form = await _form(request) if request.method == "POST" else {}
+                return self._stranger(request, "\n\n".join(form[name] for name in _WRITTEN if form.get(name)))
             asked = await self._asked(request, viewer)
             return await to_thread.run_sync(endpoint, asked, limiter=self._at_once)
 
@@ -172,13 +176,13 @@ class Door:
             raise RefusedError(403, "이 일을 할 권한이 없습니다. 필요하면 운영 담당자에게 요청하세요")
         return viewer
 
-    def _stranger(self, request: Request) -> Response:
+    def _stranger(self, request: Request, written: str = "") -> Response:
+        """The way to the login; what somebody wrote into a form before is shown there, for it is kept nowhere."""
         if self._access.settings.auth != "token":
             raise RefusedError(403, "누구인지 알 수 없거나 볼 권한이 없습니다. 운영 담당자에게 요청하세요")
         if request.method == "POST":
-            return _login_page(
-                _page_before(request), "로그인이 만료되어 저장하지 못했습니다. 다시 로그인하면 앞 페이지로 돌아갑니다"
-            )
+            wrong = "로그인이 만료되어 저장하지 못했습니다. 다시 로그인하면 앞 페이지로 돌아갑니다"
+            return _login_page(_page_before(request), wrong, written)
         asked = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
         return RedirectResponse(f"/login?next={quote(asked, safe='')}", 303)
 
@@ -285,5 +289,6 @@ def _headers(request: Request) -> dict[str, str]:
     return {name: value for name, value in request.headers.items() if len(request.headers.getlist(name)) == 1}
 
 
-def _login_page(leading_to: str, wrong: str = "") -> Response:
-    return page("login.html", status=401 if wrong else 200, title="로그인", next=leading_to, wrong=wrong)
+def _login_page(leading_to: str, wrong: str = "", written: str = "") -> Response:
+    status = 401 if wrong else 200
+    return page("login.html", status=status, title="로그인", next=leading_to, wrong=wrong, written=written)

@@ -139,6 +139,25 @@ def test_door_ends_a_session_after_its_hours(settings: Settings) -> None:
             assert f'name="next" value="{back}"' in late.text
 
 
+@pytest.mark.parametrize(
+    ("address", "field"),
+    [
+        ("/review/rows/2026-02-13", "note"),
+        ("/alerts/snooze", "why"),
+        (f"/test-runs/uploads/{0:016}/expectations", "text"),
+    ],
+)
+def test_door_gives_back_what_was_written_into_a_form_of_a_session_that_is_over(
+    settings: Settings, address: str, field: str
+) -> None:
+    with browser(settings, OF_TOKENS) as client:
+        answer = client.post(address, data={"form_token": "0" * 64, "label": "A", field: "첫 줄\n</textarea><script>"})
+    page = page_of(answer.text)
+    assert answer.status_code == 401
+    assert "로그인하기 전에 복사해 두세요 첫 줄 </textarea><script>" in page.text
+    assert page.scripts == []
+
+
 def test_door_lets_a_whole_office_in_from_one_address(settings: Settings) -> None:
     with browser(settings, OF_TOKENS, Watch()) as client:
         token = {"token": TOKENS["TOKEN_READER"]}
