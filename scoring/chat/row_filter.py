@@ -126,6 +126,7 @@ def parse_filter(pairs: Iterable[tuple[str, str]], rubric: RowRubric, first: dat
 
 
 def _days(given: Mapping[str, Sequence[str]], first: date, last: date) -> tuple[date, date]:
+    usual_span = last - first
     try:
         first, last = (
             date.fromisoformat(given[name][-1]) if name in given else usual
@@ -133,6 +134,8 @@ def _days(given: Mapping[str, Sequence[str]], first: date, last: date) -> tuple[
         )
     except ValueError:
         raise UsageError("날짜는 2026-02-13처럼 씁니다") from None
+    if last < first and _FIRST not in given:
+        first = last - min(usual_span, last - date.min)
     if last < first:
         raise UsageError("첫날이 마지막 날보다 늦습니다")
     if (last - first).days >= MOST_DAYS:

@@ -49,6 +49,20 @@ def test_row_filter_takes_the_usual_days_and_passes_over_what_forms_send_empty()
 
 
 @pytest.mark.parametrize(
+    ("last", "first"),
+    [
+        ("2026-01-10", date(2026, 1, 4)),
+        (str(FIRST), FIRST),
+        ("2026-02-05", FIRST),
+        ("0001-01-02", date.min),
+    ],
+)
+def test_row_filter_takes_the_days_before_a_last_one_where_no_first_is_named(last: str, first: date) -> None:
+    found = parse_filter([("first", ""), ("last", last)], RUBRIC, FIRST, LAST)
+    assert found == RowFilter(first, date.fromisoformat(last))
+
+
+@pytest.mark.parametrize(
     ("name", "value", "said"),
     [
         ("first", "gestern", "날짜"),
