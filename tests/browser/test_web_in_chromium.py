@@ -21,7 +21,7 @@ from tests.builders.chat_rows import DAY, best, plain, refused
 from tests.builders.settings import settings_in
 from tests.builders.site import write_day
 from tests.builders.state import opened
-from tests.builders.uploads import PLAN, scored_here
+from tests.builders.uploads import PLAN, RESUME, scored_here
 from tests.builders.web import OF_TOKENS, TOKENS, served
 
 pytestmark = IN_CHROMIUM
@@ -189,6 +189,24 @@ def _correct_an_expected_result(tab: Tab, settings: Settings) -> None:
     tab.reload()
     tab.get_by_role("link", name="두 판 비교").press("Enter")
     expect(tab.get_by_role("heading", name="지표별 차이")).to_be_visible()
+
+
+def test_web_in_chromium_shows_every_column_of_a_result_on_a_desktop_and_on_paper(
+    tab: Tab, pages: tuple[str, Settings]
+) -> None:
+    with Uploads(Path(pages[1].web.uploads)).arriving() as arriving:
+        arriving.write(RESUME.read_bytes())
+        upload = arriving.keep(RESUME.name, "operator")
+    log_in(tab, pages[0])
+    tab.goto(pages[0] + scored_here(pages[1], upload.id))
+    hidden = "[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).length"
+    assert tab.evaluate(hidden) == 0
+    tab.emulate_media(media="print")
+    tab.set_viewport_size({"width": 794, "height": 1123})  # A4
+    try:
+        assert tab.evaluate(hidden) == 0
+    finally:
+        tab.emulate_media(media="screen")
 
 
 def test_web_in_chromium_has_the_whole_list_beside_a_long_name(tab: Tab, pages: tuple[str, Settings]) -> None:
