@@ -65,7 +65,8 @@ def test_upload_corrections_of_one_version_have_names_of_their_own(settings: Set
     with browser(settings) as client:
         address = kept(client)
         second = correct(client, address, "다시")
-        assert "plan_agent_sample (3판).csv" in client.get(f"{address}/expectations?query={QUERY}").text
+        said = opened_page(client, f"{address}/expectations?query={QUERY}").text
+        assert "고치면 plan_agent_sample (3판).csv 파일이 새로 만들어지고" in said
         for version in (address, second):
             correct(client, version, "또다시")
     names = [upload.name for upload in Uploads(Path(settings.web.uploads)).latest()]
