@@ -190,7 +190,7 @@ def test_upload_page_says_why_a_file_cannot_be_read(settings: Settings, tmp_path
     with browser(settings) as client:
         address = kept(client, "plan_agent_x.xlsx", b"no workbook")
         page = opened_page(client, address)
-        assert "이 파일은 읽을 수 없습니다" in page.text
+        assert "채점하려면 파일을 고쳐 다시 올리세요. 이 파일은 읽을 수 없습니다" in page.text
         assert "일부만 온 파일입니다. 다시 내보내거나 복사하세요." in page.text
         assert str(tmp_path) not in page.source
         assert "규칙으로 채점" not in page.text
