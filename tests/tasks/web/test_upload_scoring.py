@@ -115,6 +115,7 @@ def test_upload_result_is_compared_with_any_other(results: Results) -> None:
 def test_choice_of_runs_tells_when_files_were_sent_by_the_clock_of_the_people(results: Results) -> None:
     upload = Uploads(Path(results.settings.web.uploads)).find(results.result.rpartition("-")[2])
     assert upload is not None
+    results.scored_here(kept(results.client))  # one alone is nothing to choose from
     sent = f"{upload.at.astimezone(ZoneInfo('Asia/Seoul')):%Y-%m-%d %H:%M}"
     assert f"{PLAN.name} (올린 파일, {sent}, reviewer)" in opened_page(results.client, "/test-runs/comparison").text
 
