@@ -60,7 +60,9 @@ class JudgePrompt:
     def parse(self, text: str, material: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """The answer in `text`, None unless the text is exactly one that the schema allows."""
         try:
-            answer = json.loads(text, object_pairs_hook=_without_repetition, parse_constant=_no_number)
+            answer = json.loads(
+                text, object_pairs_hook=_without_repetition, parse_float=_number, parse_constant=_no_number
+            )
             canonical_json(answer).encode()  # an escape may stand for half a character, which no file can hold
         except (ValueError, RecursionError):
             return None
@@ -199,6 +201,12 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) != len(pairs):
         raise ValueError("a name comes twice")
     return dict(pairs)
+
+
+def _number(digits: str) -> int | float:
+    """An integer however it is written: to a JSON schema, and so to servers that hold models to one, `4.0` is one."""
+    value = float(digits)
+    return int(value) if value.is_integer() else value
 
 
 def _no_number(name: str) -> Any:

@@ -144,7 +144,9 @@ def test_the_same_material_is_presented_the_same() -> None:
         '{"score": 5}',
         '{"reason": "x", "score": 6}',
         '{"reason": "x", "score": "5"}',
-        '{"reason": "x", "score": 5.0}',
+        '{"reason": "x", "score": 4.5}',
+        '{"reason": "x", "score": 6.0}',
+        '{"reason": "x", "score": 1e999}',
         '{"reason": "x", "score": true}',
         '{"reason": 1, "score": 5}',
         '{"reason": "x", "score": 5, "extra": 1}',
@@ -162,6 +164,27 @@ def test_only_exactly_what_the_schema_allows_is_a_verdict(text: str) -> None:
 
 def test_an_answer_in_the_schema_is_a_verdict() -> None:
     assert PROMPT.parse(' {"score": 5, "reason": "근거"}\n', {}) == {"score": 5, "reason": "근거"}
+
+
+@pytest.mark.parametrize("written", ["4.0", "4e0", "40.0E-1"])
+def test_a_whole_number_is_an_integer_however_it_is_written(written: str) -> None:
+    answer = PROMPT.parse(f'{{"reason": "근거", "score": {written}}}', {})
+    assert answer is not None
+    assert repr(answer["score"]) == "4"
+
+
+def test_whole_numbers_of_a_scale_and_of_a_list_are_read_however_they_are_written() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "points": {"type": "integer", "enum": [0, 5]},
+            "groups": {"type": "array", "items": {"type": "integer"}},
+        },
+    }
+    prompt = JudgePrompt(QuestionKind.CONCLUSIONS, "1", "", schema)
+    assert prompt.parse('{"points": 5.0, "groups": [1.0, 1, 2.0]}', {}) == {"points": 5, "groups": [1, 1, 2]}
+    assert prompt.parse('{"points": 5, "groups": [1.5]}', {}) is None
+    assert prompt.parse('{"points": 4.0, "groups": []}', {}) is None
 
 
 def test_a_prompt_may_refuse_answers_that_do_not_fit_the_material() -> None:
