@@ -168,7 +168,7 @@ class JudgeEndpoint:
         error = _error_in(body)
         code = str(error.get("code") or "")
         message = self._short(str(error.get("message") or body or "no reason given"))
-        if code in _OUT_OF_MONEY:
+        if code in _OUT_OF_MONEY or status == 402:
             raise self._error(
                 f"'s account has no money left: {message}",
                 "pay in, or name another endpoint; verdicts so far are kept, the next run goes on",
@@ -229,9 +229,24 @@ class JudgeEndpoint:
 
 
 def _error_in(body: Any) -> Mapping[str, Any]:
-    """The error object of a body, in an envelope or not; a bare text becomes its message."""
+    """The error object of a body, in an envelope or not, with its message as text; a bare text becomes its message.
+
+    Servers that check requests field by field list the fields instead, in `detail`: `body.seed: Extra inputs ...`.
+    """
     error = mapping_of(body).get("error", body)
-    return error if isinstance(error, dict) else {"message": error}
+    error = error if isinstance(error, dict) else {"message": error}
+    told = error.get("message") or error.get("detail")
+    fields = mapping_of(told).get("detail", told)
+    if not isinstance(fields, list):
+        return error
+    return {**error, "message": "; ".join(map(_about_field, map(mapping_of, fields)))}
+
+
+def _about_field(problem: Mapping[str, Any]) -> str:
+    """What is wrong with which field, without the value that was sent."""
+    place = problem.get("loc")
+    name = ".".join(map(str, place)) if isinstance(place, list) else ""
+    return ": ".join(filter(None, (name, text_of(problem.get("msg")))))
 
 
 def _is_too_long(error: Mapping[str, Any]) -> bool:

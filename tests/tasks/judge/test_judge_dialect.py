@@ -1,6 +1,8 @@
 """Endpoints and models that do not take every parameter: the judge leaves out what they refuse, and remembers it."""
 
+import json
 import logging
+from typing import Any
 
 import pytest
 
@@ -8,6 +10,7 @@ from scoring.judging.requests import VerdictStatus
 from tasks.judge.client import Judged
 from tasks.judge.dialect import AnswerForm, Dialect
 from tasks.judge.verdict_store import VerdictStore
+from tests.fakes.hostile_server import HostileServer, json_http
 from tests.fakes.judge_questions import ask, failure_of, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
@@ -94,6 +97,38 @@ def test_a_refusal_that_names_nothing_of_the_request_stays_an_error(sqlite_store
 )
 def test_a_refusal_is_understood_as_servers_word_it(refusal: str, left_out: set[str]) -> None:
     assert Dialect().after_refusal(refusal) == Dialect(frozenset(left_out))
+
+
+FIELDS = [
+    {"type": "extra_forbidden", "loc": ["body", name], "msg": "Extra inputs are not permitted", "input": 1}
+    for name in ("seed", "max_completion_tokens")
+]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        pytest.param({"detail": FIELDS}, id="FastAPI"),
+        pytest.param({"object": "error", "message": {"detail": FIELDS}, "param": None, "code": None}, id="Mistral"),
+        pytest.param({"object": "Error", "detail": FIELDS, "message": FIELDS, "code": 3001}, id="listed twice"),
+        pytest.param({"error": {"message": FIELDS}}, id="in an envelope"),
+    ],
+)
+def test_parameters_that_a_refusal_lists_field_by_field_are_left_out(
+    sqlite_store: VerdictStore, refusal: dict[str, Any]
+) -> None:
+    def script(body: bytes) -> list[bytes]:
+        if json.loads(body).keys() & {"seed", "max_completion_tokens"}:
+            return [json_http(refusal, 422)]
+        message = {"content": '{"reason": "맞음", "score": 5}'}
+        return [json_http({"model": "judge-1", "choices": [{"finish_reason": "stop", "message": message}]})]
+
+    with HostileServer(script) as server:
+        judged = ask(3, settings_for(server.url), sqlite_store, is_new=True)
+        known = sqlite_store.dialect(f"{server.url} judge-1")
+    assert judged.failure is None
+    assert statuses(judged) == {VerdictStatus.OK}
+    assert known == Dialect(frozenset({"seed", "max_completion_tokens"}))
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,22 @@ def test_what_no_question_can_pass_is_one_clear_error_after_few_calls(
     assert sum(server.statuses.values()) <= 20
 
 
+def test_an_account_that_has_to_pay_first_is_told_so(sqlite_store: VerdictStore) -> None:
+    unpaid = {"error": {"message": "Insufficient Balance", "code": "invalid_request_error"}}
+    with HostileServer(lambda body: [json_http(unpaid, 402)]) as server:
+        failure = failure_of(300, settings_for(server.url), sqlite_store)
+    assert "account has no money left: Insufficient Balance" in str(failure)
+    assert len(server.received) <= 10
+
+
+def test_what_is_wrong_with_a_field_is_told_without_what_was_sent(sqlite_store: VerdictStore) -> None:
+    fields = [{"loc": ["body", "messages", 0, "role"], "msg": "Input should be 'user'", "input": "홍길동의 지원서"}]
+    with HostileServer(lambda body: [json_http({"detail": fields}, 422)]) as server:
+        failure = failure_of(5, settings_for(server.url), sqlite_store)
+    assert "status 422: body.messages.0.role: Input should be 'user'" in str(failure)
+    assert "홍길동" not in str(failure)
+
+
 def test_no_network_is_one_clear_error_within_seconds(sqlite_store: VerdictStore) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
