@@ -103,6 +103,8 @@ _PERIOD = re.compile(
     rf"(?P<restated>(?:{_RESTATED})?(?:[ ]?기준{_RESTATED})?)"
     rf"|(?<![0-9.,]){_LENGTH}(?P<between>(?:{_RESTATED})?[ ]?(?:기준(?:{_RESTATED})?|(?=이내|동안))))"
 )
+# 경력 3년 이상, 90점 미만
+_LIMIT = re.compile(r"(?=[0-9])(?<![0-9.,])[0-9][0-9,.]{0,20}[ ]?[가-힣%]{0,4}[ ]?(?:이상|이하|미만|초과)")
 _LENGTH_INSIDE = re.compile(rf"(?<![0-9.,]){_LENGTH}")
 
 
@@ -145,6 +147,14 @@ def numbers_in(text: str, *, query: str = "", truth: str = "") -> tuple[Fraction
 def _has_no_other_numbers(truth: str) -> bool:
     """Whether all digits of a ground truth are those of dates, times, ordinals and the like."""
     return bool(_DIGIT.search(truth.translate(_ASCII))) and not numbers_in(truth)
+
+
+def confirmed_numbers(text: str) -> tuple[Fraction, ...]:
+    """The numbers of an answer that has no other ones than its query: `네, 3명입니다`.
+
+    A limit, as in `경력 3년 이상 지원자는 없습니다`, repeats what was looked for and confirms nothing.
+    """
+    return numbers_in(_LIMIT.sub(_BLANK, _plain(text.translate(_ASCII))))
 
 
 def truth_numbers(truth: str) -> tuple[Fraction, ...]:

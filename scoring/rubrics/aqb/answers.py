@@ -22,7 +22,14 @@ from scoring.rubrics.aqb.tool_use import ToolUse
 from scoring.rules.bands import band_text
 from scoring.testruns.cells import given
 from scoring.testruns.executions import AgentType, LatencyClass, ParsedExecution
-from scoring.testruns.numbers import compare_numbers, number_text, numbers_in, says_none, truth_numbers
+from scoring.testruns.numbers import (
+    compare_numbers,
+    confirmed_numbers,
+    number_text,
+    numbers_in,
+    says_none,
+    truth_numbers,
+)
 from scoring.testruns.raw_json import JsonObject
 from scoring.testruns.rubric import Score
 
@@ -119,7 +126,7 @@ def numbers_of(reading: ParsedExecution, tolerance: Fraction) -> Numbers | None:
     query = execution.query_text
     stated = numbers_in(message, query=query, truth=truth)
     if not stated and set(expected) <= set(numbers_in(query)):
-        stated = numbers_in(message)  # 3명 맞아? 네, 3명입니다
+        stated = confirmed_numbers(message)  # 3명 맞아? 네, 3명입니다
     if 0 in expected and says_none(message, query=query, truth=truth):
         stated += (Fraction(0),)
     compared = compare_numbers(expected, stated, tolerance)

@@ -151,6 +151,14 @@ def test_the_answer_may_confirm_the_number_that_the_query_asks_about() -> None:
     assert applicants(EXACT, "네, 3명입니다", truth="5", **query)[0].points == 2
 
 
+@pytest.mark.parametrize(
+    "answer",
+    ["경력 3년 이상 지원자는 없습니다", "경력 **3년** 이상 지원자를 조회했습니다", "경력이 3 년 이상인 지원자입니다"],
+)
+def test_an_answer_that_repeats_the_condition_of_the_query_confirms_no_number(answer: str) -> None:
+    assert applicants(EXACT, answer, truth="3", query_text="경력 3년 이상인 지원자 수")[0].points == 2
+
+
 def test_numbers_of_the_period_asked_about_hide_neither_truth_nor_answer() -> None:
     query = {"query_text": "최근 3개월간 남녀 지원자 수"}
     assert applicants(EXACT, "남자 5명, 여자 20명", truth="남 3, 여 20", **query)[0].points == 2
