@@ -79,11 +79,16 @@ def _most_frequent(outages: Sequence[Outage]) -> str:
     return f"{named}{more} {'각 ' if len(most) > 1 else ''}{outages[0].count:,}건"
 
 
-def look_first(worst: ScoredQuery, lost: Exact) -> str:
-    """What to do where nothing else has to be done: to look at the query that `lost` most points (Korean)."""
-    if not lost:
-        return "점수를 잃은 질의가 없어 확인할 것이 없습니다."
-    return f"점수를 가장 많이 잃은 '{query_name(worst)}'부터 확인하세요."
+def look_first(worst: ScoredQuery, lost: Exact, flagged: Sequence[ScoredQuery]) -> str:
+    """What to do (Korean): to look at the query that `lost` most points, else at those that are `flagged`."""
+    if lost:
+        return f"점수를 가장 많이 잃은 '{query_name(worst)}'부터 확인하세요."
+    return review_first(flagged) if flagged else "점수를 잃은 질의가 없어 확인할 것이 없습니다."
+
+
+def review_first(flagged: Sequence[ScoredQuery]) -> str:
+    """How many queries a person should look at, and at which first (Korean)."""
+    return f"수기 확인이 필요한 질의 {len(flagged):,}개를 '{query_name(flagged[0])}'부터 확인하세요."
 
 
 def query_name(query: ScoredQuery) -> str:

@@ -58,11 +58,12 @@ def headline(rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSum
     shown = f"종합 점수는 {score_text(total['mean'])}점(5점 만점{', ' if covers else ''}{covers})입니다."
     scored = shown if total["mean"] is not None else f"종합 점수는 없습니다({total['missing']})."
     unanswered = sum(outage.count for outage in summary.outages)
-    worst = by_points_lost(rules, queries)[0]
+    lowest = by_points_lost(rules, queries)
+    flagged = [query for query in lowest if query.manual_review_reasons]
     return [
         f"{size_text(queries)} {scored}{_verdict_sentence(rules, summary)}",
         main_cause(summary.check_patterns, summary.outages, unanswered, queries),
-        look_first(worst, rules.weights.lost(worst.points)),
+        look_first(lowest[0], rules.weights.lost(lowest[0].points), flagged),
     ]
 
 

@@ -21,7 +21,7 @@ from scoring.rubrics.aqb.summary import (
 from scoring.rubrics.aqb.tables import METRIC_TITLES
 from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, MappingGrade
 from scoring.testruns.executions import AGENT_TITLES, AgentType
-from scoring.testruns.headline import query_name, size_text
+from scoring.testruns.headline import review_first, size_text
 from scoring.testruns.page_parts import AgentTotal, PageParts, PageTable, cause_table
 from scoring.testruns.patterns import outages
 from scoring.testruns.rubric import Options
@@ -79,7 +79,7 @@ def headline(queries: Sequence[AqbQuery], summary: AqbSummary) -> list[str]:
     agents = "; ".join(f"{_AGENT_TITLES[agent]} {_total_text(figures)}" for agent, figures in summary.agents.items())
     flagged = by_points_lost(query for query in queries if query.manual_review_reasons)
     if flagged:
-        todo = f"수기 확인이 필요한 질의 {len(flagged):,}개를 '{query_name(flagged[0])}'부터 확인하세요."
+        todo = review_first(flagged)
     elif no_judge(summary):
         todo = "판정 모델로 다시 채점해야 의도 충족과 일관성을 알 수 있습니다."
     else:

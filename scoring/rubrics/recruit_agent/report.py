@@ -97,12 +97,13 @@ def headline(queries: Sequence[RecruitQuery], summary: RecruitSummary) -> list[s
         why = f" 종합 점수는 없습니다({total['missing']})." if total.get("missing") else ""
         scored = f"정확성은 {mean_name(summary)} {mean_text(accuracy)}점(5점 만점)입니다.{why}"
     unanswered = summary.data_quality["failed"] + summary.data_quality["empty"]
-    worst = by_points_lost(queries)[0]
+    lowest = by_points_lost(queries)
+    flagged = [query for query in lowest if query.manual_review_reasons]
     undecided = f" 의도 충족은 {why}." if (why := undecided_text(summary.set["intent"])) else ""
     return [
         f"{size_text(queries)} {scored}{undecided}",
         main_cause(summary.check_patterns, summary.outages, unanswered, queries),
-        look_first(worst, points_lost(worst.points)),
+        look_first(lowest[0], points_lost(lowest[0].points), flagged),
     ]
 
 

@@ -73,6 +73,8 @@ def test_a_question_that_was_asked_in_vain_has_no_points_and_is_for_a_person(sta
     assert RUBRIC.code_titles[f"helpful_{status}"].startswith("Helpful: ")
     summary = RUBRIC.summarise([query], OPTIONS)
     assert (summary.data_quality[f"helpful_{status}"], summary.notice) == (2, "")
+    todo = RUBRIC.headline([query], summary)[-1]
+    assert todo == "수기 확인이 필요한 질의 1개를 'Where is my parcel?'부터 확인하세요."
 
 
 def test_without_any_judge_the_run_says_so_once_and_flags_nobody() -> None:

@@ -129,6 +129,13 @@ def test_the_headline_says_the_total_or_why_there_is_none() -> None:
     )
 
 
+def test_the_headline_sends_to_queries_without_a_verdict_where_no_points_were_lost() -> None:
+    raw = {"assistantMessage": "조회합니다", "dataUIList": [{"uiValue": {"formType": "LINK"}}], "responseTimeSec": 5}
+    unread = query(run(1, raw_json=json.dumps(raw)), run(2, raw_json=json.dumps(raw)), status=VerdictStatus.INVALID)
+    todo = RUBRIC.headline([unread], RUBRIC.summarise([unread], OPTIONS))[-1]
+    assert todo == "수기 확인이 필요한 질의 1개를 '보여 줘'부터 확인하세요."
+
+
 def test_the_queries_that_lost_most_points_come_first() -> None:
     fine, slow = query(run(1)), query(run(1, query_id="Q-2", query_text="느린 질의", message="모름"))
     report = reported(fine, slow)
