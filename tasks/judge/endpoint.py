@@ -129,7 +129,9 @@ class JudgeEndpoint:
         if not mapping_of(content).keys() & {"choices", "output"}:
             kind = self._short(response.headers.get("content-type", "no type"))
             is_broken = any(name in response.content for name in _PARTS_OF_ANSWERS)  # an answer, paid and then cut
-            raise TransientError(f"status 200 ({kind}) without an answer of a model in it", maybe_paid=is_broken)
+            said = text_of(_error_in(content).get("message"))
+            why = f"status 200 ({kind}) without an answer of a model in it{said and ': '}{said}"
+            raise TransientError(self._short(why), maybe_paid=is_broken)
         self.answered = True
         return replace(reply_in(content, question.largest_usage, _readings(response.headers)), dialect=dialect)
 

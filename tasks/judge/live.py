@@ -77,7 +77,7 @@ class _PendingQuestion:
         self.failures = self.invalid = 0
         self.rounds = 1
         self.called_at: float | None = None
-        self.concluded = False
+        self.concluded, self.last_refusal = False, ""
 
 
 class _TokenEstimator:
@@ -270,7 +270,8 @@ class LiveRun:
         for _ in range(_REFUSALS_PER_ATTEMPT):
             try:
                 reply = await self._call(pending)
-            except (LimitReachedError, WordingRefusedError):
+            except (LimitReachedError, WordingRefusedError) as refused:
+                pending.last_refusal = str(refused)
                 if self._stopping:
                     raise
             except TransientError as failure:
@@ -287,7 +288,7 @@ class LiveRun:
                     raise _InvalidAnswerError(verdict)
                 return verdict
         pending.failures += 1
-        raise TransientError("the endpoint refuses this question again and again", maybe_paid=False)
+        raise TransientError(f"it refuses this question again and again: {pending.last_refusal}", maybe_paid=False)
 
     async def _call(self, pending: _PendingQuestion) -> Reply:
         """Makes one call, reserved in the budget, when the limits allow it."""

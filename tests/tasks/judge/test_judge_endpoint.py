@@ -50,6 +50,22 @@ def test_an_account_that_has_to_pay_first_is_told_so(sqlite_store: VerdictStore)
     assert len(server.received) <= 10
 
 
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (json_http({"error": {"message": "Slow down"}}, 429, ["Retry-After: 0"]), "its limit of requests is used up"),
+        (json_http({"error": {"message": "Provider returned error", "code": 502}}), "Provider returned error"),
+        (json_http("the house is closed"), "the house is closed"),
+    ],
+    ids=["limit", "error as 200", "text as 200"],
+)
+def test_why_an_endpoint_never_answers_is_told(sqlite_store: VerdictStore, answer: bytes, reason: str) -> None:
+    with HostileServer(lambda body: [answer]) as server:
+        failure = failure_of(20, settings_for(server.url), sqlite_store)
+    assert "the judge gives no answer" in str(failure)
+    assert reason in str(failure)
+
+
 def test_what_is_wrong_with_a_field_is_told_without_what_was_sent(sqlite_store: VerdictStore) -> None:
     fields = [{"loc": ["body", "messages", 0, "role"], "msg": "Input should be 'user'", "input": "홍길동의 지원서"}]
     with HostileServer(lambda body: [json_http({"detail": fields}, 422)]) as server:
