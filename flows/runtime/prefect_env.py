@@ -130,12 +130,16 @@ def reaching_prefect() -> Iterator[None]:
             raise
         from tasks.config.secrets import shown_url  # with pydantic, which not every command needs
 
-        if named := shown_url(os.environ.get("PREFECT_API_URL", "")):
-            fix = "start it, correct PREFECT_API_URL (such as http://127.0.0.1:4200/api) or unset it"
-        else:
+        reason = _reason(error.__cause__ or error)
+        if not (named := shown_url(os.environ.get("PREFECT_API_URL", ""))):
             fix = "what it said stands above; make sure that it finds memory and room on the disk, also in TMPDIR"
+        elif reason == _NOT_LET_IN:
+            fix = "give PREFECT_API_AUTH_STRING the value of its PREFECT_SERVER_API_AUTH_STRING"
+            fix = f"{fix}, or PREFECT_API_KEY a key of Prefect Cloud"
+        else:
+            fix = "start it, correct PREFECT_API_URL (such as http://127.0.0.1:4200/api) or unset it"
         raise PrefectGoneError(
-            f"the Prefect server cannot be reached: {_reason(error.__cause__ or error)}",
+            f"the Prefect server cannot be reached: {reason}",
             where=named or "its temporary server",
             fix=f"{fix}; then run again: what is done stays done",
         ) from None
@@ -262,6 +266,9 @@ def is_prefect_gone(error: Exception) -> bool:
     if isinstance(error, ExceptionGroup):  # of a worker
         return all(map(is_prefect_gone, error.exceptions))
     return isinstance(error, RuntimeError) and str(error).startswith(_PREFECT_SAYS)
+
+
+_NOT_LET_IN = "it answers with status 401"
 
 
 def _reason(error: BaseException) -> str:

@@ -300,3 +300,14 @@ def test_a_prefect_server_that_is_none_is_told_without_its_password(
     assert f"NOT  Prefect: http://aqb:***@{place}: the Prefect server cannot be reached: " in shown.out
     assert "NOT  route" in shown.out
     assert PASSWORD not in shown.out
+
+
+def test_a_prefect_server_that_wants_a_password_names_its_variable(
+    aqb: Command, source: Path, prefect_at: PrefectAt, website: str
+) -> None:
+    prefect_at(f"{website}/401")
+    shown = aqb("doctor")
+    assert shown.exit_code == 1
+    _, what, fix = shown.out.partition(f"NOT  Prefect: {website}/401: the Prefect server cannot be reached: ")
+    assert what
+    assert fix.startswith("it answers with status 401\n  -> give PREFECT_API_AUTH_STRING the value")
