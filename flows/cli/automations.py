@@ -24,9 +24,10 @@ def automations(
     """
     from prefect.client.orchestration import get_client
 
-    from flows.runtime.prefect_env import reaching_prefect
+    from flows.runtime.prefect_env import reaching_prefect, require_lasting_server
 
     wanted = read_automations(file)
+    require_lasting_server()
     with reaching_prefect(), get_client(sync_client=True) as client:
         for one in wanted:
             there = client.read_automations_by_name(one.name)
@@ -52,5 +53,5 @@ def read_automations(file: Path) -> list[AutomationCore]:
         raise UsageError(
             f"no automations can be read: {type(error).__name__}: {error}",
             where=str(file),
-            fix="correct it, or name another with --file: deployments/automations.yaml is one to start from",
+            fix="correct it, or name another with --file: the folder of AQB has deployments/automations.yaml",
         ) from error

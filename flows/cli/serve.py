@@ -52,7 +52,7 @@ def served_deployments(file: Path) -> list[RunnerDeployment]:
         raise UsageError(
             f"no schedules can be read: {type(error).__name__}: {error}",
             where=str(file),
-            fix="correct it, or name another with --prefect-file: deployments/prefect.yaml is one to start from",
+            fix="correct it, or name another with --prefect-file: the folder of AQB has deployments/prefect.yaml",
         ) from error
 
 

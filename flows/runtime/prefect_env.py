@@ -146,7 +146,7 @@ def reaching_prefect() -> Iterator[None]:
 
 
 def require_lasting_server() -> None:
-    """Stops what takes its runs from a server that stays, where none is named.
+    """Stops what needs a server that stays, where none is named.
 
     Raises:
         UsageError: that.
@@ -155,7 +155,7 @@ def require_lasting_server() -> None:
 
     if not PREFECT_API_URL.value():
         raise UsageError(
-            "there is no Prefect server whose runs could be taken",
+            "there is no Prefect server that stays",
             fix="start one with `prefect server start` and set PREFECT_API_URL=http://127.0.0.1:4200/api",
         )
 

@@ -61,7 +61,7 @@ def test_an_account_that_the_system_does_not_know_needs_no_home_folder(folder: P
     ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr.splitlines()[0]) == (
         2,
-        "error: there is no Prefect server whose runs could be taken",
+        "error: there is no Prefect server that stays",
     )
 
 

@@ -167,7 +167,9 @@ MISTAKES = {
     "another summary": Mistake(
         "compare a a", 1, "a: no scored test run", "`aqb score", {"a/summary.json": '{"rubric": "plan-agent"}'}
     ),
-    "schedules that are not there": Mistake("serve", 2, "deployments/prefect.yaml: no schedules", "--prefect-file"),
+    "schedules that are not there": Mistake(
+        "serve", 2, "deployments/prefect.yaml: no schedules", "the folder of AQB has deployments/prefect.yaml"
+    ),
     "a schedule that is none": Mistake(
         "serve --prefect-file p.yaml", 2, 'p.yaml: no schedules can be read: ValueError: Invalid cron string: "daily"',
         "correct it", {"p.yaml": DAILY},
@@ -293,6 +295,7 @@ def test_a_webhook_that_is_no_address_is_told_by_its_name(
 # --- Prefect and the terminal --------------------------------------------------------------------------------------
 
 SERVE = ("serve", "--prefect-file", ROOT / "deployments" / "prefect.yaml")
+AUTOMATIONS = ("automations", "--file", ROOT / "deployments" / "automations.yaml")
 
 
 @pytest.mark.long
@@ -331,12 +334,12 @@ def test_a_flow_that_is_allowed_no_server_says_so(installed_aqb: Command) -> Non
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("command", [SERVE, ("worker",)], ids=["serve", "worker"])
-def test_serving_and_working_need_a_server(
+@pytest.mark.parametrize("command", [SERVE, ("worker",), AUTOMATIONS], ids=["serve", "worker", "automations"])
+def test_what_a_temporary_server_would_forget_needs_a_server_that_stays(
     aqb: Command, prefect_at: PrefectAt, command: tuple[str | Path, ...]
 ) -> None:
     prefect_at(None)
-    assert_told(aqb(*command), 2, "no Prefect server", "`prefect server start`")
+    assert_told(aqb(*command), 2, "no Prefect server that stays", "`prefect server start`")
 
 
 @pytest.mark.long
