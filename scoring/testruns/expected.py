@@ -19,6 +19,7 @@ from scoring.testruns.checks import (
     CHECK_KEYS,
     OPS,
     PAGE_KEY,
+    VALUE_KEYS,
     Condition,
     EntryCheck,
     EntryGroup,
@@ -36,12 +37,15 @@ from scoring.testruns.numbers import numbers_in
 from scoring.testruns.raw_json import without_lone_surrogates
 
 _SCHEMA_VERSION = "aqb.v1"
-_KEYS = {key.casefold(): key for key in CHECK_KEYS}
+_KEYS = {
+    **{key.casefold(): key for key in CHECK_KEYS},
+    **{f"value.{key}".casefold(): key for key in VALUE_KEYS},  # as seed 003, 2-1 names them
+}
 _MENTION = re.compile(r"@check(?![A-Za-z0-9_])", re.IGNORECASE)
-_PAIR = re.compile(r"([A-Za-z]+)\s*(?:={1,2}|:)\s*(.*)", re.DOTALL)
+_PAIR = re.compile(r"((?:value\.)?[A-Za-z]+)\s*(?:={1,2}|:)\s*(.*)", re.DOTALL)
 _PARTS = re.compile(r"(?:\"[^\"]*\"|'[^']*'|[^;])+")
 # Two checks without a semicolon between them: `@check formType=SELECT multiSelectAllowYn=true`.
-_NEXT_PAIR = re.compile(rf"[,\s]\s*(?=(?:{'|'.join(CHECK_KEYS)})\s*=)", re.IGNORECASE)
+_NEXT_PAIR = re.compile(rf"[,\s]\s*(?=(?:{'|'.join(map(re.escape, _KEYS))})\s*=)", re.IGNORECASE)
 _JSON_START = re.compile(r"^[ \t]*(?=\{|\[\s*\{)", re.MULTILINE)
 _MOST_JSON_STARTS = 50  # each try may read to the end of the text
 

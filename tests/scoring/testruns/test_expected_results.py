@@ -188,7 +188,10 @@ def test_a_line_that_no_rule_can_check_is_reported_and_kept(line: str) -> None:
         "@check formType=SELECT\n@check multiSelectAllowYn = true\n@check dataKey: A_B",
         "@check formType=SELECT multiSelectAllowYn=true, dataKey=A_B",
         "@check formtype=\"SELECT\";@CHECK multiSelectAllowYn=true;dataKey='A_B';",
+        "@check formType=SELECT; multiSelectAllowYn=true; value.dataKey=A_B",
+        "@check formType=SELECT multiSelectAllowYn=true value.dataKey=A_B",
         '{"formType": "SELECT", "multiSelectAllowYn": "true", "dataKey": "A_B"}',
+        '{"formType": "SELECT", "multiSelectAllowYn": "true", "value.dataKey": "A_B"}',
         '[{"formType": "SELECT"}, {"multiSelectAllowYn": "true"}, {"dataKey": ["A_B"]}]',
     ],
 )
