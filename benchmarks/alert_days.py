@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from scoring.alerting.days_off import is_day_off
+from scoring.rubrics.ola_monitoring import RUBRIC
 
 FIRST_DAY = date(2025, 1, 6)
 BUSINESS_DAY, BUSINESS_DAY_SD, DAY_OFF = 776, 60, (126, 300)
@@ -82,8 +83,10 @@ def _kpi_rows(load: Load, day: date, number: int, times: Times, draw: np.random.
 
 def _row(tenant: str, rows: int, counts: Mapping[str, int]) -> dict[str, Any]:
     excluded = counts["excluded"]
-    fired = {f"alert{'s' if '_and_' in rule else ''}_{rule}": count for rule, count in counts.items()}
-    kpis = {
+    fired = {f"alert_{rule.id}": 0 for rule in RUBRIC.alert_rules}  # also a rule that has no rate above
+    fired |= {f"alert{'s' if '_and_' in rule else ''}_{rule}": count for rule, count in counts.items()}
+    kpis: dict[str, float | None] = {kpi.name: None for kpi in RUBRIC.quotients if kpi.target}
+    kpis |= {
         "answer_excellent_rate": 0.92,
         "failure_rate": counts["answer_failed"] / rows if rows else None,
         "gold_mine_rate": counts["good_question_bad_answer"] / rows if rows else None,

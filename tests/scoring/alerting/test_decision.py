@@ -6,7 +6,7 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
-from benchmarks.alert_days import KpiDays, Load, kpi_days
+from benchmarks.alert_days import RATES, KpiDays, Load, kpi_days
 from benchmarks.alerts import CHANGES, is_told, told
 from scoring.alerting.days_off import is_day_off
 from scoring.alerting.decision import RateDecision, WatchedDays
@@ -70,6 +70,12 @@ def test_a_year_without_a_change_is_quiet(tenants: int, variation: float, most_p
     kinds = Counter(one.kind for one in told(kpi_days(Load(tenants, variation), 365, seed=1)))
     assert kinds["page"] <= most_pages
     assert kinds["digest"] <= 30
+
+
+def test_rule_that_is_new_in_the_rubric_fires_on_no_made_up_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(RATES, "very_short_answer")
+    decisions = decided(kpi_days(Load(), 40, seed=1), AlertPolicy(), "very_short_answer")
+    assert [one.count for one in decisions] == [0] * 40
 
 
 @pytest.mark.long
