@@ -100,7 +100,7 @@ def by_points_lost(queries: Iterable[AqbQuery]) -> list[AqbQuery]:
 def _total_text(figures: AgentFigures) -> str:
     total = figures["weighted_total"]
     if total is None:
-        return f"없음({figures['weighted_total_missing']})"
+        return f"점수 없음({figures['weighted_total_missing']})"
     unknown = [METRIC_TITLES[name] for name in t.WEIGHTS.percents if figures["set"][name]["mean"] is None]
     covers = partly_scored(unknown, figures["weight_coverage"])
     return f"{score_text(total)}점" + (f"({covers})" if covers else "")
