@@ -17,6 +17,7 @@ _LINK = re.compile(r"\]\(<?([^)\s>]+)>?(?: +\"[^\"]*\")?\)|<(?:a|img)\b[^>]*?\b(
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//")
 # Where code, settings and services send people: `docs/...md`, also below the folder of an installation.
 _NAMED_PAGE = re.compile(r"(?<![\w-])docs/[\w/-]+\.md")
+_NAMED_PLACE = re.compile(r"`((?:benchmarks|deployments|docs|flows|scoring|tasks|tests)/[\w/.-]*\w)`")
 
 
 def anchors(text: str) -> set[str]:
@@ -56,6 +57,13 @@ def test_every_page_that_code_and_settings_name_is_there() -> None:
     named = {name for path in texts for name in _NAMED_PAGE.findall(path.read_text(encoding="utf-8"))}
     assert named
     assert [name for name in sorted(named) if not (ROOT / name).is_file()] == []
+
+
+def test_every_place_of_the_code_that_a_page_names_is_there() -> None:
+    pages = [page for page in PAGES if page.name != "CHANGELOG.md"]  # which tells of places that were
+    named = {(page.name, name) for page in pages for name in _NAMED_PLACE.findall(page.read_text(encoding="utf-8"))}
+    assert len(named) > 50
+    assert [place for place in sorted(named) if not (ROOT / place[1]).exists()] == []
 
 
 @pytest.mark.parametrize(
