@@ -87,6 +87,13 @@ def test_every_file_of_the_image_that_a_service_names_is_copied_there() -> None:
     assert {name for name in named if name != "/opt/aqb/deployments/"} <= there
 
 
+def test_secrets_and_rows_beside_the_compose_file_reach_neither_git_nor_the_build() -> None:
+    made = {secret["file"].split("/")[0] for secret in COMPOSE["secrets"].values()} | {"chat_rows"}
+    by_git = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert {f"/deployments/{name}/" for name in made} <= set(by_git)
+    assert {f"deployments/{name}" for name in made} <= set(IGNORED)
+
+
 @pytest.mark.parametrize("name", ["install", "as-aqb"])
 def test_every_script_may_be_executed(name: str) -> None:
     assert (DEPLOYMENTS / name).stat().st_mode & 0o111 == 0o111
