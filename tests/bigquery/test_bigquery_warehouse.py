@@ -199,6 +199,25 @@ def test_new_columns_and_descriptions_are_added(client: Client, dataset: str, wa
     assert points_of(warehouse, DAY_AFTER) == [3]
 
 
+def test_what_people_gave_to_a_column_stays(client: Client, dataset: str, warehouse: Warehouse) -> None:
+    warehouse.replace_day("scores", DAY_BEFORE, SCHEMA, [rows(DAY_BEFORE, [1])])
+    table = client.get_table(f"{dataset}.scores")
+    protected = {"policyTags": {"names": ["projects/p/locations/us/taxonomies/1/policyTags/2"]}}
+    table.schema = [
+        SchemaField.from_api_repr(column.to_api_repr() | (protected if column.name == "tenant_id" else {}))
+        for column in table.schema
+    ]
+    client.update_table(table, ["schema"])
+    wider = SCHEMA.append(field("remark", pa.string(), "비고")).set(1, field("tenant_id", pa.string(), "새 테넌트"))
+    for schema, new in ((SCHEMA, rows(DAY, [2])), (wider, rows(DAY, [3]).with_columns(remark=pl.lit("새")))):
+        warehouse.replace_day("scores", DAY, schema, [new])
+        column = client.get_table(f"{dataset}.scores").schema[1]
+        assert column.policy_tags is not None
+        assert list(column.policy_tags.names) == protected["policyTags"]["names"]
+    assert client.get_table(f"{dataset}.scores").schema[1].description == "새 테넌트"
+    assert points_of(warehouse, DAY) == [3]
+
+
 def test_a_column_of_another_type_is_refused_and_nothing_changes(
     client: Client, dataset: str, warehouse: Warehouse
 ) -> None:

@@ -41,7 +41,8 @@ def new_table(name: TableName, schema: pa.Schema) -> Table:
 def extended_schema(table: Table, schema: pa.Schema) -> list[SchemaField] | None:
     """The schema of a table with the columns that it lacks, or with newer descriptions; None when it has them all.
 
-    Columns that only the table has stay: new rows have NULL there.
+    Columns that only the table has stay: new rows have NULL there. So do policy tags, defaults and whatever else
+    people gave to a column.
 
     Raises:
         UsageError: the table is not in days, or a column has another type, which no table can change.
@@ -67,8 +68,7 @@ def extended_schema(table: Table, schema: pa.Schema) -> list[SchemaField] | None
             where=name,
             fix="rename these columns (ALTER TABLE ... RENAME COLUMN) or the table: the next run makes new ones",
         )
-    described = {column: field for column, field in wanted.items() if field.description}
-    extended = [described.get(column, field) for column, field in present.items()]
+    extended = [_described(field, wanted.get(column)) for column, field in present.items()]
     extended += [field for column, field in wanted.items() if column not in present]
     return extended if extended != list(table.schema) else None
 
@@ -146,6 +146,17 @@ def _field(field: pa.Field) -> SchemaField:
         fields=inner,
         **({"description": described[b"description"].decode()} if b"description" in described else {}),
     )
+
+
+def _described(present: SchemaField, wanted: SchemaField | None) -> SchemaField:
+    """A column of a table as it is, with the descriptions that are wanted."""
+    if wanted is None:
+        return present
+    inner = {field.name: field for field in wanted.fields}
+    changed: dict[str, object] = {"description": wanted.description} if wanted.description else {}
+    if present.fields:
+        changed["fields"] = [_described(field, inner.get(field.name)).to_api_repr() for field in present.fields]
+    return SchemaField.from_api_repr({**present.to_api_repr(), **changed})
 
 
 def _name_of(kind: pa.DataType) -> str:
