@@ -40,6 +40,10 @@ DENIED_TABLE = (
     "Access Denied: Table team-project:chat.rows: User does not have permission to query table "
     "team-project:chat.rows, or perhaps it does not exist."
 )
+UNFILTERED = (
+    "Cannot query over table 'team-project.chat.rows' without a filter over column(s) 'timestamp' that can be used for "
+    "partition elimination"
+)
 
 
 @pytest.fixture
@@ -155,6 +159,13 @@ def test_what_does_not_pass_in_time_is_worth_a_later_run(proxy: Proxy, address: 
             "",
             "there is no column llm_response",
             "bigquery.columns",
+        ),
+        (
+            Refusal(400, "invalidQuery", UNFILTERED),
+            UsageError,
+            "team-project.chat.rows",
+            "not read without a filter over timestamp (require_partition_filter)",
+            "`aqb rows`",
         ),
         (
             Refusal(403, "responseTooLarge", "Response too large to return."),

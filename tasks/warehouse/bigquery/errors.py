@@ -28,6 +28,9 @@ _LOG_IN_ANEW = f"{_LOG_IN}, or check the service account"
 _MISSING_NAME = re.compile(
     r"Unrecognized name: `?([\w.]+)|Name (\w+) not found inside|Field name (\w+) does not exist", re.ASCII
 )
+_UNFILTERED = re.compile(
+    r"Cannot query over table '([^']+)' without a filter over column\(s\) ('\w+'(?:, '\w+')*)", re.ASCII
+)
 _RESOURCE = re.compile(r"\b(Project|Dataset|Table|View|Routine|Job) (?!ID\b)([\w.:-]+\w)")
 _LOCATION = re.compile(r"in location ([\w-]+\w)", re.ASCII)
 _PERMISSION = re.compile(r"\bbigquery\.[A-Za-z]+\.[A-Za-z]+\b")
@@ -92,6 +95,10 @@ def _explained(error: BaseException | None, where: str) -> AqbError:
     elif missing := _MISSING_NAME.search(message):
         kind, what = InputError, f"there is no column {next(filter(None, missing.groups()))}"
         fix = "correct the view, or bigquery.columns and bigquery.prefix"
+    elif unfiltered := _UNFILTERED.search(message):
+        where, columns = unfiltered[1], unfiltered[2].replace("'", "")
+        what = f"the table is not read without a filter over {columns} (require_partition_filter)"
+        fix = "let the view give that column as `timestamp`; ask `aqb rows` for rows of scored days; or switch it off"
     elif "location" in message and (found := _LOCATION.search(message)):
         what, fix = f"is not in location {found[1]}", "correct bigquery.location"
     else:
