@@ -16,8 +16,8 @@ from scoring.errors import UsageError
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
 
-# project.dataset.table: letters, digits, and the few signs that BigQuery allows in names.
-_TABLE_NAME = re.compile(r"[A-Za-z0-9_:-]+(\.[A-Za-z0-9_-]+){1,2}")
+# project.dataset.table or dataset.table. A project may carry its domain; a table has letters of any script, blanks and `-`.
+_TABLE_NAME = re.compile(r"(?:(?:[A-Za-z0-9.-]+:)?[A-Za-z0-9_-]+\.)?[A-Za-z0-9_-]+\.[\w -]+")
 _PRODUCTION_VIEW = "finola-global.ola_monitoring.view_ola_monitoring"
 Kind = Annotated[Literal["chat", "testrun"], typer.Option(help="What the rubric scores: chat rows or test runs.")]
 rubrics_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)

@@ -268,6 +268,13 @@ def test_sql_refuses_names_of_columns_that_end_their_quotes(aqb: Command, folder
     assert (ended.exit_code, ended.out) == (2, "")
 
 
+@pytest.mark.parametrize("view", ["shop.chats.대화 로그-1", "shop.com:bot-7.chats.turns"])
+def test_sql_takes_every_name_that_a_source_may_have(aqb: Command, monkeypatch: pytest.MonkeyPatch, view: str) -> None:
+    monkeypatch.setenv("AQB_MONITORING__SOURCE", f"bigquery://{view}")
+    assert f"FROM `{view}`" in aqb("sql").out
+    assert aqb("sql", "--source", view).out == aqb("sql").out
+
+
 @pytest.mark.parametrize(
     "name", ["t", "a.b; DROP TABLE c", "a.b` WHERE TRUE --", "a.b\n", "a.b.c.d", "", "(SELECT 1)", "가.나"]
 )
