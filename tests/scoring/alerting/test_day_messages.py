@@ -302,17 +302,6 @@ def test_a_page_about_all_tenants_says_who_they_are() -> None:
     assert page.keys == (f"ola-monitoring@{RUBRIC.version}|answer_failed|2026-03-09|*",)
 
 
-def test_a_page_about_all_tenants_names_five_and_counts_the_others() -> None:
-    names = [f"t{number}" for number in range(8)]
-    usual = [met(kpi_row({"answer_failed": 2}, 60, tenant=name)) for name in names]
-    last = [met(kpi_row({"answer_failed": 20 + 2 * place}, 60, tenant=name)) for place, name in enumerate(names)]
-    days = [[met(kpi_row({"answer_failed": count}, 480)), *rows] for count, rows in ((16, usual), (216, last))]
-    page = messages_of(facts_of(*days[1], before=days[0]))[0]
-    (line,) = (line for line in readable(page.blocks).splitlines() if line.startswith("테넌트 t7"))
-    assert re.findall(r"테넌트 (\w+)", line) == ["t7", "t6", "t5", "t4", "t3"]
-    assert line.endswith(" 외 3곳")
-
-
 def test_a_page_gives_the_command_for_those_who_know_the_cause() -> None:
     (of_one,) = messages_of(tenants(answer_failed=12))
     assert "알고 있는 일이면  `aqb alerts snooze '답변 실패' --tenant small --until 2026-03-16 --why 이유`" in readable(

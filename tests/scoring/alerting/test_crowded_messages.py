@@ -1,0 +1,24 @@
+"""What messages name of many tenants, and how they count those that they leave out."""
+
+import re
+from datetime import timedelta
+
+from scoring.alerting.blocks import readable
+from scoring.alerting.day_messages import day_messages
+from scoring.alerting.messages import RouteFilter
+from tests.builders.alert_days import FIRST_DAY, KpiRow, day_digest, days_of_facts, kpi_row, met
+
+
+def failed(counts: list[int]) -> list[KpiRow]:
+    """KPI rows of a day: all tenants together, then each with so many failed answers of 60."""
+    of_tenants = [met(kpi_row({"answer_failed": count}, 60, tenant=f"t{n}")) for n, count in enumerate(counts)]
+    return [met(kpi_row({"answer_failed": sum(counts)}, 60 * len(counts))), *of_tenants]
+
+
+def test_a_page_about_all_tenants_names_five_and_counts_the_others() -> None:
+    days = [*[failed([2] * 8)] * 7, failed([20, 22, 24, 26, 28, 30, 32, 34])]
+    facts = days_of_facts((FIRST_DAY + timedelta(number), rows) for number, rows in enumerate(days))
+    page, *_ = day_messages(day_digest(FIRST_DAY + timedelta(7), facts, days[-1][0]), RouteFilter())
+    (line,) = (line for line in readable(page.blocks).splitlines() if line.startswith("테넌트 t7"))
+    assert re.findall(r"테넌트 (\w+)", line) == ["t7", "t6", "t5", "t4", "t3"]
+    assert line.endswith(" 외 3곳")
