@@ -16,7 +16,7 @@ from scoring.errors import UsageError
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
 
-# project.dataset.table or dataset.table. A project may carry its domain; a table has letters of any script, blanks and `-`.
+# project.dataset.table or dataset.table. A project may carry its domain; a table has letters of any script, ` `, `-`.
 _TABLE_NAME = re.compile(r"(?:(?:[A-Za-z0-9.-]+:)?[A-Za-z0-9_-]+\.)?[A-Za-z0-9_-]+\.[\w -]+")
 _PRODUCTION_VIEW = "finola-global.ola_monitoring.view_ola_monitoring"
 Kind = Annotated[Literal["chat", "testrun"], typer.Option(help="What the rubric scores: chat rows or test runs.")]
