@@ -140,7 +140,7 @@ def test_what_does_not_pass_in_time_is_worth_a_later_run(proxy: Proxy, address: 
             InputError,
             "team-project.chat",
             "there is no such dataset in location US",
-            "bigquery.location",
+            'set bigquery.location; if source and score tables are in two: monitoring.engine = "local"',
         ),
         (
             Refusal(

@@ -112,11 +112,12 @@ def _not_found(message: str, where: str) -> AqbError:
     kind, name = resource.groups() if resource else ("", where)
     location = _LOCATION.search(message)
     looked = f" in location {location[1]}" if location else ""
+    apart = '; if source and score tables are in two: monitoring.engine = "local"' if location else ""
     make = f", or make it: `bq mk --dataset --location=LOCATION {name}`" if kind == "Dataset" else ""
     return InputError(
         f"there is no such {kind.lower() or 'thing'}{looked}",
         where=name.replace(":", "."),
-        fix=f"check the name{make}; if it is elsewhere, set bigquery.location",
+        fix=f"check the name{make}; if it is elsewhere, set bigquery.location{apart}",
     )
 
 
