@@ -4,13 +4,13 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Iterable
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 import pytest
-from google.cloud.bigquery import Client, SchemaField, Table
+from google.cloud.bigquery import Client, SchemaField, Table, TimePartitioning
 
 from scoring.errors import AqbError, StorageError, UsageError
 from scoring.rules.arrow_types import field
@@ -234,6 +234,19 @@ def test_a_table_without_days_is_refused(client: Client, dataset: str, warehouse
     client.create_table(Table(f"{dataset}.scores", schema=[SchemaField("score_date", "DATE")]))
     with pytest.raises(UsageError, match="not partitioned by score_date"):
         warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1])])
+
+
+def test_a_day_whose_partition_has_expired_is_refused(client: Client, dataset: str, warehouse: Warehouse) -> None:
+    today = datetime.now(UTC).date()
+    warehouse.replace_day("scores", today, SCHEMA, [rows(today, [1])])
+    table = client.get_table(f"{dataset}.scores")
+    table.time_partitioning = TimePartitioning(field="score_date", expiration_ms=60 * 24 * 3600 * 1000)
+    client.update_table(table, ["time_partitioning"])
+    last_kept, gone = (today - timedelta(days=days) for days in (58, 61))
+    warehouse.replace_day("scores", last_kept, SCHEMA, [rows(last_kept, [2])])
+    with pytest.raises(UsageError, match=f"expire after 60 days, and rows of {gone} would be gone at once"):
+        warehouse.replace_day("scores", gone, SCHEMA, [rows(gone, [3])])
+    assert warehouse.days("scores") == [last_kept, today]
 
 
 def test_a_dataset_that_is_not_there_is_one_line(settings: Settings) -> None:

@@ -2,6 +2,7 @@
 # ruff: noqa: S608  (the SQL is made of names that were checked; values travel as parameters)
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
 
 import polars as pl
 import pyarrow as pa
@@ -71,6 +72,25 @@ def extended_schema(table: Table, schema: pa.Schema) -> list[SchemaField] | None
     extended = [_described(field, wanted.get(column)) for column, field in present.items()]
     extended += [field for column, field in wanted.items() if column not in present]
     return extended if extended != list(table.schema) else None
+
+
+def refuse_expired(table: Table, days: Iterable[date], now: datetime) -> None:
+    """Refuses days whose partitions have expired: BigQuery takes their rows, and they are gone at once.
+
+    Raises:
+        UsageError: there is one.
+    """
+    kept_ms = table.time_partitioning.expiration_ms if table.time_partitioning else None
+    if kept_ms is None:
+        return
+    kept = timedelta(milliseconds=kept_ms)
+    gone = [day for day in days if datetime.combine(day, time(), UTC) + kept <= now]
+    if gone:
+        raise UsageError(
+            f"its partitions expire after {kept.days} days, and rows of {min(gone)} would be gone at once",
+            where=f"{table.project}.{table.dataset_id}.{table.table_id}",
+            fix="leave out days that are older, or ALTER TABLE ... SET OPTIONS (partition_expiration_days = NULL)",
+        )
 
 
 def service_condition(table: Table, service: str | None, row: str = "") -> str:

@@ -38,6 +38,7 @@ from tasks.warehouse.bigquery.tables import (
     of_service,
     of_session,
     polars_schema,
+    refuse_expired,
     replacing_query,
     small_enough,
 )
@@ -71,6 +72,7 @@ class BigQueryWarehouse:
         self._settings = settings
         self._service = settings.stored_service
         self._labels = dict(labels or {})
+        self._scratch = Path(settings.bigquery.scratch)
 
     def replace_day(
         self,
@@ -275,10 +277,6 @@ class BigQueryWarehouse:
     def _client(self) -> JobClient:
         return JobClient(self._settings, self.dataset.project, self._labels)
 
-    @property
-    def _scratch(self) -> Path:
-        return Path(self._settings.bigquery.scratch)
-
     @contextmanager
     def _scratch_file(self) -> Iterator[IO[bytes]]:
         """A file without a name: no other process can open it, and it is removed when the process ends."""
@@ -363,6 +361,7 @@ class BigQueryWarehouse:
 
         `most` is for a single day.
         """
+        refuse_expired(target, days, datetime.now(UTC))
         same, name = only or {}, self.table(target.table_id)
         allowed, limits = ("", []) if most is None else small_enough(of_service(target, self._service), most)
         merged = self._query(
