@@ -23,7 +23,7 @@ from tasks.reports.site.failure_types import failure_counts, failures_by_day
 from tasks.reports.site.listed_rows import ListedRows, list_rows
 from tasks.reports.site.newcomers import newcomers
 from tasks.reports.site.patterns import Questions, failing_kpis, repeated_questions, summed_questions
-from tasks.reports.site.scored_days import Row, rows_of
+from tasks.reports.site.scored_days import Row, left_out_text, rows_of
 from tasks.reports.templates import markdown
 from tasks.reports.wording import MOST_TENANTS, counted_share_text, tenant_text
 from tasks.warehouse import Warehouse
@@ -44,7 +44,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
     Raises:
         InputError: no day of the period is scored.
     """
-    by_tenant = _kpis_by_tenant(warehouse, rubric, period)
+    by_tenant, left_out = _kpis_by_tenant(warehouse, rubric, period)
     this, before = by_tenant[ALL_TENANTS]
     framed, questions = _of_rows(
         rubric, (list_rows(warehouse, rubric, row["score_date"], row["rows"], time_zone) for row in this)
@@ -59,6 +59,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         before_name=period.before_name(len(this), len(before)) if before else "",
         version=this[0]["rubric_version"],
         days=len(this),
+        left_out=left_out,
         news=[
             *_paged(warehouse, rubric, [row["score_date"] for row in this], policy),
             *newcomers(rubric, period, by_tenant, partial(_kinds_on, rubric, counted)),
@@ -89,8 +90,10 @@ def _kinds_on(rubric: RowRubric, counted: CountsOfDays, day: date) -> dict[str, 
 
 def _kpis_by_tenant(
     warehouse: Warehouse, rubric: RowRubric, period: Period
-) -> dict[str | None, tuple[list[Row], list[Row]]]:
-    """The KPI rows of each tenant in the period and before it, under the version of the last scored day."""
+) -> tuple[dict[str | None, tuple[list[Row], list[Row]]], str]:
+    """The KPI rows of each tenant in the period and before it, under the version of the last scored day; and which days
+    of the period that leaves out (Korean).
+    """
     both = Period(period.before.first, period.last)
     kpis = read_kpis(warehouse, rubric, [day for day in warehouse.days(KPIS) if day in both])
     by_tenant = days_by_tenant(kpis)
@@ -100,10 +103,11 @@ def _kpis_by_tenant(
         message = f"no day from {period.first} to {period.last} has been scored"
         raise InputError(message, where=warehouse.url, fix=fix)
     version = str(by_tenant[ALL_TENANTS][max(scored)]["rubric_version"])
-    return {
+    around = {
         tenant: (rows_of(days, period, version), rows_of(days, period.before, version))
         for tenant, days in by_tenant.items()
     }
+    return around, left_out_text(by_tenant[ALL_TENANTS], period, version)
 
 
 def _of_rows(rubric: RowRubric, days: Iterable[ListedRows]) -> tuple[list[dict[str, Any]], list[Questions]]:

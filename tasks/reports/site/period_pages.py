@@ -22,7 +22,7 @@ from tasks.reports.site.listed_rows import ListedRows
 from tasks.reports.site.pages import Cell, Link, Table, page
 from tasks.reports.site.patterns import summed_questions
 from tasks.reports.site.row_pages import RowLinks, row_links, values_of
-from tasks.reports.site.scored_days import ScoredSpan, SiteDay
+from tasks.reports.site.scored_days import ScoredSpan, SiteDay, left_out_text
 from tasks.reports.site.tenant_trends import tenant_trend_table
 
 _MOST_QUESTIONS = 15
@@ -95,6 +95,7 @@ def period_page(
         version=version,
         scored=sum(row["rows"] for row in rows),
         scored_days=len(rows),
+        left_out=left_out_text(span.rows_of(), period, version),
         news=news,
         headline=verdicts_text(windows.values()),
         concluded=concluded,

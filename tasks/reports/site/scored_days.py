@@ -179,6 +179,16 @@ def earlier_rows(rows: Mapping[date, Row], day: date) -> list[Row]:
     return [row for row in earlier if row["rubric_version"] == version and row["rows"]][-HISTORY_DAYS:]
 
 
+def left_out_text(rows: Mapping[date, Row], period: Period, version: str) -> str:
+    """The days of a period that another rubric version has scored, which no KPI counts (Korean); empty for none."""
+    days = days_between(period.first, period.last)
+    others = [rows[day] for day in days if day in rows and str(rows[day]["rubric_version"]) != version]
+    if not others:
+        return ""
+    counted = f"{len(others)}일 {sum(row['rows'] for row in others):,}행"
+    return f"채점 기준의 다른 버전으로 채점한 {counted}은 지표에 넣지 않았습니다."
+
+
 def rows_of(rows: Mapping[date, Row], period: Period, version: str) -> list[Row]:
     """The rows of the days of a period that a rubric version has scored, earliest first."""
     days = days_between(period.first, period.last)

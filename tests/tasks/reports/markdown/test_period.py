@@ -70,7 +70,12 @@ def test_period_report_lists_gold_mine_rows_and_repeated_questions(warehouse: Fo
 def test_period_report_leaves_out_days_of_another_rubric_version(warehouse: FolderWarehouse) -> None:
     for offset in range(3):
         write_day(warehouse, MONDAY + timedelta(days=offset), [plain()] * 9, of_version("0"))
-    assert "4일 동안 29행을 채점했습니다." in report(warehouse)
+    left_out = "채점 기준의 다른 버전으로 채점한 3일 27행은 지표에 넣지 않았습니다."
+    assert f"4일 동안 29행을 채점했습니다. {left_out} 채점 기준 버전 1.\n\n" in report(warehouse)
+
+
+def test_period_report_of_one_rubric_version_leaves_nothing_out(warehouse: FolderWarehouse) -> None:
+    assert "넣지 않았습니다" not in report(warehouse)
 
 
 def test_period_report_of_a_week_without_a_scored_day_is_refused(warehouse: FolderWarehouse) -> None:

@@ -15,7 +15,7 @@ from tasks.reports.site.day_tables import question_text
 from tasks.reports.site.patterns import Questions
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import RUBRIC, best, refused
-from tests.builders.site import build, page, write_day
+from tests.builders.site import build, of_version, page, write_day
 
 
 def test_a_week_is_compared_with_the_one_before_and_counts_repeated_questions(
@@ -33,6 +33,17 @@ def test_a_week_is_compared_with_the_one_before_and_counts_repeated_questions(
     assert "t2 7" in text
     assert "앞 주에 없던 테넌트 t2: 2월 9일(월)부터 7행" in text
     assert f"monitoring/week-{monday}.html" in (page(site).source)
+
+
+def test_a_week_says_how_many_days_of_another_rubric_version_its_kpis_leave_out(
+    warehouse: FolderWarehouse, site: Path
+) -> None:
+    monday = date(2026, 2, 9)
+    for offset, version in enumerate("0011"):
+        write_day(warehouse, monday + timedelta(days=offset), [best()] * (offset + 1), of_version(version))
+    build(warehouse, site)
+    said = "2일 동안 7행을 채점했습니다. 채점 기준의 다른 버전으로 채점한 2일 3행은 지표에 넣지 않았습니다."
+    assert said in page(site, f"monitoring/week-{monday}.html").text
 
 
 @pytest.mark.long
