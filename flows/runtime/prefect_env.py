@@ -133,9 +133,9 @@ def reaching_prefect() -> Iterator[None]:
         reason = _reason(error.__cause__ or error)
         if not (named := shown_url(os.environ.get("PREFECT_API_URL", ""))):
             fix = "what it said stands above; make sure that it finds memory and room on the disk, also in TMPDIR"
-        elif reason == _NOT_LET_IN:
-            fix = "give PREFECT_API_AUTH_STRING the value of its PREFECT_SERVER_API_AUTH_STRING"
-            fix = f"{fix}, or PREFECT_API_KEY a key of Prefect Cloud"
+        elif reason == _answered(401):
+            own, key = "the value of its PREFECT_SERVER_API_AUTH_STRING", "a key of Prefect Cloud"
+            fix = f"give PREFECT_API_AUTH_STRING {own}, or PREFECT_API_KEY {key}"
         else:
             fix = "start it, correct PREFECT_API_URL (such as http://127.0.0.1:4200/api) or unset it"
         raise PrefectGoneError(
@@ -268,7 +268,8 @@ def is_prefect_gone(error: Exception) -> bool:
     return isinstance(error, RuntimeError) and str(error).startswith(_PREFECT_SAYS)
 
 
-_NOT_LET_IN = "it answers with status 401"
+def _answered(status: int) -> str:
+    return f"it answers with status {status}"
 
 
 def _reason(error: BaseException) -> str:
@@ -278,7 +279,7 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, ExceptionGroup):
         return _reason(error.exceptions[0])
     if isinstance(error, httpx.HTTPStatusError):
-        return f"it answers with status {error.response.status_code}"
+        return _answered(error.response.status_code)
     if isinstance(error, httpx.InvalidURL):
         return "this is no address"
     return (str(error) or type(error).__name__).splitlines()[0]

@@ -168,6 +168,7 @@ def standard_rubric(
             (Not(IsNull(Column("alert_level"))), *([IsIn(Column(final), kept_grades)] if kept_grades else []))
         ),
         alert_rules=alerts.rules,
+        # No scored row is one of these, and whatever counts excluded rows counts scored ones too.
         measures=(*counts, *shared_rows, *(replace(one, expression=Value(0)) for one in shared_excluded)),
         excluded_measures=(*_alert_counts(alerts.excluded_row_rules), *shared_excluded),
         quotients=quotients,
