@@ -25,7 +25,6 @@ from tasks.files.rubric_file import ENDING, chosen_row_rubric, rubric_of_file
 from tasks.reports.chat_folder import write_score_folder
 from tasks.reports.chat_tables import TABLES
 from tasks.testruns.files import RUN_FILE_ENDINGS, headers_of
-from tasks.waiting import begun
 
 
 @dataclass(frozen=True)
@@ -72,8 +71,7 @@ def score_to_folder(
                 score_parts=partial(in_processes, server=server),
             )
         outcome.require_read(len(source.files), "nothing was written")
-        contents = begun(source.fingerprint) if outcome.several_cores else source.fingerprint
-        return write_score_folder(out, outcome, contents, also, settings.time_zone)
+        return write_score_folder(out, outcome, source.fingerprint, also, settings.time_zone)
 
 
 def files_to_score(

@@ -33,7 +33,7 @@ from tasks.reports.chat_tables import CSV_TABLES, WORKBOOK, write_csv_tables
 from tasks.reports.markdown.monitoring import MonitoringReport, findings_of
 from tasks.reports.site.failure_types import earlier_failures, failures_by_day
 from tasks.reports.site.scored_days import earlier_rows
-from tasks.waiting import beside
+from tasks.waiting import begun, beside
 from tasks.warehouse import Warehouse
 from tasks.warehouse.day_queries import FrameQueries
 
@@ -67,7 +67,8 @@ def _write_files(
     rubric = outcome.rubric
     write_parquet(folder / "scores.parquet", rubric.scores_schema, outcome.score_frames())
     scores = pl.scan_parquet(folder / "scores.parquet")
-    # The longest of what is asked of the scores, and a core is idle.
+    # Now a core is idle. Before, two threads make and write the scores.
+    identities = begun(inputs) if outcome.several_cores else inputs
     asked = beside(partial(mean_intervals, scores, rubric.quotients), at_once=outcome.several_cores)
     with asked as intervals:
         write_parquet(folder / "excluded.parquet", rubric.excluded_schema, outcome.excluded_frames())
@@ -90,7 +91,7 @@ def _write_files(
         from tasks.reports.chat_workbook import write_chat_workbook  # with libraries that nothing else here needs
 
         write_chat_workbook(folder, report, time_zone)
-    summary = _summary(outcome, inputs(), report, scores)
+    summary = _summary(outcome, identities(), report, scores)
     write_text(folder / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
     return summary
 
