@@ -42,10 +42,9 @@ WORSE_TIMES = 2
 
 _KNOWN_EVENTS = 1.0
 
-_RETURN_TIMES, _STILL_HIGH, _RETURN_EVIDENCE = 1.5, 0.5, log(30)
-"""A rate is back when the days since say so thirty times as well as they say that it is still high: half as high again
-as usual, or half way (log scale) to what was told. With less, a rise that lasts is called over on a quiet day, and
-told once more on the next."""
+_RETURN_EVIDENCE = log(30)
+"""A rate is back when the days since say so thirty times as well as they say that it is still high. With less, a rise
+that lasts is called over on a quiet day, and told once more on the next."""
 
 CALM, RISING, DRIFTING = 0, 1, 2
 
@@ -273,9 +272,7 @@ class _Follower:
         import numpy as np
 
         counts, rows = self._streams.counts[:, day], self._streams.rows[:, day]
-        # What rose tenfold is over once it is far below that; what rose a little takes more days to tell.
-        times = np.maximum(_RETURN_TIMES, self._told_times**_STILL_HIGH)
-        evidence = evidence_of_return(counts, rows, usual, bool(self._streams.off[day]), times)
+        evidence = evidence_of_return(counts, rows, usual, bool(self._streams.off[day]), self._told_times)
         self._returned = np.maximum(self._returned + np.where(self._change == CALM, 0, evidence), 0)
         self._days_back = np.where(self._returned > 0, self._days_back + (self._streams.rows[:, day] > 0), 0)
         return self._returned >= _RETURN_EVIDENCE

@@ -40,6 +40,9 @@ _RISES = (1.5, 3.0)
 """The lasting rises that evidence is weighed for: the least that is to be seen within days, and an outage. What lies
 between is found as soon, and each more would take its part of the evidence."""
 
+_STILL_HIGH = 1.5
+"""The least that is worth to be called higher than usual, in days after a rise."""
+
 _STEP = 64
 
 
@@ -224,16 +227,30 @@ def _cumulated(values: Array) -> Array:
     return np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
 
 
-def evidence_of_return(counts: Array, rows: Array, usual: Usual, off: bool, times: Array) -> Array:
-    """The log likelihood ratio of a day ([streams]): its rate is as usual again, against `times` as high.
+def evidence_of_return(counts: Array, rows: Array, usual: Usual, off: bool, told_times: Array) -> Array:
+    """The log likelihood ratio of a day ([streams]): its rate is as usual again, against still being high.
 
-    It has the gamma-Poisson prediction of `lasting_rise`, upside down.
+    High is half as high again as usual, or half way (log scale) to what was told, which was so many times what was
+    usual. Both have the gamma-Poisson prediction of `lasting_rise`.
     """
     import numpy as np
 
     rate, doubt = usual.rate[int(off)], usual.doubt[int(off)]
+    half_way = told_times**0.5
+    times = np.maximum(_STILL_HIGH, half_way)
     expected = rows * rate
     weight = _weight(expected, usual.variation)
     total, seen, known = expected * weight, counts * weight, 1 / np.maximum(doubt, 1e-12)
-    found: Array = (known + seen) * (np.log(known + times * total) - np.log(known + total)) - seen * np.log(times)
+    # What was told is certain, so half way to it is half as doubtful as what is usual: four times as much is known.
+    known_high = np.where(half_way > _STILL_HIGH, 4 * known, known)
+    found: Array = _log_likelihood(seen, total, known) - _log_likelihood(seen, times * total, known_high)
     return found
+
+
+def _log_likelihood(seen: Array, expected: Array, known: Array) -> Array:
+    """Of a count (gamma-Poisson), but for a term of the count alone; `known` events tell what is expected."""
+    import numpy as np
+
+    chances = seen * np.log(np.maximum(expected, 1e-300)) - (known + seen) * np.log(known + expected)
+    likelihood: Array = log_gamma(known + seen) - log_gamma(known) + known * np.log(known) + chances
+    return likelihood

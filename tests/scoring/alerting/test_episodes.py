@@ -12,13 +12,18 @@ from scoring.alerting.rates import Prior
 ROWS = 776
 FIRST = [40] * 28 + [66] * 7
 """Four weeks, and a week two thirds higher, which is told on its first day."""
+UNKNOWN = {"rate": 0.01, "events": 0.5}
+"""What is known of a rule of which the rubric says no rate."""
 OTHER = [40] * 20 + [120] * 22
 
 
-def followed(*counts: list[int]) -> Episodes:
-    """The episodes of streams of so many rows a day, each of a tenant of its own: a page and twelve digests a year."""
+def followed(*counts: list[int], rate: float = 0.05, events: float = 4.0) -> Episodes:
+    """The episodes of streams of so many rows a day, each of a tenant of its own: a page and twelve digests a year.
+
+    `rate` is known of each before its first day, as if so many `events` had told it.
+    """
     streams, shape = np.array(counts), (len(counts),)
-    prior = Prior(rate=np.full(shape, 0.05), events=np.full(shape, 4.0))
+    prior = Prior(rate=np.full(shape, rate), events=np.full(shape, events))
     told, paged = np.full(shape, 12 / 365), np.full(shape, 1 / 365)
     budget = FalseAlarmBudget(np.arange(len(counts)), 0.1 * told, 4.5 * told, 0.15 * paged, 0.1 * paged)
     off = np.zeros(streams.shape[1], bool)
@@ -34,3 +39,14 @@ def of_first(episodes: Episodes) -> dict[str, list[Any]]:
 def test_what_is_told_of_a_stream_does_not_depend_on_others_that_are_higher_for_longer(then: int) -> None:
     counts = [*FIRST, *[then] * 7]
     assert of_first(followed(counts)) == of_first(followed(counts, OTHER))
+
+
+@pytest.mark.parametrize("usual", [[0] * 28, [0, 0, 0, 1] * 7, [1, 0, 2, 1] * 7])
+def test_an_outage_of_a_day_is_over_within_two_days_however_seldom_its_rule_is_met_else(usual: list[int]) -> None:
+    ended = followed([*usual, ROWS, 0, 0, 0, 0], **UNKNOWN).ended[0].tolist()
+    assert ended.index(True) - len(usual) <= 2
+
+
+@pytest.mark.parametrize("usual", [[0] * 28, [0, 0, 0, 1] * 7, [1, 0, 2, 1] * 7])
+def test_an_outage_of_which_a_twentieth_lasts_is_not_over(usual: list[int]) -> None:
+    assert not followed([*usual, ROWS, *[ROWS // 20] * 20], **UNKNOWN).ended.any()
