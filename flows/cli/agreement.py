@@ -150,7 +150,7 @@ def import_(
     if exported is not None:
         with open_context() as context:
             new = LabelStore(context.state).restore(exported)
-        typer.echo(f"{len(exported)} labels, {new} of them new: kept")
+        typer.echo(f"{counted(len(exported), 'label')}, {new} of them new: kept")
         return
     labels = _given(verdicts, run) if is_file_of_labels else read_review_workbook(verdicts, reviewer)
     if not run and not out and any(not label.row_id for label in labels):
@@ -160,10 +160,10 @@ def import_(
     if run or not out:
         with open_context() as context:
             _, new = _kept(context, labels, run, verdicts, now())
-        typer.echo(f"{len(labels)} labels, {new} of them new: kept")
+        typer.echo(f"{counted(len(labels), 'label')}, {new} of them new: kept")
     if out:
         write_labels(out, labels)
-        typer.echo(f"{len(labels)} labels: {out}")
+        typer.echo(f"{counted(len(labels), 'label')}: {out}")
 
 
 @review_app.command("labels")
@@ -179,4 +179,4 @@ def labels(out: Annotated[Path, typer.Option(help="The file to write (.csv).")])
     with open_context() as context:
         kept = newest(LabelStore(context.state).every_label())
     write_kept_labels(out, kept)
-    typer.echo(f"{len(kept)} labels: {out}")
+    typer.echo(f"{counted(len(kept), 'label')}: {out}")

@@ -43,6 +43,7 @@ _KPI_ACTION = "보고서에서 등급 분포와 실패 유형을 보고 어디�
 _DROPPED_RULE_ACTION = "지금 채점 기준에는 없는 규칙입니다. 이날을 채점한 버전의 예시를 읽으세요."
 _QUESTION_CHARACTERS, _ANSWER_CHARACTERS, _REASON_CHARACTERS = 100, 100, 200
 _TENANTS_SHOWN = 5
+_MANY_TIMES = 100
 _SNOOZED_DAYS = 7
 
 
@@ -184,10 +185,13 @@ def brief_figure(one: Incident) -> str:
 
 
 def times_usual(one: Incident) -> str:
-    """`평소의 3.6배` of the rate; '' where none is known."""
+    """`평소의 3.6배` of the rate; '' where none is known. What hardly ever happens rises any number of times."""
     rate = fact_rate(one.fact)
     known = one.usual and one.usual.is_known and one.usual.rate
-    return f"평소의 {score_text(rate / known, 1)}배" if rate and known else ""
+    if not rate or not known:
+        return ""
+    times = rate / known
+    return f"평소의 {score_text(times, 1)}배" if times < _MANY_TIMES else f"평소의 {_MANY_TIMES}배 이상"
 
 
 def kpi_line(kpi: Figure, wider: Figure | None) -> list[Span]:

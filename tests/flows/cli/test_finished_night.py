@@ -41,8 +41,8 @@ def test_nightly_compares_a_label_that_was_given_since(aqb: Command, folder: Pat
     assert scores is not None
     (row_id,) = scores.collect()["row_id"]
     (folder / "labels.csv").write_text(f"row_id,metric,label,reviewer\n{row_id},a_grade,B,kim\n", encoding="utf-8")
-    assert aqb("review", "import", "labels.csv").out == "1 labels, 1 of them new: kept\n"
-    assert aqb("review", "import", "labels.csv").out == "1 labels, 0 of them new: kept\n"
+    assert aqb("review", "import", "labels.csv").out == "1 label, 1 of them new: kept\n"
+    assert aqb("review", "import", "labels.csv").out == "1 label, 0 of them new: kept\n"
     up_to_date = [json.loads(aqb("nightly", "--json").out)["up_to_date"] for _ in range(2)]
     assert up_to_date == [False, True]
     compared = warehouse.read("agreements")

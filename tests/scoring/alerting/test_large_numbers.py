@@ -1,4 +1,4 @@
-"""What messages name of many tenants, and how they count those that they leave out."""
+"""How messages put large numbers: of tenants, and of times that a rate is what it was."""
 
 import re
 from datetime import timedelta
@@ -22,3 +22,11 @@ def test_a_page_about_all_tenants_names_five_and_counts_the_others() -> None:
     (line,) = (line for line in readable(page.blocks).splitlines() if line.startswith("테넌트 t7"))
     assert re.findall(r"테넌트 (\w+)", line) == ["t7", "t6", "t5", "t4", "t3"]
     assert line.endswith(" 외 3곳")
+
+
+def test_what_hardly_ever_happened_has_risen_a_hundred_times_or_more() -> None:
+    days = [met(kpi_row({"final_failed": count})) for count in (*[0] * 28, 500)]
+    last = FIRST_DAY + timedelta(28)
+    facts = days_of_facts((FIRST_DAY + timedelta(number), [row]) for number, row in enumerate(days))
+    page, *_ = day_messages(day_digest(last, facts, days[-1]), RouteFilter())
+    assert readable(page.blocks[:1]) == "🔴 Critical · 종합 등급 F · 새로 나타남, 평소의 100배 이상"
