@@ -87,6 +87,15 @@ def test_every_file_of_the_image_that_a_service_names_is_copied_there() -> None:
     assert {name for name in named if name != "/opt/aqb/deployments/"} <= there
 
 
+def test_what_a_host_says_in_files_is_nothing_that_an_upgrade_changes() -> None:
+    by_git = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    mounted = {one.split(":")[0] for service in services().values() for one in service["volumes"] if one[0] == "."}
+    assert mounted == {"../aqb.toml", "./chat_rows"}
+    for one in mounted:
+        place = (DEPLOYMENTS / one).resolve().relative_to(ROOT)
+        assert {f"/{place}", f"/{place}/"} & set(by_git)
+
+
 def test_secrets_and_rows_beside_the_compose_file_reach_neither_git_nor_the_build() -> None:
     made = {secret["file"].split("/")[0] for secret in COMPOSE["secrets"].values()} | {"chat_rows"}
     by_git = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
