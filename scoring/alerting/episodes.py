@@ -271,9 +271,11 @@ class _Follower:
         """Whether the days since an episode began say that the rate is as before (CUSUM of their evidence)."""
         import numpy as np
 
-        counts, rows = self._streams.counts[:, day], self._streams.rows[:, day]
-        evidence = evidence_of_return(counts, rows, usual, bool(self._streams.off[day]), self._told_times)
-        self._returned = np.maximum(self._returned + np.where(self._change == CALM, 0, evidence), 0)
+        which, evidence = (self._change != CALM).nonzero()[0], np.zeros(len(self._change))
+        counts, rows = self._streams.counts[which, day], self._streams.rows[which, day]
+        is_off, told_times = bool(self._streams.off[day]), self._told_times[which]
+        evidence[which] = evidence_of_return(counts, rows, usual.of(which), is_off, told_times)
+        self._returned = np.maximum(self._returned + evidence, 0)
         self._days_back = np.where(self._returned > 0, self._days_back + (self._streams.rows[:, day] > 0), 0)
         return self._returned >= _RETURN_EVIDENCE
 
