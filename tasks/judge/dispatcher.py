@@ -122,7 +122,8 @@ class Dispatcher:
     async def _knows_how_to_ask(self) -> bool:
         """Whether the endpoint has answered before, or been sent a batch; it is then asked in the same way."""
         self._known = await self._in_worker(self._store.dialect, self._name)
-        self._endpoint.dialect = self._known or self._endpoint.dialect
+        if self._known:
+            self._endpoint.dialect, self._endpoint.proven_form = self._known, self._known.form
         return bool(self._known or await self._in_worker(self._store.waiting_batches, self._name))
 
     async def _find(self, question: Question) -> Judgement | None:

@@ -14,7 +14,7 @@ import openai
 from scoring.errors import AqbError
 from scoring.limits import LARGEST_JUDGE_REPLY
 from tasks.config.judge import Endpoint, JudgeSettings
-from tasks.judge.dialect import Dialect
+from tasks.judge.dialect import AnswerForm, Dialect
 from tasks.judge.questions import Question
 from tasks.judge.replies import (
     LimitReachedError,
@@ -73,6 +73,8 @@ class JudgeEndpoint:
         """How requests are worded; it changes as the endpoint refuses some."""
         self.fits = False
         """Whether an answer ever had the form that was asked for."""
+        self.proven_form: AnswerForm | None = None
+        """The form that answers of earlier runs had: a rerun asks again what never fits, which proves nothing of it."""
         self._misfits = 0
         timeout_s = timing.longest_deadline_s
         self.client = openai.AsyncOpenAI(
@@ -152,7 +154,7 @@ class JudgeEndpoint:
         """Asks for a simpler form where none of the first answers has the one that was asked for: some ignore it."""
         self.fits = self.fits or fits
         self._misfits += not fits and reply.dialect.form == self.dialect.form
-        if not self.fits and self._misfits == _MISFITS_AT_FIRST:
+        if not self.fits and self.dialect.form != self.proven_form and self._misfits == _MISFITS_AT_FIRST:
             self._misfits = 0
             self.dialect = self.dialect.in_simpler_form() or self.dialect
 

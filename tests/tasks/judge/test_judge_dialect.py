@@ -74,6 +74,16 @@ def test_an_endpoint_without_schemas_answers_in_the_form_that_it_has(
     assert len(limit) == 1
 
 
+def test_questions_that_never_fit_do_not_change_how_an_endpoint_is_asked_that_has_answered_in_this_form(
+    sqlite_store: VerdictStore,
+) -> None:
+    with FakeOpenAI(Behaviour(ignores_format=True)) as server:
+        rerun = ask(6, settings_for(server.url), sqlite_store)
+        known = sqlite_store.dialect(f"{server.url} judge-1")
+    assert statuses(rerun) == {VerdictStatus.INVALID}
+    assert known == Dialect()
+
+
 def test_an_answer_in_plain_text_is_held_to_the_schema(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(forms="text", garbage=1.0)) as server:
         judged = ask(4, settings_for(server.url), sqlite_store, is_new=True)
