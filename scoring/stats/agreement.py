@@ -43,7 +43,8 @@ class Agreement:
     """One metric over the `n` pairs of one agent type (`*`: all); `clusters` are the queries behind them.
 
     `bias` is the mean of score minus label: above 0 the score is too kind. `confusion` counts pairs by (label, score),
-    both to the nearest point.
+    both to the nearest point. Where all labels are whole points, `exact` and the kappas take scores to the nearest one,
+    too: nobody could have chosen the 3.33 of a score that is a mean.
     """
 
     metric: str
@@ -96,12 +97,14 @@ def _agreement(metric: str, agent_type: str, pairs: Sequence[Pair]) -> Agreement
     scores, labels = [pair.score for pair in pairs], [pair.label for pair in pairs]
     clusters = [pair.cluster for pair in pairs]
     differences = [score - label for score, label in zip(scores, labels, strict=True)]
+    if all(label % 1 == 0 for label in labels):
+        scores = [float(_point(score)) for score in scores]
     return Agreement(
         metric=metric,
         agent_type=agent_type,
         n=len(pairs),
         clusters=len(set(clusters)),
-        exact=sum(abs(difference) < SAME_SCORE for difference in differences),
+        exact=sum(abs(score - label) < SAME_SCORE for score, label in zip(scores, labels, strict=True)),
         adjacent=sum(abs(difference) < _ADJACENT for difference in differences),
         bias=sum(differences) / len(differences),
         bias_interval=cluster_bootstrap_mean(differences, clusters),

@@ -31,6 +31,19 @@ def test_the_confusion_counts_labels_by_scores() -> None:
     assert only(agreements(pairs((5, 4), (5, 4), (3, 3), (2.5, 3)))).confusion == {(4, 5): 2, (3, 3): 2}
 
 
+def test_whole_points_agree_with_the_score_that_is_nearest_to_them() -> None:
+    means = (5.0, 25 / 6, 10 / 3, 2.5)
+    nearest = only(agreements(pairs(*zip(means * 10, (5, 4, 3, 3) * 10, strict=True))))
+    assert (nearest.exact, nearest.linear.value, nearest.trusted(0.6)) == (40, 1, True)
+    assert nearest.bias == pytest.approx(0)
+    off = only(agreements(pairs((25 / 6, 5), (25 / 6, 3))))
+    assert (off.exact, off.adjacent) == (0, 1)
+
+
+def test_labels_between_points_are_compared_as_they_are() -> None:
+    assert only(agreements(pairs((3.5, 3.5), (3.5, 4)))).exact == 1
+
+
 def test_agent_types_stand_apart_below_the_whole() -> None:
     found = agreements([*pairs((5, 5), (0, 0)), *pairs((5, 0), (0, 5), agent="move")])
     assert [(one.agent_type, one.n, one.exact) for one in found] == [(ALL_AGENTS, 4, 2), ("move", 2, 0), ("plan", 2, 2)]
