@@ -31,8 +31,8 @@ from tasks.testruns.inbox import look_into
 
 @dataclass(frozen=True)
 class InboxOutcome:
-    """What became of the inbox: scored files, failures and refused files (one line each), files scored before, files
-    still arriving.
+    """What became of the inbox: scored files, failures and refused files (one line each), files whose content was
+    scored before or in another file, files still arriving.
 
     `unpublished` is why the site could not be built or people could not be notified of something.
     """
@@ -110,6 +110,9 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
         )
         found = score_files(context, inbox.new, day)
         scored = [one for one in found if isinstance(one, WrittenTestRun)]
+        copies = sum(
+            len(files) - 1 for files, one in zip(inbox.new, found, strict=True) if isinstance(one, WrittenTestRun)
+        )
         failures = [str(one) for one in found if isinstance(one, AqbError)]
         refused = [*inbox.refused, *(one for one in found if isinstance(one, RefusedFile))]
         for one in (day - timedelta(days=1), day):  # a run that died may have scored without publishing
@@ -119,7 +122,7 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
     return InboxOutcome(
         tuple(scored),
         tuple(failures),
-        len(inbox.known),
+        len(inbox.known) + copies,
         tuple(path.name for path in inbox.arriving),
         tuple(one.reason for one in refused),
         (

@@ -66,6 +66,14 @@ def test_each_file_is_scored_once_into_its_own_folder_and_the_warehouse(settings
     assert open_warehouse(settings.warehouse).days("test_run_scores") == [DAY]
 
 
+def test_a_copy_of_a_scored_file_is_counted(settings: Settings) -> None:
+    inbox = inbox_of(settings)
+    (inbox / "plan_agent_9.csv").write_bytes((inbox / "plan_agent_1.csv").read_bytes())
+    outcome = score_inbox(settings, DAY)
+    assert (names(outcome), outcome.known) == (["plan_agent_1.csv", "resume_agent_1.csv"], 1)
+    assert score_inbox(settings, NEXT_DAY).known == 3
+
+
 def test_runs_that_one_who_died_has_not_published_are_published_by_the_next(settings: Settings) -> None:
     score_inbox(settings, DAY)
     (Path(settings.warehouse) / "runs" / f"{DAY}.parquet").unlink()
