@@ -96,7 +96,8 @@ class QuestionRefusedError(Exception):
 def reply_in(body: Any, most: Usage, readings: Mapping[str, float] | None = None) -> Reply:
     """The reply in the body of a 200, of chat completions or of the responses API; empty if it is neither.
 
-    A usage above `most`, what the call can use at all, is not believed: it counts as not reported.
+    A usage above `most`, what the call can use at all, is not believed, nor is a question of no tokens: they count as
+    not reported.
     """
     if not isinstance(body, dict):
         return Reply(readings=readings or {})
@@ -144,7 +145,7 @@ def _usage(reported: Any, most: Usage) -> Usage | None:
     tokens_out = reported.get("completion_tokens", reported.get("output_tokens"))
     if not all(type(count) is int and count >= 0 for count in (tokens_in, cached, written, tokens_out)):
         return None
-    possible = cached + written <= tokens_in <= most.tokens_in and tokens_out <= most.tokens_out
+    possible = cached + written <= tokens_in <= most.tokens_in and tokens_in > 0 and tokens_out <= most.tokens_out
     return Usage(tokens_in, cached, tokens_out, written) if possible else None
 
 
