@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import escape
 
@@ -110,7 +111,7 @@ def query_links(queries: Sequence[Row], shown: ShownQueries) -> dict[str, Link]:
     """A link to every query by its id, named by its text; without an address where the page does not show it."""
     places = {query.id for query in shown.shown}
     names = told_apart({row["query_id"]: query_name(row) for row in queries})
-    return {id_: Link(name, f"#query-{id_}" if id_ in places else "") for id_, name in names.items()}
+    return {id_: Link(name, f"#query-{quote(id_)}" if id_ in places else "") for id_, name in names.items()}
 
 
 def query_name(query: Row) -> str:

@@ -1,0 +1,26 @@
+"""Links to the page of a test run and to its queries, whatever files and queries are called."""
+
+from pathlib import Path
+from unicodedata import normalize
+from urllib.parse import unquote
+
+import pytest
+
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY
+from tests.builders.site import Page, build, write_run
+from tests.builders.testruns import LONG_HEADER, long_row, write_csv
+
+
+@pytest.mark.parametrize("query_id", ["질의-%41", "질의 100%", normalize("NFD", "질의 #1?a=b&c")])
+def test_a_link_to_a_query_leads_to_it_whatever_its_id(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path, query_id: str
+) -> None:
+    rows = [LONG_HEADER, long_row(query_id, "1/1", 기대결과="@check formType=SELECT")]
+    write_run(warehouse, write_csv(tmp_path / "plan_agent_x.csv", rows), DAY)
+    build(warehouse, site)
+    (path,) = (site / "test-runs").glob("plan*.html")
+    found = Page(path)
+    links = {unquote(href) for _, href in found.links if href.startswith("#query-")}
+    assert links == {f"#query-{query_id}"}
+    assert f"query-{query_id}" in found.ids
