@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path, PurePath
+from unicodedata import normalize
 from urllib.parse import quote
 
 from scoring.chat.periods import Period, period_of_key
@@ -107,7 +108,7 @@ def testrun_page_name(input_name: str, sha256: str, rubric: str) -> str:
 
     It allows fewer signs than the report folder's name: links that were sent keep leading to it.
     """
-    stem = _NOT_IN_PAGE_NAMES.sub("_", PurePath(input_name).stem).strip("_")[:60]
+    stem = _NOT_IN_PAGE_NAMES.sub("_", normalize("NFC", PurePath(input_name).stem)).strip("_")[:60]
     return f"{stem or 'run'}-{sha256[:_HASH_DIGITS]}-{rubric}.html"
 
 

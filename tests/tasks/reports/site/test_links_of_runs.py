@@ -24,3 +24,10 @@ def test_a_link_to_a_query_leads_to_it_whatever_its_id(
     links = {unquote(href) for _, href in found.links if href.startswith("#query-")}
     assert links == {f"#query-{query_id}"}
     assert f"query-{query_id}" in found.ids
+
+
+def test_a_page_has_the_name_of_a_file_from_a_mac(warehouse: FolderWarehouse, site: Path, tmp_path: Path) -> None:
+    path = tmp_path / normalize("NFD", "실행 에이전트 3월.csv")
+    write_run(warehouse, write_csv(path, [LONG_HEADER, long_row()]), DAY, "plan-agent")
+    build(warehouse, site)
+    assert len([*(site / "test-runs").glob("실행_에이전트_3월-*.html")]) == 1
