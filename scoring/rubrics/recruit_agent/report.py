@@ -7,7 +7,7 @@ from scoring.markdown import score_text
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.formulas import METRICS, RecruitQuery
 from scoring.rubrics.recruit_agent.summary import RecruitSummary
-from scoring.rules.bands import band_rows
+from scoring.rules.bands import Bands, band_rows
 from scoring.stats.exact import Exact, mean
 from scoring.testruns.headline import look_first, main_cause, mean_name, size_text
 from scoring.testruns.patterns import main_causes
@@ -39,14 +39,21 @@ _WEIGHT_TITLES = {
     "speed": "응답 속도",
     "stability": "안정성",
 }
+
+
+def _speed_meanings(bands: Bands[int]) -> dict[str, str]:
+    meanings = {str(points): text for text, points in band_rows(bands, "초")}
+    return meanings | {str(t.NO_TIME_POINTS): f"{meanings[str(t.NO_TIME_POINTS)]}, 응답 시간 없음"}
+
+
 _MEANINGS = {
     "intent": {str(verdict.points): f"{word}: {verdict.meaning}" for word, verdict in t.INTENT_VERDICTS.items()},
     "accuracy": {
         **{str(points): f"통과율 {text}" for text, points in band_rows(t.PASS_RATIO_POINTS, maximum=1)},
         str(t.NOTHING_PASSED_POINTS): "통과율 0, 실패, 체크 없음",
     },
-    "speed_single": {str(points): text for text, points in band_rows(t.SPEED_SINGLE_POINTS, "초")},
-    "speed_multi": {str(points): text for text, points in band_rows(t.SPEED_MULTI_POINTS, "초")},
+    "speed_single": _speed_meanings(t.SPEED_SINGLE_POINTS),
+    "speed_multi": _speed_meanings(t.SPEED_MULTI_POINTS),
 }
 CRITERIA = {
     "intent": tuple(_MEANINGS["intent"].items()),

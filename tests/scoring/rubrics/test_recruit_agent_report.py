@@ -74,6 +74,11 @@ def test_without_a_judge_the_report_says_whose_zeros_the_distribution_counts() -
     assert "실패하거나 빈 응답은 판정 없이 0점" in report
 
 
+def test_executions_without_a_time_stand_among_the_zeros_of_speed_as_what_they_are() -> None:
+    report = reported(query(run(1), run(2, raw_json=json.dumps({"assistantMessage": "조회합니다"}))))
+    assert "| 0점 | 20초 초과, 응답 시간 없음 | 0 | 1 | 1 | 50.0% |" in report
+
+
 def test_without_total_the_report_shows_none() -> None:
     report = reported(query(run(), weighted_total="off"), weighted_total="off")
     assert "종합" not in report
