@@ -1,6 +1,7 @@
 """Runs scored query by query, and the folder that comes of it, with a rubric that nothing here knows."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from scoring.errors import InputError, UsageError
 from scoring.judging.requests import Verdict, VerdictStatus
 from scoring.stats.comparison import compare_testruns
 from scoring.testruns.scoring import ScoredTestRun, judge_requests, score_testrun
+from tasks.judge.client import Judged
 from tasks.reports.site.build import build_pages
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.testruns.files import read_testrun_file
@@ -180,6 +182,14 @@ def test_without_a_judge_its_scores_are_null_and_counted(long_file: Path, tmp_pa
     summary = write_testrun_folder(tmp_path / "out", scored(long_file), long_file)
     assert summary["judge"] | {"questions": 2, "by_status": {"no_judge": 2}} == summary["judge"]
     assert pl.read_parquet(tmp_path / "out" / "scores.parquet")["liked_score"].to_list() == [None] * 3
+
+
+def test_every_table_of_a_judged_report_begins_after_a_blank_line(long_file: Path, tmp_path: Path) -> None:
+    """Without one it is a paragraph with bars in most of what renders Markdown."""
+    write_testrun_folder(tmp_path / "out", scored(long_file), long_file, Judged({}, ()))
+    report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "## 판정 모델" in report
+    assert re.findall(r"^[^|\n].*\n\|.*", report, re.MULTILINE) == []
 
 
 @pytest.mark.parametrize(
