@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from math import ceil
 from typing import Any
 
 from starlette.responses import Response
@@ -95,7 +96,7 @@ def rows_page(asked: Asked) -> Response:
         links=CellLinks(view),
         rows=[_cells(asked, view, row) for row in found],
         sees_personal_data=asked.sees_personal_data,
-        is_last=start + len(found) >= counts.rows,
+        last_page=ceil(counts.rows / PAGE_ROWS),
     )
 
 

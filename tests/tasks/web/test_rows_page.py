@@ -1,5 +1,6 @@
 """The pages of rows: what they count, show, hide and lead to."""
 
+import math
 import re
 from datetime import date
 from pathlib import Path
@@ -87,6 +88,17 @@ def test_rows_page_turns_pages_until_the_last_row(client: TestClient) -> None:
             break
         address = str(following[0]["href"])
     assert len(seen) == len(set(seen)) == headline(rows(client, **EVERY_DAY)) > 50
+
+
+def test_rows_page_beyond_the_last_one_leads_back_to_it(client: TestClient) -> None:
+    last = math.ceil(headline(rows(client, **EVERY_DAY)) / 50)
+    page = rows(client, **EVERY_DAY, page="99")
+    assert "이 쪽에는 행이 없습니다" in page.text
+    assert page.all("table", **{"class": "causes list"}) == []
+    (address,) = [href for text, href in page.links if text == f"마지막 쪽({last}쪽) 보기"]
+    back = opened_page(client, address)
+    assert [href for _, href in back.links if href.startswith("/rows/20")]
+    assert not back.all("a", rel="next")
 
 
 def test_rows_page_masks_personal_data_unless_the_role_may_see_it(settings: Settings, client: TestClient) -> None:
