@@ -299,6 +299,14 @@ def test_a_screen_cuts_no_heat_map_and_a_wide_one_no_questions_and_runs(
     assert seen >= len(tables.split(", "))
 
 
+def test_a_small_screen_shows_every_column_of_the_runs_of_a_test_set(site: Path, tab: Tab) -> None:
+    tab.set_viewport_size({"width": 1024, "height": 768})
+    for path in (site / "test-runs").glob("set-*.html"):
+        tab.goto(path.as_uri())
+        room = tab.locator(".scroll:has(.runs)")
+        assert room.evaluate("(one) => one.scrollWidth - one.clientWidth") == 0, path.name
+
+
 def test_a_phone_shows_every_column_of_tables_of_words(site: Path, tab: Tab) -> None:
     """Verdicts, changes, alerts: their last column says what it comes to."""
     tab.set_viewport_size(PHONE)  # type: ignore[arg-type]

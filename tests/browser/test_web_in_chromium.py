@@ -223,6 +223,18 @@ def test_web_in_chromium_has_the_whole_list_beside_a_long_name(tab: Tab, pages: 
     assert button_box["y"] - (list_box["y"] + list_box["height"]) >= 16
 
 
+def test_web_in_chromium_shows_the_whole_record_of_accesses_beside_a_long_address(
+    tab: Tab, pages: tuple[str, Settings]
+) -> None:
+    log_in(tab, pages[0])
+    tab.goto(f"{pages[0]}/rows?text={'a' * 200}")
+    tab.goto(f"{pages[0]}/accesses")
+    assert "a" * 200 in tab.locator("main").inner_text()
+    for width in (1024, 1440):
+        tab.set_viewport_size({"width": width, "height": 900})
+        assert tab.locator("main .scroll").evaluate("one => one.scrollWidth - one.clientWidth") == 0, width
+
+
 def test_web_in_chromium_fits_on_a_phone_in_the_light_and_in_the_dark(tab: Tab, pages: tuple[str, Settings]) -> None:
     tab.set_viewport_size(PHONE)
     log_in(tab, pages[0])
@@ -232,7 +244,8 @@ def test_web_in_chromium_fits_on_a_phone_in_the_light_and_in_the_dark(tab: Tab, 
         for page in ("/rows", "/rows?final_grade=F", str(row), "/review", REVIEW, "/alerts", "/accesses", *RUNS):
             tab.goto(pages[0] + page)
             assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], page
-        tab.goto(f"{pages[0]}/accesses")
-        assert tab.locator("main .scroll").evaluate("one => one.scrollWidth - one.clientWidth") == 0
+        for page in ("/accesses", "/review"):
+            tab.goto(pages[0] + page)
+            assert tab.locator("main .scroll").evaluate("one => one.scrollWidth - one.clientWidth") == 0, page
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (background == "rgb(15, 20, 26)") == (scheme == "dark")
