@@ -41,7 +41,8 @@ def switch_markdown(switch: Switch) -> str:
             )
             for one in switch.moved[:_SHOWN_QUERIES]
         ]
-        lines += [f"## 점수가 달라진 질의 {count_text(len(switch.moved))}개", ""]
+        moved = {(one.run, one.query_id) for one in switch.moved}  # a query has a line for each of its metrics
+        lines += [f"## 점수가 달라진 질의 {count_text(len(moved))}개", ""]
         lines += [table(("질의", "지표", "지금", "새 모델", "실행"), queries), ""]
     return "\n".join([*lines, *_what_to_set(switch)])
 
