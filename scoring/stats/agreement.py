@@ -43,8 +43,7 @@ class Agreement:
     """One metric over the `n` pairs of one agent type (`*`: all); `clusters` are the queries behind them.
 
     `bias` is the mean of score minus label: above 0 the score is too kind. `confusion` counts pairs by (label, score),
-    both to the nearest point. Where all labels are whole points, `exact` and the kappas take scores to the nearest one,
-    too: nobody could have chosen the 3.33 of a score that is a mean.
+    both to the nearest point.
     """
 
     metric: str
@@ -79,25 +78,31 @@ class Agreement:
         return interval is not None and self.clusters >= MIN_N_FOR_VERDICT and interval.low >= least
 
 
-def agreements(pairs: Iterable[Pair]) -> list[Agreement]:
-    """The agreement of every metric: over all pairs, then per agent type where there are several."""
+def agreements(pairs: Iterable[Pair], *, to_points: bool = True) -> list[Agreement]:
+    """The agreement of every metric: over all pairs, then per agent type where there are several.
+
+    Where people gave whole points alone, `exact` and the kappas take scores to the nearest one (`to_points`): nobody
+    could have chosen the 3.33 of a score that is a mean. Two raters of one scale need none of it.
+    """
     by_metric: dict[str, list[Pair]] = {}
     for pair in pairs:
         by_metric.setdefault(pair.metric, []).append(pair)
     found = []
     for metric, own in by_metric.items():
-        found.append(_agreement(metric, ALL_AGENTS, own))
+        in_points = to_points and all(pair.label % 1 == 0 for pair in own)
+        found.append(_agreement(metric, ALL_AGENTS, own, in_points=in_points))
         agents = sorted({pair.agent_type for pair in own if pair.agent_type})
         if len(agents) > 1:
-            found += [_agreement(metric, agent, [pair for pair in own if pair.agent_type == agent]) for agent in agents]
+            of_agents = ((agent, [pair for pair in own if pair.agent_type == agent]) for agent in agents)
+            found += [_agreement(metric, agent, of_agent, in_points=in_points) for agent, of_agent in of_agents]
     return found
 
 
-def _agreement(metric: str, agent_type: str, pairs: Sequence[Pair]) -> Agreement:
+def _agreement(metric: str, agent_type: str, pairs: Sequence[Pair], *, in_points: bool) -> Agreement:
     scores, labels = [pair.score for pair in pairs], [pair.label for pair in pairs]
     clusters = [pair.cluster for pair in pairs]
     differences = [score - label for score, label in zip(scores, labels, strict=True)]
-    if all(label % 1 == 0 for label in labels):
+    if in_points:
         scores = [float(_point(score)) for score in scores]
     return Agreement(
         metric=metric,

@@ -45,7 +45,7 @@ def metric_shifts(runs: Sequence[BothScored]) -> list[MetricShift]:
         of_rubric = [pair for pair in runs if pair[0].plan.rubric.id == rubric]
         titles = _titles(of_rubric[0][0])
         pairs = [pair for before, after in of_rubric for pair in _pairs(before, after)]
-        for one in agreements(pairs):
+        for one in agreements(pairs, to_points=False):
             if one.agent_type == ALL_AGENTS:
                 own = [pair for pair in pairs if pair.metric == one.metric]
                 means = fmean(pair.label for pair in own), fmean(pair.score for pair in own)

@@ -141,7 +141,7 @@ def _people(context: Context, compared: Iterable[ComparedLabels]) -> Table:
         ]
         for group in compared
         for people, pairs in pairs_of_people(group.pairs).items()
-        for found in agreements(pairs)
+        for found in agreements(pairs, to_points=False)
     ]
     return Table(["두 사람", "지표", "채점 기준", *AGREEMENT_TITLES[:-1]], rows)
 

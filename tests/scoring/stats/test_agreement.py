@@ -40,6 +40,11 @@ def test_whole_points_agree_with_the_score_that_is_nearest_to_them() -> None:
     assert (off.exact, off.adjacent) == (0, 1)
 
 
+def test_two_raters_of_one_scale_are_compared_as_they_are() -> None:
+    found = only(agreements(pairs((25 / 6, 4), (5, 5)), to_points=False))
+    assert (found.exact, found.adjacent) == (1, 2)
+
+
 def test_labels_between_points_are_compared_as_they_are() -> None:
     assert only(agreements(pairs((3.5, 3.5), (3.5, 4)))).exact == 1
 
