@@ -156,8 +156,8 @@ def _erase_rows(context: Context, session_id: str, *, dry_run: bool) -> Counter[
 
 
 def _templates(context: Context, questions: pl.Series) -> set[str]:
-    """The forms of these questions, as alerts keep them; that of a single word is nobody's."""
-    return {masked(context.rubric.template(question)) for question in questions} - {WORD}
+    """The forms of these questions, as alerts keep them; those of a single word, or without a letter, are nobody's."""
+    return {masked(context.rubric.template(question)) for question in questions} - {WORD, ""}
 
 
 def _forget_templates(warehouse: Warehouse, day: date, templates: Collection[str] | None) -> None:

@@ -12,6 +12,7 @@ from scoring.chat.templates import WORD
 from scoring.days import day_text
 from scoring.markdown import percent, score_text
 
+_FORMS_WITHOUT_TEXT = {WORD: "낱말 하나뿐인 질문", "": "글자가 없는 질문"}
 _QUESTION_CHARACTERS, _ANSWER_CHARACTERS, _TEMPLATE_CHARACTERS = 100, 100, 60
 
 
@@ -27,7 +28,7 @@ def grown_name(one: Grown, rubric: RowRubric) -> str:
     if one.column == TENANT:
         return tenant_name(one.value)
     if one.column == TEMPLATE:
-        return "낱말 하나뿐인 질문" if one.value == WORD else template_name(one.value or "")
+        return _FORMS_WITHOUT_TEXT.get(one.value or "") or template_name(one.value or "")
     titles = {kind.column: kind.titles for kind in rubric.kinds}
     none = f"{rubric.titles.get(one.column, one.column)} 없음"
     return none if one.value is None else titles.get(one.column, {}).get(one.value, one.value)
@@ -71,8 +72,8 @@ def grown_texts(grown: Sequence[Grown], rubric: RowRubric, *, compared: bool = T
 
 def _grown_text(one: Grown, rubric: RowRubric, *, compared: bool) -> str:
     usual, whole = (f", 평소라면 {score_text(one.usual, 0)}건", "증가분") if compared else ("", "해당한 행")
-    interval = f"95% 구간 {percent(one.low, 0).removesuffix('%')}~{percent(min(one.high, 1), 0)}"
-    share = f"{whole}의 {percent(min(one.share, 1), 0)} ({interval})"
+    share, low, high = (percent(min(value, 1), 0) for value in (one.share, one.low, one.high))  # more where others fell
+    share = f"{whole}의 {share} (95% 구간 {low.removesuffix('%')}~{high})"
     return f"{grown_name(one, rubric)} {one.count:,}건{usual} · {share}"
 
 

@@ -3,9 +3,9 @@
 The same question about two companies is one template, so that what comes many times is seen as one thing. There is no
 list of companies. A stock name is taken to be: the word right before a stock code; the word glued to or right before
 주가, 목표주가, 종목코드 and the like; the first word of a question that goes on to ask for a topic (실적, 배당, 살까);
-and a word joined to such a name by 와 or 과. A question of a single word without a topic is a bare name or a slip, and
-all of these are one template. Words such as 최근 or 국내 are never names. Where this errs, two templates are taken for
-one or one for two; counts of rows stay right.
+and a word joined to such a name by 와 or 과. A question of a single word without a topic is a bare name or a slip, as
+one of nothing but ㅋㅋ is, and all of these are one template. Words such as 최근 or 국내 are never names. Where this
+errs, two templates are taken for one or one for two; counts of rows stay right.
 
 Source: SPEC 1.5.
 """
@@ -40,7 +40,7 @@ _COMMON = re.compile(
 
 
 def question_template(text: str, *, stocks: bool) -> str:
-    """The template of a question; '' for a blank one. Two questions of one template have the same.
+    """The template of a question; '' for one without a letter or digit. Two questions of one template have the same.
 
     `stocks` says whether names and codes of stocks are looked for: elsewhere an order number would be taken for a code.
     """
@@ -52,6 +52,8 @@ def _template(text: str, stocks: bool) -> str:
     """A question is asked again and again, and a row with an alert is looked at on each of the seven days after it."""
     text = normalize("NFC", text)
     words = _words(_CODE.sub(f" {CODE} ", text) if stocks else text)
+    if not words:
+        return WORD if any(map(str.isalpha, text)) else ""
     if len(words) == 1 and not words[0].startswith("{") and not (stocks and _TOPIC.search(words[0])):
         return NUMBER if _NUMBER.fullmatch(words[0]) else WORD
     shown = " ".join(_named(words) if stocks else words)

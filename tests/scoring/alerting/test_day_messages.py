@@ -209,6 +209,7 @@ def with_growth(facts: Facts, rule: str, *grown: Grown) -> Facts:
         ("tenant_id", None, "테넌트 없음"),
         (TEMPLATE, "{종목} 목표주가", "'{종목} 목표주가' 형태의 질문"),
         (TEMPLATE, WORD, "낱말 하나뿐인 질문"),
+        (TEMPLATE, "", "글자가 없는 질문"),
         (TEMPLATE, "제 메일은 hong@naver.com", "'제 메일은 [이메일]' 형태의 질문"),
     ],
 )

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from scoring.alerting.growth import TEMPLATE, FiredRow, Grown, growth_by_rule, most_grown
+from scoring.alerting.growth_wording import grown_texts
 from scoring.chat.templates import WORD
+from scoring.rubrics.ola_monitoring import RUBRIC
 
 WEEK = 1 / 7
 COLUMN = "failure_type"
@@ -221,3 +223,10 @@ def test_growth_by_rule_keeps_no_personal_data_of_a_template() -> None:
     today = [row(number, "hong@naver.com 목표주가") for number in range(12)]
     (template,) = growth_by_rule(today, [], {}, {})["answer_failed", "*"].grown
     assert template.value == "[이메일] 목표주가"
+
+
+def test_no_end_of_the_interval_of_a_share_is_above_the_whole() -> None:
+    more_than_all = Grown("tenant_id", "small", 60, 2.0, 1.12, 1.03, 1.21)  # the others fell
+    assert grown_texts([more_than_all], RUBRIC) == [
+        "테넌트 small 60건, 평소라면 2건 · 증가분의 100% (95% 구간 100~100%)"
+    ]
