@@ -34,7 +34,8 @@ class Target:
 class Figure:
     """A rate or a mean in points over `n` rows, executions or chats, with its target.
 
-    `value` is None where n is 0, `interval` (95 %) also where it is not known.
+    `value` is None where n is 0, `interval` (95 %) also where it is not known. `queries` are those that the executions
+    repeat, None where nothing is repeated: they decide from how many on a target can be met.
     """
 
     title: str
@@ -43,6 +44,7 @@ class Figure:
     target: Target
     interval: Interval | None = None
     is_rate: bool = True
+    queries: int | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -60,10 +62,12 @@ class Figure:
     @property
     def judged_text(self) -> str:
         """The verdict, and from how many on the target can be met where these are too few for it: `판단 보류(n 189
-        이상이어야 달성 가능)`."""
+        이상이어야 달성 가능)`, of repeated queries `판단 보류(질의 189개 이상이어야 달성 가능)`."""
         least = self.least_n_to_meet
-        too_few = self.value is not None and self.verdict == "undecided" and self.n < least
-        return f"{self.verdict_text}(n {least:,} 이상이어야 달성 가능)" if too_few else self.verdict_text
+        if self.value is None or self.verdict != "undecided" or (self.queries or self.n) >= least:
+            return self.verdict_text
+        needed = f"질의 {least:,}개" if self.queries else f"n {least:,}"
+        return f"{self.verdict_text}({needed} 이상이어야 달성 가능)"
 
     @property
     def least_n_to_meet(self) -> int:
@@ -100,7 +104,12 @@ class Figure:
     def details(self) -> str:
         """What stands behind the value: ` (95% 구간 3.8~7.7%) · 목표 3% 이하 · 미달 · n=535`."""
         interval = f" (95% 구간 {self.interval_text})" if self.interval else ""
-        return f"{interval} · 목표 {self.target_text} · {self.judged_text} · n={self.n:,}"
+        return f"{interval} · 목표 {self.target_text} · {self.judged_text} · n={self.n_text}"
+
+    @property
+    def n_text(self) -> str:
+        """`535`, of repeated queries `267(질의 89개)`."""
+        return f"{self.n:,}" + (f"(질의 {self.queries:,}개)" if self.queries else "")
 
     @property
     def text(self) -> str:
@@ -122,7 +131,15 @@ class Figure:
 
 
 def goal_figure(goal: Mapping[str, Any]) -> Figure:
-    """The figure of a rate that a test run should reach: `title`, `passed`, `n`, `target` of its summary."""
+    """The figure of a rate that a test run should reach: `title`, `passed`, `n`, `target` of its summary.
+
+    Runs that were scored by an earlier version say neither `low` and `high` nor `queries`.
+    """
     passed, n = goal["passed"], goal["n"]
     rate = passed / n if n else None
-    return Figure(goal["title"], rate, n, Target(">=", goal["target"]), wilson_interval(passed, n))
+    interval = wilson_interval(passed, n) if goal.get("low") is None else Interval(goal["low"], goal["high"])
+    queries = goal.get("queries")
+    is_repeated = queries and queries < n
+    return Figure(
+        goal["title"], rate, n, Target(">=", goal["target"]), interval, queries=queries if is_repeated else None
+    )

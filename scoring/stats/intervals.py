@@ -81,13 +81,38 @@ def wilson_interval(successes: int, n: int, z: float = Z_95) -> Interval | None:
     """
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n}")
-    if n == 0:
+    return _wilson(successes / n, n, z) if n else None
+
+
+def clustered_rate_interval(successes: Sequence[int], sizes: Sequence[int]) -> Interval | None:
+    """The interval of a rate whose rows come in clusters, each with its successes and rows; None without a row.
+
+    Wilson's, of as many rows as would be as sure if they were independent (the design effect, from how far the clusters
+    lie apart); and as wide as that of one row a cluster, had all of them succeeded or failed: however alike the repeats
+    of 89 queries are, they leave open what other queries would do.
+    """
+    counted = [(passed, size) for passed, size in zip(successes, sizes, strict=True) if size]
+    total, n, clusters = sum(passed for passed, _ in counted), sum(size for _, size in counted), len(counted)
+    if not n:
         return None
-    rate, shrink = successes / n, 1 + z**2 / n
+    alike = Fraction(sum(size**2 for _, size in counted), n)  # all rows of each cluster come out the same
+    if clusters == 1:
+        effect = alike
+    elif total in (0, n):
+        effect = Fraction(1)
+    else:
+        apart = sum((passed * n - size * total) ** 2 for passed, size in counted)
+        effect = min(max(Fraction(clusters * apart, (clusters - 1) * n * total * (n - total)), Fraction(1)), alike)
+    found = _wilson(total / n, float(n / effect), Z_95)
+    return Interval(min(found.low, _wilson(1, clusters, Z_95).low), max(found.high, _wilson(0, clusters, Z_95).high))
+
+
+def _wilson(rate: float, n: float, z: float) -> Interval:
+    shrink = 1 + z**2 / n
     centre = (rate + z**2 / (2 * n)) / shrink
     half = z / shrink * sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2))
     # At the ends the formula is exact and floats are not.
-    return Interval(0.0 if successes == 0 else centre - half, 1.0 if successes == n else centre + half)
+    return Interval(0.0 if rate == 0 else centre - half, 1.0 if rate == 1 else centre + half)
 
 
 def cluster_bootstrap_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> Interval | None:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from scoring.figures import VERDICT_TITLES, Figure, Target
+from scoring.figures import VERDICT_TITLES, Figure, Target, goal_figure
 from scoring.stats.intervals import Interval, wilson_interval
+from tests.builders.aqb_runs import agent, execution
 
 AT_LEAST_90, AT_MOST_3, AT_LEAST_65 = Target(">=", 0.9), Target("<=", 0.03), Target(">=", 65)
 
@@ -74,3 +75,26 @@ def test_figure_shows_its_target_as_it_was_written(target: Target, is_rate: bool
 
 def test_figure_without_rows_has_a_dash_and_no_verdict() -> None:
     assert Figure("실패율", None, 0, AT_MOST_3).text == "– · 목표 3% 이하 · 미측정 · n=0"
+
+
+@pytest.mark.parametrize(("queries", "judged"), [(188, "판단 보류(질의 189개 이상이어야 달성 가능)"), (189, "달성")])
+def test_repeats_of_queries_are_no_further_queries(queries: int, judged: str) -> None:
+    executions = (execution(f"Q-{query}", room, ground_truth="5") for query in range(queries) for room in (1, 2, 3))
+    figure = goal_figure(agent(*executions)["targets"]["result_accuracy_rate"])
+    assert (figure.n, figure.judged_text, figure.n_text) == (3 * queries, judged, f"{3 * queries}(질의 {queries}개)")
+
+
+def test_a_failed_repeat_makes_no_target_easier_to_meet() -> None:
+    executions = [execution(f"Q-{query}", room, ground_truth="5") for query in range(150) for room in (1, 2, 3)]
+    for failed in (0, 1, 2):
+        wrong = [execution("Q-0", room, ground_truth="7" if room <= failed else "5") for room in (1, 2, 3)]
+        figure = goal_figure(agent(*wrong, *executions[3:])["targets"]["result_accuracy_rate"])
+        assert figure.verdict == "undecided"
+
+
+def test_the_target_of_a_run_that_an_earlier_version_scored_has_the_interval_of_its_executions() -> None:
+    figure = goal_figure({"title": "TTFT", "passed": 297, "n": 300, "target": 0.9})
+    assert (figure.interval, figure.text) == (
+        wilson_interval(297, 300),
+        "99.0% (95% 구간 97.1~99.7%) · 목표 90% 이상 · 달성 · n=300",
+    )

@@ -12,6 +12,7 @@ from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.queries import AqbExecution
 from scoring.rubrics.aqb.thresholds import ToolVerdict
 from scoring.stats.exact import exact, mean
+from scoring.stats.intervals import clustered_rate_interval
 from scoring.stats.rates import Rate
 from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.summaries import as_float
@@ -36,40 +37,51 @@ def targets_of(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str
     """The rates of one agent by their code. The unit is one execution, or one chat for the wait.
 
     Tool accuracy counts the executions whose mapping is known, result accuracy those with a ground truth, TTFT those
-    with a measurement; an answer that failed or is empty did not use the right tools.
+    with a measurement; an answer that failed or is empty did not use the right tools. `low` and `high` are the 95 %
+    interval, for which the executions of one query resemble each other.
     """
-    ttft, tools, numbers = (_passes(rate, executions, agent) for rate in (TTFT, TOOLS, NUMBERS))
+    tools = _passes(TOOLS, executions, agent)
     waits = chat_waits(executions)
     singles = [seconds for of_chat in waits.values() for seconds in of_chat]
     return {
         "ttft_rate": {
-            **_rate(TTFT.name, ttft),
-            "by_class": {
-                latency_class.value: {"passed": sum(of_class), "n": len(of_class)}
-                for latency_class in LatencyClass
-                if (of_class := _passes(TTFT, (e for e in executions if e.latency_class is latency_class), agent))
-            },
+            **_of_queries(TTFT, _passes(TTFT, executions, agent)),
+            "by_class": _by_class(executions, agent),
         },
         "chat_wait_rate": {
-            **_rate("chat_wait_rate", [_within(mean(of_chat)) for of_chat in waits.values()]),
+            **_rate("chat_wait_rate", [[_within(mean(of_chat))] for of_chat in waits.values()]),
             "mean_wait_s": as_float(mean(mean(of_chat) for of_chat in waits.values())),
             "questions_rate": as_float(mean(int(_within(seconds)) for seconds in singles)),
             "questions": len(singles),
         },
         "tool_accuracy_rate": {
-            **_rate(TOOLS.name, tools),
+            **_of_queries(TOOLS, tools),
             "partial": sum(e.accuracy_grade is ToolVerdict.PARTIAL for e in executions),
             "weak": sum(e.weak_check for e in executions),
-            "unknown": len(executions) - len(tools),
+            "unknown": len(executions) - sum(map(len, tools)),
         },
-        "result_accuracy_rate": _rate(NUMBERS.name, numbers),
+        "result_accuracy_rate": _of_queries(NUMBERS, _passes(NUMBERS, executions, agent)),
     }
 
 
-def _passes(rate: Rate, executions: Iterable[AqbExecution], agent: AgentType) -> list[bool]:
-    """Whether each execution that counts passes."""
-    rows = ({"agent_type": agent, rate.column: getattr(execution, rate.column)} for execution in executions)
-    return [passes for row in rows if (passes := rate.passes(row)) is not None]
+def _by_class(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str, dict[str, int]]:
+    """How many executions of each class passed the target of TTFT, of the classes that have a measurement."""
+    found = {}
+    for latency_class in LatencyClass:
+        of_class = _passes(TTFT, (one for one in executions if one.latency_class is latency_class), agent)
+        if of_class:
+            found[latency_class.value] = {"passed": sum(map(sum, of_class)), "n": sum(map(len, of_class))}
+    return found
+
+
+def _passes(rate: Rate, executions: Iterable[AqbExecution], agent: AgentType) -> list[list[bool]]:
+    """Whether each execution that counts passes, a list for each query."""
+    found: dict[str, list[bool]] = {}
+    for execution in executions:
+        passes = rate.passes({"agent_type": agent, rate.column: getattr(execution, rate.column)})
+        if passes is not None:
+            found.setdefault(execution.execution.query_id, []).append(passes)
+    return [*found.values()]
 
 
 def chat_waits(executions: Iterable[AqbExecution]) -> dict[Chat, list[Fraction]]:
@@ -111,14 +123,22 @@ def _within(seconds: Fraction | None) -> bool:
     return seconds is not None and seconds <= t.SINGLE_MEAN_MAX_S
 
 
-def _rate(code: str, passes: Sequence[bool]) -> dict[str, Any]:
-    goal, passed, n = t.GOALS[code], sum(passes), len(passes)
-    rate = Fraction(passed, n) if n else None
+def _of_queries(rate: Rate, passes: Sequence[Sequence[bool]]) -> dict[str, Any]:
+    return {**_rate(rate.name, passes), "queries": len(passes)}
+
+
+def _rate(code: str, passes: Sequence[Sequence[bool]]) -> dict[str, Any]:
+    """The rate of what passes, in lists of what may resemble each other."""
+    goal, passed, sizes = t.GOALS[code], [*map(sum, passes)], [*map(len, passes)]
+    rate = Fraction(sum(passed), sum(sizes)) if passes else None
+    interval = clustered_rate_interval(passed, sizes)
     return {
         "title": goal.title,
         "rate": as_float(rate),
-        "passed": passed,
-        "n": n,
+        "passed": sum(passed),
+        "n": sum(sizes),
         "target": float(goal.at_least),
         "met": None if rate is None else rate >= goal.at_least,
+        "low": interval and interval.low,
+        "high": interval and interval.high,
     }

@@ -199,7 +199,7 @@ def _targets(parts: PageParts) -> Table:
                 verdict_cell(figure.judged_text, figure.verdict),
                 figure.target_text,
                 figure.interval_text,
-                f"{target['passed']:,} / {target['n']:,}",
+                f"{target['passed']:,} / {figure.n_text}",
             ]
         )
     return Table(["목표", "값", "판정", "기준", "95% 구간", "통과 / 전체"], rows)
