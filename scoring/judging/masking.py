@@ -63,11 +63,14 @@ _BIRTHDAY = f"[0-9]{{2}}{_MONTH_DAY}"
 _DATE = rf"(?:19|20)?[0-9]{{2}}(?:[ ]?[-./년][ ]?[01]?[0-9][ ]?[-./월][ ]?[0-3]?[0-9](?:[ ]?일)?|{_MONTH_DAY})(?![0-9])"
 _ISO_DAY = "(?:19|20)[0-9]{2}-(?:0[1-9]|1[0-2])-[0-3][0-9]"
 _COUNTRY = r"(?:\(?(?:\+|00)?82\)?[ .-]{0,2}\(?0?\)?[ .-]{0,2}|\(?0)"
+_ABROAD = r"\(?(?:\+|00)82\)?[ .-]{0,2}(?:\(?0\))?0?[ .-]?"
 _AREA = "(?:2|3[1-3]|4[1-4]|5[1-5]|6[1-4]|70|80|50[2-8]?)"  # landline, internet and personal numbers
 # A group of six digits is never made by joining others: `010120 1234 5678` is a stock code with two prices.
 _REST = rf"\)?(?:[ ]?{_GAP}[0-9]{{3,4}}{_GAP}[0-9]{{4}}|{_GAP}[0-9]{{7,8}})"
 _BROKEN = r"[ \t]{0,2}[-.]?[ \t]{0,2}\r?\n[ \t]{0,2}[-.]?"  # a gap at which a line ends
 _ACROSS = rf"(?:{_GAP}[0-9]{{3,4}}{_BROKEN}|{_BROKEN}[0-9]{{3,4}}{_GAP})[0-9]{{4}}"
+# Without a dash two lines are two numbers, and behind a dash with a blank a line is an item of a list.
+_GAP_OR_HYPHEN = rf"(?:{_GAP}|[ \t]{{0,2}}-[ \t]{{0,2}}\r?\n[ \t]{{0,2}}|\r?\n-)"
 _SERVICE = "(?:15(?:22|44|66|77|88|99)|16(?:44|61|66|68|70|88)|18(?:11|33|55|77|99))"
 _PAIRS = rf"{_GAP}[0-9]{{2}}(?:{_GAP}[0-9]{{2}}){{3}}"
 _CARD_START = "(?:2[2-7]|[3-69][0-9])[0-9]{2}"
@@ -75,7 +78,10 @@ _BANK = "(?:은행|뱅크|농협|신협|수협|새마을금고|우체국|증권|
 _NAMED = r"[^0-9\n]{0,12}"  # what may stand between a label and its digits
 _LAST_DIGITS = "(?![0-9])"
 _AT = r"[ ]{0,2}(?:@|[\[({<][ ]?(?:at|골뱅이)[ ]?[\])}>]|골뱅이)[ ]{0,2}"
-_DOT = r"(?:\.|[ ]{1,2}\.[ ]{0,2}|[ ]?[\[({<][ ]?(?:dot|점|닷)[ ]?[\])}>][ ]?|[ ]?[점닷][ ]?)"
+_BLANK_IN_HOST = "[ ]{1,2}(?=(?:com|net|org|co|kr)(?![a-z]))"  # any other word begins a sentence
+_DOT = (
+    rf"(?:\.(?:{_BLANK_IN_HOST})?|[ ]{{1,2}}\.[ ]{{0,2}}|[ ]?[\[({{<][ ]?(?:dot|점|닷)[ ]?[\])}}>][ ]?|[ ]?[점닷][ ]?)"
+)
 _HOST = rf"(?:[a-z0-9-]{{1,63}}{_DOT}){{1,8}}[a-z][a-z0-9-]{{1,23}}"
 _KOREAN_HOST = rf"(?:[a-z0-9가-힣-]{{1,63}}{_DOT}){{1,8}}(?:[가-힣]{{2,5}}|[a-z]{{2,23}})"
 _TOKEN = r"""[^\s"'&,;<>{}\[\]()가-힣]"""  # noqa: S105  (a sign of a key)
@@ -134,8 +140,8 @@ _KINDS = (
         needs=_OWNER,
     ),
     _Kind("[주민등록번호]", rf"뒷[ ]?자리{_NAMED}(?P<data>[1-8][0-9*]{{6}}){_LAST_DIGITS}", needs=_OWNER),
-    _Kind("[주민등록번호]", rf"(?<![0-9]){_BIRTHDAY}{_GAP}[1-4][0-9*●xX]{{6}}{_LAST_DIGITS}"),
-    _Kind("[외국인등록번호]", rf"(?<![0-9]){_BIRTHDAY}{_GAP}[5-8][0-9*●xX]{{6}}{_LAST_DIGITS}"),
+    _Kind("[주민등록번호]", rf"(?<![0-9]){_BIRTHDAY}{_GAP_OR_HYPHEN}[1-4][0-9*●xX]{{6}}{_LAST_DIGITS}"),
+    _Kind("[외국인등록번호]", rf"(?<![0-9]){_BIRTHDAY}{_GAP_OR_HYPHEN}[5-8][0-9*●xX]{{6}}{_LAST_DIGITS}"),
     _Kind("[주민등록번호]", rf"(?<![0-9]){_BIRTHDAY}[1-4][0-9*]{{6}}{_LAST_DIGITS}", _is_resident),
     _Kind("[외국인등록번호]", rf"(?<![0-9]){_BIRTHDAY}[5-8][0-9*]{{6}}{_LAST_DIGITS}", _is_resident),
     _Kind(
@@ -149,7 +155,7 @@ _KINDS = (
     ),
     _Kind("[운전면허번호]", rf"(?<!\[운전)면허{_NAMED}(?P<data>[0-9]{{2}}(?:{_GAP}?[0-9]{{2}}){{5}}){_LAST_DIGITS}"),
     _Kind("[카드번호]", rf"(?<![0-9])[3-69][0-9]{{3}}(?P<cut>[ -])(?:[0-9]{{4}}(?P=cut)){{2}}[0-9]{{4}}{_LAST_DIGITS}"),
-    _Kind("[카드번호]", rf"(?<![0-9])[2-69][0-9]{{3}}(?:{_GAP}[0-9]{{4}}){{3}}{_LAST_DIGITS}", _is_card),
+    _Kind("[카드번호]", rf"(?<![0-9])[2-69][0-9]{{3}}(?:{_GAP_OR_HYPHEN}[0-9]{{4}}){{3}}{_LAST_DIGITS}", _is_card),
     _Kind("[카드번호]", rf"(?<![0-9]){_CARD_START}[0-9]{{12}}{_LAST_DIGITS}", _is_card),
     _Kind("[카드번호]", rf"(?<![0-9])3[47][0-9]{{2}}{_GAP}?[0-9]{{6}}{_GAP}?[0-9]{{5}}{_LAST_DIGITS}", _is_card),
     _Kind(
@@ -172,7 +178,7 @@ _KINDS = (
     _Kind("[전화번호]", rf"(?<![0-9])(?<![0-9][.-]){_COUNTRY}{_AREA}{_REST}{_LAST_DIGITS}"),
     _Kind(
         "[전화번호]",
-        rf"(?<![0-9])(?:(?<![a-z])|(?<=tel)|(?<=hp)|(?<=phone))(?<![0-9][.,])(?:(?:\+|00)82\)?0?|0)"
+        rf"(?<![0-9])(?:(?<![a-z])|(?<=tel)|(?<=hp)|(?<=phone))(?<![0-9][.,])(?:{_ABROAD}|0)"
         rf"(?:1[016-9]|{_AREA})[0-9]{{7,8}}(?![0-9a-z])",
     ),
     _Kind(
@@ -224,9 +230,11 @@ _SPOKEN = {
     **dict(zip("〇零一二三四五六七八九", "00123456789", strict=True)),
 }
 _S = f"[{''.join(_SPOKEN)}]"
+_D = f"[0-9{''.join(_SPOKEN)}]"
 _SPOKEN_NUMBER = re.compile(
     rf"{_S}{{6}}{_GAP}?{_S}{{7}}|{_S}{{4}}(?:{_GAP}?{_S}{{4}}){{3}}"
     rf"|[공영〇零]{_S}{{1,2}}{_GAP}?{_S}{{3,4}}{_GAP}?{_S}{{4}}"
+    rf"|[0공영〇零][1일一]{_D}{_GAP}?{_D}{{3,4}}{_GAP}?{_D}{{4}}"
     rf"|(?<![0-9a-z])[0o][1l][0-9o](?={_GAP}?[0-9]{{3,4}}{_GAP}?[0-9]{{4}}{_LAST_DIGITS})",
     re.IGNORECASE,
 )

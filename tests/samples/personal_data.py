@@ -118,8 +118,8 @@ def _landline(random: Random) -> str:
 
 def _abroad(random: Random) -> str:
     _, middle, last = _mobile(random)
-    start = random.choice(("+82 10-", "+82-10-", "82-10-", "0082-10-", "(+82)(0)10-", "+82)10-", "+82(0)10-", "+8210-"))
-    return f"{start}{middle}-{last}"
+    start = random.choice(("+82 10-", "82-10-", "0082-10-", "(+82)(0)10-", "+82)10-", "+82 10", "+82(0)10"))
+    return f"{start}{middle}{'-' if start[-1] == '-' else ''}{last}"
 
 
 def _mixed(random: Random) -> str:
@@ -188,6 +188,7 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
         "circled": _as(circled, _joined("-")),
         "spoken": _as(spoken, _joined("-")),
         "+82, 0082": _abroad,
+        "partly spoken": lambda random: f"공일공-{digits(random, 4)}-{digits(random, 4)}",
         "landline": _landline,
         "landline, bare": lambda random: (
             f"{random.choice(('02', '031', '070'))}{random.randint(200, 9999)}{digits(random, 4)}"
@@ -216,6 +217,7 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
         "full-width": _as(full_width, _resident("-")),
         "circled": _as(circled, _resident("-")),
         "spoken": _as(spoken, _resident("-")),
+        "over two lines": _resident("-\n"),
         "half hidden": lambda random: f"{(half := resident(random))[0]}-{half[1][0]}******",
         "foreigner": _resident("-", foreign=True),
         "foreigner, bare": _resident("", foreign=True),
@@ -244,6 +246,7 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
         "underscores": _card("_"),
         "odd dashes": _card("\u2013"),
         "mixed signs": lambda random: "{}-{} {}.{}".format(*_fours(_any_card(random))),
+        "over two lines": lambda random: "{}-{}-\n{}-{}".format(*_fours(_any_card(random))),
         "2-series": lambda random: "-".join(_fours(card(random, str(random.randint(2221, 2720))))),
         "15 digits": lambda random: card(random, random.choice(("34", "37")), 15),
         "one by one": _as(one_by_one, _card("")),
