@@ -8,6 +8,7 @@ from prefect.artifacts import create_link_artifact, create_markdown_artifact
 from flows.runtime.clock import today
 from flows.runtime.flow_run import show, step
 from flows.runtime.prefect_env import is_prefect_gone
+from flows.runtime.run_recorder import reason_of
 from scoring.alerting.judge_messages import ModelEnd
 from tasks.context import Context
 from tasks.judge_quality.model_end import near_end
@@ -72,7 +73,7 @@ def site_after(context: Context) -> SiteOutcome:
     except Exception as error:
         if is_prefect_gone(error):
             raise
-        return SiteOutcome(None, (f"the report site could not be built: {type(error).__name__}: {error}",))
+        return SiteOutcome(None, (f"the report site could not be built: {reason_of(error)}",))
 
 
 def _link(context: Context, page: Path, key: str, text: str) -> None:

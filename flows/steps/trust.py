@@ -6,6 +6,7 @@ from datetime import date
 from flows.runtime.clock import today
 from flows.runtime.flow_run import step
 from flows.runtime.prefect_env import is_prefect_gone
+from flows.runtime.run_recorder import reason_of
 from tasks.context import Context
 from tasks.review.label_store import KeptLabel, LabelStore, newest
 from tasks.review.trust import judge_trust
@@ -35,5 +36,5 @@ def judge_trust_anew(context: Context) -> tuple[str, ...]:
     except Exception as error:
         if is_prefect_gone(error):
             raise
-        return (f"labels could not be compared with the scores: {type(error).__name__}: {error}",)
+        return (f"labels could not be compared with the scores: {reason_of(error)}",)
     return ()

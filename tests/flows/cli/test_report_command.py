@@ -1,10 +1,14 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from flows.steps.site import site_after
+from flows.steps.site import SiteOutcome, site_after
+from flows.steps.trust import judge_trust_anew
 from tasks.config.settings import Settings
+from tasks.context import Context
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, refused
 from tests.builders.site import write_day
@@ -70,3 +74,23 @@ def test_a_site_that_cannot_be_built_is_a_warning_of_the_run(tmp_path: Path) -> 
     outcome = in_context(site_after, settings)
     assert outcome.path is None
     assert outcome.problems[0].startswith("the report site could not be built: UsageError: ")
+
+
+@pytest.mark.parametrize(
+    ("place", "begun", "said"),
+    [
+        ("flows.steps.site.build_pages", site_after, "the report site could not be built"),
+        ("flows.steps.trust.newest", judge_trust_anew, "labels could not be compared with the scores"),
+    ],
+)
+def test_a_warning_of_the_run_quotes_no_error_of_a_library(
+    place: str, begun: Callable[[Context], Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise ValueError("could not parse `홍길동` as dtype `i64`")
+
+    monkeypatch.setattr(place, fail)
+    settings = Settings(warehouse=str(tmp_path / "warehouse"), reports=str(tmp_path / "reports"))
+    outcome = in_context(begun, settings)
+    problems = outcome.problems if isinstance(outcome, SiteOutcome) else outcome
+    assert problems == (f"{said}: ValueError: see the log",)
