@@ -4,6 +4,7 @@ Import this before anything imports Prefect, which reads its settings at import.
 """
 
 import atexit
+import fcntl
 import logging
 import os
 import signal
@@ -184,12 +185,23 @@ def running_flows() -> Iterator[None]:
 
         server = SubprocessASGIServer()
         try:
-            result_of(_starting(server))
+            with _starting_alone():
+                result_of(_starting(server))
             yield
         except KeyboardInterrupt:
             # After it has heard how the flows ended, before Prefect waits for it: what is registered last runs first.
             atexit.register(_end_within_a_second, server)
             raise
+
+
+@contextmanager
+def _starting_alone() -> Iterator[None]:
+    """Holds the kernel's lock on a file of Prefect's home: of servers that make its tables at once, all but one end."""
+    from prefect.settings import PREFECT_HOME
+
+    with (PREFECT_HOME.value() / "starting.lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _only_wanted_heartbeats() -> AbstractContextManager[object]:

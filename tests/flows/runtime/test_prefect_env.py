@@ -8,15 +8,18 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 from urllib.request import urlopen
 
 import anyio
 import httpx
 import pytest
-from prefect.settings import PREFECT_API_URL, PREFECT_SERVER_EPHEMERAL_ENABLED, temporary_settings
+from prefect.server.api.server import SubprocessASGIServer
+from prefect.settings import PREFECT_API_URL, PREFECT_HOME, PREFECT_SERVER_EPHEMERAL_ENABLED, temporary_settings
 from prefect.utilities.services import critical_service_loop
 
 from flows.runtime.prefect_env import PrefectGoneError, prepare_prefect, reaching_prefect, running_flows
@@ -81,7 +84,6 @@ _STUBBORN_SERVER = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)
 @contextmanager
 def temporary_server(monkeypatch: pytest.MonkeyPatch, program: str) -> Iterator[None]:
     """Another program in the place of the temporary server, which takes five seconds of CPU."""
-    from prefect.server.api.server import SubprocessASGIServer
 
     def started(server: SubprocessASGIServer) -> subprocess.Popen[bytes]:
         return subprocess.Popen([sys.executable, "-c", program, str(server.port)], stderr=subprocess.DEVNULL)
@@ -108,10 +110,30 @@ def test_running_flows_send_the_heartbeats_alone_that_a_setting_asks_for(
     assert ended.stdout.split() == [seconds]
 
 
+def test_temporary_servers_of_one_home_start_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    both, met = Barrier(2), []
+
+    def start(_: SubprocessASGIServer) -> None:
+        with suppress(BrokenBarrierError):
+            both.wait(0.5)
+            met.append("two servers at once")
+
+    def run() -> None:
+        chosen = {PREFECT_HOME: tmp_path, PREFECT_SERVER_EPHEMERAL_ENABLED: True}
+        with temporary_settings(chosen, restore_defaults={PREFECT_API_URL}), running_flows():
+            pass
+
+    monkeypatch.setattr(SubprocessASGIServer, "start", start)
+    with ThreadPoolExecutor(2) as pool:
+        for begun in [pool.submit(run), pool.submit(run)]:
+            begun.result()
+    assert not met
+
+
 @pytest.mark.long
 def test_temporary_server_that_does_not_end_after_ctrl_c_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from prefect.server.api.server import SubprocessASGIServer
-
     with temporary_server(monkeypatch, _STUBBORN_SERVER), monkeypatch.context() as patched:
         at_exit: list[Callable[[], object]] = []
         with pytest.raises(KeyboardInterrupt), running_flows():
@@ -127,8 +149,6 @@ def test_temporary_server_that_does_not_end_after_ctrl_c_is_killed(monkeypatch: 
 
 @pytest.mark.long
 def test_temporary_server_of_running_flows_is_not_ended_by_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
-    from prefect.server.api.server import SubprocessASGIServer
-
     with temporary_server(monkeypatch, _SERVER), running_flows():
         server = SubprocessASGIServer()
         try:
