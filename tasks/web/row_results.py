@@ -13,8 +13,9 @@ from scoring.chat.rubric import RowRubric
 from scoring.chat.templates import literal_parts
 from scoring.errors import UsageError
 from scoring.judging.masking import masked
-from tasks.chat.tables import KPIS
+from tasks.chat.tables import EXCLUDED, KPIS
 from tasks.reports.row_columns import RowColumn, row_columns, usual_columns
+from tasks.warehouse import Warehouse
 from tasks.warehouse.row_search import RowOrder, RowSearch
 from tasks.web.asked import Asked, NotFoundError, Pairs, href
 
@@ -171,6 +172,22 @@ def counts_of(search: RowSearch, wanted: RowFilter, rubric: RowRubric) -> Filter
         {day: (count, of_day / count / 10) for day, count, of_day in by_day.iter_rows()},
         grades,
     )
+
+
+def unscored_rows(warehouse: Warehouse, wanted: RowFilter, rubric: RowRubric) -> int:
+    """How many rows without a question or an answer have fired an alert rule that is asked for.
+
+    0 where a condition is one that only scored rows can meet.
+    """
+    if not wanted.rules or wanted != RowFilter(wanted.first, wanted.last, wanted.tenants, rules=wanted.rules):
+        return 0
+    found = warehouse.read(EXCLUDED, wanted.days, rubric.excluded_schema)
+    if found is None:
+        return 0
+    if wanted.tenants:
+        found = found.filter(pl.col("tenant_id").is_in(wanted.tenants, nulls_equal=True))
+    fired = pl.any_horizontal(pl.col("alert_rules").list.contains(rule) for rule in wanted.rules)
+    return int(found.filter(fired).select(pl.len()).collect().item())
 
 
 def export_frames(search: RowSearch, wanted: RowFilter, columns: Sequence[str]) -> Iterator[pl.DataFrame]:

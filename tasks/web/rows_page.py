@@ -20,7 +20,7 @@ from tasks.reports.row_columns import RowColumn, shown_value, table_columns
 from tasks.reports.site.pages import Cell, Link, Mark
 from tasks.reports.wording import count_text, tenant_text
 from tasks.web.asked import Asked
-from tasks.web.row_results import PAGE_ROWS, RowsView, counts_of, rows_view, searchable
+from tasks.web.row_results import PAGE_ROWS, RowsView, counts_of, rows_view, searchable, unscored_rows
 
 _TEXT_CHARACTERS = 120
 _CHART_WIDTH, _CHART_HEIGHT = 1_000.0, 120.0
@@ -88,6 +88,7 @@ def rows_page(asked: Asked) -> Response:
         view=view,
         wanted=view.wanted,
         counts=counts,
+        unscored=unscored_rows(asked.context.warehouse, view.wanted, rubric),
         mean=score_text(counts.mean, 1),
         conditions=list(_conditions(view, rubric)),
         facets=_facets(asked, view),

@@ -18,9 +18,9 @@ from tasks.config.web import WebSettings
 from tasks.context import Context
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import SCORES
-from tests.builders.chat_rows import RUBRIC, plain, write_rows
+from tests.builders.chat_rows import RUBRIC, plain, refused, write_rows
 from tests.builders.settings import settings_in
-from tests.builders.site import Page
+from tests.builders.site import Page, write_day
 from tests.builders.web import browser, opened_page
 from tests.tasks.web.conftest import DAYS, HOSTILE, PHONE
 
@@ -170,6 +170,33 @@ def test_rows_page_passes_over_a_page_order_or_column_that_is_none(client: TestC
 def test_rows_page_beyond_the_last_one_and_of_nothing_are_pages(client: TestClient) -> None:
     assert hrefs(rows(client, page="99")) == []
     assert "조건에 맞는 행이 없습니다" in rows(client, text="없는 말").text
+
+
+@pytest.mark.parametrize(
+    ("asked", "scored", "unscored"),
+    [
+        ({"alert": "llm_blocked"}, 1, 5),
+        ({"alert": "llm_blocked", "tenant": "-"}, 0, 2),
+        ({"alert": "llm_blocked", "lowest": "1"}, 1, 0),
+        ({"alert": "answer_failed"}, 1, 0),
+        ({}, 4, 0),
+    ],
+)
+def test_rows_page_says_how_many_rows_of_an_alert_have_no_answer_to_show(
+    tmp_path: Path, asked: dict[str, str], scored: int, unscored: int
+) -> None:
+    """A message of an outage counts them, and leads here."""
+    lost = [
+        plain(llm_response=None, input_tokens=0.0, output_tokens=0.0, tenant_id=tenant)
+        for tenant in ("t1", "t1", "t2", None, None)
+    ]
+    settings = settings_in(tmp_path)
+    turns = [*lost, *(plain() for _ in range(3)), refused(output_tokens=0.0)]
+    write_day(FolderWarehouse(Path(settings.warehouse)), DAYS[0], turns)
+    with browser(settings) as client:
+        page = rows(client, **asked)
+    assert headline(page) == scored
+    assert re.findall(r"채점하지 않은 ([0-9,]+)행", page.text) == ([str(unscored)] if unscored else [])
 
 
 def test_row_page_explains_each_rule_and_shows_the_conversation(client: TestClient) -> None:
