@@ -232,7 +232,8 @@ def _digest(
         _footer(digest),
     ]
     title = (f"{sign} {day_text(digest.day)} 요약", count)
-    return messages("digest", level, list(map(incident_key, news)), title, blocks, map(headline, (*started, *ended)))
+    details = (_rule_name([one]) for one in (*started, *ended))
+    return messages("digest", level, list(map(incident_key, news)), title, blocks, details)
 
 
 def _subject(digest: DayDigest) -> Line:
