@@ -293,7 +293,7 @@ def _to_do(run: ReviewedTestRun) -> list[Line]:
 def _worst(worst: Sequence[ReviewedQuery]) -> list[Block]:
     if not worst:
         return []
-    lead: Line = [bold("종합 점수가 낮은 질의")]
+    lead: Line = [bold("점수를 가장 많이 잃은 질의")]
     return [*paragraph(lead), *bullets(list(map(_query_lines, worst)))]
 
 

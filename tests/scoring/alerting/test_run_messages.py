@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
@@ -106,6 +107,19 @@ def test_rejected_rows_stand_beside_flagged_queries() -> None:
     text = readable(only(review_message(RouteFilter(), replace(RUN, rejected=1))).blocks)
     assert "수기 확인 8건" in text
     assert "행 120건 중 1건을 읽지 못해" in text
+
+
+def test_the_queries_of_a_message_are_called_what_they_are_ordered_by() -> None:
+    """A query without verdicts loses fewer points than one with a higher total."""
+    totals = (1.71, 2.63, 2.43)
+    worst = tuple(ReviewedQuery(f"Q-{total}", "몇 명이야?", total, ("정확성 2점 이하",)) for total in totals)
+    text = readable(only(review_message(RouteFilter(), replace(RUN, worst=worst))).blocks)
+    assert re.findall(r"^.*질의$|Q-[0-9.]+", text, re.MULTILINE) == [
+        "점수를 가장 많이 잃은 질의",
+        "Q-1.71",
+        "Q-2.63",
+        "Q-2.43",
+    ]
 
 
 def test_a_query_without_a_total_says_so() -> None:
