@@ -4,7 +4,7 @@ The steps of flows are here; `flows/steps/announce.py` writes and sends.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -20,7 +20,7 @@ from flows.steps.subscriptions import subscriptions
 from flows.steps.watch import all_clears
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.judge_messages import JudgeNews, judge_message
-from scoring.alerting.messages import OutboxMessage, with_mention, with_service
+from scoring.alerting.messages import Message, OutboxMessage, RouteFilter, with_mention, with_service
 from scoring.alerting.preview import Forecast, PreviewedMessage, forecast, preview_days
 from scoring.alerting.run_messages import (
     KeptDay,
@@ -84,7 +84,10 @@ def notify_kept(context: Context, days: Sequence[DayKeptError]) -> tuple[str, ..
 
 def notify_refused(context: Context, files: Sequence[RefusedFile]) -> tuple[str, ...]:
     """Notifies of files of the inbox that cannot be read, once for each content, as a step of a flow."""
-    messages = to_pipeline(lambda known: refused_message([one for one in files if one.key not in known]))
+
+    def messages(route: RouteFilter, known: Collection[str]) -> list[Message]:
+        return refused_message(route, [one for one in files if one.key not in known])
+
     return _notified(context, "of refused files", lambda: announce(context, [("", messages)])) if files else ()
 
 

@@ -295,5 +295,10 @@ class RouteFilter:
         matches = not self.levels or level in self.levels
         return matches and not any(other.matches_pipeline(level) for other in self.others)
 
+    def matches_inbox(self, level: str) -> bool:
+        """Whether the route accepts files of the inbox that cannot be read: they are test runs, of whichever agent."""
+        matches = (not self.levels or level in self.levels) and not self.tenants
+        return matches and not any(other.matches_inbox(level) for other in self.others)
+
     def _matches(self, level: str, rubric: str) -> bool:
         return (not self.levels or level in self.levels) and (not self.rubrics or rubric in self.rubrics)

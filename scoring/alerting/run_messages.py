@@ -325,9 +325,10 @@ class RefusedFile:
         return f"inbox|{self.content}"
 
 
-def refused_message(files: Sequence[RefusedFile]) -> list[Message]:
-    """The message about files of the inbox that cannot be read, in their order; none without any."""
-    if not files:
+def refused_message(route: RouteFilter, files: Sequence[RefusedFile]) -> list[Message]:
+    """The message about files of the inbox that cannot be read, in their order; none without any, or where the route
+    does not accept them."""
+    if not files or not route.matches_inbox("warning"):
         return []
     what = f"inbox에서 읽지 못한 파일 {len(files):,}개"
     shown = [[plain(f"{inert(one.name, 100)}\n까닭: {masked_text(one.told, _ERROR_CHARACTERS)}")] for one in files]

@@ -11,12 +11,14 @@ from scoring.alerting.run_messages import (
     FlowFailure,
     FlowState,
     KeptDay,
+    RefusedFile,
     ReviewedQuery,
     ReviewedTestRun,
     expired_message,
     failure_message,
     kept_message,
     quiet_message,
+    refused_message,
     review_message,
 )
 from scoring.chat.shrinkage import Loss
@@ -146,6 +148,16 @@ def test_a_served_report_is_a_link() -> None:
 )
 def test_a_route_hears_of_the_runs_it_asked_for(route: RouteFilter, hears: bool) -> None:
     assert bool(review_message(route, RUN)) is hears
+
+
+def test_files_that_cannot_be_read_are_told_to_those_who_have_test_runs() -> None:
+    """Whoever hears of the chats of one tenant cannot mend them, and the default route takes what nobody hears."""
+    files = [RefusedFile("plan_agent_x.csv", "ab", "empty", "빈 파일입니다.")]
+    of_tenant, of_agent = RouteFilter(tenants=frozenset({"t1"})), RouteFilter(agent_types=frozenset({"move"}))
+    assert refused_message(of_tenant, files) == []
+    assert "plan_agent_x.csv" in readable(only(refused_message(of_agent, files)).blocks)
+    assert "빈 파일입니다." in readable(only(refused_message(RouteFilter(others=(of_tenant,)), files)).blocks)
+    assert refused_message(RouteFilter(others=(of_tenant, of_agent)), files) == []
 
 
 def test_a_failed_flow_says_what_where_and_how_to_run_it_again() -> None:
