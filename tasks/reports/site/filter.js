@@ -2,8 +2,10 @@
 // along (?tier=S&grade=F), and a link to one row opens its details.
 "use strict";
 (() => {
+  // Names of files from a Mac have their Hangul in parts, which nobody types.
+  const folded = (text) => text.normalize("NFC").toLowerCase();
   const matches = (item, name, wanted) =>
-    name === "text" ? item.textContent.toLowerCase().includes(wanted.toLowerCase())
+    name === "text" ? folded(item.textContent).includes(folded(wanted))
       : (item.dataset[name] ?? "").split("|").includes(wanted);
 
   for (const form of document.querySelectorAll("form[data-filters]")) {
