@@ -6,8 +6,7 @@ does not wake it from waiting without end.
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -81,16 +80,3 @@ def attempts(name: str, wait_s: float) -> Iterator[None]:
         sleep(pause_s)
         waited_s, pause_s = waited_s + pause_s, min(2 * pause_s, LONGEST_PAUSE_S)
         yield
-
-
-@contextmanager
-def beside(work: Callable[[], _R], *, at_once: bool) -> Iterator[Callable[[], _R]]:
-    """What gives the result of work that a thread does during the block; without `at_once` it is done when asked for.
-
-    The block does not end before the work has.
-    """
-    if not at_once:
-        yield work
-        return
-    with ThreadPoolExecutor(1) as thread:
-        yield partial(result_of, thread.submit(work))

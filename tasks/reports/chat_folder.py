@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ from tasks.reports.chat_tables import CSV_TABLES, WORKBOOK, write_csv_tables
 from tasks.reports.markdown.monitoring import MonitoringReport, findings_of
 from tasks.reports.site.failure_types import earlier_failures, failures_by_day
 from tasks.reports.site.scored_days import earlier_rows
-from tasks.waiting import begun, beside
+from tasks.waiting import begun
 from tasks.warehouse import Warehouse
 from tasks.warehouse.day_queries import FrameQueries
 
@@ -69,18 +68,16 @@ def _write_files(
     scores = pl.scan_parquet(folder / "scores.parquet")
     # Now a core is idle. Before, two threads make and write the scores.
     identities = begun(inputs) if outcome.several_cores else inputs
-    asked = beside(partial(mean_intervals, scores, rubric.quotients), at_once=outcome.several_cores)
-    with asked as intervals:
-        write_parquet(folder / "excluded.parquet", rubric.excluded_schema, outcome.excluded_frames())
-        rejected = (
-            frame.with_columns(score_date=pl.lit(None, pl.Date), rubric=pl.lit(rubric.id))
-            for frame in outcome.rejected_frames()
-        )
-        write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, rejected)
-        failure = rubric.failure.column
-        failures = [(row[failure], row["count"]) for row in _counts(scores, failure) if row[failure] is not None]
-        findings = findings_of(rubric, FrameQueries(rubric, scores), failures)
-        tables = outcome.kpi_tables(intervals())
+    write_parquet(folder / "excluded.parquet", rubric.excluded_schema, outcome.excluded_frames())
+    rejected = (
+        frame.with_columns(score_date=pl.lit(None, pl.Date), rubric=pl.lit(rubric.id))
+        for frame in outcome.rejected_frames()
+    )
+    write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, rejected)
+    failure = rubric.failure.column
+    failures = [(row[failure], row["count"]) for row in _counts(scores, failure) if row[failure] is not None]
+    findings = findings_of(rubric, FrameQueries(rubric, scores), failures)
+    tables = outcome.kpi_tables(mean_intervals(scores, rubric.quotients))
     write_parquet(folder / "kpis.parquet", rubric.kpis_schema, [tables.kpis])
     write_parquet(folder / "crosstab.parquet", rubric.crosstab_schema, [tables.crosstab])
     if "csv" in also:

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from tasks.waiting import attempts, begun, beside, completed, result_of
+from tasks.waiting import attempts, begun, completed, result_of
 
 
 def test_ctrl_c_that_another_thread_receives_ends_waiting() -> None:
@@ -62,19 +62,6 @@ def test_a_wait_of_more_than_a_moment_is_logged_once(
     assert len(list(attempts("monitoring-2026-03-10", 300.0))) > 300
     said = "another run is working on 'monitoring-2026-03-10': waiting for up to 300 s (`aqb runs` lists it)"
     assert caplog.messages == [said]
-
-
-@pytest.mark.parametrize("at_once", [True, False])
-def test_work_beside_a_block_gives_its_result_and_is_done_only_when_asked_for_where_it_may_not_begin(
-    *, at_once: bool
-) -> None:
-    done = threading.Event()
-    with beside(done.set, at_once=at_once) as ask:
-        if at_once:
-            assert done.wait(60)
-        assert done.is_set() is at_once
-        ask()
-    assert done.is_set()
 
 
 def test_process_does_not_wait_for_work_that_has_begun() -> None:
