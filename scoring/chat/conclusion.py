@@ -127,7 +127,7 @@ def _happened(windows: Sequence[Sequence[ComparedKpi]]) -> str:
         said = f"미달로 판정된 목표는 없습니다: 달성 {len(met)}개{over}, 판단 보류 {len(decided) - len(met)}개."
     others = [of_kpi for of_kpi, one in zip(windows, decided, strict=True) if one not in missed]
     worse = [one for one in map(_worsened, others) if one]
-    return said + (f" 그러나 나빠진 것이 있습니다: {', '.join(map(_moved, worse))}." if worse else "")
+    return f"{said[:-1]}; 그러나 나빠진 지표: {', '.join(map(_moved, worse))}." if worse else said
 
 
 def _farthest(rubric: RowRubric, windows: Mapping[str, Sequence[ComparedKpi]]) -> Quotient | None:

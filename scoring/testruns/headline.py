@@ -55,10 +55,11 @@ def main_cause(
     executions = [execution for query in queries for execution in query.executions]
     failed = patterns[0].failed if patterns else 0
     if unanswered and unanswered >= failed:
-        as_many = f" {patterns[0].key} 체크도 {failed:,}건을 통과하지 못했습니다." if failed == unanswered else ""
+        key = patterns[0].key if patterns else ""
+        as_many = f"이며, {key} 체크도 {failed:,}건을 통과하지 못했습니다" if failed == unanswered else "입니다"
         return (
             f"가장 큰 문제는 실패하거나 빈 응답 {unanswered:,}건(실행 {len(executions):,}건 중)이고, 가장 잦은 원인은 "
-            f"{_most_frequent(outages)}입니다.{as_many}"
+            f"{_most_frequent(outages)}{as_many}."
         )
     if not patterns:
         checked = any(execution.checks for execution in executions)

@@ -34,8 +34,8 @@ def test_a_target_that_four_weeks_meet_is_not_said_without_the_week_in_which_it_
     calm, worse = of_last_day([FEW] * 28), of_last_day([FEW] * 21 + [MANY] * 7)
     assert calm.happened == "미달로 판정된 목표는 없습니다: 달성 1개(하루), 판단 보류 0개."
     assert worse.happened == (
-        "미달로 판정된 목표는 없습니다: 달성 1개(최근 28일), 판단 보류 0개. "
-        "그러나 나빠진 것이 있습니다: 실패율 0.9% → 3.2%(최근 7일, 목표 3% 이하)."
+        "미달로 판정된 목표는 없습니다: 달성 1개(최근 28일), 판단 보류 0개; "
+        "그러나 나빠진 지표: 실패율 0.9% → 3.2%(최근 7일, 목표 3% 이하)."
     )
 
 

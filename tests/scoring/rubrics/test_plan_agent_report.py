@@ -191,7 +191,7 @@ FAILED = {"error": "timeout"}
             "'빈 응답: 답변 메시지와 dataUIList가 모두 비어 있음', "
             "'실행 실패: Raw JSON의 error: timeout' 각 1건입니다.",
         ),
-        ((EMPTY, BAD), "모두 비어 있음' 1건입니다. assistantMessage 체크도 1건을 통과하지 못했습니다."),
+        ((EMPTY, BAD), "모두 비어 있음' 1건이며, assistantMessage 체크도 1건을 통과하지 못했습니다."),
     ],
 )
 def test_the_headline_tells_all_causes_that_are_as_frequent(raws: Sequence[Any], causes: str) -> None:
