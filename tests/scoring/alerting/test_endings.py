@@ -69,11 +69,11 @@ def test_a_page_whose_rate_stays_is_called_usual_after_four_weeks_and_not_over()
 
 def test_the_line_that_a_phone_shows_of_an_end_names_its_tenant() -> None:
     """The same rule may page of another tenant in the same minute."""
-    of_t1 = [4] * 10 + [40, 4, 4]
+    of_t1 = [4] * 10 + [40, 4]
     rows = ([met(kpi_row(USUAL)), met(kpi_row({"answer_failed": count}, 107, tenant="t1"))] for count in of_t1)
     facts = days_of_facts((day(number), of_day) for number, of_day in enumerate(rows))
-    (over,) = told(facts, 12, RouteFilter(tenants=frozenset({"t1"})))
-    assert over.text == "🟢 3월 14일(토) 요약 · 해소 1건 · 답변 실패 · 해소 (테넌트 t1)"
+    (over,) = told(facts, 11, RouteFilter(tenants=frozenset({"t1"})))
+    assert over.text == "🟢 3월 13일(금) 요약 · 해소 1건 · 답변 실패 · 해소 (테넌트 t1)"
 
 
 def test_an_end_is_told_once_where_the_rows_of_a_day_before_come_late() -> None:
