@@ -95,6 +95,7 @@ _PASSWORD = re.compile("passw(?:or)?d|비밀번호|비번", re.IGNORECASE)
 _NEEDS = (_LONG_NUMBER, _LONG_WORD, _AT_SIGN, _OWNER, _ADDRESS, _PASSWORD)
 
 _JOINED_PHONE = re.compile(rf"(?:82|0)(?:1[016-9][0-9]{{7,8}}|{_AREA}[0-9]{{7,8}})")
+_MOBILE_WITHIN = re.compile("010[0-9]{8}|01[16-9][0-9]{7}")  # a single digit may stand beside it
 _JOINED_RESIDENT = re.compile(f"{_BIRTHDAY}[1-8][0-9]{{6}}")
 
 
@@ -219,7 +220,11 @@ _KINDS = (
     # Digits one by one, each behind a gap.
     _Kind("[카드번호]", _one_by_one("{14,15}"), _is_card),
     _Kind("[주민등록번호]", _one_by_one("{12}"), lambda digits: bool(_JOINED_RESIDENT.fullmatch(digits))),
-    _Kind("[전화번호]", _one_by_one("{8,12}"), lambda digits: bool(_JOINED_PHONE.fullmatch(digits))),
+    _Kind(
+        "[전화번호]",
+        _one_by_one("{8,12}"),
+        lambda digits: bool(_JOINED_PHONE.fullmatch(digits) or _MOBILE_WITHIN.search(digits)),
+    ),
 )
 
 _DISGUISE = re.compile(r"[^\x00-\x7f가-힣ㄱ-ㅎㅏ-ㅣ]")  # signs that may be a digit, a dash or nothing in disguise

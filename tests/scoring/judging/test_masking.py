@@ -122,6 +122,11 @@ def test_a_disguised_number_is_seen(text: str) -> None:
     assert masked(f"제 번호는 {text} 예요 🙂") == "제 번호는 [전화번호] 예요 🙂"
 
 
+@pytest.mark.parametrize("text", ["0 1 0 1 2 3 4 5 6 7 8 0", "3 0 1 0 1 2 3 4 5 6 7 8", "1 0 1 0 9 9 8 7 6 5 4 3 2"])
+def test_a_number_one_by_one_is_seen_beside_a_single_digit(text: str) -> None:
+    assert masked(f"{text} 예요") == "[전화번호] 예요"
+
+
 def test_several_are_replaced_each_by_its_own_kind() -> None:
     text = "김민수(900101-1234567), 010-1234-5678, kim@naver.com, 신한 110-123-456789"
     assert masked(text) == "김민수([주민등록번호]), [전화번호], [이메일], 신한 [계좌번호]"
