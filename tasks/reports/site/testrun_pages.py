@@ -11,8 +11,9 @@ from scoring.judging.masking import masked
 from scoring.judging.requests import STATUS_TITLES
 from scoring.markdown import percent, score_text, shortened
 from scoring.stats.intervals import Interval
+from scoring.stats.run_scores import TOTAL, TOTAL_TITLE
 from scoring.testruns.change_wording import alone_text, change_parts, moved_ids, moved_queries
-from scoring.testruns.page_parts import PageParts, PageTable, Queries
+from scoring.testruns.page_parts import AgentTotal, PageParts, PageTable, Queries
 from scoring.testruns.summaries import mean_text
 from tasks.reports.site.pages import Cell, Link, Links, Table, page, verdict_cell
 from tasks.reports.site.testrun_charts import (
@@ -24,7 +25,7 @@ from tasks.reports.site.testrun_charts import (
 from tasks.reports.site.testrun_history import agents_table
 from tasks.reports.site.testrun_queries import query_links, review_order, shown_queries
 from tasks.reports.site.testrun_tables import RUN_FILES, PublishedTestRun, Row
-from tasks.reports.wording import NOTE_TITLES, NOTHING, cost_text, count_text, rules_text
+from tasks.reports.wording import NOTE_TITLES, NOTHING, cost_text, count_text, rules_text, weights_text
 
 _LINKS_SEEN, _LINKS_SHOWN = 2, 20
 _MOVED_SHOWN = 200
@@ -181,10 +182,18 @@ def _lint(findings: Sequence[Mapping[str, Any]], links: Mapping[str, Link]) -> T
 
 
 def _means(run: PublishedTestRun) -> str:
-    totals = run.parts.totals if len(run.parts.totals) > 1 else ()
-    figures = [(one.title, score_text(one.total)) for one in totals]
-    figures += [(title, mean_text(run.means.get(name, {}))) for name, title in run.titles.items()]
+    """The totals, with how much of the weights they have where that is not all, then the mean of each metric."""
+    totals = run.parts.totals
+    names = [TOTAL_TITLE] if len(totals) == 1 else [one.title for one in totals]
+    figures = [(name, _total_text(one)) for name, one in zip(names, totals, strict=True)]
+    of_metrics = [(name, title) for name, title in run.titles.items() if name != TOTAL or not totals]
+    figures += [(title, mean_text(run.means.get(name, {}))) for name, title in of_metrics]
     return " · ".join(f"{title} {mean}" for title, mean in figures if mean != NOTHING)
+
+
+def _total_text(one: AgentTotal) -> str:
+    is_partial = one.total is not None and one.coverage is not None and one.coverage < 1
+    return score_text(one.total) + (f"({weights_text(one.coverage)})" if is_partial else "")
 
 
 def _targets(parts: PageParts) -> Table:

@@ -24,7 +24,7 @@ def test_the_total_stands_first_in_the_list_of_runs_on_the_page_of_their_set_and
     warehouse, site = sample_run(tmp_path, "resume", "aqb-1.2")
     (run,) = read_testruns(warehouse, 60)
     total = run.means[TOTAL]["mean"]
-    assert f" 종합 점수 {total:.2f} · " in page(site, "test-runs/index.html").text
+    assert f" 종합 점수 {total:.2f}(가중치의 70%만 채점) · " in page(site, "test-runs/index.html").text
     (path,) = (site / "test-runs").glob("set-*.html")
     of_set = Page(path)
     assert next(iter(of_set.charts)) == f"history-{TOTAL}"
