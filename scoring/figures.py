@@ -138,8 +138,6 @@ def goal_figure(goal: Mapping[str, Any]) -> Figure:
     passed, n = goal["passed"], goal["n"]
     rate = passed / n if n else None
     interval = wilson_interval(passed, n) if goal.get("low") is None else Interval(goal["low"], goal["high"])
-    queries = goal.get("queries")
-    is_repeated = queries and queries < n
-    return Figure(
-        goal["title"], rate, n, Target(">=", goal["target"]), interval, queries=queries if is_repeated else None
-    )
+    queries = goal.get("queries", n)
+    repeated = queries if queries < n else None
+    return Figure(goal["title"], rate, n, Target(">=", goal["target"]), interval, queries=repeated)

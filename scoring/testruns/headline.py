@@ -53,9 +53,8 @@ def main_cause(
     `outages` are the causes of `unanswered` executions of all.
     """
     executions = [execution for query in queries for execution in query.executions]
-    failed = patterns[0].failed if patterns else 0
+    key, failed = (patterns[0].key, patterns[0].failed) if patterns else ("", 0)
     if unanswered and unanswered >= failed:
-        key = patterns[0].key if patterns else ""
         as_many = f"이며, {key} 체크도 {failed:,}건을 통과하지 못했습니다" if failed == unanswered else "입니다"
         return (
             f"가장 큰 문제는 실패하거나 빈 응답 {unanswered:,}건(실행 {len(executions):,}건 중)이고, 가장 잦은 원인은 "

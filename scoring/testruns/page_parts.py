@@ -44,7 +44,7 @@ class PageParts:
     """The parts of a page that only the rubric knows.
 
     `review_count` counts queries for a person, None where the rubric flags none. `targets`: title -> the figures of a
-    rate (`rate`, `passed`, `n`, `target`).
+    rate, as `goal_figure` takes them.
     """
 
     notice: str = ""
