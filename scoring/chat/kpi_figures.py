@@ -25,6 +25,7 @@ MeanIntervals = Mapping[_Key, Mapping[str, Interval | None]]
 
 _KEYS = ["score_date", "tenant_id"]
 _MOST_POINTS = 100.0
+_ROWS_AT_ONCE = 100_000  # of whole days; their sessions take some ten megabytes
 
 
 def kpi_figure(kpi: Quotient, row: Mapping[str, Any]) -> Figure:
@@ -87,16 +88,27 @@ def means_with_target(quotients: Iterable[Quotient]) -> list[Quotient]:
 def mean_intervals(scores: pl.LazyFrame, quotients: Iterable[Quotient]) -> MeanIntervals:
     """How sure each mean with a target is, by day and tenant and by day for all tenants, from scored rows.
 
-    Turns of a session depend on each other; one without a session stands alone.
+    Turns of a session depend on each other; one without a session stands alone. The sums of sessions are held for a few
+    days at a time.
     """
     means = means_with_target(quotients)
+    days = scores.group_by("score_date").len().sort("score_date").collect()
+    portions = days.group_by(pl.col("len").cum_sum() // _ROWS_AT_ONCE, maintain_order=True)
+    found: dict[_Key, Mapping[str, Interval | None]] = {}
+    for _, portion in portions:
+        of_days = scores.filter(pl.col("score_date").is_between(*portion["score_date"].gather([0, -1])))
+        found |= _mean_intervals_together(of_days, means)
+    return found
+
+
+def _mean_intervals_together(scores: pl.LazyFrame, means: Sequence[Quotient]) -> MeanIntervals:
     totals = {mean.name: to_polars(mean.expression).sum() for mean in means}
     sessions = scores.group_by(*_KEYS, cluster=pl.coalesce("session_id", "row_id")).agg(size=pl.len(), **totals)
     of_tenants, counted = sessions.collect(), pl.col("size", *totals)
     of_all = of_tenants.group_by("score_date", "cluster").agg(counted.sum(), tenant_id=pl.lit(ALL_TENANTS))
     clusters = pl.concat([of_tenants, of_all.select(of_tenants.columns)])
     exact = clusters.with_columns(counted.cast(pl.Int128))  # squares of large sessions
-    return dict(intervals_of_moments((mean, exact.group_by(_KEYS).agg(**_moments(mean)).to_dicts()) for mean in means))
+    return intervals_of_moments((mean, exact.group_by(_KEYS).agg(**_moments(mean)).to_dicts()) for mean in means)
 
 
 def _moments(mean: Quotient) -> dict[str, pl.Expr]:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring.chat.kpi_figures import mean_intervals
 from scoring.chat.kpis import (
     Measure,
     Quotient,
@@ -293,3 +294,25 @@ def test_cross_tables_of_parts_are_that_of_the_whole(rows: list[dict[str, Any]],
     for day in (DAY, NEXT):
         counts = [row["cnt"] for row in crosstab(rows) if row["score_date"] == day]
         assert sum(counts) == sum(row["score_date"] == day for row in rows)
+
+
+def test_intervals_of_a_day_do_not_depend_on_the_days_scored_with_it() -> None:
+    rows, busy = 120_000, 70_000  # more than are summed together, of which one day has most
+    turns = (
+        pl.DataFrame({"turn": pl.int_range(rows, eager=True)})
+        .select(
+            score_date=pl.when(pl.col("turn") < busy)
+            .then(pl.lit(DAY))
+            .otherwise(pl.lit(NEXT) + pl.duration(days=pl.col("turn") % 3)),
+            tenant_id=pl.format("tenant-{}", pl.col("turn") % 2),
+            session_id=pl.when(pl.col("turn") % 5 > 0).then(pl.format("session-{}", pl.col("turn") // 10)),
+            row_id=pl.format("row-{}", "turn"),
+            final_score=(pl.col("turn") * 7919 % 101).cast(pl.Float64),
+        )
+        .lazy()
+    )
+    together = mean_intervals(turns, QUOTIENTS)
+    assert len(together) == 4 * 3
+    for day in {day for day, _ in together}:
+        alone = mean_intervals(turns.filter(pl.col("score_date") == day), QUOTIENTS)
+        assert alone == {key: found for key, found in together.items() if key[0] == day}
