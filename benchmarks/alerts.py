@@ -19,6 +19,7 @@ from scoring.rubrics.ola_monitoring import RUBRIC
 
 _YEAR, _BEFORE = 365, 56
 _SUNDAY, _MONDAY = 6, 0
+_TWO_WEEKS = 14
 _ROUTE = {"all": RouteFilter()}
 _RULE = "answer_failed"
 _GROWING = ("new", "rising", "drifting")
@@ -28,7 +29,7 @@ _GROWING = ("new", "rising", "drifting")
 class Change:
     """A planted change of one rule from the first such weekday after eight weeks on: its rate is then `times` as high.
 
-    `days` are those in which it should be told, of which only business days count where `business` is set.
+    `days` are those in which it should be told; they begin `after` so many others.
     """
 
     title: str
@@ -38,6 +39,7 @@ class Change:
     target: str
     paged: bool = False
     rule: str = _RULE
+    after: int = 0
 
 
 def _outage(share: float) -> Callable[[int], float]:
@@ -50,6 +52,15 @@ CHANGES = (
     Change("a Sunday with 50% of answer_failed: paged", _SUNDAY, _outage(0.50), 1, "always", paged=True),
     Change("answer_failed 1.5 times as high for good: told in 3 business days", _MONDAY, lambda _: 1.5, 3, "90% / 75%"),
     Change("answer_failed twice as high in 60 days: told by day 30", _MONDAY, lambda day: 1 + day / 60, 30, "90% / -"),
+    Change(
+        "very_short_answer, a warning, five times as high for two days; twice as high from day 15 on: told in 2 days",
+        _MONDAY,
+        lambda day: 5.0 if day < 2 else 2.0 if day >= _TWO_WEEKS else 1.0,
+        2,
+        "90% / -",
+        rule="very_short_answer",
+        after=_TWO_WEEKS,
+    ),
 )
 
 
@@ -131,8 +142,8 @@ def is_told(change: Change, variation: float, seed: int) -> tuple[bool, bool]:
     def times(day: int, rule: str) -> float:
         return change.times(day - start) if rule == change.rule and day >= start else 1.0
 
-    days = kpi_days(Load(variation=variation), start + change.days, seed, times)
-    shown = list(days)[start:]
+    days = kpi_days(Load(variation=variation), start + change.after + change.days, seed, times)
+    shown = list(days)[start + change.after :]
     new = any(
         one.rule == change.rule and one.change in _GROWING
         for message in told(days, shown)

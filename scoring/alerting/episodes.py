@@ -2,9 +2,9 @@
 
 A stream is calm, or in an episode: it rose on one day (`rising`), or is higher than before for days (`drifting`). While
 an episode is open, its days are no reference, and it is told again where the rate doubles or grows once more. It ends
-when the rate is back: days that paged are never a reference then, but what was only told may as well have been chance,
-and without such days the rest would look calmer than it is. Or it ends after `REFERENCE_DAYS`, or when people accept
-it: then its days become what is usual, and those before it are forgotten.
+when the rate is back: the days of what was no chance are never a reference then, but what was only told may as well
+have been chance, and without such days the rest would look calmer than it is. Or it ends after `REFERENCE_DAYS`, or
+when people accept it: then its days become what is usual, and those before it are forgotten.
 
 Source: SPEC 8.
 """
@@ -39,6 +39,9 @@ COLD_DAYS, COLD_MIN_COUNT = 7, 10
 
 WORSE_TIMES = 2
 """What was told is told again at twice the rate."""
+
+_NO_CHANCE = 0.01
+"""So much more seldom than what is told comes by chance what is taken for no chance at all."""
 
 _KNOWN_EVENTS = 1.0
 
@@ -159,7 +162,8 @@ class _Follower:
     belong to the open episode, and the last `_level_days` of these came after something was told of it. In the last
     `_days_back` days the evidence has grown that the rate is back (`_returned`). Of what ended and stays among the days
     that count, the rise is told already: the next one is looked for in the `_days_since` then. `_risen` is the number
-    of the day since which the rate is as high as was told last.
+    of the day since which the rate is as high as was told last. An open episode that paged, or whose rise is beyond any
+    chance, is `_no_chance`.
     """
 
     def __init__(self, streams: Streams, budget: FalseAlarmBudget) -> None:
@@ -170,7 +174,7 @@ class _Follower:
         self._recent = np.full((count, 2 * REFERENCE_DAYS), -1)
         self._change, self._since, self._risen = (np.zeros(count, int) for _ in range(3))
         self._open_days, self._level_days = np.zeros(count, int), np.zeros(count, int)
-        self._paged = np.zeros(count, bool)
+        self._paged, self._no_chance = np.zeros(count, bool), np.zeros(count, bool)
         self._told_rate, self._told_times, self._returned = (np.zeros(count) for _ in range(3))
         self._days_back, self._days_since = np.zeros(count, int), np.full(count, REFERENCE_DAYS)
 
@@ -200,8 +204,8 @@ class _Follower:
 
         ended = seen & (self._change != CALM) & ~told_day & self._back(day, usual)
         ended_since, had_paged = self._since.copy(), self._paged.copy()
-        self._days_since[ended & ~self._paged] = 0
-        self._forget(ended & self._paged)
+        self._days_since[ended & ~self._no_chance] = 0
+        self._forget(ended & self._no_chance)
         self._close(ended)
         begun = self._begin(day, (self._change == CALM) & ~ended, told_day, told_lasting, lasting)
         growing = self._growing(day)
@@ -215,6 +219,9 @@ class _Follower:
         pages = paged & (~self._paged | worse) & (self._change != CALM)
         self._paged |= pages
         self._note_told(day, pages)
+        no_chance = enough & (chance < _NO_CHANCE * levels.told_chance)
+        no_chance |= seen & is_above & (lasting.log_evidence > levels.told_evidence - log(_NO_CHANCE))
+        self._no_chance |= pages | (no_chance & (self._change != CALM))
         told = begun | worse
         self._level_days = np.where(told | pages, 0, self._level_days)
         self._go_on(day, seen)
@@ -370,7 +377,7 @@ class _Follower:
     def _close(self, which: Array) -> None:
         self._change[which] = CALM
         self._open_days[which] = self._level_days[which] = 0
-        self._paged[which] = False
+        self._paged[which] = self._no_chance[which] = False
 
     def _go_on(self, day: int, seen: Array) -> None:
         is_open = seen & (self._change != CALM)

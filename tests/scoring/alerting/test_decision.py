@@ -29,8 +29,8 @@ def decided(days: KpiDays, policy: AlertPolicy, rule: str = RULE) -> list[RateDe
     return [of_day[rule, "*"] for of_day in WatchedDays(RUBRIC, days, policy).decided.values()]
 
 
-def changes(days: KpiDays, policy: AlertPolicy | None = None) -> list[str]:
-    found = decided(days, policy or AlertPolicy())
+def changes(days: KpiDays, policy: AlertPolicy | None = None, rule: str = RULE) -> list[str]:
+    found = decided(days, policy or AlertPolicy(), rule)
     return [f"{one.change}{' page' if one.pages else ''}" if one.is_news else "" for one in found]
 
 
@@ -235,3 +235,22 @@ def test_a_day_decides_nothing_of_tenants_of_which_it_has_no_row_and_whose_rates
     last = list(WatchedDays(RUBRIC, days, AlertPolicy()).decided.values())[-1]
     assert {tenant for rule, tenant in last if rule == RULE} == {"*"}
     assert last[RULE, "*"].count == 40
+
+
+@pytest.mark.parametrize("times", [3, 5, 10])
+@pytest.mark.parametrize("outage_days", [1, 2, 4, 7])
+def test_an_outage_that_only_a_digest_told_hides_no_doubling_two_weeks_later(times: int, outage_days: int) -> None:
+    calm = [40, 38, 43, 37, 41, 39, 42]
+    counts = [*calm * 5, *[40 * times] * outage_days, *calm * 2, 80]
+    found = changes(steady(counts, "very_short_answer"), rule="very_short_answer")
+    assert [change for change in found if change] == ["rising", "resolved", "rising"]
+    assert found[-1] == "rising"
+
+
+def test_a_rise_that_may_have_been_chance_counts_as_usual_when_it_is_over() -> None:
+    told_once, never = (
+        decided(steady([*[40] * 35, high, *[40] * 7], "very_short_answer"), AlertPolicy(), "very_short_answer")
+        for high in (66, 40)
+    )
+    assert told_once[35].change == "rising" and told_once[-1].change is None
+    assert told_once[-1].usual.rate > never[-1].usual.rate
