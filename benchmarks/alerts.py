@@ -53,7 +53,7 @@ CHANGES = (
     Change("answer_failed 1.5 times as high for good: told in 3 business days", _MONDAY, lambda _: 1.5, 3, "90% / 75%"),
     Change("answer_failed twice as high in 60 days: told by day 30", _MONDAY, lambda day: 1 + day / 60, 30, "90% / -"),
     Change(
-        "very_short_answer, a warning, five times as high for two days; twice as high from day 15 on: told in 2 days",
+        "very_short_answer, a Warning, five times as high for two days; twice as high from day 15 on: told in 2 days",
         _MONDAY,
         lambda day: 5.0 if day < 2 else 2.0 if day >= _TWO_WEEKS else 1.0,
         2,

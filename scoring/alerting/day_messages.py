@@ -43,7 +43,9 @@ from scoring.alerting.wording import (
     since,
     snooze_lines,
 )
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpi_figures import kpi_figure
+from scoring.chat.kpi_windows import wider_figure
+from scoring.chat.kpis import ALL_TENANTS, KpiRow, rows_of_tenant, scored_and_excluded
 from scoring.chat.rubric import FEW_ROWS, NO_ROWS, ROWS_REJECTED
 from scoring.days import day_text
 
@@ -85,7 +87,7 @@ def day_messages(
         others = [one for one in visible if one.fires and one not in news]
         apart = [one for one in others if one.pages or one in parts]
         snoozed = snooze_lines(digest.rubric, digest.snoozes, digest.day, route, digest.incidents)
-        found += _digest(news, apart, [one for one in others if one not in apart], digest, snoozed)
+        found += _digest(news, apart, [one for one in others if one not in apart], digest, snoozed, route.whose)
     return found
 
 
@@ -209,9 +211,10 @@ def _digest(
     same: Sequence[Incident],
     digest: DayDigest,
     snoozed: Sequence[Line],
+    tenants: Sequence[str | None],
 ) -> list[Message]:
     """Everything of a day that is new, what pages told `apart` and what goes on the `same` in a line each, what is
-    snoozed, and the KPIs."""
+    snoozed, and the rows and KPIs of these `tenants`."""
     started, ended = [one for one in news if not one.is_over], [one for one in news if one.is_over]
     resolved, settled = ([one for one in ended if one.state == state] for state in ("resolved", "settled"))
     level: MessageLevel = started[0].fact.level if started else "info"
@@ -220,13 +223,13 @@ def _digest(
     counted = (("새로 볼 것", started), (STATE_NAMES["resolved"], resolved), (STATE_NAMES["settled"], settled))
     count = " · ".join(f"{what} {len(of)}건" for what, of in counted if of)
     blocks = [
-        *paragraph(_subject(digest), _counts(digest)),
+        *paragraph(_subject(digest), *([_counts(digest)] if tenants == [ALL_TENANTS] else [])),
         *(block for one in started for block in paragraph(*_entry(one, digest))),
         *(paragraph(*(ended_line(one) for one in ended)) if ended else []),
         *_going_on(apart, same, digest),
         *(paragraph(*snoozed) if snoozed else []),
-        *paragraph([bold(f"핵심 지표({tenant_name(ALL_TENANTS)})" if of_tenant else "핵심 지표")]),
-        *bullets([kpi_line(kpi, digest.wider_kpis.get(name)) for name, kpi in digest.kpis.items()]),
+        *(block for tenant in tenants[:_TENANTS_SHOWN] for block in _kpis(digest, tenant, named=of_tenant)),
+        *(paragraph(_more(tenants)) if len(tenants) > _TENANTS_SHOWN else []),
         *paragraph(report_line(digest.report, digest.report_url)),
         *example_blocks(started, digest),
         _footer(digest),
@@ -242,9 +245,31 @@ def _subject(digest: DayDigest) -> Line:
 
 
 def _counts(digest: DayDigest) -> Line:
-    rows_in = digest.scored + digest.excluded + digest.rejected
-    parts = [f"채점 {digest.scored:,}건", f"제외 {digest.excluded:,}건", f"거부 {digest.rejected:,}건"]
-    return [plain(f"읽은 행 {rows_in:,}건 = {' + '.join(parts)}")]
+    """The rows of the day; nobody knows the tenant of one that was rejected."""
+    row = rows_of_tenant(digest.kpis)[digest.day]
+    parts = [_scored(row), f"거부 {digest.rejected:,}건"]
+    return [plain(f"읽은 행 {scored_and_excluded(row) + digest.rejected:,}건 = {' + '.join(parts)}")]
+
+
+def _scored(row: KpiRow) -> str:
+    return f"채점 {row['rows']:,}건 + 제외 {row['excluded']:,}건"
+
+
+def _kpis(digest: DayDigest, tenant: str | None, *, named: bool) -> list[Block]:
+    """The KPIs of all tenants together, `named` where the message tells of one of them, too; or those of one tenant,
+    and its rows."""
+    kpis = rows_of_tenant(digest.kpis, tenant)
+    title = bold(f"핵심 지표({tenant_name(tenant)})" if named or tenant != ALL_TENANTS else "핵심 지표")
+    row = kpis.get(digest.day)
+    if row is None:
+        return paragraph([title, plain("  이날은 행이 없음")])
+    counts = [plain(f"  {_scored(row)}")] if tenant != ALL_TENANTS else []
+    figures = ((kpi_figure(kpi, row), wider_figure(kpi, kpis, digest.day)) for kpi in digest.rubric.targeted)
+    return [*paragraph([title, *counts]), *bullets([kpi_line(*of_kpi) for of_kpi in figures])]
+
+
+def _more(tenants: Sequence[str | None]) -> Line:
+    return [plain(f"다른 테넌트 {len(tenants) - _TENANTS_SHOWN}곳의 핵심 지표는 리포트에 있습니다.")]
 
 
 def _figure_lines(one: Incident, digest: DayDigest) -> Iterator[Line]:

@@ -14,9 +14,8 @@ from scoring.alerting.blocks import Block, Line, Span, code, fallback, header, p
 from scoring.alerting.decision import DayDecisions
 from scoring.alerting.incidents import Incident
 from scoring.alerting.snoozes import Snooze
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS, KpisByDay
 from scoring.chat.rubric import RowRubric
-from scoring.figures import Figure
 
 MessageKind = Literal["page", "digest", "review", "failure", "late", "all_clear", "quiet", "weekly", "dead_letters"]
 MessageLevel = Literal["critical", "warning", "info"]
@@ -111,29 +110,26 @@ class Example:
 
 @dataclass(frozen=True)
 class DayDigest:
-    """A scored day with its incidents, and what messages about them need. `kpis` are those of all tenants;
-    `wider_kpis` what more days say where this one decides nothing.
+    """A scored day with its incidents, and what messages about them need. `kpis` are the KPI rows of the day and of
+    those before it, by day; `rejected` of its rows were.
 
-    The rows of the day were `scored`, `excluded` or `rejected`. `report` is the path of the report, `report_url` its
-    address where the reports are served. `examples` by row id, `row_urls` where they are
-    shown, `rows_urls` where those of an incident are, by rule and tenant. What an intraday run says is provisional.
-    `snoozes` are those that nobody has ended and that went on the day before. `lately` is what is decided of the last
-    scored days of this rubric version, up to this one, from their rows as they are now; nothing of a day without rows.
+    `report` is the path of the report, `report_url` its address where the reports are served. `examples` by row id,
+    `row_urls` where they are shown, `rows_urls` where those of an incident are, by rule and tenant. What an intraday
+    run says is provisional. `snoozes` are those that nobody has ended and that went on the day before. `lately` is what
+    is decided of the last scored days of this rubric version, up to this one, from their rows as they are now; nothing
+    of a day without rows.
     """
 
     day: date
     incidents: Sequence[Incident]
     rubric: RowRubric
     run_id: str
-    scored: int
-    excluded: int
     rejected: int
-    kpis: Mapping[str, Figure]
+    kpis: KpisByDay
     report: str
     report_url: str = ""
     examples: Mapping[str, Example] = field(default_factory=dict)
     row_urls: Mapping[str, str] = field(default_factory=dict)
-    wider_kpis: Mapping[str, Figure] = field(default_factory=dict)
     kind: RunKind = "nightly"
     snoozes: Sequence[Snooze] = ()
     rows_urls: Mapping[tuple[str, str | None], str] = field(default_factory=dict)
@@ -277,6 +273,11 @@ class RouteFilter:
     tenants: frozenset[str] = frozenset()
     agent_types: frozenset[str] = frozenset()
     others: tuple["RouteFilter", ...] = ()
+
+    @property
+    def whose(self) -> list[str | None]:
+        """The tenants that it names, in their order; without any all of them together (`*`)."""
+        return [None if name == NO_TENANT else name for name in sorted(self.tenants)] or [ALL_TENANTS]
 
     def matches_rows(self, level: str, rubric: str, tenant: str | None = ALL_TENANTS) -> bool:
         """Whether the route accepts chat rows of a tenant, or of all of them (`*`)."""

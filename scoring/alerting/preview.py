@@ -81,7 +81,7 @@ def preview_days(
     found, of_kpis, off = [], kpi_incidents_of_days(kpis, rubric), watched.policy.days_off
     for day, of_day in incidents_of_days(facts_of_days(rubric, kpis), shown, rubric, off).items():
         few = few_rows_incidents(kpis, day, rubric, off)
-        digest = DayDigest(day, [*of_day, *few, *of_kpis[day]], rubric, "", 0, 0, 0, {}, "")
+        digest = DayDigest(day, [*of_day, *few, *of_kpis[day]], rubric, "", 0, {day: kpis[day]}, "")
         for name, route in routes.items():
             found += _of_route(name, route, digest)
     return found

@@ -14,7 +14,6 @@ from scoring.alerting.growth import Growth
 from scoring.alerting.growth_wording import grown_name, tenant_name
 from scoring.alerting.judge_messages import ModelEnd, end_lines
 from scoring.alerting.messages import (
-    NO_TENANT,
     Message,
     NamedFact,
     RouteFilter,
@@ -73,8 +72,8 @@ def weekly_message(
     None where nobody knows what it got).
     """
     rubric = week.rubric
-    named = [None if name == NO_TENANT else name for name in sorted(route.tenants)] or [ALL_TENANTS]
-    tenants = [one for one in named if route.matches_rows("info", rubric.id, one) and any(_turns(week.rows(one)[0]))]
+    heard = [one for one in route.whose if route.matches_rows("info", rubric.id, one)]
+    tenants = [one for one in heard if any(_turns(week.rows(one)[0]))]
     key = f"weekly|{rubric.id}@{rubric.version}|{week.last}"
     if not tenants or key in set(map(without_part, known_keys)):
         return []

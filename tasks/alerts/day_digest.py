@@ -16,8 +16,7 @@ from scoring.alerting.messages import DayDigest
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
 from scoring.alerting.weekly import Week
-from scoring.chat.kpi_figures import kpi_figures
-from scoring.chat.kpi_windows import WEEK, wider_figure
+from scoring.chat.kpi_windows import WEEK
 from scoring.chat.kpis import KpisByDay, rows_of_tenant, rubric_version_of
 from scoring.chat.periods import week_of
 from scoring.chat.rubric import RowRubric
@@ -51,13 +50,8 @@ def day_digest(
     """
     scored = scored_until(warehouse, day)
     history = read_kpis(warehouse, rubric, scored[-DECISION_DAYS - 1 :])
-    of_all = rows_of_tenant(history)
-    if day not in of_all:
+    if day not in rows_of_tenant(history):
         raise InputError(f"{day} has not been scored", where=warehouse.url, fix=f"aqb nightly --date {day}")
-    kpis = of_all[day]
-    figures = kpi_figures(rubric.quotients, kpis)
-    targets = {kpi.name: kpi for kpi in rubric.targeted}
-    wider = {name: wider_figure(kpi, of_all, day) for name, kpi in targets.items()}
     facts, decided = read_alerts(warehouse, scored[-INCIDENT_DAYS - 1 :]), WatchedDays(rubric, history, policy).decided
     of_rules = _with_growth(
         incidents(day, facts, decided[day], rubric, policy.days_off), warehouse, rubric, day, history
@@ -77,15 +71,12 @@ def day_digest(
         found,
         rubric,
         run.run_id if run else "",
-        kpis["rows"],
-        kpis["excluded"],
         (run.rejected or 0) if run else 0,
-        figures,
+        history,
         str(report),
         reports.address(report),
         read_examples(warehouse, rubric, day, row_ids),
         {row_id: f"{address}#row-{row_id}" for row_id in on_page},
-        {name: figure for name, figure in wider.items() if figure},
         kind="intraday" if run and run.kind == INTRADAY else "nightly",
         lately={when: decided[when] for when in lately},
     )

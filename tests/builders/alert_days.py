@@ -12,8 +12,6 @@ from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest, Example
 from scoring.alerting.watch import AlertPolicy
-from scoring.chat.kpi_figures import kpi_figures
-from scoring.chat.kpi_windows import wider_figure
 from scoring.rubrics.ola_monitoring import RUBRIC
 
 FIRST_DAY = date(2026, 3, 2)  # a Monday
@@ -141,19 +139,14 @@ def day_digest(
 ) -> DayDigest:
     """A day with the incidents of its facts, and the counts and KPIs of a row."""
     values: dict[str, Any] = {"run_id": "7c1f0a5e9b3d4c62", "report": "data/reports/monitoring-2026-03-14.md"}
-    of_all = {when: one for when, rows in facts.kpis.items() for one in rows if one["tenant_id"] == "*" and when <= day}
-    of_day = kpi_figures(RUBRIC.quotients, row)
-    targets = {kpi.name: kpi for kpi in RUBRIC.quotients if kpi.target}
-    wider = {name: wider_figure(kpi, of_all, day) for name, kpi in targets.items()}
+    before = {when: rows for when, rows in facts.kpis.items() if when < day}
+    of_tenants = [one for one in facts.kpis.get(day, ()) if one["tenant_id"] != "*"]
     return DayDigest(
         day,
         incidents_on(facts, day),
         RUBRIC,
-        scored=row["rows"],
-        excluded=row["excluded"],
         rejected=0,
-        kpis=of_day,
-        wider_kpis={name: figure for name, figure in wider.items() if figure},
+        kpis=before | {day: [row, *of_tenants]},
         examples=examples or {},
         **values | changes,
     )

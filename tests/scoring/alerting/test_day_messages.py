@@ -343,15 +343,6 @@ def test_a_tenant_may_have_any_name() -> None:
     assert len(keys) == 8
 
 
-def test_a_digest_about_one_tenant_says_that_its_targets_are_those_of_all() -> None:
-    before, last = (
-        [met(kpi_row(row, tenant=of)) for of in ("*", "t1")] for row in (USUAL, USUAL | {"weak_answer": 30})
-    )
-    for route, title in ((RouteFilter(tenants=frozenset({"t1"})), "핵심 지표(전체)"), (EVERYTHING, "핵심 지표")):
-        (digest,) = messages_of(facts_of(*last, before=before), route)
-        assert title in readable(digest.blocks).splitlines()
-
-
 _tenants = st.text(min_size=1, max_size=80).filter(lambda name: name != ALL_TENANTS)  # its rows are rejected
 
 

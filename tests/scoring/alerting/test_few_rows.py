@@ -39,8 +39,9 @@ def test_a_day_off_that_the_calendar_does_not_know_is_one_of_them() -> None:
 
 def test_a_day_with_few_rows_is_told_in_a_digest_of_its_own() -> None:
     usual = {day: [met(row)] for day, row in days(300, 60).items()}
-    found = few_rows_incidents({**usual, SUNDAY: [met(kpi_row({}, 12))]}, SUNDAY, RUBRIC, ())
-    digest = DayDigest(SUNDAY, found, RUBRIC, "run", 12, 0, 0, {}, "report.md")
+    kpis = {**usual, SUNDAY: [met(kpi_row({}, 12))]}
+    found = few_rows_incidents(kpis, SUNDAY, RUBRIC, ())
+    digest = DayDigest(SUNDAY, found, RUBRIC, "run", 0, kpis, "report.md")
     (message,) = day_messages(digest, RouteFilter())
     assert message.kind == "digest"
     text = readable(message.blocks)
