@@ -61,10 +61,11 @@ def verdict_cell(text: str, verdict: Verdict, words: str = "") -> Mark:
 
 @dataclass(frozen=True)
 class Links:
-    """A cell with several links, of which the first few are seen before it is opened."""
+    """A cell with several links, of which the first few are seen before it is opened; `more` only counts."""
 
     first: Sequence[Link]
     others: Sequence[Link] = ()
+    more: int = 0
 
 
 Cell = str | Link | Links | Mark

@@ -164,7 +164,7 @@ def _with_links(part: PageTable, links: Mapping[str, Link]) -> _Section:
 
 def _linked(queries: Queries, links: Mapping[str, Link]) -> Links:
     found = [links.get(query_id, Link(query_id, "")) for query_id in queries.ids]
-    return Links(found[:_LINKS_SEEN], found[_LINKS_SEEN:_LINKS_SHOWN])
+    return Links(found[:_LINKS_SEEN], found[_LINKS_SEEN:_LINKS_SHOWN], len(found[_LINKS_SHOWN:]))
 
 
 def _lint(findings: Sequence[Mapping[str, Any]], links: Mapping[str, Link]) -> Table:

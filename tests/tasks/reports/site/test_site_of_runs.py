@@ -251,6 +251,15 @@ def test_questions_are_named_by_their_text_and_link_to_their_answers(
     assert f"query-{UUID(int=1)}" in found.ids
 
 
+def test_a_cause_of_many_queries_counts_those_that_it_does_not_list(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path
+) -> None:
+    write_run(warehouse, write_csv(tmp_path / "plan_agent_x.csv", crowded_rows(96)), DAY)
+    build(warehouse, site)
+    causes = testrun_page(site, "plan").text.split("통과하지 못한 체크")[1].split("수기 확인 대상")[0]
+    assert re.findall("외 ([0-9]+)개", causes)[:2] == ["22", "4"]  # two are seen, 18 more when it is opened
+
+
 def test_what_is_wrong_with_the_test_set_stands_on_the_page_with_its_queries(
     warehouse: FolderWarehouse, site: Path, tmp_path: Path
 ) -> None:
