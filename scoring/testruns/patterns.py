@@ -12,6 +12,10 @@ from scoring.testruns.check_results import CheckResult
 from scoring.testruns.rubric import Score, ScoredExecution
 
 # Positions, times and ids would make every failure a pattern of its own; HTTP codes must stay.
+_HEX_ID = re.compile(
+    r"(?<![0-9A-Za-z])(?:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|(?=[a-fA-F]*[0-9])[0-9a-fA-F]{12,})"
+    r"(?![0-9A-Za-z])"
+)
 _LONG_NUMBER = re.compile(r"[0-9][0-9,.:-]{3,}")
 _PLACE = re.compile(r"\([0-9,]+번째 글자\)")
 
@@ -118,6 +122,7 @@ def outages_of(causes: Iterable[tuple[str, str]]) -> list[Outage]:
     """The causes of executions without an answer, most frequent first, from pairs of a reason and the query's id."""
     query_ids: dict[str, list[str]] = defaultdict(list)
     for reason, query_id in causes:
-        query_ids[_LONG_NUMBER.sub("…", _PLACE.sub("", reason))].append(query_id)
+        cause = _LONG_NUMBER.sub("…", _HEX_ID.sub("…", _PLACE.sub("", reason)))
+        query_ids[cause].append(query_id)
     found = [Outage(cause, len(ids), tuple(sorted(set(ids)))) for cause, ids in query_ids.items()]
     return sorted(found, key=lambda outage: (-outage.count, outage.cause))

@@ -127,6 +127,22 @@ def test_causes_of_failure_are_counted_without_their_ids_and_times() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("084f3dd6-415a-f341-ee52-bdb6d1020a15", "4C41D9C0-F075-34FE-EACC-110E4F73FD94"),  # UUIDs
+        ("af8e1ec93b87", "d0d955517c4a"),
+        ("5f0c1e7b2a9d4c3e8f6a7b1c2d3e4f50", "c7a84e2cbdbe4f8b9a0e1d2c3b4a5f69"),
+    ],
+)
+def test_an_error_that_names_its_request_in_hexadecimal_digits_is_one_cause(first: str, second: str) -> None:
+    reasons = [f"실행 실패: Read timed out (request {one}를 처리하지 못함)" for one in (first, second)]
+    found = outages([scored(f"Q-{n}", stability=Score(0, one)) for n, one in enumerate(reasons)])
+    assert [(outage.cause, outage.count) for outage in found] == [
+        ("실행 실패: Read timed out (request …를 처리하지 못함)", 2)
+    ]
+
+
 def test_a_text_that_was_cut_at_many_places_is_one_cause() -> None:
     whole = '{"assistantMessage": "네, 찾았습니다"}'
     reasons = [parse_raw_json(whole[:length]) for length in (5, 20, 30)]
