@@ -80,6 +80,11 @@ class ListedRows:
         """Whether every row is listed, with its question where it is kept."""
         return self.frame.height >= self.rows and (self.period is None or self.frame.height <= _QUESTIONS_OF_PERIOD)
 
+    @property
+    def without_score(self) -> int:
+        """How many of the listed rows were not scored and yet have an alert."""
+        return self.frame["row_id"].null_count()
+
     def count(self, **wanted: str) -> int:
         """How many of the listed rows have all of these values."""
         by_name = {facet.name: facet for facet in self.facets}

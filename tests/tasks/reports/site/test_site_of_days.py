@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import polars as pl
 import pytest
 
+from scoring.chat.periods import week_of
 from scoring.figures import VERDICT_SIGNS, VERDICT_TITLES
 from scoring.markdown import kpi_text
 from scoring.rules.arrow_types import empty_frame
@@ -140,6 +141,16 @@ def test_a_day_lists_all_of_more_rows_than_a_period_shows_questions_of(
     assert len(page(site, ROWS_PAGE).rows["id"]) == 6
     assert "6행을 모두 담았습니다." in page(site, ROWS_PAGE).text
     assert "일부만" not in page(site).text
+
+
+def test_a_list_says_how_many_of_its_rows_have_an_alert_and_no_score(warehouse: FolderWarehouse, site: Path) -> None:
+    blocked = refused(llm_response=None, output_tokens=0.0)
+    write_day(warehouse, DAY, [best(), best(1), blocked, refused(llm_response=None)])
+    build(warehouse, site)
+    said = "3행을 모두 담았습니다. {}이 가운데 1행은 질문이나 답변이 없어 점수 없이 알림만 있습니다."
+    of_period = "답변과 나머지 글은 행마다 붙은 날짜를 눌러 봅니다. "
+    assert said.format("") in page(site, ROWS_PAGE).text
+    assert said.format(of_period) in page(site, f"monitoring/week-{week_of(DAY).first}-rows.html").text
 
 
 def test_rows_to_read_first_are_one_for_each_template_of_questions(warehouse: FolderWarehouse, site: Path) -> None:
