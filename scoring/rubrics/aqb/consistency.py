@@ -108,7 +108,7 @@ def consistency_score(rooms: Rooms, request: JudgeRequest | None, verdicts: Verd
     points, title = t.CONSISTENCY_LADDER[_rung(rooms, conclusions)]
     evidence = (
         f"잠정(답변을 비교할 방 {rooms.count}개, 기준은 {t.MIN_ROOMS}개)" if rooms.provisional else "",
-        title.format(n=rooms.count, k=rooms.needed),
+        title.format(n=rooms.count, k=rooms.needed) if len(rooms.texts) > 1 else t.NOTHING_TO_COMPARE,
         _conclusions_text(rooms, conclusions if request is not None or len(distinct) == 1 else ()),
         _numbers_text(rooms),
         judged,

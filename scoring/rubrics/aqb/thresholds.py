@@ -105,6 +105,7 @@ CONSISTENCY_LADDER = (
     (2, "{n}회 중 {k}회 이상 결론만 일치, 숫자 불일치"),
     (0, "{n}회 응답이 서로 다름"),
 )
+NOTHING_TO_COMPARE = "서로 비교할 응답이 2개에 못 미침"
 
 # --- Accuracy (seed 000, 2.3 and 3.3; SPEC 3.3) --------------------------------------------------------------------
 DEFAULT_TOLERANCE_PERCENT = "1"

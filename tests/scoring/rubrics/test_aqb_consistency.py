@@ -171,6 +171,17 @@ def test_groups_that_leave_an_answer_out_are_invalid(groups: object) -> None:
     assert scored("A: 3명", "A: 4명", "B: 5명", judged={"groups": groups}).missing == "invalid"
 
 
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [
+        ([FAILED] * 3, "서로 비교할 응답이 2개에 못 미침; 응답 없는 방 3개"),
+        (["A: 3명", FAILED, FAILED], "서로 비교할 응답이 2개에 못 미침; 응답 없는 방 2개; 숫자 3"),
+    ],
+)
+def test_answers_that_are_not_there_do_not_differ(answers: list[str | None], reason: str) -> None:
+    assert scored(*answers) == Score(0, reason)
+
+
 def test_the_reason_names_numbers_conclusions_and_missing_answers() -> None:
     assert scored("A: 52.1%", "A: 52.3%", "A: 52.1 %").reason.startswith(
         "3회 모두 결론 일치, 숫자는 허용 오차 이내; 숫자 52.1 vs 52.3 vs 52.1"
