@@ -16,7 +16,7 @@ from scoring.rubrics.aqb.summary import (
     AqbSummary,
     FilterCombination,
     accuracy_causes,
-    no_judge,
+    unjudged,
 )
 from scoring.rubrics.aqb.tables import METRIC_TITLES
 from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, MappingGrade
@@ -50,7 +50,7 @@ def report_values(queries: Sequence[AqbQuery], summary: AqbSummary, options: Opt
         "agents": _AGENT_TITLES,
         "metrics": {**METRIC_TITLES, **_SPEED_TITLES},
         "metric_titles": METRIC_TITLES,
-        "no_judge": no_judge(summary),
+        "unjudged": _named(unjudged(queries)),
         "best_without_truth": _BEST_WITHOUT_TRUTH,
         "most_undecided": float(MOST_UNDECIDED),
         "titles_of_rounds": lambda figures: [f"회차 {name}" for name in figures["rounds"]],
@@ -80,8 +80,8 @@ def headline(queries: Sequence[AqbQuery], summary: AqbSummary) -> list[str]:
     flagged = by_points_lost(query for query in queries if query.manual_review_reasons)
     if flagged:
         todo = review_first(flagged)
-    elif no_judge(summary):
-        todo = "판정 모델로 다시 채점해야 의도 충족과 일관성을 알 수 있습니다."
+    elif waiting := _named(unjudged(queries)):
+        todo = f"판정 모델로 다시 채점해야 {waiting}을 알 수 있습니다."
     else:
         todo = "수기 확인이 필요한 질의가 없습니다."
     return [f"{size_text(queries)} 종합 점수(5점 만점)는 {agents}입니다.", _main_loss(queries, summary), todo]
@@ -95,6 +95,11 @@ def limits(query: AqbQuery) -> dict[str, str]:
 def by_points_lost(queries: Iterable[AqbQuery]) -> list[AqbQuery]:
     """Most of the weighted points lost first, then most executions without an answer."""
     return sorted(queries, key=lambda query: (-t.WEIGHTS.lost(query.points), -query.unanswered, query.query_id))
+
+
+def _named(metrics: Sequence[str]) -> str:
+    """The titles in a sentence; each of those that a judge scores ends in a consonant (Korean)."""
+    return "과 ".join(METRIC_TITLES[metric] for metric in metrics)
 
 
 def _total_text(figures: AgentFigures) -> str:

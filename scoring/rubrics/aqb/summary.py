@@ -282,9 +282,13 @@ def accuracy_causes(queries: Iterable[AqbQuery]) -> list[Outage]:
     return outages_of((one.accuracy_cause, one.execution.query_id) for one in executions if one.accuracy_cause)
 
 
-def no_judge(summary: AqbSummary) -> bool:
-    """Whether some question had no judge at all: one notice for the run. Source: SPEC 3.3."""
-    return bool(summary.data_quality[VerdictStatus.NO_JUDGE])
+def unjudged(queries: Sequence[AqbQuery]) -> list[str]:
+    """The metrics of which a score waits for a judge that was not asked: one notice for the run. Source: SPEC 3.3."""
+    scores = {
+        "semantic": [execution.scores["semantic"] for query in queries for execution in query.executions],
+        "consistency": [query.scores["consistency"] for query in queries],
+    }
+    return [metric for metric, found in scores.items() if any(one.missing == VerdictStatus.NO_JUDGE for one in found)]
 
 
 def latency_figures(executions: Sequence[AqbExecution]) -> dict[str, dict[str, Any]]:

@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.judging.requests import JudgeRequest, QuestionKind, Verdict, VerdictStatus
+from scoring.rubrics.aqb import RUBRIC
 from scoring.rubrics.aqb.consistency import Rooms, consistency_request, consistency_score, rooms_of
 from scoring.testruns.cells import folded
 from scoring.testruns.executions import Execution, Round, parse_execution
 from scoring.testruns.rubric import Score
+from tests.builders.aqb_runs import execution, report, run
 
 FAILED = None
 
@@ -214,3 +216,20 @@ def test_any_texts_are_compared(texts: list[str]) -> None:
     compared = rooms(*texts)
     request = consistency_request(compared, "aqb-1.2")
     assert request is None or len(request.material["answers"]) == len({folded(text) for text in compared.texts})
+
+
+@pytest.mark.parametrize(
+    ("answers", "unjudged"),
+    [
+        (["5명입니다"] * 3, "의도 충족"),  # the same text: consistency is known
+        (["5명입니다", "다섯 명"], "의도 충족"),  # a judge does not help where rooms are missing
+        (["5명입니다", "5명이에요", "모두 5명"], "의도 충족과 일관성"),
+    ],
+)
+def test_a_run_without_a_judge_names_what_a_judge_would_tell(answers: list[str], unjudged: str) -> None:
+    rooms = [
+        execution("Q-1", room, raw_json=None, answer_text=text, detected_filters="PATRIOT")
+        for room, text in enumerate(answers, start=1)
+    ]
+    assert RUBRIC.headline(*run(*rooms))[2] == f"판정 모델로 다시 채점해야 {unjudged}을 알 수 있습니다."
+    assert f"규칙으로 정할 수 없는 {unjudged} 점수는 비워 두었습니다." in report(*rooms)
