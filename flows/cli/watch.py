@@ -11,6 +11,13 @@ from flows.cli.terminal import Json, finish, open_context, show
 if TYPE_CHECKING:
     from flows.steps.watch import WatchReport
 
+_RAN = {
+    "absent": "it had no run",
+    "running": "its last run still goes on",
+    "died": "its last run died",
+    "failed": "its last run failed",
+}
+
 
 def watch(as_json: Json = False) -> None:
     """Tell the routes, once, that no nightly run was completed by `alerts.watch.due`, and once when it has been.
@@ -45,7 +52,7 @@ def _value(report: WatchReport) -> dict[str, Any]:
 def _problems(report: WatchReport, due: str) -> Iterator[str]:
     of_service = f"{report.service}: " if report.service else ""
     if late := report.late:
-        ran = f"its last run is {late.state}" if late.started else "it had no run"
-        yield f"{of_service}no nightly run of {late.day} was completed by {due}: {ran}; `aqb nightly` does it"
+        what = f"{of_service}no nightly run of {late.day} was completed by {due}"
+        yield f"{what}: {_RAN[late.state]}; `{late.unfinished.command}` does it"
     yield from (f"{of_service}{one.title}: its process is gone; `{one.command}` does it" for one in report.dead)
     yield from report.delivery.problems

@@ -63,7 +63,7 @@ class Unfinished:
         """The command that does it."""
         if self.work == "backfill":
             return f"aqb backfill --from {self.first} --to {self.last}"
-        if self.work == "nightly":
+        if self.work in ("nightly", "late"):
             return f"aqb nightly --date {self.first}"
         return {"intraday": "aqb nightly --intraday", "test-runs": "aqb test-runs"}.get(self.work, "aqb nightly")
 
@@ -148,7 +148,7 @@ def late_message(night: LateNight, zone: ZoneInfo) -> list[Message]:
     level: MessageLevel = "critical"
     due = f"{day_text(night.day + timedelta(days=1))} {night.due:%H:%M}"
     what = f"{due}까지 끝난 야간 실행이 없음"
-    commands = ["aqb runs --last 5"] if night.state == "running" else ["aqb runs --last 5", "aqb nightly"]
+    commands = ["aqb runs --last 5"] if night.state == "running" else ["aqb runs --last 5", night.unfinished.command]
     blocks = [
         *paragraph(
             [plain(f"{day_text(night.day)}의 대화가 채점되지 않아, 그날의 알림도 오지 않습니다.")],
