@@ -269,7 +269,7 @@ def _kpis(digest: DayDigest, tenant: str | None, *, named: bool) -> list[Block]:
 
 
 def _more(tenants: Sequence[str | None]) -> Line:
-    return [plain(f"다른 테넌트 {len(tenants) - _TENANTS_SHOWN}곳의 핵심 지표는 리포트에 있습니다.")]
+    return [plain(f"다른 테넌트 {len(tenants) - _TENANTS_SHOWN}곳의 핵심 지표는 보고서에 있습니다.")]
 
 
 def _figure_lines(one: Incident, digest: DayDigest) -> Iterator[Line]:

@@ -22,7 +22,7 @@ First write `reason`, one or two sentences that name the evidence in the materia
 When in doubt, take the lower points."""
 
 _ASKED_IN_VAIN = {
-    VerdictStatus.REFUSED: "판정 모델이 거절함",
+    VerdictStatus.REFUSED: "판정 모델이 답을 거절함",
     VerdictStatus.INVALID: "판정 모델의 답이 형식에 맞지 않음",
     VerdictStatus.FAILED: "판정 호출이 실패함",
     VerdictStatus.OVER_BUDGET: "예산을 넘겨 판정하지 못함",

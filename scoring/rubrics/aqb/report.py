@@ -36,9 +36,9 @@ _BEST_WITHOUT_TRUTH = t.FILTER_ACCURACY[MappingGrade.EXACT, None].points
 
 
 _TOOL_NOTES = {
-    "partial": "불필요한 도구를 함께 쓴 응답(PARTIAL)",
-    "weak": "화면의 열 표시로만 확인한 응답(약한 확인)",
-    "unknown": "기대 조건이나 사용한 도구를 알 수 없어 제외한 응답",
+    "partial": "불필요한 도구를 함께 쓴 실행(PARTIAL)",
+    "weak": "화면의 열 표시로만 확인한 실행(약한 확인)",
+    "unknown": "기대 조건이나 사용한 도구를 알 수 없어 제외한 실행",
 }
 
 

@@ -40,7 +40,7 @@ QUALITY_TITLES = {
     "ground_truth_without_numbers": "정답 수치에 숫자가 없음",
     "no_ttft": "TTFT 측정값 없음",
     "ttft_above_latency": "TTFT가 응답 시간보다 긺(단위가 밀리초인지 확인)",
-    "failed_answer": "실패한 응답이 있음",
+    "failed_answer": "실패한 실행이 있음",
     "empty_answer": "빈 응답이 있음",
 }
 

@@ -27,7 +27,7 @@ QUALITY_TITLES = {
     "too_few_executions": f"실행이 {t.MIN_EXECUTIONS}건 미만이라 일관성이 {t.TOO_FEW_EXECUTIONS_POINTS}점인 질의",
     "unchecked_text": "체크로 읽지 못한 기대결과 문장",
     "intent_no_judge": "판정 모델을 쓰지 않아 의도를 채점하지 않은 실행",
-    "intent_refused": "판정 모델이 거절한 실행",
+    "intent_refused": "판정 모델이 답을 거절한 실행",
     "intent_invalid": "판정 모델의 답이 형식에 맞지 않은 실행",
     "intent_failed": "판정 호출이 실패한 실행",
     "intent_over_budget": "예산을 넘겨 판정하지 못한 실행",

@@ -47,7 +47,7 @@ def test_tenants_of_a_route_have_their_kpis_one_below_the_other() -> None:
 def test_of_many_tenants_of_a_route_five_have_their_kpis_in_the_message() -> None:
     lines = digest_lines("acme", *(f"t{number}" for number in range(6)))
     assert sum(line.startswith("핵심 지표(") for line in lines) == 5
-    assert "다른 테넌트 2곳의 핵심 지표는 리포트에 있습니다." in lines
+    assert "다른 테넌트 2곳의 핵심 지표는 보고서에 있습니다." in lines
 
 
 def test_the_kpis_of_all_tenants_are_called_so_where_the_message_tells_of_one() -> None:

@@ -330,7 +330,7 @@ def test_the_report_judges_targets_by_n_and_interval(n: int, slow: int, said: st
 
 
 def test_the_report_says_whether_answers_with_unneeded_tools_pass() -> None:
-    partial = "불필요한 도구를 함께 쓴 응답(PARTIAL) 1건"
+    partial = "불필요한 도구를 함께 쓴 실행(PARTIAL) 1건"
     assert f"{partial}(통과로 셈)." in report(move(used="A B"))
     assert f"{partial}(통과로 세지 않음)." in report(execution(used="PATRIOT LICENSE"))
 

@@ -37,13 +37,13 @@ def report(*queries: AqbQuery) -> str:
 def test_the_tone_is_a_rate_of_the_judged_answers() -> None:
     queries = [judged(1, True), judged(2, True), judged(3, True), judged(4, False), judged(5)]
     assert tone_of(*queries) == {"rate": 0.75, "kept": 3, "n": 4, "undecided": 1}
-    assert "톤앤매너 준수율: 75.0% (3 / 4, 미판정 응답 1건)" in report(*queries)
+    assert "톤앤매너 준수율: 75.0% (3 / 4, 미판정 실행 1건)" in report(*queries)
 
 
 def test_a_tone_that_is_unknown_too_often_has_no_rate() -> None:
     queries = [judged(1, True), judged(2)]
     assert tone_of(*queries) == {"rate": None, "kept": 1, "n": 1, "undecided": 1}
-    assert "톤앤매너 준수율: 미판정이 많아 내지 않음 (1 / 1, 미판정 응답 1건)" in report(*queries)
+    assert "톤앤매너 준수율: 미판정이 많아 내지 않음 (1 / 1, 미판정 실행 1건)" in report(*queries)
 
 
 @pytest.mark.parametrize("tone", [(), (None,), ("true",), (1,)])
