@@ -14,6 +14,7 @@ from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scoring.alerting.days_off import is_day_off
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -40,7 +41,8 @@ DAYS_OFF_RATIOS = (0.5, 1.0, 2.0)
 """What the rates of days off may be of those of business days."""
 
 KpiDays = dict[date, list[dict[str, Any]]]
-Times = Callable[[int, str], float]
+Times = Callable[[int, str], float | NDArray[np.float64]]
+"""What a rule's rate of a day (its number) is multiplied by: that of all tenants, or of each."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Load:
 
 
 def kpi_days(load: Load, days: int, seed: int, times: Times = lambda day, rule: 1.0) -> KpiDays:
-    """The KPI rows of so many days, as far as alerts read them; `times` multiplies a rule's rate on a day."""
+    """The KPI rows of so many days, as far as alerts read them; `times` changes a rule's rate on a day."""
     draw = np.random.default_rng([seed, load.tenants, round(100 * load.variation), round(100 * load.days_off_ratio)])
     dates = [FIRST_DAY + timedelta(number) for number in range(days)]
     return {day: _kpi_rows(load, day, number, times, draw) for number, day in enumerate(dates)}
@@ -64,13 +66,13 @@ def _kpi_rows(load: Load, day: date, number: int, times: Times, draw: np.random.
     turns = draw.integers(*DAY_OFF) if off else max(1, round(draw.normal(BUSINESS_DAY, BUSINESS_DAY_SD)))
     rows = draw.multinomial(turns, TENANTS[load.tenants])
     rates = {
-        rule: min(rate * times(number, rule) * (load.days_off_ratio if off else 1.0) * _varied(load, draw), 1.0)
+        rule: np.minimum(rate * times(number, rule) * (load.days_off_ratio if off else 1.0) * _varied(load, draw), 1.0)
         for rule, rate in (RATES | {"excluded": EXCLUDED}).items()
     }
     counts = {rule: draw.binomial(rows, rate) for rule, rate in rates.items()}
     blocked = np.minimum(counts["llm_blocked"], counts["answer_failed"])
-    of_failed = _F_OF_FAILED * rates["final_failed"] / max(rates["answer_failed"], 1e-9)
-    shared = draw.binomial(counts["answer_failed"], min(of_failed, 1.0))
+    of_failed = _F_OF_FAILED * rates["final_failed"] / np.maximum(rates["answer_failed"], 1e-9)
+    shared = draw.binomial(counts["answer_failed"], np.minimum(of_failed, 1.0))
     counts["final_failed"] = np.minimum(shared + draw.binomial(rows, rates["final_failed"] * (1 - _F_OF_FAILED)), rows)
     counts |= {"answer_failed_and_final_failed": shared, "answer_failed_and_llm_blocked": blocked}
     by_tenant = [

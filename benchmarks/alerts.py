@@ -8,7 +8,9 @@ from datetime import date
 from itertools import product
 from statistics import mean, median
 
-from benchmarks.alert_days import DAYS_OFF_RATIOS, FIRST_DAY, RATES, KpiDays, Load, kpi_days
+import numpy as np
+
+from benchmarks.alert_days import DAYS_OFF_RATIOS, FIRST_DAY, RATES, TENANTS, KpiDays, Load, kpi_days
 from benchmarks.report import Scale, table
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.messages import RouteFilter
@@ -65,8 +67,9 @@ CHANGES = (
 
 
 def alerts(scale: Scale) -> str:
-    """False messages a year and how many changes are told, old rule against new."""
-    return "\n\n".join((_quiet_years(scale.seeds), _changes(10 * scale.seeds), _smallest(2 * scale.seeds)))
+    """False messages a year and how many changes are told, old rule against new; how often one of a tenant is."""
+    seeds = scale.seeds
+    return "\n\n".join((_quiet_years(seeds), _changes(10 * seeds), _smallest(2 * seeds), _of_one_tenant(2 * seeds)))
 
 
 def told(days: KpiDays, shown: Iterable[date] | None = None) -> list[PreviewedMessage]:
@@ -175,3 +178,43 @@ def _smallest(seeds: int) -> str:
 
 def _weekly(rule: str, rise: float) -> Change:
     return Change(rule, _MONDAY, lambda _: rise, 7, "", rule=rule)
+
+
+def _of_one_tenant(seeds: int) -> str:
+    """What a route hears of a rule that rises for one of six tenants."""
+    lines = []
+    for tenant, share in enumerate(TENANTS[6][:3]):
+        for rise in (2.0, 3.0):
+            told_once = [_messages_of_one(tenant, rise, seed) for seed in range(seeds)]
+            pages, digests, nights = zip(*told_once, strict=True)
+            lines.append(
+                (
+                    f"a tenant with {share:.0%} of the turns, {rise:g}x",
+                    *(f"{mean(of):.1f}" for of in (pages, digests)),
+                    f"{mean(night > 0 for night in nights):.0%}",
+                )
+            )
+    return table(
+        f"Alerts: {_RULE} of one of six tenants rises for three weeks, {seeds} cases a line",
+        ("", "pages", "digests", "a page and a digest of that rise in one night"),
+        lines,
+    )
+
+
+def _messages_of_one(tenant: int, rise: float, seed: int) -> tuple[int, int, int]:
+    """The pages and digests of three weeks, and the nights with a page and a digest of what rose."""
+    of_each = np.where(np.arange(len(TENANTS[6])) == tenant, rise, 1.0)
+    days = kpi_days(
+        Load(tenants=6),
+        _BEFORE + 21,
+        seed,
+        lambda day, rule: of_each if rule == _RULE and day >= _BEFORE else 1.0,
+    )
+    found = told(days, list(days)[_BEFORE:])
+    risen = {
+        (message.day, message.kind)
+        for message in found
+        if any(one.rule == _RULE and one.change in _GROWING for one in message.incidents)
+    }
+    nights = {day for day, kind in risen if kind == "page"} & {day for day, kind in risen if kind == "digest"}
+    return *_counts(found), len(nights)

@@ -62,10 +62,11 @@ def day_messages(
     """The messages of one run to one route: pages, one digest, or none where nothing is new.
 
     Incidents with a key among `known_keys` are not new to the route; where one of them has paged, a rule with mostly
-    the same rows pages no more. Such a rule is told with the page of the same day. An intraday run only pages, and not
-    for a day without rows: the day is not over. The end of what paged makes a message where the route got the page
-    (`page_keys`; None where nobody knows what it got). A snooze hides no end of what the route was told of, and what it
-    hid is new on the day after it, if that goes on.
+    the same rows pages no more. Such a rule is told with the page of the same day, as is a rise of all tenants together
+    that is mostly that of tenants which page. An intraday run only pages, and not for a day without rows: the day is
+    not over. The end of what paged makes a message where the route got the page (`page_keys`; None where nobody knows
+    what it got). A snooze hides no end of what the route was told of, and what it hid is new on the day after it, if
+    that goes on.
     """
     known = set(map(without_part, known_keys))
     seen, snoozes = visible_to(route, digest.incidents), digest.snoozes
@@ -80,12 +81,13 @@ def day_messages(
     paging = [one for one in paging if not any(_share_rows(one, other) for other in told)]
     news = [one for one in fresh if not one.pages and (one.state != "continuing" or one in hidden)]
     parts = [one for one in news if one.fires and not one.is_over and any(_share_rows(one, other) for other in paging)]
-    news = [one for one in news if one not in parts]
-    found = [message for event in _events([*paging, *parts]) for message in _page(event, digest)]
+    whole = [one for one in news if _is_of_tenants(one, [*told, *paging])]
+    news = [one for one in news if one not in parts and one not in whole]
+    found = [message for event in _events([*paging, *parts]) for message in _page(event, digest, whole)]
     pages = None if page_keys is None else named_facts(page_keys)
     if any(_worth_a_message(one, pages) for one in news) and not intraday:
         others = [one for one in visible if one.fires and one not in news]
-        apart = [one for one in others if one.pages or one in parts]
+        apart = [one for one in others if one.pages or one in parts or one in whole]
         snoozed = snooze_lines(digest.rubric, digest.snoozes, digest.day, route, digest.incidents)
         found += _digest(news, apart, [one for one in others if one not in apart], digest, snoozed, route.whose)
     return found
@@ -107,6 +109,18 @@ def _share_rows(one: Incident, other: Incident) -> bool:
     """Whether two rules of a tenant have mostly the same rows."""
     same_tenant = one.fact.tenant_id == other.fact.tenant_id
     return same_tenant and (other.fact.rule in one.together or one.fact.rule in other.together)
+
+
+def _is_of_tenants(one: Incident, calls: Sequence[Incident]) -> bool:
+    """Whether a rise of all tenants together is mostly that of tenants that page for the same rule."""
+    risen = sum(_risen(call) for call in calls if call.fact.rule == one.fact.rule)
+    return one.fact.tenant_id == ALL_TENANTS and not one.is_over and risen > 0 and 2 * risen > _risen(one)
+
+
+def _risen(one: Incident) -> float:
+    """How many rows more than usual met a rule today."""
+    usual = one.fact.rows * one.usual.rate if one.usual else 0.0
+    return (one.fact.count or 0) - usual if one.fires else 0.0
 
 
 def visible_to(route: RouteFilter, of_day: Sequence[Incident]) -> list[Incident]:
@@ -160,8 +174,9 @@ def _by_rule(found: Sequence[Incident]) -> list[list[Incident]]:
     return list(by_rule.values())
 
 
-def _page(event: Sequence[Sequence[Incident]], digest: DayDigest) -> list[Message]:
-    """Rules that interrupt for one reason, each for all tenants together or for the affected ones.
+def _page(event: Sequence[Sequence[Incident]], digest: DayDigest, whole: Sequence[Incident]) -> list[Message]:
+    """Rules that interrupt for one reason, each for all tenants together or for the affected ones, beside which stands
+    the `whole` that rose with them.
 
     What to do is said once, of the gravest rule.
     """
@@ -176,7 +191,7 @@ def _page(event: Sequence[Sequence[Incident]], digest: DayDigest) -> list[Messag
     ]
     blocks = [
         *paragraph(_subject(digest)),
-        *(block for rule in event for block in paragraph(*_rule_lines(rule, digest, named=len(event) > 1))),
+        *(block for rule in event for block in paragraph(*_rule_lines(rule, digest, whole, named=len(event) > 1))),
         *paragraph(*to_do),
         *paragraph(report_line(digest.report, digest.report_url)),
         *example_blocks(found, digest),
@@ -197,12 +212,17 @@ def _rule_name(rule: Sequence[Incident]) -> str:
     return f"{first.fact.title} · 테넌트 {len(rule)}곳이 평소를 벗어남"
 
 
-def _rule_lines(rule: Sequence[Incident], digest: DayDigest, *, named: bool) -> Iterator[Line]:
+def _rule_lines(
+    rule: Sequence[Incident], digest: DayDigest, whole: Sequence[Incident], *, named: bool
+) -> Iterator[Line]:
     """The figures of one rule, and its name where the header has that of another."""
     if named:
         yield [bold(_rule_name(rule))]
     for one in rule:
         yield from _figure_lines(one, digest)
+    for one in whole:
+        if one.fact.rule == rule[0].fact.rule:
+            yield [bold(f"{tenant_name(ALL_TENANTS)}  "), *_figures(one, digest)]
 
 
 def _digest(

@@ -6,12 +6,14 @@ from datetime import date, timedelta
 import pytest
 
 from benchmarks.alert_days import KpiDays, Load, kpi_days
+from scoring.alerting.blocks import readable
+from scoring.alerting.day_messages import day_messages
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.preview import preview_days
 from scoring.alerting.watch import AlertPolicy
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tests.builders.alert_days import kpi_row, met
+from tests.builders.alert_days import day_digest, days_of_facts, kpi_row, met
 
 FIRST = date(2026, 3, 2)
 CALM = 28
@@ -89,6 +91,30 @@ def test_a_rise_of_all_tenants_that_one_of_them_made_pages_no_second_time() -> N
 def test_a_rise_of_all_tenants_pages_after_one_of_them_that_made_little_of_it() -> None:
     days = tenants({"a": 2, "b": 60}, {"a": 15}, {"a": 15, "b": 130})
     assert pages(days) == [(0, [(RULE, "a")]), (1, [(RULE, "*")])]
+
+
+@pytest.mark.parametrize("before", [0, 2])
+def test_a_rise_of_all_tenants_is_told_in_the_page_of_the_tenant_that_made_it(before: int) -> None:
+    days = tenants(dict.fromkeys("abcde", 15), *[{"a": 21}] * before, {"a": 45})
+    told = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
+    assert [(one.kind, [each.tenant_id for each in one.incidents]) for one in told] == [("page", ["a"])]
+
+    facts = days_of_facts(days.items())
+    last = max(facts)
+    digest = day_digest(last, facts, facts.kpis[last][0])
+    [page] = day_messages(digest, EVERYTHING)
+    lines = readable(page.blocks).splitlines()
+    figures = [line.split(" · ")[0] for line in lines if "/300건" in line or "/1,500건" in line]
+    assert figures == ["테넌트 a  45/300건 (15.0%, 95% 구간 11.4~19.5%)", "전체  105/1,500건 (7.0%, 95% 구간 5.8~8.4%)"]
+    assert day_messages(digest, EVERYTHING, known_keys=page.keys) == []  # a rerun
+    [of_tenant] = day_messages(digest, RouteFilter(tenants=frozenset({"a"})))
+    assert "전체  " not in readable(of_tenant.blocks)
+
+
+def test_a_rise_of_all_tenants_that_others_made_is_told_beside_the_page_of_a_tenant() -> None:
+    days = tenants({"a": 3, "b": 60}, {"a": 15, "b": 77})
+    told = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
+    assert [(one.kind, one.incidents[0].tenant_id) for one in told] == [("page", "a"), ("digest", "*")]
 
 
 def test_a_rule_whose_rows_have_paged_before_pages_no_second_time() -> None:
