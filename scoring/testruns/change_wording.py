@@ -46,13 +46,18 @@ def outage_text(change: Mapping[str, Any]) -> str:
     outage = change.get("outage")
     if not outage:
         return ""
-    of = "" if has_outage(change) else f"지난 실행({change['when'][:10]})의 "
+    of = "" if has_outage(change) else f"{_run_before(change)}의 "
     return f"{of}{failures_text(Failures(outage['failed'], outage['executions']))}해 품질을 비교하지 않습니다"
 
 
 def has_outage(change: Mapping[str, Any] | None) -> bool:
     """Whether it is the run itself, and not the one before, that failed to run."""
     return bool(change and change.get("outage") and change["outage"]["run"] == "candidate")
+
+
+def _run_before(change: Mapping[str, Any]) -> str:
+    """The run compared with; teams test twice a day, so that its day alone does not tell it (Korean)."""
+    return f"지난 실행({change['name']}, {change['when'][:10]})"
 
 
 def passed_over_text(change: Mapping[str, Any]) -> str:
@@ -68,12 +73,12 @@ def change_text(change: Mapping[str, Any]) -> str:
     """The comparison in one clause (Korean): what got worse and better, else why that cannot be told."""
     if said := outage_text(change):
         return said
-    of = f"지난 실행({change['when'][:10]})보다"
+    of = f"{_run_before(change)}보다"
     if change["obstacle"]:
         return f"{of} 나아졌는지 판단 보류: {change['obstacle']}"
     rates = f"{said}; " if (said := rates_text(change)) else ""
     if change.get("same"):
-        return f"{rates}지난 실행({change['when'][:10]})과 질의 {change['paired']:,}개의 점수가 모두 같음"
+        return f"{rates}{_run_before(change)}과 질의 {change['paired']:,}개의 점수가 모두 같음"
     of, counts = _more_failed(change) + of, moved_text(change) + rates
     told = [
         f"{one['title']} {FINDING_TITLES[one['finding']]}({signed(one['difference'])})"

@@ -57,7 +57,7 @@ def test_the_run_before_is_the_last_that_ran_earlier_in_the_set() -> None:
 
 def test_a_change_says_what_got_worse_with_its_interval() -> None:
     found = change([5.0] * 40, [4.0] * 20 + [3.0] * 20)
-    told = "지난 실행(2026-02-10)보다 답변이 나빠진 질의 40개, 좋아진 질의 0개; 정확성 나빠짐(−1.50)"
+    told = "지난 실행(a.csv, 2026-02-10)보다 답변이 나빠진 질의 40개, 좋아진 질의 0개; 정확성 나빠짐(−1.50)"
     assert change_text(found) == told
     (row,) = change_rows(found)
     assert row[:4] == ["정확성", "5.00", "3.50", "−1.50"]
@@ -79,7 +79,7 @@ def test_a_change_that_cannot_be_told_says_why(
 ) -> None:
     counts = f"답변이 나빠진 질의 {moved[0]}개, 좋아진 질의 {moved[1]}개; " if moved else ""
     assert change_text(change(before, now, obstacle)) == (
-        f"지난 실행(2026-02-10)보다 {counts}나아졌는지 판단 보류: {why}"
+        f"지난 실행(a.csv, 2026-02-10)보다 {counts}나아졌는지 판단 보류: {why}"
     )
 
 
@@ -97,7 +97,7 @@ def test_queries_that_only_got_slower_are_counted_apart_from_those_that_answer_w
     assert [(one.query_id, one.by_time) for one in compared.worse] == [("0", False), ("1", True), ("2", True)]
     found = change_figures(compared, known("a", "2026-02-10", ""))
     assert change_text(found).startswith(
-        "지난 실행(2026-02-10)보다 답변이 나빠진 질의 1개, 좋아진 질의 0개, 속도만 느려진 질의 2개; "
+        "지난 실행(a.csv, 2026-02-10)보다 답변이 나빠진 질의 1개, 좋아진 질의 0개, 속도만 느려진 질의 2개; "
     )
     assert moved_ids(found) == {"worse": ["0"], "better": [], "slower": ["1", "2"], "faster": []}
     assert [one["text"] for one in found["worst"]] == ["질의 0"]
@@ -124,7 +124,7 @@ def test_counts_of_moved_queries_say_which_moved_against_their_times(counts: dic
 
 def test_runs_with_the_same_scores_are_said_to_be_the_same() -> None:
     found = change([5.0, 0.0] * 20, [5.0, 0.0] * 20)
-    said = "지난 실행(2026-02-10)과 질의 40개의 점수가 모두 같음"
+    said = "지난 실행(a.csv, 2026-02-10)과 질의 40개의 점수가 모두 같음"
     assert (change_text(found), standing({"change": found})) == (said, ("같음", said))
 
 

@@ -140,7 +140,8 @@ def test_a_comparison_says_first_that_surely_more_executions_of_one_run_failed(
     if said:
         assert headline[0] == f"{said} 그 0점이 차이에 들어 있습니다."
         assert headline[-1] == "오류를 고치고 다시 실행하세요."
-        assert change_text(change).startswith(f"{of_inbox} 그 0점이 차이에 들어 있음; 지난 실행(2026-03-09)보다 ")
+        told = f"{of_inbox} 그 0점이 차이에 들어 있음; 지난 실행({order[0]}.csv, 2026-03-09)보다 "
+        assert change_text(change).startswith(told)
         assert standing({"change": change})[0] == ("나빠짐" if order[1] else "판단 보류")
     else:
         assert headline[0].startswith("짝지은 질의 40개")

@@ -227,7 +227,10 @@ def test_identical_runs_claim_nothing_and_a_slower_first_token_is_said_though_no
     slow = "지표로 채점하지 않은 TTFT 1초 이하인 응답 나빠짐(100.0% → 50.0%)"
     assert comparison_headline(compared(base, slower)) == [f"{slow}입니다.", same]
     change = summary_of(slower)["change"]
-    assert change_text(change) == f"{slow}; 지난 실행(2026-03-11)과 질의 40개의 점수가 모두 같음"
+    assert (
+        change_text(change)
+        == f"{slow}; 지난 실행(resume_agent_20260311.csv, 2026-03-11)과 질의 40개의 점수가 모두 같음"
+    )
     assert standing({"change": change})[0] == "나빠짐"
 
 

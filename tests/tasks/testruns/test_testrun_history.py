@@ -123,7 +123,8 @@ def test_report_and_summary_say_how_a_run_compares(warehouse: FolderWarehouse, t
     report = (tmp_path / "out" / "report.md").read_text("utf-8")
     first = report.splitlines()[0]
     assert first.startswith(
-        "> 지난 실행(2026-03-10)보다 답변이 나빠진 질의 30개, 좋아진 질의 0개; 의도 충족 나빠짐(−3.75), "
+        "> 지난 실행(plan_agent_20260310.csv, 2026-03-10)보다 답변이 나빠진 질의 30개, 좋아진 질의 0개; "
+        "의도 충족 나빠짐(−3.75), "
     )
     assert "질의 40개의 실행 40건을 채점했고" in first
     section = report[report.index("## 지난 실행과 비교") :]

@@ -117,7 +117,7 @@ def test_a_run_that_got_worse_is_told_though_it_flags_nothing(tmp_path: Path, pa
     messages = review_message(RouteFilter(), reviewed(tmp_path / "out", summary))
     assert bool(messages) == told
     assert all(
-        "지난 실행(2026-03-01)보다 답변이 나빠진 질의 30개, 좋아진 질의 0개; 의도 충족 나빠짐(−3.75)"
-        in readable(one.blocks)
+        "지난 실행(plan_agent_20260301.csv, 2026-03-01)보다 답변이 나빠진 질의 30개, 좋아진 질의 0개; "
+        "의도 충족 나빠짐(−3.75)" in readable(one.blocks)
         for one in messages
     )

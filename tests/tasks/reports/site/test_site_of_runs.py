@@ -382,7 +382,8 @@ def test_the_agents_stand_with_better_worse_or_why_it_cannot_be_told(
     write_run(warehouse, next(path for path in SAMPLE_RUNS if path.name.startswith("url")), DAY)
     build(warehouse, site)
     text = page(site, "test-runs/index.html").text
-    assert "실행 에이전트 plan_agent_20260302.csv 나빠짐 ■ 지난 실행(2026-03-01)보다 답변이 나빠진 질의 20개" in text
+    told = "지난 실행(plan_agent_20260301.csv, 2026-03-01)보다 답변이 나빠진 질의 20개"
+    assert f"실행 에이전트 plan_agent_20260302.csv 나빠짐 ■ {told}" in text
     assert "이동 에이전트 url_agent_sample.csv 첫 실행 같은 테스트 세트의 지난 실행이 없음" in text
 
 
