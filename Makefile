@@ -85,7 +85,7 @@ audit: setup
 docs: setup
 	.venv/bin/python -m docs.generators.documents
 
-# After a change of pages or messages: needs /usr/bin/chromium and a Korean font.
+# After a change of pages or messages: needs /usr/bin/chromium and fonts of Korean and emoji.
 pictures: setup
 	.venv/bin/python -m docs.generators.pictures
 

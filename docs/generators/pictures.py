@@ -1,4 +1,4 @@
-"""The pictures of README and docs, drawn from synthetic rows: `make pictures`. Needs Chromium and Korean fonts.
+"""The pictures of README and docs, drawn from synthetic rows: `make pictures`. Needs Chromium, Korean fonts and emoji.
 
 No test compares them: other fonts draw other pixels.
 """
@@ -79,7 +79,7 @@ def draw(folder: Path) -> None:
     with served(settings_in(folder, monitoring=source)) as address:
         _shoot(f"{address}{_sent(address, folder)}?rubric=aqb-1.2", "web-upload", 1280, 1460)
         _shoot(f"{address}/rows?final_grade=F&final_grade=C", "web-rows", 1280, 1500)
-        _shoot(f"{address}/alerts", "web-alerts", 1280, 1000)
+        _shoot(f"{address}/alerts", "web-alerts", 1280, 1180)
         _shoot(f"{address}/review/rows/{LAST_DAY}", "web-review", 1280, 900)
         _shoot(f"{address}/rows/{_worst_row(warehouse)}", "web-row", 1280, 1100)
     draw_prefect(folder)
