@@ -33,7 +33,10 @@ def alerts(
     day: Annotated[datetime | None, day_option("--date", "Also tell what is new of this day.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be shown, and send nothing.")] = False,
     preview: Annotated[
-        str, typer.Option(help="Print what each route would have had in so many past days.", metavar="30d")
+        str,
+        typer.Option(
+            help="Print what each route would have had in so many past days, weekly messages aside.", metavar="30d"
+        ),
     ] = "",
     pending: Annotated[bool, typer.Option("--pending", help="List what waits and what was given up.")] = False,
     requeue: Annotated[bool, typer.Option("--revive", help="Try again what was given up.")] = False,
@@ -69,7 +72,7 @@ def _preview(context: Context, period: str, *, as_json: bool) -> None:
     if not (match := _DAYS.fullmatch(period)):
         raise UsageError(f"'{period}' is no number of days", where="--preview", fix="for example --preview 30d")
     first, last, messages, expected = preview(context, int(match.group(1)))
-    lines = [f"{first} ~ {last}: 날마다 그날 밤에, 지금 설정으로 알렸다면"]
+    lines = [f"{first} ~ {last}: 날마다 그날 밤에, 지금 설정으로 알렸다면(주간 요약은 빼고)"]
     for route in dict.fromkeys(one.route for one in messages):
         lines += _of_route(route, [one for one in messages if one.route == route])
     lines += _expected(expected, context.settings.alerts.false_pages_per_year) if messages or expected.rises else []

@@ -364,7 +364,9 @@ def test_the_command_shows_exactly_what_it_then_sends(
     assert "1 message sent, 0 waiting" in aqb("alerts").out
     assert [{"text": one.text, "blocks": one.blocks} for one in slack.posted] == [shown[0]["payload"]]
     assert "nothing new" in aqb("alerts", "--date", DAY, "--dry-run").out
-    assert "메시지 1건(요약 1건)" in aqb("alerts", "--preview", "30d").out
+    previewed = aqb("alerts", "--preview", "30d").out
+    assert "메시지 1건(요약 1건)" in previewed
+    assert "주간 요약은 빼고" in previewed
 
 
 @pytest.mark.parametrize(
