@@ -93,6 +93,8 @@ def _of_route(route: str, messages: Sequence[PreviewedMessage]) -> list[str]:
 
 def _expected(expected: Forecast, allowed: float) -> list[str]:
     """How many false pages a year, and from which count on a day tells a rule."""
+    from scoring.alerting.wording import times_text
+
     lines = [
         f"아무 변화가 없어도 한 해에 잘못 보낼 것으로 보이는 긴급 알림: 약 {expected.false_pages_per_year:.1f}건"
         f"(설정 alerts.false_pages_per_year = {allowed:g})",
@@ -101,7 +103,7 @@ def _expected(expected: Forecast, allowed: float) -> list[str]:
     for rise in expected.rises:
         kind = "쉬는 날" if rise.day_off else "업무일"
         told = [
-            f"{count:,}건부터 {what}({count / rise.usual:.1f}배)"
+            f"{count:,}건부터 {what}({times_text(count / rise.usual)})"
             for what, count in (("요약", rise.told), ("긴급 알림", rise.paged))
             if count is not None
         ]

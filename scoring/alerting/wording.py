@@ -185,13 +185,15 @@ def brief_figure(one: Incident) -> str:
 
 
 def times_usual(one: Incident) -> str:
-    """`평소의 3.6배` of the rate; '' where none is known. What hardly ever happens rises any number of times."""
+    """`평소의 3.6배` of the rate; '' where none is known."""
     rate = fact_rate(one.fact)
     known = one.usual and one.usual.is_known and one.usual.rate
-    if not rate or not known:
-        return ""
-    times = rate / known
-    return f"평소의 {score_text(times, 1)}배" if times < _MANY_TIMES else f"평소의 {_MANY_TIMES}배 이상"
+    return f"평소의 {times_text(rate / known)}" if rate and known else ""
+
+
+def times_text(times: float) -> str:
+    """`3.6배`, `100배 이상`: what hardly ever happens rises any number of times."""
+    return f"{score_text(times, 1)}배" if times < _MANY_TIMES else f"{_MANY_TIMES}배 이상"
 
 
 def kpi_line(kpi: Figure, wider: Figure | None) -> list[Span]:

@@ -15,7 +15,7 @@ from scoring.alerting.decision import RateDecision, WatchedDays
 from scoring.alerting.facts import titles_of_rules
 from scoring.alerting.preview import KIND_TITLES, Forecast, PreviewedIncident, PreviewedMessage, forecast
 from scoring.alerting.snoozes import Snooze
-from scoring.alerting.wording import usual_rate_text
+from scoring.alerting.wording import times_text, usual_rate_text
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import day_text
 from scoring.markdown import score_text
@@ -178,7 +178,7 @@ def rises_table(expected: Forecast) -> Table:
 
 
 def _from_count(count: int | None, usual: float) -> str:
-    return NOTHING if count is None else f"{count:,}행부터({score_text(count / usual, 1)}배)"
+    return NOTHING if count is None else f"{count:,}행부터({times_text(count / usual)})"
 
 
 def _snoozes(titles: Mapping[str, str], snoozes: Sequence[Snooze], last_day: date, zone: ZoneInfo) -> Table:

@@ -1,5 +1,6 @@
 """What the page of alerts says: what would have been told, from when on, and what is snoozed."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,16 @@ def test_the_page_of_alerts_says_how_many_rows_tell_a_rule(site: Path) -> None:
     assert "한 해에 약 0." in text
     assert "답변 실패 업무일" in text
     assert "합리적 질문에 부족한 답변 쉬는 날" in text
+
+
+def test_a_rule_that_is_hardly_ever_met_is_told_from_more_than_a_hundred_times_the_usual(tmp_path: Path) -> None:
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    for back in range(7):
+        write_day(warehouse, DAY - timedelta(days=back), [best()] * 6)
+    build(warehouse, tmp_path / "site")
+    text = page(tmp_path / "site", "alerts.html").text
+    assert "(100배 이상)" in text
+    assert not re.search(r"[0-9]{3}\.[0-9]배", text)
 
 
 def test_the_page_of_alerts_shows_which_snoozes_go_on(site: Path, days: KpiDays) -> None:
