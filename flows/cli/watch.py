@@ -53,6 +53,6 @@ def _problems(report: WatchReport, due: str) -> Iterator[str]:
     of_service = f"{report.service}: " if report.service else ""
     if late := report.late:
         what = f"{of_service}no nightly run of {late.day} was completed by {due}"
-        yield f"{what}: {_RAN[late.state]}; `{late.unfinished.command}` does it"
+        yield f"{what}: {_RAN[late.state]}; `{late.command}` does it"
     yield from (f"{of_service}{one.title}: its process is gone; `{one.command}` does it" for one in report.dead)
     yield from report.delivery.problems

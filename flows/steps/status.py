@@ -111,7 +111,7 @@ def _nights(context: Context, found: Status) -> None:
     found.gauges["night_late"] = float(late is not None)
     found.gauges["dead_runs"] = len(dead)
     if late:
-        found.problems.append(f"nights: no run has completed {late.day}; `{late.unfinished.command}` does")
+        found.problems.append(f"nights: no run has completed {late.day}; `{late.command}` does")
     found.problems += [f"nights: the process of {one.title} is gone; `{one.command}` does it" for one in dead]
     found.problems += [f"nights: {one.title} has told nobody; `{one.command}` does" for one in untold]
 

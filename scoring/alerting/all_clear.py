@@ -63,7 +63,7 @@ class Unfinished:
         """The command that does it."""
         if self.work == "backfill":
             return f"aqb backfill --from {self.first} --to {self.last}"
-        if self.work in ("nightly", "late"):
+        if self.work == "nightly":
             return f"aqb nightly --date {self.first}"
         return {"intraday": "aqb nightly --intraday", "test-runs": "aqb test-runs"}.get(self.work, "aqb nightly")
 
@@ -134,6 +134,11 @@ class LateNight:
         """What has to be done for it to be over."""
         return Unfinished("late", self.day, self.day, str(self.day + timedelta(days=1)))
 
+    @property
+    def command(self) -> str:
+        """The command that does it. A night does missed days as well, but none before the first that was scored."""
+        return "aqb nightly" if self.last_day else f"aqb nightly --date {self.day}"
+
 
 _ACTIONS: dict[NightState, str] = {
     "absent": "Prefect 서버와 worker가 떠 있는지(systemctl is-active aqb-server aqb-worker) 확인하고 실행하세요.",
@@ -148,7 +153,7 @@ def late_message(night: LateNight, zone: ZoneInfo) -> list[Message]:
     level: MessageLevel = "critical"
     due = f"{day_text(night.day + timedelta(days=1))} {night.due:%H:%M}"
     what = f"{due}까지 끝난 야간 실행이 없음"
-    commands = ["aqb runs --last 5"] if night.state == "running" else ["aqb runs --last 5", night.unfinished.command]
+    commands = ["aqb runs --last 5"] if night.state == "running" else ["aqb runs --last 5", night.command]
     blocks = [
         *paragraph(
             [plain(f"{day_text(night.day)}의 대화가 채점되지 않아, 그날의 알림도 오지 않습니다.")],
