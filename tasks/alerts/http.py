@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from tasks.alerts.channel import Delivery, DeliveryStatus
+from tasks.config.connections import failed_connection
 
 _PAUSES_S = (1.0, 2.0)
 """Before each further attempt, within one run, at what has certainly not arrived."""
@@ -58,24 +59,26 @@ class HttpPost:
         """
         answer = self._attempt(address, longest_body, content)
         for pause_s in _PAUSES_S:
-            wait_s = pause_s if answer is None or answer.status in self.retried else None
-            if answer and answer.status == 429:
+            wait_s = pause_s if isinstance(answer, str) or answer.status in self.retried else None
+            if isinstance(answer, Answer) and answer.status == 429:
                 wait_s = _asked_wait_s(answer.headers)
             if wait_s is None:
                 break
             self.sleep(wait_s)
             answer = self._attempt(address, longest_body, content)
-        if answer is None:
-            raise NotSentError(Delivery(DeliveryStatus.DEFERRED, f"{self.receiver} cannot be reached"))
+        if isinstance(answer, str):
+            raise NotSentError(Delivery(DeliveryStatus.DEFERRED, f"{self.receiver} cannot be reached: {answer}"))
         return answer
 
-    def _attempt(self, address: str, longest_body: int, content: Mapping[str, Any]) -> Answer | None:
-        """None where there is no connection."""
+    def _attempt(self, address: str, longest_body: int, content: Mapping[str, Any]) -> Answer | str:
+        """The answer, or why there is no connection."""
         try:
             with ThreadPoolExecutor(1) as thread:  # the caller may have an event loop of its own
                 return thread.submit(asyncio.run, self._post(address, longest_body, content)).result()
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.InvalidURL):
-            return None
+        except httpx2.InvalidURL:  # what it says may quote the address
+            return "it has no valid address"
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            return failed_connection(error)
         except (httpx2.HTTPError, OSError) as error:
             raise NotSentError(unconfirmed(type(error).__name__)) from None
 

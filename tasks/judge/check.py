@@ -4,7 +4,6 @@ It asks for the list of models alone, which costs nothing.
 """
 
 import asyncio
-import os
 import re
 from collections.abc import Mapping
 from contextlib import aclosing
@@ -15,6 +14,7 @@ import httpx2
 import openai
 
 from scoring.errors import AqbError
+from tasks.config.connections import failed_connection
 from tasks.config.judge import SHUTDOWN_NOTICE, Endpoint, JudgeSettings, require_endpoint
 from tasks.judge.dialect import Dialect
 from tasks.judge.endpoint import JudgeEndpoint
@@ -81,7 +81,7 @@ async def _models(endpoint: Endpoint, settings: JudgeSettings) -> Mapping[str, d
             fix=_FIXES.get(error.status_code, "ask its operator, or try again later"),
         ) from None
     except (openai.APIConnectionError, TimeoutError) as error:
-        reason = text_of(endpoint.redacted(_reason(error))) or "no answer in time"
+        reason = text_of(endpoint.redacted(failed_connection(error.__cause__ or error)))
         raise AqbError(
             f"the judge cannot be reached: {reason}", where=endpoint.shown, fix="check judge.base_url and the network"
         ) from None
@@ -103,11 +103,3 @@ def _day(told: Any) -> date | None:
         return date.fromisoformat(told)
     except ValueError:
         return None
-
-
-def _reason(error: BaseException) -> str:
-    """What the system says of a connection that failed, else what the client says."""
-    found = error.__cause__ or error
-    while cause := found.__cause__ or found.__context__:
-        found = cause
-    return os.strerror(found.errno) if isinstance(found, OSError) and found.errno else str(error.__cause__ or error)

@@ -13,6 +13,7 @@ import openai
 
 from scoring.errors import AqbError
 from scoring.limits import LARGEST_JUDGE_REPLY
+from tasks.config.connections import failed_connection
 from tasks.config.judge import Endpoint, JudgeSettings
 from tasks.judge.dialect import AnswerForm, Dialect
 from tasks.judge.questions import Question
@@ -162,7 +163,7 @@ class JudgeEndpoint:
         """Raises the error of ours for one of the client, without the key that it may quote."""
         if isinstance(error, openai.APIStatusError):
             self.explain_status(error.status_code, error.body, error.response.headers)
-        reason = self._short(f"{type(error).__name__}: {error.__cause__ or error}")
+        reason = self._short(f"{type(error).__name__}: {failed_connection(error.__cause__ or error)}")
         if isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout):
             raise UnreachableError(reason, maybe_paid=False) from None
         raise TransientError(reason, maybe_paid=True) from None

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from flows.runtime.clock import today
+from tests.fakes.hostile_server import UNTRUSTED, HostileServer
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.flows.cli.conftest import checks
 from tests.flows.conftest import Command
@@ -90,6 +91,14 @@ def test_a_judge_that_is_not_there_is_told(
 ) -> None:
     judge_settings.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{refusing_port}/v1")
     assert "the judge cannot be reached: Connection refused" in checks(aqb)["judge"]
+
+
+def test_a_judge_whose_certificate_nobody_has_signed_is_told_as_that(
+    aqb: Command, judge_settings: pytest.MonkeyPatch
+) -> None:
+    with HostileServer(lambda _: [], UNTRUSTED) as server:
+        judge_settings.setenv("OPENAI_BASE_URL", server.url)
+        assert "certificate verify failed: self-signed certificate" in checks(aqb)["judge"]
 
 
 def test_a_judge_that_is_switched_on_needs_a_key_or_an_address(

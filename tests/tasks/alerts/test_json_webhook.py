@@ -149,7 +149,7 @@ def test_json_webhook_without_a_server_waits_for_the_next_run(
     put(outbox, "a")
     nowhere = replace(channel, address="http://127.0.0.1:9/hooks")
     stopped = deliver(outbox, {"ops": nowhere}, lambda message: False, hands.clock).stopped
-    assert stopped == {"ops": "the webhook cannot be reached"}
+    assert stopped == {"ops": "the webhook cannot be reached: Connection refused"}
     assert len(outbox.waiting()) == 1
 
 

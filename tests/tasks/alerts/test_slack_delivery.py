@@ -104,7 +104,7 @@ def test_a_connection_that_is_refused_waits_for_the_next_run(
     assert isinstance(there, SlackWebhook)
     channels["qa"] = replace(there, address="http://127.0.0.1:9/services/T/B/secret")
     put(outbox, "a")
-    assert send().stopped == {"qa": "Slack cannot be reached"}
+    assert send().stopped == {"qa": "Slack cannot be reached: Connection refused"}
     channels["qa"] = there
     send()
     assert slack.texts() == ["소식 a"]

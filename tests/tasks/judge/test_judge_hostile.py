@@ -216,7 +216,8 @@ def test_judge_behind_broken_tls_gives_no_answer(trusted: bool, sqlite_store: Ve
     with HostileServer(always(json_http(completion())), None if trusted else UNTRUSTED) as server:
         settings = settings_for(server.url.replace("http:", "https:"))
         judged = ask(2, settings, sqlite_store, timing=IMPATIENT)
-    assert "gives no answer" in str(judged.failure)
+    assert "gives no answer: APIConnectionError: " in str(judged.failure)
+    assert ("EOF occurred" if trusted else "self-signed certificate") in str(judged.failure)
     assert not any(server.received)
 
 

@@ -1,0 +1,20 @@
+"""What is said of an address that cannot be reached."""
+
+import os
+import socket
+import ssl
+
+
+def failed_connection(error: BaseException) -> str:
+    """Why a connection failed, as the system says it, else as the client does."""
+    causes = [error]
+    while cause := causes[-1].__cause__ or causes[-1].__context__:
+        causes.append(cause)
+    first = causes[-1]
+    if any(isinstance(one, TimeoutError) for one in causes):
+        return "no answer in time"
+    if isinstance(first, ssl.SSLError | socket.gaierror):  # their numbers are none of the system's
+        return first.strerror or str(first)
+    if isinstance(first, OSError) and first.errno:
+        return os.strerror(first.errno)
+    return str(error) or type(error).__name__
