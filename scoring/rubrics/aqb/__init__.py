@@ -41,7 +41,7 @@ RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
             "consistency_min_runs",
             str(t.MIN_ROOMS),
             "2|3",
-            "`2` compares the two rooms of older runs; such scores are marked as provisional, the seed asks for three",
+            "`2` compares the two rooms of older runs; such scores are marked as provisional: three are required",
             "일관성을 내는 데 필요한 방의 수. 2는 방이 둘인 옛 실행도 비교하되 잠정 점수로 표시합니다.",
         ),
     ),
