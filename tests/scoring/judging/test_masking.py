@@ -223,10 +223,13 @@ LENGTH = int(os.environ.get("MASKED_CHARACTERS", "100000"))
 @pytest.mark.parametrize("alphabet", portion(ALPHABETS))
 def test_masking_takes_time_in_proportion_to_the_length(alphabet: str) -> None:
     def seconds(characters: int) -> float:
-        text = "1" + (alphabet * characters)[: characters - 1]
-        began = time.process_time()
-        masked(text)
-        return time.process_time() - began
+        """The least of three: a machine that others use takes four times as long now and then."""
+        text, spent = "1" + (alphabet * characters)[: characters - 1], []
+        for _ in range(3):
+            began = time.process_time()
+            masked(text)
+            spent.append(time.process_time() - began)
+        return min(spent)
 
     seconds(1_000)
     assert seconds(LENGTH) < 30 * seconds(LENGTH // 10)  # ten times as long; a hundred times, were it quadratic
