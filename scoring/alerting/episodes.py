@@ -41,7 +41,7 @@ WORSE_TIMES = 2
 """What was told is told again at twice the rate."""
 
 _NO_CHANCE = 0.01
-"""So much more seldom than what is told comes by chance what is taken for no chance at all."""
+"""What chance would tell a hundred times more seldom than what is told is taken for no chance at all."""
 
 _KNOWN_EVENTS = 1.0
 
