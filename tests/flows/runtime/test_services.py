@@ -36,6 +36,12 @@ def test_as_aqb_hands_every_value_on_as_it_stands_and_runs_in_the_folder(as_aqb:
     assert shown.stdout.decode().splitlines() == [str(tmp_path / "srv/aqb"), url, '"quoted" `id` \\', ""]
 
 
+def test_as_aqb_takes_the_line_ends_of_windows_for_line_ends(as_aqb: Path, tmp_path: Path) -> None:
+    (tmp_path / "etc/aqb/aqb.env").write_bytes(b"# secrets\r\n\r\nA=https://a.example/x\r\nB=last")
+    shown = subprocess.run([as_aqb, "sh", "-c", 'printf "%s|" "$A" "$B"'], capture_output=True, text=True)
+    assert shown.stdout == "https://a.example/x|last|"
+
+
 @pytest.mark.parametrize("line", ["export KEY=5ecret", "5ecret, the second line of a value", " KEY=5ecret"])
 def test_as_aqb_names_the_line_that_is_no_variable_and_shows_nothing_of_it(
     as_aqb: Path, tmp_path: Path, line: str
