@@ -107,7 +107,8 @@ def _expected(expected: Forecast, allowed: float) -> list[str]:
             for what, count in (("요약", rise.told), ("긴급 알림", rise.paged))
             if count is not None
         ]
-        lines.append(f"  {rise.title}, {kind}: {rise.rows:,}건 중 평소 {rise.usual:.1f}건, {', '.join(told) or '없음'}")
+        usual = f"{rise.usual:.1f}건" if rise.usual >= 0.1 else "0.1건 미만"
+        lines.append(f"  {rise.title}, {kind}: {rise.rows:,}건 중 평소 {usual}, {', '.join(told) or '없음'}")
     return lines
 
 
