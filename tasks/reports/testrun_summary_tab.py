@@ -12,9 +12,9 @@ from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
 from tasks.reports.wording import weights_text
 
 _COLUMNS = (
-    *(SheetColumn("구분"), SheetColumn("지표"), SheetColumn("평균", "score"), SheetColumn("채점한 수", "number")),
+    *(SheetColumn("구분"), SheetColumn("지표"), SheetColumn("평균", "mean"), SheetColumn("채점한 수", "number")),
     SheetColumn("미판정 질의", "number"),
-    *(SheetColumn("최저(미판정 0점)", "number"), SheetColumn("최고(미판정 5점)", "number")),
+    *(SheetColumn("최저(미판정 0점)", "mean"), SheetColumn("최고(미판정 5점)", "mean")),
     *(SheetColumn("점수 없음" if points == "null" else f"{points}점", "number") for points in SCORE_KEYS),
 )
 _FIGURES = ("mean", "n", "undecided", "low", "high")

@@ -138,11 +138,13 @@ def _is_long(column: pa.Field) -> bool:
 
 def _is_printed(column: pa.Field) -> bool:
     """Whether a page needs the columns up to this one: the scores, and what they are of."""
-    return column.name in ("query_text", "flag_manual_review") or _kind(column) == "score"
+    return column.name in ("query_text", "flag_manual_review") or _kind(column) in ("score", "mean")
 
 
 def _kind(column: pa.Field) -> str:
-    if column.name.endswith("_score") or column.name == "weighted_total":
+    if column.name == "weighted_total":
+        return "mean"
+    if column.name.endswith("_score"):
         return "score"
     if pa.types.is_boolean(column.type):
         return "text"

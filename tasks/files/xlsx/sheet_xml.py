@@ -48,20 +48,22 @@ class Style(IntEnum):
 
 _STYLE_OF_KIND = {
     "score": Style.NUMBER,
+    "mean": Style.DECIMAL,
     "number": Style.NUMBER,
     "seconds": Style.DECIMAL,
     "share": Style.SHARE,
     "long": Style.WRAPPED,
 }
+_COLOURED = ("score", "mean")
 
 
 @dataclass(frozen=True)
 class SheetColumn:
     """A column of a tab, as wide as its texts unless `width` (characters) is given; a `folded` one opens with a click.
 
-    `kind`: `score` is coloured from red (0) over yellow (3) to green (5), `number` is rounded to two decimals,
-    `seconds` shows two, `share` is a percentage, `long` texts are wrapped; with `choices` a cell is a yellow one with
-    a drop-down, where the row has '', and a grey one where it has None.
+    `kind`: `score` is coloured from red (0) over yellow (3) to green (5), `mean` too and shows two decimals, `number`
+    is rounded to two, `seconds` shows two, `share` is a percentage, `long` texts are wrapped; with `choices` a cell is
+    a yellow one with a drop-down, where the row has '', and a grey one where it has None.
     """
 
     title: str
@@ -247,7 +249,7 @@ def _style_of(column: SheetColumn) -> Style:
 
 
 def _colours(tab: Tab, letters: Sequence[str], last: int) -> Iterator[str]:
-    for priority, place in enumerate((p for p, column in enumerate(tab.columns) if column.kind == "score"), start=1):
+    for priority, place in enumerate((p for p, column in enumerate(tab.columns) if column.kind in _COLOURED), start=1):
         at, first = letters[place], tab.header_row + 1
         yield (
             f'<conditionalFormatting sqref="{at}{first}:{at}{max(last, first)}">'
@@ -296,7 +298,7 @@ def _widths(tab: Tab, measured: Sequence[Sequence[Any]]) -> list[int]:
             continue
         texts = (str(row[place]) for row in measured if place < len(row) and row[place] is not None)
         lines = (text[: 2 * _WIDEST].partition("\n")[0] for text in texts)
-        longest = max(map(display_width, lines), default=0) if column.kind != "score" else 0
+        longest = max(map(display_width, lines), default=0) if column.kind not in _COLOURED else 0
         needed = max(longest, display_width(column.title) + _FILTER_BUTTON, 0 if place else labels) + 1
         widths.append(min(max(needed, _NARROWEST), _WIDEST))
     return widths
