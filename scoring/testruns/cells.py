@@ -1,5 +1,6 @@
 """The value of one cell of a spreadsheet, or of one scalar of JSON."""
 
+import json
 import math
 import re
 from datetime import date, datetime, time
@@ -82,7 +83,13 @@ def says_all_is_well(text: str) -> bool:
 
 
 def reported_error(value: object) -> str:
-    """What an error cell or field reports, '' for none: `없음`, `N/A`, `false`, `정상` and the code 0 report none."""
+    """What an error cell or field reports, '' for none: `없음`, `N/A`, `false`, `정상` and the code 0 report none.
+
+    An object or a list, shown as JSON, reports what anything in it does: `{"code": 0, "message": "success"}` nothing.
+    """
+    if isinstance(value, dict | list):
+        within = value.values() if isinstance(value, dict) else value
+        return json.dumps(value, ensure_ascii=False) if any(map(reported_error, within)) else ""
     text = given(value) or ""
     none = says_all_is_well(text) or folded(text).casefold() in _NO_ERROR or number(text) == 0
     return "" if none else text

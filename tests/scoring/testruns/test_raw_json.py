@@ -52,7 +52,10 @@ def test_an_entry_without_a_ui_value_is_still_an_entry() -> None:
     assert (len(parsed.ui_entries), parsed.ui_values) == (2, ())
 
 
-@pytest.mark.parametrize("error", [None, "", " ", False, 0, 0.0, "null", "none", [], {}])
+ENVELOPES = [{"code": 0, "message": "success", "detail": {"trace": None, "causes": []}}, [{"code": "0"}, ""]]
+
+
+@pytest.mark.parametrize("error", [None, "", " ", False, 0, 0.0, "null", "none", [], {}, *ENVELOPES])
 def test_an_error_field_that_says_nothing_is_no_error(error: object) -> None:
     assert response(error=error).error == ""
 
@@ -60,6 +63,11 @@ def test_an_error_field_that_says_nothing_is_no_error(error: object) -> None:
 @pytest.mark.parametrize("error", ["timeout", {"code": 500}, True, ["a"]])
 def test_an_error_field_that_says_something_is_an_error(error: object) -> None:
     assert response(error=error).error
+
+
+def test_an_error_object_is_told_as_it_was_sent() -> None:
+    sent = {"code": 0, "message": "검색 서버 시간 초과"}
+    assert json.loads(response(error=sent).error) == sent
 
 
 def test_a_step_that_failed_names_its_worker_once() -> None:
