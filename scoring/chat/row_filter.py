@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from scoring.chat.reading import UTC_ZONE
 from scoring.chat.row_ids import TEXTS
 from scoring.chat.rubric import CodedColumn, RowRubric
 from scoring.days import days_between
@@ -27,10 +28,11 @@ NOTHING = "-"
 _NAMED = "-="
 """What stands before a tenant's name that is empty or begins like this mark or the one above."""
 
+HOURS = tuple(map(str, range(24)))
 MOST_DAYS = 400
 _LONGEST_VALUE = 300
 _FIRST, _LAST, _TENANT, _RULE, _KPI = "first", "last", "tenant", "alert", "kpi"
-_LOWEST, _HIGHEST, _TEXT, _TEMPLATE, _SESSION = "lowest", "highest", "text", "template", "session"
+_HOUR, _LOWEST, _HIGHEST, _TEXT, _TEMPLATE, _SESSION = "hour", "lowest", "highest", "text", "template", "session"
 _OF_ROWS = (_TENANT, _TEMPLATE, _SESSION)  # what links carry as rows have it, and nobody types
 
 Codes = Mapping[str, tuple[str | None, ...]]
@@ -41,9 +43,10 @@ class RowFilter:
     """The rows of the days from `first` to `last` that meet every condition; one that is left empty lets all through.
 
     `codes` are the codes that a column may have, `rules` the alert rules of which one has fired, `kpi` the rate whose
-    rows are meant, `lowest` and `highest` bound the total. `text` occurs in the question or answer, whatever the case,
-    as far as the table keeps them, or is the row's id. `template` is that of the question. `row_ids`, which no address
-    carries, are the rows that were found to meet what no engine can tell by itself.
+    rows are meant, `hours` (0 to 23) those of the day in `time_zone`, `lowest` and `highest` bound the total. `text`
+    occurs in the question or answer, whatever the case, as far as the table keeps them, or is the row's id. `template`
+    is that of the question. `row_ids` are the rows that were found to meet what no engine can tell by itself. They and
+    the zone are carried by no address.
     """
 
     first: date
@@ -52,12 +55,14 @@ class RowFilter:
     codes: Codes = field(default_factory=dict)
     rules: tuple[str, ...] = ()
     kpi: str = ""
+    hours: tuple[int, ...] = ()
     lowest: float | None = None
     highest: float | None = None
     text: str = ""
     template: str = ""
     session: str = ""
     row_ids: tuple[str, ...] | None = None
+    time_zone: str = UTC_ZONE
 
     @property
     def days(self) -> list[date]:
@@ -70,6 +75,7 @@ class RowFilter:
         found += [(_TENANT, tenant_value(one)) for one in self.tenants]
         found += [(name, code or NOTHING) for name, codes in self.codes.items() for code in codes]
         found += [(_RULE, rule) for rule in self.rules]
+        found += [(_HOUR, str(hour)) for hour in self.hours]
         bounds = ((_LOWEST, self.lowest), (_HIGHEST, self.highest))
         found += [(name, f"{bound:g}") for name, bound in bounds if bound is not None]
         typed = ((_KPI, self.kpi), (_TEXT, self.text), (_TEMPLATE, self.template), (_SESSION, self.session))
@@ -88,7 +94,9 @@ def tenant_of(value: str) -> str | None:
     return None if value == NOTHING else value.removeprefix(_NAMED)
 
 
-def parse_filter(pairs: Iterable[tuple[str, str]], rubric: RowRubric, first: date, last: date) -> RowFilter:
+def parse_filter(
+    pairs: Iterable[tuple[str, str]], rubric: RowRubric, first: date, last: date, time_zone: str
+) -> RowFilter:
     """The filter that an address asks for, between `first` and `last` where it names no days.
 
     Names that no filter has and empty values are passed over: a form sends them. So are blanks around what is typed.
@@ -112,11 +120,13 @@ def parse_filter(pairs: Iterable[tuple[str, str]], rubric: RowRubric, first: dat
         },
         rules=tuple(given.get(_RULE, ())),
         kpi=given.get(_KPI, [""])[-1],
+        hours=tuple(map(_hour, given.get(_HOUR, ()))),
         lowest=_number(given, _LOWEST),
         highest=_number(given, _HIGHEST),
         text=given.get(_TEXT, [""])[-1],
         template=given.get(_TEMPLATE, [""])[-1],
         session=given.get(_SESSION, [""])[-1],
+        time_zone=time_zone,
     )
     if unknown := sorted({*chosen.rules} - rubric.rule_titles.keys()):
         raise UsageError(f"그런 알림 규칙은 없습니다: {', '.join(unknown)}")
@@ -151,6 +161,12 @@ def _code(column: CodedColumn, value: str) -> str | None:
     return value
 
 
+def _hour(value: str) -> int:
+    if value not in HOURS:
+        raise UsageError("시각은 0~23으로 씁니다")
+    return int(value)
+
+
 def _number(given: Mapping[str, Sequence[str]], name: str) -> float | None:
     if name not in given:
         return None
@@ -172,6 +188,8 @@ def polars_condition(wanted: RowFilter, rubric: RowRubric) -> pl.Expr:
         conditions.append(reduce(or_, fired))
     if wanted.kpi:
         conditions.append(to_polars(rubric.rates[wanted.kpi].counted))
+    if wanted.hours:
+        conditions.append(is_in_hours(wanted))
     if wanted.lowest is not None:
         conditions.append(pl.col(rubric.total) >= wanted.lowest)
     if wanted.highest is not None:
@@ -186,6 +204,12 @@ def polars_condition(wanted: RowFilter, rubric: RowRubric) -> pl.Expr:
     return reduce(and_, conditions)
 
 
+def is_in_hours(wanted: RowFilter) -> pl.Expr:
+    """Whether a row, also one that is not scored, is of the hours of the day that are asked for."""
+    hour = pl.col("timestamp").dt.convert_time_zone(wanted.time_zone).dt.hour()
+    return hour.is_in(list(wanted.hours))
+
+
 def sql_condition(wanted: RowFilter, rubric: RowRubric) -> tuple[str, dict[str, Any]]:
     """The same in GoogleSQL, with its parameters: dates, numbers, texts and tuples of texts by their names."""
     conditions = ["score_date BETWEEN @first AND @last"]
@@ -198,6 +222,10 @@ def sql_condition(wanted: RowFilter, rubric: RowRubric) -> tuple[str, dict[str, 
         conditions.append(f"({fired})")
     if wanted.kpi:
         conditions.append(f"({to_sql(rubric.rates[wanted.kpi].counted)})")
+    if wanted.hours:
+        hours = ", ".join(map(str, wanted.hours))
+        conditions.append(f"EXTRACT(HOUR FROM timestamp AT TIME ZONE @time_zone) IN ({hours})")
+        bound["time_zone"] = wanted.time_zone
     for operator, name, value in ((">=", "lowest", wanted.lowest), ("<=", "highest", wanted.highest)):
         if value is not None:
             conditions.append(f"`{rubric.total}` {operator} @{name}")

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 import polars as pl
 
-from scoring.chat.row_filter import RowFilter, parse_filter
+from scoring.chat.row_filter import RowFilter, is_in_hours, parse_filter
 from scoring.chat.rubric import RowRubric
 from scoring.chat.templates import literal_parts
 from scoring.errors import UsageError
@@ -95,7 +95,7 @@ def rows_view(asked: Asked) -> RowsView:
     chosen = {value for name, value in asked.pairs if name == _COLUMN} or {*usual_columns(rubric)}
     last_of = dict(asked.pairs)
     return RowsView(
-        parse_filter(asked.pairs, rubric, first, days[-1]),
+        parse_filter(asked.pairs, rubric, first, days[-1], settings.time_zone),
         tuple(column for column in columns if column.name in chosen) or columns[:1],
         columns,
         _order(last_of.get(_SORT, ""), columns),
@@ -179,13 +179,18 @@ def unscored_rows(warehouse: Warehouse, wanted: RowFilter, rubric: RowRubric) ->
 
     0 where a condition is one that only scored rows can meet.
     """
-    if not wanted.rules or wanted != RowFilter(wanted.first, wanted.last, wanted.tenants, rules=wanted.rules):
+    met_unscored = RowFilter(
+        wanted.first, wanted.last, wanted.tenants, rules=wanted.rules, hours=wanted.hours, time_zone=wanted.time_zone
+    )
+    if not wanted.rules or wanted != met_unscored:
         return 0
     found = warehouse.read(EXCLUDED, wanted.days, rubric.excluded_schema)
     if found is None:
         return 0
     if wanted.tenants:
         found = found.filter(pl.col("tenant_id").is_in(wanted.tenants, nulls_equal=True))
+    if wanted.hours:
+        found = found.filter(is_in_hours(wanted))
     fired = pl.any_horizontal(pl.col("alert_rules").list.contains(rule) for rule in wanted.rules)
     return int(found.filter(fired).select(pl.len()).collect().item())
 

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.row_filter import NOTHING, tenant_of, tenant_value
+from scoring.chat.row_filter import HOURS, NOTHING, tenant_of, tenant_value
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
 from scoring.judging.masking import masked
@@ -146,6 +146,7 @@ def _conditions(view: RowsView, rubric: RowRubric) -> Iterable[Link]:
         "tenant": ("테넌트", lambda value: tenant_text(tenant_of(value))),
         "alert": ("알림", rubric.rule_titles.__getitem__),
         "kpi": ("지표", lambda value: rubric.rates[value].title),
+        "hour": ("시각", _hour_text),
         "lowest": ("점수", lambda value: f"{value}점부터"),
         "highest": ("점수", lambda value: f"{value}점까지"),
         "text": ("찾는 말", str),
@@ -182,7 +183,12 @@ def _facets(asked: Asked, view: RowsView) -> list[FilterGroup]:
         values = [*column.titles.items(), *([] if is_graded else [(NOTHING, "없음")])]
         found.append(facet(column.column, rubric.titles[column.column], values))
     found.append(facet("alert", "알림", rubric.rule_titles.items()))
+    found.append(facet("hour", "시각", [(hour, _hour_text(hour)) for hour in HOURS]))
     return found
+
+
+def _hour_text(hour: str) -> str:
+    return f"{hour}시"
 
 
 def _shown_days(view: RowsView) -> list[date]:

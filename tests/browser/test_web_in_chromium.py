@@ -70,7 +70,7 @@ def test_web_in_chromium_leads_from_the_rows_to_one_and_home_with_all(tab: Tab, 
 
 def test_web_in_chromium_narrows_the_rows_by_each_mark(tab: Tab, pages: tuple[str, Settings]) -> None:
     log_in(tab, pages[0])
-    tab.get_by_text("테넌트·등급·유형·알림").press("Enter")
+    tab.get_by_text("테넌트·등급·유형·알림·시각").press("Enter")
     tab.get_by_label("t2").check()
     tab.get_by_role("button", name="보기").press("Enter")
     expect(tab.get_by_role("heading", level=1)).to_contain_text("4행")

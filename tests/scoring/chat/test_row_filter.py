@@ -30,6 +30,7 @@ FILTERS = st.builds(
     codes=st.fixed_dictionaries({}, optional={one.column: codes([*one.titles]) for one in RUBRIC.coded_columns}),
     rules=st.lists(st.sampled_from([rule.id for rule in RUBRIC.alert_rules]), max_size=2, unique=True).map(tuple),
     kpi=st.sampled_from(["", *RUBRIC.rates]),
+    hours=st.lists(st.integers(0, 23), max_size=3, unique=True).map(tuple),
     lowest=st.none() | st.integers(0, 1000).map(lambda tenths: tenths / 10),
     highest=st.none() | st.integers(0, 1000).map(lambda tenths: tenths / 10),
     text=st.just("") | TYPED,
@@ -40,12 +41,12 @@ FILTERS = st.builds(
 
 @given(FILTERS)
 def test_row_filter_is_the_same_after_an_address_has_carried_it(wanted: RowFilter) -> None:
-    assert parse_filter(wanted.pairs(), RUBRIC, FIRST, FIRST) == wanted
+    assert parse_filter(wanted.pairs(), RUBRIC, FIRST, FIRST, "UTC") == wanted
 
 
 def test_row_filter_takes_the_usual_days_and_passes_over_what_forms_send_empty() -> None:
     empty = [("text", " "), ("lowest", ""), ("tenant", ""), ("page", "3"), ("no such name", "1")]
-    assert parse_filter(empty, RUBRIC, FIRST, LAST) == RowFilter(FIRST, LAST)
+    assert parse_filter(empty, RUBRIC, FIRST, LAST, "UTC") == RowFilter(FIRST, LAST)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_row_filter_takes_the_usual_days_and_passes_over_what_forms_send_empty()
     ],
 )
 def test_row_filter_takes_the_days_before_a_last_one_where_no_first_is_named(last: str, first: date) -> None:
-    found = parse_filter([("first", ""), ("last", last)], RUBRIC, FIRST, LAST)
+    found = parse_filter([("first", ""), ("last", last)], RUBRIC, FIRST, LAST, "UTC")
     assert found == RowFilter(first, date.fromisoformat(last))
 
 
@@ -74,12 +75,14 @@ def test_row_filter_takes_the_days_before_a_last_one_where_no_first_is_named(las
         ("final_grade", "F' OR 1=1 --", "그런 값은 없습니다"),
         ("alert", "no_such_rule", "알림 규칙"),
         ("kpi", "mean_final_score", "지표"),
+        ("hour", "24", "0~23"),
+        ("hour", "09", "0~23"),
         ("text", "가" * 301, "300자"),
     ],
 )
 def test_row_filter_refuses_what_cannot_be_in_words_of_people(name: str, value: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        parse_filter([(name, value)], RUBRIC, FIRST, LAST)
+        parse_filter([(name, value)], RUBRIC, FIRST, LAST, "UTC")
 
 
 def test_row_filter_knows_the_codes_of_a_rubric_by_their_titles() -> None:

@@ -36,7 +36,7 @@ _KINDS = {"DATE": pa.date32(), "FLOAT64": pa.float64(), "INT64": pa.int64(), "ST
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> FolderWarehouse:
     warehouse = FolderWarehouse(tmp_path_factory.mktemp("search"))
-    write_day(warehouse, DAY, ROWS)
+    write_day(warehouse, DAY, ROWS, apart=timedelta(minutes=15))
     write_day(warehouse, DAY + timedelta(days=1), ROWS[3:])
     return warehouse
 
@@ -77,6 +77,8 @@ EVERYTHING = {
         {"tenants": (None, "-"), "highest": 20.0},
         {"text": "per 3.5(%) 알려줘 ' [A-Z]"},
         {"kpi": "failure_rate"},
+        {"hours": (13,), "time_zone": "Asia/Seoul"},
+        {"hours": (0, 23), "time_zone": "America/St_Johns"},
         {"kpi": "answer_excellent_rate"},
         EVERYTHING,
     ],

@@ -2,7 +2,7 @@
 
 import math
 import re
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -142,6 +142,17 @@ def test_rows_page_finds_the_questions_of_a_template(client: TestClient, scores:
         assert headline(rows(client, **EVERY_DAY, template=nowhere)) == 0
 
 
+def test_rows_page_filters_by_hours_of_the_day_in_the_zone_of_the_settings(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    from_noon = [plain() for _ in range(7)]
+    write_day(FolderWarehouse(Path(settings.warehouse)), DAYS[0], from_noon, apart=timedelta(minutes=20))
+    with browser(settings) as client:
+        assert headline(rows(client, hour="12")) == 3
+        both = opened_page(client, "/rows?hour=12&hour=14")
+    assert headline(both) == 4
+    assert "시각: 12시 ✕ 시각: 14시 ✕" in both.text
+
+
 def test_rows_page_says_what_is_asked_for_and_takes_each_condition_away(client: TestClient) -> None:
     page = rows(client, **EVERY_DAY, final_grade="F", failure_type="refused_advice", highest="20")
     without = {text.strip(): href for text, href in page.links if "✕" in text}
@@ -178,6 +189,8 @@ def test_rows_page_beyond_the_last_one_and_of_nothing_are_pages(client: TestClie
         ({"alert": "llm_blocked"}, 1, 5),
         ({"alert": "llm_blocked", "tenant": "-"}, 0, 2),
         ({"alert": "llm_blocked", "lowest": "1"}, 1, 0),
+        ({"alert": "llm_blocked", "hour": "12"}, 1, 5),
+        ({"alert": "llm_blocked", "hour": "3"}, 0, 0),
         ({"alert": "answer_failed"}, 1, 0),
         ({}, 4, 0),
     ],
