@@ -7,6 +7,7 @@ from pathlib import Path
 import openpyxl
 import pyarrow.parquet as pq
 import pytest
+from openpyxl.utils import range_boundaries
 from openpyxl.workbook import Workbook
 
 from scoring.catalog import TestRunChoices, plan_of
@@ -21,6 +22,7 @@ RUNS = {
     "plan-agent": "plan_agent_sample.csv",
     "recruit-agent": "plan_agent_sample.csv",
 }
+MEANS = ("평균", "최저(미판정 0점)", "최고(미판정 5점)", "종합 점수")
 OURS = ("점수 요약", "검토", "질의별 점수", "실행별 점수", "점수 기준", "열 설명")
 # What authors of tests, agents and judges wrote, and what the tables call their columns.
 NOT_OURS = {
@@ -141,6 +143,18 @@ def test_pages_are_as_wide_as_the_paper_and_few(book: Workbook) -> None:
         )
         assert width < 320, name
         assert printed.max_row == book[name].max_row
+
+
+def test_means_show_two_decimals_as_the_report_does_and_are_coloured(book: Workbook) -> None:
+    sheets = [book[name] for name in ("점수 요약", "질의별 점수")]
+    headers = [sheet[range_boundaries(sheet.auto_filter.ref)[1]] for sheet in sheets]
+    headings = [cell for header in headers for cell in header if cell.value in MEANS]
+    for at in headings:
+        below = at.parent[at.column_letter][at.row :]
+        assert {cell.number_format for cell in below if isinstance(cell.value, float)} <= {"0.00"}
+        coloured = at.parent.conditional_formatting
+        assert any(str(found.sqref).startswith(f"{at.column_letter}{at.row + 1}:") for found in coloured)
+    assert headings
 
 
 def test_points_stay_numbers_and_are_coloured(book: Workbook) -> None:
