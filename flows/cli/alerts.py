@@ -103,12 +103,11 @@ def _expected(expected: Forecast, allowed: float) -> list[str]:
     for rise in expected.rises:
         kind = "쉬는 날" if rise.day_off else "업무일"
         told = [
-            f"{count:,}건부터 {what}({times_text(count / rise.usual)})"
+            f"{count:,}행부터 {what}({times_text(count / rise.usual)})"
             for what, count in (("요약", rise.told), ("긴급 알림", rise.paged))
             if count is not None
         ]
-        usual = f"{rise.usual:.1f}건" if rise.usual >= 0.1 else "0.1건 미만"
-        lines.append(f"  {rise.title}, {kind}: {rise.rows:,}건 중 평소 {usual}, {', '.join(told) or '없음'}")
+        lines.append(f"  {rise.title}, {kind}: {rise.rows:,}행 중 평소 {rise.usual_text}, {', '.join(told) or '없음'}")
     return lines
 
 

@@ -26,6 +26,7 @@ from scoring.alerting.watch import Watch
 from scoring.alerting.wording import headline
 from scoring.chat.kpis import ALL_TENANTS, KpisByDay
 from scoring.days import day_text
+from scoring.markdown import score_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 KIND_TITLES = {"page": "긴급 알림", "digest": "요약"}
 """What people call the kinds of previewed messages (Korean)."""
 
+_FEW_ROWS = 0.1
 _DAYS_OFF_A_YEAR = 118
 """Weekends, and about 14 holidays on weekdays."""
 
@@ -139,6 +141,11 @@ class SmallestRise:
     usual: float
     told: int | None
     paged: int | None
+
+    @property
+    def usual_text(self) -> str:
+        """`2.3행`; `0.1행 미만` of a rule that is hardly ever met (Korean)."""
+        return f"{score_text(self.usual, 1)}행" if self.usual >= _FEW_ROWS else f"{_FEW_ROWS}행 미만"
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,7 @@ def rises_table(expected: Forecast) -> Table:
             rise.title,
             "쉬는 날" if rise.day_off else "업무일",
             count_text(rise.rows),
-            score_text(rise.usual, 1),
+            rise.usual_text,
             *(_from_count(count, rise.usual) for count in (rise.told, rise.paged)),
         ]
         for rise in expected.rises

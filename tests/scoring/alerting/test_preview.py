@@ -138,7 +138,9 @@ def test_the_forecast_names_no_smaller_count_than_a_day_needs() -> None:
     load = [kpi_row({"answer_failed": 11, "weak_answer": 4}, rows=175) for _ in range(28)]
     rises = forecast(WatchedDays(RUBRIC, load_facts(load).kpis, USUAL_POLICY)).rises
     (rare, *_) = [one for one in rises if one.rule == "good_question_bad_answer"]
+    (common, *_) = [one for one in rises if one.rule == "answer_failed"]
     assert (rare.told, rare.paged) == (MIN_COUNT, MIN_COUNT)
+    assert (rare.usual_text, common.usual_text) == ("0.1행 미만", "11.0행")
     assert all(count >= MIN_COUNT for one in rises for count in (one.told, one.paged) if count)
 
 
