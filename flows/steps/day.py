@@ -33,7 +33,6 @@ from tasks.chat.tables import write_alerts
 from tasks.context import Context
 from tasks.reports.chat_folder import DayReport, write_day_report
 from tasks.state.alert_choices import AlertChoices
-from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_sessions
 from tasks.state.run_ledger import BACKFILL, INTRADAY
 from tasks.warehouse import Warehouse
@@ -216,7 +215,7 @@ def score_day(
             outcome = scored.outcome
             counts.update(vars(outcome.counts))
             outcome.require_read(files, "the day's tables are as they were")
-        most = None if allow_shrink else _most_replaceable(warehouse, day, scored, run, context.state)
+        most = None if allow_shrink else _most_replaceable(context, warehouse, day, scored, run)
         with run.step("write"):
             tables, alerts = write(context, warehouse, day, scored, most)
         if kind == BACKFILL:
@@ -281,7 +280,7 @@ def stopped_day(day: date, error: Exception, why: str = "") -> DayResult:
 
 
 def _most_replaceable(
-    warehouse: Warehouse, day: date, scored: ScoredDay, run: RunRecorder, state: StateDatabase
+    context: Context, warehouse: Warehouse, day: date, scored: ScoredDay, run: RunRecorder
 ) -> Mapping[str | None, int]:
     """The rows by tenant that the day may have for it to be replaced.
 
@@ -289,10 +288,10 @@ def _most_replaceable(
         DayKeptError: it has more; that is how the run ends.
     """
     now, outcome = scored.rows_by_tenant, scored.outcome
-    guard = day_guards(warehouse, [day], any_erased=bool(erased_sessions(state))).get(day, NOT_SCORED)
+    guard = day_guards(warehouse, [day], any_erased=bool(erased_sessions(context.state))).get(day, NOT_SCORED)
     if lost := guard.losses(now):
         content = outcome.content.fingerprint if outcome.content else ""
-        kept = DayKeptError(day, lost, content)
+        kept = DayKeptError(day, lost, content, context.settings.service)
         run.ends(outcome="kept", content=content, message=str(kept))
         raise kept
     return guard.most_replaceable(now)

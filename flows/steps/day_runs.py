@@ -83,7 +83,7 @@ def _result(context: Context, planned: PlannedDay, state: State) -> DayResult:
         return DayResult(day, None, _stopped(state.message or f"its flow run is {state.name}"))
     run = [one for one in RunLedger(context.state).of_day(day) if one.kind == BACKFILL][-1]
     if run.outcome == "kept":
-        return DayResult(day, None, kept=DayKeptError(day, planned.losses, run.content or ""))
+        return DayResult(day, None, kept=DayKeptError(day, planned.losses, run.content or "", context.settings.service))
     return DayResult(
         day,
         DayOutcome(

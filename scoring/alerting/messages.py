@@ -90,8 +90,8 @@ class OutboxMessage:
         return replace(unsaved, keys=message.keys, service=message.service or None)
 
 
-_ASKING_FOR_A_SERVICE = ("aqb rows ", "aqb alerts snooze ", "aqb alerts accept ")
-"""How commands begin that refuse to guess which of several services is meant."""
+_ABOUT_A_SERVICE = ("aqb rows ", "aqb alerts snooze ", "aqb alerts accept ", "aqb backfill ")
+"""How commands begin that refuse to guess which of several services is meant, or that would do all of them."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def with_mention(message: Message, mention: str) -> Message:
 
 
 def with_service(message: Message, service: str) -> Message:
-    """A message that begins with the name of the service that it is about, and names it in commands that ask for one;
+    """A message that begins with the name of the service that it is about, and names it in commands that are about one;
     '' leaves it as it is.
     """
     if not service:
@@ -245,7 +245,7 @@ def _of_service(block: Block, service: str) -> Block:
 def _line_of_service(line: Line, service: str) -> Line:
     return [
         code(span["text"].replace("aqb", f"aqb --service {service}", 1))
-        if span["type"] == "code" and span["text"].startswith(_ASKING_FOR_A_SERVICE)
+        if span["type"] == "code" and span["text"].startswith(_ABOUT_A_SERVICE)
         else span
         for span in line
     ]

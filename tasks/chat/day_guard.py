@@ -22,11 +22,12 @@ class DayKeptError(AqbError):
     `content` is the fingerprint of the rows that the source holds now.
     """
 
-    def __init__(self, day: date, lost: Sequence[Loss], content: str) -> None:
+    def __init__(self, day: date, lost: Sequence[Loss], content: str, service: str = "") -> None:
+        aqb = f"aqb --service {service}" if service else "aqb"  # without it other services might lose scores, too
         super().__init__(
             f"kept as it was scored: {losses_text(lost)}",
             fix="look for the missing rows (retention of the source, a moved file, a wrong monitoring.source); "
-            f"if they are gone for good: aqb backfill --from {day} --to {day} --allow-shrink",
+            f"if they are gone for good: {aqb} backfill --from {day} --to {day} --allow-shrink",
         )
         self.day = day
         self.losses = tuple(lost)

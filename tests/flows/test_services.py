@@ -246,3 +246,23 @@ def test_old_texts_are_pruned_in_every_service(settings: Settings) -> None:
 def test_test_runs_are_of_no_service(settings: Settings) -> None:
     with pytest.raises(UsageError, match="test runs are of no service"):
         score_inbox(settings_of_service(settings, "hiring"), DAY)
+
+
+@pytest.mark.long
+def test_a_day_that_a_service_keeps_may_be_replaced_without_that_of_another(
+    settings: Settings, tmp_path: Path, slack: FakeSlack
+) -> None:
+    """Both have lost their rows; what is said of one, followed to the letter, must not cost the scores of the other."""
+    alerts = AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url)
+    hiring, _, support = settings.monitoring.service
+    several = with_services(settings, hiring, support).model_copy(update={"alerts": alerts})
+    backfill(DAY, DAY, settings=several)
+    for one in (hiring, support):
+        write_rows(tmp_path / one.name / "a.jsonl", [plain(3 * 24 * 60)])
+    outcome = backfill(DAY, DAY, settings=several)
+    command = f"backfill --from {DAY} --to {DAY} --allow-shrink"
+    for one in (hiring, support):
+        (problem,) = [said for said in outcome.problems if said.startswith(one.name)]
+        (message,) = [said.shown for said in slack.posted if said.text.startswith(f"{one.name} · ")]
+        assert f"aqb --service {one.name} {command}" in problem
+        assert f"aqb --service {one.name} {command}" in message
