@@ -64,7 +64,9 @@ def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: floa
             if path.exists():
                 refused.append(_refused(path, error))
             continue
-        if after.st_mtime > rested or (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
+        # A copy may have the time of its original, which another zone or clock puts into the future.
+        changed_at = min(after.st_mtime, after.st_ctime)
+        if changed_at > rested or (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
             arriving.append(path)
         elif identity.sha256 in known:
             seen.append(path)

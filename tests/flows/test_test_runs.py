@@ -2,7 +2,7 @@
 
 import json
 import os
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import polars as pl
@@ -214,6 +214,14 @@ def test_files_on_their_way_are_left_for_the_next_run(settings: Settings) -> Non
     outcome = score_inbox(slow, DAY)
     assert (names(outcome), outcome.arriving) == (["plan_agent_1.csv"], ("resume_agent_1.csv",))
     assert names(score_inbox(settings, DAY)) == ["resume_agent_1.csv"]
+
+
+def test_a_file_with_a_time_to_come_has_arrived_when_it_was_written(settings: Settings) -> None:
+    """As one has that was packed in Seoul and is unpacked on a server in UTC."""
+    later = datetime.now(UTC).timestamp() + 9 * 3600
+    os.utime(inbox_of(settings) / "plan_agent_1.csv", (later, later))
+    outcome = score_inbox(settings, DAY)
+    assert (names(outcome), outcome.arriving) == (["plan_agent_1.csv", "resume_agent_1.csv"], ())
 
 
 def test_rejected_rows_are_kept_and_reported(settings: Settings) -> None:
