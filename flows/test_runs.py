@@ -19,7 +19,7 @@ from flows.steps.alerts import call_off_finished, deliver_waiting, notify_refuse
 from flows.steps.announce import STILL_NEWS
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
-from flows.steps.testrun_files import WrittenTestRun, score_files
+from flows.steps.testrun_files import LeftFile, WrittenTestRun, score_files
 from scoring.alerting.run_messages import RefusedFile
 from scoring.errors import AqbError, counted, shown_name
 from scoring.inputs import nothing_scored
@@ -114,6 +114,7 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
             len(files) - 1 for files, one in zip(inbox.new, found, strict=True) if isinstance(one, WrittenTestRun)
         )
         failures = [str(one) for one in found if isinstance(one, AqbError)]
+        left = [one.name for one in found if isinstance(one, LeftFile)]
         refused = [*inbox.refused, *(one for one in found if isinstance(one, RefusedFile))]
         for one in (day - timedelta(days=1), day):  # a run that died may have scored without publishing
             publish_runs(context, one)
@@ -123,7 +124,7 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
         tuple(scored),
         tuple(failures),
         len(inbox.known) + copies,
-        tuple(path.name for path in inbox.arriving),
+        (*(path.name for path in inbox.arriving), *left),
         tuple(one.reason for one in refused),
         (
             *(site_after(context).problems if scored else ()),

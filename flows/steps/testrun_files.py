@@ -23,6 +23,7 @@ from scoring.errors import AqbError, UnexpectedError
 from scoring.inputs import FileIdentity
 from scoring.testruns.scoring import TestRunPlan
 from tasks.context import Context
+from tasks.files.discovery import has_changed
 from tasks.judge.client import Judge, Judged
 from tasks.judge.judge_thread import FILES_AT_ONCE, JudgeThread, finished_in_turn
 from tasks.judge.questions import questions_of
@@ -43,8 +44,15 @@ class WrittenTestRun:
     summary: dict[str, Any]
 
 
-FileOutcome = WrittenTestRun | RefusedFile | AqbError
-"""What became of a file: it is scored, cannot be read, or failed."""
+@dataclass(frozen=True)
+class LeftFile:
+    """A file that was replaced, renamed or removed since the run looked into the inbox: the next run looks anew."""
+
+    name: str
+
+
+FileOutcome = WrittenTestRun | RefusedFile | LeftFile | AqbError
+"""What became of a file: it is scored, cannot be read, is left for the next run, or failed."""
 
 
 @step("judge", run_name="judge {name}", timeout_s=None)
@@ -101,10 +109,11 @@ class _FileWork:
                 plan = plan_of_input(file, self.context.settings)
                 break
             except Exception as error:  # noqa: BLE001 - another file must not stop with it
-                errors.append(_as_aqb_error(error, file))
+                if not has_changed(file):
+                    errors.append((file, _as_aqb_error(error, file)))
         else:
-            refused = _refuse(self.context, files[0], self.day, errors[0])
-            return lambda: refused
+            ended = _refuse(self.context, *errors[0], self.day) if errors else _left(files[0])
+            return lambda: ended
         asked = None
         if self.judge:
             asked = self.asking.begin(judge_file, name=plan.run.name, plan=plan, context=self.context, judge=self.judge)
@@ -114,7 +123,7 @@ class _FileWork:
         try:
             return self._score_and_record(plan, asked)
         except Exception as error:  # noqa: BLE001 - nor here
-            return _as_aqb_error(error, file)
+            return _left(file) if has_changed(file) else _as_aqb_error(error, file)
 
     def _score_and_record(self, plan: TestRunPlan, asked: Callable[[], Judged] | None) -> WrittenTestRun:
         """Keeps the file's run in the ledger, also when it fails; its step `judge` is the time that it waited."""
@@ -146,7 +155,11 @@ def _as_aqb_error(error: Exception, file: FileIdentity) -> AqbError:
     return error if isinstance(error, AqbError) else UnexpectedError(error, where=file.name)
 
 
-def _refuse(context: Context, file: FileIdentity, day: date, error: AqbError) -> RefusedFile:
+def _left(file: FileIdentity) -> LeftFile:
+    return LeftFile(Path(file.name).name)
+
+
+def _refuse(context: Context, file: FileIdentity, error: AqbError, day: date) -> RefusedFile:
     """A file that cannot be read; the ledger keeps the same reason for the same content once."""
     if RunLedger(context.state).failed_inputs(TEST_RUN).get(file.sha256) != reason_of(error):
         with recorded_run(context.state, TEST_RUN, day, inputs=[vars(file)]) as run:

@@ -36,6 +36,14 @@ def refuse_replaced(path: Path, identity: FileIdentity) -> None:
         )
 
 
+def has_changed(file: FileIdentity) -> bool:
+    """Whether a file no longer holds what it did, has another name, or is gone."""
+    try:
+        return identity_of(Path(file.name)) != file
+    except InputError:
+        return True
+
+
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
     """What the system refuses within the block is an InputError of this file or folder."""

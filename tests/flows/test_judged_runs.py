@@ -248,3 +248,23 @@ def test_the_inbox_judges_its_files_at_the_same_time_and_scores_them_in_their_or
         assert (tmp_path / path).read_bytes() == (tmp_path / "alone" / path).read_bytes()
     found = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     assert found == []
+
+
+def test_a_file_that_is_renamed_while_it_is_judged_fails_nothing_and_is_paid_for_once(
+    judge: FakeOpenAI, tmp_path: Path
+) -> None:
+    judge.behaviour = Behaviour(latency_s=0.5, spread=0)
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    file = write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row("A1"), wide_row("A2", 질의="몇 명?")])
+    runs = InboxSettings(inbox=str(inbox), quiet_s=0)
+    settings = settings_in(tmp_path, test_runs=runs, judge=JudgeSettings(enabled=True, rpm=0, tpm=0))
+    with ThreadPoolExecutor(1) as thread:
+        run = thread.submit(plain_score_inbox, settings, date(2026, 3, 12))
+        while not judge.stats()["asked"]:
+            assert wait([run], timeout=0.01).not_done, run.result()
+        file.rename(inbox / "resume_agent_2.csv")
+    assert (run.result().failures, run.result().arriving) == ((), ("resume_agent_1.csv",))
+    (scored,) = plain_score_inbox(settings, date(2026, 3, 12)).scored
+    assert scored.name == "resume_agent_2.csv"
+    assert scored.summary["judge"]["by_status"]["ok"] == judge.stats()["asked"]

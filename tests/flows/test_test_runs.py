@@ -8,11 +8,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from flows.steps.testrun_files import LeftFile, score_files
 from flows.test_runs import InboxOutcome
 from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.settings import Settings
 from tasks.config.testruns import InboxSettings
+from tasks.context import Context
 from tasks.state.run_ledger import RunLedger
+from tasks.testruns.inbox import look_into
 from tasks.warehouse import open_warehouse
 from tests.builders.flows import score_inbox
 from tests.builders.settings import settings_in
@@ -222,6 +225,19 @@ def test_a_file_with_a_time_to_come_has_arrived_when_it_was_written(settings: Se
     os.utime(inbox_of(settings) / "plan_agent_1.csv", (later, later))
     outcome = score_inbox(settings, DAY)
     assert (names(outcome), outcome.arriving) == (["plan_agent_1.csv", "resume_agent_1.csv"], ())
+
+
+def test_files_that_move_on_during_the_run_are_left_for_the_next_one(settings: Settings) -> None:
+    inbox = inbox_of(settings)
+    seen = look_into(inbox, (), datetime.now(UTC), 0.0)
+    (inbox / "plan_agent_1.csv").rename(inbox / "plan_agent_renamed.csv")
+    write_csv(inbox / "resume_agent_1.csv", [["replaced by another"]])
+    with Context(settings) as context:
+        found = score_files(context, seen.new, DAY)
+    assert found == [LeftFile("plan_agent_1.csv"), LeftFile("resume_agent_1.csv")]
+    with opened(RunLedger, settings.state_url) as ledger:
+        assert ledger.of_day(DAY) == []
+    assert names(score_inbox(settings, DAY)) == ["plan_agent_renamed.csv"]
 
 
 def test_rejected_rows_are_kept_and_reported(settings: Settings) -> None:
