@@ -5,6 +5,7 @@ by the next run. A file that fails does not stop the others. One that cannot be 
 and fails no flow run.
 """
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -21,7 +22,7 @@ from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from flows.steps.testrun_files import LeftFile, WrittenTestRun, score_files
 from scoring.alerting.run_messages import RefusedFile
-from scoring.errors import AqbError, counted, shown_name
+from scoring.errors import AqbError, TakenError, counted, shown_name
 from scoring.inputs import nothing_scored
 from tasks.config.services import refuse_chosen
 from tasks.context import Context
@@ -34,7 +35,8 @@ class InboxOutcome:
     """What became of the inbox: scored files, failures and refused files (one line each), files whose content was
     scored before or in another file, files still arriving.
 
-    `unpublished` is why the site could not be built or people could not be notified of something.
+    `unpublished` is why the site could not be built, people could not be notified of something, or the inbox was left
+    to another run, which is at work on it.
     """
 
     scored: tuple[WrittenTestRun, ...]
@@ -104,7 +106,11 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
 
 def _score_new_files(context: Context, day: date) -> InboxOutcome:
     settings, ledger = context.settings, RunLedger(context.state)
-    with context.warehouse.staging("test-runs"):
+    with ExitStack() as alone:
+        try:
+            alone.enter_context(context.warehouse.staging("test-runs"))
+        except TakenError as taken:  # for up to a day, where the judge is asked in batches
+            return InboxOutcome((), (), 0, (), unpublished=(str(taken),))
         inbox = look_into(
             Path(settings.test_runs.inbox), ledger.completed_inputs(TEST_RUN), now(), settings.test_runs.quiet_s
         )

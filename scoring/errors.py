@@ -93,6 +93,10 @@ class StorageError(AqbError):
     """The warehouse, a folder or the state database cannot be read or written; what was there is still there."""
 
 
+class TakenError(StorageError):
+    """Another run is at work on it."""
+
+
 def counted(number: int, thing: str) -> str:
     """`1 row`, `60 rows`, `2 queries`, `3 scored days`."""
     many = f"{thing[:-1]}ies" if thing.endswith("y") and not thing.endswith("day") else f"{thing}s"

@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from scoring.errors import StorageError
+from scoring.errors import StorageError, TakenError
 from tasks.state.database import STATE_TABLES, StateDatabase
 from tasks.waiting import LONGEST_PAUSE_S, attempts
 
@@ -56,14 +56,15 @@ class Leases:
         By default that is long enough for a holder that died: its lease is taken over when it has run out.
 
         Raises:
-            StorageError: the holder is alive and still works; or, at the end, the name was lost on the way.
+            TakenError: the holder is alive and still works.
+            StorageError: at the end, the name was lost on the way.
         """
         owner, ended = uuid.uuid4().hex, threading.Event()
         for _ in attempts(name, self._lease_s + LONGEST_PAUSE_S if wait_s is None else wait_s):
             if self._taken(name, owner):
                 break
         else:
-            raise StorageError(
+            raise TakenError(
                 f"another run is working on '{name}'",
                 where="state database",
                 fix="wait for it to end, then run again",

@@ -115,7 +115,8 @@ class Warehouse(Protocol):
         at most about `wait_s`, or as long as it takes to tell that it is dead.
 
         Raises:
-            StorageError: another run of that name is still working, or the folder cannot be written or was removed.
+            TakenError: another run of that name is still working.
+            StorageError: the folder cannot be written or was removed.
         """
         ...
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scoring.chat.rubric import RowRubric
-from scoring.errors import StorageError
+from scoring.errors import StorageError, TakenError
 from tasks.files.atomic import is_at, remove_unfinished, unchanged_since, writable, write_parquet
 from tasks.waiting import attempts
 from tasks.warehouse.day_queries import CountsOfDays, FrameQueries, fired_rows, value_counts
@@ -167,8 +167,8 @@ class FolderWarehouse:
         """An empty folder for one run of that name. What a killed run left there is removed first.
 
         Raises:
-            StorageError: another run of that name is still working, or the folder cannot be written, was removed, or
-                has a link in place of its staging folder.
+            TakenError: another run of that name is still working.
+            StorageError: the folder cannot be written, was removed, or has a link in place of its staging folder.
         """
         return self._staged(self._own(name), wait_s)
 
@@ -190,9 +190,9 @@ class FolderWarehouse:
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _held_by_another(self, name: str) -> StorageError:
+    def _held_by_another(self, name: str) -> TakenError:
         fix = "wait for it to end, then run again"
-        return StorageError(f"another run is working on '{name}'", where=str(self.folder), fix=fix)
+        return TakenError(f"another run is working on '{name}'", where=str(self.folder), fix=fix)
 
     @contextmanager
     def _lock_file(self, name: str) -> Iterator[IO[str]]:

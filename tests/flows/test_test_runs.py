@@ -22,7 +22,7 @@ from tests.builders.settings import settings_in
 from tests.builders.state import opened
 from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, wide_row, write_csv
 from tests.fakes.slack_server import FakeSlack
-from tests.flows.conftest import QA, Command
+from tests.flows.conftest import QA, Command, alerts_to
 
 DAY, NEXT_DAY = date(2026, 3, 12), date(2026, 3, 13)
 TABLES = ("test_run_scores", "test_run_queries", "test_run_summaries")
@@ -238,6 +238,16 @@ def test_files_that_move_on_during_the_run_are_left_for_the_next_one(settings: S
     with opened(RunLedger, settings.state_url) as ledger:
         assert ledger.of_day(DAY) == []
     assert names(score_inbox(settings, DAY)) == ["plan_agent_renamed.csv"]
+
+
+def test_an_inbox_that_another_run_is_working_on_is_left_to_it(settings: Settings, slack: FakeSlack) -> None:
+    told = settings.model_copy(update={"alerts": alerts_to(slack)})
+    with open_warehouse(settings.warehouse).staging("test-runs"):
+        outcome = score_inbox(told, DAY)
+    assert (outcome.scored, outcome.failures) == ((), ())
+    assert ["another run is working on 'test-runs'" in problem for problem in outcome.problems] == [True]
+    assert slack.posted == []
+    assert len(score_inbox(told, DAY).scored) == 2
 
 
 def test_rejected_rows_are_kept_and_reported(settings: Settings) -> None:
