@@ -15,7 +15,7 @@ import typer
 from flows.cli.finished_night import show_finished_night
 from flows.cli.score import counts_text, kpi_line, no_judge_text
 from flows.cli.terminal import Json, day_option, finish, show
-from scoring.errors import UsageError, shown_name
+from scoring.errors import AqbError, StorageError, UsageError, shown_name
 
 if TYPE_CHECKING:
     from flows.nightly import NightlyOutcome
@@ -191,10 +191,13 @@ def _run_nightly(
     """Runs the nightly flow for each day and prints what the last one found."""
     from flows.runtime.prefect_env import PrefectGoneError, prepare_prefect, running_flows
 
-    prepare_prefect(settings.reports)
+    try:
+        prepare_prefect(settings.reports)
+    except StorageError as error:
+        _notify_unseen(error, settings)
+        raise
     from flows.nightly import IncompleteRunError, IncompleteServicesError
     from flows.nightly import nightly as nightly_flow
-    from flows.steps.failure_hooks import notify_without_flow
 
     incomplete = outcome = None
     for day in days:
@@ -204,8 +207,7 @@ def _run_nightly(
         except (IncompleteRunError, IncompleteServicesError) as error:
             outcome, incomplete = error.outcome, error
         except PrefectGoneError as error:
-            if not sys.stderr.isatty():
-                notify_without_flow(error, settings)
+            _notify_unseen(error, settings)
             raise
         if not as_json and len(days) > 1 and outcome.own.outcome:
             typer.echo(f"{outcome.scored.day}: {counts_text(vars(outcome.scored.counts))}")
@@ -214,6 +216,14 @@ def _run_nightly(
     assert outcome, "there is a day"
     show(_outcome_dict(outcome), "\n".join(_outcome_lines(outcome, settings)), as_json=as_json)
     finish(outcome.problems, incomplete)
+
+
+def _notify_unseen(error: AqbError, settings: Settings) -> None:
+    """Notifies people of what ended a night outside of any flow, unless somebody sits at a terminal and sees it."""
+    if not sys.stderr.isatty():
+        from flows.steps.failure_hooks import notify_without_flow
+
+        notify_without_flow(error, settings)
 
 
 def _outcome_lines(outcome: NightlyOutcome, settings: Settings) -> Iterator[str]:

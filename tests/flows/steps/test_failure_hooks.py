@@ -222,6 +222,18 @@ def test_a_prefect_server_that_is_gone_is_told_where_nobody_sits_at_a_terminal(
     assert "Prefect server cannot be reached" in failure.shown
 
 
+@pytest.mark.long
+def test_a_home_folder_that_prefect_cannot_have_is_told_where_nobody_sits_at_a_terminal(
+    installed_aqb: Command, folder: Path, slack: FakeSlack
+) -> None:
+    (folder / "full").touch()
+    home = {"PREFECT_HOME": str(folder / "full" / "prefect"), "SLACK_WEBHOOK_URL": slack.webhook()}
+    for _ in range(2):
+        assert installed_aqb("nightly", "--date", str(DAY), **home).exit_code == 1
+    (failure,) = slack.posted
+    assert "Prefect's home folder cannot be used" in failure.shown
+
+
 def test_a_wrong_file_of_settings_is_told_once_a_day(
     slack: FakeSlack, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
