@@ -10,6 +10,7 @@ from pathlib import Path
 
 def main() -> None:
     """Runs `flows.cli.app`, imported here so that a module of this package does not bring all commands with it."""
+    _open_closed_streams()
     if sys.getfilesystemencoding() != "utf-8":
         _start_in_utf8_mode()
     if os.path.expanduser("~") == "~":  # noqa: PTH111 - an account that the system does not know
@@ -17,6 +18,15 @@ def main() -> None:
     from flows.cli.app import main as run_app
 
     run_app()
+
+
+def _open_closed_streams() -> None:
+    """Lets standard streams that are closed lead nowhere, as programs expect that are started from here."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, os.O_RDWR)  # the lowest that is free, which is its own
+            os.set_inheritable(number, True)
+            setattr(sys, name, os.fdopen(number, mode))
 
 
 def _start_in_utf8_mode() -> None:

@@ -19,7 +19,7 @@ from flows.runtime.clock import now
 from scoring.catalog import rubrics
 from tasks.config.settings import MonitoringSettings, load_settings
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
-from tests.flows.conftest import Command
+from tests.flows.conftest import AQB, Command
 
 ROOT = Path(__file__).parents[3]
 
@@ -63,6 +63,16 @@ def test_an_account_that_the_system_does_not_know_needs_no_home_folder(folder: P
         2,
         "error: there is no Prefect server that stays",
     )
+
+
+@pytest.mark.long
+def test_night_needs_no_standard_streams(folder: Path) -> None:
+    """As what some daemons start has none; its temporary Prefect server wants them."""
+    write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best(0)])
+    environment = {name: value for name, value in os.environ.items() if "PREFECT" not in name}
+    command = f"exec {shlex.quote(str(AQB))} nightly --date {DAY} <&- >&- 2>&-"
+    assert subprocess.run(["sh", "-c", command], cwd=folder, env=environment, check=False).returncode == 0
+    assert (folder / "data" / "reports" / f"monitoring-{DAY}.md").is_file()
 
 
 def test_command_line_opens_without_the_libraries_that_take_longer_than_it() -> None:
