@@ -67,11 +67,13 @@ def rates_to_break(rule: str, facts: Mapping[date, Sequence[AlertFact]], latest:
     """The rate by tenant that a snooze of a rule is made at: of the `latest` days, or the usual one if higher.
 
     Usual is the median of all days of `facts`, which hold every scored day, without facts where nothing fired. The
-    last day alone would not do: on a quiet Sunday a rule that fires every week does not.
+    last day alone would not do: on a quiet Sunday a rule that fires every week does not. Days without rows have no
+    rate, and count for neither.
     """
     of_day = [
         {fact.tenant_id: rate for fact in facts[day] if fact.rule == rule and (rate := fact_rate(fact)) is not None}
         for day in sorted(facts)
+        if all(fact.rule != NO_ROWS for fact in facts[day])
     ]
     tenants = {tenant for rates in of_day for tenant in rates}
     return {

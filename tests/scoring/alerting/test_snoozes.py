@@ -148,6 +148,14 @@ def test_snooze_on_a_day_that_goes_on_is_made_at_the_rate_of_the_day_before_too(
     assert rates_to_break("answer_failed", facts, latest=2) == {"*": 0.3}
 
 
+def test_snooze_after_days_without_rows_is_made_at_the_rate_of_the_last_day_with_rows() -> None:
+    facts = {
+        FIRST_DAY: [AlertFact("answer_failed", "critical", "", "*", 40, 100)],
+        **{FIRST_DAY + timedelta(days=n): [AlertFact(NO_ROWS, "critical", "", "*", 0, 0)] for n in (1, 2)},
+    }
+    assert rates_to_break("answer_failed", facts) == {"*": 0.4}
+
+
 @pytest.mark.parametrize(
     ("counts", "rate"), [([20, 20, 60], 60), ([20, 20, 0], 20), ([60, 60, 20], 60), ([0, 0, 0], 0)]
 )
