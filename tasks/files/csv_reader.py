@@ -222,6 +222,10 @@ class _Records:
                 fix="export the table again, with its column names in the first line",
                 ko="빈 파일입니다. 첫 줄에 열 이름이 오게 표를 다시 내보내세요.",
             )
+        if isinstance(cells, csv.Error):  # "a";"b" of a program that puts names in quotes
+            behind_quotes = [mark for mark in _DELIMITERS if f'"{mark}'.encode() in self._lines.taken[0]]
+            if self._delimiter not in behind_quotes:
+                self._refuse_delimiters(behind_quotes)
         if isinstance(cells, csv.Error) or not _encodable(cells):
             if any(b"\r" in line.rstrip(b"\r\n") for line in self._lines.taken):
                 found, why = "lines that end in CR alone", "줄바꿈이 옛 매킨토시 형식입니다"
@@ -256,7 +260,13 @@ class _Records:
                 fix=f"take that line out, and save the table with {usual.en} between its columns",
                 ko=f"첫 줄이 구분 기호만 알립니다(sep=). 그 줄을 지우고 저장하세요. 열의 구분 기호: {usual.ko}.",
             )
-        if not others and (seen := [shown for mark, shown in _DELIMITERS.items() if mark in name]):
+        if not others:
+            self._refuse_delimiters([mark for mark in _DELIMITERS if mark in name])
+
+    def _refuse_delimiters(self, marks: Sequence[str]) -> None:
+        """Says that the header holds these, if there are any, where the file should have another."""
+        usual, seen = _DELIMITERS[self._delimiter], [_DELIMITERS[mark] for mark in marks]
+        if seen:
             raise InputError(
                 f"the header line is a single column that holds {' and '.join(one.en for one in seen)}: "
                 f"is the delimiter right? A file with this name has {usual.en} between its columns",

@@ -259,6 +259,9 @@ def test_damage_never_loses_a_line_in_silence(tmp_path_factory: pytest.TempPathF
         (",", "이름\t나이", "tabs"),
         (",", "a;b\tc", "semicolons and tabs"),
         ("\t", "a,b", "commas"),
+        (",", '"이름";"나이"', "semicolons"),
+        (",", '"이름";나이', "semicolons"),
+        ("\t", '"a","b"', "commas"),
     ],
 )
 def test_a_header_of_one_column_that_holds_another_delimiter_is_asked_about(
