@@ -207,6 +207,20 @@ def test_data_on_the_edge_of_a_part_is_masked_as_a_whole(edge: int) -> None:
     assert masked(text, start=edge) == "[전화번호] 다라"
 
 
+@pytest.mark.parametrize(
+    ("data", "label"),
+    [
+        ("gildong.hong+applications.2026@recruiting.example-company.co.kr", "[이메일]"),
+        ("sk-" + "a1B2" * 12, "[인증키]"),
+    ],
+)
+def test_long_data_on_the_edge_of_a_part_is_masked_as_a_whole(data: str, label: str) -> None:
+    text = f"가나 {data} 다라"
+    for edge in range(4, 3 + len(data)):
+        assert masked(text, end=edge) == f"가나 {label}"
+        assert masked(text, start=edge) == f"{label} 다라"
+
+
 # --- Time ------------------------------------------------------------------------------------------------------------
 
 ALPHABETS = [

@@ -154,6 +154,13 @@ def test_the_latency_class_comes_from_what_is_known(fields: dict[str, Any], expe
     assert scored(run(**{**agent, **fields})).latency_class is expected
 
 
+@pytest.mark.parametrize("rooms", [("보훈", "보훈, 장애"), ("보훈, 장애", "보훈")])
+def test_the_latency_class_is_that_of_the_room_with_most_filters(rooms: tuple[str, str]) -> None:
+    agent = AgentType.APPLICANT_MANAGEMENT
+    executions = [run(f"{room}/1", agent_type=agent, detected_filters=used) for room, used in enumerate(rooms, start=1)]
+    assert query(*executions).latency_class is LatencyClass.MULTI
+
+
 def entry(**ui_value: Any) -> dict[str, Any]:
     return {"uiValue": ui_value}
 

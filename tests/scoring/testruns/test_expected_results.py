@@ -166,6 +166,9 @@ def test_prose_is_kept_for_the_judge() -> None:
     [
         'assistantMessage에 "오류"가 언급되어 있지 않은가',
         'dataUIList 내 formType 값이 "LINK"인 항목이 없는가',
+        'formType 값 "LINK" 사용 금지',
+        'assistantMessage에서 "경쟁사" 언급은 제외',
+        'assistantMessage에 "오류" 미포함',
         "dataUIList 내 항목이 존재하는가",
         "assistantMessage가 자연스러운가",
         'assistantMessage에 "가"가 있고 formType 값이 "A"인가',
