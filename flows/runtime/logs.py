@@ -2,10 +2,12 @@
 
 They go to the Prefect server, which shows them with the flow run. On standard error they are plain lines where a
 deployment runs, or with `log_format = "json"` one JSON document a line, wherever. A command on a terminal says itself
-what it has done, so it prints no plain lines beside that.
+what it has done, so it prints no plain lines beside that, but for those who look for a defect in Python's development
+mode.
 """
 
 import logging
+import sys
 from collections.abc import Iterable
 from typing import Literal
 
@@ -20,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 def configure_logs(log_format: Literal["plain", "json"]) -> None:
     """Sends our lines where they belong; to be called when a flow starts. The last call counts."""
-    to_standard_error = log_format == "json" or deployment.id
+    to_standard_error = log_format == "json" or deployment.id or sys.flags.dev_mode
     send_lines_to(_ToPrefect(), *([ToStandardError(as_json=log_format == "json")] if to_standard_error else []))
 
 
