@@ -211,6 +211,7 @@ class RowRubric:
         """The columns that reports, pages and alerts read."""
         yield from ("alert_level", "alert_rules", self.failure.column)
         yield from filter(None, (self.cause, self.category and self.category.column))
+        yield from filter(None, (part.grade_column for part in self.parts))
         for score in self.scores:
             yield from (score, f"mean_{score}")
         for scale in self.scales:

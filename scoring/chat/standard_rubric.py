@@ -43,7 +43,7 @@ from scoring.rules.expressions import (
     When,
     points,
 )
-from scoring.rules.kinds import Kind, Kinds
+from scoring.rules.kinds import Kind, Kinds, kind_of, with_kinds
 
 EXCLUDED_ROW_COLUMNS: Kinds = {
     "input_tokens": Kind("number", nullable=True),
@@ -145,7 +145,8 @@ def standard_rubric(
     `kept_grades` are the grades of the total whose rows keep their texts, besides rows with an alert.
 
     Raises:
-        RuleError: as `RowRubric`; a column that engines would not fill alike; a column of a table that is there twice.
+        RuleError: as `RowRubric`; a column, KPI or count that engines would not fill alike, or with a code that no row
+            has; a column of a table that is there twice.
     """
     fired = _alert_columns(alerts.rules, alerts.source)
     definitions = (*columns, *fired, *([cause] if cause else []), *added_later.columns)
@@ -155,6 +156,15 @@ def standard_rubric(
     counts = (*_grade_counts(scales, definitions), _failures(failure), *_alert_counts(alerts.rules))
     quotients = (*kpis, *added_later.kpis)
     final = scales[0].column
+    kept = [IsIn(Column(final), kept_grades)] if kept_grades else []
+    flagged = AnyOf((Not(IsNull(Column("alert_level"))), *kept))
+    summed: tuple[Measure | Quotient, ...] = (*quotients, *counts)
+    kinds = with_kinds(definitions, SCORED_ROW_COLUMNS)
+    for name, expression in (*((one.name, one.expression) for one in summed), ("kept_grades", flagged)):
+        try:
+            kind_of(expression, kinds)
+        except RuleError as error:
+            raise RuleError(error.what, where=name, fix=error.fix) from None
     return RowRubric(
         id=id,
         version=version,
@@ -164,9 +174,7 @@ def standard_rubric(
         exclusions=_EXCLUSIONS,
         definitions=definitions,
         excluded_definitions=excluded,
-        flagged=AnyOf(
-            (Not(IsNull(Column("alert_level"))), *([IsIn(Column(final), kept_grades)] if kept_grades else []))
-        ),
+        flagged=flagged,
         alert_rules=alerts.rules,
         # No scored row is one of these, and whatever counts excluded rows counts scored ones too.
         measures=(*counts, *shared_rows, *(replace(one, expression=Value(0)) for one in shared_excluded)),

@@ -1,5 +1,6 @@
 """A second row rubric, written to a folder that the catalog discovers: nothing that exists knows its names."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -139,3 +140,5 @@ def row_rubric_in(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, file
         yield
     finally:
         catalog.rubrics.cache_clear()
+        for module in [one for one in sys.modules if one.startswith(f"scoring.rubrics.{name}")]:
+            del sys.modules[module]

@@ -31,3 +31,32 @@ def test_the_rubric_of_the_page_scores_once_its_folder_is_there(
         "total": pytest.approx(250 / 3),
     }
     assert summary["distributions"]["failure_type"] == {"none": 2, "too_long": 1}
+
+
+@pytest.mark.parametrize(
+    ("written", "slip", "said"),
+    [
+        (
+            'Quotient("long_rate", one_if(LONG)',
+            'Quotient("long_rate", one_if(Compare(Column("answer_grade"), "=", Value("LONGER")))',
+            "long_rate: there is no code LONGER here\n  -> did you mean LONG?",
+        ),
+        (
+            'kept_grades=("BAD",)',
+            'kept_grades=("BED",)',
+            "kept_grades: there is no code BED here\n  -> did you mean BAD?",
+        ),
+        ('"질문", "question_grade")', '"질문", "question_grades")', "rubric brevity does not define question_grades"),
+    ],
+)
+def test_a_slip_in_the_rubric_of_the_page_is_an_error_that_names_it(
+    written: str, slip: str, said: str, folder: Path, aqb: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = dict(_FILE.findall(_PAGE.read_text("utf-8")))
+    assert written in files["__init__.py"]
+    files["__init__.py"] = files["__init__.py"].replace(written, slip)
+    rows = write_rows(folder / "a.jsonl", [plain(0)])
+    with row_rubric_in(folder / "rubrics", monkeypatch, "brevity", files):
+        ended = aqb("score", str(rows), "--rubric", "brevity", "--out", "out")
+    assert ended.exit_code == 1
+    assert said in ended.err
