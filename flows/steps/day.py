@@ -201,7 +201,7 @@ def score_day(
             day,
             rubric=rubric.id,
             rubric_version=rubric.version,
-            parameters=day_parameters(settings),
+            parameters=day_parameters(settings, rubric),
         ) as run,
         ExitStack() as leftovers,
     ):

@@ -164,7 +164,8 @@ class RowRubric:
     `total` is the score of a row with one decimal, `parts` are what it is made of. The first of the `scales` grades the
     total; the cross table has two of the others. `failure` is NULL where a row did not fail, `cause` names the part of
     a score that lost the most, `category` the kind of question; a rubric may do without these two. `stocks` says
-    whether questions are about stocks, which then tell no template from another.
+    whether questions are about stocks, which then tell no template from another. `fingerprint` tells one state of the
+    file that defines the rubric from another; '' of one in Python.
 
     Definitions always include `alert_level` and `alert_rules`, measures `<level>_rows` of each level in use,
     `alert_<rule>` of each alert rule and `<scale>_<grade>` of each grade, quotients `mean_<score>` of total and parts.
@@ -199,6 +200,7 @@ class RowRubric:
     category: CodedColumn | None = None
     evidence: EvidenceCheck | None = None
     stocks: bool = False
+    fingerprint: str = ""
 
     def __post_init__(self) -> None:
         steps(self.definitions)

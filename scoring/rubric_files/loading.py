@@ -1,7 +1,9 @@
 """A rubric from its TOML text."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
+from hashlib import sha256
 
 from scoring.chat.kpis import Crosstab, FramedPairs, Quotient
 from scoring.chat.row_ids import TEXTS
@@ -44,6 +46,15 @@ def rubric_from_toml(text: str, name: str) -> RowRubric | AnyTestRunRubric:
     raise written.wrong(("kind",), "no kind of rubric", 'write "chat" or "testrun"')
 
 
+def _fingerprint(file: RubricFile) -> str:
+    """The same for files that differ in comments and layout, in what is said of the rubric as a whole, and in what was
+    added later, which changes no score."""
+    written = file.model_dump(mode="json", exclude={"title", "summary"}, exclude_unset=True)
+    for name in ("columns", "kpis"):
+        written[name] = {key: table for key, table in written[name].items() if not table.get("added_later")}
+    return sha256(json.dumps(written).encode()).hexdigest()
+
+
 class _RowRubricLoading(FileExpressions):
     """The parts of the rubric, in the order in which they build on each other."""
 
@@ -81,7 +92,7 @@ class _RowRubricLoading(FileExpressions):
                 crosstab=self._crosstab(scales[1:], {part.grade_column: part.column for part in parts}),
                 added_later=AddedLater(later, tuple(self._kpis(later=True))),
             )
-            return replace(made, stocks=file.stocks)
+            return replace(made, stocks=file.stocks, fingerprint=_fingerprint(file))
 
     def _columns(self, *, later: bool) -> Iterator[ex.Definition]:
         for name, column in self._file.columns.items():

@@ -33,6 +33,7 @@ PORTION_BYTES = 500_000_000
 _DAY_S, _ROW_S = 0.15, 30e-6
 _WORKER_S, _DAY_IN_WORKER_S = 2.5, 0.01
 _MOST_OVERHEAD = 0.15
+_RULES = "rules"
 
 
 @dataclass(frozen=True)
@@ -107,12 +108,13 @@ class EarlierDays:
     unread: AqbError | None = None
 
 
-def day_parameters(settings: Settings) -> dict[str, Any]:
-    """The settings that a day's tables depend on."""
+def day_parameters(settings: Settings, rubric: RowRubric) -> dict[str, Any]:
+    """The settings that a day's tables depend on, and the state of the file of the rubric, if there is one."""
     return {
         "time_zone": settings.time_zone,
         "keep_text": settings.monitoring.keep_text,
         "warehouse": settings.warehouse,
+        _RULES: rubric.fingerprint,
     }
 
 
@@ -133,7 +135,7 @@ def backfill_plan(context: Context, first: date, last: date, today: date) -> Bac
     written = set(context.warehouse.days(KPIS)) & set(days)
     guards = day_guards(context.warehouse, sorted(written), any_erased=bool(erased_sessions(context.state)))
     runs = RunLedger(context.state).latest_of_days(first, last)
-    parameters = day_parameters(settings)
+    parameters = day_parameters(settings, context.rubric)
 
     def planned(day: date) -> PlannedDay:
         content, run = contents.of(day), runs.get(day)
@@ -235,7 +237,7 @@ def stale_days(context: Context, last: date) -> dict[date, str]:
     if not (days := [day for day in context.warehouse.days(KPIS) if day <= last]):
         return {}
     runs = RunLedger(context.state).latest_of_days(days[0], days[-1])
-    parameters = day_parameters(context.settings)
+    parameters = day_parameters(context.settings, context.rubric)
     ended = {day: runs[day] for day in days if day in runs and runs[day].outcome != "running"}
     return {day: why for day, run in ended.items() if (why := _reason(run, context.rubric, parameters))}
 
@@ -272,7 +274,8 @@ def _known_up_to_date(context: Context, days: Sequence[date]) -> bool:
     runs = RunLedger(context.state).latest_of_days(days[0], days[-1])
     if not runs.keys() & set(context.warehouse.days(KPIS)) >= set(days):
         return False
-    return not any(_reason(runs[day], context.rubric, day_parameters(context.settings)) for day in days)
+    parameters = day_parameters(context.settings, context.rubric)
+    return not any(_reason(runs[day], context.rubric, parameters) for day in days)
 
 
 def has_rows_so_far(settings: Settings, day: date) -> bool:
@@ -324,7 +327,10 @@ def _reason(run: Run, rubric: RowRubric, parameters: Mapping[str, Any]) -> str |
     if (run.rubric, run.rubric_version) != (rubric.id, rubric.version):
         name = "rubric" if run.rubric == rubric.id else f"rubric {run.rubric} -> {rubric.id},"
         return f"{name} {run.rubric_version} -> {rubric.version}"
-    return None if run.parameters == parameters else "settings"
+    made = {_RULES: parameters[_RULES], **(run.parameters or {})}  # runs of earlier code did not keep it
+    if made[_RULES] != parameters[_RULES]:
+        return f"rules of {rubric.id} {rubric.version} changed"
+    return None if made == parameters else "settings"
 
 
 def _all_scored(content: DayContent) -> dict[str | None, TenantRows]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scoring.catalog import row_rubric_of_text
 from scoring.chat.day_content import DayContent
 from scoring.days import days_between
 from scoring.errors import InputError, UsageError
@@ -58,7 +59,7 @@ def done(settings: Settings, *days: date, **differently: object) -> None:
                 code_version="0",
                 started_at=datetime(2026, 3, 1, tzinfo=UTC) + timedelta(hours=len(ledger.of_day(day))),
                 outcome="completed",
-                parameters=day_parameters(settings),
+                parameters=day_parameters(settings, RUBRIC),
                 content=found.of(day).fingerprint,
             )
             ledger.save(replace(run, **differently))  # type: ignore[arg-type]
@@ -101,6 +102,27 @@ def test_a_day_whose_latest_run_was_another_is_to_be_scored(settings: Settings, 
     done(settings, *days_between(DAY, LAST))
     done(settings, NEXT, **differently)
     assert to_score(settings) == [1]
+
+
+def test_days_of_other_rules_in_the_same_version_of_a_file_are_to_be_scored(settings: Settings, tmp_path: Path) -> None:
+    file = tmp_path / "our.toml"
+    written = Path("docs/examples/ola-monitoring.toml").read_text(encoding="utf-8")
+    file.write_text(written, encoding="utf-8")
+    by_file = settings.model_copy(update={"monitoring": settings.monitoring.model_copy(update={"rubric": str(file)})})
+    rubric = row_rubric_of_text(written)
+    of_earlier_code = {name: value for name, value in day_parameters(by_file, rubric).items() if name != "rules"}
+    done(by_file, DAY, parameters=of_earlier_code)
+    done(by_file, *days_between(NEXT, LAST), parameters=day_parameters(by_file, rubric))
+    assert to_score(by_file) == []
+    file.write_text(f"# A comment\n{written}", encoding="utf-8")
+    assert to_score(by_file) == []
+    later = '[columns.answer_is_long]\ntitle = "긴 답변"\nvalue = "answer_length > 500"\nadded_later = true\n'
+    file.write_text(f"{written}\n{later}", encoding="utf-8")
+    assert to_score(by_file) == []
+    file.write_text(written.replace("at_least = 80", "at_least = 81"), encoding="utf-8")
+    assert to_score(by_file) == [1, 2, 3, 4]
+    plan = in_context(backfill_plan, by_file, DAY, LAST, FAR)
+    assert {planned.reason for planned in plan.days} == {None, f"rules of {rubric.id} {rubric.version} changed"}
 
 
 def test_a_test_run_of_the_same_day_says_nothing_about_its_chat_rows(settings: Settings) -> None:
