@@ -15,7 +15,7 @@ from prefect import flow
 from prefect.context import FlowRunContext
 from prefect.runtime import flow_run
 
-from flows.runtime.clock import day_of_night, require_started, today
+from flows.runtime.clock import day_of_night, name_of_night, require_started, today
 from flows.runtime.flow_run import GivenSettings, settings_of_flow
 from flows.runtime.logs import warn
 from flows.steps.alerts import call_off_finished, notify_days, notify_kept, notify_unreported
@@ -116,9 +116,9 @@ class IncompleteServicesError(AqbError):
 
 
 def _name() -> str:
-    """What Prefect calls the run: its kind and its day."""
+    """What Prefect calls the run."""
     given = flow_run.parameters
-    return f"{given.get('kind', NIGHTLY)} {_day_of(given, settings_of_run(given).time_zone)}"
+    return name_of_night(given, flow_run.scheduled_start_time, settings_of_run(given).time_zone)
 
 
 def _day_of(given: Mapping[str, Any], time_zone: str) -> date:

@@ -6,7 +6,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from scoring.errors import UsageError
-from tasks.state.run_ledger import INTRADAY
+from tasks.state.run_ledger import INTRADAY, NIGHTLY
 
 
 def now() -> datetime:
@@ -39,3 +39,8 @@ def day_of_night(given: Mapping[str, Any], scheduled: datetime, time_zone: str) 
         return day if isinstance(day, date) else date.fromisoformat(day)
     scheduled_day = scheduled.astimezone(ZoneInfo(time_zone)).date()
     return scheduled_day if given.get("kind") == INTRADAY else scheduled_day - timedelta(days=1)
+
+
+def name_of_night(given: Mapping[str, Any], scheduled: datetime, time_zone: str) -> str:
+    """What people know a run of the nightly flow by: its kind and its day."""
+    return f"{given.get('kind', NIGHTLY)} {day_of_night(given, scheduled, time_zone)}"

@@ -26,7 +26,7 @@ from prefect.client.schemas.sorting import TaskRunSort
 from prefect.exceptions import MissingResult, ParameterTypeError, PrefectException, UnfinishedRun
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from flows.runtime.clock import day_of_night, now
+from flows.runtime.clock import day_of_night, name_of_night, now
 from flows.steps.announce import announce, to_pipeline
 from flows.steps.subscriptions import subscriptions
 from scoring.alerting.all_clear import Unfinished
@@ -52,7 +52,7 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
     _notify(
         FlowFailure(
             flow=flow.name,
-            run_name=flow_run.name,
+            run_name=flow.name if wrong else _run_name(flow, flow_run, settings.time_zone),
             run_id=str(flow_run.id),
             state="failed" if state.is_failed() else "crashed" if state.is_crashed() else "cancelled",
             error=error,
@@ -91,6 +91,14 @@ def _notify(ended: FlowFailure, settings: Settings) -> None:
             for message in [] if one.problem else messages_for(one.filter, {}):
                 called = with_mention(message, one.destination.mention)
                 one.channel.send(OutboxMessage.unsaved(one.name, called, now()))
+
+
+def _run_name(flow: Flow[..., Any], flow_run: FlowRun, time_zone: str) -> str:
+    """What Prefect calls the run since it began; of one that was killed, its worker knows only the name of before."""
+    given = flow_run.parameters
+    if flow.name == "nightly":
+        return name_of_night(given, flow_run.expected_start_time or now(), time_zone)
+    return str(flow.flow_run_name).format(**given)
 
 
 def _wrong_parameters(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> str | None:

@@ -80,16 +80,17 @@ def test_a_flow_with_a_wrong_parameter_is_told_and_shown_with_its_name_and_what_
 @pytest.mark.parametrize(
     ("state", "told"),
     [
-        (Cancelling(message="by hand"), "Warning · a night 취소"),
-        (Cancelled(message="by hand"), "Warning · a night 취소"),
-        (Crashed(message="the worker is gone"), "Critical · a night 비정상 종료"),
-        (Failed(message="no rows"), "Critical · a night 실패"),
+        (Cancelling(message="by hand"), f"Warning · nightly {DAY} 취소"),
+        (Cancelled(message="by hand"), f"Warning · nightly {DAY} 취소"),
+        (Crashed(message="the worker is gone"), f"Critical · nightly {DAY} 비정상 종료"),
+        (Failed(message="no rows"), f"Critical · nightly {DAY} 실패"),
     ],
 )
 def test_tell_of_end_tells_once_of_a_state_that_another_process_reports(
     settings: Settings, slack: FakeSlack, state: State, told: str
 ) -> None:
-    run = FlowRun(flow_id=uuid4(), name="a night", parameters={"settings": settings, "day": str(DAY)})
+    # A worker knows a run by the name that it had before it began.
+    run = FlowRun(flow_id=uuid4(), name="lurking-jackdaw", parameters={"settings": settings, "day": str(DAY)})
     for _ in range(2):  # a worker may see a cancellation twice
         notify_flow_end(nightly, run, state)
     (message,) = slack.posted
@@ -121,25 +122,32 @@ def flow_run(parameters: dict[str, object], scheduled: DateTime | None = None) -
 
 @pytest.mark.usefixtures("runs_without_steps")
 @pytest.mark.parametrize(
-    ("flow", "parameters", "work"),
+    ("flow", "parameters", "name", "work"),
     [
-        (nightly, {"day": "2026-03-12"}, Unfinished("nightly", date(2026, 3, 12), date(2026, 3, 12), "")),
-        (nightly, {}, Unfinished("nightly", date(2026, 3, 13), date(2026, 3, 13), "")),
+        (
+            nightly,
+            {"day": "2026-03-12"},
+            "nightly 2026-03-12",
+            Unfinished("nightly", date(2026, 3, 12), date(2026, 3, 12), ""),
+        ),
+        (nightly, {}, "nightly 2026-03-13", Unfinished("nightly", date(2026, 3, 13), date(2026, 3, 13), "")),
         (
             nightly,
             {"kind": "intraday"},
+            "intraday 2026-03-14",
             Unfinished("intraday", date(2026, 3, 14), date(2026, 3, 14), "intraday 2026-03-14"),
         ),
-        (score_inbox, {}, Unfinished("test-runs", None, None, "")),
+        (score_inbox, {}, "test runs", Unfinished("test-runs", None, None, "")),
         (
             backfill,
             {"first": "2026-03-01", "last": "2026-03-09"},
+            "backfill 2026-03-01 to 2026-03-09",
             Unfinished("backfill", date(2026, 3, 1), date(2026, 3, 9), ""),
         ),
     ],
 )
 def test_failure_keeps_what_has_to_be_done_for_it_to_be_over_and_a_cancellation_nothing(
-    settings: Settings, slack: FakeSlack, flow: Any, parameters: dict[str, object], work: Unfinished
+    settings: Settings, slack: FakeSlack, flow: Any, parameters: dict[str, object], name: str, work: Unfinished
 ) -> None:
     scheduled = DateTime(2026, 3, 13, 16, 0, tzinfo=UTC)  # one o'clock on the 14th in Seoul
     run = flow_run({"settings": settings, **parameters}, scheduled)
@@ -149,6 +157,7 @@ def test_failure_keeps_what_has_to_be_done_for_it_to_be_over_and_a_cancellation_
         notify_flow_end(flow, run, Crashed(message="gone"))
         notify_flow_end(flow, run, Failed(message="gone"))
         assert list(uncalled(outbox.known_keys("qa"))) == [replace(work, name=work.name or str(run.id))]
+    assert all(f" · {name} " in text for text in slack.texts())
 
 
 @pytest.mark.usefixtures("runs_without_steps")
