@@ -46,7 +46,8 @@ def extended_schema(table: Table, schema: pa.Schema) -> list[SchemaField] | None
     people gave to a column.
 
     Raises:
-        UsageError: the table is not in days, or a column has another type, which no table can change.
+        UsageError: the table is not in days, or has a column that does not fit: of another type, spelled in other
+            capitals, or one of people's own that may not be NULL.
     """
     name = f"{table.project}.{table.dataset_id}.{table.table_id}"
     partitioning = table.time_partitioning
@@ -58,16 +59,24 @@ def extended_schema(table: Table, schema: pa.Schema) -> list[SchemaField] | None
         )
     wanted = {field.name: _field(field) for field in schema}
     present = {field.name: field for field in table.schema}
-    changed = [
+    unfit = [
         f"{column} is {_shown(present[column])}, to be written as {_shown(field)}"
         for column, field in wanted.items()
         if column in present and _shape(present[column]) != _shape(field)
     ]
-    if changed:
+    # To BigQuery names that differ in capitals alone are one: such a column is not found, and cannot be added.
+    spelled = {column.lower(): column for column in wanted}
+    for column in [column for column in present if column not in wanted]:
+        if column.lower() in spelled:
+            unfit.append(f"{column} is to be called {spelled[column.lower()]}")
+        elif present[column].mode == "REQUIRED" and present[column].default_value_expression is None:
+            unfit.append(f"{column} may not be NULL, and is not written")
+    if unfit:
         raise UsageError(
-            f"columns of another type: {'; '.join(changed)}",
+            f"columns that do not fit: {'; '.join(unfit)}",
             where=name,
-            fix="rename these columns (ALTER TABLE ... RENAME COLUMN) or the table: the next run makes new ones",
+            fix="change these columns (ALTER TABLE ... RENAME COLUMN, ALTER COLUMN ... DROP NOT NULL) or rename the "
+            "table: the next run makes new ones",
         )
     extended = [_described(field, wanted.get(column)) for column, field in present.items()]
     extended += [field for column, field in wanted.items() if column not in present]
