@@ -123,7 +123,7 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
         left = [one.name for one in found if isinstance(one, LeftFile)]
         refused = [*inbox.refused, *(one for one in found if isinstance(one, RefusedFile))]
         for one in (day - timedelta(days=1), day):  # a run that died may have scored without publishing
-            publish_runs(context, one)
+            publish_runs(context.warehouse, context.state, one)
         # With those of a run that died before it notified of them.
         unreported = ledger.unreported(TEST_RUN, day - STILL_NEWS)
     return InboxOutcome(

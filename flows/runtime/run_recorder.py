@@ -13,10 +13,10 @@ from flows.runtime.code_version import code_version
 from flows.runtime.telemetry import measure_run, run_attributes, span
 from scoring.errors import AqbError
 from tasks.config.log_lines import lines_with
-from tasks.context import Context
 from tasks.state.database import StateDatabase
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
+from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import RUNS
 
 _LOG = logging.getLogger(__name__)
@@ -123,14 +123,13 @@ def reason_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if isinstance(error, AqbError) else f"{type(error).__name__}: see the log"
 
 
-def publish_runs(context: Context, day: date, ending: Run | None = None) -> None:
+def publish_runs(warehouse: Warehouse, state: StateDatabase, day: date, ending: Run | None = None) -> None:
     """Brings the runs of a day from the ledger into the warehouse, `ending` as it will be, unless they stand there.
 
     Read and written by one run at a time: the table is never older than what an earlier writer has put there.
     """
-    warehouse = context.warehouse
     with warehouse.lock(RUNS):
-        runs, published = RunLedger(context.state).frame_of_day(day, ending), warehouse.read(RUNS, [day])
+        runs, published = RunLedger(state).frame_of_day(day, ending), warehouse.read(RUNS, [day])
         current = runs.select("run_id", "outcome").rows()
         known = [] if published is None else published.select("run_id", "outcome").collect().rows()
         if sorted(current) != sorted(known):

@@ -230,7 +230,7 @@ def score_day(
             **vars(outcome.counts),
         )
         # The ledger comes last: a day that it calls completed is looked at no more, so nothing may be left to do.
-        publish_runs(context, day, ending)
+        publish_runs(warehouse, context.state, day, ending)
     return DayOutcome(
         ending.run_id,
         day,

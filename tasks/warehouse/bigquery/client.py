@@ -135,8 +135,8 @@ class JobClient:
         }
 
     def job_id_prefix(self, step: str) -> str:
-        """What the ids of a run's jobs begin with, so that they are found in the console; the rest is random."""
-        return f"aqb-{self._labels.get('run_id', 'by-hand')}-{step}-"
+        """What the ids of jobs begin with, so that those of a run are found in the console; the rest is random."""
+        return "-".join(["aqb", *filter(None, [self._labels.get("run_id")]), step, ""])
 
     def _config(self, parameters: Sequence[QueryParameter], labels: Mapping[str, str]) -> QueryJobConfig:
         config = QueryJobConfig(query_parameters=list(parameters), labels=dict(labels))
