@@ -178,7 +178,7 @@ def test_what_does_not_pass_in_time_is_worth_a_later_run(proxy: Proxy, address: 
             Refusal(403, "usageQuotaExceeded", "Custom quota exceeded: QueryUsagePerDay, set by your administrator."),
             StorageError,
             "",
-            "over its quota (usageQuotaExceeded)",
+            "over its quota (usageQuotaExceeded, job aqb-extract-",
             "quotas stand in the console",
         ),
         (Refusal(400, "invalidQuery", f"Bad double value: {SECRET}"), AqbError, "", "refused the request", "console"),

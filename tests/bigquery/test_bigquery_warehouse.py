@@ -364,6 +364,14 @@ def test_killed_at_any_request_a_day_is_the_old_one_or_the_new_one(
     assert all(table.expires is not None for table in left)
 
 
+def test_a_load_that_fails_names_its_job(warehouse: Warehouse, settings: Settings, emulator: Emulator) -> None:
+    over_quota = b'"errorResult":{"reason":"quotaExceeded","message":"Your table exceeded quota for imports"}'
+    with proxy_to(emulator.rest) as proxy:
+        proxy.rewrite = (b'"state":"DONE"', b'"state":"DONE",' + over_quota)
+        with pytest.raises(StorageError, match=r"over its quota \(quotaExceeded, job aqb-load-[0-9a-f-]{36}\)"):
+            open_warehouse(warehouse.url, behind(proxy, settings)).replace_day("scores", DAY, SCHEMA, [rows(DAY, [1])])
+
+
 def test_a_load_that_came_short_is_an_error_and_changes_nothing(
     client: Client, dataset: str, warehouse: Warehouse, settings: Settings, emulator: Emulator
 ) -> None:

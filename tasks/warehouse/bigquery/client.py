@@ -20,7 +20,15 @@ from google.api_core.exceptions import (
 from google.api_core.retry import Retry
 from google.auth.credentials import AnonymousCredentials
 from google.auth.exceptions import TransportError
-from google.cloud.bigquery import ArrayQueryParameter, Client, QueryJob, QueryJobConfig, ScalarQueryParameter, Table
+from google.cloud.bigquery import (
+    ArrayQueryParameter,
+    Client,
+    LoadJob,
+    QueryJob,
+    QueryJobConfig,
+    ScalarQueryParameter,
+    Table,
+)
 from google.cloud.bigquery_storage_v1 import BigQueryReadClient
 from google.cloud.bigquery_storage_v1.services.big_query_read.transports import BigQueryReadGrpcTransport
 from grpc import insecure_channel  # type: ignore[import-untyped]
@@ -96,6 +104,14 @@ class JobClient:
             # The answer itself is not wanted yet, only that there is one.
             job.result(max_results=0, retry=self.retry)
         return job
+
+    def finish(self, job: LoadJob) -> None:
+        """Waits for the end of a load. What it fails with names the job, as the client itself does of queries alone."""
+        try:
+            job.result(retry=self.retry)
+        except GoogleAPICallError as error:
+            error.query_job = job  # type: ignore[attr-defined]
+            raise
 
     def bytes_of(self, sql: str, parameters: Sequence[QueryParameter], where: str, location: str | None) -> int:
         """The bytes that a query would scan, by a dry run: it costs nothing."""

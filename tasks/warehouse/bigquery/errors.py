@@ -77,7 +77,7 @@ def _explained(error: BaseException | None, where: str) -> AqbError:
     message = error.message or ""
     kind: type[AqbError] = UsageError
     if isinstance(error, (TooManyRequests, ServerError)) or reason in _BUSY:
-        kind, what = StorageError, f"BigQuery is busy or over its quota ({reason or error.code})"
+        kind, what = StorageError, f"BigQuery is busy or over its quota ({reason or error.code}{_job(error)})"
         fix = "run again later; quotas stand in the console"
         if isinstance(error.response, RpcError):
             what = f"the BigQuery Storage API is busy or out of reach ({error.code})"

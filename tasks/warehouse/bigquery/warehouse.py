@@ -339,7 +339,7 @@ class BigQueryWarehouse:
                 labels=self._client.labels("load"),
             ),
         )
-        job.result(retry=self._client.retry)
+        self._client.finish(job)
         if job.output_rows != rows:
             raise StorageError(
                 f"of {rows} rows {job.output_rows} were loaded; the day is as it was",
