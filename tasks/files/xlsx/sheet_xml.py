@@ -44,11 +44,12 @@ class Style(IntEnum):
     CLOSED = 10
     RATE = 11
     POINTS = 12
+    MEAN = 13
 
 
 _STYLE_OF_KIND = {
     "score": Style.NUMBER,
-    "mean": Style.DECIMAL,
+    "mean": Style.MEAN,
     "number": Style.NUMBER,
     "seconds": Style.DECIMAL,
     "share": Style.SHARE,
@@ -61,9 +62,10 @@ _COLOURED = ("score", "mean")
 class SheetColumn:
     """A column of a tab, as wide as its texts unless `width` (characters) is given; a `folded` one opens with a click.
 
-    `kind`: `score` is coloured from red (0) over yellow (3) to green (5), `mean` too and shows two decimals, `number`
-    is rounded to two, `seconds` shows two, `share` is a percentage, `long` texts are wrapped; with `choices` a cell is
-    a yellow one with a drop-down, where the row has '', and a grey one where it has None.
+    `kind`: `score` is coloured from red (0) over yellow (3) to green (5), as `mean` is, which always shows two
+    decimals. Both and `number` are rounded to two; `seconds` shows two, `share` is a percentage, `long` texts are
+    wrapped; with `choices` a cell is a yellow one with a drop-down, where the row has '', and a grey one where it has
+    None.
     """
 
     title: str
@@ -215,7 +217,7 @@ def _content(value: Any, style: Style, first_style: int) -> str:
     if isinstance(value, int | float):
         if not isfinite(value):
             return ""
-        shown = _rounded(value) if style is Style.NUMBER else value
+        shown = _rounded(value) if style in (Style.NUMBER, Style.MEAN) else value
         return f' s="{first_style + style}"><v>{shown!r}</v></c>'
     if isinstance(value, NumberCell):
         return _content(value.value, value.style, first_style)

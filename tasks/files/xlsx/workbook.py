@@ -48,6 +48,10 @@ _FILLS = tuple(
 _TOP = '<alignment vertical="top"/>'
 _NUMBER_FORMATS = {"rate": "0.0%", "points": '0.0"점"'}
 _FIRST_NUMBER_FORMAT = 164  # those below are Excel's own
+_TWO_DECIMALS = (
+    '<xf numFmtId="2" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyAlignment="1">'
+    '<alignment horizontal="center" vertical="top"/></xf>'
+)
 # In the order of `Style`; {rate} and {points} become the numbers of the formats above, {white} and {dark} the places of
 # the first font and fill above, {bold}, {large}, {yellow} and {grey} those of the others.
 _FORMATS = (
@@ -60,8 +64,7 @@ _FORMATS = (
     f'applyAlignment="1">{_TOP}</xf>',
     '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1">'
     '<alignment horizontal="center" vertical="top"/></xf>',
-    '<xf numFmtId="2" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyAlignment="1">'
-    '<alignment horizontal="center" vertical="top"/></xf>',
+    _TWO_DECIMALS,
     f'<xf numFmtId="0" fontId="{{bold}}" fillId="0" borderId="0" xfId="0" applyFont="1" applyAlignment="1">{_TOP}</xf>',
     '<xf numFmtId="9" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyAlignment="1">'
     '<alignment horizontal="center" vertical="top"/></xf>',
@@ -76,6 +79,7 @@ _FORMATS = (
         'applyAlignment="1"><alignment horizontal="center" vertical="top"/></xf>'
         for each in _NUMBER_FORMATS
     ),
+    _TWO_DECIMALS,
 )
 _STYLES = (
     f'{_XML}<styleSheet xmlns="{_MAIN}"><fonts count="1"><font><sz val="11"/><name val="맑은 고딕"/></font></fonts>'
