@@ -143,9 +143,14 @@ def _rubric(settings: Settings) -> str:
 
 def _warehouse(settings: Settings) -> str:
     from tasks.chat.tables import KPIS
+    from tasks.config.addresses import is_bigquery
     from tasks.context import Context
 
     days = Context(settings).warehouse.days(KPIS)
+    if is_bigquery(settings.warehouse):
+        from tasks.warehouse.bigquery.expiration import refuse_expiring
+
+        refuse_expiring(settings)
     if "://" not in settings.warehouse:
         _refuse_locked(Path(settings.warehouse))
     return counted(len(days), "scored day") + (f", {days[0]} to {days[-1]}" if days else "")

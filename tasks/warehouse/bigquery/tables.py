@@ -19,6 +19,9 @@ from tasks.warehouse.bigquery.client import APP_LABEL
 from tasks.warehouse.tables import SERVICE
 
 DAY_COLUMN = "score_date"
+STAGING = "_staging_"
+"""What stands in the names of tables with rows on their way."""
+
 _CLUSTERED_BY = (SERVICE, "tenant_id", "agent_type")
 _TYPES = (
     (types.is_string, "STRING", pl.String()),

@@ -32,6 +32,7 @@ from tasks.warehouse.bigquery.errors import as_aqb_errors
 from tasks.warehouse.bigquery.row_search import BigQueryRowSearch
 from tasks.warehouse.bigquery.tables import (
     DAY_COLUMN,
+    STAGING,
     clearing_query,
     extended_schema,
     new_table,
@@ -271,7 +272,7 @@ class BigQueryWarehouse:
         return self.table(table).quoted if found is None else of_service(found, self._service)
 
     def _staging_name(self, table: str) -> TableName:
-        return self.table(f"{table}_staging_{uuid.uuid4().hex}")
+        return self.table(f"{table}{STAGING}{uuid.uuid4().hex}")
 
     @cached_property
     def _client(self) -> JobClient:

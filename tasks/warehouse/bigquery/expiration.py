@@ -1,0 +1,43 @@
+"""Whether BigQuery will drop score tables by itself: a dataset may give a last day to every table made in it."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from scoring.errors import UsageError, counted
+from tasks.config.addresses import dataset_of
+from tasks.warehouse.bigquery.client import REQUEST_TIMEOUT_S, JobClient
+from tasks.warehouse.bigquery.errors import as_aqb_errors
+from tasks.warehouse.bigquery.tables import STAGING
+
+if TYPE_CHECKING:
+    from tasks.config.settings import Settings
+
+
+def refuse_expiring(settings: "Settings") -> None:
+    """Looks at the dataset of the score tables, and at every table in it but those of runs on their way.
+
+    Raises:
+        UsageError: a table expires, or those that will be made do: it is gone then with all its days.
+        InputError, StorageError: as for `BigQueryWarehouse`.
+    """
+    name = dataset_of(settings.warehouse)
+    client = JobClient(settings, name.project, None)
+    with as_aqb_errors(str(name)):
+        dataset = client.api.get_dataset(str(name), retry=client.retry, timeout=REQUEST_TIMEOUT_S)
+        tables = [*client.api.list_tables(dataset, retry=client.retry, timeout=REQUEST_TIMEOUT_S)]
+    expiring = sorted((one.expires, one.table_id) for one in tables if one.expires and STAGING not in one.table_id)
+    switch_off = f"ALTER SCHEMA `{name}` SET OPTIONS (default_table_expiration_days = NULL)"
+    if expiring:
+        first, table = expiring[0]
+        others = f" and {counted(len(expiring) - 1, 'other table')}" if len(expiring) > 1 else ""
+        raise UsageError(
+            f"BigQuery drops {table}{others} with all days, from {first:%Y-%m-%d %H:%M} UTC on",
+            where=str(name),
+            fix=f"{switch_off}, and ALTER TABLE ... SET OPTIONS (expiration_timestamp = NULL) of each",
+        )
+    # Where partitions have a default too, BigQuery takes that one for tables in days.
+    if dataset.default_table_expiration_ms and not dataset.default_partition_expiration_ms:
+        after = counted(timedelta(milliseconds=dataset.default_table_expiration_ms).days, "day")
+        raise UsageError(
+            f"BigQuery drops each table {after} after it was made, with all days", where=str(name), fix=switch_off
+        )
