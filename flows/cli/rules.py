@@ -122,6 +122,9 @@ def sql(
 ) -> None:
     """Print the query that scores chat rows inside BigQuery, ready to paste into its console.
 
+    BigQuery is not asked: the columns are taken to be those of the production view, of its types, under the names of
+    bigquery.columns. A night looks at the view, and reads other types and a view without tenants or sessions too.
+
     Example: aqb sql --date 2026-02-13
     """
     from tasks.config.settings import load_settings
