@@ -364,6 +364,18 @@ def test_killed_at_any_request_a_day_is_the_old_one_or_the_new_one(
     assert all(table.expires is not None for table in left)
 
 
+def test_a_load_whose_answer_was_lost_is_not_run_twice(
+    client: Client, dataset: str, warehouse: Warehouse, settings: Settings, emulator: Emulator
+) -> None:
+    with proxy_to(emulator.rest) as proxy:
+        proxy.lost = "PUT /upload"
+        open_warehouse(warehouse.url, behind(proxy, settings)).replace_day("scores", DAY, SCHEMA, [rows(DAY, [1, 2])])
+        assert not proxy.lost
+    assert points_of(warehouse, DAY) == [1, 2]
+    loads = [job for job in client.list_jobs() if job.job_type == "load"]
+    assert [job.output_rows for job in loads if job.destination.dataset_id == dataset.split(".")[1]] == [2]
+
+
 def test_a_load_that_fails_names_its_job(warehouse: Warehouse, settings: Settings, emulator: Emulator) -> None:
     over_quota = b'"errorResult":{"reason":"quotaExceeded","message":"Your table exceeded quota for imports"}'
     with proxy_to(emulator.rest) as proxy:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from google.api_core.client_options import ClientOptions
 from google.api_core.exceptions import (
     BadRequest,
+    Conflict,
     Forbidden,
     GoogleAPICallError,
+    NotFound,
     RetryError,
     ServerError,
     TooManyRequests,
@@ -24,6 +27,8 @@ from google.cloud.bigquery import (
     ArrayQueryParameter,
     Client,
     LoadJob,
+    LoadJobConfig,
+    ParquetOptions,
     QueryJob,
     QueryJobConfig,
     ScalarQueryParameter,
@@ -36,6 +41,7 @@ from pyarrow import RecordBatch
 from requests.exceptions import ChunkedEncodingError, Timeout
 from requests.exceptions import ConnectionError as BrokenConnection
 
+from tasks.config.addresses import TableName
 from tasks.warehouse.bigquery.errors import as_aqb_errors, reasons_of
 
 if TYPE_CHECKING:
@@ -49,6 +55,7 @@ _BUSY_REASONS = {"rateLimitExceeded", "jobRateLimitExceeded", "backendError", "i
 _LOST_CONNECTIONS = (BrokenConnection, ChunkedEncodingError, Timeout, TransportError, ConnectionError)
 _LABEL_LENGTH = 63
 _JOB_PATIENCE = 4
+_UPLOAD_RETRIES = 6
 # Four streams keep one machine busy; more of them, or longer queues, only hold more texts in memory.
 _STREAMS = _WAITING_PAGES = 4
 _PAGE_ROWS = 10_000
@@ -105,10 +112,32 @@ class JobClient:
             job.result(max_results=0, retry=self.retry)
         return job
 
-    def finish(self, job: LoadJob) -> None:
-        """Waits for the end of a load. What it fails with names the job, as the client itself does of queries alone."""
+    def load(self, file: IO[bytes], table: TableName, location: str | None) -> LoadJob:
+        """Loads a Parquet file into an empty table, to the end.
+
+        An upload whose last answer got lost is not known any more when it is repeated; its job is there under its id.
+        An error names the job, as the client itself does of queries alone.
+        """
+        parquet = ParquetOptions()  # type: ignore[no-untyped-call]
+        parquet.enable_list_inference = True
+        config = LoadJobConfig(
+            source_format="PARQUET",
+            parquet_options=parquet,
+            write_disposition="WRITE_EMPTY",
+            labels=self.labels("load"),
+        )
+        job_id = f"{self.job_id_prefix('load')}{uuid.uuid4()}"
         try:
-            job.result(retry=self.retry)
+            job: Any = self.api.load_table_from_file(
+                file, str(table), rewind=True, num_retries=_UPLOAD_RETRIES, job_id=job_id, job_config=config
+            )
+        except (NotFound, Conflict) as error:
+            try:
+                job = self.api.get_job(job_id, location=location, retry=self.retry, timeout=REQUEST_TIMEOUT_S)
+            except NotFound:
+                raise error from None
+        try:
+            return job.result(retry=self.retry)  # type: ignore[no-any-return]
         except GoogleAPICallError as error:
             error.query_job = job  # type: ignore[attr-defined]
             raise

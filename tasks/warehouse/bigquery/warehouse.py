@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 import polars as pl
 import pyarrow as pa
 from google.api_core.exceptions import NotFound, PreconditionFailed
-from google.cloud.bigquery import LoadJobConfig, ParquetOptions, QueryJob, ScalarQueryParameter, Table
+from google.cloud.bigquery import QueryJob, ScalarQueryParameter, Table
 from polars.io.plugins import register_io_source
 
 from scoring.chat.rubric import RowRubric
@@ -50,7 +50,6 @@ from tasks.warehouse.tables import SCORES, SERVICE, rows_of_service, schema_of_s
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
 
-_UPLOAD_RETRIES = 6
 _EXPIRES_AFTER = timedelta(days=1)
 
 
@@ -319,28 +318,13 @@ class BigQueryWarehouse:
         table.expires = datetime.now(UTC) + _EXPIRES_AFTER
         self._client.api.create_table(table, exists_ok=True, retry=self._client.retry, timeout=REQUEST_TIMEOUT_S)
         try:
-            self._load(file, staged, rows)
+            self._load(file, staged, rows, target.location)
             yield staged.quoted
         finally:
             self.remove(staged)
 
-    def _load(self, file: IO[bytes], staged: TableName, rows: int) -> None:
-        parquet = ParquetOptions()  # type: ignore[no-untyped-call]
-        parquet.enable_list_inference = True
-        job = self._client.api.load_table_from_file(
-            file,
-            str(staged),
-            rewind=True,
-            num_retries=_UPLOAD_RETRIES,
-            job_id_prefix=self._client.job_id_prefix("load"),
-            job_config=LoadJobConfig(
-                source_format="PARQUET",
-                parquet_options=parquet,
-                write_disposition="WRITE_EMPTY",
-                labels=self._client.labels("load"),
-            ),
-        )
-        self._client.finish(job)
+    def _load(self, file: IO[bytes], staged: TableName, rows: int, location: str | None) -> None:
+        job = self._client.load(file, staged, location)
         if job.output_rows != rows:
             raise StorageError(
                 f"of {rows} rows {job.output_rows} were loaded; the day is as it was",
