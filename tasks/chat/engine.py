@@ -73,14 +73,18 @@ class ScoringOutcome:
         return (*filter(None, [naive_text(self.naive_timestamps, self.naive_zone), repeated_text(self.repeated)]),)
 
     def require_read(self, files: int, kept: str) -> None:
-        """Refuses a source of which none of the `files` could be read; `kept` says what stays as it was.
+        """Refuses a source without a row of which some or all of the `files` could not be read: there its rows may be.
+
+        `kept` says what stays as it was.
 
         Raises:
             InputError: why each of them could not be read.
         """
-        if len(self.failures) == files and not self.counts.rows_in:
+        if self.failures and not self.counts.rows_in:
             errors = "\n".join(str(failure.error) for failure in self.failures)
-            raise InputError(f"no file of the source could be read; {kept}\n{errors}")
+            unread = len(self.failures)
+            what = f"{unread} of {files} files could not be read, and the others have no row of it"
+            raise InputError(f"{'no file of the source could be read' if unread == files else what}; {kept}\n{errors}")
 
 
 @dataclass(frozen=True)

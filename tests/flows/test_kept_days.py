@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Literal
 
+import polars as pl
 import pytest
 from prefect.runtime import flow_run
 
@@ -12,6 +13,7 @@ from flows.backfill import BackfillOutcome, IncompleteBackfillError
 from flows.nightly import IncompleteRunError, NightlyOutcome
 from flows.nightly import nightly as nightly_flow
 from scoring.days import days_between
+from scoring.errors import InputError
 from tasks.config.settings import Settings
 from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.state.run_ledger import RunLedger
@@ -192,6 +194,20 @@ def test_an_unexpected_error_of_an_earlier_day_does_not_stop_the_night(
     with pytest.raises(IncompleteRunError, match=rf"{DAYS[1]} \(KeyError in step summarise\) could not be") as ended:
         _night(settings, LAST, monkeypatch)
     assert ended.value.outcome.scored.counts.scored == 8
+
+
+def test_a_day_whose_file_cannot_be_read_is_none_without_rows(settings: Settings, source: Path) -> None:
+    """As where the export of the day is still being written at night, beside those of other days."""
+    (source / f"{DAY}.jsonl").unlink()
+    file = source / f"{DAY}.parquet"
+    pl.DataFrame([plain(0)]).write_parquet(file)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-20])
+    with pytest.raises(InputError, match=rf"1 of 3 files could not be read, .* have no row of it; .*\n.*{file.name}"):
+        nightly(settings, DAY)
+    assert tables(settings) == {}
+    file.write_bytes(whole)
+    assert nightly(settings, DAY).scored.counts.scored == 1
 
 
 @pytest.mark.usefixtures("prefect_server")
