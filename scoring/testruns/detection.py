@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -27,6 +27,7 @@ EXPERT_FLOW = "전문가"
 """The kind of run (`실행 유형`) of a file whose name tells that the agent was chosen by hand."""
 ID_HEADERS = ("ID", "query_id", "질의ID", "Query ID")
 """The headers of a query's id in the wide layout."""
+_OF_INBOX = "; for files of the inbox, in the setting [[test_runs.files]]"
 _CHOSEN_BY_OPERATORS = "운영 담당자가 설정 [[test_runs.files]]에 적을 수 있습니다."
 _ROUND_COLUMN = re.compile(r"[0-9]+차 (?:답변|답변 raw|raw)")
 _LONG_COLUMNS = frozenset({"Query ID", "방/반복", "Raw JSON"})
@@ -57,7 +58,7 @@ class FileFacts:
 @dataclass(frozen=True, slots=True)
 class Recognition:
     """How a file shows that a rubric scores it, the surest sign first: expected results that are accuracy checks,
-    the beginning of its name in lower case, one of the columns, the layout."""
+    the beginning of its name, one of the columns, the layout."""
 
     accuracy_checks: bool = False
     file_prefixes: tuple[str, ...] = ()
@@ -71,11 +72,20 @@ class Recognition:
             return 0
         signs = (
             self.accuracy_checks and facts.has_accuracy_checks,
-            facts.file_name.casefold().startswith(self.file_prefixes),
+            _begins_with(facts.file_name, self.file_prefixes),
             self.columns & {*facts.headers, *facts.written},
             layout in self.layouts,
         )
         return next((len(signs) - place for place, shown in enumerate(signs) if shown), 0)
+
+
+def _begins_with(file_name: str, prefixes: Iterable[str]) -> bool:
+    """Whether a file's name begins so, whatever its case and what stands between its words: `Plan Agent (1).csv`."""
+    return _words(file_name).startswith(tuple(map(_words, prefixes)))
+
+
+def _words(name: str) -> str:
+    return re.sub(r"[\W_]+", "_", unicodedata.normalize("NFC", name).casefold())
 
 
 def layout_of(headers: Collection[str]) -> Layout | None:
@@ -124,7 +134,7 @@ def _agent_type_of_name(file_name: str) -> AgentType | None:
     name = unicodedata.normalize("NFC", file_name).casefold()
     if korean := _KOREAN_FILE_NAME.match(name):
         return agent_type_named(korean[1] or korean[2])
-    return next((agent for prefix, agent in _AGENT_OF_PREFIX.items() if name.startswith(prefix)), None)
+    return next((agent for prefix, agent in _AGENT_OF_PREFIX.items() if _begins_with(name, [prefix])), None)
 
 
 def run_type_of(file_name: str) -> str:
@@ -156,7 +166,7 @@ def rubric_of(facts: FileFacts, *, option: str = "", known: Mapping[str, Recogni
     Raises:
         UsageError: `--rubric` names no rubric, or the file shows none, or two equally.
     """
-    choices = f"choose one with --rubric: {', '.join(known)}, or the path of a rubric file"
+    choices = f"choose one with --rubric: {', '.join(known)}, or the path of a rubric file{_OF_INBOX}"
     if option:
         if option not in known:
             raise UsageError(f"there is no rubric '{option}'", where="--rubric", fix=choices)
@@ -180,4 +190,4 @@ def rubric_of(facts: FileFacts, *, option: str = "", known: Mapping[str, Recogni
 
 def _agent_choices() -> str:
     listed = ", ".join(f"{agent} ({name})" for agent, name in AGENT_TITLES.items())
-    return f"choose one with --agent-type, or add the column agent_type: {listed}"
+    return f"choose one with --agent-type, or add the column agent_type: {listed}{_OF_INBOX}"

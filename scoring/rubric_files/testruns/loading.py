@@ -81,7 +81,7 @@ def testrun_rubric(text: RubricText) -> AnyTestRunRubric:
             report_values=partial(report_values, rules),
             package="scoring.rubric_files.testruns",
             recognition=Recognition(
-                file_prefixes=tuple(name.casefold() for name in file.recognised_by.file_names),
+                file_prefixes=file.recognised_by.file_names,
                 columns=frozenset(written_headers(file.recognised_by.columns)),
             ),
             options=(MIN_COVERAGE,),

@@ -88,6 +88,9 @@ def test_agents_have_names_in_two_languages(text: str, agent: AgentType | None) 
         ("plan_agent_0224.csv", AgentType.PLAN),
         ("URL_agent_x.xlsx", AgentType.MOVE),
         ("resume_agent_wide.csv", AgentType.APPLICANT_MANAGEMENT),
+        ("Plan Agent 0224.csv", AgentType.PLAN),
+        ("plan-agent (1).csv", AgentType.PLAN),
+        ("url_agent.csv", AgentType.MOVE),
     ],
 )
 def test_the_file_name_comes_before_the_option(name: str, agent: AgentType) -> None:
@@ -162,6 +165,8 @@ def test_an_option_that_names_no_agent_is_refused() -> None:
         (facts("plan_agent_1.csv", checks=True), "recruit-agent"),
         (facts("plan_agent_1.csv"), "plan-agent"),
         (facts("plan_agent_1.csv", WIDE), "plan-agent"),
+        (facts("plan agent 1.csv"), "plan-agent"),
+        (facts("plan_agents.csv", WIDE), "aqb-1.2"),
         (facts("resume_agent_1.csv", WIDE), "aqb-1.2"),
         (facts(headers=(*LONG, "정답 수치")), "aqb-1.2"),
     ],
@@ -174,6 +179,11 @@ def test_rubric_of_asks_for_a_choice_where_two_rubrics_are_shown_equally() -> No
     known = {name: Recognition(file_prefixes=("plan_",)) for name in ("one", "two")}
     with pytest.raises(UsageError, match="one, two"):
         rubric_of(facts("plan_1.csv"), known=known)
+
+
+def test_a_file_shows_its_rubric_by_a_name_in_korean_as_a_mac_writes_it() -> None:
+    known = {"own": Recognition(file_prefixes=("상담봇_",)), "wide": Recognition(layouts=frozenset({Layout.WIDE}))}
+    assert rubric_of(facts(unicodedata.normalize("NFD", "상담봇 0224.csv"), WIDE), known=known) == "own"
 
 
 def test_rubric_of_takes_a_column_of_a_rubric_above_the_layout_of_another() -> None:
