@@ -23,7 +23,7 @@ _TAKEN = (
     "score_date row_id row_key timestamp tenant_id session_id user_input llm_response input_tokens output_tokens "
     "rubric rubric_version source_id service request_metadata reason alert_level alert_rules cause line file code "
     "excluded excluded_rate failures cnt pct naive unreadable unscored_by size cluster total count day part "
-    "first last tenant alert kpi lowest highest text template same_template session show sort page place alike "
+    "first last tenant alert kpi hour lowest highest text template same_template session show sort page place alike "
     "are_words key_ordinal numbered sums added counted day_total current_date current_datetime current_time "
     "current_timestamp"
 )

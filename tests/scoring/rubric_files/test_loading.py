@@ -1,10 +1,13 @@
 """A rubric file that is wrong is refused with line, column and remedy; one that is right scores."""
 
+from datetime import date
+
 import polars as pl
 import pytest
 
 from scoring import score
 from scoring.catalog import row_rubric_of_text
+from scoring.chat.row_filter import RowFilter
 from scoring.chat.sql_scores import scoring_query
 from scoring.errors import UsageError
 from tests.builders.chat_rows import plain
@@ -175,6 +178,15 @@ def test_a_rubric_file_that_is_wrong_is_refused_with_its_place(
 ) -> None:
     assert STARTER.count(old) == 1
     assert_refused(row_rubric_of_text, STARTER.replace(old, new), at, what, fix)
+
+
+def test_no_column_has_the_name_of_a_condition_that_addresses_of_rows_carry() -> None:
+    day = date(2026, 2, 13)
+    wanted = RowFilter(day, day, ("t1",), {}, ("rule",), "kpi", (13,), 0, 100, "text", "template", "session")
+    for name, _ in wanted.pairs():
+        column = f'\n[columns.{name}]\ntitle = "열"\nvalue = "answer_length > 1"\n'
+        with pytest.raises(UsageError, match=f"the name {name} has a meaning of its own"):
+            row_rubric_of_text(STARTER + column)
 
 
 def test_the_mean_of_a_condition_is_refused_with_the_key_of_a_share() -> None:
