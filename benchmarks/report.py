@@ -2,7 +2,8 @@
 
 import os
 import platform
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -34,6 +35,8 @@ SECTIONS = {
 USUAL = [name for name in SECTIONS if name != "large"]
 """What is measured unless one section is asked for: ten gigabytes of files are made for the other."""
 
+_BY_HAND = "by_hand"
+_MARK = re.compile(r"^<!-- (\w+) -->\n", re.MULTILINE)
 _LIBRARIES = ("polars", "pyarrow", "pandas", "duckdb", "prefect", "openai")
 
 
@@ -88,13 +91,21 @@ def head() -> str:
     return (
         "# Benchmarks\n\n"
         "`make bench` repeats all but `large` in about half an hour, best with nothing else running; "
-        "`.venv/bin/python -m benchmarks --write` also writes this page. One section alone: "
-        f"`.venv/bin/python -m benchmarks --only NAME`, with {', '.join(f'`{name}`' for name in SECTIONS)}.\n\n"
+        "`.venv/bin/python -m benchmarks --write` also writes this page, but for its last section. One section alone: "
+        f"`--only NAME`, with {', '.join(f'`{name}`' for name in SECTIONS)}.\n\n"
         f"{os.cpu_count()} cores ({_processor()}), {memory_gb:.0f} GB, {platform.system()} {platform.release()}, "
         f"Python {platform.python_version()}, {libraries}.\n\n"
         "Synthetic rows. CPU seconds are user + system of all threads; times are the best, peaks the worst of the "
         "interleaved rounds."
     )
+
+
+def renewed(page: str, measured: Mapping[str, str]) -> str:
+    """The page of results with the sections that were measured; others stay, as what was written by hand does."""
+    _, *parts = _MARK.split(page)
+    sections = {**dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True)), **measured}
+    marked = (f"<!-- {name} -->\n{sections[name]}" for name in (*SECTIONS, _BY_HAND) if name in sections)
+    return "\n\n".join([head(), *marked]) + "\n"
 
 
 def table(title: str, header: Sequence[str], lines: Sequence[Sequence[str]], remark: str = "") -> str:

@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from tempfile import gettempdir
 
+from benchmarks.__main__ import RESULTS
+from benchmarks.report import renewed
 from docs.generators.documents import ROOT, documents
 from docs.generators.notebook import NOTEBOOK
 from docs.generators.reference import settings_page
@@ -29,3 +31,11 @@ def test_every_setting_says_what_it_does() -> None:
     rows = [line.strip("|") for line in settings_page().splitlines() if line.startswith("| `")]
     assert rows
     assert [row for row in rows if not all(cell.strip() for cell in re.split(r"(?<!\\)\|", row))] == []
+
+
+def test_page_of_benchmarks_keeps_what_was_not_measured_and_what_was_written_by_hand() -> None:
+    page = RESULTS.read_text(encoding="utf-8")
+    _, _, before = page.partition("<!-- rule_engine -->")
+    _, _, after = renewed(page, {"growth": "## Growth\n\nnew"}).partition("<!-- rule_engine -->")
+    kept, _, rest = after.partition("## Growth\n\nnew")
+    assert before.startswith(kept) and before.endswith(rest) and "<!-- large -->" in rest and "<!-- by_hand -->" in rest
