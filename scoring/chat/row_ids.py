@@ -59,13 +59,14 @@ def with_row_ids(rows: pl.DataFrame, in_tie_order: Callable[[pl.DataFrame], pl.D
 
     `in_tie_order` sorts the rows whose keys are repeated by key and `TIE_BREAK`. Rows of one key must come together.
     """
-    rows = rows.with_columns(row_id="row_key")
-    repeated = rows["row_key"].is_duplicated()
-    if repeated.any():
+    ids = rows["row_key"].alias("row_id")
+    repeated = rows.select(_place=pl.arg_where(pl.col("row_key").is_duplicated()))
+    if not repeated.is_empty():
         ordinal = pl.int_range(1, pl.len() + 1).over("row_key")
         suffix = pl.when(ordinal > 1).then(pl.format("-{}", ordinal)).otherwise(pl.lit(""))
-        numbered = in_tie_order(rows.filter(repeated)).with_columns(row_id=pl.col("row_key") + suffix)
-        rows = pl.concat([rows.filter(~repeated), numbered])
+        ordered = in_tie_order(rows[repeated["_place"]].with_columns(repeated))
+        ids = ids.scatter(ordered["_place"], ordered.select(pl.col("row_key") + suffix).to_series())
+    rows = rows.with_columns(ids)
     return rows.sort("timestamp", "row_id")
 
 

@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +26,7 @@ _MANY_READS = 10
 
 _FILES_AT_ONCE = 4  # each file that is cut: 50 MB with what they are sorted into
 _PARTS = 16
+_TIME = pl.Datetime("us", "UTC")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -34,11 +36,11 @@ class _Span(NamedTuple):
     first: int
     last: int
 
-    def has(self) -> pl.Expr:
-        """Whether a row is of these minutes."""
-        start = _EPOCH + timedelta(minutes=self.first)
-        end = _EPOCH + timedelta(minutes=self.last, microseconds=59_999_999)
-        return pl.col("timestamp").is_between(start, end)
+    def of(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Those of some rows, in the order of time, that are of these minutes."""
+        borders = pl.Series([_EPOCH + timedelta(minutes=minute) for minute in (self.first, self.last + 1)], dtype=_TIME)
+        start, end = rows["timestamp"].search_sorted(borders)
+        return rows[start:end]
 
     def overlaps(self, other: _Span) -> bool:
         """Whether they share a minute."""
@@ -82,7 +84,7 @@ class TimeSortedRows:
             minutes = rows["timestamp"].dt.epoch("us") // 60_000_000
             self._rows_per_minute.update(dict(minutes.value_counts().iter_rows()))
             path = self._folder / f"{len(self._files):06}.arrow"
-            rows.write_ipc(path)
+            (rows if rows["timestamp"].is_sorted() else rows.sort("timestamp")).write_ipc(path)
             self._files.append(_File(path, _Span(*minutes.sort().gather([0, -1]).to_list())))
         self._bytes += self._waiting_bytes
         self._waiting, self._waiting_bytes = [], 0
@@ -98,9 +100,10 @@ class TimeSortedRows:
         """All rows in buckets of time, earlier buckets first; the rows of a bucket have no order."""
         self.spill()
         self._part_by_time()
+        read = lru_cache(maxsize=2)(pl.read_ipc)  # of rows in order a file is that of the next bucket, too
         for bucket in self._buckets():
-            files = [file.path for file in self._files if file.span.overlaps(bucket)]
-            yield pl.scan_ipc(files).filter(bucket.has()).collect()
+            files = (file.path for file in self._files if file.span.overlaps(bucket))
+            yield pl.concat(bucket.of(read(path)) for path in files)
 
     def _buckets(self) -> list[_Span]:
         """The minutes of each bucket of about `BUCKET_BYTES`."""
@@ -124,7 +127,7 @@ class TimeSortedRows:
             return
         starts = [bucket.first for bucket in buckets[:: -(-len(buckets) // _PARTS)]]
         parts = [TimeSortedRows(self._folder / f"from-minute-{start}") for start in starts]
-        borders = pl.Series([_EPOCH + timedelta(minutes=start) for start in starts[1:]], dtype=pl.Datetime("us", "UTC"))
+        borders = pl.Series([_EPOCH + timedelta(minutes=start) for start in starts[1:]], dtype=_TIME)
         for first in range(0, len(self._files), _FILES_AT_ONCE):
             files = self._files[first : first + _FILES_AT_ONCE]
             rows = pl.concat(pl.read_ipc(file.path) for file in files).sort("timestamp")
