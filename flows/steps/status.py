@@ -15,7 +15,7 @@ from flows.steps.watch import untold_runs
 from scoring.errors import AqbError, counted
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import dead_runs, late_night
-from tasks.chat.day_plan import days_out_of_reach, missing_days, stale_days
+from tasks.chat.day_plan import days_out_of_reach, lost_days, missing_days, stale_days
 from tasks.config.services import services_of
 from tasks.config.settings import Settings
 from tasks.context import Context
@@ -126,15 +126,16 @@ def _run(run: Run, zone: ZoneInfo) -> dict[str, Any]:
 
 
 def _days(context: Context, found: Status) -> None:
-    """Days without a completed run, and days that a backfill would score again."""
+    """Days without a completed run, days that the score tables lost, and days that a backfill would score again."""
     yesterday = today(context.settings.time_zone) - timedelta(days=1)
     missing, stale = missing_days(context, yesterday), stale_days(context, yesterday)
-    beyond = days_out_of_reach(context, yesterday)
+    beyond, lost = days_out_of_reach(context, yesterday), lost_days(context, yesterday)
     found.facts["days"] = {
         "missing": [*beyond, *missing],
+        "lost": lost,
         "stale": {str(day): reason for day, reason in stale.items()},
     }
-    found.gauges |= {"days_missing": len(beyond) + len(missing), "days_stale": len(stale)}
+    found.gauges |= {"days_missing": len(beyond) + len(missing), "days_lost": len(lost), "days_stale": len(stale)}
     if beyond:
         found.problems.append(
             f"days: no run has completed {counted(len(beyond), 'day')} since {beyond[0]}, further back than a night "
@@ -143,6 +144,11 @@ def _days(context: Context, found: Status) -> None:
     if missing:
         found.problems.append(
             f"days: no run has completed {counted(len(missing), 'day')} since {missing[0]}; `aqb nightly` does"
+        )
+    if lost:
+        found.problems.append(
+            f"days: the score tables lack {counted(len(lost), 'day')} that a run has completed, since {lost[0]}; check "
+            f"`warehouse`, then `aqb backfill --from {lost[0]} --to {lost[-1]}`"
         )
     if stale:
         first, last = min(stale), max(stale)

@@ -242,6 +242,16 @@ def stale_days(context: Context, last: date) -> dict[date, str]:
     return {day: why for day, run in ended.items() if (why := _reason(run, context.rubric, parameters))}
 
 
+def lost_days(context: Context, last: date) -> list[date]:
+    """The days up to `last` that a run has completed and that the score tables do not have.
+
+    Where these have any, days before the first of them are left out: they may have expired there.
+    """
+    written = context.warehouse.days(KPIS)
+    done = RunLedger(context.state).completed_days(min(written, default=date.min), last)
+    return sorted(done.difference(written))
+
+
 def finished_night(context: Context, day: date) -> Run | None:
     """The run that scored `day`, if a nightly run of it would find this day and those before it up to date; else None.
 

@@ -2,9 +2,11 @@
 
 import json
 import re
+import shutil
 import threading
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,15 @@ from flows.cli.status import status_server
 from flows.runtime.clock import now, today
 from scoring.alerting.messages import Message
 from tasks.alerts.outbox import LIFETIME, Outbox
+from tasks.chat.day_plan import day_parameters
 from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.state.database import SCHEMA_NUMBER
 from tasks.state.leases import Leases
-from tasks.state.run_ledger import RunLedger
+from tasks.state.run_ledger import NIGHTLY, RunLedger
+from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.disks import small_disk
+from tests.builders.kpi_tables import write_kpis
 from tests.builders.nights import night
 from tests.builders.testruns import write_csv
 from tests.flows.conftest import Command
@@ -35,13 +40,21 @@ def yesterday() -> date:
 
 @pytest.fixture
 def installation(folder: Path) -> Iterator[Context]:
-    """A state database of five good nights; whatever the hour is, none is late."""
+    """Five good nights; whatever the hour is, none is late."""
     with Context(Settings()) as context:
-        for days in range(5):
-            RunLedger(context.state).save(night(yesterday() - timedelta(days=days)))
+        for back in range(5):
+            save_scored(context, yesterday() - timedelta(days=back))
         Outbox(context.state)
         Leases(context.state)
         yield context
+
+
+def save_scored(context: Context, day: date, kind: str = NIGHTLY) -> None:
+    """A day that a run has completed, in the ledger and in the tables."""
+    assert isinstance(context.warehouse, FolderWarehouse)
+    write_kpis(context.warehouse, {day: []})
+    parameters = day_parameters(context.settings, context.rubric)
+    RunLedger(context.state).save(replace(night(day, kind=kind), parameters=parameters))
 
 
 def status(aqb: Command) -> dict[str, Any]:
@@ -94,11 +107,10 @@ def test_status_names_days_that_no_night_catches_up_with_until_they_are_done(
     aqb: Command, installation: Context
 ) -> None:
     """A long gap: the night after it catches up with two weeks, and the days before these stay missing."""
-    ledger, day = RunLedger(installation.state), yesterday()
-    ledger.save(night(day - timedelta(days=40), kind="backfill"))  # a trial, long before nights began
-    ledger.save(night(day - timedelta(days=20)))
-    for back in range(14, 0, -1):
-        ledger.save(night(day - timedelta(days=back)))
+    day = yesterday()
+    save_scored(installation, day - timedelta(days=40), "backfill")  # a trial, long before nights began
+    for back in (20, *range(14, 0, -1)):
+        save_scored(installation, day - timedelta(days=back))
     found = status(aqb)
     first, last = day - timedelta(days=19), day - timedelta(days=15)
     assert found["days"]["missing"] == [str(day - timedelta(days=back)) for back in range(19, 14, -1)]
@@ -107,8 +119,21 @@ def test_status_names_days_that_no_night_catches_up_with_until_they_are_done(
     )
     assert f"`aqb backfill --from {first} --to {last}` does" in found["problems"][0]
     for back in range(19, 14, -1):
-        ledger.save(night(day - timedelta(days=back), kind="backfill"))
+        save_scored(installation, day - timedelta(days=back), "backfill")
     assert status(aqb)["problems"] == []
+
+
+def test_status_names_days_that_are_gone_from_the_score_tables(aqb: Command, installation: Context) -> None:
+    kpis, day = Path("data/warehouse/monitoring_kpis"), yesterday()
+    (kpis / f"{day - timedelta(days=4)}.parquet").unlink()
+    assert status(aqb)["problems"] == []  # the first days: a dataset in BigQuery may drop them by itself
+    (kpis / f"{day - timedelta(days=2)}.parquet").unlink()
+    found, second = status(aqb), day - timedelta(days=2)
+    assert (found["days"]["lost"], found["ok"]) == ([str(second)], False)
+    (told,) = found["problems"]
+    assert told.endswith(f"since {second}; check `warehouse`, then `aqb backfill --from {second} --to {second}`")
+    shutil.rmtree(kpis)
+    assert len(status(aqb)["days"]["lost"]) == 5
 
 
 def test_status_names_messages_that_were_given_up_and_files_that_cannot_be_scored(
