@@ -106,7 +106,7 @@ def text(column: str, value: object) -> bytes | None:
     if isinstance(value, UnreadableCell):
         raise value
     if not isinstance(value, str):
-        raise UnreadableCell(column, "not_text", f"{column} 값이 글자가 아니라 {_kind(value)}입니다.")
+        raise UnreadableCell(column, "not_text", f"글자가 아니라 {_kind(value)}입니다.")
     try:
         return value.encode()
     except UnicodeEncodeError as error:
@@ -114,7 +114,7 @@ def text(column: str, value: object) -> bytes | None:
         # A byte that is no text was decoded to 0xDC00 + byte; any other surrogate stood in the JSON itself.
         is_byte = 0xDC80 <= unit <= 0xDCFF
         found = f"바이트 0x{unit - 0xDC00:02X}" if is_byte else f"짝 없는 서로게이트 U+{unit:04X}"
-        reason = f"{column} 값에 글자로 읽을 수 없는 것이 있습니다: {error.start + 1}번째 글자, {found}."
+        reason = f"글자로 읽을 수 없는 것이 있습니다: {error.start + 1}번째 글자, {found}."
         raise UnreadableCell(column, "broken_encoding", reason) from None
 
 
@@ -132,19 +132,20 @@ def other_zone(name: str) -> ZoneInfo | None:
 
 def timestamp_out_of_range() -> UnreadableCell:
     """Why a timestamp that has no local date in some zone is rejected."""
-    reason = "timestamp 값이 0001-01-02부터 9999-12-30까지를 벗어납니다."
+    reason = "0001-01-02부터 9999-12-30까지를 벗어납니다."
     return UnreadableCell("timestamp", "timestamp_out_of_range", reason)
 
 
-# No reason quotes its cell: where a column has slipped, it holds what a person wrote.
+# No reason quotes its cell: where a column has slipped, it holds what a person wrote. Nor does one name the column,
+# which a file may call otherwise.
 def not_a_number(column: str) -> UnreadableCell:
     """Why a row is rejected whose number cannot be read."""
-    return UnreadableCell(column, "not_a_number", f"{column} 값을 숫자로 읽을 수 없습니다.")
+    return UnreadableCell(column, "not_a_number", "숫자로 읽을 수 없습니다.")
 
 
 def not_an_instant(hint: str = "") -> UnreadableCell:
     """Why a timestamp is rejected that cannot be read; the hint says how to write it."""
-    return UnreadableCell("timestamp", "not_a_timestamp", f"timestamp 값을 시각으로 읽을 수 없습니다.{hint}")
+    return UnreadableCell("timestamp", "not_a_timestamp", f"시각으로 읽을 수 없습니다.{hint}")
 
 
 def _no_instant_of_file(value: object) -> UnreadableCell:

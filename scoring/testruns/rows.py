@@ -40,17 +40,21 @@ _ROUND_SHEET = re.compile(r"round\s*([1-9][0-9]?)|([1-9][0-9]?)\s*(?:회차|차)
 class Columns:
     """Places of cells in a row. `fields` hold for the whole row, `rounds` (wide) for one: number -> field -> places.
 
-    `names` are the headers; what stands under another one is only kept in the file.
+    `names` are the headers by our names, `written` as they stand in the file, which is how people are told of them.
+    What stands under another one is only kept in the file.
     """
 
     layout: Layout
     names: tuple[str, ...]
+    written: tuple[str, ...]
     fields: Mapping[str, Sequence[int]]
     rounds: Mapping[int, Mapping[str, Sequence[int]]]
 
 
-def columns_of(names: tuple[str, ...], where: str) -> Columns:
-    """Places by header. Errors name columns that are known: a header that is none may hold what people wrote.
+def columns_of(names: tuple[str, ...], written: tuple[str, ...], where: str) -> Columns:
+    """Places by header; `names` and `written` are as in `Columns`.
+
+    Errors name columns that are known: a header that is none may hold what people wrote.
 
     Raises:
         InputError: no header of a test run, a required column is missing, or one that is read is there twice.
@@ -80,8 +84,9 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
             elif name in OF_SINGLE_RUN and not any(numbered):
                 rounds.setdefault(1, {}).setdefault(OF_SINGLE_RUN[name], []).append(place)
                 read.add(name)
-    doubled = sorted(name for name in read if names.count(name) > 1)
-    if doubled:
+    there_twice = {name for name in read if names.count(name) > 1}
+    if there_twice:
+        doubled = dict.fromkeys(shown for name, shown in zip(names, written, strict=True) if name in there_twice)
         raise InputError(
             f"columns are there more than once: {', '.join(doubled)}",
             where=where,
@@ -91,6 +96,7 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
     return Columns(
         layout=layout,
         names=names,
+        written=written,
         fields={
             field: tuple(names.index(name) for name in headers if name in names) for field, headers in known.items()
         },
@@ -116,11 +122,12 @@ class RowReader:
     def second_row(self, known: str) -> UnreadableCell:
         """Why a row is rejected whose execution, told by `known` (Korean), another row has already given."""
         fields, long = self._columns.fields, self._columns.layout is Layout.LONG
-        places = fields["round"] if long else fields["repeat"] or fields["query_id"]
-        apart = "방/반복에 다른 번호를" if long else "회차 열에 번호(1, 2, 3)를"
+        of_round = fields["round" if long else "repeat"]
+        column = self._columns.written[(of_round or fields["query_id"])[0]]
+        apart = f"{column if of_round else '회차'} 열에 {'다른 번호를' if long else '번호(1, 2, 3)를'}"
         what = f"같은 실행이 앞에 이미 있습니다: {known}."
         fix = f"다시 실행한 결과라면 {apart} 적고, 아니라면 한 행만 남기세요."
-        return UnreadableCell(self._columns.names[places[0]], "duplicate_execution", f"{what} {fix}")
+        return UnreadableCell(column, "duplicate_execution", f"{what} {fix}")
 
     def executions(self, cells: list[str]) -> list[Execution]:
         """The executions of a row: one in the long layout, one per round that was run in the wide one.
@@ -128,17 +135,17 @@ class RowReader:
         Raises:
             UnreadableCell: the row is rejected.
         """
-        for name, cell in zip(self._columns.names, cells, strict=True):
+        for name, cell in zip(self._columns.written, cells, strict=True):
             if not encodable(cell):
                 reason = f"{name} 칸에 글자로 읽을 수 없는 바이트가 있습니다."
                 raise UnreadableCell(name, "broken_encoding", reason)
         for place in self._read:
             if (cell := cells[place].strip()) in _EXCEL_ERRORS:
-                name = self._columns.names[place]
+                name = self._columns.written[place]
                 what = f"{name} 칸에 값이 아니라 Excel 오류({cell})가 있습니다."
                 raise UnreadableCell(name, "excel_error", f"{what} 고치거나 텍스트 서식으로 두고 다시 입력하세요.")
             if is_cut(cell):
-                name = self._columns.names[place]
+                name = self._columns.written[place]
                 what = f"{name} 칸의 글이 Excel 한 칸의 한도에서 잘려 있습니다."
                 raise UnreadableCell(name, "cut_cell", f"{what} 점수를 낼 때 쓴 원본 파일로 채점하세요.")
         shared = {**self._given, **dict(self._shared(cells))}
@@ -166,7 +173,7 @@ class RowReader:
         for field, places in self._columns.fields.items():
             place, text = _filled(places, cells)
             if field == "round":
-                yield field, _round(self._columns.names[place], text)
+                yield field, _round(self._columns.written[place], text)
             elif field == "query_id":
                 yield field, text
             elif field in _WORDS and text:
@@ -200,7 +207,7 @@ class RowReader:
         parse, expected = _NUMBERS[field]
         value = parse(text)
         if value is None:
-            column = self._columns.names[place]
+            column = self._columns.written[place]
             raise UnreadableCell(column, "not_a_number", f"{column} 칸은 {expected}여야 하는데 다른 값입니다.")
         return value
 

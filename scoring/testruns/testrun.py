@@ -95,7 +95,8 @@ class TestRunReading:
 
     def add(self, table: TestRunTable, where: str, sheet: str = "") -> None:
         """Reads a table; `sheet` is its name where there are several, which may tell the round (`2회차`)."""
-        columns = columns_of(self._names.headers(table.columns), where)
+        written = written_headers(table.columns)
+        columns = columns_of(self._names.headers(table.columns), written, where)
         self._layouts.add(columns.layout)
         if len(self._layouts) > 1:
             raise InputError(
@@ -105,7 +106,7 @@ class TestRunReading:
                 ko="시트마다 표의 모양이 다릅니다(실행마다 한 행, 질의마다 한 행). 모양마다 파일을 나누세요.",
             )
         self._headers.update(dict.fromkeys(columns.names))
-        self._written.update(dict.fromkeys(written_headers(table.columns)))
+        self._written.update(dict.fromkeys(written))
         reader = RowReader(columns, self._agent_type, self._names.filter_names, self._run_type, round_of_sheet(sheet))
         prefix = f"{sheet}!" if sheet else ""
         for row in table.rows():
@@ -137,7 +138,7 @@ class TestRunReading:
         executions = {(one.run_id, one.query_id, str(one.round)): one for one in of_row}
         if known := next((key for key in executions if key in self._executions), None):
             run = f"실행 {known[0]}, " if known[0] else ""
-            raise reader.second_row(f"{run}질의 {known[1]}, 방/반복 {known[2]}")
+            raise reader.second_row(f"{run}질의 {known[1]}, 회차 {known[2]}")
         self._executions.update(executions)
         if executions:
             self._scored += 1

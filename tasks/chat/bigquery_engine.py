@@ -148,7 +148,7 @@ class PushdownEngine:
             self.warehouse.remove(staged)
             raise
         return PushdownDay(
-            replace(_outcome(rubric, counted, content), naive_zone=self.source.naive_zone),
+            replace(_outcome(rubric, counted, content), naive_zone=self.source.reading.naive_zone),
             _by_tenant(counted, len(rubric.rejects)),
             day,
             str(self.source.view),

@@ -144,10 +144,11 @@ class ScoredRows(ScoringOutcome):
             yield excluded_rows(self.rubric, bucket)
 
     def rejected_frames(self) -> Iterator[pl.DataFrame]:
-        """The rejected rows (`REJECTED_COLUMNS`), in the order of reading."""
+        """The rejected rows (`REJECTED_COLUMNS`), in the order of reading; columns are named as in their file."""
+        called = pl.col("column").replace(dict(self.source.reading.names))
         for folder in self._rejected_folders:
             for path in sorted(folder.glob("*.parquet")):
-                yield pl.read_parquet(path).filter(~pl.col("file").is_in(self._of_other_days))
+                yield pl.read_parquet(path).filter(~pl.col("file").is_in(self._of_other_days)).with_columns(called)
 
     def _in_tie_order(self, repeated: pl.DataFrame) -> pl.DataFrame:
         """Rows with repeated keys in the order of tokens and answer text, whatever order they came in.
@@ -242,7 +243,7 @@ class ScoringJob:
         known = self._known_contents
         outcome = ScoredRows(
             rubric=self.rubric,
-            naive_zone=self.source.naive_zone,
+            naive_zone=self.source.reading.naive_zone,
             source=self.source,
             window=self.window,
             scored=TimeSortedRows(self.staging / "scored"),

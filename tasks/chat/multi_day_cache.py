@@ -116,7 +116,7 @@ class _DayReadBefore(ChatRowFiles):
         kept: Mapping[str, _FileOfDay],
         left: Set[str],
     ) -> None:
-        self.files, self.reading, self.naive_zone = source.files, source.reading, source.naive_zone
+        self.files, self.reading = source.files, source.reading
         self._identities = identities
         self._day = day
         self._kept = kept

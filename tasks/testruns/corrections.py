@@ -16,7 +16,7 @@ from scoring.inputs import TextRow
 from scoring.testruns.cells import given
 from scoring.testruns.column_names import EXPECTATIONS
 from scoring.testruns.rows import Columns, columns_of
-from scoring.testruns.team_names import TeamNames
+from scoring.testruns.team_names import TeamNames, written_headers
 from scoring.testruns.testrun import TestRunTable
 from tasks.files.csv_reader import DelimitedRows, DelimitedText
 from tasks.files.excel import LONGEST_CELL, shown_text
@@ -82,7 +82,7 @@ def _rows(tables: Iterable[TestRunTable], names: TeamNames, where: str, query_id
     named: list[Row] = []
     numbered: list[Row] = []
     for table in tables:
-        columns = columns_of(names.headers(table.columns), where)
+        columns = columns_of(names.headers(table.columns), written_headers(table.columns), where)
         for row in table.rows():
             if not isinstance(row, TextRow) or row.is_blank:
                 continue

@@ -48,7 +48,7 @@ def read_testrun_file(path: Path, names: TeamNames = COMMON_NAMES) -> TestRunFil
         with closing(_workbook(path)) as workbook:
             sheets = testrun_sheets(workbook, names)
             if not workbook.sheets:
-                columns_of((), f"{path} (no visible sheet with a header)")
+                columns_of((), (), f"{path} (no visible sheet with a header)")
             for sheet in sheets or workbook.sheets[:1]:  # the first one says what is wrong with it
                 reading.add(sheet, str(path), sheet.name if len(sheets) > 1 else "")
             reading.notes.update(workbook.notes(sheets))

@@ -134,8 +134,8 @@ def test_text_that_is_no_number_and_no_time_rejects_its_row_and_never_shows_it(
     found = {(reject.file, reject.line, reject.column, reject.code, reject.reason) for reject in rejects(source)}
     file = f"{dataset}.chat_rows"
     assert found == {
-        (file, None, "input_tokens", "not_a_number", "input_tokens 값을 숫자로 읽을 수 없습니다."),
-        (file, None, "timestamp", "not_a_timestamp", "timestamp 값을 시각으로 읽을 수 없습니다."),
+        (file, None, "input_tokens", "not_a_number", "숫자로 읽을 수 없습니다."),
+        (file, None, "timestamp", "not_a_timestamp", "시각으로 읽을 수 없습니다."),
     }
 
 

@@ -42,8 +42,8 @@ class ChatRowSource(RowStream, Protocol):
         ...
 
     @property
-    def naive_zone(self) -> str:
-        """The zone in which timestamps are read that name none."""
+    def reading(self) -> Reading:
+        """What files call the columns (a view: nothing), and the zone of timestamps that name none."""
         ...
 
     def parts(self, window: Window | None, part_bytes: int) -> Iterator[RowStream]:

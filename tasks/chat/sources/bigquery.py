@@ -15,6 +15,7 @@ import pyarrow as pa
 from google.cloud.bigquery import QueryJob, ScalarQueryParameter
 
 from scoring.chat.day_content import HASH_LIMIT, DayContent
+from scoring.chat.reading import Reading
 from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, RowBatch
 from scoring.chat.sql_rows import UNREADABLE, chat_rows_query
 from scoring.chat.sql_tables import contents_query
@@ -48,7 +49,7 @@ class BigQueryChatRows:
     def __init__(self, url: str, settings: Settings, labels: Mapping[str, str] | None = None) -> None:
         self.view = table_of(url)
         self.files = (str(self.view),)
-        self.naive_zone = settings.monitoring.naive_timestamps
+        self.reading = Reading(naive_zone=settings.monitoring.naive_timestamps)
         self._settings = settings
         self._job: tuple[Window | None, QueryJob] | None = None
         self._client = JobClient(settings, self.view.project, labels)
@@ -112,7 +113,7 @@ class BigQueryChatRows:
             prefix=chosen.prefix,
             names={str(name): path for name, path in chosen.columns.items()},
             period=("@start", "@end") if window else None,
-            naive_zone=self.naive_zone,
+            naive_zone=self.reading.naive_zone,
         )
 
     def _run(self, sql: str, window: Window | None, step: str) -> QueryJob:

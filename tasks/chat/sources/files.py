@@ -63,7 +63,6 @@ class ChatRowFiles:
     def __init__(self, inputs: Sequence[str | Path], out: Path | None = None, reading: Reading = AS_IT_IS) -> None:
         self.files = matching_files(inputs, endings_of(reading), out)
         self.reading = reading
-        self.naive_zone = reading.naive_zone
 
     def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
         """The rows of every file whose timestamp is in `window` or NULL, file by file, in bounded memory.

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import openpyxl
+import polars as pl
 import pytest
 
 from scoring.rubrics.ola_monitoring.thresholds import VERSION
@@ -75,6 +76,17 @@ def test_score_knows_chat_rows_by_the_names_of_the_settings(aqb: Command, export
     assert ended.out.splitlines()[1].strip().startswith("2 timestamps without a time zone, read as UTC; ")
     days = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))["data_quality"]
     assert (days["naive_timestamps"], days["naive_zone"]) == (2, "UTC")
+
+
+def test_rejected_rows_name_columns_as_the_file_does(aqb: Command, export: Path) -> None:
+    unreadable = [["뭐야", "네", "어제", "5", "20"], ["뭐야", "네", "2026-02-13T00:00:00Z", "5", "스물"]]
+    with export.open("a", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(unreadable)
+    aqb("score", export, "--out", "out")
+    rejected = pl.read_parquet("out/rejected.parquet")
+    assert rejected["column"].to_list() == ["입력", "시각", "출력"]
+    assert not rejected["reason"].str.contains("timestamp|tokens").any()
+    assert "| 4 | 입력 |" in Path("out/report.md").read_text(encoding="utf-8")
 
 
 def test_score_says_that_rows_came_twice(aqb: Command, folder: Path) -> None:

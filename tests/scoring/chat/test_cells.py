@@ -109,7 +109,7 @@ def test_what_is_no_number_is_refused(value: object) -> None:
     with pytest.raises(UnreadableCell) as refused:
         cells.number("output_tokens", value)
     assert (refused.value.column, refused.value.code) == ("output_tokens", "not_a_number")
-    assert refused.value.reason.startswith("output_tokens 값을 숫자로 읽을 수 없습니다")
+    assert refused.value.reason.startswith("숫자로 읽을 수 없습니다")
 
 
 @pytest.mark.parametrize("written", ["홍길동 010-1234-5678 hong@mail.test", "900101-1234567", "9001011234567"])

@@ -7,6 +7,7 @@ import pytest
 
 from scoring.errors import InputError
 from scoring.testruns.executions import Execution
+from scoring.testruns.team_names import TeamNames
 from tasks.testruns.files import read_testrun_file
 from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, write_csv
 
@@ -51,8 +52,23 @@ def test_a_name_that_only_resembles_one_of_ours_gives_way_to_the_one_as_we_write
 
 
 @pytest.mark.parametrize(
-    ("header", "doubled"), [([*WIDE_HEADER, "1차답변"], "1차 답변"), (["Id", "iD", *WIDE_HEADER[1:]], "ID")]
+    ("header", "doubled"),
+    [([*WIDE_HEADER, "1차답변"], "1차 답변, 1차답변"), (["Id", "iD", *WIDE_HEADER[1:]], "Id, iD")],
 )
 def test_two_spellings_of_one_name_are_one_column_twice(tmp_path: Path, header: list[str], doubled: str) -> None:
     with pytest.raises(InputError, match=f"more than once: {doubled}\n"):
         read_testrun_file(write_csv(tmp_path / "r.csv", [header]))
+
+
+def test_rejects_name_columns_as_the_file_does(tmp_path: Path) -> None:
+    names = TeamNames({"Query ID": "문항", "방/반복": "몇 번째", "Raw JSON": "원본", "latency_ms": "걸린 시간"})
+    rows = [["A1", "1/1", "{}", "8"], ["A1", "1/1", "{}", "8"], ["A2", "하나", "{}", "8"], ["A3", "1/1", "{}", "여덟"]]
+    path = write_csv(tmp_path / "r.csv", [["문항", "몇 번째", "원본", "걸린 시간"], *rows])
+    rejects = read_testrun_file(path, names).rejects
+    assert [(reject.code, reject.column) for reject in rejects] == [
+        ("duplicate_execution", "몇 번째"),
+        ("bad_round", "몇 번째"),
+        ("not_a_number", "걸린 시간"),
+    ]
+    ours = ("방/반복", "latency_ms")
+    assert all(str(reject.column) in reject.reason and not any(map(reject.reason.count, ours)) for reject in rejects)
