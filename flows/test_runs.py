@@ -28,6 +28,7 @@ from tasks.config.services import refuse_chosen
 from tasks.context import Context
 from tasks.state.run_ledger import TEST_RUN, Run, RunLedger
 from tasks.testruns.inbox import look_into
+from tasks.testruns.plans import in_order_of_running
 
 
 @dataclass(frozen=True)
@@ -114,11 +115,10 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
         inbox = look_into(
             Path(settings.test_runs.inbox), ledger.completed_inputs(TEST_RUN), now(), settings.test_runs.quiet_s
         )
-        found = score_files(context, inbox.new, day)
+        new = in_order_of_running(inbox.new, settings, day)
+        found = score_files(context, new, day)
         scored = [one for one in found if isinstance(one, WrittenTestRun)]
-        copies = sum(
-            len(files) - 1 for files, one in zip(inbox.new, found, strict=True) if isinstance(one, WrittenTestRun)
-        )
+        copies = sum(len(files) - 1 for files, one in zip(new, found, strict=True) if isinstance(one, WrittenTestRun))
         failures = [str(one) for one in found if isinstance(one, AqbError)]
         left = [one.name for one in found if isinstance(one, LeftFile)]
         refused = [*inbox.refused, *(one for one in found if isinstance(one, RefusedFile))]

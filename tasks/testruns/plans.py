@@ -1,6 +1,7 @@
 """Files of test runs as they are scored: their plans, also those of the inbox that were scored before."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import date
 from pathlib import Path
 
 from scoring.catalog import TestRunChoices, plan_of
@@ -32,6 +33,23 @@ def plan_of_input(file: FileIdentity, settings: Settings) -> TestRunPlan:
         )
     chosen = settings.test_runs.of_file(path.name)
     return plan_of_run(run, TestRunChoices(chosen.rubric, chosen.agent_type), settings)
+
+
+def in_order_of_running(
+    contents: Sequence[Sequence[FileIdentity]], settings: Settings, day: date
+) -> list[Sequence[FileIdentity]]:
+    """Contents of the inbox in the order in which their runs ran: each is compared with the one before it.
+
+    Those that do not say when they ran, or cannot be read, stand as of `day`; equal ones keep their order.
+    """
+
+    def when(files: Sequence[FileIdentity]) -> str:
+        try:
+            return read_testrun_file(Path(files[0].name), settings.test_runs.names).ran_at or str(day)
+        except Exception:  # noqa: BLE001 - what is wrong is told where it is scored
+            return str(day)
+
+    return sorted(contents, key=when) if len(contents) > 1 else list(contents)
 
 
 def plan_of_run(run: TestRunFile, choices: TestRunChoices, settings: Settings) -> TestRunPlan:

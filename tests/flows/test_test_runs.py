@@ -77,6 +77,16 @@ def test_a_copy_of_a_scored_file_is_counted(settings: Settings) -> None:
     assert score_inbox(settings, NEXT_DAY).known == 3
 
 
+def test_files_that_come_together_are_compared_in_the_order_in_which_they_ran(settings: Settings) -> None:
+    for name, when in (("(2)", "2026-03-10T15:00:00"), ("", "2026-03-10T09:00:00"), ("_0309", "2026-03-09T09:00:00")):
+        rows = [[*LONG_HEADER, "실행시각"], [*long_row(), when], [*long_row(round_="2/1"), when]]
+        write_csv(inbox_of(settings) / f"plan_agent{name}.csv", rows)
+    compared = {run.name: (run.summary["change"] or {}).get("name") for run in score_inbox(settings, DAY).scored}
+    assert compared["plan_agent(2).csv"] == "plan_agent.csv"
+    assert compared["plan_agent.csv"] == "plan_agent_0309.csv"
+    assert compared["plan_agent_0309.csv"] is None
+
+
 def test_runs_that_one_who_died_has_not_published_are_published_by_the_next(settings: Settings) -> None:
     score_inbox(settings, DAY)
     (Path(settings.warehouse) / "runs" / f"{DAY}.parquet").unlink()
