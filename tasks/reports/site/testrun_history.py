@@ -1,7 +1,7 @@
 """The runs of one test set over time as a page, and where every agent stands."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -41,17 +41,26 @@ def agents_table(runs: Sequence[PublishedTestRun]) -> Table:
     rows: list[list[Cell]] = []
     for of_set in runs_by_set(runs):
         last = of_set[-1]
-        verdict, why = standing(last.summary)
+        verdict, why = _standing(of_set)
         rows.append(
             [
                 last.agent_title,
                 Link(last.name, quote(last.page)),
                 _standing_cell(verdict),
                 why,
-                Link(f"실행 {len(of_set):,}회 보기", quote(last.set_page)),
+                Link(f"테스트 런 {len(of_set):,}개 보기", quote(last.set_page)),
             ]
         )
-    return Table(["에이전트", "최근 실행", "지난 실행보다", "근거", "이력"], rows)
+    return Table(["에이전트", "최근 테스트 런", "지난 실행보다", "근거", "이력"], rows)
+
+
+def _standing(runs: Sequence[PublishedTestRun]) -> tuple[str, str]:
+    """As `standing` of the last of these runs of a set, which may have been scored before the others came."""
+    *earlier, last = runs
+    if last.summary.get("change") or not earlier:
+        return standing(last.summary)
+    before = earlier[-1]
+    return "비교 안 함", f"지난 실행({before.name}, {before.when_text})이 나중에 채점되어 비교하지 않음"
 
 
 def _standing_cell(verdict: str, why: str = "") -> Cell:
@@ -64,7 +73,7 @@ def values_of_set(runs: Sequence[PublishedTestRun], intervals: RunIntervals) -> 
     charts = [
         chart for metric, title in last.titles.items() if (chart := _history_chart(runs, metric, title, intervals))
     ]
-    verdict, why = standing(last.summary)
+    verdict, why = _standing(runs)
     return {
         "charts": charts,
         "title": f"{last.agent_title} 테스트 세트",
@@ -108,11 +117,22 @@ def _history_chart(runs: Sequence[PublishedTestRun], metric: str, title: str, in
         id=f"history-{metric}",
         kind="history",
         title=title,
-        summary=f"{title}의 실행별 평균(0~5점){'과 95% 구간' if _has_band(points) else ''}. "
+        summary=f"{title}의 테스트 런별 평균(0~5점){'과 95% 구간' if _has_band(points) else ''}. "
         f"마지막 값 {score_text(points[-1]['value'])}",
-        data={"days": [run.when[5:10].replace("-", "/") for run in runs], "points": points},
-        table=Table(["파일", "실행일", "평균", "95% 구간"], rows),
+        data={"days": _days(runs), "points": points},
+        table=Table(["파일", "테스트 일시", "평균", "95% 구간"], rows),
     )
+
+
+def _days(runs: Sequence[PublishedTestRun]) -> list[str]:
+    """The day of each run, from the second one of a day on with its number there."""
+    seen: Counter[str] = Counter()
+    days = []
+    for run in runs:
+        day = run.when[5:10].replace("-", "/")
+        seen[run.when[:10]] += 1
+        days.append(day if seen[run.when[:10]] == 1 else f"{day} ({seen[run.when[:10]]})")
+    return days
 
 
 def _has_band(points: Sequence[Mapping[str, Any]]) -> bool:
@@ -126,8 +146,8 @@ def _judged_by(run: PublishedTestRun) -> tuple[str, str]:
 def _runs_table(runs: Sequence[PublishedTestRun]) -> Table:
     """A line a run, the last first."""
     rows: list[list[Cell]] = []
-    for run in reversed(runs):
-        verdict, why = standing(run.summary)
+    for place, run in reversed([*enumerate(runs, start=1)]):
+        verdict, why = _standing(runs[:place])
         means = [mean_text(run.means.get(metric, {})) for metric in runs[-1].titles]
         rows.append(
             [
@@ -138,4 +158,4 @@ def _runs_table(runs: Sequence[PublishedTestRun]) -> Table:
                 _standing_cell(verdict, why),
             ]
         )
-    return Table(["파일", "실행일", "질의", *runs[-1].titles.values(), "지난 실행보다"], rows)
+    return Table(["파일", "테스트 일시", "질의", *runs[-1].titles.values(), "지난 실행보다"], rows)

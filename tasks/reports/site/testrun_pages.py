@@ -46,7 +46,7 @@ def testrun_list(runs: Sequence[PublishedTestRun], folder: str) -> Table:
         ]
         for run in runs
     ]
-    return Table(["파일", "실행일", "채점 기준", "질의", "실행", "세트 평균(0~5점)", "수기 확인"], rows)
+    return Table(["파일", "테스트 일시", "채점 기준", "질의", "실행", "세트 평균(0~5점)", "수기 확인"], rows)
 
 
 def testruns_index(runs: Sequence[PublishedTestRun]) -> str:

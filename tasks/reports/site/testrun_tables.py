@@ -76,8 +76,8 @@ class PublishedTestRun:
 
     @property
     def when_text(self) -> str:
-        """The day on which it ran, or that of scoring where no other is known (Korean)."""
-        return self.ran_at[:10] or f"{self.day}(채점일)"
+        """When it ran, to the minute, or the day of scoring where nothing tells (Korean)."""
+        return self.ran_at[:16].replace("T", " ") or f"{self.day}(채점일)"
 
     @property
     def before(self) -> str:

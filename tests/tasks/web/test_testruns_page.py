@@ -61,7 +61,7 @@ def test_testruns_page_lists_the_runs_of_each_agent_with_links_to_them(settings:
         page = opened_page(client, "/test-runs/index.html")
         named = {text: href for text, href in page.links if text in (PLAN.name, HOSTILE_NAME)}
         assert named.keys() == {PLAN.name, HOSTILE_NAME}
-        assert "실행 에이전트 2회" in page.text
+        assert "실행 에이전트 2개" in page.text
         for name, href in named.items():
             assert opened_page(client, f"/test-runs/{href}").title == f"{name} · AQB"
 

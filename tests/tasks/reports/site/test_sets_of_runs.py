@@ -1,0 +1,49 @@
+"""What the page of a test set says of runs of one day, and of runs that were scored late."""
+
+from pathlib import Path
+
+import pytest
+
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY
+from tests.builders.scored_testruns import plan_row
+from tests.builders.site import Page, build, page, write_run
+from tests.builders.testruns import LONG_HEADER, write_csv
+
+
+def set_page(warehouse: FolderWarehouse, site: Path) -> Page:
+    build(warehouse, site)
+    (path,) = (site / "test-runs").glob("set-*.html")
+    return Page(path)
+
+
+def write_run_at(warehouse: FolderWarehouse, folder: Path, name: str, when: str) -> None:
+    rows = [[*plan_row(f"Q{n}", question=f"평가기간을 {n}일로 바꿔줘"), when] for n in range(40)]
+    write_run(warehouse, write_csv(folder / name, [[*LONG_HEADER, "실행시각"], *rows]), DAY)
+
+
+@pytest.mark.parametrize("names", [("plan_agent_a.csv", "plan_agent_b.csv"), ("a/plan_agent.csv", "b/plan_agent.csv")])
+def test_runs_of_one_day_are_told_apart(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path, names: tuple[str, str]
+) -> None:
+    for name, hour in zip(names, ("09", "15"), strict=True):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        write_run_at(warehouse, tmp_path, name, f"2026-03-02T{hour}:20:40")
+    found = set_page(warehouse, site)
+    chart = found.charts["history-accuracy"]
+    assert chart["days"] == ["03/02", "03/02 (2)"]
+    assert len({point["label"] for point in chart["points"]}) == 2
+    assert f"최근 테스트 런({Path(names[1]).name}, 2026-03-02 15:20)" in found.text
+    assert f"{Path(names[0]).name} 2026-03-02 09:20 40" in found.text
+
+
+def test_a_run_that_was_scored_before_the_one_preceding_it_is_no_first_run(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path
+) -> None:
+    for day in ("2026-03-02", "2026-03-01"):
+        write_run_at(warehouse, tmp_path, f"plan_agent_{day}.csv", day)
+    found = set_page(warehouse, site)
+    why = "비교 안 함. 지난 실행(plan_agent_2026-03-01.csv, 2026-03-01)이 나중에 채점되어 비교하지 않음."
+    assert f"최근 테스트 런(plan_agent_2026-03-02.csv, 2026-03-02): {why}" in found.text
+    assert found.text.count("첫 실행") == 1  # of the other one
+    assert f"비교 안 함 {why.removeprefix('비교 안 함. ')[:-1]}" in page(site, "test-runs/index.html").text
