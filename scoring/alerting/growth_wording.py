@@ -20,7 +20,9 @@ def tenant_name(tenant: str | None) -> str:
     """A tenant as people call it."""
     if tenant is None:
         return "테넌트 없음"
-    return "전체" if tenant == ALL_TENANTS else f"테넌트 {masked_text(tenant, 60)}"
+    if tenant == ALL_TENANTS:
+        return "전체"
+    return f"테넌트 {masked_text(tenant, 60)}" if tenant else "빈 테넌트"
 
 
 def grown_name(one: Grown, rubric: RowRubric) -> str:

@@ -20,9 +20,10 @@ from tasks.files.xlsx.workbook import write_workbook
 from tasks.reports.chat_tables import WORKBOOK
 from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.reports.row_columns import RowColumn, row_columns, table_columns
-from tasks.reports.wording import share_text, tenant_text
+from tasks.reports.wording import EMPTY_TENANT, share_text, tenant_text
 
 _ROWS_AT_ONCE = 20_000
+_TENANT = pl.col("tenant_id").replace("", EMPTY_TENANT)  # an empty cell is a row without one
 _LONG = {"user_input": 40, "llm_response": 60, "alert_rules": 30}
 
 
@@ -45,7 +46,8 @@ def write_chat_workbook(folder: Path, report: MonitoringReport, time_zone: str) 
     place = {name: number for number, name in enumerate(first)}
     columns = sorted(row_columns(rubric, time_zone), key=lambda one: place.get(one.name, len(first)))
     shown = [SheetColumn(one.title, "long" if one.name in _LONG else "text", _LONG.get(one.name)) for one in columns]
-    scores = pl.scan_parquet(folder / "scores.parquet").select(table_columns(columns)).sort(rubric.total, "row_id")
+    stored = pl.scan_parquet(folder / "scores.parquet").with_columns(_TENANT)
+    scores = stored.select(table_columns(columns)).sort(rubric.total, "row_id")
     tabs = [
         _summary(report),
         Tab("행", shown, _rows(scores, columns), frozen=1, printed=(len(first), report.outcome.counts.scored)),
@@ -130,7 +132,7 @@ def _left_out(folder: Path, rubric: RowRubric, time_zone: str) -> Iterator[Tab]:
     time = pl.col("timestamp").dt.convert_time_zone(time_zone)
     excluded = pl.read_parquet(folder / "excluded.parquet").select(
         time.dt.strftime("%Y-%m-%d %H:%M:%S").alias("시각"),
-        pl.col("tenant_id").alias("테넌트"),
+        _TENANT.alias("테넌트"),
         pl.col("reason").replace({rule.code: rule.title for rule in rubric.exclusions}).alias("까닭"),
     )
     rejected = pl.read_parquet(folder / "rejected.parquet").select(

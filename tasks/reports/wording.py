@@ -9,6 +9,7 @@ from scoring.stats.intervals import Coefficient, Interval
 
 NOTHING = "–"
 
+EMPTY_TENANT = "(빈 테넌트)"
 _TENANT_CHARACTERS = 60
 
 MOST_TENANTS = 40
@@ -103,7 +104,9 @@ def rules_text(version: str) -> str:
 def tenant_text(tenant: str | None) -> str:
     """A tenant as people know it; a name is cut where messages cut it, too, or it would push the figures of its row
     out of sight."""
-    return "전체" if tenant == ALL_TENANTS else shortened(tenant or "(테넌트 없음)", _TENANT_CHARACTERS)
+    if tenant is None:
+        return "(테넌트 없음)"
+    return "전체" if tenant == ALL_TENANTS else shortened(tenant or EMPTY_TENANT, _TENANT_CHARACTERS)
 
 
 def other_tenants_text(count: int) -> str:

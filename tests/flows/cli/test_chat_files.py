@@ -168,3 +168,17 @@ def test_score_refuses_other_tables_of_a_test_run_and_a_folder_that_holds_its_in
     among = aqb("score", "scores.csv", "--out", ".", "--also", "csv")
     assert (among.exit_code, "choose another --out folder" in among.err) == (2, True)
     assert Path("scores.csv").read_text(encoding="utf-8").startswith("질문")
+
+
+def test_an_empty_tenant_is_not_one_that_is_missing(aqb: Command, folder: Path) -> None:
+    tenants = [None, "", "t1"]
+    write_rows(Path("chat.jsonl"), [plain(number, tenant_id=tenant) for number, tenant in enumerate(tenants)])
+    aqb("score", "chat.jsonl", "--out", "out", "--also", "xlsx")
+    book = openpyxl.load_workbook("out/scores.xlsx")
+
+    def told(tab: str) -> list[str | None]:
+        header, *rows = book[tab].iter_rows(values_only=True)
+        return sorted((row[header.index("테넌트")] for row in rows), key=str)
+
+    assert told("행") == ["(빈 테넌트)", None, "t1"]  # a cell that is empty says that there is none
+    assert told("날짜별 지표") == ["(빈 테넌트)", "(테넌트 없음)", "t1", "전체"]

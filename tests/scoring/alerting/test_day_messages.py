@@ -207,6 +207,7 @@ def with_growth(facts: Facts, rule: str, *grown: Grown) -> Facts:
         ("question_category", "target_price", "목표주가 질문"),
         ("tenant_id", "small", "테넌트 small"),
         ("tenant_id", None, "테넌트 없음"),
+        ("tenant_id", "", "빈 테넌트"),
         (TEMPLATE, "{종목} 목표주가", "'{종목} 목표주가' 형태의 질문"),
         (TEMPLATE, WORD, "낱말 하나뿐인 질문"),
         (TEMPLATE, "", "글자가 없는 질문"),
