@@ -10,20 +10,15 @@ told, of the day of the page or of all days up to it, were usual, or it was over
 Source: SPEC 8.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from scoring.alerting.rates import chance_of
 from scoring.alerting.watch import Watch
 from scoring.chat.kpis import ALL_TENANTS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+from scoring.stats.distributions import Array
 
 
 @dataclass(frozen=True)
@@ -39,8 +34,6 @@ def first_pages(watched: Watch, together: Callable[[int, int], Collection[str]])
 
     `together` gives the rules that have mostly the rows of a stream on a day (its number).
     """
-    import numpy as np
-
     rises = watched.episodes.pages
     found = Pages(np.zeros_like(rises), np.zeros_like(rises))
     for number, stream in np.argwhere(rises.T):  # day by day, all tenants together first

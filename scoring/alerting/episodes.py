@@ -9,11 +9,10 @@ when people accept it: then its days become what is usual, and those before it a
 Source: SPEC 8.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from scoring.alerting.rates import (
     REFERENCE_DAYS,
@@ -25,11 +24,7 @@ from scoring.alerting.rates import (
     lasting_rise,
     usual_rates,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+from scoring.stats.distributions import Array
 
 MIN_COUNT = 5
 """Fewer rows on a day are no news by themselves. Source: SPEC 8."""
@@ -95,8 +90,6 @@ class FalseAlarmBudget:
 
         With ten times the rows a rule shows a small rise days sooner; a rare rule shows none at any level.
         """
-        import numpy as np
-
         told, paged = self._shares(rate), self._shares(rate * (self.paged_day > 0))
         paged_chance = self.paged_day * paged
         with np.errstate(divide="ignore"):
@@ -109,8 +102,6 @@ class FalseAlarmBudget:
         )
 
     def _shares(self, rate: Array) -> Array:
-        import numpy as np
-
         shares: Array = rate / np.bincount(self.tenant, rate)[self.tenant]
         return shares
 
@@ -141,8 +132,6 @@ class Episodes:
 
 def follow(streams: Streams, budget: FalseAlarmBudget) -> Episodes:
     """Goes through the days and finds the episodes of every stream."""
-    import numpy as np
-
     follower = _Follower(streams, budget)
     shape = streams.counts.shape
     whole = {name: np.zeros(shape, int) for name in ("change", "since", "days")}
@@ -167,8 +156,6 @@ class _Follower:
     """
 
     def __init__(self, streams: Streams, budget: FalseAlarmBudget) -> None:
-        import numpy as np
-
         count = len(streams.counts)
         self._streams, self._budget, self._each = streams, budget, np.arange(count)[:, None]
         self._recent = np.full((count, 2 * REFERENCE_DAYS), -1)
@@ -180,16 +167,12 @@ class _Follower:
 
     def usual(self) -> Usual:
         """What is usual after the last days that count, without those of an open episode."""
-        import numpy as np
-
         place = np.arange(2 * REFERENCE_DAYS) - self._open_days[:, None]
         numbers = np.where(place < 0, -1, np.take_along_axis(self._recent, np.maximum(place, 0), 1))
         return usual_rates(*self._of_days(numbers), self._streams.prior)
 
     def after(self, day: int) -> dict[str, Array]:
         """The day's columns of `Episodes`."""
-        import numpy as np
-
         seen = self._streams.rows[:, day] > 0
         usual = self.usual()
         rate, variance = usual.on(bool(self._streams.off[day]))
@@ -244,8 +227,6 @@ class _Follower:
         return streams.counts[each, numbers] * known, streams.rows[each, numbers] * known, streams.off[numbers]
 
     def _with(self, day: int, which: Array) -> Array:
-        import numpy as np
-
         return np.concatenate([self._recent[which], np.full((len(which), 1), day)], axis=1)
 
     def _lasting(self, day: int, usual: Usual, asked: Array) -> Lasting:
@@ -260,24 +241,18 @@ class _Follower:
 
     def _nothing_but(self, found: Lasting, which: Array) -> Lasting:
         """Evidence of some streams as that of all: there is none of the others."""
-        import numpy as np
-
         whole = Lasting(np.full(len(self._change), -np.inf), np.ones(len(self._change), int))
         whole.log_evidence[which], whole.days[which] = found.log_evidence, found.days
         return whole
 
     def _enough(self, day: int, days: Array) -> Array:
         """Whether enough rows met the rule for the day by itself to be told."""
-        import numpy as np
-
         unknown = (days < COLD_DAYS) & (self._streams.prior.events < _KNOWN_EVENTS)
         enough: Array = self._streams.counts[:, day] >= np.where(unknown, COLD_MIN_COUNT, MIN_COUNT)
         return enough
 
     def _back(self, day: int, usual: Usual) -> Array:
         """Whether the days since an episode began say that the rate is as before (CUSUM of their evidence)."""
-        import numpy as np
-
         which, evidence = (self._change != CALM).nonzero()[0], np.zeros(len(self._change))
         counts, rows = self._streams.counts[which, day], self._streams.rows[which, day]
         is_off, told_times = bool(self._streams.off[day]), self._told_times[which]
@@ -288,8 +263,6 @@ class _Follower:
 
     def _begin(self, day: int, calm: Array, told_day: Array, told_lasting: Array, lasting: Lasting) -> Array:
         """Opens episodes today, those of a lasting rise with the days before that belong to it, if any do."""
-        import numpy as np
-
         begun: Array = calm & (told_day | told_lasting)
         drifts = begun & ~told_day & (lasting.days > 1)
         before = np.where(drifts, lasting.days - 1, 0)
@@ -299,8 +272,6 @@ class _Follower:
 
     def _rise(self, day: int, which: Array, before: Array) -> None:
         """Notes a rise that is told today and began so many days before, and that it has not paged."""
-        import numpy as np
-
         first = self._recent[self._each[:, 0], -np.maximum(before, 1)]
         self._change = np.where(which, np.where(before > 0, DRIFTING, RISING), self._change)
         self._since = np.where(which, np.where(before > 0, first, day), self._since)
@@ -310,8 +281,6 @@ class _Follower:
     def _growing(self, day: int) -> Lasting:
         """The evidence that the rate has risen since an open episode was told, held against the days since then; none
         on a day that is no higher than these."""
-        import numpy as np
-
         which = (self._level_days >= COLD_DAYS).nonzero()[0]
         numbers, prior = self._with(day, which), self._streams.prior.of(which)
         is_since = np.arange(numbers.shape[1])[::-1] <= self._level_days[which, None]
@@ -324,8 +293,6 @@ class _Follower:
 
     def _worse(self, day: int, begun: Array, told_day: Array) -> Array:
         """Whether the rate of an open episode is twice the highest that was told; notes what is told today."""
-        import numpy as np
-
         rate = self._rate_of(day)
         worse: Array = told_day & (self._change != CALM) & ~begun & (rate >= WORSE_TIMES * self._told_rate)
         self._told_rate, self._risen = np.where(begun | worse, rate, self._told_rate), np.where(worse, day, self._risen)
@@ -333,20 +300,14 @@ class _Follower:
 
     def _note_told(self, day: int, pages: Array) -> None:
         """Notes the rate of a page: it is told, too."""
-        import numpy as np
-
         self._told_rate = np.where(pages, np.maximum(self._told_rate, self._rate_of(day)), self._told_rate)
 
     def _rate_of(self, day: int) -> Array:
-        import numpy as np
-
         rate: Array = self._streams.counts[:, day] / np.maximum(self._streams.rows[:, day], 1)
         return rate
 
     def _forget(self, which: Array) -> None:
         """Takes the days of episodes out of the reference, but for those since the rate is back."""
-        import numpy as np
-
         days = self._recent.shape[1]
         for stream in np.flatnonzero(which):
             since_back = min(self._days_back[stream] - 1, self._open_days[stream])  # without today
@@ -360,8 +321,6 @@ class _Follower:
 
         Long enough since it rose last, unless few days before the episode are left.
         """
-        import numpy as np
-
         days, is_open = self._recent.shape[1], self._change != CALM
         since_rise = (self._recent >= self._risen[:, None]).sum(1)
         accepted = self._streams.accepted == day

@@ -4,13 +4,12 @@ Everything comes from the KPI rows of scored days: without rejected rows, and wi
 rows that two rules share.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from scoring.alerting.day_messages import day_messages, incident_key, visible_to
 from scoring.alerting.decision import WatchedDays
@@ -27,11 +26,7 @@ from scoring.alerting.wording import headline
 from scoring.chat.kpis import ALL_TENANTS, KpisByDay
 from scoring.days import day_text
 from scoring.markdown import score_text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+from scoring.stats.distributions import Array
 
 KIND_TITLES = {"page": "긴급 알림", "digest": "요약"}
 """What people call the kinds of previewed messages (Korean)."""
@@ -163,8 +158,6 @@ def forecast(watched: WatchedDays) -> Forecast:
     """
     if not watched.watches:
         return Forecast(0.0, ())
-    import numpy as np
-
     last = watched.watches[-1]
     together = [stream for stream, rule in enumerate(last.rules) if rule.tenant_id == ALL_TENANTS]
     lasting = last.budget.levels(last.episodes.last.rate[0]).paged_evidence
@@ -199,8 +192,6 @@ class _UsualDay:
 
     def smallest(self, level: Array) -> Array:
         """The smallest count whose chance is below a level; 0 where not even that of all rows is."""
-        import numpy as np
-
         smallest = np.zeros_like(self.rows)
         found = np.flatnonzero((self.rows > 0) & (level > 0))
         found = found[self._only(found).chance(self.rows[found]) < level[found]]
@@ -213,14 +204,12 @@ class _UsualDay:
         smallest[found] = high
         return smallest
 
-    def _only(self, streams: Array) -> _UsualDay:
+    def _only(self, streams: Array) -> "_UsualDay":
         """The same of some streams: of the rules of thousands of tenants few have enough rows for any count to tell."""
         return _UsualDay(self.day_off, self.rows[streams], self.rate[streams], self.variance[streams])
 
 
 def _usual_day(watched: Watch, day_off: bool) -> _UsualDay:
-    import numpy as np
-
     alike = watched.streams.rows[:, watched.streams.off == day_off][:, -REFERENCE_DAYS:]
     rows = np.array([round(float(np.median(of[of > 0]))) if of.any() else 0 for of in alike])
     return _UsualDay(day_off, np.where(rows < MIN_COUNT, 0, rows), *watched.episodes.last.on(day_off))

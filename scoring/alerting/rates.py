@@ -5,24 +5,16 @@ A stream is one rule of one tenant: per scored day `counts` of `rows`. Its usual
 beta-binomial. Business days and days off lend each other what they know, the more the less a stream has of its own.
 Arrays are [streams] or [streams, days]; `off` tells the days off. Nothing here is random or holds state.
 
-numpy is imported where it is needed: a command that decides nothing should not wait for it.
-
 Source: SPEC 8; A. Gelman et al., Bayesian Data Analysis, 2.6 (gamma-Poisson); J. Shin, A. Ramdas, A. Rinaldo 2024
 (e-detectors).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-from scoring.stats.distributions import log_beta, log_gamma
+import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+from scoring.stats.distributions import Array, log_beta, log_gamma
 
 REFERENCE_DAYS = 28
 """Four weeks: every weekday four times, and a change of the chatbot is the usual one month later. Source: SPEC 8."""
@@ -58,7 +50,7 @@ class Prior:
         """The rows in which so many events are seen at that rate."""
         return self.events / self.rate
 
-    def of(self, streams: Array) -> Prior:
+    def of(self, streams: Array) -> "Prior":
         """The same of these streams."""
         return Prior(self.rate[streams], self.events[streams])
 
@@ -78,7 +70,7 @@ class Usual:
         """Rate and relative variance of a day to come."""
         return self.rate[int(off)], self.variation + self.doubt[int(off)]
 
-    def of(self, streams: Array) -> Usual:
+    def of(self, streams: Array) -> "Usual":
         """The same of these streams."""
         return Usual(self.rate[:, streams], self.doubt[:, streams], self.variation[streams])
 
@@ -88,8 +80,6 @@ def usual_rates(counts: Array, rows: Array, off: Array, prior: Prior) -> Usual:
 
     The rate is that of the last `REFERENCE_DAYS`; how much it varies takes more days to know.
     """
-    import numpy as np
-
     default: Array = np.full(len(counts), DAILY_VARIATION**2)
     rough = (counts.sum(-1) + prior.events) / (rows.sum(-1) + prior.exposure)
     # The weights of the days need the variation, and the variation needs the rates.
@@ -110,15 +100,11 @@ def _weighted(
 
 def _by_kind(kinds: Iterable[Array]) -> Array:
     """Arrays of business days and days off as one."""
-    import numpy as np
-
     return np.stack(list(kinds))
 
 
 def _expected(rates: Array, rows: Array, off: Array) -> Array:
     """The counts of days ([streams, days]) under the rates of both kinds of days."""
-    import numpy as np
-
     expected: Array = rows * np.where(off, rates[1][:, None], rates[0][:, None])
     return expected
 
@@ -138,8 +124,6 @@ def _of_kinds(events: Array, exposure: Array, prior_events: Array, prior_exposur
 
 def _variation(counts: Array, expected: Array) -> Array:
     """The variation from day to day beyond chance: by moments, drawn towards the default the more the less is known."""
-    import numpy as np
-
     days = (expected > 0).sum(-1)
     lost = (days / np.maximum(days - 1, 1))[:, None]  # the rate is fitted to the same days
     weight = _weight(expected, DAILY_VARIATION**2) ** 2
@@ -156,8 +140,6 @@ def chance_of(counts: Array, rows: Array, rate: Array, variance: Array) -> Array
 
     `variance` is the relative variance of the rate.
     """
-    import numpy as np
-
     chances = np.ones(len(counts))
     above = np.flatnonzero((rows > 0) & (counts > rows * rate * 1.05))
     x, n, p = (values[above].astype(float) for values in (counts, rows, rate))
@@ -198,8 +180,6 @@ def lasting_rise(
     ([streams]), where `min_days` stand before it. A rise by a given factor has the likelihood ratio of two
     gamma-Poisson predictions in closed form.
     """
-    import numpy as np
-
     weight = _weight(_expected(usual.rate, rows, off), usual.variation[:, None])
     sums = [_by_kind(_cumulated(values * weight * kind) for kind in (~off, off)) for values in (counts, rows)]
     last = counts.shape[1]
@@ -222,8 +202,6 @@ def lasting_rise(
 
 def _cumulated(values: Array) -> Array:
     """Sums of the first 0, 1, ... days."""
-    import numpy as np
-
     return np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
 
 
@@ -233,8 +211,6 @@ def evidence_of_return(counts: Array, rows: Array, usual: Usual, off: bool, told
     High is half as high again as usual, or half way (log scale) to what was told, which was so many times what was
     usual. Both have the gamma-Poisson prediction of `lasting_rise`.
     """
-    import numpy as np
-
     rate, doubt = usual.rate[int(off)], usual.doubt[int(off)]
     half_way = told_times**0.5
     times = np.maximum(_STILL_HIGH, half_way)
@@ -249,8 +225,6 @@ def evidence_of_return(counts: Array, rows: Array, usual: Usual, off: bool, told
 
 def _log_likelihood(seen: Array, expected: Array, known: Array) -> Array:
     """Of a count (gamma-Poisson), but for a term of the count alone; `known` events tell what is expected."""
-    import numpy as np
-
     chances = seen * np.log(np.maximum(expected, 1e-300)) - (known + seen) * np.log(known + expected)
     likelihood: Array = log_gamma(known + seen) - log_gamma(known) + known * np.log(known) + chances
     return likelihood

@@ -7,12 +7,12 @@ scoring/alerting/episodes.py.
 Source: SPEC 8.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby
+
+import numpy as np
 
 from scoring.alerting.days_off import is_day_off
 from scoring.alerting.episodes import Episodes, FalseAlarmBudget, Streams, follow
@@ -135,8 +135,6 @@ def _streams(
     by_day: Sequence[Mapping[str | None, KpiRow]],
     policy: AlertPolicy,
 ) -> Streams:
-    import numpy as np
-
     read = np.array([[rule.read(of_day.get(rule.tenant_id)) for of_day in by_day] for rule in rules])
     known = [rule.prior_rate is not None for rule in rules]
     prior = Prior(
@@ -161,8 +159,6 @@ def _budget(rules: Sequence[WatchedRule], tenants: int, policy: AlertPolicy) -> 
     All tenants together have half of the pages, the tenants the other half; a single tenant is all of them. A digest
     goes to a route that hears of all tenants together, or of one: there each has the whole.
     """
-    import numpy as np
-
     number = {name: place for place, name in enumerate(dict.fromkeys(rule.tenant_id for rule in rules))}
     shares = np.array([_share(rule.tenant_id, tenants) * (rule.level == "critical") for rule in rules])
     pages = policy.false_pages_per_year / 365 * shares

@@ -6,17 +6,19 @@ that shows an interval. Degrees of freedom are whole numbers here, for which the
 Source: Abramowitz and Stegun 1964, 26.7.3 and 26.7.4.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from functools import cache
 from math import cos, lgamma, pi, sin, sqrt, tan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]  # `numpy.typing` would be one more import
 
 _HALVINGS = 60
 """After them the ends of an interval of doubles meet."""
+
+_LOG_GAMMA = np.frompyfunc(lgamma, 1, 1)  # `numpy.vectorize` takes longer to prepare than to count a few
 
 
 @cache
@@ -42,24 +44,12 @@ def _share_within(degrees: int, angle: float) -> float:
     return (angle + total) * 2 / pi if is_odd else total
 
 
-def log_gamma(values: ArrayLike) -> NDArray[Any]:
+def log_gamma(values: Array | Sequence[float] | float) -> Array:
     """The logarithm of the gamma function of positive numbers, in their shape."""
-    import numpy as np
-
-    return np.asarray(_on_arrays()(values), dtype=float)
+    return np.asarray(_LOG_GAMMA(values), dtype=float)
 
 
-@cache
-def _on_arrays() -> Any:
-    """`lgamma` for every number of an array; `numpy.vectorize` takes longer to prepare than to count a few."""
-    import numpy as np
-
-    return np.frompyfunc(lgamma, 1, 1)
-
-
-def log_beta(first: ArrayLike, second: ArrayLike) -> NDArray[Any]:
+def log_beta(first: Array | Sequence[float] | float, second: Array | Sequence[float] | float) -> Array:
     """The logarithm of the beta function of positive numbers, in their common shape."""
-    import numpy as np
-
-    found: NDArray[Any] = log_gamma(first) + log_gamma(second) - log_gamma(np.add(first, second))
+    found: Array = log_gamma(first) + log_gamma(second) - log_gamma(np.add(first, second))
     return found

@@ -3,12 +3,8 @@
 Every interval covers 95 %. Repeats of one query (or turns of one session) are no independent witnesses: means and
 agreement are resampled by cluster, never by row. Nothing is random: the seed is fixed.
 
-numpy is imported where it is needed: a command that shows no interval should not wait for it.
-
 Source: SPEC 1.4 (threshold evidence), seed 000, 2.2; E. B. Wilson 1927; T. Hesterberg 2015 (expanded percentiles).
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -16,12 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
-from scoring.stats.distributions import student_quantile
+import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from scoring.stats.distributions import Array, student_quantile
 
 # Below 30 a rate near a target of 90 % is known to about ±11 points at best, and thirty times "no failure" still allows
 # one in nine: a verdict would be a guess.
@@ -117,17 +112,13 @@ def _wilson(rate: float, n: float, z: float) -> Interval:
 
 def cluster_bootstrap_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> Interval | None:
     """The interval of the mean of `values`, resampled by cluster (one per value); None for fewer than two clusters."""
-    import numpy as np
-
     cluster_of = _numbered(clusters)
     sums = np.bincount(cluster_of, weights=np.asarray(values, dtype=float))
     return mean_of_clusters(sums, np.bincount(cluster_of))
 
 
-def mean_of_clusters(sums: NDArray[Any], sizes: NDArray[Any]) -> Interval | None:
+def mean_of_clusters(sums: Array, sizes: Array) -> Interval | None:
     """The same from each cluster's sum and number of values, for tables that are too long for a list of values."""
-    import numpy as np
-
     if len(sizes) < 2:
         return None
     if len(sizes) > _MANY_CLUSTERS:
@@ -219,8 +210,6 @@ def weighted_kappa(
 
     The three sequences are parallel; ratings are numbers on one scale. Source: Cohen 1968.
     """
-    import numpy as np
-
     scale = sorted({*first, *second})
     if len(scale) < 2:
         return Coefficient(None, None)
@@ -232,7 +221,7 @@ def weighted_kappa(
     counted = np.bincount(cluster_of * distance.size + cells, minlength=members * distance.size)
     tables = counted.reshape(members, distance.size).astype(float)
 
-    def kappa(drawn: NDArray[Any]) -> NDArray[Any]:
+    def kappa(drawn: Array) -> Array:
         counts = drawn.reshape(-1, *distance.shape)
         observed = (counts * distance).sum((1, 2)) * counts.sum((1, 2))
         expected = np.einsum("ri,ij,rj->r", counts.sum(2), distance, counts.sum(1))
@@ -248,8 +237,6 @@ def krippendorff_alpha(items: Sequence[Sequence[float]], clusters: Sequence[Hash
     `items` are the ratings of one item each, and say nothing where there is one alone; the two sequences are parallel.
     Two ratings lie as far apart as their middle ranks among all that were given. Source: Krippendorff 2011 (ordinal).
     """
-    import numpy as np
-
     rated = [(ratings, cluster) for ratings, cluster in zip(items, clusters, strict=True) if len(ratings) > 1]
     scale = sorted({rating for ratings, _ in rated for rating in ratings})
     if len(scale) < 2:
@@ -260,7 +247,7 @@ def krippendorff_alpha(items: Sequence[Sequence[float]], clusters: Sequence[Hash
         counts = np.bincount([scale.index(rating) for rating in ratings], minlength=len(scale))
         tables[cluster] += (np.outer(counts, counts) - np.diag(counts)) / (len(ratings) - 1)
 
-    def alpha(drawn: NDArray[Any]) -> NDArray[Any]:
+    def alpha(drawn: Array) -> Array:
         pairs = drawn.reshape(-1, len(scale), len(scale))
         given = pairs.sum(1)
         ranks = given.cumsum(1) - given / 2
@@ -292,13 +279,11 @@ def _numbered(clusters: Sequence[Hashable]) -> list[int]:
     return [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
 
 
-def _bootstrap(totals: NDArray[Any], statistic: Callable[[NDArray[Any]], NDArray[Any]]) -> Interval:
+def _bootstrap(totals: Array, statistic: Callable[[Array], Array]) -> Interval:
     """Percentiles of a statistic of summed clusters (one row each), widened as a t interval is for few clusters.
 
     Resamples that have no such statistic (kappa with one rating left) are left out.
     """
-    import numpy as np
-
     count = len(totals)
     drawn = np.random.default_rng(_SEED).multinomial(count, np.full(count, 1 / count), size=_RESAMPLES)
     tail = _NORMAL.cdf(-sqrt(count / (count - 1)) * student_quantile(count - 1, TAIL))
@@ -306,7 +291,7 @@ def _bootstrap(totals: NDArray[Any], statistic: Callable[[NDArray[Any]], NDArray
     return Interval(float(low), float(high))
 
 
-def _closed_form(sums: NDArray[Any], sizes: NDArray[Any]) -> Interval:
+def _closed_form(sums: Array, sizes: Array) -> Interval:
     """The interval of sum/size by its linearised variance over clusters."""
     count, size = len(sums), float(sizes.sum())
     mean = float(sums.sum()) / size

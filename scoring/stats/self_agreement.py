@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
+import numpy as np
+
 from scoring.stats.distributions import log_beta
 
 FALSE_ALARMS_PER_YEAR = 1.0
@@ -64,8 +66,6 @@ def watched(nights: Iterable[AnchorNight]) -> list[WatchedNight]:
 
 def chances_of_fewer(asked: int, agreed_before: int, asked_before: int) -> list[float]:
     """For 0, 1, ... `asked` equal answers the chance of so many or fewer, by the rate of the answers before."""
-    import numpy as np
-
     alpha, beta = agreed_before + _JEFFREYS, asked_before - agreed_before + _JEFFREYS
     agreed = np.arange(asked + 1)
     ways = -np.log(asked + 1) - log_beta(agreed + 1, asked - agreed + 1)
