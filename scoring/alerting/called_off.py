@@ -53,11 +53,7 @@ def _stands(page: NamedFact, digest: DayDigest) -> bool:
     if page.rule == NO_ROWS:
         is_so = not all(since)
     else:
-        is_so = any(
-            one.change in ("rising", "drifting")
-            for decided in since
-            if (one := decided.get(rule_of_tenant)) is not None
-        )
+        is_so = any(decided[rule_of_tenant].has_risen for decided in since if rule_of_tenant in decided)
     ends = [one for one in digest.incidents if one.is_over and (one.fact.rule, one.fact.tenant_id) == rule_of_tenant]
     return is_so or any(one.since <= page.day for one in ends)
 

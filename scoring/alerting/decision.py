@@ -73,14 +73,17 @@ class RateDecision:
     together: tuple[str, ...] = ()
 
     @property
+    def has_risen(self) -> bool:
+        """Whether a rise of the rate goes on, however high it is today."""
+        return self.change in ("rising", "drifting")
+
+    @property
     def is_high(self) -> bool:
         """Whether a rate that rose is higher than usual on this day too: its days together may be, and one of them not.
 
         On the day on which it is told anything above the usual rate is, on later ones what is above its usual range.
         """
-        if self.change not in ("rising", "drifting"):
-            return False
-        return self.count > self.rows * (self.usual.rate if self.is_news else self.usual.high)
+        return self.has_risen and self.count > self.rows * (self.usual.rate if self.is_news else self.usual.high)
 
 
 DayDecisions = Mapping[RuleOfTenant, RateDecision]

@@ -10,12 +10,13 @@ from datetime import date
 from scoring.alerting.days_off import is_day_off
 from scoring.alerting.decision import RateDecision
 from scoring.alerting.growth import Grown, Growth
-from scoring.alerting.watch import EXCLUDED_TITLE
+from scoring.alerting.watch import EXCLUDED_TITLE, WatchedRule, watched_rules
 from scoring.chat.kpi_figures import kpi_figure
 from scoring.chat.kpis import (
     ALL_TENANTS,
     KpiRow,
     KpisByDay,
+    Quotient,
     rows_by_tenant,
     rows_of_tenant,
     rubric_version_of,
@@ -66,7 +67,7 @@ class AlertFact:
 
 def titles_of_rules(rubric: RowRubric) -> dict[str, str]:
     """Every rule that can make a fact under this rubric, with what people call it (Korean)."""
-    of_kpis = {KPI_RULE + kpi.name: f"{kpi.title} 목표 미달" for kpi in rubric.targeted}
+    of_kpis = {KPI_RULE + kpi.name: _kpi_title(kpi) for kpi in rubric.targeted}
     return rubric.rule_titles | of_kpis | _DAY_TITLES
 
 
@@ -93,11 +94,12 @@ def monitoring_facts(
     first; none after a version was raised, as on the first day of all), `growth` what grew by (rule, tenant).
     """
     facts, of_days = [], [rows_by_tenant(rows) for rows in history.values()]
+    rules = watched_rules(rubric, ALL_TENANTS)[:-1]  # but the share of excluded rows, which is decided
     for row in kpis:
         earlier = [of_day.get(row["tenant_id"]) for of_day in of_days]
-        facts.extend(_row_rule_facts(rubric, row, earlier, growth))
+        facts.extend(_row_rule_facts(rules, row, earlier, growth))
         facts.extend(_kpi_facts(rubric, row, earlier))
-    total = next((row for row in kpis if row["tenant_id"] == ALL_TENANTS), None)
+    total = rows_by_tenant(kpis).get(ALL_TENANTS)
     read = scored_and_excluded(total) if total else 0
     if not read:
         title = _NONE_READ_TITLE if rejected else _DAY_TITLES[NO_ROWS]
@@ -123,7 +125,7 @@ def excluded_facts(decided: Iterable[RateDecision], history: Sequence[Sequence[K
     """The facts of rates of excluded rows that have risen, by what is decided about them."""
     found, of_days = [], [rows_by_tenant(rows) for rows in history]
     for one in decided:
-        if one.rule == EXCLUDED_RATE_RISING and one.change in ("rising", "drifting"):
+        if one.rule == EXCLUDED_RATE_RISING and one.has_risen:
             earlier = [of_day.get(one.tenant_id) for of_day in of_days]
             counts = tuple(past["excluded"] if past else 0 for past in earlier)
             rates = tuple((past["excluded_rate"] or 0.0) if past else 0.0 for past in earlier)
@@ -162,27 +164,27 @@ def _rows_of_days_like(day: date, history: KpisByDay) -> tuple[int, ...]:
 
 
 def _row_rule_facts(
-    rubric: RowRubric,
+    rules: Iterable[WatchedRule],
     row: KpiRow,
     earlier: Sequence[KpiRow | None],
     growth: Mapping[tuple[str, str | None], Growth],
 ) -> list[AlertFact]:
-    also_excluded = {measure.name for measure in rubric.excluded_measures}
     facts = []
-    for rule in rubric.alert_rules:
-        column = f"alert_{rule.id}"
-        if not row[column]:
+    for rule in rules:
+        count, rows = rule.read(row)
+        if not count:
             continue
         found = growth.get((rule.id, row["tenant_id"]), Growth())
+        usual = (past.get(rule.column) if past else 0 for past in earlier)  # None of days that did not count it
         facts.append(
             AlertFact(
                 rule.id,
                 rule.level,
                 rule.title,
                 row["tenant_id"],
-                row[column],
-                scored_and_excluded(row) if column in also_excluded else row["rows"],
-                usual=_known(past.get(column) if past else 0 for past in earlier),
+                count,
+                rows,
+                usual=tuple(count for count in usual if count is not None),
                 row_ids=found.row_ids,
                 alike=found.alike,
                 grown=found.grown,
@@ -191,24 +193,23 @@ def _row_rule_facts(
     return facts
 
 
-def _known(counts: Iterable[int | None]) -> tuple[int, ...]:
-    """Counts without those of days that did not count."""
-    return tuple(count for count in counts if count is not None)
-
-
 def _kpi_facts(rubric: RowRubric, row: KpiRow, earlier: Sequence[KpiRow | None]) -> list[AlertFact]:
     return [
-        AlertFact(
-            KPI_RULE + kpi.name,
-            "warning",
-            f"{kpi.title} 목표 미달",
-            row["tenant_id"],
-            None,
-            row["rows"],
-            value=row[kpi.name],
-            limit=float(kpi.target.value),
+        replace(
+            kpi_fact(kpi, row["tenant_id"], row["rows"], row[kpi.name]),
             usual_values=tuple(past[kpi.name] for past in earlier if past and past.get(kpi.name) is not None),
         )
-        for kpi in rubric.quotients
-        if kpi.target and kpi_figure(kpi, row).verdict == "missed"
+        for kpi in rubric.targeted
+        if kpi_figure(kpi, row).verdict == "missed"
     ]
+
+
+def kpi_fact(kpi: Quotient, tenant: str | None, rows: int, value: float | None) -> AlertFact:
+    """The fact of a KPI with a target that has this value over so many rows."""
+    assert kpi.target is not None
+    limit = float(kpi.target.value)
+    return AlertFact(KPI_RULE + kpi.name, "warning", _kpi_title(kpi), tenant, None, rows, value, limit)
+
+
+def _kpi_title(kpi: Quotient) -> str:
+    return f"{kpi.title} 목표 미달"

@@ -29,7 +29,6 @@ from scoring.alerting.days_off import is_day_off, weekday_of
 from scoring.alerting.decision import DayDecisions, RateDecision, UsualRate
 from scoring.alerting.facts import AlertFact, is_unread, rate_fact, titles_of_rules
 from scoring.alerting.rates import REFERENCE_DAYS
-from scoring.alerting.watch import EXCLUDED_TITLE
 from scoring.chat.rubric import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, RowRubric
 from scoring.figures import Figure
 
@@ -214,8 +213,7 @@ def _incident(one: _Open, day: date, decision: RateDecision | None, rubric: RowR
 
 def _changed(fact: AlertFact | None, decision: RateDecision, day: date, rubric: RowRubric) -> Incident:
     """A change of a rate that no open incident is about: that of excluded rows, or of a rule that is silent today."""
-    titles = rubric.rule_titles | {EXCLUDED_RATE_RISING: EXCLUDED_TITLE}
-    made = fact or rate_fact(decision, titles[decision.rule])
+    made = fact or rate_fact(decision, titles_of_rules(rubric)[decision.rule])
     return _decided(Incident(made, day, rubric.id, rubric.version, "continuing", day, day), decision)
 
 

@@ -5,11 +5,11 @@ Source: SPEC 8 and 10.
 
 from datetime import date
 
-from scoring.alerting.facts import AlertFact
+from scoring.alerting.facts import kpi_fact
 from scoring.alerting.incidents import Incident, IncidentState
 from scoring.chat.kpi_windows import Standing, standings
 from scoring.chat.kpis import KpisByDay, Quotient, days_by_tenant
-from scoring.chat.rubric import KPI_RULE, RowRubric
+from scoring.chat.rubric import RowRubric
 
 
 def kpi_incidents_of_days(days: KpisByDay, rubric: RowRubric) -> dict[date, list[Incident]]:
@@ -19,8 +19,8 @@ def kpi_incidents_of_days(days: KpisByDay, rubric: RowRubric) -> dict[date, list
     """
     found: dict[date, list[Incident]] = {day: [] for day in days}
     by_tenant = days_by_tenant(days)
-    for kpi in rubric.quotients:
-        for tenant, of_tenant in by_tenant.items() if kpi.target else ():
+    for kpi in rubric.targeted:
+        for tenant, of_tenant in by_tenant.items():
             for day, standing in standings(kpi, of_tenant).items():
                 if standing.changed or standing.verdict == "missed":
                     found[day].append(_incident(kpi, tenant, day, standing, rubric))
@@ -28,12 +28,10 @@ def kpi_incidents_of_days(days: KpisByDay, rubric: RowRubric) -> dict[date, list
 
 
 def _incident(kpi: Quotient, tenant: str | None, day: date, standing: Standing, rubric: RowRubric) -> Incident:
-    assert kpi.target is not None
     assert standing.since is not None, "a decided verdict has its day"
     figure = standing.figure
     state: IncidentState = "continuing"
     if standing.changed:
         state = "new" if standing.verdict == "missed" else "resolved"
-    title, target = f"{kpi.title} 목표 미달", float(kpi.target.value)
-    fact = AlertFact(KPI_RULE + kpi.name, "warning", title, tenant, None, figure.n, figure.value, target)
+    fact = kpi_fact(kpi, tenant, figure.n, figure.value)
     return Incident(fact, day, rubric.id, rubric.version, state, standing.since, day, figure=figure)

@@ -9,7 +9,6 @@ Source: SPEC 8; A. Gelman et al., Bayesian Data Analysis, 2.6 (gamma-Poisson); J
 (e-detectors).
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,13 +93,8 @@ def _weighted(
 ) -> tuple[Array, Array]:
     """The rates of both kinds of days and their relative variances, from days weighted by how much each can say."""
     weight = _weight(rows * rough[:, None], variation[:, None])
-    events, exposure = (_by_kind((each * weight * kind).sum(-1) for kind in (~off, off)) for each in (counts, rows))
+    events, exposure = (np.stack([(each * weight * kind).sum(-1) for kind in (~off, off)]) for each in (counts, rows))
     return _of_kinds(events, exposure, prior.events, prior.exposure)
-
-
-def _by_kind(kinds: Iterable[Array]) -> Array:
-    """Arrays of business days and days off as one."""
-    return np.stack(list(kinds))
 
 
 def _expected(rates: Array, rows: Array, off: Array) -> Array:
@@ -181,7 +175,7 @@ def lasting_rise(
     gamma-Poisson predictions in closed form.
     """
     weight = _weight(_expected(usual.rate, rows, off), usual.variation[:, None])
-    sums = [_by_kind(_cumulated(values * weight * kind) for kind in (~off, off)) for values in (counts, rows)]
+    sums = [np.stack([_cumulated(values * weight * kind) for kind in (~off, off)]) for values in (counts, rows)]
     last = counts.shape[1]
     starts = last - np.arange(1, REFERENCE_DAYS + 1)
     events, exposure = (each[..., starts] for each in sums)

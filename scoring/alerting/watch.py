@@ -17,7 +17,7 @@ import numpy as np
 from scoring.alerting.days_off import is_day_off
 from scoring.alerting.episodes import Episodes, FalseAlarmBudget, Streams, follow
 from scoring.alerting.rates import REFERENCE_DAYS, Prior
-from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rubric_version_of, scored_and_excluded
+from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_by_tenant, rubric_version_of, scored_and_excluded
 from scoring.chat.rubric import EXCLUDED_RATE_RISING, AlertLevel, AlertRule, RowRubric
 
 DECISION_DAYS = 3 * REFERENCE_DAYS
@@ -100,7 +100,7 @@ def watch(rubric: RowRubric, days: KpisByDay, policy: AlertPolicy) -> list[Watch
 
 
 def _of_version(rubric: RowRubric, days: KpisByDay, policy: AlertPolicy) -> Watch:
-    by_day = [{row["tenant_id"]: row for row in rows} for rows in days.values()]
+    by_day = [rows_by_tenant(rows) for rows in days.values()]
     tenants = sorted({name for rows in by_day for name in rows} - {ALL_TENANTS}, key=str)
     rules = [rule for tenant in (ALL_TENANTS, *tenants) for rule in watched_rules(rubric, tenant)]
     streams = _streams(rules, list(days), by_day, policy)
@@ -109,12 +109,12 @@ def _of_version(rubric: RowRubric, days: KpisByDay, policy: AlertPolicy) -> Watc
 
 
 def watched_rules(rubric: RowRubric, tenant: str | None) -> list[WatchedRule]:
-    """The rules of a tenant: those of the rubric, and the share of excluded rows."""
+    """The rules of a tenant: those of the rubric, and last the share of excluded rows."""
     also_excluded = {measure.name for measure in rubric.excluded_measures}
-    columns = [f"alert_{rule.id}" for rule in rubric.alert_rules]
     of_rows = [
         WatchedRule(rule.id, tenant, rule.level, rule.title, column, column in also_excluded, rule.usual_rate)
-        for rule, column in zip(rubric.alert_rules, columns, strict=True)
+        for rule in rubric.alert_rules
+        for column in [f"alert_{rule.id}"]
     ]
     excluded = WatchedRule(EXCLUDED_RATE_RISING, tenant, "critical", EXCLUDED_TITLE, "excluded", of_all_rows=True)
     return [*of_rows, excluded]

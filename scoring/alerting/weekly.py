@@ -79,7 +79,7 @@ def weekly_message(
         return []
     first = week.last - timedelta(WEEK - 1)
     what = f"{day_text(first)}~{day_text(week.last)} 주간 요약"
-    blocks: list[Block] = [*paragraph([plain(rubric.title)])]
+    blocks = paragraph([plain(rubric.title)])
     for tenant in tenants:
         blocks += _of_tenant(week, tenant)
     if paged := list(_paged(week, route, None if page_keys is None else named_facts(page_keys))):
@@ -99,12 +99,11 @@ def weekly_message(
 def _worsened(week: Week, tenant: str | None) -> Iterator[str]:
     """The KPIs that missed their targets and surely moved away from them."""
     this, before = week.rows(tenant)
-    for kpi in week.rubric.quotients:
-        if kpi.target:
-            compared = compared_kpi(kpi, "", this, before)
-            if compared.figure.verdict == "missed" and compared.has_worsened:
-                of_tenant = "" if tenant == ALL_TENANTS else f"{tenant_name(tenant)} "
-                yield f"{of_tenant}{kpi.title} {compared.before.value_text} → {compared.figure.value_text}"
+    for kpi in week.rubric.targeted:
+        compared = compared_kpi(kpi, "", this, before)
+        if compared.figure.verdict == "missed" and compared.has_worsened:
+            of_tenant = "" if tenant == ALL_TENANTS else f"{tenant_name(tenant)} "
+            yield f"{of_tenant}{kpi.title} {compared.before.value_text} → {compared.figure.value_text}"
 
 
 def _paged(week: Week, route: RouteFilter, pages: Sequence[NamedFact] | None) -> Iterator[Line]:

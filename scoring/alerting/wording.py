@@ -1,6 +1,6 @@
 """The texts about one incident, in Korean: what, how many, since when, what to do."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from shlex import quote
 from statistics import median
@@ -41,7 +41,7 @@ _DAY_ACTIONS = {
 _SCORED_AGAIN = (NO_ROWS, FEW_ROWS, ROWS_REJECTED)
 _KPI_ACTION = "보고서에서 등급 분포와 실패 유형을 보고 어디서 목표를 놓쳤는지 확인하세요."
 _DROPPED_RULE_ACTION = "지금 채점 기준에는 없는 규칙입니다. 이날을 채점한 버전의 예시를 읽으세요."
-_QUESTION_CHARACTERS, _ANSWER_CHARACTERS, _REASON_CHARACTERS = 100, 100, 200
+_REASON_CHARACTERS = 200
 _TENANTS_SHOWN = 5
 _MANY_TIMES = 100
 _SNOOZED_DAYS = 7
@@ -158,9 +158,9 @@ def fact_figures(one: Incident) -> list[Span]:
     if is_unread(fact):
         return [bold(f"{fact.rows:,}행이 들어왔지만 하나도 읽지 못했습니다.")]
     if fact.rule == NO_ROWS:
-        return [bold("행이 하나도 들어오지 않았습니다."), plain(f" · {_usual(fact.usual, _cases)}")]
+        return [bold("행이 하나도 들어오지 않았습니다."), plain(f" · {_usual_rows(fact.usual)}")]
     if fact.rule == FEW_ROWS:
-        return [bold(f"{fact.rows:,}행뿐입니다."), plain(f" · {_usual(fact.usual, _cases)}")]
+        return [bold(f"{fact.rows:,}행뿐입니다."), plain(f" · {_usual_rows(fact.usual)}")]
     if one.figure:
         return [bold(f"최근 {FOUR_WEEKS}일 {one.figure.title} {one.figure.value_text}"), plain(one.figure.details)]
     if fact.count is None:  # of a KPI that the rubric no longer has
@@ -226,11 +226,11 @@ def _rates(low: float, high: float) -> str:
     return f"{percent(low).removesuffix('%')}~{percent(high)}"
 
 
-def _usual(values: Sequence[float], shown: Callable[[float], str]) -> str:
-    if not values:
+def _usual_rows(counts: Sequence[int]) -> str:
+    if not counts:
         return "비교할 지난 날이 없음"
-    low, high = shown(min(values)), shown(max(values))
-    return f"평소 {shown(median(values))} (비교한 {len(values)}일 {low if low == high else f'{low}~{high}'})"
+    low, high = _cases(min(counts)), _cases(max(counts))
+    return f"평소 {_cases(median(counts))} (비교한 {len(counts)}일 {low if low == high else f'{low}~{high}'})"
 
 
 def _of_rows(fact: AlertFact) -> str:
