@@ -122,12 +122,12 @@ def context(text: str, run_id: str) -> ContextBlock:
 
 
 def paragraph(*lines: Line) -> list[Block]:
-    """Lines below each other, in as many blocks as they need."""
+    """Lines below each other, in as many blocks as they need; none without lines."""
     return [{"type": "paragraph", "lines": group} for group in _groups(lines, separator_length=1)]
 
 
 def bullets(items: Sequence[Line]) -> list[Block]:
-    """A list, in as many blocks as it needs; lines within an item are divided by `plain("\\n")`."""
+    """A list, in as many blocks as it needs, none without items; lines within an item are divided by `plain("\\n")`."""
     return [{"type": "bullets", "items": group} for group in _groups(items, separator_length=0)]
 
 

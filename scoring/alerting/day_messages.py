@@ -76,9 +76,11 @@ def day_messages(
     intraday = digest.kind == "intraday"
     told = [one for one in visible if one.pages and incident_key(one) in known]
     paging = [
-        one for one in fresh if one.pages and not (intraday and one.fact.rule == NO_ROWS and not is_unread(one.fact))
+        one
+        for one in fresh
+        if one.pages and not (intraday and one.fact.rule == NO_ROWS and not is_unread(one.fact))
+        if not any(_share_rows(one, other) for other in told)
     ]
-    paging = [one for one in paging if not any(_share_rows(one, other) for other in told)]
     news = [one for one in fresh if not one.pages and (one.state != "continuing" or one in hidden)]
     parts = [one for one in news if one.fires and not one.is_over and any(_share_rows(one, other) for other in paging)]
     whole = [one for one in news if _is_of_tenants(one, [*told, *paging])]
@@ -245,9 +247,9 @@ def _digest(
     blocks = [
         *paragraph(_subject(digest), *([_counts(digest)] if tenants == [ALL_TENANTS] else [])),
         *(block for one in started for block in paragraph(*_entry(one, digest))),
-        *(paragraph(*(ended_line(one) for one in ended)) if ended else []),
-        *_going_on(apart, same, digest),
-        *(paragraph(*snoozed) if snoozed else []),
+        *paragraph(*map(ended_line, ended)),
+        *paragraph(*_going_on(apart, same)),
+        *paragraph(*snoozed),
         *(block for tenant in tenants[:_TENANTS_SHOWN] for block in _kpis(digest, tenant, named=of_tenant)),
         *(paragraph(_more(tenants)) if len(tenants) > _TENANTS_SHOWN else []),
         *paragraph(report_line(digest.report, digest.report_url)),
@@ -325,10 +327,9 @@ def _entry(one: Incident, digest: DayDigest) -> Iterator[Line]:
     yield [plain(f"{since(one)} · "), *action(one, digest.rubric)]
 
 
-def _going_on(apart: Sequence[Incident], same: Sequence[Incident], digest: DayDigest) -> list[Block]:
+def _going_on(apart: Sequence[Incident], same: Sequence[Incident]) -> list[Line]:
     named = (("긴급 알림", apart), ("계속", same))
-    lines: list[Line] = [[bold(f"{title}  "), plain(brief(of))] for title, of in named if of]
-    return paragraph(*lines) if lines else []
+    return [[bold(f"{title}  "), plain(brief(of))] for title, of in named if of]
 
 
 def _footer(digest: DayDigest) -> Block:

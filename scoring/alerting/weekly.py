@@ -82,10 +82,8 @@ def weekly_message(
     blocks = paragraph([plain(rubric.title)])
     for tenant in tenants:
         blocks += _of_tenant(week, tenant)
-    if paged := list(_paged(week, route, None if page_keys is None else named_facts(page_keys))):
-        blocks += paragraph(*paged)
-    if snoozed := snooze_lines(rubric, week.snoozes, week.last, route):
-        blocks += paragraph(*snoozed)
+    blocks += paragraph(*_paged(week, route, None if page_keys is None else named_facts(page_keys)))
+    blocks += paragraph(*snooze_lines(rubric, week.snoozes, week.last, route))
     if week.judge_end:
         blocks += paragraph(*end_lines(week.judge_end, week.last))
     if week.report:
