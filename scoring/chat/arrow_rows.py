@@ -23,7 +23,7 @@ from scoring.chat import cells
 from scoring.chat.reading import UTC_ZONE, Place, column_places, no_column, value_in
 from scoring.chat.row_ids import TEXTS, TOKENS
 from scoring.chat.rows import CHAT_ROW_SCHEMA, RowBatch, microseconds
-from scoring.chat.text_columns import ParsedColumn, Timestamps, instants, numbers, read_each
+from scoring.chat.text_columns import ParsedColumn, Timestamps, cell_instants, cells_column, instants, numbers
 from scoring.days import Window
 from scoring.errors import InputError
 from scoring.inputs import Reject, UnreadableCell
@@ -186,7 +186,7 @@ def _columns(
             return ParsedColumn(pl.repeat(None, batch.num_rows, dtype=pl.String, eager=True), {})
         values = _values(batch, leaves[name])
         if isinstance(values, list):
-            return _cells_column(name, values)
+            return cells_column(name, values)
         if name in TOKENS:
             return _number_column(name, values)
         return _text_column(name, values) if name in TEXTS else _label_column(name, values)
@@ -218,16 +218,6 @@ def array_at(batch: pa.RecordBatch, leaf: Leaf) -> pa.Array:
     return array
 
 
-def _cells_column(name: str, values: Sequence[object]) -> ParsedColumn:
-    """A column whose cells are read one by one, as those of text files."""
-    if name in TOKENS:
-        found, problems = read_each(values, lambda value: cells.number(name, value))
-        return ParsedColumn(pl.Series(found, dtype=pl.Float64), problems)
-    cell = cells.text if name in TEXTS else cells.label
-    found, problems = read_each(values, lambda value: cell(name, value))
-    return ParsedColumn(pl.Series(found, dtype=pl.Binary).cast(pl.String), problems)
-
-
 def _text_column(name: str, array: pa.Array) -> ParsedColumn:
     """Text as it stands once it is known to be UTF-8."""
     raw = _decoded(array).cast(pa.binary())
@@ -235,7 +225,7 @@ def _text_column(name: str, array: pa.Array) -> ParsedColumn:
         # As bytes, because Polars takes Arrow's text on trust; it checks twenty times faster than Arrow.
         return ParsedColumn(pl.Series(raw).cast(pl.String), {})
     except pl.exceptions.ComputeError:
-        return _cells_column(name, _texts(raw))
+        return cells_column(name, _texts(raw))
 
 
 def _label_column(name: str, array: pa.Array) -> ParsedColumn:
@@ -252,24 +242,18 @@ def _number_column(name: str, array: pa.Array) -> ParsedColumn:
     array = _decoded(array)
     if holds_text(array.type):
         texts = _text_column(name, array)
-        return _cells_column(name, _texts(array)) if texts.problems else numbers(name, texts.values)
+        return cells_column(name, _texts(array)) if texts.problems else numbers(name, texts.values)
     return ParsedColumn(pl.Series(array.cast(pa.float64(), safe=False)).fill_nan(None), {})
 
 
 def _timestamp_column(values: pa.Array | list[object], naive_zone: ZoneInfo | None) -> Timestamps:
     """Timestamps of any unit, dates (their midnight) or text as UTC instants, cut to microseconds."""
-    array = values if isinstance(values, list) else _decoded(values)
-    if not isinstance(array, list) and holds_text(array.type):
+    if isinstance(values, list):
+        return cell_instants(values, naive_zone)
+    array = _decoded(values)
+    if holds_text(array.type):
         texts = _text_column("timestamp", array)
-        if not texts.problems:
-            return instants(texts.values, naive_zone)
-    if isinstance(array, list) or holds_text(array.type):
-        found, problems = read_each(
-            array if isinstance(array, list) else _texts(array), lambda value: cells.instant(value, naive_zone)
-        )
-        microseconds = pl.Series([moment and moment.microseconds for moment in found], dtype=pl.Int64)
-        naive = pl.Series([moment is not None and moment.naive for moment in found], dtype=pl.Boolean)
-        return Timestamps(microseconds, problems, naive)
+        return cell_instants(_texts(array), naive_zone) if texts.problems else instants(texts.values, naive_zone)
     if types.is_date(array.type):
         array = array.cast(pa.date32()).cast(pa.timestamp("s"))
     ticks, problems = _within_years(pl.Series(array.view(pa.int64())), array.type.unit)

@@ -12,7 +12,7 @@ from scoring.chat.arrow_rows import row_batch
 from scoring.chat.reading import value_in
 from scoring.chat.row_ids import TEXTS, TOKENS
 from scoring.chat.rows import RowBatch
-from scoring.chat.text_columns import ParsedColumn, instants, numbers, read_each
+from scoring.chat.text_columns import ParsedColumn, cells_column, instants, numbers
 from scoring.days import Window
 
 
@@ -36,16 +36,10 @@ def cell_rows(
         ParsedColumn(texts.get("tenant_id", missing), {}),
         ParsedColumn(texts["session_id"], {})
         if "session_id" in texts
-        else _sessions(texts.get("request_metadata", missing)),
+        else cells_column(
+            "session_id", [value_in(text, ["session_id"]) for text in texts.get("request_metadata", missing)]
+        ),
         ParsedColumn(texts.get("source_id", missing), {}),
         ParsedColumn(lines, {}),
     ]
     return row_batch(file, parsed, times, window)
-
-
-def _sessions(metadata: pl.Series) -> ParsedColumn:
-    """What the JSON texts say of the session."""
-    values, problems = read_each(
-        [value_in(text, ["session_id"]) for text in metadata], lambda value: cells.label("session_id", value)
-    )
-    return ParsedColumn(pl.Series(values, dtype=pl.Binary).cast(pl.String), problems)

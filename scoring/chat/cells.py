@@ -62,7 +62,7 @@ def instant(value: object, naive_zone: ZoneInfo | None = None) -> Instant | None
     and marked. A number is refused: its unit is unknown. An `Instant` stays.
     """
     if isinstance(value, Instant):
-        return _in_calendar(value, value)
+        return _in_calendar(value)
     if isinstance(value, str):
         value = value.strip() or None
     if value is None:
@@ -82,10 +82,10 @@ def instant(value: object, naive_zone: ZoneInfo | None = None) -> Instant | None
     microseconds = (local - _EPOCH + (ahead if sign == "-" else -ahead)) // _MICROSECOND
     if naive and naive_zone:
         microseconds = in_zone(microseconds, naive_zone)
-    return _in_calendar(Instant(microseconds, naive), value)
+    return _in_calendar(Instant(microseconds, naive))
 
 
-def _in_calendar(found: Instant, value: object) -> Instant:
+def _in_calendar(found: Instant) -> Instant:
     if not FIRST_SECOND <= found.microseconds // 1_000_000 < SECOND_AFTER_LAST:
         raise timestamp_out_of_range()
     return found

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from scoring.chat import cells
+from scoring.chat.row_ids import TEXTS, TOKENS
 from scoring.inputs import UnreadableCell
 
 # At most 15 digits: exact for every reader.
@@ -42,9 +43,10 @@ def numbers(name: str, texts: pl.Series) -> ParsedColumn:
     plain = texts.str.contains(_PLAIN_NUMBER)
     values = texts.set(~plain, None).cast(pl.Float64)
     others = (~plain).fill_null(False).arg_true()
-    found, problems = read_each(texts.gather(others), lambda text: cells.number(name, text))
-    values = values.scatter(others, pl.Series(found, dtype=pl.Float64)) if found else values
-    return ParsedColumn(values, {others[row]: problem for row, problem in problems.items()})
+    if not len(others):
+        return ParsedColumn(values, {})
+    each = cells_column(name, texts.gather(others))
+    return ParsedColumn(values.scatter(others, each.values), _at(others, each.problems))
 
 
 def instants(texts: pl.Series, naive_zone: ZoneInfo | None) -> Timestamps:
@@ -69,17 +71,35 @@ def instants(texts: pl.Series, naive_zone: ZoneInfo | None) -> Timestamps:
     naive = pl.repeat(False, len(texts), eager=True)
     if not len(others):
         return Timestamps(microseconds, {}, naive)
-    found, problems = read_each(texts.gather(others), lambda text: cells.instant(text, naive_zone))
-    moments = pl.Series([moment and moment.microseconds for moment in found], dtype=pl.Int64)
-    unzoned = pl.Series([moment is not None and moment.naive for moment in found], dtype=pl.Boolean)
+    each = cell_instants(texts.gather(others), naive_zone)
     return Timestamps(
-        microseconds.scatter(others, moments),
-        {others[row]: problem for row, problem in problems.items()},
-        naive.scatter(others, unzoned),
+        microseconds.scatter(others, each.microseconds), _at(others, each.problems), naive.scatter(others, each.naive)
     )
 
 
-def read_each(
+def cells_column(name: str, values: Sequence[object] | pl.Series) -> ParsedColumn:
+    """A column whose cells are read one by one, as those of text files."""
+    cell = cells.number if name in TOKENS else cells.text if name in TEXTS else cells.label
+    found, problems = _read_each(values, lambda value: cell(name, value))
+    if name in TOKENS:
+        return ParsedColumn(pl.Series(found, dtype=pl.Float64), problems)
+    return ParsedColumn(pl.Series(found, dtype=pl.Binary).cast(pl.String), problems)
+
+
+def cell_instants(values: Sequence[object] | pl.Series, naive_zone: ZoneInfo | None) -> Timestamps:
+    """The same of timestamps."""
+    found, problems = _read_each(values, lambda value: cells.instant(value, naive_zone))
+    microseconds = pl.Series([moment and moment.microseconds for moment in found], dtype=pl.Int64)
+    naive = pl.Series([moment is not None and moment.naive for moment in found], dtype=pl.Boolean)
+    return Timestamps(microseconds, problems, naive)
+
+
+def _at(rows: pl.Series, problems: dict[int, UnreadableCell]) -> dict[int, UnreadableCell]:
+    """The problems of some rows by the places of these in the column."""
+    return {rows[row]: problem for row, problem in problems.items()}
+
+
+def _read_each(
     values: Sequence[object] | pl.Series, read: Callable[[Any], Any]
 ) -> tuple[list[Any], dict[int, UnreadableCell]]:
     """What `read` makes of each value; None where it raises, with the problem."""
