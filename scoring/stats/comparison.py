@@ -50,9 +50,9 @@ class MetricChange:
 
     metric: str
     title: str
-    base: float | None
-    candidate: float | None
-    difference: Difference | None
+    base: float | None = None
+    candidate: float | None = None
+    difference: Difference | None = None
     withheld: bool = False
     of_two_judges: bool = False
     part_of: str = ""
@@ -226,9 +226,12 @@ def compare_testruns(
     ]
     changes = [change for change in of_queries if change and change.moved]
     balance = sum(one.direction for one in changes if not one.by_time)
+    of_metrics = (
+        _metric_change(name, title, of_both, withheld=name in withheld, of_two_judges=name in of_two_judges)
+        for name, title in titles.items()
+    )
     metrics = tuple(
-        replace(one, of_repeats=True, is_hollow=balance < 0) if one.metric in of_repeats else one
-        for one in _metric_changes(titles, withheld, of_two_judges, of_both)
+        replace(one, of_repeats=True, is_hollow=balance < 0) if one.metric in of_repeats else one for one in of_metrics
     )
     grouped_by = _deciding(metrics)
     return Comparison(
@@ -282,22 +285,6 @@ def _measured(name: str, pairs: Iterable[tuple[QueryScores, QueryScores]]) -> li
     ]
 
 
-def _metric_changes(
-    titles: Mapping[str, str],
-    withheld: Collection[str],
-    of_two_judges: Collection[str],
-    pairs: Sequence[tuple[QueryScores, QueryScores]],
-) -> Iterator[MetricChange]:
-    """The change of each metric; no difference of those that cannot be compared."""
-    for name, title in titles.items():
-        if name in of_two_judges:
-            yield MetricChange(name, title, None, None, None, of_two_judges=True)
-        elif name in withheld:
-            yield MetricChange(name, title, None, None, None, withheld=True)
-        else:
-            yield _metric_change(name, title, pairs)
-
-
 def _rate_changes(
     rates: Iterable[Rate],
     withheld: Collection[str],
@@ -307,16 +294,21 @@ def _rate_changes(
     """The change of each rate; no difference of those that no query has, and whose metric cannot be compared."""
     shares = [(replace(before, scores=before.rates), replace(after, scores=after.rates)) for before, after in pairs]
     for rate in rates:
-        known = {rate.name} if _measured(rate.name, shares) else set()
-        of_rate, of_judges = (known if rate.metric in names else () for names in (withheld, of_two_judges))
-        for change in _metric_changes({rate.name: rate.title}, of_rate, of_judges, shares):
-            yield replace(change, part_of=rate.metric)
+        is_known = bool(_measured(rate.name, shares))
+        of_rate, of_judges = (is_known and rate.metric in names for names in (withheld, of_two_judges))
+        change = _metric_change(rate.name, rate.title, shares, withheld=of_rate, of_two_judges=of_judges)
+        yield replace(change, part_of=rate.metric)
 
 
-def _metric_change(name: str, title: str, pairs: Iterable[tuple[QueryScores, QueryScores]]) -> MetricChange:
+def _metric_change(
+    name: str, title: str, pairs: Iterable[tuple[QueryScores, QueryScores]], *, withheld: bool, of_two_judges: bool
+) -> MetricChange:
+    """The change of a metric; no difference where it cannot be compared."""
+    if withheld or of_two_judges:
+        return MetricChange(name, title, withheld=not of_two_judges, of_two_judges=of_two_judges)
     known = _measured(name, pairs)
     if not known:
-        return MetricChange(name, title, None, None, None)
+        return MetricChange(name, title)
     of_base, of_candidate = [query.base for query in known], [query.candidate for query in known]
     difference = paired_difference(of_base, of_candidate)
     return MetricChange(name, title, sum(of_base) / len(known), sum(of_candidate) / len(known), difference)
