@@ -8,12 +8,6 @@ EXPORT_COLUMNS = (
 """The answer stands in `응답`, so `Raw JSON` is blank."""
 
 
-def part_of(found: object, name: str) -> dict[str, object]:
-    """The object of this name in an object; an empty one where there is none."""
-    part = found.get(name) if isinstance(found, dict) else None
-    return part if isinstance(part, dict) else {}
-
-
 def export_cell(value: object) -> str:
     """A value as a cell; what is no text as JSON."""
     if value is None or isinstance(value, str):

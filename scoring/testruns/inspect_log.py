@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from scoring.errors import InputError
 from scoring.inputs import BrokenRow, TextRow
-from scoring.testruns.export_cells import EXPORT_COLUMNS, export_cell, part_of
+from scoring.testruns.export_cells import EXPORT_COLUMNS, export_cell
+from scoring.testruns.raw_json import objects_of, part_of
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,10 @@ def inspect_log(found: object, where: str) -> InspectLog:
 
 def _question(asked: object) -> str:
     """The text, or of messages what the user said last."""
-    messages = [one for one in asked if isinstance(one, dict)] if isinstance(asked, list) else []
-    said = [message.get("content") for message in messages if message.get("role") == "user"]
+    said = [message.get("content") for message in objects_of(asked) if message.get("role") == "user"]
     if not said or not isinstance(said[-1], list):
         return export_cell(said[-1] if said else asked)
-    parts = [part for part in said[-1] if isinstance(part, dict)]
-    return "\n".join(export_cell(part.get("text")) for part in parts if part.get("type") == "text")
+    return "\n".join(export_cell(part.get("text")) for part in objects_of(said[-1]) if part.get("type") == "text")
 
 
 def _milliseconds(seconds: object) -> str:

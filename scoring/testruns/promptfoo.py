@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from scoring.errors import InputError
 from scoring.inputs import BrokenRow, TextRow
-from scoring.testruns.export_cells import EXPORT_COLUMNS, export_cell, part_of
+from scoring.testruns.export_cells import EXPORT_COLUMNS, export_cell
+from scoring.testruns.raw_json import objects_of, part_of
 
 _FAILED = 2  # `failureReason` of a call that gave no answer; 1 is an answer that did not pass its checks
 
@@ -92,6 +93,5 @@ def _question(result: dict[str, object]) -> str:
 
 def _expected(checks: object) -> Iterator[str]:
     """The checks of a test as people read them, one a line."""
-    for check in checks if isinstance(checks, list) else []:
-        if isinstance(check, dict):
-            yield ": ".join(filter(None, (export_cell(check.get("type")), export_cell(check.get("value")))))
+    for check in objects_of(checks):
+        yield ": ".join(filter(None, (export_cell(check.get("type")), export_cell(check.get("value")))))

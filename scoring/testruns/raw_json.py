@@ -67,8 +67,8 @@ def parse_raw_json(cell: str) -> RawResponse | str:
 def response_of(document: JsonObject) -> RawResponse:
     """The fields of a parsed response object."""
     message = document.get("assistantMessage")
-    entries = _objects(document.get("dataUIList"))
-    steps = [_objects(document.get(name)) for name in _STEP_LISTS]
+    entries = objects_of(document.get("dataUIList"))
+    steps = [objects_of(document.get(name)) for name in _STEP_LISTS]
     values = (entry.get("uiValue") for entry in entries)
     return RawResponse(
         document=document,
@@ -98,8 +98,15 @@ def _kind(document: object) -> str:
     return {list: "목록", str: "문자열", bool: "참/거짓"}.get(type(document), "숫자")
 
 
-def _objects(value: object) -> tuple[JsonObject, ...]:
+def objects_of(value: object) -> tuple[JsonObject, ...]:
+    """The objects of a list; none where there is no list."""
     return tuple(item for item in value if isinstance(item, dict)) if isinstance(value, list) else ()
+
+
+def part_of(found: object, name: str) -> JsonObject:
+    """The object of this name in an object; an empty one where there is none."""
+    part = found.get(name) if isinstance(found, dict) else None
+    return part if isinstance(part, dict) else {}
 
 
 def _error_text(document: JsonObject) -> str:

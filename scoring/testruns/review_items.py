@@ -1,6 +1,6 @@
 """What a person needs to judge an answer of a test run: one row that holds all of it, readable without the input."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from urllib.parse import unquote
@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from scoring.markdown import shortened
 from scoring.testruns.cells import given
 from scoring.testruns.executions import Execution, ParsedExecution, parse_execution
-from scoring.testruns.raw_json import JsonObject
+from scoring.testruns.raw_json import JsonObject, objects_of, part_of
 from scoring.testruns.rubric import Metric
 from scoring.testruns.tool_usage import scalars, tool_usage_of
 
@@ -112,8 +112,7 @@ def _screen(entries: Iterable[JsonObject]) -> str:
 
 def _entry_text(entry: JsonObject) -> str:
     """An entry of `dataUIList` on one line: its kind, what it says, what it offers, what it names."""
-    ui_value = entry.get("uiValue")
-    value: Mapping[str, object] = ui_value if isinstance(ui_value, dict) else {}
+    value = part_of(entry, "uiValue")
     said = (given(text) for text in (entry.get("uiDescription"), value.get("message"), value.get("buttonName")))
     named = ((key, _value_text(value.get(key))) for key in _NAMED_VALUES)
     anywhere = ((key, ", ".join(sorted({text for _, text in scalars(value, key)}))) for key in _NAMED_ANYWHERE)
@@ -132,8 +131,7 @@ def _value_text(value: object) -> str | None:
 
 
 def _options(listed: object) -> str:
-    options = [option for option in listed if isinstance(option, dict)] if isinstance(listed, list) else []
-    names = [given(option.get("optionName")) or "(이름 없음)" for option in options]
+    names = [given(option.get("optionName")) or "(이름 없음)" for option in objects_of(listed)]
     if not names:
         return ""
     more = f" 외 {len(names) - _OPTIONS}개" if len(names) > _OPTIONS else ""

@@ -30,7 +30,7 @@ from scoring.testruns.numbers import (
     says_none,
     truth_numbers,
 )
-from scoring.testruns.raw_json import JsonObject
+from scoring.testruns.raw_json import JsonObject, objects_of
 from scoring.testruns.rubric import Score
 
 CLASS_TITLES = {LatencyClass.SINGLE: "단일 도구 호출", LatencyClass.MULTI: "복수 도구 호출"}
@@ -98,9 +98,7 @@ def _judged(use: ToolUse, request: JudgeRequest, verdicts: Verdicts) -> Score:
 def _offered(ui_value: JsonObject) -> dict[str, Any]:
     """What the user sees of one entry: its form, message, button, and the names of its options."""
     texts = {key: ui_value[key] for key in ("formType", "message", "buttonName") if isinstance(ui_value.get(key), str)}
-    options = ui_value.get("selectOptionList")
-    listed = options if isinstance(options, list) else []
-    names = [option.get("optionName") for option in listed if isinstance(option, dict)]
+    names = [option.get("optionName") for option in objects_of(ui_value.get("selectOptionList"))]
     return {**texts, "options": [name for name in names if isinstance(name, str)]}
 
 

@@ -12,7 +12,7 @@ from scoring.rubrics.recruit_agent.intent import Intent
 from scoring.stats.exact import rounded
 from scoring.stats.intervals import mode_ratio
 from scoring.testruns.executions import ParsedExecution
-from scoring.testruns.raw_json import JsonObject
+from scoring.testruns.raw_json import JsonObject, part_of
 from scoring.testruns.rubric import Score
 from scoring.testruns.tool_usage import filters_of
 
@@ -63,10 +63,8 @@ def consistency(intents: Sequence[Intent], signatures: Sequence[str]) -> Consist
 
 
 def _entry_signature(entry: JsonObject) -> str:
-    ui_value = entry.get("uiValue")
-    ui_value = ui_value if isinstance(ui_value, dict) else {}
-    value = ui_value.get("value")
-    value = value if isinstance(value, dict) else {}
+    ui_value = part_of(entry, "uiValue")
+    value = part_of(ui_value, "value")
     fields = {
         **{key: ui_value.get(key) for key in t.SIGNATURE_KEYS},
         **{f"value.{key}": value.get(key) for key in t.SIGNATURE_VALUE_KEYS},

@@ -11,7 +11,7 @@ from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.testruns.cells import given
 from scoring.testruns.executions import Execution, ParsedExecution, parse_execution
 from scoring.testruns.expected import expected_of, parse_expected
-from scoring.testruns.raw_json import JsonObject
+from scoring.testruns.raw_json import JsonObject, objects_of, part_of
 from scoring.testruns.rubric import Options, Score
 from scoring.testruns.tool_usage import filters_of, scalars
 
@@ -53,7 +53,7 @@ def intent_request(reading: ParsedExecution) -> JudgeRequest:
             "expected_result": "\n".join(text for text in texts if text),
             "intent_rubric": expected.intent_rubric,
             "assistant_message": reading.response.assistant_message,
-            "data_ui": described_data_ui(reading),
+            "data_ui": list(map(_described, reading.response.ui_entries[: t.DESCRIBED_ENTRIES])),
         },
     )
 
@@ -78,20 +78,10 @@ def intent_of(reading: ParsedExecution, verdicts: Verdicts) -> Intent:
     return Intent(Score(verdict.points, reason), word, label)
 
 
-def described_data_ui(reading: ParsedExecution) -> list[Mapping[str, Any]]:
-    """What the user saw beside the message, short: the judge needs its meaning, not its JSON."""
-    return [_described(entry) for entry in reading.response.ui_entries[: t.DESCRIBED_ENTRIES]]
-
-
 def _described(entry: JsonObject) -> Mapping[str, Any]:
-    ui_value = entry.get("uiValue")
-    ui_value = ui_value if isinstance(ui_value, dict) else {}
-    options = ui_value.get("selectOptionList")
-    names = (
-        [option.get("optionName") for option in options if isinstance(option, dict)]
-        if isinstance(options, list)
-        else []
-    )
+    """What the user saw beside the message, short: the judge needs its meaning, not its JSON."""
+    ui_value = part_of(entry, "uiValue")
+    names = [option.get("optionName") for option in objects_of(ui_value.get("selectOptionList"))]
     described: dict[str, Any] = {
         "description": _short(entry.get("uiDescription")),
         **{name: _short(ui_value[name]) for name in _DESCRIBED_TEXTS if name in ui_value},
