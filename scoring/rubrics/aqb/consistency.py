@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 
 from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
 from scoring.rubrics.aqb import thresholds as t
@@ -43,7 +44,7 @@ class Rooms:
     @property
     def needed(self) -> int:
         """How many rooms make two thirds of all."""
-        return -(-t.AGREEING_SHARE.numerator * self.count // t.AGREEING_SHARE.denominator)
+        return ceil(t.AGREEING_SHARE * self.count)
 
     @property
     def distinct_texts(self) -> dict[str, str]:

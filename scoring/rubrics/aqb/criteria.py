@@ -1,5 +1,7 @@
 """What earns which points, for people who score by hand. Source: seed 000, 3.1 to 3.3."""
 
+from math import ceil
+
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, NUMBERS_TITLES, MappingGrade
 from scoring.testruns.executions import AGENT_TITLES, AgentType
@@ -20,7 +22,7 @@ def _accuracy() -> list[tuple[str, str]]:
 
 
 def _consistency() -> list[tuple[str, str]]:
-    needed = -(-t.MIN_ROOMS * t.AGREEING_SHARE.numerator // t.AGREEING_SHARE.denominator)
+    needed = ceil(t.AGREEING_SHARE * t.MIN_ROOMS)
     rungs = sorted(t.CONSISTENCY_LADDER, reverse=True)
     return [(str(points), text.format(n=t.MIN_ROOMS, k=needed)) for points, text in rungs]
 

@@ -29,7 +29,7 @@ from scoring.testruns.summaries import MOST_UNDECIDED, mean_text, repeat_line
 from scoring.testruns.totals import partly_scored
 
 _AGENT_TITLES = {agent.value: f"{title} 에이전트" for agent, title in AGENT_TITLES.items()}
-_SPEED_TITLES = {f"speed_{kind.lower()}": f"응답 속도: {title}" for kind, title in CLASS_TITLES.items()}
+SPEED_TITLES = {f"speed_{kind.lower()}": f"응답 속도: {title}" for kind, title in CLASS_TITLES.items()}
 _SCORE_TITLES = {**{str(points): f"{points}점" for points in range(t.MAX_POINTS, -1, -1)}, "null": "점수 없음"}
 _SLOWEST = 5
 _BEST_WITHOUT_TRUTH = t.FILTER_ACCURACY[MappingGrade.EXACT, None].points
@@ -48,7 +48,7 @@ def report_values(queries: Sequence[AqbQuery], summary: AqbSummary, options: Opt
     return {
         "t": t,
         "agents": _AGENT_TITLES,
-        "metrics": {**METRIC_TITLES, **_SPEED_TITLES},
+        "metrics": {**METRIC_TITLES, **SPEED_TITLES},
         "metric_titles": METRIC_TITLES,
         "unjudged": _named(unjudged(queries)),
         "best_without_truth": _BEST_WITHOUT_TRUTH,

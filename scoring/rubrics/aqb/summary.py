@@ -15,11 +15,10 @@ from scoring.rubrics.aqb.queries import EXECUTION_METRICS, METRICS, AqbExecution
 from scoring.rubrics.aqb.review import REVIEW_TITLES
 from scoring.rubrics.aqb.targets import chat_sets, targets_of
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES, MappingGrade
-from scoring.rubrics.aqb.tool_use import shown_filter
 from scoring.stats.exact import exact, mean
 from scoring.testruns.detection import EXPERT_FLOW
 from scoring.testruns.executions import AgentType, LatencyClass
-from scoring.testruns.filter_names import FILTER_CODES
+from scoring.testruns.filter_names import COMMON_FILTERS, FILTER_CODES
 from scoring.testruns.patterns import Outage, outages_of
 from scoring.testruns.rubric import Options, TestRunSummary
 from scoring.testruns.summaries import (
@@ -247,7 +246,7 @@ def _uncovered_filters(queries: Sequence[AqbQuery]) -> list[str]:
     """
     covered = {tool for query in queries for tool in query.expected_tools} | {PERIOD_FILTER}
     codes = dict.fromkeys(FILTER_CODES.values())
-    return [shown_filter(code) for code in codes if code not in covered] if queries else []
+    return [COMMON_FILTERS.title(code) for code in codes if code not in covered] if queries else []
 
 
 def _filter_combinations(queries: Sequence[AqbQuery]) -> list[FilterCombination]:
@@ -260,7 +259,7 @@ def _filter_combinations(queries: Sequence[AqbQuery]) -> list[FilterCombination]
     means = {filters: mean(map(exact, times)) or 0 for filters, times in seconds.items()}
     slowest_first = sorted(means.items(), key=lambda item: (-item[1], item[0]))
     return [
-        {"filters": list(map(shown_filter, filters)), "n": len(seconds[filters]), "mean_s": as_float(mean_s)}
+        {"filters": list(map(COMMON_FILTERS.title, filters)), "n": len(seconds[filters]), "mean_s": as_float(mean_s)}
         for filters, mean_s in slowest_first
     ]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from scoring.rubrics.aqb.queries import AqbQuery
-from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, PASS_MIN_POINTS, MappingGrade
+from scoring.rubrics.aqb.queries import METRICS, AqbQuery
+from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, PASS_MIN_POINTS, WEIGHTS, MappingGrade
 from scoring.rules.arrow_types import field
 from scoring.stats.exact import Exact, rounded
 from scoring.testruns.query_columns import (
@@ -33,14 +33,9 @@ from scoring.testruns.query_columns import (
     total_column,
 )
 
-# Metrics in the order of the seed's tables, which is not that of `scores.parquet`.
-METRIC_TITLES = {
-    "semantic": "의도 충족",
-    "consistency": "일관성",
-    "accuracy": "정확성",
-    "speed": "응답 속도",
-    "stability": "안정성",
-}
+_TITLES = {metric.name: metric.title for metric in METRICS}
+# Metrics in the order of the seed's tables, as in its weights, which is not that of `scores.parquet`.
+METRIC_TITLES = {name: _TITLES[name] for name in WEIGHTS.percents}
 
 OWN_COLUMNS = (
     field("mapping_grade", pa.string(), "조건 매핑: exact, extra, partial, none, unknown"),

@@ -16,7 +16,7 @@ from scoring.testruns.cells import folded
 from scoring.testruns.checks import PAGE_KEY, EntryGroup, PathCheck, matches
 from scoring.testruns.executions import AgentType, Execution, ParsedExecution
 from scoring.testruns.expected import expected_of
-from scoring.testruns.filter_names import FILTER_CODES
+from scoring.testruns.filter_names import COMMON_FILTERS
 from scoring.testruns.rubric import Undecided
 from scoring.testruns.tool_usage import (
     PERIOD_FILTER,
@@ -31,7 +31,6 @@ from scoring.testruns.tool_usage import (
 
 _NOTHING = ToolUsage()
 _SHOWN_BY = "답변 raw, buttonUrl, 감지된 필터, 사용 datakey"
-_NAME_OF_FILTER = {code: name for name, code in reversed(list(FILTER_CODES.items()))}  # the first name counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +148,6 @@ def _expected_pages(execution: Execution) -> _Wanted:
     }
 
 
-def shown_filter(code: str) -> str:
-    """A filter as people know it: `보훈(PATRIOT)`."""
-    return f"{_NAME_OF_FILTER[code]}({code})" if code in _NAME_OF_FILTER else code
-
-
 def _filter_use(execution: Execution, used: ToolUsage) -> ToolUse:
     expected = execution.filter_names.expected(execution.expected_filters)
     filters = dict(_exactly(expected.filters)) | _checked(execution, "filterType")
@@ -219,4 +213,4 @@ def _is_any(some: Iterable[str], is_same: Callable[[str, str], bool], used: str)
 
 
 def _listed(tools: Iterable[str]) -> str:
-    return ", ".join(map(shown_filter, tools))
+    return ", ".join(map(COMMON_FILTERS.title, tools))
