@@ -6,8 +6,8 @@ to five examples; the run. Source: SPEC 8; seed 002, 10.1 and 10.2.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
+from typing import NamedTuple
 
 from scoring.alerting.blocks import Block, Line, bold, bullets, context, link, paragraph, plain
 from scoring.alerting.facts import is_unread
@@ -71,40 +71,53 @@ def day_messages(
     known = set(map(without_part, known_keys))
     seen, snoozes = visible_to(route, digest.incidents), digest.snoozes
     visible = [one for one in seen if not is_snoozed(one, snoozes) or (one.is_over and _told(one, known))]
-    hidden = [one for one in visible if outlives_snooze(one, snoozes) and not _told(one, known)]
+    paging, parts, whole, news = _new_to_route(visible, digest, known)
+    found = [message for event in _events([*paging, *parts]) for message in _page(event, digest, whole)]
+    pages = None if page_keys is None else named_facts(page_keys)
+    if any(_worth_a_message(one, pages) for one in news) and digest.kind != "intraday":
+        others = [one for one in visible if one.fires and one not in news]
+        apart = [one for one in others if one.pages or one in parts or one in whole]
+        snoozed = snooze_lines(digest.rubric, snoozes, digest.day, route, digest.incidents)
+        found += _digest(news, apart, [one for one in others if one not in apart], digest, snoozed, route.whose)
+    return found
+
+
+class _NewIncidents(NamedTuple):
+    """What is new to a route: `paging` interrupts, `parts` have mostly the rows of one that does, `whole` are all
+    tenants together where their rise is that of tenants that page, and `news` is left for the digest."""
+
+    paging: list[Incident]
+    parts: list[Incident]
+    whole: list[Incident]
+    news: list[Incident]
+
+
+def _new_to_route(visible: Sequence[Incident], digest: DayDigest, known: Collection[str]) -> _NewIncidents:
+    hidden = [one for one in visible if outlives_snooze(one, digest.snoozes) and not _told(one, known)]
     fresh = [one for one in visible if incident_key(one) not in known and not _ended_since(one, known)]
-    intraday = digest.kind == "intraday"
     told = [one for one in visible if one.pages and incident_key(one) in known]
     paging = [
         one
         for one in fresh
-        if one.pages and not (intraday and one.fact.rule == NO_ROWS and not is_unread(one.fact))
+        if one.pages and not (digest.kind == "intraday" and one.fact.rule == NO_ROWS and not is_unread(one.fact))
         if not any(_share_rows(one, other) for other in told)
     ]
     news = [one for one in fresh if not one.pages and (one.state != "continuing" or one in hidden)]
     parts = [one for one in news if one.fires and not one.is_over and any(_share_rows(one, other) for other in paging)]
     whole = [one for one in news if _is_of_tenants(one, [*told, *paging])]
-    news = [one for one in news if one not in parts and one not in whole]
-    found = [message for event in _events([*paging, *parts]) for message in _page(event, digest, whole)]
-    pages = None if page_keys is None else named_facts(page_keys)
-    if any(_worth_a_message(one, pages) for one in news) and not intraday:
-        others = [one for one in visible if one.fires and one not in news]
-        apart = [one for one in others if one.pages or one in parts or one in whole]
-        snoozed = snooze_lines(digest.rubric, digest.snoozes, digest.day, route, digest.incidents)
-        found += _digest(news, apart, [one for one in others if one not in apart], digest, snoozed, route.whose)
-    return found
+    return _NewIncidents(paging, parts, whole, [one for one in news if one not in parts and one not in whole])
 
 
 def _told(one: Incident, known: Collection[str]) -> bool:
     """Whether the route was told of an incident on a day before, since it began."""
-    days = range((one.day - one.since).days)
-    return any(incident_key(replace(one, day=one.since + timedelta(day), state="continuing")) in known for day in days)
+    days = (one.since + timedelta(days) for days in range((one.day - one.since).days))
+    return any(_key(one, day, is_over=False) in known for day in days)
 
 
 def _ended_since(one: Incident, known: Collection[str]) -> bool:
     """Whether the route knows the end of an incident from a later day: the rows of this one came late."""
-    later = (replace(one, day=one.day + timedelta(days)) for days in range(1, REFERENCE_DAYS + 1))
-    return one.is_over and any(incident_key(other) in known for other in later)
+    later = (one.day + timedelta(days) for days in range(1, REFERENCE_DAYS + 1))
+    return one.is_over and any(_key(one, day, is_over=True) in known for day in later)
 
 
 def _share_rows(one: Incident, other: Incident) -> bool:
@@ -148,7 +161,11 @@ def visible_to(route: RouteFilter, of_day: Sequence[Incident]) -> list[Incident]
 
 def incident_key(one: Incident) -> str:
     """The key of an incident on its day."""
-    return fact_key(one.rubric, one.rubric_version, one.fact.rule, one.day, one.fact.tenant_id, resolved=one.is_over)
+    return _key(one, one.day, is_over=one.is_over)
+
+
+def _key(one: Incident, day: date, *, is_over: bool) -> str:
+    return fact_key(one.rubric, one.rubric_version, one.fact.rule, day, one.fact.tenant_id, resolved=is_over)
 
 
 def _worth_a_message(one: Incident, pages: Sequence[NamedFact] | None) -> bool:
