@@ -20,6 +20,9 @@ from scoring.alerting.watch import Watch
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.stats.distributions import Array
 
+RulesTogether = Callable[[int, int], tuple[str, ...]]
+"""The rules that have mostly the rows of a stream on a day (its number)."""
+
 
 @dataclass(frozen=True)
 class Pages:
@@ -29,11 +32,8 @@ class Pages:
     of_all: Array
 
 
-def first_pages(watched: Watch, together: Callable[[int, int], Collection[str]]) -> Pages:
-    """The pages of the rules watched without those about a cause that has paged before.
-
-    `together` gives the rules that have mostly the rows of a stream on a day (its number).
-    """
+def first_pages(watched: Watch, together: RulesTogether) -> Pages:
+    """The pages of the rules watched without those about a cause that has paged before."""
     rises = watched.episodes.pages
     found = Pages(np.zeros_like(rises), np.zeros_like(rises))
     for number, stream in np.argwhere(rises.T):  # day by day, all tenants together first

@@ -15,7 +15,7 @@ from functools import cached_property
 from math import sqrt
 from typing import Literal
 
-from scoring.alerting.causes import Pages, first_pages
+from scoring.alerting.causes import Pages, RulesTogether, first_pages
 from scoring.alerting.episodes import CALM, COLD_DAYS, DRIFTING, RISING
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.watch import AlertPolicy, RuleOfTenant, Watch, watch
@@ -134,11 +134,11 @@ class _DecidedDays(Mapping[date, DayDecisions]):
         return len(self._of.kpis)
 
     @cached_property
-    def _versions(self) -> list[tuple[Watch, _Together, Pages]]:
+    def _versions(self) -> list[tuple[Watch, RulesTogether, Pages]]:
         found = []
         for watched in self._of.watches:
             rows = [rows_by_tenant(self._of.kpis[day]) for day in watched.days]
-            together = _Together(self._of.rubric, watched, rows)
+            together = _rules_together(self._of.rubric, watched, rows)
             found.append((watched, together, first_pages(watched, together)))
         return found
 
@@ -195,25 +195,19 @@ def _usual_rate(rate: float, variance: float, rows: int, days: int, cold: Basis)
     return UsualRate(rate, max(rate - half, 0.0), min(rate + half, 1.0), shown, "days" if days >= COLD_DAYS else cold)
 
 
-@dataclass(frozen=True)
-class _Together:
+def _rules_together(rubric: RowRubric, watched: Watch, rows: Sequence[Mapping[str | None, KpiRow]]) -> RulesTogether:
     """Which rules share rows, by the KPI rows of the days by tenant."""
+    columns = {rule.id: rule.column for rule in watched.rules}
+    pairs = [*rubric.alert_pairs, *rubric.excluded_pairs]
 
-    rubric: RowRubric
-    watched: Watch
-    rows: Sequence[Mapping[str | None, KpiRow]]
-
-    @cached_property
-    def columns(self) -> Mapping[str, str]:
-        """The column of the KPI rows that counts the rows of each rule."""
-        return {rule.id: rule.column for rule in self.watched.rules}
-
-    def __call__(self, stream: int, number: int) -> tuple[str, ...]:
+    def together(stream: int, number: int) -> tuple[str, ...]:
         """The rules whose rows are mostly those of this one, or the other way round; none where nobody counted that."""
-        rule = self.watched.rules[stream]
-        row, found = self.rows[number][rule.tenant_id], set()
-        for pair in (*self.rubric.alert_pairs, *self.rubric.excluded_pairs):
+        rule = watched.rules[stream]
+        row, found = rows[number][rule.tenant_id], set()
+        for pair in pairs:
             shared = row.get("alerts_{}_and_{}".format(*pair))
-            if rule.id in pair and shared and 2 * shared > min(row[self.columns[one]] for one in pair):
+            if rule.id in pair and shared and 2 * shared > min(row[columns[one]] for one in pair):
                 found |= {*pair} - {rule.id}
         return tuple(sorted(found))  # of a set the pages of a day would seem to change with each process
+
+    return together

@@ -74,7 +74,7 @@ class JudgeNews:
 
     def summary(self) -> dict[str, Any]:
         """The same for programs. `changed` says whether anything has; `usual` is None in a first night."""
-        night, before = self.watched.night, self.watched
+        watched, night = self.watched, self.watched.night
         return {
             "night": str(night.day),
             "anchor_set": self.anchor_set,
@@ -83,8 +83,8 @@ class JudgeNews:
             "queries": self.queries,
             "asked": night.asked,
             "agreed": night.agreed,
-            "usual": before.agreed_before / before.asked_before if before.asked_before else None,
-            "chance": before.chance,
+            "usual": watched.agreed_before / watched.asked_before if watched.asked_before else None,
+            "chance": watched.chance,
             "changed": bool(self.keys),
             "models": [asdict(change) for change in self.changes],
             "different": list(self.different),
@@ -94,21 +94,21 @@ class JudgeNews:
     @property
     def lines(self) -> list[str]:
         """What the night has shown, in Korean sentences."""
-        night, before = self.watched.night, self.watched
+        watched, night = self.watched, self.watched.night
         if not night.asked:
             return [f"앵커 질문 {self.questions:,}개에 판정 모델이 하나도 답하지 않았습니다."]
         lines = [
             f"앵커 질문 {night.asked:,}개 가운데 {night.agreed:,}개({percent(night.agreed / night.asked)})에 "
             "저장된 판정과 같은 답을 했습니다."
         ]
-        if interval := wilson_interval(before.agreed_before, before.asked_before):
-            usual = percent(before.agreed_before / before.asked_before)
+        if interval := wilson_interval(watched.agreed_before, watched.asked_before):
+            usual = percent(watched.agreed_before / watched.asked_before)
             lines.append(
-                f"그 전의 밤에는 {usual}({before.agreed_before:,}/{before.asked_before:,}, 95% 구간 "
+                f"그 전의 밤에는 {usual}({watched.agreed_before:,}/{watched.asked_before:,}, 95% 구간 "
                 f"{percent(interval.low)}~{percent(interval.high)})였습니다."
             )
-        if before.is_change:
-            chance = "0.01% 미만" if before.chance < _NEVER else percent(before.chance, 2)
+        if watched.is_change:
+            chance = "0.01% 미만" if watched.chance < _NEVER else percent(watched.chance, 2)
             lines.append(f"판정 모델이 그대로인데 같은 답이 이만큼 적을 확률은 {chance}입니다.")
         if self.questions < ANCHORS or self.queries < ANCHOR_QUERIES:
             lines.append(

@@ -9,10 +9,9 @@ from math import isfinite
 from typing import Any
 
 import polars as pl
-import pyarrow.compute as pc
 
 from scoring.rules import expressions as ex
-from scoring.rules.arrow_types import arrow_text
+from scoring.rules.arrow_types import matches
 
 Row = Mapping[str, Any]
 
@@ -101,7 +100,7 @@ def _of_text(expression: ex.Length | ex.Count | ex.Matches | ex.ContainsAny, tex
             # Arrow counts in what is left behind each match, at whose start `^` holds anew.
             return int(pl.Series([text], dtype=pl.String).str.count_matches(pattern.regex)[0])
         case ex.Matches(_, pattern):
-            return bool(pc.match_substring_regex(arrow_text(text), pattern=pattern.regex)[0].as_py())
+            return matches(pattern.regex, text)
         case ex.ContainsAny(_, words):
             return any(word in text for word in words)
 

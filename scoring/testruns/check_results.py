@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 from urllib.parse import unquote
 
+from scoring.rules.arrow_types import matches
 from scoring.stats.exact import exact_sum
 from scoring.testruns.cells import folded, given, same
 from scoring.testruns.checks import (
@@ -20,7 +21,6 @@ from scoring.testruns.checks import (
     NumberCheck,
     PathCheck,
     Source,
-    matches,
 )
 from scoring.testruns.numbers import compare_numbers, number_text, numbers_in
 from scoring.testruns.raw_json import JsonObject, RawResponse

@@ -6,9 +6,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-import pyarrow.compute as pc
-
-from scoring.rules.arrow_types import arrow_text
 from scoring.testruns.cells import truth
 
 Source: TypeAlias = Literal["check", "checklist", "json"]
@@ -158,16 +155,6 @@ def declared_as(item: Item) -> tuple[str, str, str] | None:
             inside = "value.." if key in VALUE_KEYS else ""
             return f"dataUIList[*].uiValue.{inside}{key}", op, "|".join(map(_canonical, only.values))
     return None
-
-
-def matches(pattern: str, text: str) -> bool:
-    """Whether an RE2 pattern is found anywhere in `text`. RE2 takes time in proportion to the text, so that no pattern
-    can hang a run; look-arounds and back references do not exist in it.
-
-    Raises:
-        ValueError: no RE2 pattern.
-    """
-    return bool(pc.match_substring_regex(arrow_text(text), pattern=pattern)[0].as_py())
 
 
 def _canonical(value: object) -> str:

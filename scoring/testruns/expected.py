@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
 
+from scoring.rules.arrow_types import matches
 from scoring.testruns.cells import given, number
 from scoring.testruns.checklist import checklist_lines, parse_checklist_line, url_conditions
 from scoring.testruns.checks import (
@@ -30,7 +31,6 @@ from scoring.testruns.checks import (
     PathCheck,
     Source,
     declared_as,
-    matches,
 )
 from scoring.testruns.executions import Execution, LatencyClass
 from scoring.testruns.numbers import numbers_in

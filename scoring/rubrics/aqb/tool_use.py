@@ -12,8 +12,9 @@ from operator import eq
 from typing import TypeAlias
 
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES, MappingGrade, Missing
+from scoring.rules.arrow_types import matches
 from scoring.testruns.cells import folded
-from scoring.testruns.checks import PAGE_KEY, EntryGroup, PathCheck, matches
+from scoring.testruns.checks import PAGE_KEY, EntryGroup, PathCheck
 from scoring.testruns.executions import AgentType, Execution, ParsedExecution
 from scoring.testruns.expected import expected_of
 from scoring.testruns.filter_names import COMMON_FILTERS

@@ -13,7 +13,6 @@ from scoring.rules.arrow_types import field
 from scoring.rules.bands import band_text
 from scoring.stats.exact import Exact, mean
 from scoring.testruns.check_results import CheckResult, ValueLookup, evaluate
-from scoring.testruns.checks import Item
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, ParsedExecution, parse_execution
 from scoring.testruns.expected import expected_of, unread_checks
 from scoring.testruns.patterns import checked_score, failed_check_lines
@@ -89,11 +88,6 @@ QUERY_COLUMNS = (
 def requests(executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
     """Nothing: rules alone decide."""
     return []
-
-
-def checks_of(execution: Execution) -> tuple[Item, ...]:
-    """Every check of the expected result, in whatever form it was written. Source: seed 003, 2-1."""
-    return expected_of(execution).items
 
 
 def score_query(executions: Sequence[Execution], options: Options, verdicts: Verdicts) -> PlanQuery:
@@ -191,7 +185,8 @@ def both_pass(query: ScoredQuery) -> bool:
 
 def _scored(execution: Execution, lookup: ValueLookup) -> PlanExecution:
     reading = parse_execution(execution)
-    results = evaluate(checks_of(execution), reading.response, value_lookup=lookup) if reading.answered else ()
+    checks = expected_of(execution).items  # in whatever form they were written. Source: seed 003, 2-1
+    results = evaluate(checks, reading.response, value_lookup=lookup) if reading.answered else ()
     item = item_score(reading, results)
     passed = sum(result.passed for result in results)
     return PlanExecution(

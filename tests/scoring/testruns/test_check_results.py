@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring.rules.arrow_types import matches
 from scoring.testruns.check_results import CheckResult, ValueLookup, evaluate, pass_ratio
-from scoring.testruns.checks import matches
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.raw_json import RawResponse, parse_raw_json
 
