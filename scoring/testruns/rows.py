@@ -135,31 +135,20 @@ class RowReader:
         Raises:
             UnreadableCell: the row is rejected.
         """
-        for name, cell in zip(self._columns.written, cells, strict=True):
-            if not encodable(cell):
-                reason = f"{name} 칸에 글자로 읽을 수 없는 바이트가 있습니다."
-                raise UnreadableCell(name, "broken_encoding", reason)
-        for place in self._read:
-            if (cell := cells[place].strip()) in _EXCEL_ERRORS:
-                name = self._columns.written[place]
-                what = f"{name} 칸에 값이 아니라 Excel 오류({cell})가 있습니다."
-                raise UnreadableCell(name, "excel_error", f"{what} 고치거나 텍스트 서식으로 두고 다시 입력하세요.")
-            if is_cut(cell):
-                name = self._columns.written[place]
-                what = f"{name} 칸의 글이 Excel 한 칸의 한도에서 잘려 있습니다."
-                raise UnreadableCell(name, "cut_cell", f"{what} 점수를 낼 때 쓴 원본 파일로 채점하세요.")
+        self._refuse_unreadable(cells)
         shared = {**self._given, **dict(self._shared(cells))}
         shared["recorded_scores"] = {
             RECORDED[name]: score
             for name, cell in zip(self._columns.names, cells, strict=True)
             if name in RECORDED and (score := _at_least_zero(cell)) is not None
         }
+        expected = [shared.get("expected_text", "")]
         path, value = shared.pop("checked_path", ""), shared.pop("checked_value", "")
         if path and value:
-            check = json.dumps({"path": path, "op": "contains", "value": value}, ensure_ascii=False)
-            shared["expected_text"] = f"{shared.get('expected_text', '')}\n{check}".strip()
+            expected.append(json.dumps({"path": path, "op": "contains", "value": value}, ensure_ascii=False))
         if url := shared.pop("expected_url", ""):
-            shared["expected_text"] = f"{shared.get('expected_text', '')}\n{_url_line(url)}".strip()
+            expected.append(_url_line(url))
+        shared["expected_text"] = "\n".join(expected).strip()
         repeat = shared.pop("repeat", self._repeat)
         found = []
         for of_round in self._rounds(cells, repeat):
@@ -167,6 +156,20 @@ class RowReader:
             for of_first in ("ttft_s", "status"):  # a time that stands once in a row was measured once
                 shared.pop(of_first, None)
         return found
+
+    def _refuse_unreadable(self, cells: list[str]) -> None:
+        names = self._columns.written
+        for name, cell in zip(names, cells, strict=True):
+            if not encodable(cell):
+                reason = f"{name} 칸에 글자로 읽을 수 없는 바이트가 있습니다."
+                raise UnreadableCell(name, "broken_encoding", reason)
+        for name, cell in ((names[place], cells[place].strip()) for place in self._read):
+            if cell in _EXCEL_ERRORS:
+                what = f"{name} 칸에 값이 아니라 Excel 오류({cell})가 있습니다."
+                raise UnreadableCell(name, "excel_error", f"{what} 고치거나 텍스트 서식으로 두고 다시 입력하세요.")
+            if is_cut(cell):
+                what = f"{name} 칸의 글이 Excel 한 칸의 한도에서 잘려 있습니다."
+                raise UnreadableCell(name, "cut_cell", f"{what} 점수를 낼 때 쓴 원본 파일로 채점하세요.")
 
     def _shared(self, cells: list[str]) -> Iterator[tuple[str, Any]]:
         """What holds for the whole row; fields without a value keep their default."""

@@ -124,23 +124,23 @@ def headline(
     The first says how the run compares with the one before it, and how many rows could not be read. Of a run with an
     outage the first says that, and what there is to do is to correct it: its answers come after.
     """
-    run = scored.plan.run
-    if scored.queries:
-        sentences = scored.plan.rubric.headline(scored.queries, scored.summary)
-        if not sentences:
-            return sentences
-        without = rejected_clause(vars(run.counts))
-        if change and (todo := cause_todo(change)):
-            sentences = [*sentences[:-1], todo]
-        if scored.failures.is_outage:
-            sentences = [*sentences[:-1], f"{OUTAGE_ACTION}하세요."]
-        opening = without + sentences[0]
-        if change:
-            opening = f"{without}{change_text(change)}." if has_outage(change) else f"{change_text(change)}. {opening}"
-        if mixed := _of_several_judges(scored.plan.rubric.metrics, by_epoch):
-            opening = f"{mixed}. {opening}"
-        return [opening, *sentences[1:]]
-    return nothing_scored_lines(vars(run.counts), [reject.reason for reject in run.rejects])
+    run, rubric = scored.plan.run, scored.plan.rubric
+    if not scored.queries:
+        return nothing_scored_lines(vars(run.counts), [reject.reason for reject in run.rejects])
+    sentences = rubric.headline(scored.queries, scored.summary)
+    if not sentences:
+        return sentences
+    without = rejected_clause(vars(run.counts))
+    if change and (todo := cause_todo(change)):
+        sentences = [*sentences[:-1], todo]
+    if scored.failures.is_outage:
+        sentences = [*sentences[:-1], f"{OUTAGE_ACTION}하세요."]
+    opening = without + sentences[0]
+    if change:
+        opening = f"{without}{change_text(change)}." if has_outage(change) else f"{change_text(change)}. {opening}"
+    if mixed := _of_several_judges(rubric.metrics, by_epoch):
+        opening = f"{mixed}. {opening}"
+    return [opening, *sentences[1:]]
 
 
 def _of_several_judges(metrics: Sequence[Metric], by_epoch: Mapping[str, Mapping[str, int]]) -> str:
