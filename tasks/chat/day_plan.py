@@ -1,8 +1,8 @@
 """Which days are to be scored: those of a backfill, and those that a nightly run does before its own.
 
 A day is done when the run that wrote it last was completed as a whole day. It is up to date when it was also made by
-this version of the rubric, with these parameters, of the rows that the source holds now. A day that has lost most of
-its rows in the source is kept as it was (`tasks/chat/day_guard.py`).
+this version of the rubric, with these parameters, of the rows that the source holds now, and the tables still have it.
+A day that has lost most of its rows in the source is kept as it was (`tasks/chat/day_guard.py`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from scoring.days import day_window, days_between, days_window
 from scoring.errors import AqbError, InputError, UsageError
 from tasks.chat.day_guard import day_guards, losses_text
 from tasks.chat.sources import ChatRowSource, open_source
-from tasks.chat.tables import KPIS
+from tasks.chat.tables import KPIS, SCORES
 from tasks.config.addresses import is_bigquery
 from tasks.config.settings import Settings
 from tasks.context import Context
@@ -132,14 +132,15 @@ def backfill_plan(context: Context, first: date, last: date, today: date) -> Bac
         raise UsageError(f"{last} is not over yet in {settings.time_zone}", fix="end with an earlier day")
     contents = _contents(settings, first, last)
     days = days_between(first, last)
-    written = set(context.warehouse.days(KPIS)) & set(days)
-    guards = day_guards(context.warehouse, sorted(written), any_erased=bool(erased_sessions(context.state)))
+    written = _WrittenDays(context)
+    guarded = [day for day in days if day in written.kpis]
+    guards = day_guards(context.warehouse, guarded, any_erased=bool(erased_sessions(context.state)))
     runs = RunLedger(context.state).latest_of_days(first, last)
     parameters = day_parameters(settings, context.rubric)
 
     def planned(day: date) -> PlannedDay:
         content, run = contents.of(day), runs.get(day)
-        made = run if day in written else None
+        made = run if run and written.have(run) else None
         reason = _reason(made, context.rubric, parameters) if made else "missing"
         if made and made.content != content.fingerprint:
             reason = reason or "rows changed"
@@ -245,11 +246,14 @@ def stale_days(context: Context, last: date) -> dict[date, str]:
 def lost_days(context: Context, last: date) -> list[date]:
     """The days up to `last` that a run has completed and that the score tables do not have.
 
-    Where these have any, days before the first of them are left out: they may have expired there.
+    Where a table has any, days before the first of them are left out: they may have expired there.
     """
-    written = context.warehouse.days(KPIS)
-    done = RunLedger(context.state).completed_days(min(written, default=date.min), last)
-    return sorted(done.difference(written))
+    written, ledger = _WrittenDays(context), RunLedger(context.state)
+    first, first_scores = min(written.kpis, default=date.min), min(written.scores, default=date.min)
+    runs = ledger.latest_of_days(max(first, first_scores), last)
+    without_scores = {day for day, run in runs.items() if not written.have(run)}
+    done = ledger.completed_days(first, last)
+    return sorted(day for day in done if day not in written.kpis or day in without_scores)
 
 
 def finished_night(context: Context, day: date) -> Run | None:
@@ -282,10 +286,10 @@ def finished_backfill(context: Context, first: date, last: date, today: date) ->
 def _known_up_to_date(context: Context, days: Sequence[date]) -> bool:
     """Whether the ledger has no reason to score any of these days, whatever rows the source holds now."""
     runs = RunLedger(context.state).latest_of_days(days[0], days[-1])
-    if not runs.keys() & set(context.warehouse.days(KPIS)) >= set(days):
+    if len(runs) < len(days) or not all(map(_WrittenDays(context).have, runs.values())):
         return False
     parameters = day_parameters(context.settings, context.rubric)
-    return not any(_reason(runs[day], context.rubric, parameters) for day in days)
+    return not any(_reason(run, context.rubric, parameters) for run in runs.values())
 
 
 def has_rows_so_far(settings: Settings, day: date) -> bool:
@@ -320,6 +324,17 @@ def _late(settings: Settings, days: list[date], runs: Mapping[date, Run], kept: 
 
 def _contents(settings: Settings, first: date, last: date) -> SourceContents:
     return source_contents(open_source(settings.monitoring.source, settings), first, last, settings.time_zone)
+
+
+class _WrittenDays:
+    """The days that the tables of KPIs and of scores have now, whatever the ledger knows of them."""
+
+    def __init__(self, context: Context) -> None:
+        self.kpis, self.scores = (set(context.warehouse.days(table)) for table in (KPIS, SCORES))
+
+    def have(self, run: Run) -> bool:
+        """Whether they have what a run has made. Of a day without a scored row BigQuery keeps no scores."""
+        return run.score_date in self.kpis and (run.score_date in self.scores or not run.scored)
 
 
 def _done(run: Run) -> bool:

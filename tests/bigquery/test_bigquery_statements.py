@@ -89,7 +89,14 @@ MESSAGES = Statements(
         ("ask", "monitoring_scores"): 1,  # the examples
     }
 )
-PLAN = Statements({("contents", "logs"): 1, ("days", "monitoring_kpis"): 1, ("read", "monitoring_kpis"): 1})
+PLAN = Statements(
+    {
+        ("contents", "logs"): 1,
+        ("days", "monitoring_kpis"): 1,
+        ("days", "monitoring_scores"): 1,
+        ("read", "monitoring_kpis"): 1,
+    }
+)
 PERIOD_REPORT_OF_TWO_DAYS = Statements(
     {
         ("days", "monitoring_kpis"): 2,

@@ -25,6 +25,7 @@ from tasks.state.database import SCHEMA_NUMBER
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import NIGHTLY, RunLedger
 from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.tables import SCORES
 from tests.builders.disks import small_disk
 from tests.builders.kpi_tables import write_kpis
 from tests.builders.nights import night
@@ -134,6 +135,14 @@ def test_status_names_days_that_are_gone_from_the_score_tables(aqb: Command, ins
     assert told.endswith(f"since {second}; check `warehouse`, then `aqb backfill --from {second} --to {second}`")
     shutil.rmtree(kpis)
     assert len(status(aqb)["days"]["lost"]) == 5
+
+
+def test_status_names_days_of_which_the_scores_alone_are_gone(aqb: Command, installation: Context) -> None:
+    day, (last,) = yesterday(), RunLedger(installation.state).of_day(yesterday())
+    RunLedger(installation.state).save(replace(last, scored=7))
+    assert status(aqb)["days"]["lost"] == [str(day)]
+    installation.warehouse.replace_day(SCORES, day, installation.rubric.scores_schema, [])
+    assert status(aqb)["days"]["lost"] == []
 
 
 def test_status_names_messages_that_were_given_up_and_files_that_cannot_be_scored(

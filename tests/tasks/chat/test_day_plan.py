@@ -21,7 +21,7 @@ from tasks.chat.day_plan import (
     worthwhile_workers,
 )
 from tasks.chat.sources import ChatRowFiles
-from tasks.chat.tables import KPIS
+from tasks.chat.tables import KPIS, SCORES
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.state.run_ledger import Run, RunLedger
 from tasks.warehouse import open_warehouse
@@ -136,6 +136,15 @@ def test_changed_rows_and_lost_tables_are_scored_again(settings: Settings, tmp_p
     rewrite_row(settings, 3)
     (tmp_path / "warehouse" / KPIS / f"{DAY}.parquet").unlink()
     assert to_score(settings) == [0, 3]
+
+
+def test_a_day_whose_scores_are_gone_is_scored_again_and_one_without_any_is_not(settings: Settings) -> None:
+    done(settings, *days_between(DAY, LAST), scored=1)
+    done(settings, LAST, scored=0)
+    warehouse = open_warehouse(settings.warehouse)
+    for day in (DAY, *days_between(NEXT + timedelta(days=1), LAST - timedelta(days=1))):
+        warehouse.replace_day(SCORES, day, RUBRIC.scores_schema, [])
+    assert to_score(settings) == [1]
 
 
 @pytest.mark.parametrize(
