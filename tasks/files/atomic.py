@@ -126,14 +126,16 @@ def replacing_together(folder: Path, last: str, others: Collection[str] = ()) ->
     """A hidden folder in `folder`, whose files take their places there when the block ends well, `last` as the last.
 
     Until then those of before stand there, also if the process dies. While files are exchanged, for milliseconds, there
-    is no `last`: a folder that has it is whole. Those of `others` that the block did not write are removed then: they
-    are of what was there before. It belongs to one writer at a time; what a killed one has left is removed.
+    is no `last`: a folder that has it is whole. Those of `others` that the block did not write are removed then, where
+    the folder was written so before: they are of what was there. It belongs to one writer at a time; what a killed one
+    has left is removed.
 
     Raises:
         StorageError: the folder cannot be written or the disk is full; its files are as they were before.
     """
     unfinished = folder / _UNFINISHED_FOLDER
     with writable(folder, f"{_AGAIN}; the files are as they were before"):
+        is_ours = unfinished.exists() or (folder / last).exists()
         _remove(unfinished)
         unfinished.mkdir(parents=True)
         try:
@@ -143,7 +145,7 @@ def replacing_together(folder: Path, last: str, others: Collection[str] = ()) ->
                 raise StorageError(
                     "a folder stands in the place of this file", where=str(folder / taken[0]), fix="move it away"
                 )
-            for name in [last, *sorted({*others} - made)]:
+            for name in [last, *(sorted({*others} - made) if is_ours else ())]:
                 (folder / name).unlink(missing_ok=True)
             for name in [*sorted(made - {last}), last]:
                 (unfinished / name).replace(folder / name)

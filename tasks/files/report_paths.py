@@ -13,6 +13,15 @@ FIRST_PAGE = "index.html"
 ALERTS_PAGE = "alerts.html"
 JUDGE_PAGE = "judge.html"
 TESTRUNS = "test-runs"
+SCORE_FILES = (
+    *(
+        f"{table}.{ending}"
+        for table in ("scores", "excluded", "kpis", "crosstab", "rejected")
+        for ending in ("parquet", "csv")
+    ),
+    *("queries.parquet", "judgements.parquet", "review.csv", "scores.json", "scores.xlsx"),
+)
+"""All that `aqb score` writes into a folder, of chat rows or of a test run, beside `report.md` and `summary.json`."""
 _PERIOD_REPORT = "monitoring-"
 _ROWS = "-rows"
 _DAY_REPORT = re.compile(r"monitoring-\d{4}-\d{2}-\d{2}\.md")

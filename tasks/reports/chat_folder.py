@@ -27,8 +27,8 @@ from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
 from tasks.chat.tables import read_alerts, read_kpis, read_kpis_of_all, scored_until
 from tasks.files.atomic import replacing_together, write_parquet, write_text
-from tasks.files.report_paths import ReportPaths
-from tasks.reports.chat_tables import CSV_TABLES, WORKBOOK, write_csv_tables
+from tasks.files.report_paths import SCORE_FILES, ReportPaths
+from tasks.reports.chat_tables import write_csv_tables
 from tasks.reports.markdown.monitoring import MonitoringReport, findings_of
 from tasks.reports.site.failure_types import earlier_failures, failures_by_day
 from tasks.reports.site.scored_days import earlier_rows
@@ -52,7 +52,7 @@ def write_score_folder(
     Raises:
         StorageError: the folder cannot be written; its files are as they were before.
     """
-    with replacing_together(folder, "summary.json", (WORKBOOK, *CSV_TABLES)) as unfinished:
+    with replacing_together(folder, "summary.json", SCORE_FILES) as unfinished:
         return _write_files(unfinished, outcome, inputs, also, time_zone)
 
 

@@ -20,6 +20,7 @@ from scoring.testruns.scoring import ScoredTestRun, testrun_summary
 from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
 from tasks.files.atomic import TABLE_MODE, replacing_together, write_parquet, write_text
 from tasks.files.discovery import refuse_replaced
+from tasks.files.report_paths import SCORE_FILES
 from tasks.judge.client import Judged
 from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, write_review_list
 from tasks.reports.templates import markdown
@@ -49,7 +50,7 @@ def write_testrun_folder(
         StorageError: the folder cannot be written; its files are as they were before.
     """
     refuse_replaced(source, scored.plan.run.identity)
-    with replacing_together(folder, "summary.json", (REVIEW_LIST, _QUERIES_AS_JSON, _JUDGEMENTS)) as unfinished:
+    with replacing_together(folder, "summary.json", SCORE_FILES) as unfinished:
         return _write_files(unfinished, scored, source, judged, untrusted, place)
 
 

@@ -40,6 +40,10 @@ def mode_of(path: str | Path) -> int:
     return stat.S_IMODE(Path(path).stat().st_mode)
 
 
+def names_in(folder: str) -> list[str]:
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
 # --- Alone in its folder ---------------------------------------------------------------------------------------------
 
 
@@ -73,6 +77,26 @@ def test_score_changes_nothing_where_a_folder_stands_in_the_place_of_a_file(aqb:
     assert ended.exit_code == 1
     assert "out/report.md: a folder stands in the place of this file" in ended.err
     assert {path.name: path.stat().st_mtime_ns for path in Path("out").iterdir()} == before
+
+
+@pytest.mark.parametrize(("first", "then"), [(CHAT, WIDE), (WIDE, CHAT)], ids=["a test run", "chat rows"])
+def test_score_leaves_nothing_of_an_earlier_input_of_another_kind(
+    aqb: Command, chat: Path, first: str | Path, then: str | Path
+) -> None:
+    also = {CHAT: ("--also", "csv", "--also", "xlsx"), WIDE: ()}
+    aqb("score", first, "--out", "out", *also[first])
+    Path("out/notes.md").write_text("mine")
+    for folder in ("out", "fresh"):
+        assert aqb("score", then, "--out", folder).exit_code == 0
+    assert names_in("out") == sorted([*names_in("fresh"), "notes.md"])
+
+
+def test_score_removes_no_file_from_a_folder_that_it_has_not_written(aqb: Command, chat: Path) -> None:
+    Path("out").mkdir()
+    for name in ("queries.parquet", "review.csv", "scores.csv"):
+        Path("out", name).write_text("mine")
+    assert aqb("score", chat, "--out", "out").exit_code == 0
+    assert {"queries.parquet", "review.csv", "scores.csv"} < {*names_in("out")}
 
 
 # --- One file stops no other -----------------------------------------------------------------------------------------
