@@ -107,7 +107,7 @@ _FIELD_OF = {
     **{header: field for known in FIELDS.values() for field, headers in known.items() for header in headers},
 }
 _BY_FOLDED_NAME = {folded_name(name): name for name in sorted(KNOWN_HEADERS, reverse=True)}
-_NUMBER = re.compile(r"([1-9][0-9]?)차")
+_NUMBER = re.compile(r"([1-9][0-9]?)회?차")
 
 
 def is_read(name: str) -> bool:
@@ -119,7 +119,7 @@ def our_headers(names: Sequence[str]) -> tuple[str, ...]:
     """The headers of a file by our names, whatever their case, width and blanks (`1차답변`, `GROUND_TRUTH`).
 
     Where the file has another of our names for the same field as we write it, a name that only resembles one is none:
-    `id` beside `query_id` is a column of the database that the file came from.
+    `id` beside `query_id` is a column of the database that the file came from. `1회차 답변` is `1차 답변`.
     """
     as_we_write = {_field(name) for name in names if is_read(name)}
 
@@ -133,7 +133,7 @@ def our_headers(names: Sequence[str]) -> tuple[str, ...]:
 def _known(folded: str) -> str | None:
     if number := _NUMBER.match(folded):
         known = _BY_FOLDED_NAME.get(f"n차{folded[number.end() :]}")
-        return known and known.replace("N차", number[0], 1)
+        return known and known.replace("N차", f"{number[1]}차", 1)
     return _BY_FOLDED_NAME.get(folded)
 
 

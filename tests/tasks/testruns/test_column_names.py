@@ -25,6 +25,8 @@ def executions(path: Path, header: list[str]) -> list[Execution]:
     [
         ("1차 buttonUrl", "1차 ButtonUrl"),
         ("1차 답변", "1차답변"),
+        ("1차 답변", "1회차 답변"),
+        ("1차 답변 시간(초)", "1회차 답변시간(초)"),
         ("1차 답변 시간(초)", "１차 답변 시간（초）"),
         ("ground_truth", "GROUND_TRUTH"),
         ("질의", unicodedata.normalize("NFD", "질의")),
