@@ -282,10 +282,10 @@ def _no_testrun(layout: Layout | None, names: tuple[str, ...], where: str) -> In
         return InputError(
             "a list of questions, no test run: it has questions but no answers (1차 답변, 응답 or Raw JSON)",
             where=where,
-            fix="ask the agent these questions, and give the file with its answers, or "
-            + _how_to_name('"N차 답변" = "Answer {n}"'),
+            fix="ask the agent these questions, and give the file with its answers; make one line of a header in two "
+            "(1차 over 답변: 1차 답변); or " + _how_to_name('"N차 답변" = "Answer {n}"'),
             ko="질의만 있고 답변(1차 답변, 응답, Raw JSON)이 없습니다. 에이전트가 답한 결과를 넣으세요. "
-            f"{_NAMED_OTHERWISE}",
+            f"머리글이 두 줄이면(‘1차’ 아래 ‘답변’) ‘1차 답변’처럼 한 줄로 합치세요. {_NAMED_OTHERWISE}",
         )
     found = "chat rows" if layout else _described(names)
     return InputError(
@@ -294,7 +294,8 @@ def _no_testrun(layout: Layout | None, names: tuple[str, ...], where: str) -> In
         fix="check the header line: it must be the first row, without a title above it; or "
         + _how_to_name('"질의" = "Question"')
         + "; for chat rows, choose their rubric with --rubric: it names what is missing",
-        ko="챗봇 대화의 표이고 테스트 런이 아닙니다. 테스트 런은 실행이나 질의마다 한 행인 표입니다."
+        ko="챗봇 대화의 표이고 테스트 런이 아닙니다. 테스트 런은 실행이나 질의마다 한 행인 표입니다. "
+        "대화는 야간 실행이 채점하니 운영 담당자에게 전하세요."
         if layout
         else "테스트 런의 열 이름이 없습니다. 실행마다 한 행인 표(Query ID, 방/반복, Raw JSON)나 질의마다 한 행인 "
         f"표(ID, 질의, 1차 답변)여야 합니다. {_described_ko(names)} 열 이름은 첫 줄에 있어야 하니, "

@@ -142,7 +142,8 @@ def _reader_of(path: Path, reading: Reading) -> _Reader:
         raise InputError(
             f"expected a name{what} ending in {', '.join(endings)}, found {path.suffix or 'no ending'}",
             where=str(path),
-            fix="rename or convert the file" + (what and ", or correct monitoring.format (aqb score: --format)"),
+            fix=("save it as CSV UTF-8" if ending.startswith(".xls") else "rename or convert the file")
+            + (what and ", or correct monitoring.format (aqb score: --format)"),
         )
     return _READERS[ending] if reading.format == ROWS else read_export
 

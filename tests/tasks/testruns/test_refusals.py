@@ -87,11 +87,16 @@ _REFUSED: dict[str, tuple[str, Callable[[], bytes], str]] = {
         "시트마다 표의 모양이",
     ),
     "no answers": ("plan_agent_1.csv", lambda: _csv(["ID", "질의"], ["1", "서울 개발자"]), "답변(1차 답변"),
+    "a header in two lines": (
+        "plan_agent_1.csv",
+        lambda: _csv(["ID", "질의", "1차", "", "2차"], ["", "", "답변", "시간(초)", "답변"]),
+        "‘1차 답변’처럼 한 줄로 합치세요",
+    ),
     "no test run": ("plan_agent_1.csv", lambda: _csv(["이름", "나이"], ["홍길동", "30"]), "이름을 모르는 열: 2개"),
     "chat rows": (
         "plan_agent_1.csv",
         lambda: _csv(["user_input", "llm_response", "input_tokens", "output_tokens", "timestamp", "tenant_id"]),
-        "테스트 런이 아닙니다",
+        "야간 실행이 채점하니 운영 담당자에게",
     ),
     "a missing column": ("plan_agent_1.csv", lambda: _csv(["Query ID", "Raw JSON", "질의"]), "방/반복"),
     "a column twice": ("plan_agent_1.csv", lambda: _csv([*LONG_HEADER, LONG_HEADER[0]]), "하나만 남기세요"),

@@ -56,7 +56,8 @@ def test_upload_page_offers_no_scoring_where_no_row_can_be_scored(
     content = write_csv(tmp_path / "run.csv", [LONG_HEADER, *rows]).read_bytes()
     with browser(settings) as client:
         page = opened_page(client, kept(client, name, content))
-    assert "채점할 행이 없습니다. 실행한 결과가 든 파일을 다시 올리세요." in page.text
+    empty = "채점할 행이 없습니다. 실행한 결과가 든 파일을 다시 올리세요."
+    assert ("읽을 수 있는 행이 없습니다. 아래 까닭대로 고쳐 다시 올리세요." if rows else empty) in page.text
     assert ("읽을 수 없어 거부한 행 2행" in page.text) == bool(rows)
     for offered in ("맞으면 채점하세요", "아래에서 고르고", "규칙으로 채점"):
         assert offered not in page.text

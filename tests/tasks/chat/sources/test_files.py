@@ -102,6 +102,7 @@ def test_a_file_of_another_kind_fails_by_its_ending(tmp_path: Path) -> None:
     (failed,) = ChatRowFiles([tmp_path / "rows.xlsx"]).batches()
     assert isinstance(failed, FileFailure)
     assert "expected a name ending in .parquet, .csv, .tsv, .jsonl, .ndjson, found .xlsx" in str(failed.error)
+    assert failed.error.fix == "save it as CSV UTF-8"  # a workbook with another name is still none
 
 
 def test_the_error_of_a_failed_file_keeps_none_of_its_rows(tmp_path: Path) -> None:
