@@ -43,8 +43,8 @@ class TestRunFile:
     """One test run. `queries`: query id -> its executions in the order of the file, queries as they first appear.
 
     Executions have the agent type that their row or the file's name tells. `excluded_lines` are the rows of which no
-    round was run. `notes` counts what was read with a reservation, by code
-    (`NOTE_TITLES` in `tasks.reports.wording` says them in Korean).
+    round was run, behind the sheet where there are several (`2회차!14`). `notes` counts what was read with a
+    reservation, by code (`NOTE_TITLES` in `tasks.reports.wording` says them in Korean).
     """
 
     identity: FileIdentity
@@ -52,7 +52,7 @@ class TestRunFile:
     queries: Mapping[str, tuple[Execution, ...]]
     counts: RowCounts
     rejects: tuple[Reject, ...]
-    excluded_lines: tuple[int, ...]
+    excluded_lines: tuple[str, ...]
     notes: Mapping[str, int]
 
     @property
@@ -86,7 +86,7 @@ class TestRunReading:
         self.notes: Counter[str] = Counter()
         self._executions: dict[tuple[str, str, str], Execution] = {}
         self._rejects: list[Reject] = []
-        self._excluded: list[int] = []
+        self._excluded: list[str] = []
         self._headers: dict[str, None] = {}
         self._written: dict[str, None] = {}
         self._layouts: set[Layout] = set()
@@ -124,12 +124,14 @@ class TestRunReading:
                 self._rejects.append(Reject(where, row.line, None, row.code, row.reason))
                 continue
             try:
-                self._add_row(reader, row)
+                if not self._add_row(reader, row):
+                    self._excluded.append(f"{prefix}{row.line}")
             except UnreadableCell as problem:
                 self._rejects.append(Reject(where, row.line, prefix + problem.column, problem.code, problem.reason))
         self.notes.update(reader.notes)
 
-    def _add_row(self, reader: RowReader, row: TextRow) -> None:
+    def _add_row(self, reader: RowReader, row: TextRow) -> bool:
+        """Whether any round of the row was run."""
         of_row = reader.executions(row.cells)
         if of_row and not of_row[0].query_id:
             of_row = [replace(one, query_id=f"{row.line}행") for one in of_row]
@@ -140,10 +142,8 @@ class TestRunReading:
             run = f"실행 {known[0]}, " if known[0] else ""
             raise reader.second_row(f"{run}질의 {known[1]}, 회차 {known[2]}")
         self._executions.update(executions)
-        if executions:
-            self._scored += 1
-        else:
-            self._excluded.append(row.line)
+        self._scored += bool(executions)
+        return bool(executions)
 
     def run_file(self, name: str, identity: FileIdentity) -> TestRunFile:
         """All that was read; `name` is that of the file without its folder."""

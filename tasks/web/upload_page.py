@@ -304,5 +304,5 @@ def _notes(run: TestRunFile) -> Sequence[str]:
     """What was read with a reservation, or left out."""
     found = [f"{NOTE_TITLES.get(code, code)}: {count:,}" for code, count in run.notes.items()]
     if run.excluded_lines:
-        found.append(f"실행하지 않아 제외한 행: {', '.join(map(str, run.excluded_lines[:_REJECTS_SHOWN]))}")
+        found.append(f"실행하지 않아 제외한 행: {', '.join(run.excluded_lines[:_REJECTS_SHOWN])}")
     return found

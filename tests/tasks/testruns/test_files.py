@@ -60,7 +60,7 @@ def test_a_row_without_any_round_is_excluded(tmp_path: Path) -> None:
     nothing = wide_row("A2", **{"1차 답변": "", "1차 답변 시간(초)": "-", "2차 답변": ""})
     run = read_testrun_file(write_csv(tmp_path / "r.csv", [WIDE_HEADER, wide_row(), nothing]))
     assert (run.counts.rows_in, run.counts.scored, run.counts.excluded) == (2, 1, 1)
-    assert run.excluded_lines == (3,)
+    assert run.excluded_lines == ("3",)
 
 
 def test_the_agent_of_a_row_comes_before_that_of_the_file_name(tmp_path: Path) -> None:

@@ -159,6 +159,18 @@ def test_names_of_sheets_tell_the_round_of_rows_that_name_none(tmp_path: Path, n
     assert [str(one.round) for one in alone.queries["A1"]] == ["1/1"]
 
 
+def test_an_excluded_row_of_several_sheets_is_told_with_its_sheet(tmp_path: Path) -> None:
+    rows = [["ID", "질의", "응답"], ["A1", "몇 명?", "3명"], ["A2", "몇 명?", ""]]
+    sheets = {"1회차": [*rows, ["A3", "몇 명?", ""]], "2회차": rows}
+    assert read_testrun_file(write_xlsx(tmp_path / "r.xlsx", sheets)).excluded_lines == (
+        "1회차!3",
+        "1회차!4",
+        "2회차!3",
+    )
+    alone = {"1회차": rows, "메모": [["끝"]]}
+    assert read_testrun_file(write_xlsx(tmp_path / "s.xlsx", alone)).excluded_lines == ("3",)
+
+
 def test_sheets_that_repeat_a_run_without_its_number_are_told_to_give_it(tmp_path: Path) -> None:
     rows = [["ID", "질의", "응답"], ["A1", "몇 명?", "3명"]]
     run = read_testrun_file(write_xlsx(tmp_path / "r.xlsx", {"처음": rows, "다시": rows}))
