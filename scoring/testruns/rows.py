@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf
 from typing import Any
+from unicodedata import normalize
 
 from scoring.errors import InputError, counted
 from scoring.inputs import UnreadableCell, ungrouped
@@ -208,7 +209,7 @@ class RowReader:
         if field not in _NUMBERS:
             return text
         parse, expected = _NUMBERS[field]
-        value = parse(text)
+        value = parse(normalize("NFKC", text))  # full-width digits are digits, as in headers
         if value is None:
             column = self._columns.written[place]
             raise UnreadableCell(column, "not_a_number", f"{column} 칸은 {expected}여야 하는데 다른 값입니다.")
@@ -228,7 +229,7 @@ def _url_line(cell: str) -> str:
 
 
 def _round(column: str, text: str) -> Round:
-    found = Round.parse(text)
+    found = Round.parse(normalize("NFKC", text))
     if found is None:
         why = "다른 값입니다" if text else "비어 있습니다"
         if _DATE.fullmatch(text):
@@ -254,7 +255,7 @@ def _count(text: str) -> int | None:
 
 def round_of_sheet(name: str) -> int:
     """The round that the name of a sheet tells (`2회차`, `2차`, `Round 2`); 1 where it tells none."""
-    match = _ROUND_SHEET.fullmatch(name.strip())
+    match = _ROUND_SHEET.fullmatch(normalize("NFKC", name).strip())
     return int(match[1] or match[2]) if match else 1
 
 

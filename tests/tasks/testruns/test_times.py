@@ -34,3 +34,14 @@ def test_a_ttft_cell_that_says_timeout_is_a_failed_execution_of_unknown_time(tmp
 def test_a_time_may_set_its_thousands_apart(tmp_path: Path) -> None:
     run = read_testrun_file(write_csv(tmp_path / "r.csv", [WIDE_HEADER, wide_row(**{"1차 답변 시간(초)": "1,234.5"})]))
     assert run.queries["A1"][0].answer_time_s == 1234.5
+
+
+def test_digits_of_full_width_are_digits(tmp_path: Path) -> None:
+    wide = read_testrun_file(
+        write_csv(tmp_path / "w.csv", [WIDE_HEADER, wide_row(**{"1차 답변 시간(초)": "２７．５초"})])
+    )
+    long = read_testrun_file(
+        write_csv(tmp_path / "l.csv", [LONG_HEADER, long_row(round_="２/１", latency_ms="８０００")])
+    )
+    assert (wide.queries["A1"][0].answer_time_s, long.queries["Q1"][0].latency_ms) == (27.5, 8000)
+    assert str(long.queries["Q1"][0].round) == "2/1"
