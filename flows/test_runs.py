@@ -112,9 +112,7 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
             alone.enter_context(context.warehouse.staging("test-runs"))
         except TakenError as taken:  # for up to a day, where the judge is asked in batches
             return InboxOutcome((), (), 0, (), unpublished=(str(taken),))
-        inbox = look_into(
-            Path(settings.test_runs.inbox), ledger.completed_inputs(TEST_RUN), now(), settings.test_runs.quiet_s
-        )
+        inbox = look_into(Path(settings.test_runs.inbox), ledger.completed_inputs(), now(), settings.test_runs.quiet_s)
         new = in_order_of_running(inbox.new, settings, day)
         found = score_files(context, new, day)
         scored = [one for one in found if isinstance(one, WrittenTestRun)]

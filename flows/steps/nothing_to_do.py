@@ -69,6 +69,6 @@ def _has_news(context: Context, day: date) -> bool:
 def _has_files(context: Context, at: datetime) -> bool:
     """Whether the inbox holds a file that was not scored."""
     settings = context.settings.test_runs
-    known = RunLedger(context.state).completed_inputs(TEST_RUN)
+    known = RunLedger(context.state).completed_inputs()
     inbox = look_into(Path(settings.inbox), known, at, settings.quiet_s)
     return bool(inbox.new or inbox.arriving or inbox.refused)

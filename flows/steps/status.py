@@ -21,7 +21,7 @@ from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.files.discovery import nearest_there
 from tasks.state.leases import Leases
-from tasks.state.run_ledger import TEST_RUN, Run, RunLedger
+from tasks.state.run_ledger import Run, RunLedger
 from tasks.testruns.inbox import look_into
 
 _LEAST_FREE_BYTES = 1_000_000_000
@@ -160,8 +160,8 @@ def _days(context: Context, found: Status) -> None:
 
 def _inbox(context: Context, found: Status) -> None:
     inbox, ledger = context.settings.test_runs, RunLedger(context.state)
-    seen = look_into(Path(inbox.inbox), ledger.completed_inputs(TEST_RUN), now(), inbox.quiet_s)
-    failed = ledger.failed_inputs(TEST_RUN)
+    seen = look_into(Path(inbox.inbox), ledger.completed_inputs(), now(), inbox.quiet_s)
+    failed = ledger.failed_inputs()
     wrong = [first.name for first, *_ in seen.new if first.sha256 in failed]
     waiting = len(seen.new) - len(wrong)
     wrong += [file.name for file in seen.refused]

@@ -161,7 +161,7 @@ def _left(file: FileIdentity) -> LeftFile:
 
 def _refuse(context: Context, file: FileIdentity, error: AqbError, day: date) -> RefusedFile:
     """A file that cannot be read; the ledger keeps the same reason for the same content once."""
-    if RunLedger(context.state).failed_inputs(TEST_RUN).get(file.sha256) != reason_of(error):
+    if RunLedger(context.state).failed_inputs().get(file.sha256) != reason_of(error):
         with recorded_run(context.state, TEST_RUN, day, inputs=[vars(file)]) as run:
             run.ends("failed", message=reason_of(error))
     return RefusedFile(Path(file.name).name, file.sha256, str(error), error.for_pages)

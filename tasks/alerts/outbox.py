@@ -4,7 +4,7 @@ Two tables: `alert_messages`, one row a message and route; `alert_keys`, the fac
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -76,8 +76,7 @@ class Outbox:
             .join(_messages)
             .where(_keys.c.route == route, mine)
         )
-        with self._database.transaction() as connection:
-            rows = connection.execute(query).tuples().all()
+        rows = self._database.rows(query)
         return {key.removeprefix(self._prefix): KnownKey(written_at, kind) for key, written_at, kind in rows}
 
     def has_news(self, route: str, since: datetime) -> bool:
@@ -87,9 +86,7 @@ class Outbox:
             _messages.c.created_at > since,
             _messages.c.kind.not_in(("quiet", "weekly")),
         )
-        query = sa.select(_messages.c.id).where(*news).limit(1)
-        with self._database.transaction() as connection:
-            return connection.execute(query).first() is not None
+        return bool(self._database.rows(sa.select(_messages.c.id).where(*news).limit(1)))
 
     def put(self, route: str, thread: str, messages: Sequence[Message], now: datetime) -> int:
         """Writes the messages with a key that no earlier message to the route has; returns how many that were."""
@@ -148,8 +145,7 @@ class Outbox:
             "lease_until": now + LEASE,
             "unsure_since": message.unsure_since or now,
         }
-        with self._database.transaction() as connection:
-            return connection.execute(sa.update(_messages).where(*unchanged).values(**claimed)).rowcount == 1
+        return self._database.change(sa.update(_messages).where(*unchanged).values(**claimed)) == 1
 
     def record(self, message: OutboxMessage, delivery: Delivery, now: datetime) -> None:
         """Records the outcome of an attempt: sent, refused for good, or waiting for the next run.
@@ -163,14 +159,13 @@ class Outbox:
             DeliveryStatus.UNCONFIRMED: {},
         }
         settled = {"lease_until": None, "last_error": delivery.error or None, **changes[delivery.status]}
-        with self._database.transaction() as connection:
-            connection.execute(sa.update(_messages).where(_messages.c.id == message.id).values(**settled))
+        self._database.change(sa.update(_messages).where(_messages.c.id == message.id).values(**settled))
 
     def expire(self, now: datetime) -> list[OutboxMessage]:
         """Gives up the messages that have waited too long, unless a run is sending them; returns them."""
         query = sa.select(_messages).where(_waiting, _messages.c.created_at <= now - LIFETIME)
         with self._database.transaction() as connection:
-            old = self._read(connection, query.with_for_update(skip_locked=True))
+            old = _read(connection.execute(query.with_for_update(skip_locked=True)))
             expired = [
                 replace(one, last_error=one.last_error or NEVER_TRIED)
                 for one in old
@@ -183,42 +178,33 @@ class Outbox:
 
     def waiting(self) -> list[OutboxMessage]:
         """The messages that have not been sent yet, oldest first."""
-        with self._database.transaction() as connection:
-            return self._read(connection, sa.select(_messages).where(_waiting).order_by(_messages.c.id))
+        return _read(self._database.rows(sa.select(_messages).where(_waiting).order_by(_messages.c.id)))
 
     def given_up(self) -> list[OutboxMessage]:
         """The messages that have expired or were refused for good, oldest first."""
-        query = sa.select(_messages).where(_messages.c.dead_at.is_not(None)).order_by(_messages.c.id)
-        with self._database.transaction() as connection:
-            return self._read(connection, query)
+        given_up = sa.select(_messages).where(_messages.c.dead_at.is_not(None))
+        return _read(self._database.rows(given_up.order_by(_messages.c.id)))
 
     def latest(self, count: int) -> list[OutboxMessage]:
         """The last messages that were written, whatever became of them, the latest first."""
-        with self._database.transaction() as connection:
-            return self._read(connection, sa.select(_messages).order_by(_messages.c.id.desc()).limit(count))
+        return _read(self._database.rows(sa.select(_messages).order_by(_messages.c.id.desc()).limit(count)))
 
     def requeue(self, now: datetime) -> int:
         """Lets all messages that were given up wait again, as if they were new; returns how many."""
         alive = {"dead_at": None, "created_at": now}
-        with self._database.transaction() as connection:
-            return connection.execute(
-                sa.update(_messages).where(_messages.c.dead_at.is_not(None)).values(**alive)
-            ).rowcount
+        return self._database.change(sa.update(_messages).where(_messages.c.dead_at.is_not(None)).values(**alive))
 
     def forget_before(self, before: datetime, *, dry_run: bool) -> int:
         """Empties the messages that were written earlier and no longer wait; returns how many. Their keys stay."""
         old = (_messages.c.created_at < before, sa.not_(_waiting), _messages.c.text != "")
-        with self._database.transaction() as connection:
-            if not dry_run:
-                return connection.execute(sa.update(_messages).where(*old).values(text="", blocks=[])).rowcount
-            return int(connection.execute(sa.select(sa.func.count()).where(*old)).scalar_one())
+        return self._database.take_away(sa.update(_messages).where(*old).values(text="", blocks=[]), dry_run=dry_run)
 
     def forget(self, texts: Sequence[str], *, dry_run: bool) -> int:
         """Takes the blocks that show one of these texts, such as ids of rows, out of every message; returns how many
         messages had one."""
         found = 0
         with self._database.transaction() as connection:
-            for message in self._read(connection, sa.select(_messages)):
+            for message in _read(connection.execute(sa.select(_messages))):
                 kept = [block for block in message.blocks if not _shows(block, texts)]
                 if len(kept) == len(message.blocks):
                     continue
@@ -227,9 +213,9 @@ class Outbox:
                     connection.execute(sa.update(_messages).where(_messages.c.id == message.id).values(blocks=kept))
         return found
 
-    def _read(self, connection: sa.Connection, query: sa.Select[Any]) -> list[OutboxMessage]:
-        rows = connection.execute(query).mappings()
-        return [OutboxMessage(**{**row, "blocks": neutral_blocks(row["blocks"])}) for row in rows]
+
+def _read(rows: Iterable[sa.Row[Any]]) -> list[OutboxMessage]:
+    return [OutboxMessage(**{**row._mapping, "blocks": neutral_blocks(row.blocks)}) for row in rows]
 
 
 def _shows(block: Block, texts: Sequence[str]) -> bool:

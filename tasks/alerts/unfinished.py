@@ -47,7 +47,7 @@ def dead_runs(context: Context, now: datetime) -> dict[Unfinished, Run]:
     ledger = RunLedger(context.state)
     unended = ledger.unended_since(now - _NEWS)
     alive = Leases(context.state).alive([run.run_id for run in unended])
-    scored = ledger.completed_inputs(TEST_RUN)
+    scored = ledger.completed_inputs()
     found = {
         _left_by(run): run
         for run in unended

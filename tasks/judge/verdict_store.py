@@ -177,31 +177,25 @@ class VerdictStore:
         """The mean tokens of a model's stored answers; a fifth of the `most` allowed where none is stored."""
         answered = (_verdicts.c.model_asked == model, _verdicts.c.status == VerdictStatus.OK)
         query = sa.select(sa.func.avg(_verdicts.c.tokens_out / _verdicts.c.attempts)).where(*answered)
-        with self._database.transaction() as connection:
-            mean = connection.execute(query).scalar_one()
+        mean = self._database.value(query)
         return most * _USUAL_SHARE if mean is None else min(float(mean), most)
 
     def dialect(self, name: str) -> Dialect | None:
         """How an endpoint and model are asked; None where nobody was ever answered."""
         query = sa.select(_dialects.c.left_out, _dialects.c.form).where(_dialects.c.name == name)
-        with self._database.transaction() as connection:
-            found = connection.execute(query).one_or_none()
-        return Dialect(frozenset(found.left_out), AnswerForm(found.form)) if found else None
+        found = self._database.rows(query)
+        return Dialect(frozenset(found[0].left_out), AnswerForm(found[0].form)) if found else None
 
     def remember_dialect(self, name: str, dialect: Dialect) -> None:
         """Stores how an endpoint and model are asked, in place of what was known."""
         row = {"left_out": sorted(dialect.left_out), "form": dialect.form.value}
-        upsert = self._insert(_dialects).on_conflict_do_update(index_elements=["name"], set_=row)
-        with self._database.transaction() as connection:
-            connection.execute(upsert, {"name": name, **row})
+        insert = self._insert(_dialects).values(name=name, **row)
+        self._database.change(insert.on_conflict_do_update(index_elements=["name"], set_=row))
 
     def forget(self, before: datetime, *, dry_run: bool) -> int:
         """Deletes older verdicts and returns their number. A question that is asked again is paid for again."""
-        old = _verdicts.c.created_at < before
-        with self._database.transaction() as connection:
-            if not dry_run:
-                return connection.execute(sa.delete(_verdicts).where(old)).rowcount
-            return int(connection.execute(sa.select(sa.func.count()).where(old)).scalar_one())
+        old = sa.delete(_verdicts).where(_verdicts.c.created_at < before)
+        return self._database.take_away(old, dry_run=dry_run)
 
     def exchange(self, name: str, step: Callable[[Mapping[str, Any]], tuple[Mapping[str, Any], _T]]) -> _T:
         """Replaces the state of a limit, `{}` at first, by the result of `step`, in one exclusive transaction."""
@@ -227,22 +221,17 @@ class VerdictStore:
 
     def open_batch(self, endpoint: str, token: str, keys: Sequence[str]) -> None:
         """Stores a batch before it is sent."""
-        with self._database.transaction() as connection:
-            connection.execute(sa.insert(_batches).values(token=token, endpoint=endpoint, keys=list(keys)))
+        self._database.change(sa.insert(_batches).values(token=token, endpoint=endpoint, keys=list(keys)))
 
     def name_batch(self, token: str, batch_id: str) -> None:
         """Stores the id that the endpoint gave to a batch."""
-        with self._database.transaction() as connection:
-            connection.execute(sa.update(_batches).where(_batches.c.token == token).values(batch_id=batch_id))
+        self._database.change(sa.update(_batches).where(_batches.c.token == token).values(batch_id=batch_id))
 
     def waiting_batches(self, endpoint: str) -> list[WaitingBatch]:
         """The batches of an endpoint that are not collected yet, oldest first."""
         query = sa.select(_batches).where(_batches.c.endpoint == endpoint).order_by(_batches.c.created_at)
-        with self._database.transaction() as connection:
-            return [
-                WaitingBatch(row["token"], row["batch_id"] or "", row["keys"])
-                for row in connection.execute(query).mappings()
-            ]
+        rows = self._database.rows(query)
+        return [WaitingBatch(token, batch_id or "", keys) for token, _, batch_id, keys, _ in rows]
 
     def close_batch(self, token: str, judgements: Sequence[Judgement], of_others: Sequence[str]) -> None:
         """Stores the judgements of a batch and deletes it, or leaves it with the keys `of_others` for later runs.

@@ -77,8 +77,7 @@ class AnchorStore:
     def read(self) -> list[Anchor]:
         """The anchors in the order in which they are asked."""
         query = sa.select(*(_anchors.c[part.name] for part in fields(Anchor))).order_by(_anchors.c.place)
-        with self._database.transaction() as connection:
-            return [Anchor(**row) for row in connection.execute(query).mappings()]
+        return [Anchor(*row) for row in self._database.rows(query)]
 
     def replace(self, anchors: Sequence[Anchor]) -> None:
         """Stores these anchors in place of all others."""

@@ -40,9 +40,7 @@ def near_end(database: StateDatabase, settings: JudgeSettings, today: date) -> M
     if not settings.enabled or endpoint_of(settings) is None:
         return None
     database.create_tables(_models)
-    with database.transaction() as connection:
-        query = sa.select(_models.c.shutdown_date).where(_models.c.name == _name(settings))
-        last = connection.execute(query).scalar_one_or_none()
+    last = database.value(sa.select(_models.c.shutdown_date).where(_models.c.name == _name(settings)))
     return ModelEnd(settings.model, last) if last and last - today <= SHUTDOWN_NOTICE else None
 
 

@@ -143,16 +143,12 @@ class LabelStore:
     def forget_notes(self, row_ids: Sequence[str], *, dry_run: bool) -> int:
         """Takes the notes from the labels of these rows, which may quote them; returns how many labels had one."""
         quoting = (_labels.c.row_id.in_(row_ids), _labels.c.note != "")
-        with self._database.transaction() as connection:
-            if dry_run:
-                return int(connection.execute(sa.select(sa.func.count()).where(*quoting)).scalar_one())
-            return connection.execute(sa.update(_labels).where(*quoting).values(note="")).rowcount
+        return self._database.take_away(sa.update(_labels).where(*quoting).values(note=""), dry_run=dry_run)
 
     def newest_at(self) -> datetime | None:
         """When the last label was given; None where there is none."""
-        with self._database.transaction() as connection:
-            found: datetime | None = connection.execute(sa.select(sa.func.max(_labels.c.labelled_at))).scalar()
-            return found
+        found: datetime | None = self._database.value(sa.select(sa.func.max(_labels.c.labelled_at)))
+        return found
 
 
 def newest(labels: Iterable[KeptLabel]) -> list[KeptLabel]:

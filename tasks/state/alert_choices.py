@@ -74,8 +74,7 @@ class AlertChoices:
 
     def end_snooze(self, rule: str, tenant_id: str | None, now: datetime) -> bool:
         """Ends the snooze of this rule and tenant; False if there is none."""
-        with self._database.transaction() as connection:
-            return connection.execute(self._ended(rule, tenant_id, now)).rowcount > 0
+        return self._database.change(self._ended(rule, tenant_id, now)) > 0
 
     def snoozes(self, day: date) -> list[Snooze]:
         """The snoozes that nobody has ended and that go on on this day, earliest first."""
@@ -84,26 +83,22 @@ class AlertChoices:
     def every_snooze(self) -> list[Snooze]:
         """Every snooze, those that are over too, earliest first."""
         query = sa.select(_snoozes).where(_snoozes.c.service == self._database.service).order_by(_snoozes.c.id)
-        with self._database.transaction() as connection:
-            rows = connection.execute(query).mappings().all()
         return [
-            Snooze(**{name: row[name] for name in Snooze.__dataclass_fields__} | {"rates": dict(row["rates"])})
-            for row in rows
+            Snooze(**{name: getattr(row, name) for name in Snooze.__dataclass_fields__} | {"rates": dict(row.rates)})
+            for row in self._database.rows(query)
         ]
 
     def accept(self, made: Acceptance) -> None:
         """Adds an acceptance; a later one of the same rule and tenant takes its place."""
         row = {**vars(made), "service": self._database.service}
-        with self._database.transaction() as connection:
-            connection.execute(sa.insert(_acceptances).values(**row))
+        self._database.change(sa.insert(_acceptances).values(**row))
 
     def acceptances(self) -> list[Acceptance]:
         """Every acceptance, earliest first."""
         mine = _acceptances.c.service == self._database.service
         query = sa.select(_acceptances).where(mine).order_by(_acceptances.c.id)
-        with self._database.transaction() as connection:
-            rows = connection.execute(query).mappings().all()
-        return [Acceptance(**{name: row[name] for name in Acceptance.__dataclass_fields__}) for row in rows]
+        rows = self._database.rows(query)
+        return [Acceptance(*(getattr(row, name) for name in Acceptance.__dataclass_fields__)) for row in rows]
 
     def policy(self, settings: AlertsSettings) -> AlertPolicy:
         """How sure a page must be: by the settings, and by what people have accepted."""

@@ -44,28 +44,19 @@ class AuditLog:
 
     def add(self, access: AccessRecord) -> None:
         """Keeps an access; it is on the disk when this returns."""
-        with self._database.transaction() as connection:
-            connection.execute(sa.insert(_audit).values(**vars(access)))
+        self._database.change(sa.insert(_audit).values(**vars(access)))
 
     def latest(self, count: int) -> list[AccessRecord]:
         """The last accesses, the latest first."""
         query = sa.select(_audit).order_by(_audit.c.id.desc()).limit(count)
-        with self._database.transaction() as connection:
-            rows = connection.execute(query).mappings().all()
-        return [AccessRecord(**{name: row[name] for name in AccessRecord.__dataclass_fields__}) for row in rows]
+        rows = self._database.rows(query)
+        return [AccessRecord(*(getattr(row, name) for name in AccessRecord.__dataclass_fields__)) for row in rows]
 
     def forget_text(self, text: str, *, dry_run: bool) -> int:
         """Empties what was asked for where it has a text, as addresses have it; returns how many accesses had it."""
         having = _audit.c.target.contains(quote_plus(text), autoescape=True)
-        with self._database.transaction() as connection:
-            if dry_run:
-                return connection.execute(sa.select(sa.func.count()).where(having)).scalar_one()
-            return connection.execute(sa.update(_audit).where(having).values(target="")).rowcount
+        return self._database.take_away(sa.update(_audit).where(having).values(target=""), dry_run=dry_run)
 
     def forget_before(self, moment: datetime, *, dry_run: bool) -> int:
         """Removes the accesses before a moment; returns how many. With `dry_run` they are counted only."""
-        old = _audit.c.at < moment
-        with self._database.transaction() as connection:
-            if dry_run:
-                return connection.execute(sa.select(sa.func.count()).where(old)).scalar_one()
-            return connection.execute(sa.delete(_audit).where(old)).rowcount
+        return self._database.take_away(sa.delete(_audit).where(_audit.c.at < moment), dry_run=dry_run)

@@ -185,6 +185,28 @@ class StateDatabase:
                 ) from error
             raise self._refused(error.orig) from error
 
+    def rows(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+        """What a query finds."""
+        with self.transaction() as connection:
+            return connection.execute(query).all()
+
+    def value(self, query: sa.Select[Any]) -> Any:
+        """The value of a query that finds one at most; None where it finds none."""
+        with self.transaction() as connection:
+            return connection.execute(query).scalar_one_or_none()
+
+    def change(self, statement: sa.Insert | sa.Update | sa.Delete) -> int:
+        """Makes a change; returns how many rows it is of."""
+        with self.transaction() as connection:
+            return connection.execute(statement).rowcount
+
+    def take_away(self, statement: sa.Update | sa.Delete, *, dry_run: bool) -> int:
+        """Makes a change of some rows; returns how many they are. With `dry_run` they are counted only."""
+        if not dry_run:
+            return self.change(statement)
+        assert statement.whereclause is not None
+        return int(self.value(sa.select(sa.func.count()).where(statement.whereclause)))
+
     def _connection(self) -> sa.Connection:
         """A connection. A server that has answered before is waited for: it may be about to start again."""
         patience_s = _LONGEST_OUTAGE_S if self._has_answered and not self.is_sqlite else 0.0

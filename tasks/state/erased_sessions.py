@@ -22,8 +22,7 @@ def erased_sessions(database: StateDatabase) -> frozenset[str]:
         StorageError: the state database cannot be read.
     """
     database.create_tables(_erased)
-    with database.transaction() as connection:
-        return frozenset(connection.execute(sa.select(_erased.c.session_hash)).scalars())
+    return frozenset(found for (found,) in database.rows(sa.select(_erased.c.session_hash)))
 
 
 def remember_erased(database: StateDatabase, session_id: str, now: datetime) -> None:

@@ -77,8 +77,7 @@ class Leases:
         finally:
             ended.set()
             renewing.join()
-            with self._database.transaction() as connection:
-                kept = connection.execute(sa.delete(_leases).where(mine)).rowcount
+            kept = self._database.change(sa.delete(_leases).where(mine))
         if not kept:
             raise StorageError(
                 f"somebody else took over '{name}' while this run could not renew its lease",
@@ -89,8 +88,7 @@ class Leases:
     def alive(self, names: Collection[str]) -> set[str]:
         """The names that are held."""
         query = sa.select(_leases.c.name).where(_leases.c.name.in_(list(names)), _leases.c.ends_at > self._now)
-        with self._database.transaction() as connection:
-            return set(connection.execute(query).scalars())
+        return {name for (name,) in self._database.rows(query)}
 
     def _taken(self, name: str, owner: str) -> bool:
         values = {"owner": owner, "ends_at": self._now + self._lease_s}
@@ -105,5 +103,5 @@ class Leases:
     def _renew(self, mine: sa.ColumnElement[bool], ended: threading.Event) -> None:
         renew = sa.update(_leases).where(mine).values(ends_at=self._now + self._lease_s)
         while not ended.wait(self._lease_s / _RENEWALS_PER_LEASE):
-            with suppress(StorageError), self._database.transaction() as connection:  # the lease outlives some failures
-                connection.execute(renew)
+            with suppress(StorageError):  # the lease outlives some failures
+                self._database.change(renew)

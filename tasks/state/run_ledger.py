@@ -129,8 +129,7 @@ class RunLedger:
         The latest run is the one that began last, whatever the clock says.
         """
         query = sa.select(sa.func.max(_runs.c.started_at)).where(_runs.c.score_date == day)
-        with self._database.transaction() as connection:
-            last: datetime | None = connection.execute(query).scalar_one()
+        last: datetime | None = self._database.value(query)
         return now if last is None else max(now, last + timedelta(microseconds=1))
 
     def of_day(self, day: date) -> list[Run]:
@@ -154,25 +153,20 @@ class RunLedger:
         """The last day before another of which a run of chat rows was completed as a whole day."""
         completed = self._mine & _WHOLE_DAY & (_runs.c.outcome == "completed")
         query = sa.select(sa.func.max(_runs.c.score_date)).where(completed, _runs.c.score_date < before)
-        with self._database.transaction() as connection:
-            last: date | None = connection.execute(query).scalar_one()
+        last: date | None = self._database.value(query)
         return last
 
     def first_night(self) -> date | None:
         """The first day that a nightly run has completed."""
         nights = self._mine & (_runs.c.kind == NIGHTLY) & (_runs.c.outcome == "completed")
-        with self._database.transaction() as connection:
-            first: date | None = connection.execute(
-                sa.select(sa.func.min(_runs.c.score_date)).where(nights)
-            ).scalar_one()
+        first: date | None = self._database.value(sa.select(sa.func.min(_runs.c.score_date)).where(nights))
         return first
 
     def completed_days(self, first: date, last: date) -> set[date]:
         """The days from `first` to `last` of which a run of chat rows was completed as a whole day."""
         completed = self._mine & _WHOLE_DAY & (_runs.c.outcome == "completed")
         query = sa.select(_runs.c.score_date).where(completed, _runs.c.score_date.between(first, last))
-        with self._database.transaction() as connection:
-            return set(connection.execute(query).scalars())
+        return {day for (day,) in self._database.rows(query)}
 
     def whole_days(self, first: date, last: date) -> list[Run]:
         """The runs that were to score all of a day from `first` to `last`, earliest first, however they ended."""
@@ -195,8 +189,7 @@ class RunLedger:
     def usd_since(self, since: datetime) -> float:
         """What the judge has cost in the runs that began at `since` or later, as far as it is known, in USD."""
         query = sa.select(sa.func.sum(_runs.c.cost_usd)).where(_runs.c.started_at >= since)
-        with self._database.transaction() as connection:
-            return connection.execute(query).scalar_one() or 0.0
+        return self._database.value(query) or 0.0
 
     def last(self, count: int) -> list[Run]:
         """The runs that started last, of whatever service, earliest first."""
@@ -213,27 +206,23 @@ class RunLedger:
     def steps(self, run_id: str) -> list[RunStep]:
         """The steps of a run in their order."""
         query = sa.select(_steps).where(_steps.c.run_id == run_id).order_by(_steps.c.position)
-        with self._database.transaction() as connection:
-            return [RunStep(**row) for row in connection.execute(query).mappings()]
+        return [RunStep(*row) for row in self._database.rows(query)]
 
-    def completed_inputs(self, kind: str) -> set[str]:
-        """The SHA-256 of every file that a completed run of this kind has read."""
-        query = sa.select(_runs.c.inputs).where(_runs.c.kind == kind, _runs.c.outcome == "completed")
-        with self._database.transaction() as connection:
-            return {file["sha256"] for files in connection.execute(query).scalars() for file in files}
+    def completed_inputs(self) -> set[str]:
+        """The SHA-256 of every file that a completed test run has read."""
+        query = sa.select(_runs.c.inputs).where(_runs.c.kind == TEST_RUN, _runs.c.outcome == "completed")
+        return {file["sha256"] for (files,) in self._database.rows(query) for file in files}
 
     def completed(self, kind: str, count: int) -> list[Run]:
         """The completed runs of this kind that started last, the newest first."""
         query = sa.select(_runs).where(_runs.c.kind == kind, _runs.c.outcome == "completed")
-        with self._database.transaction() as connection:
-            newest = query.order_by(_runs.c.started_at.desc(), _runs.c.run_id).limit(count)
-            return [Run(**row) for row in connection.execute(newest).mappings()]
+        newest = query.order_by(_runs.c.started_at.desc(), _runs.c.run_id).limit(count)
+        return [Run(*row) for row in self._database.rows(newest)]
 
-    def failed_inputs(self, kind: str) -> dict[str, str | None]:
-        """The SHA-256 of every file that a failed run of this kind has read, with the message of the latest."""
-        query = sa.select(_runs.c.inputs, _runs.c.message).where(_runs.c.kind == kind, _runs.c.outcome == "failed")
-        with self._database.transaction() as connection:
-            rows = connection.execute(query.order_by(_runs.c.started_at)).all()
+    def failed_inputs(self) -> dict[str, str | None]:
+        """The SHA-256 of every file that a failed test run has read, with the message of the latest."""
+        query = sa.select(_runs.c.inputs, _runs.c.message).where(_runs.c.kind == TEST_RUN, _runs.c.outcome == "failed")
+        rows = self._database.rows(query.order_by(_runs.c.started_at))
         return {file["sha256"]: message for files, message in rows for file in files}
 
     def unreported(self, kind: str, since: date) -> list[Run]:
@@ -243,8 +232,7 @@ class RunLedger:
 
     def mark_reported(self, run_ids: Sequence[str], at: datetime) -> None:
         """Notes that the routes were told of these runs."""
-        with self._database.transaction() as connection:
-            connection.execute(sa.update(_runs).where(_runs.c.run_id.in_(list(run_ids))).values(told_at=at))
+        self._database.change(sa.update(_runs).where(_runs.c.run_id.in_(list(run_ids))).values(told_at=at))
 
     def frame_of_day(self, day: date, ending: Run | None = None) -> pl.DataFrame:
         """The runs of one day in the columns of `RUNS_SCHEMA`, earliest first; the newest is the last.
@@ -267,9 +255,7 @@ class RunLedger:
         return self._runs(sa.select(_runs).join(newest, _runs.c.run_id == newest.c.run_id))
 
     def _runs(self, query: sa.Select[Any]) -> list[Run]:
-        with self._database.transaction() as connection:
-            ordered = query.order_by(_runs.c.started_at, _runs.c.run_id)
-            return [Run(**row) for row in connection.execute(ordered).mappings()]
+        return [Run(*row) for row in self._database.rows(query.order_by(_runs.c.started_at, _runs.c.run_id))]
 
 
 def _update(table: sa.Table) -> sa.Update:
