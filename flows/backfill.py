@@ -182,7 +182,7 @@ def _backfill_service(context: Context, chosen: _Chosen) -> BackfillOutcome:
     done = sorted((replace(one, service=service) for one in shown), key=lambda one: one.day)
     # Also where nothing was left to score: a run that died may have scored it without building the site
     # or notifying people.
-    unpublished = site_after(context).problems + notify_kept(context, [one.kept for one in done if one.kept])
+    unpublished = site_after(context).problems + notify_kept(context, done)
     if chosen.alerts:
         unpublished += notify_unreported(context, BACKFILL, first, last)
     unpublished += call_off_finished(context)

@@ -4,7 +4,7 @@ The day of a scheduled run follows from its schedule, not from the clock: a run 
 or waited for a worker, still scores the day that it was meant for.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
@@ -217,7 +217,7 @@ def _score_so_far(context: Context, day: date, *, allow_shrink: bool) -> Nightly
         return NightlyOutcome(nothing, None, SiteOutcome(None))
     so_far = try_day(context, day, INTRADAY, allow_shrink=allow_shrink)
     site = site_after(context)
-    unreported = notify_days(context, [so_far.day]) if so_far.outcome else _notify_kept(context, [so_far])
+    unreported = notify_days(context, [so_far.day]) if so_far.outcome else notify_kept(context, [so_far])
     unreported += call_off_finished(context)
     return _warned(NightlyOutcome(so_far, None, site, unreported=unreported))
 
@@ -237,7 +237,7 @@ def _score_night(context: Context, day: date, *, is_alone: bool, allow_shrink: b
     unmeasured = watch_judge(context) if is_all else ()
     unmeasured += judge_trust_anew(context)  # before the site, which shows what came of it
     site = site_after(context)  # before people are notified: messages link to its pages
-    unreported = notify_unreported(context, NIGHTLY, day - STILL_NEWS, day) + _notify_kept(context, (*earlier, own))
+    unreported = notify_unreported(context, NIGHTLY, day - STILL_NEWS, day) + notify_kept(context, (*earlier, own))
     unreported += call_off_finished(context)
     outcome = NightlyOutcome(own, None, site, earlier, before.out_of_reach, unreported, before.unread, unmeasured)
     return replace(_warned(outcome), test_runs=_score_inbox(context.settings)) if is_all else outcome
@@ -254,10 +254,6 @@ def _warned(outcome: NightlyOutcome) -> NightlyOutcome:
         )
     )
     return outcome
-
-
-def _notify_kept(context: Context, days: Sequence[DayResult]) -> tuple[str, ...]:
-    return notify_kept(context, [one.kept for one in days if one.kept])
 
 
 def _failure(outcome: NightlyOutcome) -> AqbError | None:

@@ -244,18 +244,17 @@ def _routes(settings: Settings) -> Iterator[Check]:
     """Whether there is what each route needs to be posted to; nothing is sent."""
     try:
         prepare_prefect(settings.reports)
-        from flows.steps.subscriptions import subscriptions  # imports Prefect
+        from flows.steps.subscriptions import wanted_routes  # imports Prefect
 
         with reaching_prefect():
-            found = subscriptions(settings.alerts)
+            found = wanted_routes(settings.alerts)
     except AqbError as error:
         yield Check("routes", ok=False, seen=str(error))
         return
     for one in found:
-        if one.is_wanted:
-            seen = one.problem or f"has its secret from {one.origin}; nothing was sent"
-            yield Check(f"route {one.name}", not one.problem, seen)
-    if not any(one.is_wanted for one in found):
+        seen = one.problem or f"has its secret from {one.origin}; nothing was sent"
+        yield Check(f"route {one.name}", not one.problem, seen)
+    if not found:
         yield _nobody_notified()
 
 

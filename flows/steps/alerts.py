@@ -4,7 +4,7 @@ The steps of flows are here; `flows/steps/announce.py` writes and sends.
 """
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -16,7 +16,8 @@ from flows.runtime.clock import now
 from flows.runtime.flow_run import step
 from flows.runtime.prefect_env import is_prefect_gone
 from flows.steps.announce import DeliveryReport, announce, to_pipeline
-from flows.steps.subscriptions import subscriptions
+from flows.steps.day import DayResult
+from flows.steps.subscriptions import subscriptions, wanted_routes
 from flows.steps.watch import all_clears
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.judge_messages import JudgeNews, judge_message
@@ -37,9 +38,7 @@ from scoring.errors import AqbError, InputError
 from tasks.alerts.day_messages import MessagesFor, digest_of, ends_week, messages_of_day
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import TELLING, finished
-from tasks.chat.day_guard import DayKeptError
 from tasks.chat.tables import KPIS, read_kpis
-from tasks.config.alerts import AlertsSettings
 from tasks.context import Context
 from tasks.files.web_addresses import testrun_address
 from tasks.reports.markdown.review_list import reviewed_testrun
@@ -72,12 +71,12 @@ def notify_unreported(context: Context, kind: str, first: date, last: date) -> t
     return notify_days(context, sorted(days))
 
 
-def notify_kept(context: Context, days: Sequence[DayKeptError]) -> tuple[str, ...]:
-    """Notifies of the days that were kept as they were, in one Warning, as a step of a flow.
+def notify_kept(context: Context, days: Iterable[DayResult]) -> tuple[str, ...]:
+    """Notifies of those of the days that were kept as they were, in one Warning, as a step of a flow.
 
     A day is reported once for each state of its source.
     """
-    kept = [KeptDay(one.day, one.losses, one.content) for one in days]
+    kept = [KeptDay(one.day, one.losses, one.content) for result in days if (one := result.kept)]
     messages = to_pipeline(lambda known: kept_message([one for one in kept if one.key not in known]))
     return _notified(context, "of kept days", lambda: announce(context, [("", messages)])) if kept else ()
 
@@ -114,27 +113,23 @@ def notify_testrun(context: Context, folder: Path, run_id: str) -> tuple[str, ..
 
 def deliver_waiting(context: Context) -> tuple[str, ...]:
     """Sends what waits, such as Warnings after quiet hours, as a step of a flow where there is any."""
-    waits = _has_wanted_route(context.settings.alerts) and Outbox(context.state).waiting()
+    waits = wanted_routes(context.settings.alerts) and Outbox(context.state).waiting()
     return _notified(context, "what waits", lambda: announce(context, [])) if waits else ()
 
 
 def call_off_finished(context: Context, *, inbox_is_done: bool = False) -> tuple[str, ...]:
     """Calls off what routes were told of and what has been done since, as a step of a flow where there is any."""
     outbox = Outbox(context.state)
-    routes = [one.name for one in subscriptions(context.settings.alerts) if one.is_wanted]
-    if not any(finished(context, outbox.known_keys(route), inbox_is_done=inbox_is_done) for route in routes):
+    routes = wanted_routes(context.settings.alerts)
+    if not any(finished(context, outbox.known_keys(one.name), inbox_is_done=inbox_is_done) for one in routes):
         return ()
     over = all_clears(context, inbox_is_done=inbox_is_done)
     return _notified(context, "what is over", lambda: announce(context, [("", over)]))
 
 
-def _has_wanted_route(alerts: AlertsSettings) -> bool:
-    return any(one.is_wanted for one in subscriptions(alerts))
-
-
 def _notified(context: Context, what: str, deliver: Callable[[], DeliveryReport]) -> tuple[str, ...]:
     """What a person should look at after a delivery; a step that fails is one more problem and fails no run."""
-    if not _has_wanted_route(context.settings.alerts):
+    if not wanted_routes(context.settings.alerts):
         return ()
     try:
         return _tell(what, deliver).problems

@@ -11,7 +11,7 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from flows.runtime.clock import now
-from flows.steps.subscriptions import Subscription, subscriptions
+from flows.steps.subscriptions import Subscription, wanted_routes
 from scoring.alerting.blocks import readable
 from scoring.alerting.messages import Message, OutboxMessage, with_mention, with_service
 from scoring.alerting.run_messages import expired_message
@@ -61,8 +61,7 @@ def announce(
     Raises:
         StorageError: the state database cannot be used; never because of a channel.
     """
-    found = subscriptions(context.settings.alerts, with_prefect=with_prefect)
-    wanted = {one.name: one for one in found if one.is_wanted}
+    wanted = {one.name: one for one in wanted_routes(context.settings.alerts, with_prefect=with_prefect)}
     if not wanted:
         return NOTHING_DELIVERED
     settings, outbox = context.settings, Outbox(context.state)

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from flows.runtime.code_version import code_version
 from flows.steps.announce import STILL_NEWS
-from flows.steps.subscriptions import subscriptions
+from flows.steps.subscriptions import wanted_routes
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import finished
 from tasks.chat.day_plan import BackfillPlan, finished_backfill, finished_night
@@ -55,14 +55,14 @@ def _is_published(context: Context, newest_label: datetime | None = None) -> boo
 
 def _has_news(context: Context, day: date) -> bool:
     """Whether a route is still to be told of something, or a message waits."""
-    routes = [one.name for one in subscriptions(context.settings.alerts, with_prefect=False) if one.is_wanted]
+    routes = wanted_routes(context.settings.alerts, with_prefect=False)
     if not routes:
         return False
     outbox, ledger = Outbox(context.state), RunLedger(context.state)
     return bool(
         outbox.waiting()
         or any(ledger.unreported(kind, day - STILL_NEWS) for kind in (NIGHTLY, TEST_RUN))
-        or any(finished(context, outbox.known_keys(route), inbox_is_done=True) for route in routes)
+        or any(finished(context, outbox.known_keys(one.name), inbox_is_done=True) for one in routes)
     )
 
 

@@ -57,6 +57,11 @@ def subscriptions(alerts: AlertsSettings, *, with_prefect: bool = True) -> list[
     return found
 
 
+def wanted_routes(alerts: AlertsSettings, *, with_prefect: bool = True) -> list[Subscription]:
+    """The routes that messages are kept for."""
+    return [one for one in subscriptions(alerts, with_prefect=with_prefect) if one.is_wanted]
+
+
 def _secret_of(variable: str, block: str, *, is_asked: bool) -> tuple[Secret, str]:
     """The secret of a route, and why it cannot be read where it lies."""
     if not variable:

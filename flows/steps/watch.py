@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from flows.runtime.clock import now
 from flows.steps.announce import DeliveryReport, announce, to_pipeline
-from flows.steps.subscriptions import subscriptions
+from flows.steps.subscriptions import wanted_routes
 from scoring.alerting.all_clear import LateNight, Unfinished, all_clear_message, late_message, uncalled
 from scoring.alerting.messages import KnownKey, Message, RouteFilter
 from scoring.alerting.run_messages import FlowFailure, failure_message
@@ -65,8 +65,7 @@ def watch(context: Context, clock: Clock | None = None) -> WatchReport:
 
 def untold_runs(context: Context, at: datetime) -> dict[Unfinished, Run]:
     """The nights that have told nobody, where there is somebody to tell."""
-    routes = subscriptions(context.settings.alerts, with_prefect=False)
-    return untold_nights(context, at) if any(one.is_wanted for one in routes) else {}
+    return untold_nights(context, at) if wanted_routes(context.settings.alerts, with_prefect=False) else {}
 
 
 def _of_dead(context: Context, dead: Mapping[Unfinished, Run]) -> MessagesFor:
