@@ -53,44 +53,34 @@ def write_score_folder(
         StorageError: the folder cannot be written; its files are as they were before.
     """
     with replacing_together(folder, "summary.json", SCORE_FILES) as unfinished:
-        return _write_files(unfinished, outcome, inputs, also, time_zone)
+        rubric = outcome.rubric
+        write_parquet(unfinished / "scores.parquet", rubric.scores_schema, outcome.score_frames())
+        scores = pl.scan_parquet(unfinished / "scores.parquet")
+        # Now a core is idle. Before, two threads make and write the scores.
+        identities = begun(inputs) if outcome.several_cores else inputs
+        write_parquet(unfinished / "excluded.parquet", rubric.excluded_schema, outcome.excluded_frames())
+        rejected = (
+            frame.with_columns(score_date=pl.lit(None, pl.Date), rubric=pl.lit(rubric.id))
+            for frame in outcome.rejected_frames()
+        )
+        write_parquet(unfinished / "rejected.parquet", REJECTED_SCHEMA, rejected)
+        failure = rubric.failure.column
+        failures = [(row[failure], row["count"]) for row in _counts(scores, failure) if row[failure] is not None]
+        findings = findings_of(rubric, FrameQueries(rubric, scores), failures)
+        tables = outcome.kpi_tables(mean_intervals(scores, rubric.quotients))
+        write_parquet(unfinished / "kpis.parquet", rubric.kpis_schema, [tables.kpis])
+        write_parquet(unfinished / "crosstab.parquet", rubric.crosstab_schema, [tables.crosstab])
+        if "csv" in also:
+            write_csv_tables(unfinished, time_zone)
+        report = MonitoringReport(outcome, _period_title(tables.kpis), tables, findings, empty=_empty_texts(scores))
+        write_text(unfinished / "report.md", report.markdown())
+        if "xlsx" in also:
+            from tasks.reports.chat_workbook import write_chat_workbook  # with libraries that nothing else here needs
 
-
-def _write_files(
-    folder: Path,
-    outcome: ScoredRows,
-    inputs: Callable[[], tuple[FileIdentity, ...]],
-    also: Collection[str],
-    time_zone: str,
-) -> dict[str, Any]:
-    rubric = outcome.rubric
-    write_parquet(folder / "scores.parquet", rubric.scores_schema, outcome.score_frames())
-    scores = pl.scan_parquet(folder / "scores.parquet")
-    # Now a core is idle. Before, two threads make and write the scores.
-    identities = begun(inputs) if outcome.several_cores else inputs
-    write_parquet(folder / "excluded.parquet", rubric.excluded_schema, outcome.excluded_frames())
-    rejected = (
-        frame.with_columns(score_date=pl.lit(None, pl.Date), rubric=pl.lit(rubric.id))
-        for frame in outcome.rejected_frames()
-    )
-    write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, rejected)
-    failure = rubric.failure.column
-    failures = [(row[failure], row["count"]) for row in _counts(scores, failure) if row[failure] is not None]
-    findings = findings_of(rubric, FrameQueries(rubric, scores), failures)
-    tables = outcome.kpi_tables(mean_intervals(scores, rubric.quotients))
-    write_parquet(folder / "kpis.parquet", rubric.kpis_schema, [tables.kpis])
-    write_parquet(folder / "crosstab.parquet", rubric.crosstab_schema, [tables.crosstab])
-    if "csv" in also:
-        write_csv_tables(folder, time_zone)
-    report = MonitoringReport(outcome, _period_title(tables.kpis), tables, findings, empty=_empty_texts(scores))
-    write_text(folder / "report.md", report.markdown())
-    if "xlsx" in also:
-        from tasks.reports.chat_workbook import write_chat_workbook  # with libraries that nothing else here needs
-
-        write_chat_workbook(folder, report, time_zone)
-    summary = _summary(outcome, identities(), report, scores)
-    write_text(folder / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
-    return summary
+            write_chat_workbook(unfinished, report, time_zone)
+        summary = _summary(outcome, identities(), report, scores)
+        write_text(unfinished / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
+        return summary
 
 
 def _summary(

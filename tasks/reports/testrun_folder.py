@@ -51,55 +51,46 @@ def write_testrun_folder(
     """
     refuse_replaced(source, scored.plan.run.identity)
     with replacing_together(folder, "summary.json", SCORE_FILES) as unfinished:
-        return _write_files(unfinished, scored, source, judged, untrusted, place)
-
-
-def _write_files(
-    folder: Path,
-    scored: ScoredTestRun,
-    source: Path,
-    judged: Judged | None,
-    untrusted: Sequence[str],
-    place: RunPlace | None,
-) -> dict[str, Any]:
-    plan = scored.plan
-    scores, queries = scores_frame(scored), queries_frame(scored)
-    write_parquet(folder / "scores.parquet", scores_schema(plan.rubric), [scores])
-    write_parquet(folder / "queries.parquet", queries_schema(plan.rubric), [queries])
-    write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, [rejected_frame(plan.run, plan.rubric.id)])
-    summary = testrun_summary(scored, judged.summary() if judged else None, place)
-    change = summary["change"]
-    write_testrun_workbook(folder / "scores.xlsx", scored, source, scores, queries, summary)
-    if has_review_list(plan.rubric):
-        write_review_list(folder / REVIEW_LIST, plan.rubric, queries)
-    if plan.rubric.query_json:
-        write_text(
-            folder / _QUERIES_AS_JSON, _json([plan.rubric.query_json(query) for query in scored.queries]), TABLE_MODE
+        plan = scored.plan
+        scores, queries = scores_frame(scored), queries_frame(scored)
+        write_parquet(unfinished / "scores.parquet", scores_schema(plan.rubric), [scores])
+        write_parquet(unfinished / "queries.parquet", queries_schema(plan.rubric), [queries])
+        write_parquet(unfinished / "rejected.parquet", REJECTED_SCHEMA, [rejected_frame(plan.run, plan.rubric.id)])
+        summary = testrun_summary(scored, judged.summary() if judged else None, place)
+        change = summary["change"]
+        write_testrun_workbook(unfinished / "scores.xlsx", scored, source, scores, queries, summary)
+        if has_review_list(plan.rubric):
+            write_review_list(unfinished / REVIEW_LIST, plan.rubric, queries)
+        if plan.rubric.query_json:
+            write_text(
+                unfinished / _QUERIES_AS_JSON,
+                _json([plan.rubric.query_json(query) for query in scored.queries]),
+                TABLE_MODE,
+            )
+        if judged:
+            write_parquet(unfinished / _JUDGEMENTS, JUDGEMENTS_SCHEMA, [judgement_frame(judged.judgements)])
+        report = markdown(
+            "testrun.md",
+            headline=summary["headline"],
+            report=testrun_report(plan.rubric, plan.run.name, scored.queries, scored.summary, plan.options),
+            untrusted=[metric.title for metric in plan.rubric.metrics if metric.name in untrusted],
+            judge=judged and summary["judge"],
+            recorded=summary["recorded"],
+            change=change,
+            moved=moved_queries(change).values() if change else (),
+            alone=alone_text(summary) if place and not change else "",
+            **change_parts(change),
+            run=plan.run,
+            lint=summary["lint"],
+            names=query_names(scored.queries),
+            query_examples=query_examples,
+            status_titles=STATUS_TITLES,
+            note_titles=NOTE_TITLES,
+            lines_of_text=lines_of_text(plan.run.name),
         )
-    if judged:
-        write_parquet(folder / _JUDGEMENTS, JUDGEMENTS_SCHEMA, [judgement_frame(judged.judgements)])
-    report = markdown(
-        "testrun.md",
-        headline=summary["headline"],
-        report=testrun_report(plan.rubric, plan.run.name, scored.queries, scored.summary, plan.options),
-        untrusted=[metric.title for metric in plan.rubric.metrics if metric.name in untrusted],
-        judge=judged and summary["judge"],
-        recorded=summary["recorded"],
-        change=change,
-        moved=moved_queries(change).values() if change else (),
-        alone=alone_text(summary) if place and not change else "",
-        **change_parts(change),
-        run=plan.run,
-        lint=summary["lint"],
-        names=query_names(scored.queries),
-        query_examples=query_examples,
-        status_titles=STATUS_TITLES,
-        note_titles=NOTE_TITLES,
-        lines_of_text=lines_of_text(plan.run.name),
-    )
-    write_text(folder / "report.md", report)
-    write_text(folder / "summary.json", _json(summary))
-    return summary
+        write_text(unfinished / "report.md", report)
+        write_text(unfinished / "summary.json", _json(summary))
+        return summary
 
 
 def testrun_report(
