@@ -41,7 +41,7 @@ def read_delimited(piece: FilePiece, window: Window | None, reading: Reading) ->
     columns = {name: (text.columns.index(place.column), place.keys) for name, place in places.items()}
     border = Border(piece.start, piece.first_line) if piece.start else text.below_header
     with text.opened() as file:
-        refuse_replaced(piece, os.fstat(file.fileno()).st_ino)
+        refuse_replaced(piece, file)
         _refuse_missing_keys(DelimitedRows(text, file, text.below_header), str(piece.path), columns, reading)
         while block := _block(file, border, piece.stop):
             plain = _plain_rows(block, text)

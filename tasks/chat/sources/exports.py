@@ -3,7 +3,6 @@
 Source: SPEC 13.
 """
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
@@ -38,7 +37,7 @@ def read_export(piece: FilePiece, window: Window | None, reading: Reading) -> It
     """
     turns_in = _FORMATS[reading.format]
     with piece.path.open("rb") as file:
-        refuse_replaced(piece, os.fstat(file.fileno()).st_ino)
+        refuse_replaced(piece, file)
         _refuse_other(piece.path, file, reading)
         builder = RowBuilder(str(piece.path), window, reading.naive_zone)
         for line, found in json_objects(piece, file):

@@ -55,10 +55,10 @@ def read_json_lines(piece: FilePiece, window: Window | None, reading: Reading) -
 
     Source: SPEC 1.1.
     """
-    path, line = piece.path, piece.first_line
+    path = piece.path
     # Opened once: a file that is replaced meanwhile is another one.
     with path.open("rb") as file:
-        refuse_replaced(piece, os.fstat(file.fileno()).st_ino)
+        refuse_replaced(piece, file)
         _refuse_missing_keys(path, file, reading.names)
         line, start = piece.first_line, piece.start
         block = bytearray()  # one for all blocks: new memory for each takes longer than reading it

@@ -70,7 +70,7 @@ def read_parquet(piece: FilePiece, window: Window | None, reading: Reading) -> I
     """
     path = piece.path
     with _opened(path) as (opened, file):
-        refuse_replaced(piece, os.fstat(opened.fileno()).st_ino)
+        refuse_replaced(piece, opened)
         leaves = leaves_to_read(str(path), file.schema_arrow, reading.names)
         source = _Source(opened, file, leaves, _HeldTexts(path, os.fstat(opened.fileno()).st_size))
         _refuse_missing_keys(source, reading, str(path))

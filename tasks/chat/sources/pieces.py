@@ -1,5 +1,6 @@
 """What can be read on its own, in whatever process: a stretch of a file, and the rows that come of it in its order."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,9 +40,9 @@ class FilePiece:
     inode: int | None = None
 
 
-def refuse_replaced(piece: FilePiece, inode: int) -> None:
+def refuse_replaced(piece: FilePiece, opened: BinaryIO) -> None:
     """Raises InputError where the opened file is not the one that the piece was cut from."""
-    if piece.inode not in (None, inode):
+    if piece.inode not in (None, os.fstat(opened.fileno()).st_ino):
         raise InputError("was replaced while it was read", where=str(piece.path), fix="run again")
 
 
