@@ -69,12 +69,12 @@ def _named_rows(
     """
     from scoring.chat.results import results_schema
     from scoring.chat.row_ids import SOURCE_ID
+    from tasks.warehouse import table_rows
     from tasks.warehouse.tables import SCORES
 
     for day in days:
-        found = context.warehouse.read(SCORES, [day], results_schema(context.rubric))
-        scored = None if found is None else found.collect()
-        if scored is None or scored.is_empty():
+        scored = table_rows(context.warehouse, SCORES, results_schema(context.rubric), [day]).collect()
+        if scored.is_empty():
             unscored.append(day)
             continue
         named = scored.drop_nulls(SOURCE_ID.name).sort("timestamp", "row_id")

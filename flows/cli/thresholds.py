@@ -21,6 +21,7 @@ def thresholds(
     """
     from scoring.days import days_between
     from tasks.files.atomic import write_text
+    from tasks.warehouse import table_rows
     from tasks.warehouse.tables import SCORES
 
     days = days_between(*day_range(first, last))
@@ -31,9 +32,9 @@ def thresholds(
             f"rubric '{rubric.id}' does not say what its thresholds were drawn from",
             fix="choose a rubric that does with monitoring.rubric, such as ola-monitoring",
         )
-    rows = warehouse.read(SCORES, days, rubric.evidence.schema)
-    evidence = rows is not None and rubric.evidence.report(rows, f"{days[0]} ~ {days[-1]}")
-    if not evidence or not evidence.rows:
+    rows = table_rows(warehouse, SCORES, rubric.evidence.schema, days)
+    evidence = rubric.evidence.report(rows, f"{days[0]} ~ {days[-1]}")
+    if not evidence.rows:
         raise nothing_scored(warehouse.url, days)
     if out:
         write_text(out, evidence.markdown)

@@ -11,7 +11,7 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.shrinkage import DayGuard, Loss, rows_by_tenant
 from scoring.errors import AqbError
 from tasks.chat.tables import KPIS, SCORES
-from tasks.warehouse import Warehouse
+from tasks.warehouse import Warehouse, table_rows
 
 _COUNTED = pa.schema([("tenant_id", pa.string()), ("session_id", pa.string())])
 
@@ -66,9 +66,7 @@ def _name(tenant: str | None) -> str:
 
 def _erased_rows(warehouse: Warehouse, day: date) -> dict[str | None, int]:
     """The scored rows without a session of a day that has sessions, by tenant and for all (`*`)."""
-    scores = warehouse.read(SCORES, [day], _COUNTED)
-    if scores is None:
-        return {}
+    scores = table_rows(warehouse, SCORES, _COUNTED, [day])
     without = pl.col("session_id").is_null().sum().alias("without")
     counted = scores.group_by("tenant_id").agg(pl.len().alias("rows"), without).collect()
     if counted["rows"].sum() == counted["without"].sum():

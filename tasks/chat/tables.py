@@ -23,7 +23,7 @@ from scoring.alerting.watch import AlertPolicy
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rubric_version_of, scored_and_excluded
 from scoring.chat.rubric import RowRubric
 from scoring.rules.arrow_types import empty_frame, field
-from tasks.warehouse import Warehouse
+from tasks.warehouse import Warehouse, table_rows
 from tasks.warehouse.tables import ALERTS, REJECTED
 from tasks.warehouse.tables import SCORES as SCORES
 
@@ -206,9 +206,8 @@ def read_alerts(warehouse: Warehouse, days: Sequence[date]) -> dict[date, list[A
 
 def read_kpis_of_all(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> dict[date, dict[str, Any]]:
     """The KPI row of all tenants together of each scored day, whichever version has scored it."""
-    rows = warehouse.read(KPIS, days, rubric.kpis_schema)
-    found = rows.filter(tenant_id=ALL_TENANTS).collect().iter_rows(named=True) if rows is not None else ()
-    return {row["score_date"]: row for row in found}
+    rows = table_rows(warehouse, KPIS, rubric.kpis_schema, days).filter(tenant_id=ALL_TENANTS).collect()
+    return {row["score_date"]: row for row in rows.iter_rows(named=True)}
 
 
 def read_kpis(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> dict[date, list[dict[str, Any]]]:
@@ -221,8 +220,7 @@ def rows_by_day(
 ) -> dict[date, list[dict[str, Any]]]:
     """The rows that a table has of each of these days."""
     found: dict[date, list[dict[str, Any]]] = {day: [] for day in days}
-    rows = warehouse.read(table, days, schema)
-    for row in rows.collect().iter_rows(named=True) if rows is not None else ():
+    for row in table_rows(warehouse, table, schema, days).collect().iter_rows(named=True):
         found[row["score_date"]].append(row)
     return found
 

@@ -15,7 +15,7 @@ from scoring.rules.arrow_types import field, frame_of
 from scoring.stats.self_agreement import AnchorNight, WatchedNight, watched
 from tasks.judge.verdict_store import Judgement
 from tasks.judge_quality.anchor_store import Anchor, set_id
-from tasks.warehouse import Warehouse
+from tasks.warehouse import Warehouse, table_rows
 from tasks.warehouse.tables import ANCHORS as ANCHORS
 
 ANCHORS_SCHEMA = pa.schema(
@@ -79,11 +79,9 @@ def _row(anchor: Anchor, now: Judgement) -> dict[str, Any]:
 
 def anchor_nights(warehouse: Warehouse) -> list[tuple[str, list[WatchedNight]]]:
     """The nights of every set of anchors beside those before them, the oldest set first, each with its name."""
-    rows = warehouse.read(ANCHORS, schema=ANCHORS_SCHEMA)
-    if rows is None:
-        return []
     counted = (
-        rows.group_by("anchor_set", "score_date")
+        table_rows(warehouse, ANCHORS, ANCHORS_SCHEMA)
+        .group_by("anchor_set", "score_date")
         .agg(agreed=pl.col("agrees").sum().cast(pl.Int64), asked=pl.col("agrees").count().cast(pl.Int64))
         .sort("score_date")
         .collect()

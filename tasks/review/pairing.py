@@ -13,7 +13,7 @@ from scoring.stats.agreement import Pair
 from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, AnyTestRunRubric
 from tasks.review.labels import Label, Problem, refuse
 from tasks.testruns.read_folder import ScoredFolder
-from tasks.warehouse import Warehouse
+from tasks.warehouse import Warehouse, table_rows
 from tasks.warehouse.tables import SCORES
 
 _RowKey = tuple[str, str]
@@ -188,10 +188,7 @@ def _points(label: str) -> float:
 
 
 def _rows(rubric: RowRubric, row_ids: Iterable[str], warehouse: Warehouse) -> dict[str, Mapping[str, Any]]:
-    scores = warehouse.read(SCORES, schema=rubric.scores_schema)
-    if scores is None:
-        return {}
-    wanted = scores.filter(pl.col("row_id").is_in(list(row_ids)))
+    wanted = table_rows(warehouse, SCORES, rubric.scores_schema).filter(pl.col("row_id").is_in(list(row_ids)))
     grades = (scale.column for scale in rubric.scales)
     rows = wanted.select("row_id", "session_id", "tenant_id", "rubric_version", *grades).collect()
     return {row["row_id"]: row for row in rows.iter_rows(named=True)}

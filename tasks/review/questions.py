@@ -25,7 +25,7 @@ from tasks.review.label_store import KeptLabel
 from tasks.review.queue import Drawn
 from tasks.review.review_tab import POINTS
 from tasks.testruns.read_folder import ScoredFolder
-from tasks.warehouse import Warehouse
+from tasks.warehouse import Warehouse, table_rows
 from tasks.warehouse.tables import SCORES
 
 _ID_DIGITS = 16
@@ -73,9 +73,7 @@ def row_questions(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date])
         StorageError: the warehouse cannot be read.
     """
     names = ["score_date", "rubric_version", *draw_columns(rubric)]
-    scores = warehouse.read(SCORES, days, rubric.scores_schema)
-    if scores is None:
-        return {}
+    scores = table_rows(warehouse, SCORES, rubric.scores_schema, days)
     by_day = scores.select(names).collect().partition_by("score_date", as_dict=True)
     return {day: list(_of_rows(by_day[day,], rubric, day)) for day in days if (day,) in by_day}
 

@@ -24,7 +24,7 @@ from tasks.review.labels import Label
 from tasks.review.pairing import row_pairs, testrun_pairs
 from tasks.testruns.trusted_metrics import Measured, write_agreements
 from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SCORES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA
-from tasks.warehouse import Warehouse
+from tasks.warehouse import Warehouse, table_rows
 
 ComparedLabel = tuple[KeptLabel, Pair]
 _Run = tuple[str, str]
@@ -172,9 +172,7 @@ class _StoredRun:
 
 def _stored_runs(warehouse: Warehouse, wanted: Iterable[_Run]) -> Iterator[_StoredRun]:
     """The wanted runs that the warehouse holds, each as it was scored last."""
-    summaries = warehouse.read(SUMMARIES, schema=SUMMARIES_SCHEMA)
-    if summaries is None:
-        return
+    summaries = table_rows(warehouse, SUMMARIES, SUMMARIES_SCHEMA)
     rows = summaries.filter(pl.col("input_sha256").is_in([sha256 for _, sha256 in wanted])).collect()
     last = {(row["rubric"], row["input_sha256"]): row for row in rows.sort("score_date").iter_rows(named=True)}
     for run in wanted:
@@ -198,9 +196,7 @@ def _stored_runs(warehouse: Warehouse, wanted: Iterable[_Run]) -> Iterator[_Stor
 def _table(warehouse: Warehouse, table: str, day: date, run: _Run) -> pl.DataFrame:
     """The rows of a run with a column for each metric, as the table in its folder has them."""
     schema = SCORES_SCHEMA if table == SCORES else QUERIES_SCHEMA
-    rows = warehouse.read(table, [day], schema)
-    if rows is None:
-        return pl.DataFrame()
+    rows = table_rows(warehouse, table, schema, [day])
     found = rows.filter((pl.col("rubric") == run[0]) & (pl.col("input_sha256") == run[1])).collect()
     points = [{f"{one['metric']}_score": one["score"] for one in scores} for scores in found["scores"].to_list()]
     return pl.concat([found.drop("scores"), pl.DataFrame(points, infer_schema_length=None)], how="horizontal")

@@ -37,7 +37,7 @@ from tasks.testruns.warehouse import (
     SUMMARIES_SCHEMA,
     agents_of,
 )
-from tasks.warehouse import Warehouse
+from tasks.warehouse import Warehouse, table_rows
 
 _DAYS_BACK = 60
 _OTHER_RULES = "채점 기준의 버전이나 옵션이 다름"
@@ -75,9 +75,7 @@ def place_of(
 
 def _summaries(warehouse: Warehouse, rubric: str, agents: str | None) -> list[Row]:
     """The last summary of every file of the rubric and agent; runs of earlier versions do not tell their agent."""
-    frame = warehouse.read(SUMMARIES, warehouse.days(SUMMARIES)[-_DAYS_BACK:], SUMMARIES_SCHEMA)
-    if frame is None:
-        return []
+    frame = table_rows(warehouse, SUMMARIES, SUMMARIES_SCHEMA, warehouse.days(SUMMARIES)[-_DAYS_BACK:])
     of_agent = pl.col("agent_type").is_null() | (pl.col("agent_type") == pl.lit(agents, pl.String))
     same = frame.filter((pl.col("rubric") == rubric) & of_agent).collect()
     return list({row["input_sha256"]: row for row in same.sort("score_date").iter_rows(named=True)}.values())
@@ -110,9 +108,7 @@ def _known_runs(warehouse: Warehouse, rows: Sequence[Row], rubric: str) -> list[
 def _failures(warehouse: Warehouse, rows: Sequence[Row], rubric: str) -> dict[str, Failures]:
     """Hash of a run -> how many of its executions failed."""
     days = {row["input_sha256"]: row["score_date"] for row in rows}
-    frame = warehouse.read(SCORES, sorted(set(days.values())), _columns("input_sha256", "failed", "rubric"))
-    if frame is None:
-        return {}
+    frame = table_rows(warehouse, SCORES, _columns("input_sha256", "failed", "rubric"), sorted(set(days.values())))
     of_run = frame.filter(pl.col("rubric") == rubric).group_by("score_date", "input_sha256")
     counted = of_run.agg(pl.col("failed").sum(), pl.len().alias("executions")).collect()
     return {
@@ -128,9 +124,8 @@ def _named(queries: Iterable[Row]) -> list[tuple[str, str]]:
 
 def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric, failures: Failures) -> TestRunScores:
     def read(table: str, wanted: pa.Schema) -> list[dict[str, Any]]:
-        frame = warehouse.read(table, [run["score_date"]], wanted)
         mine = (pl.col("input_sha256") == run["input_sha256"]) & (pl.col("rubric") == rubric.id)
-        return [] if frame is None else frame.filter(mine).collect().to_dicts()
+        return table_rows(warehouse, table, wanted, [run["score_date"]]).filter(mine).collect().to_dicts()
 
     rows = read(QUERIES, _columns("input_sha256", "query_id", "query_text", "scores", "columns", "rubric"))
     shared = ("agent_type", "own") if rubric.rates else ()

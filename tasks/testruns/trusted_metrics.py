@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.rules.arrow_types import empty_frame, field, frame_of
+from scoring.rules.arrow_types import field, frame_of
 from scoring.stats.agreement import ALL_AGENTS, Agreement
 from scoring.testruns.rubric import AnyTestRunRubric
-from tasks.warehouse import Warehouse
+from tasks.warehouse import Warehouse, table_rows
 
 AGREEMENTS = "agreements"
 AGREEMENTS_SCHEMA = pa.schema(
@@ -70,9 +70,7 @@ def write_agreements(
 
 def read_agreements(warehouse: Warehouse) -> pl.DataFrame:
     """What labels have said of every rubric's metrics, all agents together, oldest first."""
-    rows = warehouse.read(AGREEMENTS, schema=AGREEMENTS_SCHEMA)
-    if rows is None:
-        return empty_frame(AGREEMENTS_SCHEMA)
+    rows = table_rows(warehouse, AGREEMENTS, AGREEMENTS_SCHEMA)
     return rows.filter(pl.col("agent_type") == ALL_AGENTS).sort("score_date", maintain_order=True).collect()
 
 

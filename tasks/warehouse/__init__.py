@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
+from scoring.rules.arrow_types import empty_frame
 from tasks.config.addresses import is_bigquery
 from tasks.warehouse.day_queries import CountsOfDays, DayQueries
 from tasks.warehouse.folder import FolderWarehouse
@@ -134,6 +135,12 @@ class Warehouse(Protocol):
         """Removes what runs that died before a moment left behind and nothing else removes; returns how many files
         and folders. With `dry_run` they are counted only."""
         ...
+
+
+def table_rows(warehouse: Warehouse, table: str, schema: pa.Schema, days: Sequence[date] | None = None) -> pl.LazyFrame:
+    """The rows of these days (all days when None) in the columns of `schema`; none where no table has them."""
+    found = warehouse.read(table, days, schema)
+    return empty_frame(schema).lazy() if found is None else found
 
 
 def open_warehouse(url: str, settings: Settings | None = None, labels: Mapping[str, str] | None = None) -> Warehouse:

@@ -15,7 +15,7 @@ from scoring.errors import UsageError
 from scoring.judging.masking import masked
 from tasks.chat.tables import EXCLUDED, KPIS
 from tasks.reports.row_columns import RowColumn, row_columns, usual_columns
-from tasks.warehouse import Warehouse
+from tasks.warehouse import Warehouse, table_rows
 from tasks.warehouse.row_search import RowOrder, RowSearch
 from tasks.web.asked import Asked, NotFoundError, Pairs, href
 
@@ -184,9 +184,7 @@ def unscored_rows(warehouse: Warehouse, wanted: RowFilter, rubric: RowRubric) ->
     )
     if not wanted.rules or wanted != met_unscored:
         return 0
-    found = warehouse.read(EXCLUDED, wanted.days, rubric.excluded_schema)
-    if found is None:
-        return 0
+    found = table_rows(warehouse, EXCLUDED, rubric.excluded_schema, wanted.days)
     if wanted.tenants:
         found = found.filter(pl.col("tenant_id").is_in(wanted.tenants, nulls_equal=True))
     if wanted.hours:

@@ -26,7 +26,7 @@ from tasks.reports.site.patterns import Questions, failing_kpis, repeated_questi
 from tasks.reports.site.scored_days import Row, left_out_text, rows_of
 from tasks.reports.templates import markdown
 from tasks.reports.wording import MOST_TENANTS, counted_share_text, tenant_text
-from tasks.warehouse import Warehouse
+from tasks.warehouse import Warehouse, table_rows
 from tasks.warehouse.day_queries import CountsOfDays, ValueCounts
 
 _FRAMED_ROWS, _QUESTIONS, _LEAST_REPEATED = 10, 10, 2
@@ -138,8 +138,8 @@ def _tenant_lines(
 
 
 def _framed_count(warehouse: Warehouse, rubric: RowRubric, rows: Sequence[Row]) -> int:
-    pairs = warehouse.read(CROSSTAB, [row["score_date"] for row in rows], rubric.crosstab_schema)
-    return rubric.framed_rows(rubric.crosstab_counts(pairs.collect().to_dicts())) if pairs is not None else 0
+    pairs = table_rows(warehouse, CROSSTAB, rubric.crosstab_schema, [row["score_date"] for row in rows])
+    return rubric.framed_rows(rubric.crosstab_counts(pairs.collect().to_dicts()))
 
 
 def _alert_counts(rubric: RowRubric, this: Sequence[Row], before: Sequence[Row]) -> list[Counted]:

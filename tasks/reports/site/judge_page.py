@@ -26,7 +26,7 @@ from tasks.reports.wording import NOTHING, cost_text, count_text, kappa_text
 from tasks.state.run_ledger import RUNS_SCHEMA, TEST_RUN
 from tasks.testruns.trusted_metrics import read_agreements
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
-from tasks.warehouse import Warehouse
+from tasks.warehouse import Warehouse, table_rows
 from tasks.warehouse.tables import RUNS
 
 KIND_TITLES = {"intent": "의도 충족", "semantic": "답변의 질", "conclusions": "결론의 일관성"}
@@ -72,18 +72,14 @@ def judge_page(warehouse: Warehouse, span: int, end: ModelEnd | None) -> str:
 
 def _last(warehouse: Warehouse, table: str, schema: pa.Schema) -> list[dict[str, Any]]:
     """The rows of the last day that a table has."""
-    frame = warehouse.read(table, warehouse.days(table)[-1:], schema)
-    return [] if frame is None else frame.collect().to_dicts()
+    return table_rows(warehouse, table, schema, warehouse.days(table)[-1:]).collect().to_dicts()
 
 
 def _epochs(warehouse: Warehouse, span: int) -> Table:
     """What judged which kind of question from when to when, the latest first."""
-    header = ["판정한 모델", "질문", "채점 기준", "처음", "마지막", "판정", "에포크"]
     columns = pa.schema([DAY_JUDGEMENTS_SCHEMA.field(name) for name in _JUDGED_COLUMNS])
-    frame = warehouse.read(JUDGEMENTS, warehouse.days(JUDGEMENTS)[-span:], columns)
-    if frame is None:
-        return Table(header, [])
-    known = frame.filter(pl.col("epoch").is_not_null())
+    found = table_rows(warehouse, JUDGEMENTS, columns, warehouse.days(JUDGEMENTS)[-span:])
+    known = found.filter(pl.col("epoch").is_not_null())
     grouped = known.group_by("rubric", "kind", "epoch").agg(
         pl.col("model_answered").drop_nulls().unique().sort(),
         first=pl.col("score_date").min(),
@@ -104,7 +100,7 @@ def _epochs(warehouse: Warehouse, span: int) -> Table:
         .sort("last", "first", "rubric", "kind", "epoch", descending=True)
         .iter_rows(named=True)
     ]
-    return Table(header, rows)
+    return Table(["판정한 모델", "질문", "채점 기준", "처음", "마지막", "판정", "에포크"], rows)
 
 
 def _anchor_chart(nights: Sequence[tuple[str, WatchedNight]]) -> Chart:
@@ -221,9 +217,8 @@ def _by_day(
 ) -> dict[date, float | None]:
     """The known costs by day, None where none is known."""
     names = ("score_date", "cost_usd", *(where.meta.root_names() if where is not None else ()))
-    frame = warehouse.read(table, warehouse.days(table)[-span:], pa.schema([schema.field(name) for name in names]))
-    if frame is None:
-        return {}
+    columns = pa.schema([schema.field(name) for name in names])
+    frame = table_rows(warehouse, table, columns, warehouse.days(table)[-span:])
     chosen = frame if where is None else frame.filter(where)
     known = pl.when(pl.col("cost_usd").count() > 0).then(cost)
     return dict(chosen.group_by("score_date").agg(known).collect().iter_rows())

@@ -21,7 +21,7 @@ from scoring.testruns.rubric import AnyTestRunRubric
 from tasks.files.report_paths import TESTRUNS, testrun_page_name
 from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
 from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SCORES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA
-from tasks.warehouse import Warehouse
+from tasks.warehouse import Warehouse, table_rows
 
 Row = Mapping[str, Any]
 
@@ -163,10 +163,7 @@ class ShownTestRun:
 def read_testruns(warehouse: Warehouse, span: int) -> list[PublishedTestRun]:
     """The runs of the last `span` days that have any, those that ran last first; a file scored again counts once, as of
     its last day."""
-    frame = warehouse.read(SUMMARIES, warehouse.days(SUMMARIES)[-span:], SUMMARIES_SCHEMA)
-    if frame is None:
-        return []
-    summaries = frame.collect()
+    summaries = table_rows(warehouse, SUMMARIES, SUMMARIES_SCHEMA, warehouse.days(SUMMARIES)[-span:]).collect()
     agreements = read_agreements(warehouse)
     runs: dict[tuple[str, str], PublishedTestRun] = {}
     for row in summaries.sort("score_date", "input_name", "input_sha256", "rubric").iter_rows(named=True):
@@ -217,8 +214,5 @@ def queries_of(warehouse: Warehouse, run: PublishedTestRun) -> list[Row]:
 
 
 def _rows(warehouse: Warehouse, table: str, schema: pa.Schema, run: PublishedTestRun) -> Sequence[Row]:
-    frame = warehouse.read(table, [run.day], schema)
-    if frame is None:
-        return []
     mine = (pl.col("input_sha256") == run.sha256) & (pl.col("rubric") == run.rubric_id)
-    return frame.filter(mine).collect().to_dicts()
+    return table_rows(warehouse, table, schema, [run.day]).filter(mine).collect().to_dicts()
