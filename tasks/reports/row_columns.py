@@ -15,16 +15,15 @@ Value = str | int | float | datetime | None
 
 @dataclass(frozen=True)
 class RowColumn:
-    """A column: its name in addresses, its title (Korean), the columns of the table that it reads, and its value.
+    """A column: its name in the table and in addresses, its title (Korean), and its value.
 
-    `sort` is the column of the table that it can be ordered by. A `text` is what a person wrote or read.
+    Rows can be ordered by it where it `sorts`. A text is what a person wrote or read.
     """
 
     name: str
     title: str
-    reads: tuple[str, ...]
     value: Callable[[Row], Value]
-    sort: str = ""
+    sorts: bool = False
     is_text: bool = False
 
 
@@ -32,17 +31,17 @@ def row_columns(rubric: RowRubric, time_zone: str) -> list[RowColumn]:
     """Every column of a rubric's rows, in the order in which people read them."""
     zone = ZoneInfo(time_zone)
     return [
-        RowColumn("timestamp", "시각", ("timestamp",), lambda row: row["timestamp"].astimezone(zone), "timestamp"),
-        _plain("tenant_id", "테넌트", sort=True),
-        _plain(rubric.total, rubric.titles[rubric.total], sort=True),
-        *(_plain(part.column, rubric.titles[part.column], sort=True) for part in rubric.parts),
+        RowColumn("timestamp", "시각", lambda row: row["timestamp"].astimezone(zone), sorts=True),
+        _plain("tenant_id", "테넌트", sorts=True),
+        _plain(rubric.total, rubric.titles[rubric.total], sorts=True),
+        *(_plain(part.column, rubric.titles[part.column], sorts=True) for part in rubric.parts),
         *(_coded(one, rubric.titles[one.column]) for one in rubric.coded_columns),
-        RowColumn("alert_rules", "알림", ("alert_rules",), lambda row: _titles(row["alert_rules"], rubric.rule_titles)),
+        RowColumn("alert_rules", "알림", lambda row: _titles(row["alert_rules"], rubric.rule_titles)),
         *([_coded(CodedColumn(rubric.cause, rubric.titles), rubric.titles[rubric.cause])] if rubric.cause else []),
         _plain("user_input", "질문", is_text=True),
         _plain("llm_response", "답변", is_text=True),
-        _plain("input_tokens", "입력 토큰", sort=True),
-        _plain("output_tokens", "출력 토큰", sort=True),
+        _plain("input_tokens", "입력 토큰", sorts=True),
+        _plain("output_tokens", "출력 토큰", sorts=True),
         _plain("session_id", "세션"),
         _plain("row_id", "행 ID"),
     ]
@@ -55,7 +54,7 @@ def usual_columns(rubric: RowRubric) -> tuple[str, ...]:
 
 def table_columns(columns: Sequence[RowColumn]) -> list[str]:
     """The columns of the table that some columns read, each once."""
-    return list(dict.fromkeys(name for column in columns for name in column.reads))
+    return list(dict.fromkeys(column.name for column in columns))
 
 
 def shown_value(column: RowColumn, row: Row, *, personal: bool) -> Value:
@@ -64,13 +63,13 @@ def shown_value(column: RowColumn, row: Row, *, personal: bool) -> Value:
     return masked(value) if column.is_text and isinstance(value, str) and not personal else value
 
 
-def _plain(name: str, title: str, *, sort: bool = False, is_text: bool = False) -> RowColumn:
-    return RowColumn(name, title, (name,), lambda row: row[name], name if sort else "", is_text)
+def _plain(name: str, title: str, *, sorts: bool = False, is_text: bool = False) -> RowColumn:
+    return RowColumn(name, title, lambda row: row[name], sorts, is_text)
 
 
 def _coded(column: CodedColumn, title: str) -> RowColumn:
     name = column.column
-    return RowColumn(name, title, (name,), lambda row: row[name] and column.titles.get(row[name], row[name]))
+    return RowColumn(name, title, lambda row: row[name] and column.titles.get(row[name], row[name]))
 
 
 def _titles(rules: Sequence[str] | None, titles: Mapping[str, str]) -> str:

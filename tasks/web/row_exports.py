@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
 from itertools import chain
-from typing import Any
 
 import xlsxwriter
 from starlette.responses import Response, StreamingResponse
@@ -46,7 +45,7 @@ def export_workbook(asked: Asked) -> Response:
     export = _export(asked, "Excel", _MOST_SHEET_ROWS)
     file = BytesIO()
     with xlsxwriter.Workbook(file, {"constant_memory": True}) as book:
-        _write_sheet(book, "행", export.header, export.rows)
+        _write_sheet(book, export)
     kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
     return Response(file.getvalue(), media_type=kind, headers=export.headers("xlsx"))
 
@@ -77,31 +76,20 @@ def _export(asked: Asked, kind: str, most: int) -> _Export:
     return _Export(f"rows_{wanted.first}_{wanted.last}", [column.title for column in columns], rows)
 
 
-def _write_sheet(book: xlsxwriter.Workbook, name: str, header: list[str], rows: Iterator[list[Value]]) -> None:
-    """Adds a sheet of rows under their heading; texts stay texts."""
+def _write_sheet(book: xlsxwriter.Workbook, export: _Export) -> None:
+    """Adds the sheet of the rows under their heading; texts stay texts."""
     book.set_properties({"created": _NO_TIME})
     head = book.add_format({"bold": True})
     moment = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
-    day = book.add_format({"num_format": "yyyy-mm-dd"})
-    sheet = book.add_worksheet(name)
+    sheet = book.add_worksheet("행")
     sheet.freeze_panes(1, 0)
-    for place, title in enumerate(header):
+    for place, title in enumerate(export.header):
         sheet.write_string(0, place, title, head)
-    for line, row in enumerate(rows, start=1):
+    for line, row in enumerate(export.rows, start=1):
         for place, value in enumerate(row):
-            _write_cell(sheet, line, place, value, moment if isinstance(value, datetime) else day)
-
-
-def _write_cell(sheet: Any, line: int, place: int, value: Value, date_format: Any) -> None:
-    if value is None:
-        return
-    if isinstance(value, str):
-        sheet.write_string(line, place, shown_text(value))
-    elif isinstance(value, bool):
-        sheet.write_boolean(line, place, value)
-    elif isinstance(value, int | float):
-        sheet.write_number(line, place, value)
-    elif isinstance(value, datetime):
-        sheet.write_datetime(line, place, value.replace(tzinfo=None), date_format)  # Excel knows no zones
-    else:
-        sheet.write_datetime(line, place, value, date_format)
+            if isinstance(value, str):
+                sheet.write_string(line, place, shown_text(value))
+            elif isinstance(value, datetime):
+                sheet.write_datetime(line, place, value.replace(tzinfo=None), moment)  # Excel knows no zones
+            elif value is not None:
+                sheet.write_number(line, place, value)

@@ -54,9 +54,9 @@ class RowsView:
         """What rows can be ordered by: the value in an address, what people read, whether they are in this order."""
         ways = ((True, "-", "내림차순"), (False, "", "오름차순"))
         return [
-            (f"{sign}{column.sort}", f"{column.title} {title}", RowOrder(column.sort, down) == self.order)
+            (f"{sign}{column.name}", f"{column.title} {title}", RowOrder(column.name, down) == self.order)
             for column in self.every_column
-            if column.sort
+            if column.sorts
             for down, sign, title in ways
         ]
 
@@ -75,8 +75,8 @@ class RowsView:
 
     def ordered(self, column: RowColumn) -> str:
         """The address in the order of a column: the other way round where it is that already."""
-        is_down = self.order.column == column.sort and self.order.descending
-        return replace(self, order=RowOrder(column.sort, not is_down)).href(self.wanted.pairs())
+        is_down = self.order.column == column.name and self.order.descending
+        return replace(self, order=RowOrder(column.name, not is_down)).href(self.wanted.pairs())
 
 
 def rows_view(asked: Asked) -> RowsView:
@@ -106,7 +106,7 @@ def rows_view(asked: Asked) -> RowsView:
 
 def _order(text: str, columns: Iterable[RowColumn]) -> RowOrder:
     name = text.removeprefix("-")
-    if name not in {column.sort for column in columns if column.sort}:
+    if name not in {column.name for column in columns if column.sorts}:
         return RowOrder()
     return RowOrder(name, text.startswith("-"))
 
