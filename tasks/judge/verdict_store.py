@@ -231,7 +231,7 @@ class VerdictStore:
         """The batches of an endpoint that are not collected yet, oldest first."""
         query = sa.select(_batches).where(_batches.c.endpoint == endpoint).order_by(_batches.c.created_at)
         rows = self._database.rows(query)
-        return [WaitingBatch(token, batch_id or "", keys) for token, _, batch_id, keys, _ in rows]
+        return [WaitingBatch(row.token, row.batch_id or "", row._mapping["keys"]) for row in rows]
 
     def close_batch(self, token: str, judgements: Sequence[Judgement], of_others: Sequence[str]) -> None:
         """Stores the judgements of a batch and deletes it, or leaves it with the keys `of_others` for later runs.

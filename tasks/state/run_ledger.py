@@ -206,7 +206,7 @@ class RunLedger:
     def steps(self, run_id: str) -> list[RunStep]:
         """The steps of a run in their order."""
         query = sa.select(_steps).where(_steps.c.run_id == run_id).order_by(_steps.c.position)
-        return [RunStep(*row) for row in self._database.rows(query)]
+        return [RunStep(**row._mapping) for row in self._database.rows(query)]
 
     def completed_inputs(self) -> set[str]:
         """The SHA-256 of every file that a completed test run has read."""
@@ -217,7 +217,7 @@ class RunLedger:
         """The completed runs of this kind that started last, the newest first."""
         query = sa.select(_runs).where(_runs.c.kind == kind, _runs.c.outcome == "completed")
         newest = query.order_by(_runs.c.started_at.desc(), _runs.c.run_id).limit(count)
-        return [Run(*row) for row in self._database.rows(newest)]
+        return [Run(**row._mapping) for row in self._database.rows(newest)]
 
     def failed_inputs(self) -> dict[str, str | None]:
         """The SHA-256 of every file that a failed test run has read, with the message of the latest."""
@@ -255,7 +255,8 @@ class RunLedger:
         return self._runs(sa.select(_runs).join(newest, _runs.c.run_id == newest.c.run_id))
 
     def _runs(self, query: sa.Select[Any]) -> list[Run]:
-        return [Run(*row) for row in self._database.rows(query.order_by(_runs.c.started_at, _runs.c.run_id))]
+        ordered = query.order_by(_runs.c.started_at, _runs.c.run_id)
+        return [Run(**row._mapping) for row in self._database.rows(ordered)]
 
 
 def _update(table: sa.Table) -> sa.Update:
