@@ -72,6 +72,11 @@ class Verdict:
         """Whether there is an answer to use."""
         return self.status is VerdictStatus.OK
 
+    @property
+    def unusable_because(self) -> VerdictStatus:
+        """Why its answer is of no use: there is none, or it says what nobody asked for."""
+        return VerdictStatus.INVALID if self.given else self.status
+
 
 NO_JUDGE = Verdict(VerdictStatus.NO_JUDGE)
 Verdicts = Mapping[str, Verdict]

@@ -21,10 +21,6 @@ class Failures:
         """Whether surely more than a fifth failed: the interval of their share lies above it."""
         return self._ends[0] > OUTAGE_SHARE
 
-    def exceed(self, others: "Failures") -> bool:
-        """Whether these are an outage, and surely more than those of another run."""
-        return self.is_outage and self.are_more_than(others)
-
     def are_more_than(self, others: "Failures") -> bool:
         """Whether surely more failed than of another run: the two intervals are apart."""
         return self._ends[0] > others._ends[1]
@@ -40,9 +36,9 @@ NO_EXECUTIONS: Final = Failures(0, 0)
 
 def outage_of(base: Failures, candidate: Failures) -> Side | None:
     """Which of two runs had an outage that the other had not: they tell nothing of each other's quality."""
-    if candidate.exceed(base):
-        return "candidate"
-    return "base" if base.exceed(candidate) else None
+    side = more_failed(base, candidate)
+    failures = base if side == "base" else candidate
+    return side if failures.is_outage else None
 
 
 def more_failed(base: Failures, candidate: Failures) -> Side | None:

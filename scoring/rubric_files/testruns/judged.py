@@ -66,7 +66,7 @@ def judged_score(rubric: str, rule: JudgedRule, row: Row, verdicts: Verdicts) ->
     verdict = verdict_of(request, verdicts)
     points = int(verdict.answer.get("points", -1))
     if not verdict.given or points not in rule.scale:
-        status = VerdictStatus.INVALID if verdict.given else verdict.status
+        status = verdict.unusable_because
         return Score(None, f"판정받지 못해 채점하지 않음({STATUS_TITLES[status]})", status)
     reason = f"{points}점: {verdict.reason or rule.scale[points]}"
     return Score(points, reason) if points <= cap else Score(cap, f"{capped}이므로 {cap}점까지. {reason}")

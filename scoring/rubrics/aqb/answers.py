@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
+from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, verdict_of
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.thresholds import (
     MAPPING_TITLES,
@@ -84,11 +84,10 @@ def tone_kept(request: JudgeRequest | None, verdicts: Verdicts) -> bool | None:
 
 def _judged(use: ToolUse, request: JudgeRequest, verdicts: Verdicts) -> Score:
     verdict = verdict_of(request, verdicts)
-    if not verdict.given:
-        return Score(None, f"{MISSING_TITLES[verdict.status]}; {use.text()}", verdict.status)
     points = verdict.answer.get("score")
-    if type(points) is not int or not 0 <= points <= t.MAX_POINTS:
-        return Score(None, f"{MISSING_TITLES[VerdictStatus.INVALID]}; {use.text()}", VerdictStatus.INVALID)
+    if not verdict.given or type(points) is not int or not 0 <= points <= t.MAX_POINTS:
+        status = verdict.unusable_because
+        return Score(None, f"{MISSING_TITLES[status]}; {use.text()}", status)
     cap = t.SEMANTIC_CAPS.get(use.grade, t.MAX_POINTS)
     capped = f"조건 매핑 '{MAPPING_TITLES[use.grade]}'의 상한 {cap}점 적용(판정 {points}점); " if points > cap else ""
     tone = _TONE_TITLES[tone_kept(request, verdicts)]

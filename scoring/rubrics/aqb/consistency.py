@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
+from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, verdict_of
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.answers import listed_numbers
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES
@@ -102,7 +102,7 @@ def consistency_score(rooms: Rooms, request: JudgeRequest | None, verdicts: Verd
         verdict = verdict_of(request, verdicts)
         groups = _groups(verdict.answer.get("groups"), len(distinct))
         if not verdict.given or groups is None:
-            status = VerdictStatus.INVALID if verdict.given else verdict.status
+            status = verdict.unusable_because
             return Score(None, f"{MISSING_TITLES[status]}; {_numbers_text(rooms)}", status)
         group_of_text, judged = groups, verdict.reason.strip()
     conclusions = [group_of_text[place] for place in _text_places(rooms)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scoring.judging.prompts import JudgePrompt
-from scoring.judging.requests import STATUS_TITLES, JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
+from scoring.judging.requests import STATUS_TITLES, JudgeRequest, QuestionKind, Verdicts, verdict_of
 from scoring.markdown import shortened
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.testruns.cells import given
@@ -68,11 +68,11 @@ def intent_of(reading: ParsedExecution, verdicts: Verdicts) -> Intent:
         reason = f"{t.NOT_ANSWERED_VERDICT}({verdict.points}점): {reading.not_answered}"
         return Intent(Score(verdict.points, reason), t.NOT_ANSWERED_VERDICT, t.NOT_ANSWERED_LABEL)
     given_verdict = verdict_of(intent_request(reading), verdicts)
-    if not given_verdict.given:
-        return _unknown(given_verdict.status)
     word, label = (str(given_verdict.answer.get(field)) for field in ("intent_verdict", "intent_label"))
-    if word not in t.INTENT_VERDICTS or label not in t.INTENT_LABELS:
-        return _unknown(VerdictStatus.INVALID)
+    if not given_verdict.given or word not in t.INTENT_VERDICTS or label not in t.INTENT_LABELS:
+        status = given_verdict.unusable_because
+        reason = f"의도를 판정받지 못해 채점하지 않음({STATUS_TITLES[status]})"
+        return Intent(Score(None, reason, status), None, None)
     verdict = t.INTENT_VERDICTS[word]
     reason = f"{word}({verdict.points}점): {given_verdict.reason or verdict.meaning}"
     return Intent(Score(verdict.points, reason), word, label)
@@ -94,10 +94,6 @@ def _described(entry: JsonObject) -> Mapping[str, Any]:
 
 def _short(value: object) -> str:
     return shortened(" ".join((given(value) or "").split()), t.DESCRIBED_CHARACTERS)
-
-
-def _unknown(status: VerdictStatus) -> Intent:
-    return Intent(Score(None, f"의도를 판정받지 못해 채점하지 않음({STATUS_TITLES[status]})", status), None, None)
 
 
 PROMPT_VERSION = "1"  # bump it when a word of the instructions changes: verdicts are then asked again
