@@ -67,18 +67,13 @@ def tenant_of_rise(
         return ""
     (watched,) = (one for one in watched_rules(rubric, ALL_TENANTS) if one.id == risen[0])
     now, had = (
-        {tenant: _total(watched, rows[place]) for tenant, rows in by_tenant.items() if tenant != ALL_TENANTS}
+        {tenant: watched.total(rows[place]) for tenant, rows in by_tenant.items() if tenant != ALL_TENANTS}
         for place in range(2)
     )
     turns, turns_before = (sum(of for _, of in one.values()) for one in (now, had))
     counts, counts_before = ({tenant: count for tenant, (count, _) in one.items()} for one in (now, had))
     grown = most_grown(TENANT, counts, counts_before, turns / turns_before)
     return tenant_name(grown.value) if grown and grown.low > now[grown.value][1] / turns else ""
-
-
-def _total(rule: WatchedRule, rows: Sequence[KpiRow]) -> tuple[int, int]:
-    counts, looked_at = _sums(rule, rows)
-    return sum(counts), sum(looked_at)
 
 
 def _sums(rule: WatchedRule, rows: Sequence[KpiRow]) -> tuple[list[int], list[int]]:

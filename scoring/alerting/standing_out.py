@@ -45,7 +45,6 @@ def _before(days: Mapping[date, KpiRow], day: date) -> Sequence[KpiRow]:
 
 
 def _is_above(rule: WatchedRule, row: KpiRow, before: Sequence[KpiRow]) -> bool:
-    usual = [rule.read(one) for one in before]
-    usual_count, usual_rows = (sum(column) for column in zip(*usual, strict=True)) if usual else (0, 0)
+    usual_count, usual_rows = rule.total(before)
     interval = wilson_interval(*rule.read(row), z=_Z)
     return bool(usual_rows) and interval is not None and interval.low > usual_count / usual_rows

@@ -7,7 +7,7 @@ scoring/alerting/episodes.py.
 Source: SPEC 8.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby
@@ -80,6 +80,11 @@ class WatchedRule:
             return 0, 0
         return int(row[self.column]), scored_and_excluded(row) if self.of_all_rows else int(row["rows"])
 
+    def total(self, rows: Iterable[KpiRow]) -> tuple[int, int]:
+        """Count and rows of several KPI rows together."""
+        read = [self.read(row) for row in rows]
+        return sum(count for count, _ in read), sum(looked_at for _, looked_at in read)
+
 
 @dataclass(frozen=True)
 class Watch:
@@ -122,11 +127,8 @@ def watched_rules(rubric: RowRubric, tenant: str | None) -> list[WatchedRule]:
 
 def alert_counts(rubric: RowRubric, rows: Sequence[KpiRow]) -> list[tuple[AlertRule, int, int]]:
     """Each alert rule over KPI rows: how many rows met it, and how many it looks at."""
-    read = [[watched.read(row) for row in rows] for watched in watched_rules(rubric, ALL_TENANTS)]
-    return [
-        (rule, sum(count for count, _ in of_rule), sum(looked_at for _, looked_at in of_rule))
-        for rule, of_rule in zip(rubric.alert_rules, read, strict=False)
-    ]
+    watched = watched_rules(rubric, ALL_TENANTS)[:-1]
+    return [(rule, *one.total(rows)) for rule, one in zip(rubric.alert_rules, watched, strict=True)]
 
 
 def _streams(
