@@ -9,12 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx2
 
 from tasks.alerts.channel import Delivery, DeliveryStatus
-from tasks.config.connections import failed_connection
+from tasks.config.connections import failed_connection, is_http_address
 
 _PAUSES_S = (1.0, 2.0)
 """Before each further attempt, within one run, at what has certainly not arrived."""
@@ -111,12 +110,7 @@ def unconfirmed(reason: str) -> Delivery:
 
 def address_problem(url: str) -> str:
     """Why a secret is no address of a webhook; empty if it is one."""
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.isascii()
-    except ValueError:
-        valid = False
-    return "" if valid else "holds no address of a webhook"
+    return "" if is_http_address(url) and url.isascii() else "holds no address of a webhook"
 
 
 def _asked_wait_s(headers: Mapping[str, str]) -> float | None:

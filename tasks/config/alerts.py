@@ -4,11 +4,11 @@ import re
 from datetime import date, datetime, time
 from importlib.util import find_spec
 from typing import Literal
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
+from tasks.config.connections import is_http_address
 from tasks.config.secrets import MessageUrl, Url, is_masked
 from tasks.config.section import VARIABLE, Section
 
@@ -155,14 +155,9 @@ class HeartbeatSettings(Section):
     @classmethod
     def _an_address(cls, url: SecretStr) -> SecretStr:
         secret = url.get_secret_value()
-        if secret and not is_masked(url):
-            try:
-                parts = urlsplit(secret)
-                usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-            except ValueError:
-                usable = False
-            if not (usable and secret.isascii()):  # it is not repeated
-                raise ValueError("give an http or https address, such as https://hc-ping.com/UUID")
+        if secret and not is_masked(url) and not (is_http_address(secret) and secret.isascii()):
+            # the address, which is a secret, is not repeated
+            raise ValueError("give an http or https address, such as https://hc-ping.com/UUID")
         return url
 
 

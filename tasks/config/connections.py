@@ -1,8 +1,18 @@
-"""What is said of an address that cannot be reached."""
+"""Whether an address can be one of a server, and what is said of one that cannot be reached."""
 
 import os
 import socket
 import ssl
+from urllib.parse import urlsplit
+
+
+def is_http_address(url: str) -> bool:
+    """Whether a text is an http or https address with a host and, if it names one, a port that there is."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def failed_connection(error: BaseException) -> str:

@@ -4,11 +4,11 @@ import os
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, SecretStr
 
 from scoring.errors import UsageError
+from tasks.config.connections import is_http_address
 from tasks.config.secret_places import secret_of
 from tasks.config.secrets import Url, shown_url
 from tasks.config.section import Section
@@ -198,12 +198,7 @@ def endpoint_of(settings: JudgeSettings) -> Endpoint | None:
     if not (key.isascii() and key.isprintable()):
         raise UsageError("the key holds signs that no key has", where="OPENAI_API_KEY", fix="copy the key once more")
     endpoint = Endpoint(url or OPENAI_URL, key or _NO_KEY)
-    try:
-        parts = urlsplit(endpoint.base_url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
+    if not is_http_address(endpoint.base_url):
         raise UsageError(
             "the judge's address is no http address",
             where="judge.base_url or OPENAI_BASE_URL",
