@@ -87,6 +87,19 @@ def verdict_of(request: JudgeRequest, verdicts: Verdicts) -> Verdict:
     return verdicts.get(request.key, NO_JUDGE)
 
 
+def summary_of_unasked(waiting: Mapping[str, int]) -> dict[str, Any]:
+    """The `judge` part of `summary.json` where no judge was asked; `waiting` counts the questions by their status."""
+    return {
+        "questions": sum(waiting.values()),
+        "cached": 0,
+        "tokens": 0,
+        "cost": 0,
+        "without_usage": 0,
+        "by_status": dict(waiting),
+        "by_epoch": {},
+    }
+
+
 def canonical_json(value: Any) -> str:
     """One line of JSON that is the same for equal values."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

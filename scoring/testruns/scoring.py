@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
+from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts, summary_of_unasked
 from scoring.stats.outages import Failures
 from scoring.testruns.change_wording import OUTAGE_ACTION, cause_todo, change_text, has_outage
 from scoring.testruns.executions import AgentType, Execution
@@ -166,16 +166,7 @@ def testrun_summary(
     """
     change, nearest = (place.change, place.nearest) if place else (None, None)
     plan, summary = scored.plan, scored.summary
-    run, asked = plan.run, dict(scored.questions)
-    not_judged = {
-        "questions": sum(asked.values()),
-        "cached": 0,
-        "tokens": 0,
-        "cost": 0,
-        "without_usage": 0,
-        "by_status": asked,
-        "by_epoch": {},
-    }
+    run = plan.run
     return {
         "headline": list(headline(scored, change, judge["by_epoch"] if judge else {})),
         "ran_at": run.ran_at,
@@ -195,7 +186,7 @@ def testrun_summary(
         },
         "lint": [asdict(finding) for finding in lint(run.queries)],
         "expected": expectation_marks(run.queries),
-        "judge": judge or not_judged,
+        "judge": judge or summary_of_unasked(scored.questions),
         "recorded": _recorded(scored),
         "change": change,
         "nearest": nearest,

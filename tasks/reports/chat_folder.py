@@ -23,6 +23,7 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.reading import UTC_ZONE
 from scoring.chat.rubric import RowRubric
 from scoring.inputs import REJECTED_SCHEMA, FileIdentity
+from scoring.judging.requests import summary_of_unasked
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
 from tasks.chat.tables import read_alerts, read_kpis, read_kpis_of_all, scored_until
@@ -112,15 +113,7 @@ def _summary(
             "repeated": outcome.repeated,
             "failed_files": [{"name": failure.file, "error": str(failure.error)} for failure in outcome.failures],
         },
-        "judge": {
-            "questions": 0,
-            "cached": 0,
-            "tokens": 0,
-            "cost": 0,
-            "without_usage": 0,
-            "by_status": {},
-            "by_epoch": {},
-        },
+        "judge": summary_of_unasked({}),
     }
 
 
