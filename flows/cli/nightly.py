@@ -320,13 +320,13 @@ def _inbox_text(inbox: InboxOutcome, *, asked: bool) -> str:
     failed = len(inbox.failures) + len(inbox.refused)
     lines = [f"test runs: {len(inbox.scored)} scored, {failed} failed, {inbox.known} scored before"]
     for run in inbox.scored:
-        means = (
+        means = [
             f"{name} {shown}"
             for name, value in run.summary["set"].items()
             if isinstance(value, Mapping) and (shown := mean_text(value)) != mean_text({})
-        )
+        ]
         lines.append(
-            f"  {shown_name(run.name)} ({run.summary['rubric']}): {', '.join(means)}\n"
+            f"  {shown_name(run.name)} ({run.summary['rubric']}): {', '.join(means) or 'nothing was scored'}\n"
             f"    report: {run.folder / 'report.md'}"
         )
     unanswered = sum(run.summary["judge"]["by_status"].get("no_judge", 0) for run in inbox.scored)

@@ -292,7 +292,9 @@ def _no_testrun(layout: Layout | None, names: tuple[str, ...], where: str) -> In
     return InputError(
         f"no test run: expected {_EXPECTED}; found {found}",
         where=where,
-        fix="check the header line: it must be the first row, without a title above it; or "
+        fix="nights score chat rows (monitoring.source), and aqb score does without --rubric"
+        if layout
+        else "check the header line: it must be the first row, without a title above it; or "
         + _how_to_name('"질의" = "Question"')
         + "; for chat rows, choose their rubric with --rubric: it names what is missing",
         ko="챗봇 대화의 표이고 테스트 런이 아닙니다. 테스트 런은 실행이나 질의마다 한 행인 표입니다. "

@@ -57,6 +57,9 @@ def agents_table(runs: Sequence[PublishedTestRun]) -> Table:
 def _standing(runs: Sequence[PublishedTestRun]) -> tuple[str, str]:
     """As `standing` of the last of these runs of a set, which may have been scored before the others came."""
     *earlier, last = runs
+    if not last.executions:
+        counts = last.summary["counts"]
+        return "채점 안 됨", f"행 {counts['rows_in']:,}건 = 제외 {counts['excluded']:,} + 거부 {counts['rejected']:,}"
     if last.summary.get("change") or not earlier:
         return standing(last.summary)
     before = earlier[-1]

@@ -153,7 +153,7 @@ MISTAKES = {
         "score a.csv --out o --agent-type move", 2, "chat rows take no --option", "leave them out", {"a.csv": CHAT}
     ),
     "chat rows for a rubric of runs": Mistake(
-        "score a.csv --out o --rubric plan-agent", 1, "a.csv: no test run", "check the header line", {"a.csv": CHAT}
+        "score a.csv --out o --rubric plan-agent", 1, "a.csv: no test run", "without --rubric", {"a.csv": CHAT}
     ),
     "labels in a workbook": Mistake("agreement l.xlsx", 1, "l.xlsx: a workbook is no file", "`aqb review import`"),
     "labels in a folder": Mistake("agreement l.csv", 1, "l.csv: cannot be read: ", "check the path", {"l.csv/a": ""}),

@@ -8,7 +8,7 @@ from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY
 from tests.builders.scored_testruns import plan_row
 from tests.builders.site import Page, build, page, write_run
-from tests.builders.testruns import LONG_HEADER, write_csv
+from tests.builders.testruns import LONG_HEADER, long_row, write_csv
 
 
 def set_page(warehouse: FolderWarehouse, site: Path) -> Page:
@@ -47,3 +47,18 @@ def test_a_run_that_was_scored_before_the_one_preceding_it_is_no_first_run(
     assert f"최근 테스트 런(plan_agent_2026-03-02.csv, 2026-03-02): {why}" in found.text
     assert found.text.count("첫 실행") == 1  # of the other one
     assert f"비교 안 함 {why.removeprefix('비교 안 함. ')[:-1]}" in page(site, "test-runs/index.html").text
+
+
+def test_a_run_of_which_nothing_was_scored_says_so_and_shows_no_empty_sections(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path
+) -> None:
+    rows = [long_row("Q1", "01월 01일"), long_row("Q2", "01월 01일")]
+    write_run(warehouse, write_csv(tmp_path / "plan_agent_x.csv", [LONG_HEADER, *rows]), DAY)
+    found = set_page(warehouse, site)
+    assert "채점 안 됨. 행 2건 = 제외 0 + 거부 2." in found.text
+    assert "첫 실행" not in found.text + page(site, "test-runs/index.html").text
+    (path,) = (site / "test-runs").glob("plan_agent_x*.html")
+    text = Page(path).text
+    assert "채점한 것이 없습니다" in text and "2행 = 채점 0 + 제외 0 + 거부 2" in text
+    for section in ("세트 평균", "가장 많이 실패한 것", "수기로 확인할 질의가 없습니다", "비교할 지난 실행이"):
+        assert section not in text
