@@ -32,7 +32,7 @@ from flows.steps.subscriptions import subscriptions
 from scoring.alerting.all_clear import Unfinished
 from scoring.alerting.messages import OutboxMessage, with_mention
 from scoring.alerting.run_messages import FlowFailure, failure_message
-from scoring.errors import AqbError, StorageError, UsageError
+from scoring.errors import AqbError, StorageError, TakenError, UsageError
 from tasks.config.settings import Settings, load_settings
 from tasks.context import Context
 from tasks.state.run_ledger import INTRADAY
@@ -46,6 +46,8 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
     error, reason = (UsageError.__name__, wrong) if wrong else _error(state)
     if error == "KeyboardInterrupt":
         return  # the person who pressed Ctrl-C knows
+    if (flow.name, error) == ("backfill", TakenError.__name__):
+        return  # the other one, which works on the same days, tells how they end
     given = flow_run.parameters
     settings = settings_of_run(given)
     stopped = not (state.is_failed() or state.is_crashed())

@@ -23,6 +23,7 @@ from tasks.alerts.outbox import Outbox
 from tasks.config.alerts import Route
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.config.testruns import InboxSettings
+from tasks.warehouse import open_warehouse
 from tests.builders import flows as plain_flows
 from tests.builders.chat_rows import DAY, best, write_rows
 from tests.builders.settings import settings_in
@@ -74,6 +75,16 @@ def test_a_flow_with_a_wrong_parameter_is_told_and_shown_with_its_name_and_what_
     assert shown
     assert shown.is_failed()
     assert str(shown.message).startswith(reason)
+
+
+def test_a_backfill_that_meets_one_of_the_same_days_fails_and_wakes_nobody(
+    settings: Settings, slack: FakeSlack
+) -> None:
+    with open_warehouse(settings.warehouse).staging(f"backfill-{DAY}-{DAY}"):
+        state: State[Any] = backfill(DAY, DAY, settings=settings, return_state=True)
+    assert state.is_failed()
+    assert f"another run is working on 'backfill-{DAY}-{DAY}'" in str(state.message)
+    assert slack.posted == []
 
 
 @pytest.mark.usefixtures("runs_without_steps")
