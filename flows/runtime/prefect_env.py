@@ -37,6 +37,7 @@ except ProcessLookupError:
 _guards: list["subprocess.Popen[bytes]"] = []
 """What holds the other ends."""
 _NAP_S = 0.02
+_AUTHORITY = "authority.pem"
 
 _DATABASE_BYTES = 8 * 1024 * 1024
 """What a new database of Prefect takes with its journal, and half as much again."""
@@ -95,7 +96,7 @@ def _one_authority(home: Path) -> Path:
     """
     import certifi
 
-    path, end = home / "authority.pem", "-----END CERTIFICATE-----\n"
+    path, end = home / _AUTHORITY, "-----END CERTIFICATE-----\n"
     if not path.exists():
         with NamedTemporaryFile("w", dir=home, delete=False) as file:
             file.write(certifi.contents().partition(end)[0] + end)
@@ -114,12 +115,12 @@ _PREFECT_SAYS = (
 
 
 class PrefectGoneError(StorageError):
-    """The Prefect server cannot be reached, or is gone in the middle of a run."""
+    """The Prefect server cannot be reached, or it or its home folder is gone in the middle of a run."""
 
 
 @contextmanager
 def reaching_prefect() -> Iterator[None]:
-    """Turns what Prefect's client says of a server that is gone into one line.
+    """Turns what Prefect's client says of a server or a home folder that is gone into one line.
 
     Raises:
         PrefectGoneError: that.
@@ -127,6 +128,12 @@ def reaching_prefect() -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        if _is_home_gone(error):
+            raise PrefectGoneError(
+                "Prefect's home folder was removed or emptied while a run needed it",
+                where=os.environ["PREFECT_HOME"],
+                fix="keep other programs off it; then run again: what is done stays done",
+            ) from None
         if not is_prefect_gone(error):
             raise
         from tasks.config.secrets import shown_url  # with pydantic, which not every command needs
@@ -262,6 +269,16 @@ def _end_with_us(server: int) -> None:
         [sys.executable, "-ISEc", _GUARD, str(server)], stdin=subprocess.PIPE, start_new_session=True
     )
     _guards.append(guard)
+
+
+def _is_home_gone(error: Exception) -> bool:
+    """Whether what `prepare_prefect` has put into the home folder is there no more.
+
+    The server may have made the folder anew, and Prefect's client does not say which file it missed.
+    """
+    authority = Path(os.environ.get("PREFECT_HOME", "")) / _AUTHORITY
+    is_read = os.environ.get("PREFECT_API_SSL_CERT_FILE") == str(authority)
+    return isinstance(error, FileNotFoundError) and is_read and not authority.exists()
 
 
 def is_ctrl_c(error: Exception) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import atexit
 import os
+import shutil
 import signal
 import ssl
 import subprocess
@@ -18,8 +19,15 @@ from urllib.request import urlopen
 import anyio
 import httpx
 import pytest
+from prefect.client.orchestration import get_client
 from prefect.server.api.server import SubprocessASGIServer
-from prefect.settings import PREFECT_API_URL, PREFECT_HOME, PREFECT_SERVER_EPHEMERAL_ENABLED, temporary_settings
+from prefect.settings import (
+    PREFECT_API_SSL_CERT_FILE,
+    PREFECT_API_URL,
+    PREFECT_HOME,
+    PREFECT_SERVER_EPHEMERAL_ENABLED,
+    temporary_settings,
+)
 from prefect.utilities.services import critical_service_loop
 
 from flows.runtime.prefect_env import PrefectGoneError, prepare_prefect, reaching_prefect, running_flows
@@ -64,6 +72,27 @@ def test_clients_of_a_server_without_tls_and_of_no_other_read_one_authority(
     if saves:
         authorities = ssl.create_default_context(cafile=os.environ["PREFECT_API_SSL_CERT_FILE"]).get_ca_certs()
         assert len(authorities) == 1
+
+
+@pytest.mark.parametrize("is_made_anew", [False, True])
+def test_home_that_is_removed_under_a_run_is_named_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_made_anew: bool
+) -> None:
+    home = tmp_path / ".prefect"
+    monkeypatch.setenv("PREFECT_HOME", str(home))
+    monkeypatch.setenv("PREFECT_API_SSL_CERT_FILE", "")  # so that the test leaves nothing behind
+    monkeypatch.delenv("PREFECT_API_SSL_CERT_FILE")
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
+    prepare_prefect("reports")
+    shutil.rmtree(home)
+    if is_made_anew:  # as the temporary server does
+        home.mkdir()
+    settings = {PREFECT_API_SSL_CERT_FILE: os.environ["PREFECT_API_SSL_CERT_FILE"]}
+    with temporary_settings(settings), pytest.raises(PrefectGoneError) as gone, reaching_prefect():
+        get_client()
+    assert gone.value.where == str(home)
+    assert "was removed or emptied" in gone.value.what
+    assert gone.value.fix
 
 
 _SERVER = """
