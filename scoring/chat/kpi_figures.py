@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.chat.kpis import ALL_TENANTS, Quotient
+from scoring.chat.kpis import ALL_TENANTS, KPI_KEYS, Quotient
 from scoring.figures import Figure
 from scoring.rules.arrow_types import empty_frame, field
 from scoring.rules.polars_backend import to_polars
@@ -23,7 +23,6 @@ _Key = tuple[date | None, str | None]
 MeanIntervals = Mapping[_Key, Mapping[str, Interval | None]]
 """How sure means are, by day (None: all days together) and tenant (`*`: all), then by the KPI's name."""
 
-_KEYS = ["score_date", "tenant_id"]
 _MOST_POINTS = 100.0
 _ROWS_AT_ONCE = 100_000  # of whole days; their sessions take some ten megabytes
 
@@ -103,12 +102,12 @@ def mean_intervals(scores: pl.LazyFrame, quotients: Iterable[Quotient]) -> MeanI
 
 def _mean_intervals_together(scores: pl.LazyFrame, means: Sequence[Quotient]) -> MeanIntervals:
     totals = {mean.name: to_polars(mean.expression).sum() for mean in means}
-    sessions = scores.group_by(*_KEYS, cluster=pl.coalesce("session_id", "row_id")).agg(size=pl.len(), **totals)
+    sessions = scores.group_by(*KPI_KEYS, cluster=pl.coalesce("session_id", "row_id")).agg(size=pl.len(), **totals)
     of_tenants, counted = sessions.collect(), pl.col("size", *totals)
     of_all = of_tenants.group_by("score_date", "cluster").agg(counted.sum(), tenant_id=pl.lit(ALL_TENANTS))
     clusters = pl.concat([of_tenants, of_all.select(of_tenants.columns)])
     exact = clusters.with_columns(counted.cast(pl.Int128))  # squares of large sessions
-    return intervals_of_moments((mean, exact.group_by(_KEYS).agg(**_moments(mean)).to_dicts()) for mean in means)
+    return intervals_of_moments((mean, exact.group_by(KPI_KEYS).agg(**_moments(mean)).to_dicts()) for mean in means)
 
 
 def _moments(mean: Quotient) -> dict[str, pl.Expr]:
@@ -128,7 +127,7 @@ def intervals_of_moments(moments: Iterable[tuple[Quotient, Iterable[Mapping[str,
     found: dict[tuple[date | None, str | None], dict[str, Interval | None]] = defaultdict(dict)
     for mean, rows in moments:
         for row in rows:
-            sums = {name: value for name, value in row.items() if name not in _KEYS}
+            sums = {name: value for name, value in row.items() if name not in KPI_KEYS}
             of_sums = mean_of_moments(**sums)
             found[row["score_date"], row["tenant_id"]][mean.name] = of_sums and in_points(mean, of_sums)
     return dict(found)

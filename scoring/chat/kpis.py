@@ -25,7 +25,8 @@ KpiRow = Mapping[str, Any]
 KpisByDay = Mapping[date, Sequence[KpiRow]]
 """The KPI rows of scored days, those of every tenant."""
 
-_KPI_KEYS = ["score_date", "tenant_id"]
+KPI_KEYS = ["score_date", "tenant_id"]
+"""What tells a row of the KPI table from the others."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def rubric_version_of(row: KpiRow) -> tuple[str | None, str | None]:
 
 def kpi_sums(rows: pl.DataFrame, totals: Sequence[Measure | Quotient], count_as: str) -> pl.DataFrame:
     """One row per (`score_date`, `tenant_id`): the number of `rows` as `count_as`, and the sum of each total."""
-    return rows.group_by(_KPI_KEYS).agg(
+    return rows.group_by(KPI_KEYS).agg(
         pl.len().cast(pl.Int64).alias(count_as),
         *map(_summed, totals),
     )
@@ -150,8 +151,8 @@ def _summed(total: Measure | Quotient) -> pl.Expr:
 
 def merged_kpi_sums(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Several results of `kpi_sums` as one; a total that a part does not have counts as 0."""
-    merged = pl.concat(parts, how="diagonal").group_by(_KPI_KEYS)
-    return merged.agg(pl.exclude(_KPI_KEYS).sum())
+    merged = pl.concat(parts, how="diagonal").group_by(KPI_KEYS)
+    return merged.agg(pl.exclude(KPI_KEYS).sum())
 
 
 def kpi_table(
@@ -173,13 +174,13 @@ def kpi_table(
     together = pl.concat([by_tenant, all_tenants.with_columns(tenant_id=pl.lit(ALL_TENANTS))], how="diagonal")
     read = pl.col("rows") + pl.col("excluded")
     return together.select(
-        *_KPI_KEYS,
+        *KPI_KEYS,
         "rows",
         "excluded",
         _divided(pl.col("excluded"), read).alias("excluded_rate"),
         *(column for quotient in quotients for column in _quotient_columns(quotient)),
         *(measure.name for measure in measures),
-    ).sort(_KPI_KEYS, nulls_last=True)
+    ).sort(KPI_KEYS, nulls_last=True)
 
 
 def _quotient_columns(quotient: Quotient) -> list[pl.Expr]:
