@@ -48,8 +48,7 @@ def metric_shifts(runs: Sequence[BothScored]) -> list[MetricShift]:
         for one in agreements(pairs, to_points=False):
             if one.agent_type == ALL_AGENTS:
                 own = [pair for pair in pairs if pair.metric == one.metric]
-                means = fmean(pair.label for pair in own), fmean(pair.score for pair in own)
-                found.append(MetricShift(rubric, one.metric, titles[one.metric], *means, one))
+                found.append(MetricShift(rubric, one.metric, titles[one.metric], *_means(own), one))
     return found
 
 
@@ -57,16 +56,13 @@ def moved_queries(runs: Sequence[BothScored]) -> list[MovedQuery]:
     """The queries with another judged score, the largest change first."""
     found = []
     for before, after in runs:
-        titles, texts = _titles(before), {query.query_id: query.query_text for query in before.queries}
-        scores: dict[tuple[str, str], list[Pair]] = {}
-        for pair in _pairs(before, after):
-            if pair.metric != TOTAL:
-                scores.setdefault((str(pair.cluster), pair.metric), []).append(pair)
-        for (cluster, metric), pairs in scores.items():
-            query_id = cluster.partition(" ")[2]
-            means = fmean(pair.label for pair in pairs), fmean(pair.score for pair in pairs)
-            moved = MovedQuery(before.plan.run.name, query_id, texts[query_id], titles[metric], *means)
-            found += [moved] if abs(moved.after - moved.before) > SAME_SCORE else []
+        run, titles = before.plan.run.name, _titles(before)
+        for old, new in zip(before.queries, after.queries, strict=True):
+            pairs = list(_pairs_of_query(before, old, new))
+            for metric in dict.fromkeys(pair.metric for pair in pairs if pair.metric != TOTAL):
+                means = _means([pair for pair in pairs if pair.metric == metric])
+                moved = MovedQuery(run, old.query_id, old.query_text, titles[metric], *means)
+                found += [moved] if abs(moved.after - moved.before) > SAME_SCORE else []
     return sorted(found, key=lambda one: (-abs(one.after - one.before), one.run, one.query_id, one.title))
 
 
@@ -75,24 +71,31 @@ def _titles(scored: ScoredTestRun) -> dict[str, str]:
     return {metric.name: metric.title for metric in judged} | {TOTAL: "종합 점수"}
 
 
+def _means(pairs: Sequence[Pair]) -> tuple[float, float]:
+    return fmean(pair.label for pair in pairs), fmean(pair.score for pair in pairs)
+
+
 def _pairs(before: ScoredTestRun, after: ScoredTestRun) -> Iterator[Pair]:
-    """The scores that both know; those of one query are no independent witnesses.
+    for old, new in zip(before.queries, after.queries, strict=True):
+        yield from _pairs_of_query(before, old, new)
+
+
+def _pairs_of_query(run: ScoredTestRun, old: ScoredQuery, new: ScoredQuery) -> Iterator[Pair]:
+    """The scores of a query that both know, which are no independent witnesses.
 
     Totals only where both know the same scores: one without a metric is no total of the other's kind.
     """
-    rubric = before.plan.rubric
-    for old, new in zip(before.queries, after.queries, strict=True):
-        cluster = f"{before.plan.run.identity.sha256} {old.query_id}"
-        know_the_same = True
-        for metric in rubric.metrics:
-            if metric.judged_by:
-                scores = zip(_scores(old, metric.name), _scores(new, metric.name), strict=True)
-                both = [(as_float(a.points), as_float(b.points)) for a, b in scores]
-                know_the_same &= all((label is None) == (score is None) for label, score in both)
-                yield from _known(metric.name, cluster, both)
-        if know_the_same:
-            totals = (rubric.query_row(query).get(TOTAL) for query in (old, new))
-            yield from _known(TOTAL, cluster, [tuple(totals)])
+    rubric, cluster = run.plan.rubric, (run.plan.run.identity.sha256, old.query_id)
+    know_the_same = True
+    for metric in rubric.metrics:
+        if metric.judged_by:
+            scores = zip(_scores(old, metric.name), _scores(new, metric.name), strict=True)
+            both = [(as_float(a.points), as_float(b.points)) for a, b in scores]
+            know_the_same &= all((label is None) == (score is None) for label, score in both)
+            yield from _known(metric.name, cluster, both)
+    if know_the_same:
+        totals = (rubric.query_row(query).get(TOTAL) for query in (old, new))
+        yield from _known(TOTAL, cluster, [tuple(totals)])
 
 
 def _scores(query: ScoredQuery, metric: str) -> list[Score]:
@@ -101,7 +104,7 @@ def _scores(query: ScoredQuery, metric: str) -> list[Score]:
     return of_executions or [query.scores[metric]]
 
 
-def _known(metric: str, cluster: str, both: Iterable[tuple[float | None, ...]]) -> Iterator[Pair]:
+def _known(metric: str, cluster: tuple[str, str], both: Iterable[tuple[float | None, ...]]) -> Iterator[Pair]:
     for label, score in both:
         if label is not None and score is not None:
             yield Pair(metric, None, cluster, score=float(score), label=float(label))
