@@ -29,6 +29,7 @@ _ALL_IS_WELL = frozenset(
     }
 )
 _NO_ERROR = frozenset({"없음", "no", "n", "false", "undefined"})
+_NOT_MEASURED = frozenset({"없음", "미측정", "측정불가", "측정안됨", "n/a", "na"})
 _SCALAR = (bool, int, float, str)  # a tuple: a union would be made anew for every comparison
 _TRUTHS = {"true": True, "y": True, "1": True, "false": False, "n": False, "0": False}
 _SECONDS = re.compile(r"((?:[0-9]{1,3}(?:,[0-9]{3}){1,3}|[0-9]{1,12})(?:\.[0-9]+)?)\s*(?:초|s|sec)?")
@@ -75,6 +76,11 @@ def is_cut(text: str) -> bool:
 def says_timeout(text: str) -> bool:
     """Whether a cell for a time says that none came in time."""
     return _TIMED_OUT.fullmatch(folded(text)) is not None
+
+
+def says_not_measured(text: str) -> bool:
+    """Whether a cell for a number says that there is none."""
+    return folded(text).casefold() in _NOT_MEASURED
 
 
 def says_all_is_well(text: str) -> bool:

@@ -14,7 +14,7 @@ from unicodedata import normalize
 
 from scoring.errors import InputError, counted
 from scoring.inputs import UnreadableCell, ungrouped
-from scoring.testruns.cells import encodable, given, is_cut, number, says_timeout, seconds
+from scoring.testruns.cells import encodable, given, is_cut, number, says_not_measured, says_timeout, seconds
 from scoring.testruns.checklist import url_conditions
 from scoring.testruns.column_names import FIELDS, NUMBERED, OF_ROUND, OF_SINGLE_RUN, RECORDED, is_read
 from scoring.testruns.detection import Layout, agent_type_named, layout_of
@@ -187,7 +187,7 @@ class RowReader:
                     self.notes[f"unknown_{field}"] += 1
             elif field in _TIMES and says_timeout(text):
                 yield "status", text
-            elif text:
+            elif text and not _is_missing(field, text):
                 yield field, self._value(field, place, text)
 
     def _rounds(self, cells: list[str], repeat: int) -> Iterator[dict[str, Any]]:
@@ -199,7 +199,11 @@ class RowReader:
             for field in _TIMES:
                 if field in filled and says_timeout(filled[field][1]):
                     filled["status"] = filled.pop(field)
-            values = {field: self._value(field, place, text) for field, (place, text) in filled.items() if text}
+            values = {
+                field: self._value(field, place, text)
+                for field, (place, text) in filled.items()
+                if text and not _is_missing(field, text)
+            }
             if values:
                 # With answers of one chat alone, `회차` tells the chats apart; with several it counts their repeats.
                 round_ = Round(room, repeat) if len(self._columns.rounds) > 1 else Round(repeat, 1)
@@ -212,7 +216,8 @@ class RowReader:
         value = parse(normalize("NFKC", text))  # full-width digits are digits, as in headers
         if value is None:
             column = self._columns.written[place]
-            raise UnreadableCell(column, "not_a_number", f"{column} 칸은 {expected}여야 하는데 다른 값입니다.")
+            reason = f"{column} 칸은 {expected}여야 하는데 다른 값입니다. 값이 없으면 비워 두세요."
+            raise UnreadableCell(column, "not_a_number", reason)
         return value
 
 
@@ -220,6 +225,11 @@ def _filled(places: Sequence[int], cells: list[str]) -> tuple[int, str]:
     """The first place with a value, and its text; '' without any."""
     filled = ((place, text) for place in places if (text := given(cells[place])))
     return next(filled, (places[-1] if places else -1, ""))
+
+
+def _is_missing(field: str, text: str) -> bool:
+    """Whether a cell for something measured says in words that it was not."""
+    return field in _MEASURED and says_not_measured(text)
 
 
 def _url_line(cell: str) -> str:
@@ -271,6 +281,7 @@ _NUMBERS: Mapping[str, tuple[Callable[[str], float | None], str]] = {
     "tool_call_count": (_count, "0 이상의 정수"),
     "repeat": (_ordinal, "1 이상의 정수"),
 }
+_MEASURED = frozenset({"latency_ms", "answer_time_s", "ttft_s", "tool_call_count"})
 _TIMES = ("latency_ms", "answer_time_s", "ttft_s")
 """Of these a cell may say that the execution timed out; it has failed then. Source: seed 000, 2.6 and 3.6."""
 # Words of a closed list, of which another is as good as none. A recorded score is an earlier judge's opinion: a row is

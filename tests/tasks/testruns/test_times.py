@@ -45,3 +45,16 @@ def test_digits_of_full_width_are_digits(tmp_path: Path) -> None:
     )
     assert (wide.queries["A1"][0].answer_time_s, long.queries["Q1"][0].latency_ms) == (27.5, 8000)
     assert str(long.queries["Q1"][0].round) == "2/1"
+
+
+@pytest.mark.parametrize("cell", ["없음", "N/A", "미측정", "측정 불가"])
+def test_a_time_that_was_not_measured_costs_no_row(tmp_path: Path, cell: str) -> None:
+    wide = read_testrun_file(write_csv(tmp_path / "w.csv", [WIDE_HEADER, wide_row(**{"1차 답변 시간(초)": cell})]))
+    long = read_testrun_file(write_csv(tmp_path / "l.csv", [LONG_HEADER, long_row(latency_ms=cell)]))
+    assert (len(wide.queries["A1"]), wide.queries["A1"][0].answer_time_s) == (2, None)
+    assert (wide.counts.rejected, long.counts.rejected, long.queries["Q1"][0].latency_ms) == (0, 0, None)
+
+
+def test_a_time_of_another_form_is_rejected_with_what_to_write(tmp_path: Path) -> None:
+    run = read_testrun_file(write_csv(tmp_path / "w.csv", [WIDE_HEADER, wide_row(**{"1차 답변 시간(초)": "0:27"})]))
+    assert "0 이상의 초여야 하는데 다른 값입니다. 값이 없으면 비워 두세요." in run.rejects[0].reason
