@@ -287,7 +287,7 @@ def _facts(run: TestRunFile, plan: TestRunPlan | None) -> Table:
         ["행", f"{counts.rows_in:,} = 채점 {counts.scored:,} + 제외 {counts.excluded:,} + 거부 {counts.rejected:,}"],
         ["질의", count_text(len(run.queries))],
         ["실행", count_text(counts.executions)],
-        ["회차", ", ".join(sorted({str(one.round) for one in executions})[:20]) or "–"],
+        ["회차", ", ".join(map(str, sorted({one.round for one in executions})[:20])) or "–"],
         ["실행한 날", run.ran_at[:10] or "모름"],
     ]
     return Table(["항목", "인식한 내용"], rows)

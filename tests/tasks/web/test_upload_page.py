@@ -38,6 +38,13 @@ def test_upload_page_shows_what_was_recognised_and_the_price(settings: Settings,
     assert page.scripts == []
 
 
+def test_upload_page_lists_rounds_by_their_numbers(settings: Settings, tmp_path: Path) -> None:
+    rows = [LONG_HEADER, *(long_row(round_=f"{room}/1") for room in (10, 2, 1))]
+    content = write_csv(tmp_path / "run.csv", rows).read_bytes()
+    with browser(settings) as client:
+        assert "회차 1/1, 2/1, 10/1" in opened_page(client, kept(client, "plan_agent_run.csv", content)).text
+
+
 def test_upload_page_names_each_row_that_cannot_be_read(settings: Settings, tmp_path: Path) -> None:
     rows = [LONG_HEADER, long_row(), long_row("Q2", "first"), long_row()]
     content = write_csv(tmp_path / "run.csv", rows).read_bytes()
