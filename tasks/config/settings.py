@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
+    EnvSettingsSource,
     InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
@@ -174,7 +175,11 @@ class Settings(BaseSettings):
         given = init_settings()
         clear, masked = (InitSettingsSource(settings_cls, part_of(given, masked=one)) for one in (False, True))
         elsewhere = InitSettingsSource(settings_cls, _settings_elsewhere())
-        return clear, env_settings, elsewhere, _SettingsFile(settings_cls), masked
+        variables = EnvSettingsSource(settings_cls)
+        # In a section the name of a place would be a field of it, which does not exist.
+        values = {name: value for name, value in variables.env_vars.items() if not name.upper().endswith(ELSEWHERE)}
+        variables.env_vars = values
+        return clear, variables, elsewhere, _SettingsFile(settings_cls), masked
 
 
 def load_settings(**options: Any) -> Settings:

@@ -45,6 +45,18 @@ def test_setting_in_a_file_wins_over_the_settings_file_and_its_origin_is_told(
     assert load_settings().state_url == "sqlite:///mine.db"
 
 
+def test_setting_of_a_section_is_read_from_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "key").write_text("sk-file\n")
+    (folder / "ping").write_text("https://hc-ping.com/1\n")
+    monkeypatch.setenv("AQB_JUDGE__API_KEY_FILE", "key")
+    monkeypatch.setenv("AQB_ALERTS__HEARTBEAT__URL_FILE", "ping")
+    monkeypatch.setenv("AQB_JUDGE__MODEL", "mine")
+    settings = load_settings()
+    assert settings.judge.api_key.get_secret_value() == "sk-file"
+    assert settings.alerts.heartbeat.url.get_secret_value() == "https://hc-ping.com/1"
+    assert settings.judge.model == "mine"
+
+
 @pytest.mark.parametrize("variable", ["AQB_STATE_URL_FILE", "AQB_ALERTS__HEARTBEAT__URL_FILE"])
 def test_secret_whose_file_is_gone_is_a_wrong_usage_with_the_variable(
     monkeypatch: pytest.MonkeyPatch, variable: str
