@@ -34,7 +34,8 @@ $gcloud sql users create aqb --instance=aqb --password="$password"
 # Secrets, each readable by this account alone. Jobs name them; they are read anew by each run.
 printf 'postgresql+psycopg://aqb:%s@/aqb?host=/cloudsql/%s:%s:aqb' "$password" "$PROJECT" "$region" |
     $gcloud secrets create aqb-state-url --data-file=-
-printf '%s' "${SLACK_WEBHOOK_URL:-}" | $gcloud secrets create aqb-slack-webhook --data-file=-
+printf '%s\n' "${SLACK_WEBHOOK_URL:-}" | # without an address a line, because a secret may not be empty
+    $gcloud secrets create aqb-slack-webhook --data-file=-
 for secret in aqb-state-url aqb-slack-webhook; do
     $gcloud secrets add-iam-policy-binding "$secret" --role=roles/secretmanager.secretAccessor \
         --member="serviceAccount:$account"

@@ -1,6 +1,7 @@
 """The manifests for Google Cloud: each is of its kind, and names settings, commands and files that there are."""
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -95,3 +96,15 @@ def test_setup_is_shell_and_fills_in_every_place_and_names_files_that_there_are(
     named = set(re.findall(r"deployments/[\w./-]+\.(?:yaml|sh)", SETUP))
     assert named
     assert [name for name in named if not (ROOT / name).is_file()] == []
+
+
+def test_setup_without_a_webhook_makes_no_empty_secret_because_secret_manager_refuses_one(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    gcloud = tmp_path / "gcloud"
+    gcloud.write_text(f'#!/bin/sh\ncase $2 in create) cat >"{made}-$3" ;; esac\n')
+    gcloud.chmod(0o755)
+    part = SETUP[SETUP.index("# Secrets, ") : SETUP.index("# The image, ")]
+    given = {"PROJECT": "team-project", "gcloud": str(gcloud), "password": "p", "region": "r", "account": "aqb@team"}
+    subprocess.run(["sh", "-euc", part], env={"PATH": os.environ["PATH"], **given}, check=True)
+    sizes = {path.name: path.stat().st_size for path in tmp_path.glob("made-*")}
+    assert sizes["made-aqb-slack-webhook"] > 0 and sizes["made-aqb-state-url"] > 0
