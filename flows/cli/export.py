@@ -69,6 +69,7 @@ def _named_rows(
     """
     from scoring.chat.results import results_schema
     from scoring.chat.row_ids import SOURCE_ID
+    from tasks.config.addresses import is_bigquery
     from tasks.warehouse import table_rows
     from tasks.warehouse.tables import SCORES
 
@@ -83,9 +84,10 @@ def _named_rows(
     if not counts["scored"]:
         raise nothing_scored(context.warehouse.url, days)
     if not counts["named"]:
+        section = "bigquery" if is_bigquery(context.settings.monitoring.source) else "monitoring"
         raise InputError(
             f"nothing to send: of {counts['scored']:,} scored rows of these days none has an id of its source",
-            fix="score these days with a source_id: formats of tools have it, monitoring.columns.source_id names it",
+            fix=f"score these days with a source_id: formats of tools have it, {section}.columns.source_id names it",
         )
 
 

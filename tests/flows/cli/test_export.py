@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from google.protobuf.json_format import Parse  # type: ignore[import-untyped]
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
@@ -116,6 +117,15 @@ def test_export_of_rows_without_ids_writes_nothing_and_says_why(aqb: Command, fo
     assert ended.exit_code == 1
     assert "nothing to send: of 1 scored rows of these days none has an id" in ended.err
     assert not Path("scores.jsonl").exists()
+
+
+def test_export_of_rows_of_a_view_without_ids_names_the_setting_of_views(
+    aqb: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_day(FolderWarehouse(Path("data/warehouse")), DAY, [plain()])
+    monkeypatch.setenv("AQB_MONITORING__SOURCE", "bigquery://project.logs.view")
+    ended = aqb("export", *DAYS, "--as", "langfuse")
+    assert "formats of tools have it, bigquery.columns.source_id names it" in ended.err
 
 
 def test_export_of_days_that_are_yet_to_be_scored_says_what_scores_them(aqb: Command, folder: Path) -> None:
