@@ -25,7 +25,7 @@ from tasks.judge.client import Judged
 from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, write_review_list
 from tasks.reports.templates import markdown
 from tasks.reports.testrun_workbook import write_testrun_workbook
-from tasks.reports.wording import NOTE_TITLES, lines_of_text
+from tasks.reports.wording import NOTE_TITLES, lines_of_text, reject_causes
 from tasks.testruns.warehouse import JUDGEMENTS_SCHEMA, judgement_frame
 
 _QUERIES_AS_JSON, _JUDGEMENTS = "scores.json", "judgements.parquet"
@@ -87,6 +87,7 @@ def write_testrun_folder(
             status_titles=STATUS_TITLES,
             note_titles=NOTE_TITLES,
             lines_of_text=lines_of_text(plan.run.name),
+            reject_causes=reject_causes(plan.run.rejects),
         )
         write_text(unfinished / "report.md", report)
         write_text(unfinished / "summary.json", _json(summary))

@@ -1,9 +1,11 @@
 """Words and numbers as reports and pages show them, in Korean. Numbers are rounded half away from zero."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.inputs import Reject
 from scoring.markdown import percent, score_text, shortened
 from scoring.stats.intervals import Coefficient, Interval
 
@@ -11,6 +13,7 @@ NOTHING = "–"
 
 EMPTY_TENANT = "(빈 테넌트)"
 _TENANT_CHARACTERS = 60
+_LINES_SHOWN = 5
 
 MOST_TENANTS = 40
 """Of so many tenants reports and pages have a row each: those with the most rows. Of thousands of rows nobody reads the
@@ -34,6 +37,32 @@ def lines_of_text(name: str) -> str:
     if name.lower().endswith(".xlsx"):
         return ""
     return "줄은 파일을 텍스트로 볼 때의 번호입니다. 앞에 줄바꿈이 든 칸이 있으면 Excel에서 보이는 행 번호보다 큽니다."
+
+
+@dataclass(frozen=True)
+class RejectCause:
+    """Why rows of a test run were rejected; `lines` names the first of them (Korean)."""
+
+    lines: str
+    column: str
+    reason: str
+    rows: int
+
+
+def reject_causes(rejects: Iterable[Reject]) -> list[RejectCause]:
+    """The causes in the order of the file: a column that Excel has spoiled is one, however many rows it costs."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for one in rejects:
+        places.setdefault((one.column or "행 전체", one.reason), []).append(count_text(one.line))
+    return [
+        RejectCause(
+            ", ".join(lines[:_LINES_SHOWN]) + (f" 외 {len(lines) - _LINES_SHOWN:,}행" if lines[_LINES_SHOWN:] else ""),
+            column,
+            reason,
+            len(lines),
+        )
+        for (column, reason), lines in places.items()
+    ]
 
 
 # Codes of chat rows that could not be read; those that a rubric rejects have titles of their own.

@@ -21,7 +21,7 @@ from tasks.judge.client import Estimate, Judge
 from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.site.pages import Cell, Table
-from tasks.reports.wording import NOTE_TITLES, count_text, lines_of_text
+from tasks.reports.wording import NOTE_TITLES, count_text, lines_of_text, reject_causes
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.plans import plan_of_file, plan_of_input, plan_of_run
 from tasks.testruns.uploads import ArrivingFile, Scoring, Upload
@@ -295,7 +295,7 @@ def _facts(run: TestRunFile, plan: TestRunPlan | None) -> Table:
 
 def _rejects(run: TestRunFile) -> Table:
     rows: list[list[Cell]] = [
-        [count_text(one.line), one.column or "행 전체", one.reason] for one in run.rejects[:_REJECTS_SHOWN]
+        [one.lines, one.column, one.reason] for one in reject_causes(run.rejects)[:_REJECTS_SHOWN]
     ]
     return Table(["줄" if lines_of_text(run.name) else "행", "열", "까닭"], rows)
 

@@ -96,6 +96,16 @@ def test_every_file_of_the_folder_is_there(long_file: Path, tmp_path: Path) -> N
     assert json.loads((tmp_path / "out" / "scores.json").read_text("utf-8")) == [{"query_id": "Q1"}, {"query_id": "Q2"}]
 
 
+def test_report_has_a_line_for_each_cause_of_rejected_rows(tmp_path: Path) -> None:
+    spoiled = [long_row(f"Q{number}", "01월 01일") for number in range(30)]
+    run = write_csv(tmp_path / "run.csv", [LONG_HEADER, long_row(), *spoiled, long_row("Q90", latency_ms="빠름")])
+    write_testrun_folder(tmp_path / "out", scored(run), run)
+    rejected = (tmp_path / "out" / "report.md").read_text("utf-8").partition("| 줄 | 열 | 거부한 까닭 |")[2]
+    assert rejected.count("\n|") == 3  # the line below the head, dates that Excel made of rounds, and a time
+    assert "| 3, 4, 5, 6, 7 외 25행 | 방/반복 | " in rejected and "| 33 | latency_ms | " in rejected
+    assert '모든 행은 `scores.xlsx`의 "거부한 행" 탭에 있습니다.' in rejected
+
+
 def test_a_rubric_that_nobody_knows_is_detected_by_its_own_sign(tmp_path: Path) -> None:
     rows = [[*LONG_HEADER, "장난감 열"], [*long_row(), ""]]
     plan = plan_of(read_testrun_file(write_csv(tmp_path / "run.csv", rows)), TestRunChoices(), {})
