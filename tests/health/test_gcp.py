@@ -108,3 +108,19 @@ def test_setup_without_a_webhook_makes_no_empty_secret_because_secret_manager_re
     subprocess.run(["sh", "-euc", part], env={"PATH": os.environ["PATH"], **given}, check=True)
     sizes = {path.name: path.stat().st_size for path in tmp_path.glob("made-*")}
     assert sizes["made-aqb-slack-webhook"] > 0 and sizes["made-aqb-state-url"] > 0
+
+
+def test_page_fills_in_every_place_of_manifests_and_pool_with_a_source_that_is_one(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "gcp.md").read_text(encoding="utf-8")
+    _, of_cluster, of_pool = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    done = dict.fromkeys(("gcloud", "prefect", "aqb"), "") | {"git": "echo 0a1b2c", "kubectl": "cat >>gke.yaml"}
+    for tool, script in done.items():
+        (tmp_path / tool).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / tool).chmod(0o755)
+    (tmp_path / "deployments").symlink_to(ROOT / "deployments")
+    surroundings = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    command = ["sh", "-euc", of_cluster + of_pool]
+    subprocess.run(command, cwd=tmp_path, env=surroundings, stdin=subprocess.DEVNULL, check=True)
+    for name in ("gke.yaml", "pool.json"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert (_PLACE.findall(text), "bigquery://source-project.chat.view_chat_rows" in text) == ([], True)
