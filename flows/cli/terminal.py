@@ -92,12 +92,12 @@ def complain(error: AqbError) -> None:
 
 
 def finish(problems: Sequence[str], incomplete: AqbError | None = None) -> None:
-    """Prints what a person should look at; if there is any, the command ends with exit code 1.
+    """Prints what a person should look at, each once; if there is any, the command ends with exit code 1.
 
     Raises:
         AqbError: `incomplete`, why not everything was done.
     """
-    for problem in problems:
+    for problem in dict.fromkeys(problems):  # several steps meet the same Slack
         typer.echo(f"warning: {problem}", err=True)
     if incomplete:
         raise incomplete

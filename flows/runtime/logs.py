@@ -27,8 +27,8 @@ def configure_logs(log_format: Literal["plain", "json"]) -> None:
 
 
 def warn(problems: Iterable[str]) -> None:
-    """What a person should look at although the run went on."""
-    for problem in problems:
+    """What a person should look at although the run went on, each once."""
+    for problem in dict.fromkeys(problems):
         _log.warning("%s", problem)
 
 
