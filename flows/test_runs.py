@@ -131,13 +131,21 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
         (*(path.name for path in inbox.arriving), *left),
         tuple(one.reason for one in refused),
         (
-            *(site_after(context).problems if scored else ()),
+            *(site_after(context).problems if scored or _is_unpublished(context) else ()),
             *notify_refused(context, refused),
             *(why for run in unreported for why in _notify_of(context, run)),
             *call_off_finished(context, inbox_is_done=not failures),
             *deliver_waiting(context),
         ),
     )
+
+
+def _is_unpublished(context: Context) -> bool:
+    """Whether the pages are older than the last scores: a run that died between the two has left them so."""
+    page = context.reports.first_page
+    shown_at = page.stat().st_mtime if page.is_file() else 0.0
+    newest = RunLedger(context.state).completed(TEST_RUN, 1)
+    return any(run.finished_at and run.finished_at.timestamp() > shown_at for run in newest)
 
 
 def _notify_of(context: Context, run: Run) -> tuple[str, ...]:

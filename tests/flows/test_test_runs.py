@@ -94,6 +94,20 @@ def test_runs_that_one_who_died_has_not_published_are_published_by_the_next(sett
     assert table(settings, "runs")["outcome"].to_list() == ["completed"] * 2
 
 
+@pytest.mark.usefixtures("site_is_built")
+def test_pages_that_one_who_died_has_not_built_are_built_by_the_next_and_not_again(settings: Settings) -> None:
+    score_inbox(settings, DAY)
+    page = Path(settings.reports) / "index.html"
+    page.unlink()
+    score_inbox(settings, DAY)
+    built_at = page.stat().st_mtime_ns
+    score_inbox(settings, DAY)
+    assert page.stat().st_mtime_ns == built_at
+    os.utime(page, (0, 0))  # as the run before the one that died has left it
+    score_inbox(settings, DAY)
+    assert page.stat().st_mtime_ns > built_at
+
+
 def test_a_changed_file_is_a_new_run_beside_the_old_one(settings: Settings) -> None:
     score_inbox(settings, DAY)
     write_csv(inbox_of(settings) / "plan_agent_1.csv", [LONG_HEADER, long_row("Q9")])
