@@ -5,7 +5,7 @@ this version of the rubric, with these parameters, of the rows that the source h
 A day that has lost most of its rows in the source is kept as it was (`tasks/chat/day_guard.py`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -244,16 +244,10 @@ def stale_days(context: Context, last: date) -> dict[date, str]:
 
 
 def lost_days(context: Context, last: date) -> list[date]:
-    """The days up to `last` that a run has completed and that the score tables do not have.
-
-    Where a table has any, days before the first of them are left out: they may have expired there.
-    """
+    """The days up to `last` that a run has completed and that the score tables have no more, but for expired ones."""
     written, ledger = _WrittenDays(context), RunLedger(context.state)
-    first, first_scores = min(written.kpis, default=date.min), min(written.scores, default=date.min)
-    runs = ledger.latest_of_days(max(first, first_scores), last)
-    without_scores = {day for day, run in runs.items() if not written.have(run)}
-    done = ledger.completed_days(first, last)
-    return sorted(day for day in done if day not in written.kpis or day in without_scores)
+    runs, done = ledger.latest_of_days(date.min, last), ledger.completed_days(date.min, last)
+    return sorted(day for day in done if not (written.have(runs[day]) or written.may_have_expired(day, written.kpis)))
 
 
 def finished_night(context: Context, day: date) -> Run | None:
@@ -331,10 +325,20 @@ class _WrittenDays:
 
     def __init__(self, context: Context) -> None:
         self.kpis, self.scores = (set(context.warehouse.days(table)) for table in (KPIS, SCORES))
+        self._expire = is_bigquery(context.settings.warehouse)
 
     def have(self, run: Run) -> bool:
-        """Whether they have what a run has made. Of a day without a scored row BigQuery keeps no scores."""
-        return run.score_date in self.kpis and (run.score_date in self.scores or not run.scored)
+        """Whether they have what a run has made, but for scores that may have expired since.
+
+        Of a day without a scored row BigQuery keeps no scores.
+        """
+        day = run.score_date
+        has_scores = day in self.scores or not run.scored or self.may_have_expired(day, self.scores)
+        return day in self.kpis and has_scores
+
+    def may_have_expired(self, day: date, days: Set[date]) -> bool:
+        """Whether BigQuery may have dropped a day of a table that has these: it is before the first of them."""
+        return self._expire and bool(days) and day < min(days)
 
 
 def _done(run: Run) -> bool:

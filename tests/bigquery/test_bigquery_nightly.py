@@ -1,7 +1,7 @@
 """The nightly flow from a view to a dataset: the same tables as from a file to a folder, with either engine."""
 
 import json
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +11,8 @@ from google.cloud.bigquery import Client, LoadJobConfig
 
 from flows.backfill import backfill
 from flows.nightly import nightly
-from tasks.chat.day_plan import backfill_plan
+from scoring.days import days_between
+from tasks.chat.day_plan import backfill_plan, lost_days
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.samples import SAMPLE_FIRST_DAY, SAMPLE_PATH
 from tasks.warehouse import open_warehouse
@@ -90,3 +91,24 @@ def test_a_day_whose_rows_are_gone_from_the_view_is_kept(
     assert plan.days[0].losses[0].now == 0
     assert nightly(in_bigquery, SAMPLE_FIRST_DAY, allow_shrink=True).scored.counts.rows_in == 0
     assert tables_of(in_bigquery)["monitoring_scores"] == []
+
+
+def test_scores_that_a_dataset_has_dropped_are_missed_from_its_first_day_on(
+    client: Client, dataset: str, settings: Settings
+) -> None:
+    """Partitions of scores expire where a team has said so, those of KPIs need not: old days are no loss."""
+    days = days_between(SAMPLE_FIRST_DAY, SAMPLE_FIRST_DAY + timedelta(days=2))
+    update = {
+        "warehouse": f"bigquery://{dataset.replace('.', '/')}",
+        "monitoring": MonitoringSettings(source=str(SAMPLE_PATH)),
+    }
+    in_bigquery = settings.model_copy(update=update)
+    backfill(days[0], days[-1], settings=in_bigquery)
+
+    def missed_without(day: date) -> tuple[list[date], list[date]]:
+        client.query_and_wait(f"DELETE FROM `{dataset}.monitoring_scores` WHERE score_date = '{day}'")
+        plan = in_context(backfill_plan, in_bigquery, days[0], days[-1], date(2030, 1, 1))
+        return [one.day for one in plan.to_score(force=False)], in_context(lost_days, in_bigquery, days[-1])
+
+    assert missed_without(days[0]) == ([], [])
+    assert missed_without(days[2]) == ([days[2]], [days[2]])
