@@ -109,11 +109,14 @@ class RowReader:
     """Executions of the rows of one table. `notes` counts what was read with a reservation."""
 
     def __init__(
-        self, columns: Columns, agent_type: AgentType | None, filter_names: FilterNames, run_type: str, repeat: int
+        self, columns: Columns, agent_type: AgentType | None, filter_names: FilterNames, run_type: str, sheet: str
     ) -> None:
-        """`agent_type`, `run_type` and `repeat` (`회차`) are those of rows that name none."""
+        """`agent_type`, `run_type` and the round that `sheet` may tell are those of rows that name none.
+
+        `sheet` is '' where there is one alone.
+        """
         self.notes: Counter[str] = Counter()
-        self._repeat = repeat
+        self._sheet = sheet
         self._given = {"agent_type": agent_type, "filter_names": filter_names, "run_type": run_type}
         self._columns = columns
         of_rows = (places for field, places in columns.fields.items() if field not in _WORDS)
@@ -128,6 +131,8 @@ class RowReader:
         apart = f"{column if of_round else '회차'} 열에 {'다른 번호를' if long else '번호(1, 2, 3)를'}"
         what = f"같은 실행이 앞에 이미 있습니다: {known}."
         fix = f"다시 실행한 결과라면 {apart} 적고, 아니라면 한 행만 남기세요."
+        if self._sheet and not long:
+            fix += " 시트마다 한 회차라면 시트 이름을 1회차, 2회차로 바꾸세요."
         return UnreadableCell(column, "duplicate_execution", f"{what} {fix}")
 
     def executions(self, cells: list[str]) -> list[Execution]:
@@ -150,7 +155,7 @@ class RowReader:
         if url := shared.pop("expected_url", ""):
             expected.append(_url_line(url))
         shared["expected_text"] = "\n".join(expected).strip()
-        repeat = shared.pop("repeat", self._repeat)
+        repeat = shared.pop("repeat", _round_of_sheet(self._sheet))
         found = []
         for of_round in self._rounds(cells, repeat):
             found.append(Execution(**{**shared, **of_round}))
@@ -263,7 +268,7 @@ def _count(text: str) -> int | None:
     return None if found is None or not 0 <= found <= _LARGEST_COUNT or found != int(found) else int(found)
 
 
-def round_of_sheet(name: str) -> int:
+def _round_of_sheet(name: str) -> int:
     """The round that the name of a sheet tells (`2회차`, `2차`, `Round 2`); 1 where it tells none."""
     match = _ROUND_SHEET.fullmatch(normalize("NFKC", name).strip())
     return int(match[1] or match[2]) if match else 1

@@ -14,7 +14,7 @@ from scoring.inputs import BrokenRow, FileIdentity, Reject, TextRow, UnreadableC
 from scoring.limits import MOST_TESTRUN_ROWS
 from scoring.testruns.detection import FileFacts, Layout
 from scoring.testruns.executions import AgentType, Execution
-from scoring.testruns.rows import RowReader, columns_of, round_of_sheet
+from scoring.testruns.rows import RowReader, columns_of
 from scoring.testruns.run_time import run_time
 from scoring.testruns.team_names import TeamNames, written_headers
 
@@ -107,7 +107,7 @@ class TestRunReading:
             )
         self._headers.update(dict.fromkeys(columns.names))
         self._written.update(dict.fromkeys(written))
-        reader = RowReader(columns, self._agent_type, self._names.filter_names, self._run_type, round_of_sheet(sheet))
+        reader = RowReader(columns, self._agent_type, self._names.filter_names, self._run_type, sheet)
         prefix = f"{sheet}!" if sheet else ""
         for row in table.rows():
             if isinstance(row, TextRow) and row.is_blank:

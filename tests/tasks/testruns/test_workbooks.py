@@ -177,6 +177,7 @@ def test_sheets_that_repeat_a_run_without_its_number_are_told_to_give_it(tmp_pat
     (reject,) = run.rejects
     assert (reject.column, reject.code) == ("다시!ID", "duplicate_execution")
     assert "회차 열에 번호(1, 2, 3)를 적고" in reject.reason
+    assert "시트 이름을 1회차, 2회차로 바꾸세요" in reject.reason
 
 
 def test_a_row_with_an_excel_error_in_place_of_what_the_agent_said_is_rejected_by_its_column(tmp_path: Path) -> None:
