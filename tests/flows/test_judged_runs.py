@@ -24,6 +24,7 @@ from scoring.catalog import TestRunChoices
 from tasks.config.judge import JudgeSettings
 from tasks.config.settings import load_settings
 from tasks.config.testruns import InboxSettings
+from tasks.files.report_paths import SCORE_FILES
 from tasks.warehouse import open_warehouse
 from tests.builders.flows import score_inbox as plain_score_inbox
 from tests.builders.settings import settings_in
@@ -61,6 +62,7 @@ def test_a_judged_run_has_every_score_and_its_second_time_asks_nothing(aqb: Comm
     assert judge.stats()["asked"] == asked
     for name in ("scores.parquet", "queries.parquet", "judgements.parquet", "scores.json"):
         assert Path("first", name).read_bytes() == Path("second", name).read_bytes()
+    assert {path.name for path in Path("first").iterdir()} <= {*SCORE_FILES, "report.md", "summary.json"}
     queries = pl.read_parquet("first/queries.parquet")
     assert queries["semantic_score"].null_count() == queries["consistency_score"].null_count() == 0
     assert set(queries["weight_coverage"]) == {1.0}

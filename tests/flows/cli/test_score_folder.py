@@ -13,6 +13,7 @@ import pytest
 
 from flows.cli.app import main
 from tasks.files.atomic import sole_writer
+from tasks.files.report_paths import SCORE_FILES
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.samples import SAMPLE_INBOX
 from tests.builders.chat_rows import DAY, best, plain, write_rows
@@ -85,6 +86,7 @@ def test_score_leaves_nothing_of_an_earlier_input_of_another_kind(
 ) -> None:
     also = {CHAT: ("--also", "csv", "--also", "xlsx"), WIDE: ()}
     aqb("score", first, "--out", "out", *also[first])
+    assert {*names_in("out")} <= {*SCORE_FILES, "report.md", "summary.json"}
     Path("out/notes.md").write_text("mine")
     for folder in ("out", "fresh"):
         assert aqb("score", then, "--out", folder).exit_code == 0
