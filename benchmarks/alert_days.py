@@ -1,4 +1,4 @@
-"""Years of made-up days at the production load, for counting what would be told: nothing, or one planted change.
+"""Years of made-up days at the production load, for counting what would be reported: nothing, or one planted change.
 
 Turns a day, weekends and holidays, the rules' usual rates, rules that share rows, tenants, and rates that vary from day
 to day. Everything is drawn from one seed.
@@ -94,7 +94,7 @@ def _row(tenant: str, rows: int, counts: Mapping[str, int]) -> dict[str, Any]:
         "gold_mine_rate": counts["good_question_bad_answer"] / rows if rows else None,
         "mean_final_score": 71.5,
     }
-    met = {f"{name}_met": None for name in kpis}  # what is told of a KPI is the verdict of four weeks
+    met = {f"{name}_met": None for name in kpis}  # what is reported of a KPI is the verdict of four weeks
     read = {"tenant_id": tenant, "rows": rows, "excluded": excluded, "excluded_rate": excluded / max(rows, 1)}
     return kpis | met | read | fired
 

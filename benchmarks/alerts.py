@@ -1,4 +1,4 @@
-"""What would be told on years of days without a change, and how soon one is: the old rule on counts and the new one."""
+"""What is reported on years of days without a change, and how soon one is: the old rule on counts and the new one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _GROWING = ("new", "rising", "drifting")
 class Change:
     """A planted change of one rule from the first such weekday after eight weeks on: its rate is then `times` as high.
 
-    `days` are those in which it should be told; they begin `after` so many others.
+    `days` are those in which it should be reported; they begin `after` so many others.
     """
 
     title: str
@@ -52,10 +52,10 @@ CHANGES = (
     Change("a Sunday with 20% of answer_failed: paged", _SUNDAY, _outage(0.20), 1, "90% / -", paged=True),
     Change("a Sunday with 30% of answer_failed: paged", _SUNDAY, _outage(0.30), 1, "- / -", paged=True),
     Change("a Sunday with 50% of answer_failed: paged", _SUNDAY, _outage(0.50), 1, "always", paged=True),
-    Change("answer_failed 1.5 times as high for good: told in 3 business days", _MONDAY, lambda _: 1.5, 3, "90% / 75%"),
-    Change("answer_failed twice as high in 60 days: told by day 30", _MONDAY, lambda day: 1 + day / 60, 30, "90% / -"),
+    Change("answer_failed 1.5 times as high for good: within 3 business days", _MONDAY, lambda _: 1.5, 3, "90% / 75%"),
+    Change("answer_failed twice as high in 60 days: by day 30", _MONDAY, lambda day: 1 + day / 60, 30, "90% / -"),
     Change(
-        "very_short_answer, a Warning, five times as high for two days; twice as high from day 15 on: told in 2 days",
+        "very_short_answer, a Warning, five times as high for two days; twice as high from day 15 on: within 2 days",
         _MONDAY,
         lambda day: 5.0 if day < 2 else 2.0 if day >= _TWO_WEEKS else 1.0,
         2,
@@ -67,12 +67,12 @@ CHANGES = (
 
 
 def alerts(scale: Scale) -> str:
-    """False messages a year and how many changes are told, old rule against new; how often one of a tenant is."""
+    """False messages a year and how many changes are reported, old rule against new; how often one of a tenant is."""
     seeds = scale.seeds
     return "\n\n".join((_quiet_years(seeds), _changes(10 * seeds), _smallest(2 * seeds), _of_one_tenant(2 * seeds)))
 
 
-def told(days: KpiDays, shown: Iterable[date] | None = None) -> list[PreviewedMessage]:
+def reported(days: KpiDays, shown: Iterable[date] | None = None) -> list[PreviewedMessage]:
     """The messages of days to a route that hears of everything."""
     return preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(shown or days), _ROUTE)
 
@@ -95,7 +95,7 @@ def _quiet_years(seeds: int) -> str:
     for tenants, variation, ratio in product((1, 6), (0.0, 0.15), DAYS_OFF_RATIOS):
         load = Load(tenants, variation, ratio)
         years = [kpi_days(load, _YEAR, seed) for seed in range(seeds)]
-        pages, digests = zip(*(_counts(told(year)) for year in years), strict=True)
+        pages, digests = zip(*(_counts(reported(year)) for year in years), strict=True)
         old = [len(old_pages(year)) for year in years]
         lines.append(
             (
@@ -127,7 +127,7 @@ def _changes(seeds: int) -> str:
     for change in CHANGES:
         cells = []
         for variation in (0.0, 0.15):
-            found = [is_told(change, variation, seed) for seed in range(seeds)]
+            found = [is_reported(change, variation, seed) for seed in range(seeds)]
             cells += [f"{mean(new for new, _ in found):.0%}", f"{mean(old for _, old in found):.0%}"]
         lines.append((change.title, change.target, *cells))
     return table(
@@ -138,7 +138,7 @@ def _changes(seeds: int) -> str:
     )
 
 
-def is_told(change: Change, variation: float, seed: int) -> tuple[bool, bool]:
+def is_reported(change: Change, variation: float, seed: int) -> tuple[bool, bool]:
     """Whether the new and the old rule tell a change in time."""
     start = next(day for day in range(_BEFORE, _BEFORE + 7) if (FIRST_DAY.weekday() + day) % 7 == change.weekday)
 
@@ -149,7 +149,7 @@ def is_told(change: Change, variation: float, seed: int) -> tuple[bool, bool]:
     shown = list(days)[start + change.after :]
     new = any(
         one.rule == change.rule and one.change in _GROWING
-        for message in told(days, shown)
+        for message in reported(days, shown)
         if message.kind == "page" or not change.paged
         for one in message.incidents
     )
@@ -157,7 +157,7 @@ def is_told(change: Change, variation: float, seed: int) -> tuple[bool, bool]:
 
 
 def _smallest(seeds: int) -> str:
-    """For each rule the smallest of some rises that is told within a week in nine of ten cases."""
+    """For each rule the smallest of some rises that is reported within a week in nine of ten cases."""
     lines = []
     for rule, rate in RATES.items():
         cells = []
@@ -165,12 +165,12 @@ def _smallest(seeds: int) -> str:
             enough = (
                 rise
                 for rise in (1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0)
-                if mean(is_told(_weekly(rule, rise), variation, seed)[0] for seed in range(seeds)) >= 0.9
+                if mean(is_reported(_weekly(rule, rise), variation, seed)[0] for seed in range(seeds)) >= 0.9
             )
             cells.append(f"{next(enough, float('nan')):g}x")
         lines.append((rule, f"{rate:.2%}", *cells))
     return table(
-        f"Alerts: the smallest lasting rise that is told within a week in 90% of {seeds} cases",
+        f"Alerts: the smallest lasting rise that is reported within a week in 90% of {seeds} cases",
         ("", "usual rate", "0% variation", "15% variation"),
         lines,
     )
@@ -185,8 +185,8 @@ def _of_one_tenant(seeds: int) -> str:
     lines = []
     for tenant, share in enumerate(TENANTS[6][:3]):
         for rise in (2.0, 3.0):
-            told_once = [_messages_of_one(tenant, rise, seed) for seed in range(seeds)]
-            pages, digests, nights = zip(*told_once, strict=True)
+            of_one_seed = [_messages_of_one(tenant, rise, seed) for seed in range(seeds)]
+            pages, digests, nights = zip(*of_one_seed, strict=True)
             lines.append(
                 (
                     f"a tenant with {share:.0%} of the turns, {rise:g}x",
@@ -210,7 +210,7 @@ def _messages_of_one(tenant: int, rise: float, seed: int) -> tuple[int, int, int
         seed,
         lambda day, rule: of_each if rule == _RULE and day >= _BEFORE else 1.0,
     )
-    found = told(days, list(days)[_BEFORE:])
+    found = reported(days, list(days)[_BEFORE:])
     risen = {
         (message.day, message.kind)
         for message in found

@@ -87,7 +87,7 @@ class IncompleteBackfillError(AqbError):
         more = f" and {len(failed) - 10} more" if len(failed) > 10 else ""
         super().__init__(
             "; ".join([*outcome.stopped, *([days + more] if failed else [])]),
-            fix="mend what stopped them and run the same backfill again"
+            fix="fix what stopped them and run the same backfill again"
             + ("" if forced else ": it does these days only"),
         )
         self.outcome = outcome

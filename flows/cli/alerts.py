@@ -83,12 +83,12 @@ def _of_route(route: str, messages: Sequence[PreviewedMessage]) -> list[str]:
     from scoring.alerting.preview import KIND_TITLES
 
     kinds, busiest = Counter(one.kind for one in messages), max(Counter(one.day for one in messages).values())
-    told = [
+    reported = [
         f"  {one.day}  {KIND_TITLES[one.kind]}  {'; '.join(incident.reason for incident in one.named)}"
         for one in messages
     ]
     counted = ", ".join(f"{KIND_TITLES[kind]} {count}건" for kind, count in sorted(kinds.items()))
-    return [f"경로 {route}: 메시지 {len(messages)}건({counted}), 하루에 많아야 {busiest}건", *told]
+    return [f"경로 {route}: 메시지 {len(messages)}건({counted}), 하루에 많아야 {busiest}건", *reported]
 
 
 def _expected(expected: Forecast, allowed: float) -> list[str]:
@@ -102,12 +102,14 @@ def _expected(expected: Forecast, allowed: float) -> list[str]:
     ]
     for rise in expected.rises:
         kind = "쉬는 날" if rise.day_off else "업무일"
-        told = [
+        reported = [
             f"{count:,}행부터 {what}({times_text(count / rise.usual)})"
-            for what, count in (("요약", rise.told), ("긴급 알림", rise.paged))
+            for what, count in (("요약", rise.reported), ("긴급 알림", rise.paged))
             if count is not None
         ]
-        lines.append(f"  {rise.title}, {kind}: {rise.rows:,}행 중 평소 {rise.usual_text}, {', '.join(told) or '없음'}")
+        lines.append(
+            f"  {rise.title}, {kind}: {rise.rows:,}행 중 평소 {rise.usual_text}, {', '.join(reported) or '없음'}"
+        )
     return lines
 
 

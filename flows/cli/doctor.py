@@ -179,14 +179,14 @@ def _state(settings: Settings) -> str:
 def _last_night(settings: Settings) -> str:
     """Whether the night that was due last is done; before the first one nothing is missing."""
     from flows.runtime.clock import now
-    from flows.steps.watch import untold_runs
+    from flows.steps.watch import unreported_runs
     from tasks.alerts.unfinished import late_night
     from tasks.context import Context
 
     with Context(settings) as context:
-        late, untold = late_night(context, now()), untold_runs(context, now())
-    if untold:
-        raise AqbError("it was scored, and nobody was told", fix=", ".join(one.command for one in untold))
+        late, unreported = late_night(context, now()), unreported_runs(context, now())
+    if unreported:
+        raise AqbError("it was scored, and nobody was notified", fix=", ".join(one.command for one in unreported))
     if late is None:
         return "done"
     if late.last_day is None:

@@ -32,7 +32,7 @@ def snooze(
     who: Who = "",
     as_json: Json = False,
 ) -> None:
-    """Keep a rule quiet up to a day. Digests say so; a day with twice its rate is told all the same.
+    """Keep a rule quiet up to a day. Digests say so; a day with twice its rate is reported all the same.
 
     Example: aqb alerts snooze weak_answer --until 2026-03-20 --why "new prompt on Friday"
     """
@@ -74,7 +74,7 @@ def unsnooze(rule: Rule, tenant: Tenant = None) -> None:
         if not AlertChoices(context.state).end_snooze(rule, named, now()):
             listed = "; ".join(map(_snooze_text, _going_on(context))) or "nothing"
             raise UsageError(f"{_about(rule, named)} is not snoozed", fix=f"what is snoozed: {listed}")
-    typer.echo(f"{_about(rule, named)} is told again")
+    typer.echo(f"{_about(rule, named)} is reported again")
 
 
 def accept(
@@ -171,15 +171,15 @@ def _snooze_text(one: Snooze) -> str:
 
 
 def _breaking_text(made: Snooze, day: date) -> str:
-    """From which rate on the rule is told all the same."""
+    """From which rate on the rule is reported all the same."""
     from scoring.alerting.snoozes import RULES_WITHOUT_RATE
 
     if made.rule in RULES_WITHOUT_RATE:
         return "it has no rate that could double: it is quiet until then, whatever comes"
     if not (rate := made.breaking_rate(made.tenant_id)):
-        return f"it did not fire lately, up to {day}: it is told as soon as it does"
+        return f"it did not fire lately, up to {day}: it is reported as soon as it does"
     figure = f"{rate:.3f} from its target" if made.rule.startswith("kpi_") else f"{percent(rate)} of the rows"
-    return f"told all the same from twice its rate on: {figure}"
+    return f"reported all the same from twice its rate on: {figure}"
 
 
 def _snooze_dict(one: Snooze) -> dict[str, object]:

@@ -118,7 +118,7 @@ def deliver_waiting(context: Context) -> tuple[str, ...]:
 
 
 def call_off_finished(context: Context, *, inbox_is_done: bool = False) -> tuple[str, ...]:
-    """Calls off what routes were told of and what has been done since, as a step of a flow where there is any."""
+    """Calls off what routes were notified of and what has been done since, as a step of a flow where there is any."""
     outbox = Outbox(context.state)
     routes = wanted_routes(context.settings.alerts)
     if not any(finished(context, outbox.known_keys(one.name), inbox_is_done=inbox_is_done) for one in routes):

@@ -30,7 +30,7 @@ _BETWEEN_LOOKS_S = 1.0
 def in_own_runs(context: Context, days: Sequence[PlannedDay], *, allow_shrink: bool) -> Iterator[DayResult]:
     """The days as the flow runs end that are created for them; a run that no worker takes is waited for.
 
-    Of one whose machine died Prefect is not told; the ledger is.
+    Prefect does not learn that a machine died; the ledger does.
 
     Raises:
         UsageError: the deployment of single days is not there.

@@ -1,4 +1,4 @@
-"""The anchors of a night: asked once, where settings want it, and people told of a judge that has changed."""
+"""The anchors of a night: asked once, where settings want it, and people notified of a judge that has changed."""
 
 from contextlib import suppress
 from datetime import date

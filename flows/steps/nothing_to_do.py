@@ -54,7 +54,7 @@ def _is_published(context: Context, newest_label: datetime | None = None) -> boo
 
 
 def _has_news(context: Context, day: date) -> bool:
-    """Whether a route is still to be told of something, or a message waits."""
+    """Whether a route is still to be notified of something, or a message waits."""
     routes = wanted_routes(context.settings.alerts, with_prefect=False)
     if not routes:
         return False

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from flows.runtime.clock import now, today
 from flows.runtime.code_version import code_version
-from flows.steps.watch import untold_runs
+from flows.steps.watch import unreported_runs
 from scoring.errors import AqbError, counted
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import dead_runs, late_night
@@ -98,7 +98,7 @@ def _nights(context: Context, found: Status) -> None:
     at, zone = now(), ZoneInfo(context.settings.time_zone)
     ledger, local = RunLedger(context.state), at.astimezone(zone)
     due = datetime.combine(local.date(), time.fromisoformat(context.settings.alerts.watch.due), zone)
-    late, dead, untold = late_night(context, at), dead_runs(context, at), untold_runs(context, at)
+    late, dead, unreported = late_night(context, at), dead_runs(context, at), unreported_runs(context, at)
     last_run, last_day = ledger.last_of_service(1), ledger.last_completed_day(date.max)
     found.facts["nights"] = {
         "last_run": _run(last_run[0], zone) if last_run else None,
@@ -113,7 +113,7 @@ def _nights(context: Context, found: Status) -> None:
     if late:
         found.problems.append(f"nights: no run has completed {late.day}; `{late.command}` does")
     found.problems += [f"nights: the process of {one.title} is gone; `{one.command}` does it" for one in dead]
-    found.problems += [f"nights: {one.title} has told nobody; `{one.command}` does" for one in untold]
+    found.problems += [f"nights: {one.title} has notified nobody; `{one.command}` does" for one in unreported]
 
 
 def _run(run: Run, zone: ZoneInfo) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from scoring.alerting.messages import KnownKey, Message, RouteFilter
 from scoring.alerting.run_messages import FlowFailure, failure_message
 from tasks.alerts.day_messages import MessagesFor
 from tasks.alerts.delivery import Clock
-from tasks.alerts.unfinished import dead_runs, finished, late_night, untold_nights
+from tasks.alerts.unfinished import dead_runs, finished, late_night, unreported_nights
 from tasks.context import Context
 from tasks.state.run_ledger import Run, RunLedger
 
@@ -54,7 +54,7 @@ def watch(context: Context, clock: Clock | None = None) -> WatchReport:
     clock = clock or Clock(now)
     zone = ZoneInfo(context.settings.time_zone)
     late = None if context.is_of_several else late_night(context, clock.now())
-    dead = dead_runs(context, clock.now()) | untold_runs(context, clock.now())
+    dead = dead_runs(context, clock.now()) | unreported_runs(context, clock.now())
     news: list[tuple[str, MessagesFor]] = [("", all_clears(context)), ("", _of_dead(context, dead))]
     if late:
         message = late_message(late, zone)
@@ -63,24 +63,24 @@ def watch(context: Context, clock: Clock | None = None) -> WatchReport:
     return WatchReport(late, tuple(dead), delivery, context.settings.service)
 
 
-def untold_runs(context: Context, at: datetime) -> dict[Unfinished, Run]:
-    """The nights that have told nobody, where there is somebody to tell."""
-    return untold_nights(context, at) if wanted_routes(context.settings.alerts, with_prefect=False) else {}
+def unreported_runs(context: Context, at: datetime) -> dict[Unfinished, Run]:
+    """The nights that have notified nobody, where there is somebody to tell."""
+    return unreported_nights(context, at) if wanted_routes(context.settings.alerts, with_prefect=False) else {}
 
 
 def _of_dead(context: Context, dead: Mapping[Unfinished, Run]) -> MessagesFor:
-    """A message for each run that died, unless the hook of its flow has told the route of it."""
+    """A message for each run that died, unless the hook of its flow has notified the route of it."""
 
     def of_route(route: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:
-        told = uncalled(known)
-        untold = {
+        reported = uncalled(known)
+        unreported = {
             one: run
             for one, run in dead.items()
-            if not any(one.is_covered_by(other) and at >= run.started_at for other, at in told.items())
+            if not any(one.is_covered_by(other) and at >= run.started_at for other, at in reported.items())
         }
         if not route.matches_pipeline("critical"):
             return []
-        return [message for one, run in untold.items() for message in failure_message(_death_of(context, run, one))]
+        return [message for one, run in unreported.items() for message in failure_message(_death_of(context, run, one))]
 
     return of_route
 
@@ -104,7 +104,7 @@ def _death_of(context: Context, run: Run, left: Unfinished) -> FlowFailure:
 
 
 def all_clears(context: Context, *, inbox_is_done: bool = False) -> MessagesFor:
-    """The message that calls off what a route was told of and what is over, whatever the levels of the route."""
+    """The message that calls off what a route was notified of and what is over, whatever the levels of the route."""
     zone = ZoneInfo(context.settings.time_zone)
 
     def of_route(_: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:

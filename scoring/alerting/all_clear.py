@@ -68,7 +68,7 @@ class Unfinished:
         return {"intraday": "aqb nightly --intraday", "test-runs": "aqb test-runs"}.get(self.work, "aqb nightly")
 
     def is_covered_by(self, other: "Unfinished") -> bool:
-        """Whether somebody who was told of the other work knows of this one."""
+        """Whether somebody who was notified of the other work knows of this one."""
         if not (self.first and self.last and other.first and other.last):
             return self.work == other.work
         return self.work == other.work and other.first <= self.first and self.last <= other.last
@@ -89,22 +89,22 @@ def _day(text: str) -> date | None:
 
 
 def uncalled(known: Mapping[str, KnownKey]) -> dict[Unfinished, datetime]:
-    """What a route with these keys has been told of and not heard the end of, with when that was."""
+    """What a route with these keys has been notified of and not heard the end of, with when that was."""
     written = {without_part(key): one.written_at for key, one in known.items()}
     found = {Unfinished.of_key(key): at for key, at in written.items() if key.startswith(_OPEN)}
     return {one: at for one, at in found.items() if one.over_key not in written}
 
 
 def all_clear_message(over: Mapping[Unfinished, datetime], zone: ZoneInfo) -> list[Message]:
-    """The one message that calls off what is over, with when each was told; none without any."""
+    """The one message that calls off what is over, with when each was reported; none without any."""
     if not over:
         return []
     first, *others = over
     what = first.title + (f" 외 {len(others):,}건" if others else "")
-    told = [[bold(one.title), plain(f" · {_instant(at, zone)}에 알림")] for one, at in over.items()]
+    reported = [[bold(one.title), plain(f" · {_instant(at, zone)}에 알림")] for one, at in over.items()]
     blocks = [
         *paragraph([plain("앞서 알린 일이 끝났습니다. 더 할 일은 없습니다. 실행 기록: "), code("aqb runs --last 5")]),
-        *bullets(told),
+        *bullets(reported),
     ]
     keys = [one.over_key for one in over]
     return messages("all_clear", "info", keys, (f"{RESOLVED_SIGN} 해소", what), blocks)
@@ -149,7 +149,7 @@ _ACTIONS: dict[NightState, str] = {
 
 
 def late_message(night: LateNight, zone: ZoneInfo) -> list[Message]:
-    """The message that a night is late. Critical: while nothing runs, nothing else is told."""
+    """The message that a night is late. Critical: while nothing runs, nothing else is reported."""
     level: MessageLevel = "critical"
     due = f"{day_text(night.day + timedelta(days=1))} {night.due:%H:%M}"
     what = f"{due}까지 끝난 야간 실행이 없음"

@@ -1,6 +1,6 @@
 """Pages that the rows of their day no longer bear out: they came late, were corrected, or half of the day paged.
 
-An incident that ends on a later day is told by that day's digest (scoring/alerting/day_messages.py). One whose day was
+That an incident ended is reported by the digest of the day (scoring/alerting/day_messages.py). One whose day was
 scored again never began, as far as its rows say, and nobody would hear that it is over. Source: SPEC 8.
 """
 
@@ -59,7 +59,7 @@ def _stands(page: NamedFact, digest: DayDigest) -> bool:
 
 
 def _ends(known: NamedFact, page: NamedFact) -> bool:
-    """Whether a route has been told the end of what paged."""
+    """Whether a route has been notified of the end of what paged."""
     same = (known.rubric, known.rule, known.tenant_id) == (page.rubric, page.rule, page.tenant_id)
     return same and known.is_over and known.day >= page.day
 

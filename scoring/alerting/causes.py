@@ -1,7 +1,7 @@
 """Which rises interrupt people: one cause pages once, also where its parts are found on different days.
 
 A cause that has paged goes on while its rise does. Part of it is, unless the day would page even if the rate that was
-told, of the day of the page or of all days up to it, were usual, or it was over meanwhile and has risen anew:
+reported, of the day of the page or of all days up to it, were usual, or it was over meanwhile and has risen anew:
 
     a tenant, of a rise of all tenants together (a route that names the tenant still hears of it)
     a rule, of another one of the tenant that has mostly the same rows
@@ -80,15 +80,15 @@ class _Causes:
         day of the page or on all days up to it, and was not back since.
         """
         streams, episodes, today = self.watched.streams, self.watched.episodes, (stream, [self.day])
-        if (told := self._days_told(cause)) is None or episodes.ended[stream, told.stop : self.day].any():
+        if (reported := self._days_reported(cause)) is None or episodes.ended[stream, reported.stop : self.day].any():
             return False
-        counts, rows = streams.counts[stream, told], streams.rows[stream, told]
+        counts, rows = streams.counts[stream, reported], streams.rows[stream, reported]
         of_cause = max(counts.sum() / max(rows.sum(), 1), counts[-1] / max(rows[-1], 1))
         rate = episodes.rate[today].clip(min=of_cause)
         chance = chance_of(streams.counts[today], streams.rows[today], rate, episodes.variance[today])
         return bool(chance[0] >= self.watched.budget.levels(episodes.rate[:, self.day]).paged_chance[stream])
 
-    def _days_told(self, cause: int) -> slice | None:
+    def _days_reported(self, cause: int) -> slice | None:
         """From the day on which an open episode rose to that of its last page before today, None without one."""
         episodes = self.watched.episodes
         since = int(episodes.since[cause, self.day])

@@ -62,15 +62,15 @@ def day_messages(
     """The messages of one run to one route: pages, one digest, or none where nothing is new.
 
     Incidents with a key among `known_keys` are not new to the route; where one of them has paged, a rule with mostly
-    the same rows pages no more. Such a rule is told with the page of the same day, as is a rise of all tenants together
+    the same rows pages no more. Such a rule is reported with the page of that day, as is a rise of all tenants together
     that is mostly that of tenants which page. An intraday run only pages, and not for a day without rows: the day is
     not over. The end of what paged makes a message where the route got the page (`page_keys`; None where nobody knows
-    what it got). A snooze hides no end of what the route was told of, and what it hid is new on the day after it, if
-    that goes on.
+    what it got). A snooze hides no end of what the route was notified of, and what it hid is new on the day after it if
+    it goes on.
     """
     known = set(map(without_part, known_keys))
     seen, snoozes = visible_to(route, digest.incidents), digest.snoozes
-    visible = [one for one in seen if not is_snoozed(one, snoozes) or (one.is_over and _told(one, known))]
+    visible = [one for one in seen if not is_snoozed(one, snoozes) or (one.is_over and _was_reported(one, known))]
     paging, parts, whole, news = _new_to_route(visible, digest, known)
     found = [message for event in _events([*paging, *parts]) for message in _page(event, digest, whole)]
     pages = None if page_keys is None else named_facts(page_keys)
@@ -93,23 +93,23 @@ class _NewIncidents(NamedTuple):
 
 
 def _new_to_route(visible: Sequence[Incident], digest: DayDigest, known: Collection[str]) -> _NewIncidents:
-    hidden = [one for one in visible if outlives_snooze(one, digest.snoozes) and not _told(one, known)]
+    hidden = [one for one in visible if outlives_snooze(one, digest.snoozes) and not _was_reported(one, known)]
     fresh = [one for one in visible if incident_key(one) not in known and not _ended_since(one, known)]
-    told = [one for one in visible if one.pages and incident_key(one) in known]
+    reported = [one for one in visible if one.pages and incident_key(one) in known]
     paging = [
         one
         for one in fresh
         if one.pages and not (digest.kind == "intraday" and one.fact.rule == NO_ROWS and not is_unread(one.fact))
-        if not any(_share_rows(one, other) for other in told)
+        if not any(_share_rows(one, other) for other in reported)
     ]
     news = [one for one in fresh if not one.pages and (one.state != "continuing" or one in hidden)]
     parts = [one for one in news if one.fires and not one.is_over and any(_share_rows(one, other) for other in paging)]
-    whole = [one for one in news if _is_of_tenants(one, [*told, *paging])]
+    whole = [one for one in news if _is_of_tenants(one, [*reported, *paging])]
     return _NewIncidents(paging, parts, whole, [one for one in news if one not in parts and one not in whole])
 
 
-def _told(one: Incident, known: Collection[str]) -> bool:
-    """Whether the route was told of an incident on a day before, since it began."""
+def _was_reported(one: Incident, known: Collection[str]) -> bool:
+    """Whether the route was notified of an incident on a day before, since it began."""
     days = (one.since + timedelta(days) for days in range((one.day - one.since).days))
     return any(_key(one, day, is_over=False) in known for day in days)
 
@@ -252,7 +252,7 @@ def _digest(
     snoozed: Sequence[Line],
     tenants: Sequence[str | None],
 ) -> list[Message]:
-    """Everything of a day that is new, what pages told `apart` and what goes on the `same` in a line each, what is
+    """Everything of a day that is new, what pages reported `apart` and what goes on the `same` in a line each, what is
     snoozed, and the rows and KPIs of these `tenants`."""
     started, ended = [one for one in news if not one.is_over], [one for one in news if one.is_over]
     resolved, settled = ([one for one in ended if one.state == state] for state in ("resolved", "settled"))

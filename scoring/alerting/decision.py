@@ -1,4 +1,4 @@
-"""What is told of a rule on a day: whether its rate is improbable, for how long, and whether that interrupts people.
+"""What is reported of a rule on a day: whether its rate is improbable, for how long, and whether that pages people.
 
 From the KPI rows of days alone, for every rule of every tenant. Which rates are watched, and at what levels, stands in
 scoring/alerting/watch.py, what belongs to one cause in scoring/alerting/causes.py.
@@ -52,8 +52,8 @@ class RateDecision:
 
     `change` is None where the rate is as usual; `since` is the day on which it rose, or began to. `settles` on the last
     day before a rate that has not come back is what is usual, unless people have accepted it. `is_news` on the day on
-    which it is told first, and again on the day on which it pages; `pages` if it interrupts people today, `paged` if
-    it has. `of_all` if a tenant's page is part of a rise of all tenants together that has paged. `together` are the
+    which it is first reported, and again on the day on which it pages; `pages` if it interrupts people today, `paged`
+    if it has. `of_all` if a tenant's page is part of a rise of all tenants together that has paged. `together` are the
     rules whose rows of the day are mostly those of this one.
     """
 
@@ -81,7 +81,7 @@ class RateDecision:
     def is_high(self) -> bool:
         """Whether a rate that rose is higher than usual on this day too: its days together may be, and one of them not.
 
-        On the day on which it is told anything above the usual rate is, on later ones what is above its usual range.
+        On the day on which it is reported any rate above the usual is, on later ones what is above its usual range.
         """
         return self.has_risen and self.count > self.rows * (self.usual.rate if self.is_news else self.usual.high)
 
@@ -181,7 +181,7 @@ def _decision(watched: Watch, found: Pages, stream: int, number: int, together: 
         change,
         watched.days[since] if change else None,
         settles=settles,
-        is_news=bool(episodes.told[place] or found.pages[place]) or ended,
+        is_news=bool(episodes.reported[place] or found.pages[place]) or ended,
         pages=bool(found.pages[place]),
         of_all=bool(not (paged & ~of_all).any() if ended or settles else found.of_all[place]),
         paged=bool(change and episodes.had_paged[place] and paged.any()),

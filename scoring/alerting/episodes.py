@@ -1,8 +1,8 @@
 """When the rate of a stream rose and when it was back: the days gone through one by one, all streams at a time.
 
 A stream is calm, or in an episode: it rose on one day (`rising`), or is higher than before for days (`drifting`). While
-an episode is open, its days are no reference, and it is told again where the rate doubles or grows once more. It ends
-when the rate is back: the days of what was no chance are never a reference then, but what was only told may as well
+an episode is open, its days are no reference; it is reported again where the rate doubles or grows once more. It ends
+when the rate is back: the days of what was no chance are never a reference then, but what was only reported may as well
 have been chance, and without such days the rest would look calmer than it is. Or it ends after `REFERENCE_DAYS`, or
 when people accept it: then its days become what is usual, and those before it are forgotten.
 
@@ -30,19 +30,19 @@ MIN_COUNT = 5
 """Fewer rows on a day are no news by themselves. Source: SPEC 8."""
 
 COLD_DAYS, COLD_MIN_COUNT = 7, 10
-"""How many days are no history yet; and the least count that is told in them where no rate was known before."""
+"""How many days are no history yet; and the least count that is reported in them where no rate was known before."""
 
 WORSE_TIMES = 2
-"""What was told is told again at twice the rate."""
+"""What was reported is reported again at twice the rate."""
 
 _NO_CHANCE = 0.01
-"""What chance would tell a hundred times more seldom than what is told is taken for no chance at all."""
+"""What chance would tell a hundred times more seldom than what is reported is taken for no chance at all."""
 
 _KNOWN_EVENTS = 1.0
 
 _RETURN_EVIDENCE = log(30)
 """A rate is back when the days since say so thirty times as well as they say that it is still high. With less, a rise
-that lasts is called over on a quiet day, and told once more on the next."""
+that lasts is called over on a quiet day, and reported once more on the next."""
 
 CALM, RISING, DRIFTING = 0, 1, 2
 
@@ -65,23 +65,23 @@ class Streams:
 
 @dataclass(frozen=True)
 class Levels:
-    """From when on something is told and when it pages, [streams]: chances of a day, log evidence of a lasting rise."""
+    """When a rise is reported, and when it pages, [streams]: the chance of a day, log evidence of a lasting rise."""
 
-    told_chance: Array
+    reported_chance: Array
     paged_chance: Array
-    told_evidence: Array
+    reported_evidence: Array
     paged_evidence: Array
 
 
 @dataclass(frozen=True)
 class FalseAlarmBudget:
-    """How often a day the rules of a tenant together may be told and page falsely, [streams]: by a day alone, and by
-    days together; no rule pages where that is 0. `tenant` is the number of each stream's tenant.
+    """How often a day the rules of a tenant may together be reported and page falsely, [streams]: by a day alone, and
+    by days together; no rule pages where that is 0. `tenant` is the number of each stream's tenant.
     """
 
     tenant: Array
-    told_day: Array
-    told_lasting: Array
+    reported_day: Array
+    reported_lasting: Array
     paged_day: Array
     paged_lasting: Array
 
@@ -90,14 +90,14 @@ class FalseAlarmBudget:
 
         With ten times the rows a rule shows a small rise days sooner; a rare rule shows none at any level.
         """
-        told, paged = self._shares(rate), self._shares(rate * (self.paged_day > 0))
+        reported, paged = self._shares(rate), self._shares(rate * (self.paged_day > 0))
         paged_chance = self.paged_day * paged
         with np.errstate(divide="ignore"):
             paged_evidence = -np.log(self.paged_lasting * paged)
         return Levels(
-            told_chance=np.maximum(paged_chance, self.told_day * told),
+            reported_chance=np.maximum(paged_chance, self.reported_day * reported),
             paged_chance=paged_chance,
-            told_evidence=np.minimum(paged_evidence, -np.log(self.told_lasting * told)),
+            reported_evidence=np.minimum(paged_evidence, -np.log(self.reported_lasting * reported)),
             paged_evidence=paged_evidence,
         )
 
@@ -110,16 +110,16 @@ class FalseAlarmBudget:
 class Episodes:
     """What each day made of each stream, [streams, days].
 
-    `change` is RISING or DRIFTING while an episode is open, `since` the number of the day on which it began, `told`
-    whether it begins, or is worse than was told, on this day, `pages` whether it interrupts, `ended` whether an episode
-    that was told is over (then `since` is its beginning), `settled` whether its rate has lasted and is what is usual
+    `change` is RISING or DRIFTING while an episode is open, `since` the number of the day on which it began, `reported`
+    whether it begins on this day or is worse than was reported, `pages` whether it interrupts, `ended` whether one that
+    was reported is over (then `since` is its beginning), `settled` whether its rate has lasted and is what is usual
     from the next day on, `had_paged` whether the episode has paged. `rate`, `variance` (relative) and `days` are what
     was usual for the day; `last` is what is usual after the last one.
     """
 
     change: Array
     since: Array
-    told: Array
+    reported: Array
     pages: Array
     ended: Array
     settled: Array
@@ -135,7 +135,7 @@ def follow(streams: Streams, budget: FalseAlarmBudget) -> Episodes:
     follower = _Follower(streams, budget)
     shape = streams.counts.shape
     whole = {name: np.zeros(shape, int) for name in ("change", "since", "days")}
-    flags = {name: np.zeros(shape, bool) for name in ("told", "pages", "ended", "settled", "had_paged")}
+    flags = {name: np.zeros(shape, bool) for name in ("reported", "pages", "ended", "settled", "had_paged")}
     figures = {name: np.zeros(shape) for name in ("rate", "variance")}
     found = whole | flags | figures
     for day in range(shape[1]):
@@ -148,10 +148,10 @@ class _Follower:
     """The streams while the days go by.
 
     `_recent` are the numbers of the last days that count, -1 where there are fewer; the last `_open_days` of them
-    belong to the open episode, and the last `_level_days` of these came after something was told of it. In the last
+    belong to the open episode, and the last `_level_days` of these came after something was reported of it. In the last
     `_days_back` days the evidence has grown that the rate is back (`_returned`). Of what ended and stays among the days
-    that count, the rise is told already: the next one is looked for in the `_days_since` then. `_risen` is the number
-    of the day since which the rate is as high as was told last. An open episode that paged, or whose rise is beyond any
+    that count, the rise is known: the next one is looked for in the `_days_since` then. `_risen` is the number of the
+    day since which the rate is as high as was last reported. An open episode that paged, or whose rise is beyond any
     chance, is `_no_chance`.
     """
 
@@ -162,7 +162,7 @@ class _Follower:
         self._change, self._since, self._risen = (np.zeros(count, int) for _ in range(3))
         self._open_days, self._level_days = np.zeros(count, int), np.zeros(count, int)
         self._paged, self._no_chance = np.zeros(count, bool), np.zeros(count, bool)
-        self._told_rate, self._told_times, self._returned = (np.zeros(count) for _ in range(3))
+        self._reported_rate, self._reported_times, self._returned = (np.zeros(count) for _ in range(3))
         self._days_back, self._days_since = np.zeros(count, int), np.full(count, REFERENCE_DAYS)
 
     def usual(self) -> Usual:
@@ -181,37 +181,37 @@ class _Follower:
         is_above = self._streams.counts[:, day] > self._streams.rows[:, day] * rate  # else today is not what rose
         lasting = self._lasting(day, usual, seen & (is_above | (self._change != CALM)))
         levels, enough = self._budget.levels(rate), self._enough(day, days)
-        told_day, paged_day = enough & (chance < levels.told_chance), enough & (chance < levels.paged_chance)
-        told_lasting = seen & is_above & (lasting.log_evidence > levels.told_evidence)
+        reported_day, paged_day = enough & (chance < levels.reported_chance), enough & (chance < levels.paged_chance)
+        reported_lasting = seen & is_above & (lasting.log_evidence > levels.reported_evidence)
         paged = paged_day | (seen & (lasting.log_evidence > levels.paged_evidence))
 
-        ended = seen & (self._change != CALM) & ~told_day & self._back(day, usual)
+        ended = seen & (self._change != CALM) & ~reported_day & self._back(day, usual)
         ended_since, had_paged = self._since.copy(), self._paged.copy()
         self._days_since[ended & ~self._no_chance] = 0
         self._forget(ended & self._no_chance)
         self._close(ended)
-        begun = self._begin(day, (self._change == CALM) & ~ended, told_day, told_lasting, lasting)
+        begun = self._begin(day, (self._change == CALM) & ~ended, reported_day, reported_lasting, lasting)
         growing = self._growing(day)
-        grown = seen & (self._change != CALM) & ~begun & (growing.log_evidence > levels.told_evidence)
+        grown = seen & (self._change != CALM) & ~begun & (growing.log_evidence > levels.reported_evidence)
         paged |= grown & (growing.log_evidence > levels.paged_evidence)
         self._rise(day, grown, growing.days - 1)  # its earlier days stay in the episode: they are no reference
         begun |= grown
-        worse = self._worse(day, begun, told_day)
-        self._told_times = np.where(begun | worse, self._told_rate / rate, self._told_times)
+        worse = self._worse(day, begun, reported_day)
+        self._reported_times = np.where(begun | worse, self._reported_rate / rate, self._reported_times)
         self._returned, self._days_back = (np.where(begun | worse, 0, of) for of in (self._returned, self._days_back))
         pages = paged & (~self._paged | worse) & (self._change != CALM)
         self._paged |= pages
-        self._note_told(day, pages)
-        no_chance = enough & (chance < _NO_CHANCE * levels.told_chance)
-        no_chance |= seen & is_above & (lasting.log_evidence > levels.told_evidence - log(_NO_CHANCE))
+        self._note_reported(day, pages)
+        no_chance = enough & (chance < _NO_CHANCE * levels.reported_chance)
+        no_chance |= seen & is_above & (lasting.log_evidence > levels.reported_evidence - log(_NO_CHANCE))
         self._no_chance |= pages | (no_chance & (self._change != CALM))
-        told = begun | worse
-        self._level_days = np.where(told | pages, 0, self._level_days)
+        reported = begun | worse
+        self._level_days = np.where(reported | pages, 0, self._level_days)
         self._go_on(day, seen)
         found = {
             "change": self._change.copy(),
             "since": np.where(ended, ended_since, self._since),
-            "told": told,
+            "reported": reported,
             "pages": pages,
             "ended": ended,
             "had_paged": np.where(ended, had_paged, self._paged),
@@ -246,7 +246,7 @@ class _Follower:
         return whole
 
     def _enough(self, day: int, days: Array) -> Array:
-        """Whether enough rows met the rule for the day by itself to be told."""
+        """Whether enough rows met the rule for the day by itself to be reported."""
         unknown = (days < COLD_DAYS) & (self._streams.prior.events < _KNOWN_EVENTS)
         enough: Array = self._streams.counts[:, day] >= np.where(unknown, COLD_MIN_COUNT, MIN_COUNT)
         return enough
@@ -255,23 +255,23 @@ class _Follower:
         """Whether the days since an episode began say that the rate is as before (CUSUM of their evidence)."""
         which, evidence = (self._change != CALM).nonzero()[0], np.zeros(len(self._change))
         counts, rows = self._streams.counts[which, day], self._streams.rows[which, day]
-        is_off, told_times = bool(self._streams.off[day]), self._told_times[which]
-        evidence[which] = evidence_of_return(counts, rows, usual.of(which), is_off, told_times)
+        is_off, reported_times = bool(self._streams.off[day]), self._reported_times[which]
+        evidence[which] = evidence_of_return(counts, rows, usual.of(which), is_off, reported_times)
         self._returned = np.maximum(self._returned + evidence, 0)
         self._days_back = np.where(self._returned > 0, self._days_back + (self._streams.rows[:, day] > 0), 0)
         return self._returned >= _RETURN_EVIDENCE
 
-    def _begin(self, day: int, calm: Array, told_day: Array, told_lasting: Array, lasting: Lasting) -> Array:
+    def _begin(self, day: int, calm: Array, reported_day: Array, reported_lasting: Array, lasting: Lasting) -> Array:
         """Opens episodes today, those of a lasting rise with the days before that belong to it, if any do."""
-        begun: Array = calm & (told_day | told_lasting)
-        drifts = begun & ~told_day & (lasting.days > 1)
+        begun: Array = calm & (reported_day | reported_lasting)
+        drifts = begun & ~reported_day & (lasting.days > 1)
         before = np.where(drifts, lasting.days - 1, 0)
         self._rise(day, begun, before)
         self._open_days = np.where(begun, before, self._open_days)
         return begun
 
     def _rise(self, day: int, which: Array, before: Array) -> None:
-        """Notes a rise that is told today and began so many days before, and that it has not paged."""
+        """Notes a rise that is reported today and began so many days before, and that it has not paged."""
         first = self._recent[self._each[:, 0], -np.maximum(before, 1)]
         self._change = np.where(which, np.where(before > 0, DRIFTING, RISING), self._change)
         self._since = np.where(which, np.where(before > 0, first, day), self._since)
@@ -279,7 +279,7 @@ class _Follower:
         self._paged &= ~which
 
     def _growing(self, day: int) -> Lasting:
-        """The evidence that the rate has risen since an open episode was told, held against the days since then; none
+        """The evidence that the rate has risen since an open episode was reported, against the days since then; none
         on a day that is no higher than these."""
         which = (self._level_days >= COLD_DAYS).nonzero()[0]
         numbers, prior = self._with(day, which), self._streams.prior.of(which)
@@ -291,16 +291,17 @@ class _Follower:
         is_higher = self._streams.counts[which, day] > self._streams.rows[which, day] * rate
         return self._nothing_but(Lasting(np.where(is_higher, found.log_evidence, -np.inf), found.days), which)
 
-    def _worse(self, day: int, begun: Array, told_day: Array) -> Array:
-        """Whether the rate of an open episode is twice the highest that was told; notes what is told today."""
+    def _worse(self, day: int, begun: Array, reported_day: Array) -> Array:
+        """Whether the rate of an open episode is twice the highest that was reported; notes what is reported today."""
         rate = self._rate_of(day)
-        worse: Array = told_day & (self._change != CALM) & ~begun & (rate >= WORSE_TIMES * self._told_rate)
-        self._told_rate, self._risen = np.where(begun | worse, rate, self._told_rate), np.where(worse, day, self._risen)
+        worse: Array = reported_day & (self._change != CALM) & ~begun & (rate >= WORSE_TIMES * self._reported_rate)
+        self._reported_rate = np.where(begun | worse, rate, self._reported_rate)
+        self._risen = np.where(worse, day, self._risen)
         return worse
 
-    def _note_told(self, day: int, pages: Array) -> None:
-        """Notes the rate of a page: it is told, too."""
-        self._told_rate = np.where(pages, np.maximum(self._told_rate, self._rate_of(day)), self._told_rate)
+    def _note_reported(self, day: int, pages: Array) -> None:
+        """Notes the rate of a page: it is reported, too."""
+        self._reported_rate = np.where(pages, np.maximum(self._reported_rate, self._rate_of(day)), self._reported_rate)
 
     def _rate_of(self, day: int) -> Array:
         rate: Array = self._streams.counts[:, day] / np.maximum(self._streams.rows[:, day], 1)

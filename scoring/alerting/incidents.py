@@ -5,7 +5,7 @@ A rule that fires every night is no news every night. An incident is one rule of
     new          fires today, and did not on the last 28 scored days (rejected rows: seven)
     rising       its rate is improbable today, given the days before (scoring/alerting/decision.py)
     drifting     its rate has been higher for days, for sure
-    continuing   fires, or is higher, as was told before
+    continuing   fires, or is higher, as was reported before
     resolved     its rate is back; rows are back, or none has been rejected for seven scored days
     settled      its rate is not back after 28 scored days, and is what is usual from the next day on
 
@@ -152,7 +152,7 @@ def _of_day(
     still = [(one, decided.get(key)) for key, one in opened.items()]
     found = [_incident(one, day, decision, rubric) for one, decision in still if _is_seen(one, day, decision)]
     of_today = {_key(fact): fact for fact in facts}
-    changed = [one for key, one in decided.items() if _is_told_today(one) and key not in opened]
+    changed = [one for key, one in decided.items() if _is_reported_today(one) and key not in opened]
     found += [_changed(of_today.get((one.rule, one.tenant_id)), one, day, rubric) for one in changed]
     order = {key: place for place, key in enumerate(of_today)}
     known_rules = titles_of_rules(rubric)
@@ -167,7 +167,7 @@ def _is_seen(one: _Open, day: date, decision: RateDecision | None) -> bool:
     return one.seen == day or one.state == "resolved" or (decision is not None and decision.change is not None)
 
 
-def _is_told_today(decision: RateDecision) -> bool:
+def _is_reported_today(decision: RateDecision) -> bool:
     """Whether a rate has changed and the day has rows that meet it, or it ends: a rise is not over on its first quiet
     day, but nothing of it goes on there."""
     return decision.change is not None and (decision.count > 0 or decision.change == "resolved" or decision.settles)
@@ -243,9 +243,9 @@ def _after_day(
     A day `is_at_rest` if it has no rows because none like it has.
     """
     known = {key: one for key, one in before.items() if one.state != "resolved" and not _is_forgotten(one)}
-    # What is told of excluded rows is decided about their rate alone, and of KPIs by their last four weeks.
-    told = (fact for fact in facts if fact.rule != EXCLUDED_RATE_RISING and not fact.rule.startswith(KPI_RULE))
-    firing = {_key(fact): fact for fact in told if not (is_at_rest and fact.rule == NO_ROWS and not is_unread(fact))}
+    # What is reported of excluded rows is decided about their rate alone, and of KPIs by their last four weeks.
+    of_day = (fact for fact in facts if fact.rule != EXCLUDED_RATE_RISING and not fact.rule.startswith(KPI_RULE))
+    firing = {_key(fact): fact for fact in of_day if not (is_at_rest and fact.rule == NO_ROWS and not is_unread(fact))}
     no_rows = any(fact.rule == NO_ROWS for fact in facts)
     after = {key: one if no_rows else _quiet(one) for key, one in known.items() if key not in firing}
     for key, fact in firing.items():

@@ -1,4 +1,4 @@
-"""KPIs as incidents: told when the verdict of their last four weeks changes, not on every day that misses a target.
+"""KPIs as incidents: reported when the verdict of their last four weeks changes, not on every day that misses a target.
 
 Source: SPEC 8 and 10.
 """

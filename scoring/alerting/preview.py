@@ -1,4 +1,4 @@
-"""What past days would have told under today's settings, and what is to be expected of them: for setting thresholds.
+"""What past days would have reported under today's settings, and what is to be expected: for setting thresholds.
 
 Everything comes from the KPI rows of scored days: without rejected rows, and without grouping where nobody counted the
 rows that two rules share.
@@ -99,19 +99,20 @@ def preview_for_all(watched: WatchedDays, days: Sequence[date]) -> list[Previewe
     return preview_days(watched, days, {"": RouteFilter()})
 
 
-def paged_lines(told: Iterable[PreviewedMessage]) -> list[str]:
+def paged_lines(reported: Iterable[PreviewedMessage]) -> list[str]:
     """What called people, a message a line (Korean): days after them may have made rates usual again."""
-    return [f"{day_text(one.day)} 긴급 알림: {one.text}" for one in told if one.kind == "page"]
+    return [f"{day_text(one.day)} 긴급 알림: {one.text}" for one in reported if one.kind == "page"]
 
 
 def _of_route(name: str, route: RouteFilter, digest: DayDigest) -> list[PreviewedMessage]:
     visible = {incident_key(one): one for one in visible_to(route, digest.incidents)}
     # The parts of a long message are one.
     messages = {tuple(map(without_part, one.keys)): one.kind for one in day_messages(digest, route)}
-    told = {key for keys in messages for key in keys}
+    reported = {key for keys in messages for key in keys}
     found = []
     for keys, kind in messages.items():
-        going_on = [one for key, one in visible.items() if key not in told and one.fires] if kind == "digest" else []
+        others = visible.items() if kind == "digest" else ()
+        going_on = [one for key, one in others if key not in reported and one.fires]
         incidents = [*(visible[key] for key in keys), *going_on]
         found.append(PreviewedMessage(digest.day, name, kind, tuple(map(_previewed, incidents))))
     return found
@@ -124,7 +125,7 @@ def _previewed(one: Incident) -> PreviewedIncident:
 
 @dataclass(frozen=True)
 class SmallestRise:
-    """The smallest count of a rule that a day tells: of `rows` usually `usual` meet it; `told` and `paged` are told.
+    """The smallest counts of a rule that are `reported`, or `paged`, on a day: `usual` of its `rows` usually meet it.
 
     None where not even all rows would be, or where the rule never pages.
     """
@@ -134,7 +135,7 @@ class SmallestRise:
     day_off: bool
     rows: int
     usual: float
-    told: int | None
+    reported: int | None
     paged: int | None
 
     @property
@@ -166,13 +167,13 @@ def forecast(watched: WatchedDays) -> Forecast:
         usual = _usual_day(last, day_off)
         levels = last.budget.levels(usual.rate)
         is_together = np.isin(np.arange(len(last.rules)), together)
-        told = usual.smallest(np.where(is_together, levels.told_chance, 0.0))
+        reported = usual.smallest(np.where(is_together, levels.reported_chance, 0.0))
         paged = usual.smallest(levels.paged_chance)
         false_pages += days * float(usual.chance(paged)[paged > 0].sum())
         for stream in together:
             if rows := int(usual.rows[stream]):
                 rule, expected = last.rules[stream], float(usual.rate[stream] * rows)
-                counts = (int(count) or None for count in (told[stream], paged[stream]))
+                counts = (int(count) or None for count in (reported[stream], paged[stream]))
                 rises.append((stream, SmallestRise(rule.id, rule.title, day_off, rows, expected, *counts)))
     return Forecast(false_pages, tuple(rise for _, rise in sorted(rises, key=itemgetter(0))))
 

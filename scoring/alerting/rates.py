@@ -199,19 +199,19 @@ def _cumulated(values: Array) -> Array:
     return np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
 
 
-def evidence_of_return(counts: Array, rows: Array, usual: Usual, off: bool, told_times: Array) -> Array:
+def evidence_of_return(counts: Array, rows: Array, usual: Usual, off: bool, reported_times: Array) -> Array:
     """The log likelihood ratio of a day ([streams]): its rate is as usual again, against still being high.
 
-    High is half as high again as usual, or half way (log scale) to what was told, which was so many times what was
+    High is half as high again as usual, or half way (log scale) to what was reported, which was so many times what was
     usual. Both have the gamma-Poisson prediction of `lasting_rise`.
     """
     rate, doubt = usual.rate[int(off)], usual.doubt[int(off)]
-    half_way = told_times**0.5
+    half_way = reported_times**0.5
     times = np.maximum(_STILL_HIGH, half_way)
     expected = rows * rate
     weight = _weight(expected, usual.variation)
     total, seen, known = expected * weight, counts * weight, 1 / np.maximum(doubt, 1e-12)
-    # What was told is certain, so half way to it is half as doubtful as what is usual: four times as much is known.
+    # What was reported is certain, so half way to it is half as doubtful as what is usual: four times as much is known.
     known_high = np.where(half_way > _STILL_HIGH, 4 * known, known)
     found: Array = _log_likelihood(seen, total, known) - _log_likelihood(seen, times * total, known_high)
     return found

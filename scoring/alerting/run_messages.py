@@ -311,13 +311,13 @@ def _query_lines(query: ReviewedQuery) -> list[Span]:
 class RefusedFile:
     """A file of the inbox that cannot be read; `content` identifies what it held, else where it lies.
 
-    `reason` is for operators, `told` says the same in the message.
+    `reason` is for operators, `for_pages` says the same in the message.
     """
 
     name: str
     content: str
     reason: str
-    told: str
+    for_pages: str
 
     @property
     def key(self) -> str:
@@ -331,7 +331,7 @@ def refused_message(route: RouteFilter, files: Sequence[RefusedFile]) -> list[Me
     if not files or not route.matches_inbox("warning"):
         return []
     what = f"inbox에서 읽지 못한 파일 {len(files):,}개"
-    shown = [[plain(f"{inert(one.name, 100)}\n까닭: {masked_text(one.told, _ERROR_CHARACTERS)}")] for one in files]
+    shown = [[plain(f"{inert(one.name, 100)}\n까닭: {masked_text(one.for_pages, _ERROR_CHARACTERS)}")] for one in files]
     blocks = [
         *paragraph(
             [plain("다른 파일은 채점했습니다. 같은 내용의 파일은 다시 알리지 않습니다.")],

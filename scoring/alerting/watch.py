@@ -24,7 +24,7 @@ DECISION_DAYS = 3 * REFERENCE_DAYS
 """How many scored days before a day decide about it: an episode, the change it is measured from, and the reference."""
 
 FALSE_DIGESTS_PER_YEAR = 12
-"""How often a year all rules together may be told in a digest without a reason; with what is new and what is over a
+"""How often a year all rules together may be reported in a digest without a reason; with what is new and what is over a
 route gets at most 30 digests a year then. `python -m benchmarks --only alerts` shows it."""
 
 _DAY_SHARE_OF_PAGES, _LASTING_SHARE_OF_PAGES = 0.15, 0.1
@@ -167,8 +167,8 @@ def _budget(rules: Sequence[WatchedRule], tenants: int, policy: AlertPolicy) -> 
     digests = np.full(len(rules), FALSE_DIGESTS_PER_YEAR / 365)
     return FalseAlarmBudget(
         tenant=np.array([number[rule.tenant_id] for rule in rules]),
-        told_day=digests * _DAY_SHARE_OF_DIGESTS,
-        told_lasting=digests * _LASTING_SHARE_OF_DIGESTS,
+        reported_day=digests * _DAY_SHARE_OF_DIGESTS,
+        reported_lasting=digests * _LASTING_SHARE_OF_DIGESTS,
         paged_day=pages * _DAY_SHARE_OF_PAGES / policy.looks,
         paged_lasting=pages * _LASTING_SHARE_OF_PAGES,
     )

@@ -91,7 +91,7 @@ def if_known(one: Incident) -> list[list[Span]]:
 
 
 def ended_line(one: Incident) -> list[Span]:
-    """How an incident ended: it is over, or it lasts and is told no more."""
+    """How an incident ended: it is over, or it lasts and is reported no more."""
     today = (
         f"이날 {brief_figure(one)}" if one.fires else f"이날은 없음, 마지막은 {day_text(one.seen)} {one.fact.count:,}건"
     )

@@ -17,12 +17,12 @@ TEMPLATE, SAME_TEMPLATE = "template", "same_template"
 def golden_schema(rubric: RowRubric) -> pa.Schema:
     """The columns of candidates: id, time, tenant, category, score, question, answer, template and how many have it."""
     said = [pa.field(TEMPLATE, pa.string()), pa.field(SAME_TEMPLATE, pa.int64())]
-    return pa.schema([*(rubric.scores_schema.field(name) for name in _told_columns(rubric)), *said])
+    return pa.schema([*(rubric.scores_schema.field(name) for name in _candidate_columns(rubric)), *said])
 
 
 def best_rows(rubric: RowRubric, scored: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """The scored rows with the best final grade, best first, with their texts, in the columns of candidates."""
-    columns = _told_columns(rubric)
+    columns = _candidate_columns(rubric)
     best = pl.col(rubric.final_scale.column) == rubric.final_scale.codes[0]
     found = [frame.filter(best).select(columns) for frame in scored]
     if not found:
@@ -30,7 +30,7 @@ def best_rows(rubric: RowRubric, scored: Iterable[pl.DataFrame]) -> pl.DataFrame
     return pl.concat(found).sort([rubric.total, "timestamp", "row_id"], descending=[True, False, False])
 
 
-def _told_columns(rubric: RowRubric) -> list[str]:
+def _candidate_columns(rubric: RowRubric) -> list[str]:
     category = [rubric.category.column] if rubric.category else []
     return ["row_id", "timestamp", "tenant_id", *category, rubric.total, *TEXTS]
 

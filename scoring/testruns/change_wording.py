@@ -107,7 +107,7 @@ def change_text(change: Mapping[str, Any]) -> str:
 def telling_rates(figures: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
     """Metric -> its rates that surely changed, worse before better, where one of them did as the metric does not say.
 
-    Out of `told_figures`; '' is the key of those of no metric. Summaries of earlier versions have no rates.
+    Out of `decided_figures`; '' is the key of those of no metric. Summaries of earlier versions have no rates.
     """
     of_metrics = {one["metric"]: one["finding"] for one in figures["metrics"]}
     sure: dict[str, list[Mapping[str, Any]]] = {}
@@ -323,7 +323,7 @@ def change_parts(change: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def rate_tables(change: Mapping[str, Any], base: str = "지난 실행", candidate: str = "이번 실행") -> list[PageTable]:
-    """The table of the rates, of `change_figures` or `told_figures`; none in summaries of earlier versions."""
+    """The table of the rates, of `change_figures` or `decided_figures`; none in summaries of earlier versions."""
     rows = [_change_row(change, rate, percent, signed_percent) for rate in change.get("rates", ())]
     header = ["목표", base, candidate, *CHANGE_HEADER[3:]]
     return [PageTable("목표별 비율", header, rows)] if rows else []

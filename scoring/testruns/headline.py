@@ -98,10 +98,10 @@ def query_name(query: ScoredQuery) -> str:
 
 def query_names(queries: Sequence[ScoredQuery]) -> dict[str, str]:
     """Query id -> its name, behind it the id where several have one text."""
-    return told_apart({query.query_id: query_name(query) for query in queries})
+    return distinct_names({query.query_id: query_name(query) for query in queries})
 
 
-def told_apart(names: Mapping[str, str]) -> dict[str, str]:
+def distinct_names(names: Mapping[str, str]) -> dict[str, str]:
     """Names by query id, with the id behind those that several queries have."""
     counts = Counter(names.values())
     return {id_: name if counts[name] == 1 else f"{name} ({id_})" for id_, name in names.items()}

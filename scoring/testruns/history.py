@@ -159,7 +159,7 @@ def change_figures(
         "passed_over": [
             {"name": one.name, "sha256": one.sha256, "when": one.when, **asdict(one.failures)} for one in passed_over
         ],
-        **told_figures(comparison),
+        **decided_figures(comparison),
         "groups": group_figures(comparison),
         "same": comparison.is_same,
         **comparison.counts,
@@ -169,7 +169,7 @@ def change_figures(
     }
 
 
-def told_figures(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
+def decided_figures(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
     """The changes of metrics (points) and rates (0 to 1) as JSON, without those that no two queries have in common;
     none of either where a run had an outage."""
     changes = {"metrics": comparison.metrics, "rates": comparison.rates}

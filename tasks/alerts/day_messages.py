@@ -1,4 +1,4 @@
-"""What is told of a scored day, route by route."""
+"""What is reported of a scored day, route by route."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -34,7 +34,7 @@ def route_filters(alerts: AlertsSettings) -> dict[str, RouteFilter]:
 
 
 def messages_of_day(context: Context, digest: DayDigest) -> list[tuple[str, MessagesFor]]:
-    """What is told of a scored day, and on the last day of a week of the week; each with its thread.
+    """What is reported of a scored day, and on the last day of a week of the week; each with its thread.
 
     Raises:
         StorageError: the warehouse cannot be read.

@@ -15,7 +15,7 @@ _NEWS = timedelta(days=1)
 TELLING = timedelta(minutes=30)
 """The time-out of a run's messages: so long after a night has scored its day it may still be sending them."""
 _ENDED = ("completed", "kept")
-"""How a run of a whole day ends when nothing is left to do: a day that was kept is told for itself."""
+"""How a run of a whole day ends when nothing is left to do: a day that was kept is reported for itself."""
 
 
 def late_night(context: Context, now: datetime) -> LateNight | None:
@@ -56,8 +56,8 @@ def dead_runs(context: Context, now: datetime) -> dict[Unfinished, Run]:
     return {one: run for one, run in found.items() if not _is_over(context, one, run.started_at)}
 
 
-def untold_nights(context: Context, now: datetime) -> dict[Unfinished, Run]:
-    """The nightly runs of the last day that have scored theirs, but whose process was gone before it told anybody.
+def unreported_nights(context: Context, now: datetime) -> dict[Unfinished, Run]:
+    """The nightly runs of the last day that have scored theirs, but whose process was gone before it notified anybody.
 
     To be asked where there is a route to tell: without one no run tells anything.
     """
@@ -79,7 +79,7 @@ def _left_by(run: Run) -> Unfinished:
 def finished(
     context: Context, known: Mapping[str, KnownKey], *, inbox_is_done: bool = False
 ) -> dict[Unfinished, datetime]:
-    """What a route with these keys was told of and what is over now, with when it was told.
+    """What a route with these keys was notified of and what is over now, with when it was.
 
     Of the inbox the ledger does not know: only a look into it can say that it is done.
     """

@@ -1,4 +1,4 @@
-"""The page of alerts: what the last scored day tells, what was told, what is kept quiet, and the past under today's
+"""The page of alerts: what the last scored day tells, what was reported, what is kept quiet, and the past under today's
 settings."""
 
 from collections.abc import Collection, Sequence
@@ -24,7 +24,7 @@ from tasks.alerts.rule_rates import known_tenants, snooze_rule
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.config.alerts import DEFAULT_ROUTE
 from tasks.files.web_addresses import incident_address
-from tasks.reports.site.alert_pages import rises_table, told_table
+from tasks.reports.site.alert_pages import messages_table, rises_table
 from tasks.reports.site.pages import Cell, Link, Table
 from tasks.reports.wording import tenant_text
 from tasks.state.alert_choices import AlertChoices
@@ -50,10 +50,10 @@ def alerts_page(asked: Asked) -> Response:
     policy = choices.policy(context.settings.alerts)
     kpis = read_kpis(context.warehouse, rubric, scored[-span - DECISION_DAYS :])
     watched = WatchedDays(rubric, kpis, policy)
-    told = preview_for_all(watched, days_between(last - timedelta(days=span - 1), last))
+    reported = preview_for_all(watched, days_between(last - timedelta(days=span - 1), last))
     expected = forecast(watched)
     titles = titles_of_rules(rubric)
-    of_last = [one for one in told if one.day == last]
+    of_last = [one for one in reported if one.day == last]
 
     def links(incidents: Sequence[PreviewedIncident]) -> list[Link]:
         return [Link(one.reason, _rows_of(one, last, rubric.rule_titles)) for one in incidents]
@@ -82,7 +82,7 @@ def alerts_page(asked: Asked) -> Response:
         rules=titles,
         tenants={tenant_value(one): tenant_text(one) for one in sorted(known_tenants(context.warehouse), key=str)},
         today=_today(asked),
-        messages=told_table(told, lambda one, day: _rows_of(one, day, rubric.rule_titles)),
+        messages=messages_table(reported, lambda one, day: _rows_of(one, day, rubric.rule_titles)),
         rises=rises_table(expected),
         expected=score_text(expected.false_pages_per_year, 1),
         allowed=f"{policy.false_pages_per_year:g}",
@@ -146,11 +146,11 @@ def _rows_of(one: PreviewedIncident, day: date, with_rows: Collection[str]) -> s
 def _new_by_route(asked: Asked, day: date) -> Table:
     """What each route has not been sent yet of a day."""
     context, outbox = asked.context, Outbox(asked.context.state)
-    told = messages_of_day(context, digest_of(context, day))
+    reported = messages_of_day(context, digest_of(context, day))
     rows: list[list[Cell]] = []
     for route, route_filter in route_filters(context.settings.alerts).items():
         known = outbox.known_keys(route)
-        new = [one for _, messages_for in told for one in messages_for(route_filter, known)]
+        new = [one for _, messages_for in reported for one in messages_for(route_filter, known)]
         texts = [masked_text(one.text, _TEXT_CHARACTERS) for one in new] or ["새로 보낼 것이 없음"]
         rows += [[_route_title(route), text] for text in texts]
     return Table(["경로", "내용"], rows)

@@ -1,5 +1,5 @@
 """A full disk, a folder that cannot be written, a source that vanishes, a Prefect server that is gone: the run says so,
-and once the world is mended the next run leaves what an undisturbed one leaves.
+and once the world is fixed the next run leaves what an undisturbed one leaves.
 """
 
 import json
@@ -48,7 +48,7 @@ def messages(world: World) -> str:
         return json.dumps([run.message for run in ledger.last(100)])
 
 
-def assert_mended(world: World, undisturbed: dict[str, bytes]) -> None:
+def assert_fixed(world: World, undisturbed: dict[str, bytes]) -> None:
     world.run(BACKFILL)
     assert results(world) == undisturbed
     assert leftovers(world) == []
@@ -61,7 +61,7 @@ def test_a_full_disk_fails_the_days_and_leaves_nothing_half(
     assert leftovers(world) == []
     assert all(content == undisturbed[name] for name, content in results(world).items())
     warehouse_disk("size=50m")
-    assert_mended(world, undisturbed)
+    assert_fixed(world, undisturbed)
 
 
 def test_a_folder_that_became_read_only_fails_the_days_until_it_can_be_written(
@@ -70,7 +70,7 @@ def test_a_folder_that_became_read_only_fails_the_days_until_it_can_be_written(
     warehouse_disk("size=50m,ro")
     assert world.run(BACKFILL) == 1
     warehouse_disk("rw")
-    assert_mended(world, undisturbed)
+    assert_fixed(world, undisturbed)
 
 
 def test_a_source_that_vanishes_in_the_middle_of_a_night_loses_no_day(
@@ -101,7 +101,7 @@ def test_a_warehouse_that_is_removed_in_the_middle_fails_its_day_and_is_made_aga
 
     assert world.run_until(BACKFILL, lambda: world.has_scored(DAY), vanish) == 1
     assert "were removed" in messages(world) or "was removed" in messages(world)
-    assert_mended(world, undisturbed)
+    assert_fixed(world, undisturbed)
 
 
 def test_a_full_disk_of_the_state_stops_the_night_and_the_next_one_does_it(
@@ -112,7 +112,7 @@ def test_a_full_disk_of_the_state_stops_the_night_and_the_next_one_does_it(
         assert world.run(BACKFILL) == 1
         assert "Traceback" not in (world.folder / SAID).read_text("utf-8")
         change("size=20m")
-        assert_mended(world, undisturbed)
+        assert_fixed(world, undisturbed)
 
 
 def test_workers_of_a_killed_backfill_end_with_it(
@@ -132,7 +132,7 @@ def test_workers_of_a_killed_backfill_end_with_it(
     while processes_in(world.folder):
         assert time.monotonic() < deadline, "a worker has outlived its flow"
     monkeypatch.setitem(SETTINGS["monitoring"], "parallel_days", 1)
-    assert_mended(world, undisturbed)
+    assert_fixed(world, undisturbed)
 
 
 def processes_in(folder: Path) -> dict[int, int]:
@@ -154,4 +154,4 @@ def test_a_prefect_server_that_is_gone_ends_the_run_and_the_next_one_goes_on(
     said = (world.folder / SAID).read_text("utf-8")
     assert "the Prefect server cannot be reached" in said
     assert "Traceback" not in said
-    assert_mended(world, undisturbed)
+    assert_fixed(world, undisturbed)

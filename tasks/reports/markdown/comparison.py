@@ -24,7 +24,7 @@ from scoring.testruns.change_wording import (
     undecided_text,
 )
 from scoring.testruns.check_results import without_followers
-from scoring.testruns.history import group_figures, told_figures
+from scoring.testruns.history import decided_figures, group_figures
 from tasks.reports.site.pages import Table, page
 from tasks.reports.templates import markdown
 from tasks.reports.wording import rules_text
@@ -69,7 +69,7 @@ def comparison_headline(comparison: Comparison) -> list[str]:
         of_answers = comparison_headline(replace(comparison, across_expectations=False, expected_otherwise=()))
         why = f"기대 결과가 바뀐 질의 {changed:,}개의 차이는 답변이 아니라 기대 결과에서 온 것입니다."
         return [why, *of_answers]
-    rates = [f"{text}입니다."] if (text := rates_text(told_figures(comparison))) else []
+    rates = [f"{text}입니다."] if (text := rates_text(decided_figures(comparison))) else []
     if comparison.is_same:
         why = " 같은 결과 파일을 두 번 채점한 것입니다." if comparison.is_same_file else ""
         return [*rates, f"두 실행에서 질의 {comparison.paired:,}개의 점수가 모두 같습니다.{why}"]
@@ -147,7 +147,7 @@ def _largest_text(comparison: Comparison) -> str:
 
 def comparison_values(comparison: Comparison, failures: Sequence[str]) -> dict[str, Any]:
     """What markdown and pages show."""
-    rates = rate_tables(told_figures(comparison), "기준", "후보")
+    rates = rate_tables(decided_figures(comparison), "기준", "후보")
     return {
         "comparison": comparison,
         "headline": comparison_headline(comparison),

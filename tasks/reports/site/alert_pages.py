@@ -1,4 +1,4 @@
-"""The page of alerts: what the days shown would have told under today's settings, rule by rule, and what is snoozed.
+"""The page of alerts: what the days shown would have reported under today's settings, by rule, and what is snoozed.
 
 It shows what `aqb alerts --preview` prints, for a route that hears of everything.
 
@@ -31,13 +31,13 @@ _WHY_CHARACTERS, _WHO_CHARACTERS = 200, 40
 
 def alerts_page(
     watched: WatchedDays,
-    told: Sequence[PreviewedMessage],
+    reported: Sequence[PreviewedMessage],
     scored: ScoredSpan,
     summaries: Mapping[date, DaySummary],
     snoozes: Sequence[Snooze],
     time_zone: str,
 ) -> str:
-    """The page over the days that the site shows and what they `told`, with links to their rows."""
+    """The page over the days that the site shows and what they `reported`, with links to their rows."""
     days = scored.days
     if not days:
         return page("alerts.html", root="", section="alerts", title="알림", days=days)
@@ -54,7 +54,7 @@ def alerts_page(
                 for day in days
                 if (one := day.decided.get((rule, ALL_TENANTS)))
             ],
-            _told_days(rule, told),
+            _reported_days(rule, reported),
             (days[0].day, days[-1].day),
         )
         for rule in rules
@@ -67,19 +67,19 @@ def alerts_page(
         title="알림",
         days=days,
         rates=charts,
-        counts={title: sum(one.kind == kind for one in told) for kind, title in KIND_TITLES.items()},
+        counts={title: sum(one.kind == kind for one in reported) for kind, title in KIND_TITLES.items()},
         expected=score_text(expected.false_pages_per_year, 1),
         allowed=f"{watched.policy.false_pages_per_year:g}",
-        messages=told_table(told, lambda one, day: _rows_of(one, links[day], with_rows)),
+        messages=messages_table(reported, lambda one, day: _rows_of(one, links[day], with_rows)),
         rises=rises_table(expected),
         snoozes=_snoozes(titles, snoozes, days[-1].day, ZoneInfo(time_zone)),
     )
 
 
-def _told_days(rule: str, told: Sequence[PreviewedMessage]) -> dict[date, str]:
-    """How each day on which a rise of the rule is news would have told it, of whichever tenant."""
+def _reported_days(rule: str, reported: Sequence[PreviewedMessage]) -> dict[date, str]:
+    """How each day on which a rise of the rule is news would have reported it, of whichever tenant."""
     found: dict[date, str] = {}
-    for message in told:
+    for message in reported:
         news = [
             one
             for one in message.incidents
@@ -105,10 +105,13 @@ def _counted(one: RateDecision, links: RowLinks, with_rows: Collection[str]) -> 
 
 
 def _rate_chart(
-    title: str, decided: Sequence[tuple[SiteDay, RateDecision, Cell]], told: Mapping[date, str], span: tuple[date, date]
+    title: str,
+    decided: Sequence[tuple[SiteDay, RateDecision, Cell]],
+    reported: Mapping[date, str],
+    span: tuple[date, date],
 ) -> Chart:
-    """The rate of a rule over the days with its rows, what was usual on each, and the days that told it."""
-    kinds = list(told.values())
+    """The rate of a rule over the days with its rows, what was usual on each, and the days that reported it."""
+    kinds = list(reported.values())
     day, last, _ = decided[-1]
     return Chart(
         id=f"rate-{last.rule}",
@@ -118,7 +121,7 @@ def _rate_chart(
         f"요약 {kinds.count('digest')}일. {day_text(day.day)} {counted_share_text(last.count, last.rows)}, "
         f"평소 {usual_rate_text(last.usual)}",
         data={
-            "points": [_point(day, one, cell, told.get(day.day)) for day, one, cell in decided],
+            "points": [_point(day, one, cell, reported.get(day.day)) for day, one, cell in decided],
             "names": ["평소 범위(95%)", "그날의 비율", "요약으로 알림", "긴급 알림"],
             "first": str(span[0]),
             "last": str(span[1]),
@@ -126,16 +129,16 @@ def _rate_chart(
         table=Table(
             ["알린 날", "비율", "평소(95% 범위)", "어떻게"],
             [
-                [Link(str(day.day), day.page), cell, usual_rate_text(one.usual), KIND_TITLES[told[day.day]]]
+                [Link(str(day.day), day.page), cell, usual_rate_text(one.usual), KIND_TITLES[reported[day.day]]]
                 for day, one, cell in reversed(decided)
-                if day.day in told
+                if day.day in reported
             ]
             or [["없음", NOTHING, NOTHING, NOTHING]],
         ),
     )
 
 
-def _point(day: SiteDay, decision: RateDecision, counted: Cell, told: str | None) -> dict[str, Any]:
+def _point(day: SiteDay, decision: RateDecision, counted: Cell, reported: str | None) -> dict[str, Any]:
     usual = decision.usual
     return {
         "day": str(day.day),
@@ -144,20 +147,20 @@ def _point(day: SiteDay, decision: RateDecision, counted: Cell, told: str | None
         "low": usual.low,
         "high": usual.high,
         "segment": day.segment,
-        "told": told,
+        "reported": reported,
         "href": counted.href if isinstance(counted, Link) else day.page,
     }
 
 
-def told_table(told: Sequence[PreviewedMessage], rows_of: Callable[[PreviewedIncident, date], str]) -> Table:
-    """What would have been told, latest first; `rows_of` leads to the rows of an incident, or is ''."""
+def messages_table(reported: Sequence[PreviewedMessage], rows_of: Callable[[PreviewedIncident, date], str]) -> Table:
+    """What would have been reported, latest first; `rows_of` leads to the rows of an incident, or is ''."""
     rows: list[list[Cell]] = [
         [
             f"{message.day} {day_text(message.day)[-3:]}",
             KIND_TITLES[message.kind],
             Links([Link(one.reason, rows_of(one, message.day)) for one in message.named]),
         ]
-        for message in reversed(told)
+        for message in reversed(reported)
     ]
     return Table(["날짜", "종류", "무엇을"], rows)
 
@@ -170,7 +173,7 @@ def rises_table(expected: Forecast) -> Table:
             "쉬는 날" if rise.day_off else "업무일",
             count_text(rise.rows),
             rise.usual_text,
-            *(_from_count(count, rise.usual) for count in (rise.told, rise.paged)),
+            *(_from_count(count, rise.usual) for count in (rise.reported, rise.paged)),
         ]
         for rise in expected.rises
     ]

@@ -114,18 +114,18 @@ def build_pages(
         others = inputs.others(scored, policy, snoozes, made, periods)
         pages.begin(others | {FIRST_PAGE: first_page})
         summaries, last_rows = _day_pages(pages, warehouse, rubric, scored, time_zone)
-        told = preview_for_all(watched, [day.day for day in scored.days])
+        reported = preview_for_all(watched, [day.day for day in scored.days])
         for period in made:
             if pages.lacks(period_page_name(period)) or pages.lacks(rows_page_name(period)):
                 shown = [day for day in scored.days if day.day in period]
                 listed = list_period_rows(warehouse, rubric, period, [day.total for day in shown], time_zone)
                 pages.write(rows_page_name(period), rows_page(listed, shown[-1]))
                 news = newcomers(rubric, period, scored.rows_around(period), _kinds_of(summaries))
-                news = [*paged_lines(one for one in told if one.day in period), *news]
+                news = [*paged_lines(one for one in reported if one.day in period), *news]
                 pages.write(period_page_name(period), period_page(scored, period, summaries, listed, periods, news))
         _testrun_pages(pages, warehouse, folder, shown_runs)
         if pages.lacks(ALERTS_PAGE):
-            pages.write(ALERTS_PAGE, alerts_page(watched, told, scored, summaries, snoozes, time_zone))
+            pages.write(ALERTS_PAGE, alerts_page(watched, reported, scored, summaries, snoozes, time_zone))
         if pages.lacks(FIRST_PAGE):
             pages.write(FIRST_PAGE, overview(rubric, scored, list(summaries.values()), last_rows, runs, periods))
         pages.keep()

@@ -75,14 +75,14 @@
       })];
     },
 
-    // A rate within its usual range; days that told it carry a sign of another shape and colour.
+    // A rate within its usual range; days that reported it carry a sign of another shape and colour.
     rates(chart, width) {
       const rows = chart.points.map((point) => ({ ...point, date: day(point.day), rate: point.rows ? point.count / point.rows : 0 }));
-      const label = (row) => `${row.day}${row.told ? ` · ${row.told === "page" ? "긴급 알림" : "요약"}` : ""}\n${row.count.toLocaleString("ko")}/${row.rows.toLocaleString("ko")}행 (${share(row.rate)})\n평소 ${share(row.low)}~${share(row.high)}`;
-      const told = rows.filter((row) => row.told);
+      const label = (row) => `${row.day}${row.reported ? ` · ${row.reported === "page" ? "긴급 알림" : "요약"}` : ""}\n${row.count.toLocaleString("ko")}/${row.rows.toLocaleString("ko")}행 (${share(row.rate)})\n평소 ${share(row.low)}~${share(row.high)}`;
+      const reported = rows.filter((row) => row.reported);
       // The first days know so little of what is usual that their range would leave the others no room.
       const usual = Math.min(d3.max(rows, (row) => row.high), 2 * d3.median(rows, (row) => row.high));
-      const tone = (row) => (row.told === "page" ? "var(--missed)" : "var(--undecided)");
+      const tone = (row) => (row.reported === "page" ? "var(--missed)" : "var(--undecided)");
       const channels = { x: "date", y: "rate", z: "segment" };
       return [legendOfRates(chart.names), Plot.plot({
         width, height: 210, marginLeft: 46, marginRight: 12, marginTop: 8, marginBottom: 26,
@@ -96,7 +96,7 @@
           Plot.areaY(rows, { x: "date", y1: "low", y2: "high", z: "segment", fill: "var(--band)", fillOpacity: 0.16, curve: "step" }),
           Plot.lineY(rows, { ...channels, stroke: "var(--band)", strokeWidth: rows.length > 120 ? 1 : 1.5 }),
           Plot.dot(rows.length > 120 ? [] : rows, { x: "date", y: "rate", r: 2, fill: "var(--band)", href: "href", ariaLabel: label }),
-          Plot.dot(told, { x: "date", y: "rate", symbol: "told", r: 5.5, fill: tone, stroke: "var(--card)", strokeWidth: 1.5, href: "href", ariaLabel: label }),
+          Plot.dot(reported, { x: "date", y: "rate", symbol: "reported", r: 5.5, fill: tone, stroke: "var(--card)", strokeWidth: 1.5, href: "href", ariaLabel: label }),
           Plot.tip(rows, Plot.pointerX({ x: "date", y: "rate", title: label, ...bubble })),
         ],
       })];

@@ -14,7 +14,7 @@ from markupsafe import escape
 from scoring.markdown import score_text, shortened
 from scoring.stats.exact import Exact
 from scoring.stats.run_scores import TOTAL
-from scoring.testruns.headline import told_apart
+from scoring.testruns.headline import distinct_names
 from scoring.testruns.page_parts import safe_text
 from scoring.testruns.query_columns import groups_of
 from tasks.reports.site.pages import Link
@@ -110,7 +110,7 @@ def shown_queries(
 def query_links(queries: Sequence[Row], shown: ShownQueries) -> dict[str, Link]:
     """A link to every query by its id, named by its text; without an address where the page does not show it."""
     places = {query.id for query in shown.shown}
-    names = told_apart({row["query_id"]: query_name(row) for row in queries})
+    names = distinct_names({row["query_id"]: query_name(row) for row in queries})
     return {id_: Link(name, f"#query-{quote(id_)}" if id_ in places else "") for id_, name in names.items()}
 
 

@@ -208,10 +208,10 @@ def test_a_mistake_is_named_with_what_to_do(
         (folder / name).write_text(text, encoding="utf-8")
     for name, value in mistake.variables.items():
         monkeypatch.setenv(name, value)
-    assert_told(aqb(*shlex.split(mistake.command)), mistake.exit_code, mistake.thing, mistake.fix)
+    assert_said(aqb(*shlex.split(mistake.command)), mistake.exit_code, mistake.thing, mistake.fix)
 
 
-def assert_told(ended: Finished, exit_code: int, *said: str) -> None:
+def assert_said(ended: Finished, exit_code: int, *said: str) -> None:
     assert "Traceback" not in ended.out + ended.err
     assert ended.exit_code == exit_code
     assert [part for part in said if part not in ended.err] == []
@@ -222,7 +222,7 @@ def assert_told(ended: Finished, exit_code: int, *said: str) -> None:
 
 def test_a_name_in_other_bytes_is_shown_by_them(aqb: Command, folder: Path) -> None:
     (folder / os.fsdecode("한.csv".encode("cp949"))).write_text(CHAT)
-    assert_told(aqb("score", ".", "--out", "o"), 1, r"\xc7\xd1.csv: the bytes of this name are no UTF-8", "rename it")
+    assert_said(aqb("score", ".", "--out", "o"), 1, r"\xc7\xd1.csv: the bytes of this name are no UTF-8", "rename it")
 
 
 def test_an_error_holds_nothing_that_a_terminal_obeys(aqb: Command, folder: Path) -> None:
@@ -245,7 +245,7 @@ def test_the_name_of_a_file_makes_no_line_of_its_own(aqb: Command, folder: Path)
 def test_a_table_of_other_columns_is_no_scored_run(aqb: Command, folder: Path) -> None:
     scored_folder(folder / "run", [plan_row("Q1")])
     pl.DataFrame({"query": ["Q1"]}).write_parquet(folder / "run" / "queries.parquet")
-    assert_told(aqb("compare", "run", "run"), 1, "run/queries.parquet: this table", "`aqb score")
+    assert_said(aqb("compare", "run", "run"), 1, "run/queries.parquet: this table", "`aqb score")
 
 
 def test_runs_of_different_versions_have_no_common_agreement(aqb: Command, folder: Path) -> None:
@@ -253,7 +253,7 @@ def test_runs_of_different_versions_have_no_common_agreement(aqb: Command, folde
     source = scored_folder(folder / "one", [plan_row("Q1")]).folder / "plan_agent_made.csv"
     aqb("score", source, "--out", "two", "--option", "value_lookup=direct")
     agreed = aqb("agreement", "l.csv", "--run", "one", "--run", "two")
-    assert_told(agreed, 2, "different rubrics or versions", "give runs of one rubric and version")
+    assert_said(agreed, 2, "different rubrics or versions", "give runs of one rubric and version")
 
 
 def test_doctor_names_a_file_in_the_place_of_the_warehouse(aqb: Command, folder: Path) -> None:
@@ -265,7 +265,7 @@ def test_doctor_names_a_file_in_the_place_of_the_warehouse(aqb: Command, folder:
 def test_without_credentials_bigquery_says_which_to_get(aqb: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "nowhere.json")
     monkeypatch.setenv("AQB_WAREHOUSE", "bigquery://project/dataset")
-    assert_told(aqb("report"), 2, "no Google credentials", "`gcloud auth application-default login`")
+    assert_said(aqb("report"), 2, "no Google credentials", "`gcloud auth application-default login`")
 
 
 def test_a_website_is_no_judge_of_batches(aqb: Command, website: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,7 +273,7 @@ def test_a_website_is_no_judge_of_batches(aqb: Command, website: str, monkeypatc
         monkeypatch.setenv(name, value)
     judged = aqb("score", SAMPLE_INBOX / "resume_agent_sample.xlsx", "--judge", "--out", "o")
     # Not 2, as wrong usage: what rules score is written.
-    assert_told(judged, 1, f"{website}: the judge refuses every question", "check judge.model", "judge.base_url")
+    assert_said(judged, 1, f"{website}: the judge refuses every question", "check judge.model", "judge.base_url")
 
 
 def test_a_webhook_that_is_no_address_is_told_by_its_name(
@@ -288,7 +288,7 @@ def test_a_webhook_that_is_no_address_is_told_by_its_name(
     write_alerts(warehouse, chat_rows.DAY, outcome.rubric, 0)
     monkeypatch.setenv("SLACK_WEBHOOK_URL", "hooks.slack.example/secret")
     told = aqb("alerts", "--date", str(chat_rows.DAY))
-    assert_told(told, 1, "variable SLACK_WEBHOOK_URL holds no address of a webhook", "for the next run")
+    assert_said(told, 1, "variable SLACK_WEBHOOK_URL holds no address of a webhook", "for the next run")
     assert "secret" not in told.out + told.err
 
 
@@ -315,7 +315,7 @@ def test_an_address_without_a_prefect_server_is_named(
 ) -> None:
     ended = installed_aqb(*command, PREFECT_API_URL=address)
     fix = "correct PREFECT_API_URL (such as http://127.0.0.1:4200/api)"
-    assert_told(ended, 1, f"error: {address}: the Prefect server cannot be reached: ", fix)
+    assert_said(ended, 1, f"error: {address}: the Prefect server cannot be reached: ", fix)
 
 
 @pytest.mark.long
@@ -330,7 +330,7 @@ def test_a_setting_of_prefect_that_is_mistyped_is_named(installed_aqb: Command) 
 @pytest.mark.long
 def test_a_flow_that_is_allowed_no_server_says_so(installed_aqb: Command) -> None:
     told = installed_aqb("nightly", "--date", "2026-02-13", PREFECT_SERVER_EPHEMERAL_ENABLED="false")
-    assert_told(told, 2, "there is no Prefect server", "PREFECT_SERVER_EPHEMERAL_ENABLED=true")
+    assert_said(told, 2, "there is no Prefect server", "PREFECT_SERVER_EPHEMERAL_ENABLED=true")
 
 
 @pytest.mark.long
@@ -339,7 +339,7 @@ def test_what_a_temporary_server_would_forget_needs_a_server_that_stays(
     aqb: Command, prefect_at: PrefectAt, command: tuple[str | Path, ...]
 ) -> None:
     prefect_at(None)
-    assert_told(aqb(*command), 2, "no Prefect server that stays", "`prefect server start`")
+    assert_said(aqb(*command), 2, "no Prefect server that stays", "`prefect server start`")
 
 
 @pytest.mark.long
@@ -355,7 +355,7 @@ def test_output_that_nothing_takes_is_an_error_of_a_line(folder: Path) -> None:
     with Path("/dev/full").open("w") as full:
         shell = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
         ended = subprocess.run([AQB, "rubrics"], stdout=full, stderr=subprocess.PIPE, env=shell, text=True, check=False)
-    assert_told(Finished(ended.returncode, "", ended.stderr), 1, "No space left on device", "check that it may be")
+    assert_said(Finished(ended.returncode, "", ended.stderr), 1, "No space left on device", "check that it may be")
     assert "Exception ignored" not in ended.stderr
 
 

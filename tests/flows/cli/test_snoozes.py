@@ -18,7 +18,7 @@ LATER = "2999-12-31"
 
 @pytest.fixture
 def scored(aqb: Command, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """A scored day of six refusals in sixteen answers, of which Slack was told nothing."""
+    """A scored day of six refusals in sixteen answers, of which Slack knows nothing."""
     rows = [best(number) for number in range(10)] + [refused(number) for number in range(10, 16)]
     write_rows(Path("data/chat_rows/a.jsonl"), rows)
     assert aqb("nightly", "--date", DAY).exit_code == 0
@@ -29,13 +29,13 @@ def scored(aqb: Command, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch) -> C
 def test_snooze_is_listed_kept_quiet_and_ended_early(scored: Command, slack: FakeSlack) -> None:
     made = scored("alerts", "snooze", "answer_failed", "--until", LATER, "--why", "새 프롬프트", "--who", "kim")
     assert (made.exit_code, made.err) == (0, "")
-    assert "told all the same from twice its rate on: 75.0% of the rows" in made.out
+    assert "reported all the same from twice its rate on: 75.0% of the rows" in made.out
     (listed,) = json.loads(scored("alerts", "snoozed", "--json").out)
     assert (listed["rule"], listed["tenant_id"], listed["until"], listed["who"]) == ("answer_failed", "*", LATER, "kim")
     shown = scored("alerts", "--date", DAY, "--dry-run").out
     assert "일시 중지  답변 실패" in shown
     assert "Critical · 답변 실패" not in shown
-    assert scored("alerts", "unsnooze", "답변 실패").out == "answer_failed is told again\n"
+    assert scored("alerts", "unsnooze", "답변 실패").out == "answer_failed is reported again\n"
     assert scored("alerts", "snoozed").out == "nothing is snoozed\n"
     assert "Critical · 답변 실패" in scored("alerts", "--date", DAY, "--dry-run").out
     assert slack.posted == []

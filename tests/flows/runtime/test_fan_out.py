@@ -51,7 +51,7 @@ def work(what: str, folder: Path) -> int:
         (folder / "killed").touch()
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "fails":
-        raise InputError("a wrong file", where="here", fix="mend it")
+        raise InputError("a wrong file", where="here", fix="fix it")
     if what == "takes too long":
         Event().wait()
     return os.getpid()
@@ -101,7 +101,7 @@ def test_each_call_is_a_task_run_in_its_turn_that_neither_errors_nor_time_limits
     run_id, found = fanned_out(tmp_path)
     assert {what for what, one in found.items() if isinstance(one, int)} == {"is done", "kills its process once"}
     assert os.getpid() not in found.values()
-    assert str(found["fails"]) == "here: a wrong file\n  -> mend it"
+    assert str(found["fails"]) == "here: a wrong file\n  -> fix it"
     assert isinstance(found["takes too long"], TimeoutError)
     assert (tmp_path / "noted").read_text().split() == [str(number) for number in range(1, LAST + 1)]
     with get_client(sync_client=True) as client:

@@ -1,4 +1,4 @@
-"""From a scored day to Slack: who is told what, once; what happens when Slack or the settings are broken."""
+"""From a scored day to Slack: who is notified of what, once; what happens when Slack or the settings are broken."""
 
 import json
 import re
@@ -65,13 +65,13 @@ def run(settings: Settings, day: date = DAY, kind: Literal["nightly", "intraday"
     return plain_flows.nightly(settings, day, kind)
 
 
-def untold(settings: Settings) -> list[date]:
+def unreported(settings: Settings) -> list[date]:
     """The days that nightly runs have scored without telling anybody: `aqb watch` calls for help about them."""
     with opened(RunLedger, settings.state_url) as ledger:
         return [one.score_date for one in ledger.unreported(NIGHTLY, DAY)]
 
 
-def test_a_day_is_told_once_and_reruns_are_silent(settings: Settings, slack: FakeSlack) -> None:
+def test_a_day_is_reported_once_and_reruns_are_silent(settings: Settings, slack: FakeSlack) -> None:
     assert run(settings).problems == ()
     (digest,) = slack.posted
     assert "2월 13일" in digest.text
@@ -81,18 +81,18 @@ def test_a_day_is_told_once_and_reruns_are_silent(settings: Settings, slack: Fak
     assert slack.refused == []
 
 
-def test_a_day_whose_run_died_before_it_told_anybody_is_told_by_the_next_night(
+def test_a_day_whose_run_died_before_it_notified_anybody_is_reported_by_the_next_night(
     settings: Settings, slack: FakeSlack
 ) -> None:
     in_context(score_day, settings, DAY, "nightly")
     assert slack.posted == []
-    assert untold(settings) == [DAY]
+    assert unreported(settings) == [DAY]
     run(settings, NEXT_DAY)
-    assert untold(settings) == []
-    told = [message.text for message in slack.posted]
-    assert "2월 13일" in told[0]
+    assert unreported(settings) == []
+    reported = [message.text for message in slack.posted]
+    assert "2월 13일" in reported[0]
     run(settings, NEXT_DAY)
-    assert [message.text for message in slack.posted] == told
+    assert [message.text for message in slack.posted] == reported
 
 
 def test_nothing_personal_leaves_the_machine(settings: Settings, slack: FakeSlack) -> None:
@@ -126,7 +126,7 @@ def test_an_intraday_run_tells_no_digest(settings: Settings, slack: FakeSlack) -
     assert slack.posted == []
 
 
-def test_a_test_run_with_flagged_queries_is_told_with_its_review_list(settings: Settings, slack: FakeSlack) -> None:
+def test_a_test_run_with_flagged_queries_is_reported_with_its_review_list(settings: Settings, slack: FakeSlack) -> None:
     inbox = Path(settings.test_runs.inbox)
     inbox.mkdir()
     write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row(**{"기대 필터": "없는 필터"})])
@@ -142,7 +142,7 @@ def test_a_test_run_with_flagged_queries_is_told_with_its_review_list(settings: 
     assert len(slack.posted) == 1
 
 
-def test_a_test_run_of_which_nobody_was_told_is_told_by_the_next_look_into_the_inbox(
+def test_a_test_run_of_which_nobody_was_notified_is_reported_by_the_next_look_into_the_inbox(
     settings: Settings, slack: FakeSlack
 ) -> None:
     inbox = Path(settings.test_runs.inbox)
@@ -172,7 +172,7 @@ def test_prefect_keeps_neither_webhook_nor_token(settings: Settings, slack: Fake
 
 
 @pytest.mark.usefixtures("prefect_server", "slack")
-def test_prefect_shows_the_days_that_people_are_told_of(settings: Settings) -> None:
+def test_prefect_shows_the_days_that_people_are_notified_of(settings: Settings) -> None:
     in_context(score_day, settings, DAY, "nightly")
     state: State[Any] = nightly(settings, NEXT_DAY, return_state=True)
     assert state.state_details.flow_run_id
@@ -245,8 +245,8 @@ def test_quiet_hours_hold_warnings_and_let_critical_pass(settings: Settings, sla
         Route(name="warnings", webhook_env=QA, levels=("warning",), quiet_hours=hours),
         Route(name="all", webhook_env=QA, levels=("critical",), quiet_hours=hours),
     )
-    told = in_context(announce_days, quiet, [DAY])
-    assert (len(told.sent), told.waiting, told.problems) == (1, 1, ())
+    reported = in_context(announce_days, quiet, [DAY])
+    assert (len(reported.sent), reported.waiting, reported.problems) == (1, 1, ())
     loud = with_routes(quiet, *(one.model_copy(update={"quiet_hours": ""}) for one in quiet.alerts.route))
     assert len(in_context(announce, loud, []).sent) == 1
 
@@ -284,19 +284,19 @@ def test_a_route_without_its_secret_keeps_messages_and_is_named(
     settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(QA, "not-an-address-but-secret")
-    told = in_context(announce, settings, [("", lambda route, known: quiet_message(DAY, DAY, 1, 1))])
-    assert told.waiting == 1
-    assert told.problems == (
+    reported = in_context(announce, settings, [("", lambda route, known: quiet_message(DAY, DAY, 1, 1))])
+    assert reported.waiting == 1
+    assert reported.problems == (
         f"alerts: route qa: environment variable {QA} holds no address of a webhook; 1 message for the next run",
     )
     monkeypatch.setenv(QA, slack.webhook())
     assert len(in_context(announce, settings, []).sent) == 1
 
 
-def test_a_quiet_week_is_told_on_its_sunday_once(settings: Settings, slack: FakeSlack) -> None:
+def test_a_quiet_week_is_reported_on_its_sunday_once(settings: Settings, slack: FakeSlack) -> None:
     sunday = date(2026, 2, 15)
     scored(settings, DAY)
-    with opened(Outbox, settings.state_url) as outbox:  # the day's facts were told long ago
+    with opened(Outbox, settings.state_url) as outbox:  # the day's facts were reported long ago
         long_ago = datetime(2026, 1, 1, tzinfo=UTC)
         outbox.put("qa", "", day_messages(in_context(digest_of, settings, DAY), RouteFilter()), long_ago)
         for message in outbox.waiting():
@@ -323,7 +323,7 @@ def test_row_ids_of_a_message_lead_to_places_that_the_page_of_the_day_has(settin
 
 
 @pytest.mark.usefixtures("site_is_built")
-def test_the_week_is_told_once_by_the_run_of_its_sunday(settings: Settings, slack: FakeSlack) -> None:
+def test_the_week_is_reported_once_by_the_run_of_its_sunday(settings: Settings, slack: FakeSlack) -> None:
     sunday = date(2026, 2, 15)
     write_rows(Path(settings.monitoring.source) / "b.jsonl", [best(2 * 24 * 60 + minute) for minute in range(40)])
     scored(settings, DAY)

@@ -34,9 +34,9 @@ def test_a_page_about_a_day_without_rows_is_called_off_by_the_run_that_finds_the
     nightly(settings, NEXT_DAY)
     assert slack.posted[-1].text.startswith("🟢 해소 · 2월 14일(토) 긴급 알림을 거둠 · 이날 행이 하나도 없음")
     assert "2월 14일(토)에 12행이 들어와 있음" in slack.posted[-1].shown
-    told = len(slack.posted)
+    reported = len(slack.posted)
     nightly(settings, NEXT_DAY)
-    assert (len(slack.posted), slack.refused) == (told, [])
+    assert (len(slack.posted), slack.refused) == (reported, [])
 
 
 def test_a_default_route_of_the_settings_without_its_secret_keeps_messages_and_is_named(

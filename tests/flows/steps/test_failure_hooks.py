@@ -1,4 +1,4 @@
-"""What goes wrong with a run itself is told, whatever it was that broke."""
+"""What goes wrong with a run itself is reported, whatever it was that broke."""
 
 from dataclasses import replace
 from datetime import UTC, date
@@ -47,7 +47,7 @@ def runs_without_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flows.steps.failure_hooks._PATIENCE_S", 0.0)
 
 
-def test_a_failed_flow_says_why_and_is_told_with_its_error_step_and_command(
+def test_a_failed_flow_says_why_and_is_reported_with_its_error_step_and_command(
     settings: Settings, slack: FakeSlack
 ) -> None:
     nowhere = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})
@@ -61,7 +61,7 @@ def test_a_failed_flow_says_why_and_is_told_with_its_error_step_and_command(
     assert "check the path" in failure.shown
 
 
-def test_a_flow_with_a_wrong_parameter_is_told_and_shown_with_its_name_and_what_it_takes(
+def test_a_flow_with_a_wrong_parameter_is_reported_and_shown_with_its_name_and_what_it_takes(
     settings: Settings, slack: FakeSlack
 ) -> None:
     state: State[Any] = backfill("yesterday", DAY, settings=settings, return_state=True)
@@ -89,7 +89,7 @@ def test_a_backfill_that_meets_one_of_the_same_days_fails_and_wakes_nobody(
 
 @pytest.mark.usefixtures("runs_without_steps")
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "reported"),
     [
         (Cancelling(message="by hand"), f"Warning · nightly {DAY} 취소"),
         (Cancelled(message="by hand"), f"Warning · nightly {DAY} 취소"),
@@ -98,18 +98,18 @@ def test_a_backfill_that_meets_one_of_the_same_days_fails_and_wakes_nobody(
     ],
 )
 def test_tell_of_end_tells_once_of_a_state_that_another_process_reports(
-    settings: Settings, slack: FakeSlack, state: State, told: str
+    settings: Settings, slack: FakeSlack, state: State, reported: str
 ) -> None:
     # A worker knows a run by the name that it had before it began.
     run = FlowRun(flow_id=uuid4(), name="lurking-jackdaw", parameters={"settings": settings, "day": str(DAY)})
     for _ in range(2):  # a worker may see a cancellation twice
         notify_flow_end(nightly, run, state)
     (message,) = slack.posted
-    assert told in message.text
+    assert reported in message.text
     assert str(state.message) in message.shown
 
 
-def test_failed_night_that_is_mended_is_called_off_once_to_whom_it_was_told(
+def test_failed_night_that_is_fixed_is_called_off_once_to_whom_it_was_reported(
     settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = Route(name="warnings", webhook_env="SLACK_WEBHOOK_OTHER", levels=("warning",))
@@ -172,7 +172,7 @@ def test_failure_keeps_what_has_to_be_done_for_it_to_be_over_and_a_cancellation_
 
 
 @pytest.mark.usefixtures("runs_without_steps")
-def test_failure_of_an_intraday_run_is_told_once_a_day(settings: Settings, slack: FakeSlack) -> None:
+def test_failure_of_an_intraday_run_is_reported_once_a_day(settings: Settings, slack: FakeSlack) -> None:
     for hour in (16, 17, 18):  # in UTC: a new day begins in Seoul at 15
         scheduled = DateTime(2026, 3, 13, hour, 5, tzinfo=UTC)
         run = flow_run({"settings": settings, "kind": "intraday"}, scheduled)
@@ -192,7 +192,7 @@ def test_failed_inbox_is_called_off_once_by_a_look_without_failures(settings: Se
     assert slack.texts()[1:] == ["🟢 해소 · 테스트 결과 채점"]
 
 
-def test_a_failed_flow_is_told_once_although_prefect_keeps_no_password_of_the_state_database(
+def test_a_failed_flow_is_reported_once_although_prefect_keeps_no_password_of_the_state_database(
     settings: Settings, slack: FakeSlack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state_url = f"sqlite:///file:{tmp_path / 'state.db'}?uri=true&password=hunter2"
@@ -215,7 +215,7 @@ def test_a_flow_that_dies_of_its_settings_tells_the_default_webhook(
     assert "warehous" in failure.shown
 
 
-def test_a_flow_that_dies_of_its_state_database_is_told_without_it(
+def test_a_flow_that_dies_of_its_state_database_is_reported_without_it(
     settings: Settings, slack: FakeSlack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build_site.task, "retry_delay_seconds", [0, 0])
@@ -225,14 +225,14 @@ def test_a_flow_that_dies_of_its_state_database_is_told_without_it(
     assert "StorageError" in failure.shown
 
 
-def test_a_flow_that_dies_of_a_wrong_database_address_is_told_too(settings: Settings, slack: FakeSlack) -> None:
+def test_a_flow_that_dies_of_a_wrong_database_address_is_reported_too(settings: Settings, slack: FakeSlack) -> None:
     nightly(settings.model_copy(update={"state_url": "nonsense://here"}), DAY, return_state=True)
     (failure,) = slack.posted
     assert "state_url" in failure.shown
 
 
 @pytest.mark.long
-def test_a_prefect_server_that_is_gone_is_told_where_nobody_sits_at_a_terminal(
+def test_a_prefect_server_that_is_gone_is_reported_where_nobody_sits_at_a_terminal(
     installed_aqb: Command, folder: Path, slack: FakeSlack
 ) -> None:
     write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best(0)])
@@ -243,7 +243,7 @@ def test_a_prefect_server_that_is_gone_is_told_where_nobody_sits_at_a_terminal(
 
 
 @pytest.mark.long
-def test_a_home_folder_that_prefect_cannot_have_is_told_where_nobody_sits_at_a_terminal(
+def test_a_home_folder_that_prefect_cannot_have_is_reported_where_nobody_sits_at_a_terminal(
     installed_aqb: Command, folder: Path, slack: FakeSlack
 ) -> None:
     (folder / "full").touch()
@@ -254,7 +254,7 @@ def test_a_home_folder_that_prefect_cannot_have_is_told_where_nobody_sits_at_a_t
     assert "Prefect's home folder cannot be used" in failure.shown
 
 
-def test_a_wrong_file_of_settings_is_told_once_a_day(
+def test_a_wrong_file_of_settings_is_reported_once_a_day(
     slack: FakeSlack, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLACK_WEBHOOK_URL", slack.webhook())

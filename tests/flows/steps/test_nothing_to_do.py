@@ -132,9 +132,9 @@ def test_nothing_to_do_is_not_said_after_a_changed_setting_or_of_an_untold_route
     elsewhere = settings_of().model_copy(update={"time_zone": "UTC"})
     assert run_of(elsewhere) is None
     assert not backfilled(elsewhere)
-    told = settings_of(alerts=AlertsSettings(route=(Route(name="qa", webhook_env="SLACK_WEBHOOK_QA"),)))
-    assert run_of(told) is None
-    assert not backfilled(told)
+    reported = settings_of(alerts=AlertsSettings(route=(Route(name="qa", webhook_env="SLACK_WEBHOOK_QA"),)))
+    assert run_of(reported) is None
+    assert not backfilled(reported)
 
 
 @pytest.mark.usefixtures("finished", "site_is_built")

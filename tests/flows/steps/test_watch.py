@@ -1,4 +1,4 @@
-"""The watch over the nights: each late night is told once to each route, and once that it is over."""
+"""The watch over the nights: each late night is reported once to each route, and once that it is over."""
 
 import re
 import subprocess
@@ -46,7 +46,7 @@ def look(context: Context, now: datetime) -> WatchReport:
     return watch(context, Clock(lambda: now, sleep=lambda seconds: None))
 
 
-def test_late_night_is_told_once_a_route_that_hears_critical_and_called_off_once(
+def test_late_night_is_reported_once_a_route_that_hears_critical_and_called_off_once(
     context: Context, slack: FakeSlack
 ) -> None:
     assert look(context, at(MORNING, "06:55")).late is None
@@ -65,7 +65,7 @@ def test_late_night_is_told_once_a_route_that_hears_critical_and_called_off_once
     assert slack.refused == []
 
 
-def test_late_night_is_told_once_although_slack_is_down_at_first(context: Context, slack: FakeSlack) -> None:
+def test_late_night_is_reported_once_although_slack_is_down_at_first(context: Context, slack: FakeSlack) -> None:
     slack.down = "slow_rate_limit"
     assert "for the next run" in look(context, at(MORNING, "07:00")).delivery.problems[0]
     slack.down = None
@@ -87,7 +87,7 @@ def test_watch_tells_without_prefect_and_leaves_its_secrets_to_runs(context: Con
     )
 
 
-def test_run_whose_process_is_gone_is_told_once_and_called_off_when_its_day_is_done(
+def test_run_whose_process_is_gone_is_reported_once_and_called_off_when_its_day_is_done(
     context: Context, slack: FakeSlack
 ) -> None:
     ledger = RunLedger(context.state)
@@ -104,7 +104,7 @@ def test_run_whose_process_is_gone_is_told_once_and_called_off_when_its_day_is_d
     assert slack.texts()[2:] == ["🟢 해소 · 3월 13일(금) 야간 실행"] * 2
 
 
-def test_night_that_died_between_scoring_and_telling_is_told_and_called_off_when_a_run_has_told(
+def test_night_that_died_between_scoring_and_telling_is_reported_and_called_off_when_a_run_has_reported(
     context: Context, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = RunLedger(context.state)
@@ -122,7 +122,8 @@ def test_night_that_died_between_scoring_and_telling_is_told_and_called_off_when
     assert "채점한 뒤 알리기 전에 프로세스가 소식 없이 사라졌습니다." in slack.posted[0].shown
     monkeypatch.setattr("flows.steps.status.now", lambda: at(MORNING, "01:50"))
     assert (
-        f"nights: {left.title} has told nobody; `aqb nightly --date {DAY}` does" in status_of(context.settings).problems
+        f"nights: {left.title} has notified nobody; `aqb nightly --date {DAY}` does"
+        in status_of(context.settings).problems
     )
     again = replace(night(DAY, start="02:00"), run_id="again", rows_in=535)
     ledger.save(again)
@@ -137,11 +138,11 @@ def test_night_without_a_route_owes_nobody_anything(tmp_path: Path) -> None:
         assert look(context, at(MORNING, "07:00")).dead == ()
 
 
-def test_run_whose_death_its_flow_has_told_is_not_told_again(context: Context, slack: FakeSlack) -> None:
+def test_run_whose_death_its_flow_has_reported_is_not_reported_again(context: Context, slack: FakeSlack) -> None:
     RunLedger(context.state).save(night(DAY, "running"))
-    told = Unfinished("nightly", DAY, DAY, "flow-run")
+    reported = Unfinished("nightly", DAY, DAY, "flow-run")
     for route in ROUTES:
-        message = Message("failure", "critical", (told.key,), "told", [])
+        message = Message("failure", "critical", (reported.key,), "reported", [])
         Outbox(context.state).put(route.name, "", [message], at(MORNING, "01:01"))
     look(context, at(MORNING, "01:04"))
     assert "비정상 종료" not in " ".join(slack.texts())

@@ -94,4 +94,6 @@ def test_watch_tells_each_late_night_once_within_half_an_hour_whatever_is_killed
     assert nights.kills
     assert slack.refused == []
     with capsys.disabled():
-        sys.stdout.write(f"\n{NIGHTS} nights, {len(bad)} of them late, {nights.kills} looks killed: each told once\n")
+        sys.stdout.write(
+            f"\n{NIGHTS} nights, {len(bad)} of them late, {nights.kills} looks killed, each reported once\n"
+        )

@@ -110,10 +110,10 @@ def test_a_large_message_is_split_without_losing_a_sign(lines: list[int], items:
     blocks = paragraph(*([plain(f"{number}" + "가" * length)] for number, length in enumerate(lines)))
     blocks += bullets([[plain(f"{number}" + "나" * length), plain("다")] for number, length in enumerate(items)])
     parts = messages("digest", "warning", ["a", "b"], ["제목"], blocks)
-    told = "".join(inline["text"] for part in parts for inline in inlines(part)).replace("\n", "")
+    reported = "".join(inline["text"] for part in parts for inline in inlines(part)).replace("\n", "")
     wanted = "".join(f"{number}" + "가" * length for number, length in enumerate(lines))
     wanted += "".join(f"{number}" + "나" * length + "다" for number, length in enumerate(items))
-    assert told == wanted
+    assert reported == wanted
     for part in parts:
         assert_taken_by_slack(part)
 

@@ -60,8 +60,8 @@ def test_a_rise_of_all_tenants_pages_once_though_each_is_sure_on_a_day_of_its_ow
     after, found = 56, []
     for seed in range(2):
         days = kpi_days(Load(6), after + 21, seed, lambda day, rule: 2.0 if day >= after and rule == RULE else 1.0)
-        told = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[after:], {"all": RouteFilter()})
-        found.append([one.incidents[0].tenant_id for one in told if one.kind == "page"])
+        reported = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[after:], {"all": RouteFilter()})
+        found.append([one.incidents[0].tenant_id for one in reported if one.kind == "page"])
     assert found == [["*"], ["*"]]
 
 
@@ -81,10 +81,10 @@ def test_a_rise_of_all_tenants_that_one_of_them_made_pages_no_second_time() -> N
     assert pages(days) == [(0, [(RULE, "a")])]
     decided = list(WatchedDays(RUBRIC, days, AlertPolicy()).decided.values())[CALM:]
     news = [number for number, of_day in enumerate(decided) if of_day[RULE, "*"].is_news]
-    assert news == [1]  # told once in a digest; what would have paged on a later day is no news either
-    told = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
+    assert news == [1]  # reported once in a digest; what would have paged on a later day is no news either
+    reported = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
     assert [("*", "drifting")] in [
-        [(one.tenant_id, one.change) for one in message.incidents if one.change != "continuing"] for message in told
+        [(one.tenant_id, one.change) for one in message.incidents if one.change != "continuing"] for message in reported
     ]
 
 
@@ -94,10 +94,10 @@ def test_a_rise_of_all_tenants_pages_after_one_of_them_that_made_little_of_it() 
 
 
 @pytest.mark.parametrize("before", [0, 2])
-def test_a_rise_of_all_tenants_is_told_in_the_page_of_the_tenant_that_made_it(before: int) -> None:
+def test_a_rise_of_all_tenants_is_reported_in_the_page_of_the_tenant_that_made_it(before: int) -> None:
     days = tenants(dict.fromkeys("abcde", 15), *[{"a": 21}] * before, {"a": 45})
-    told = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
-    assert [(one.kind, [each.tenant_id for each in one.incidents]) for one in told] == [("page", ["a"])]
+    reported = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
+    assert [(one.kind, [each.tenant_id for each in one.incidents]) for one in reported] == [("page", ["a"])]
 
     facts = days_of_facts(days.items())
     last = max(facts)
@@ -111,10 +111,10 @@ def test_a_rise_of_all_tenants_is_told_in_the_page_of_the_tenant_that_made_it(be
     assert "전체  " not in readable(of_tenant.blocks)
 
 
-def test_a_rise_of_all_tenants_that_others_made_is_told_beside_the_page_of_a_tenant() -> None:
+def test_a_rise_of_all_tenants_that_others_made_is_reported_beside_the_page_of_a_tenant() -> None:
     days = tenants({"a": 3, "b": 60}, {"a": 15, "b": 77})
-    told = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
-    assert [(one.kind, one.incidents[0].tenant_id) for one in told] == [("page", "a"), ("digest", "*")]
+    reported = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
+    assert [(one.kind, one.incidents[0].tenant_id) for one in reported] == [("page", "a"), ("digest", "*")]
 
 
 def test_a_rule_whose_rows_have_paged_before_pages_no_second_time() -> None:
@@ -141,10 +141,10 @@ def test_a_rule_that_was_over_meanwhile_pages_again_though_another_of_its_cause_
     ]
 
 
-def test_the_end_of_a_page_is_told_to_whom_it_called_of_one_tenant_or_of_all() -> None:
+def test_the_end_of_a_page_is_reported_to_whom_it_called_of_one_tenant_or_of_all() -> None:
     """Not of each tenant where all together have paged."""
     for after, whose in (({"a": 24}, "a"), ({"a": 24, "b": 160}, "*")):
         days = tenants({"a": 3, "b": 60}, after, *[{}] * 6)
-        told = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
-        changes = [(one.tenant_id, one.change) for message in told for one in message.incidents]
+        reported = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
+        changes = [(one.tenant_id, one.change) for message in reported for one in message.incidents]
         assert [one for one in changes if one[1] == "resolved"] == [(whose, "resolved")]

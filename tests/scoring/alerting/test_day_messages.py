@@ -110,7 +110,7 @@ def test_two_rules_page_apart_and_three_at_once_are_one_event() -> None:
     assert len(event.keys) == 3
 
 
-def test_a_rule_with_the_rows_of_a_page_is_told_with_it_and_in_no_digest() -> None:
+def test_a_rule_with_the_rows_of_a_page_is_reported_with_it_and_in_no_digest() -> None:
     counts = {"answer_failed": 38, "final_failed": 28}
     assert kinds(messages_of(facts_of(today(**counts)))) == ["page", "digest"]
     (page,) = messages_of(facts_of(today(**counts) | {"alerts_answer_failed_and_final_failed": 27}))
@@ -137,7 +137,7 @@ def test_a_day_of_which_no_row_could_be_read_pages_that_rows_came(kind: str) -> 
     assert "들어오지 않았습니다" not in said
 
 
-def test_a_rise_in_the_first_days_is_told_against_these_days() -> None:
+def test_a_rise_in_the_first_days_is_reported_against_these_days() -> None:
     facts = counted([4, 4, 4, 60], "final_failed")
     (page,) = messages_of(facts, day=FIRST_DAY + timedelta(3))
     assert re.search(r"급증, 평소의 1\d\.\d배", readable(page.blocks))
@@ -150,14 +150,14 @@ def test_the_first_day_has_no_usual_rate() -> None:
     assert "평소" not in readable(page.blocks)
 
 
-def test_a_digest_names_a_rule_that_is_told_in_a_page_with_the_page() -> None:
+def test_a_digest_names_a_rule_that_is_reported_in_a_page_with_the_page() -> None:
     counts = {"answer_failed": 38, "final_failed": 28, "weak_answer": 18}
     page, digest = messages_of(facts_of(today(**counts) | {"alerts_answer_failed_and_final_failed": 27}))
     assert kinds([page, digest]) == ["page", "digest"]
-    told = [line for line in readable(digest.blocks).splitlines() if line.startswith(("긴급 알림", "계속"))]
-    assert len(told) == 1
-    assert re.match("긴급 알림  .*답변 실패 38/535건.*", told[0])
-    assert "종합 등급 F 28/535건" in told[0]
+    reported = [line for line in readable(digest.blocks).splitlines() if line.startswith(("긴급 알림", "계속"))]
+    assert len(reported) == 1
+    assert re.match("긴급 알림  .*답변 실패 38/535건.*", reported[0])
+    assert "종합 등급 F 28/535건" in reported[0]
 
 
 def test_rejected_rows_are_compared_with_no_day_and_say_how_to_score_again() -> None:
@@ -169,7 +169,7 @@ def test_rejected_rows_are_compared_with_no_day_and_say_how_to_score_again() -> 
     assert f"`aqb nightly --date {LAST}`" in readable(digest.blocks)
 
 
-def test_what_a_route_has_been_told_is_no_news() -> None:
+def test_what_a_route_was_notified_of_is_no_news() -> None:
     facts = facts_of(today(answer_failed=60, weak_answer=18))
     page, digest = messages_of(facts)
     assert kinds(messages_of(facts, known=page.keys)) == ["digest"]
@@ -177,7 +177,7 @@ def test_what_a_route_has_been_told_is_no_news() -> None:
     assert messages_of(facts, known=[f"{key}#{part}/2" for key in (*page.keys, *digest.keys) for part in (1, 2)]) == []
 
 
-def test_only_what_is_new_since_the_last_run_is_told() -> None:
+def test_only_what_is_new_since_the_last_run_is_reported() -> None:
     facts = facts_of(today(weak_answer=18, very_short_answer=3))
     (digest,) = messages_of(facts, known=[fact_key("ola-monitoring", RUBRIC.version, "weak_answer", LAST, "*")])
     assert digest.keys == (f"ola-monitoring@{RUBRIC.version}|very_short_answer|2026-03-09|*",)
@@ -378,7 +378,7 @@ def test_texts_that_are_not_kept_are_called_so() -> None:
     assert readable(page.blocks).count("(저장하지 않음)") == 10
 
 
-def test_a_hundred_tenants_in_trouble_are_told_in_full() -> None:
+def test_a_hundred_tenants_in_trouble_are_reported_in_full() -> None:
     small = [met(kpi_row({"answer_failed": 0}, rows=30, tenant=f"t{number}")) for number in range(100)]
     bad = [row | {"alert_answer_failed": 9} for row in small]
     crowded = met(kpi_row({"answer_failed": 1_500}, rows=9_000))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.alert_days import RATES, KpiDays, Load, kpi_days
-from benchmarks.alerts import CHANGES, is_told, told
+from benchmarks.alerts import CHANGES, is_reported, reported
 from scoring.alerting.days_off import is_day_off
 from scoring.alerting.decision import RateDecision, WatchedDays
 from scoring.alerting.rates import chance_of
@@ -67,7 +67,7 @@ def test_chance_calls_people_as_often_however_many_tenants_there_are(tenants: in
     ("tenants", "variation", "most_pages"), portion([(6, 0.15, 4), (1, 0.15, 4), (6, 0.0, 2), (1, 0.0, 1)])
 )
 def test_a_year_without_a_change_is_quiet(tenants: int, variation: float, most_pages: int) -> None:
-    kinds = Counter(one.kind for one in told(kpi_days(Load(tenants, variation), 365, seed=1)))
+    kinds = Counter(one.kind for one in reported(kpi_days(Load(tenants, variation), 365, seed=1)))
     assert kinds["page"] <= most_pages
     assert kinds["digest"] <= 30
 
@@ -80,8 +80,8 @@ def test_rule_that_is_new_in_the_rubric_fires_on_no_made_up_day(monkeypatch: pyt
 
 @pytest.mark.long
 @pytest.mark.parametrize(("place", "at_least"), portion([(0, 9), (2, 10), (3, 8), (4, 9)]))
-def test_a_planted_change_is_told_in_time(place: int, at_least: int) -> None:
-    assert sum(is_told(CHANGES[place], 0.0, seed)[0] for seed in range(10)) >= at_least
+def test_a_planted_change_is_reported_in_time(place: int, at_least: int) -> None:
+    assert sum(is_reported(CHANGES[place], 0.0, seed)[0] for seed in range(10)) >= at_least
 
 
 @pytest.mark.long
@@ -92,7 +92,7 @@ def test_a_business_day_after_a_week_of_holidays_pages_no_one() -> None:
         days = kpi_days(Load(days_off_ratio=0.5), 480, seed)
         after = [day for day in days if not is_day_off(day) and all(is_day_off(day - timedelta(n)) for n in (1, 2, 3))]
         assert len(after) >= 5
-        pages += sum(one.kind == "page" for one in told(days, after))
+        pages += sum(one.kind == "page" for one in reported(days, after))
     assert pages == 0
 
 
@@ -105,23 +105,23 @@ def test_a_rate_that_stays_high_is_usual_after_four_weeks() -> None:
 
 
 def test_a_rise_that_grows_pages_again_before_it_has_doubled() -> None:
-    """Told at 88 rows, back to 56 for ten days, then 100 for good: more than anybody was told."""
+    """Reported at 88 rows, back to 56 for ten days, then 100 for good: more than anybody was notified of."""
     days = steady([40] * 28 + [88] + [56] * 10 + [100] * 10)
-    told = {place: change for place, change in enumerate(changes(days)) if change}
-    assert list(told.values()) == ["rising page", "rising page"]
-    first, again = told
+    reported = {place: change for place, change in enumerate(changes(days)) if change}
+    assert list(reported.values()) == ["rising page", "rising page"]
+    first, again = reported
     assert (first, 39 <= again <= 42) == (28, True)
     assert decided(days, AlertPolicy())[again].since == DAY + timedelta(39)
 
 
 def test_a_page_tells_a_rate_that_has_to_double_before_the_rise_pages_again() -> None:
     """Told in a digest at 58 rows, with a page at 84: twice the 58 is no news then, twice the 84 is."""
-    told = [40] * 28 + [58, 84]
-    assert changes(steady([*told, 134]))[28:] == ["rising", "rising page", ""]
-    assert changes(steady([*told, 168]))[28:] == ["rising", "rising page", "rising page"]
+    reported = [40] * 28 + [58, 84]
+    assert changes(steady([*reported, 134]))[28:] == ["rising", "rising page", ""]
+    assert changes(steady([*reported, 168]))[28:] == ["rising", "rising page", "rising page"]
 
 
-def test_a_rise_is_told_on_a_day_above_what_is_usual_for_it() -> None:
+def test_a_rise_is_reported_on_a_day_above_what_is_usual_for_it() -> None:
     """Not on a Sunday without a single such row, because the days before it were many together."""
     days = kpi_days(Load(6), 120, seed=3)
     found = [one for of_day in WatchedDays(RUBRIC, days, AlertPolicy()).decided.values() for one in of_day.values()]
@@ -132,10 +132,10 @@ def test_a_rise_is_told_on_a_day_above_what_is_usual_for_it() -> None:
 
 @pytest.mark.parametrize("first", [56, 62])
 def test_a_rise_within_a_rise_is_usual_after_four_weeks_of_its_own(first: int) -> None:
-    """Three weeks at half as much again, then a real rise for good: that is told once, and becomes what is usual."""
+    """Three weeks at half as much again, then a real rise for good: it is reported once, and becomes what is usual."""
     days = steady([40] * 28 + [first] * 21 + [200] * 40)
-    told = [place for place, change in enumerate(changes(days)) if change]
-    assert (told[-1], sum(place >= 28 + 21 for place in told)) == (28 + 21, 1)
+    reported = [place for place, change in enumerate(changes(days)) if change]
+    assert (reported[-1], sum(place >= 28 + 21 for place in reported)) == (28 + 21, 1)
     last = decided(days, AlertPolicy())[-1]
     assert last.change is None
     assert last.usual.rate == pytest.approx(200 / 776, rel=0.05)
@@ -152,19 +152,19 @@ def test_a_rise_that_only_lasts_pages_once() -> None:
 def test_days_that_paged_are_never_usual_but_those_since_the_rate_is_back_are() -> None:
     found = decided(steady([8] * 14 + [40] * 3 + [8] * 3), AlertPolicy())
     assert [one.change for one in found[14:]] == ["rising"] * 4 + ["resolved", None]
-    assert found[-1].usual.days == 14 + 2  # two days told that it is back
+    assert found[-1].usual.days == 14 + 2  # two days reported that it is back
     assert found[-1].usual.rate == pytest.approx(8 / 776, rel=0.02)
 
 
 def test_days_that_never_paged_are_usual_once_they_are_over() -> None:
-    """Without them, whoever is told by chance of a high Sunday knows fewer and lower Sundays, and is told more."""
+    """Without them a tenant that had a high Sunday by chance would know low ones alone, and be reported more often."""
     found = decided(steady([8] * 14 + [20] + [8] * 6), AlertPolicy())
     assert [one.change for one in found if one.is_news] == ["rising", "resolved"]
     assert not any(one.pages for one in found)
     assert found[-1].usual.days == 20
 
 
-def test_a_warning_that_is_over_is_told_no_more() -> None:
+def test_a_warning_that_is_over_is_reported_no_more() -> None:
     """Its days stay among those that count, but they are no rise of today."""
     days = steady([8] * 28 + [60] * 7 + [8] * 21, rule="very_short_answer")
     news = [
@@ -239,7 +239,7 @@ def test_a_day_decides_nothing_of_tenants_of_which_it_has_no_row_and_whose_rates
 
 @pytest.mark.parametrize("times", [3, 5, 10])
 @pytest.mark.parametrize("outage_days", [1, 2, 4, 7])
-def test_an_outage_that_only_a_digest_told_hides_no_doubling_two_weeks_later(times: int, outage_days: int) -> None:
+def test_an_outage_that_only_a_digest_reported_hides_no_doubling_two_weeks_later(times: int, outage_days: int) -> None:
     calm = [40, 38, 43, 37, 41, 39, 42]
     counts = [*calm * 5, *[40 * times] * outage_days, *calm * 2, 80]
     found = changes(steady(counts, "very_short_answer"), rule="very_short_answer")

@@ -11,7 +11,7 @@ from scoring.alerting.rates import Prior
 
 ROWS = 776
 FIRST = [40] * 28 + [66] * 7
-"""Four weeks, and a week two thirds higher, which is told on its first day."""
+"""Four weeks, and a week two thirds higher, which is reported on its first day."""
 UNKNOWN = {"rate": 0.01, "events": 0.5}
 """What is known of a rule of which the rubric says no rate."""
 OTHER = [40] * 20 + [120] * 22
@@ -20,12 +20,12 @@ OTHER = [40] * 20 + [120] * 22
 def followed(*counts: list[int], rate: float = 0.05, events: float = 4.0) -> Episodes:
     """The episodes of streams of so many rows a day, each of a tenant of its own: a page and twelve digests a year.
 
-    `rate` is known of each before its first day, as if so many `events` had told it.
+    `rate` is known of each before its first day, as if so many `events` had reported it.
     """
     streams, shape = np.array(counts), (len(counts),)
     prior = Prior(rate=np.full(shape, rate), events=np.full(shape, events))
-    told, paged = np.full(shape, 12 / 365), np.full(shape, 1 / 365)
-    budget = FalseAlarmBudget(np.arange(len(counts)), 0.1 * told, 4.5 * told, 0.15 * paged, 0.1 * paged)
+    reported, paged = np.full(shape, 12 / 365), np.full(shape, 1 / 365)
+    budget = FalseAlarmBudget(np.arange(len(counts)), 0.1 * reported, 4.5 * reported, 0.15 * paged, 0.1 * paged)
     off = np.zeros(streams.shape[1], bool)
     return follow(Streams(streams, np.full_like(streams, ROWS), off, prior, np.full(shape, -1)), budget)
 
@@ -36,7 +36,7 @@ def of_first(episodes: Episodes) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("then", [90, 100, 110, 120])
-def test_what_is_told_of_a_stream_does_not_depend_on_others_that_are_higher_for_longer(then: int) -> None:
+def test_what_is_reported_of_a_stream_does_not_depend_on_others_that_are_higher_for_longer(then: int) -> None:
     counts = [*FIRST, *[then] * 7]
     assert of_first(followed(counts)) == of_first(followed(counts, OTHER))
 

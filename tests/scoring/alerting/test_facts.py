@@ -185,7 +185,7 @@ def excluded(*today: dict[str, Any], history: list[list[dict[str, Any]]] | None 
     return excluded_facts(WatchedDays(RUBRIC, days, AlertPolicy()).decided[DAY].values(), earlier)
 
 
-def test_an_outage_of_null_answers_is_told() -> None:
+def test_an_outage_of_null_answers_is_reported() -> None:
     history = [[kpis(rows=1000, excluded=5)]] * 7
     (fact,) = excluded(kpis(rows=600, excluded=405), history=history)
     assert (fact.rule, fact.level, fact.count, fact.rows) == ("excluded_rate_rising", "critical", 405, 1005)

@@ -37,7 +37,7 @@ def test_a_day_off_that_the_calendar_does_not_know_is_one_of_them() -> None:
     assert few_rows(usual | {friday: kpi_row({}, 3)}, friday, {friday}) == "이날은 3행뿐입니다(쉬는 날 평소 60행)."
 
 
-def test_a_day_with_few_rows_is_told_in_a_digest_of_its_own() -> None:
+def test_a_day_with_few_rows_is_reported_in_a_digest_of_its_own() -> None:
     usual = {day: [met(row)] for day, row in days(300, 60).items()}
     kpis = {**usual, SUNDAY: [met(kpi_row({}, 12))]}
     found = few_rows_incidents(kpis, SUNDAY, RUBRIC, ())
@@ -63,5 +63,5 @@ def test_a_day_without_rows_and_one_with_little_before_it_are_not_called_so() ->
 def test_a_load_that_varies_by_a_fifth_is_never_called_little() -> None:
     chance = random.Random(7)
     year = {day: kpi_row({}, max(int(chance.gauss(300, 60)), 1)) for day in days(1, 1, count=365)}
-    told = [day for day in year if few_rows(year, day, ())]
-    assert told == []
+    reported = [day for day in year if few_rows(year, day, ())]
+    assert reported == []

@@ -46,13 +46,13 @@ def test_after_four_quiet_weeks_the_next_time_is_new() -> None:
     assert states(counted([3, *[0] * 28, 2])) == ["new", *[""] * 28, "new"]
 
 
-def test_a_rise_is_told_once_and_again_when_it_is_over() -> None:
+def test_a_rise_is_reported_once_and_again_when_it_is_over() -> None:
     facts = counted([*[30] * 14, 75, 70, 72, 31, 30, 30])
     assert states(facts)[13:18] == ["continuing", "rising", "continuing", "continuing", "continuing"]
     assert states(facts)[18:] == ["resolved", "continuing"]  # one day alone is not sure of it
-    told = [on(facts, day(number))[0] for number in (14, 15, 18, 19)]
-    assert [one.since for one in told] == [day(14), day(14), day(14), FIRST_DAY]
-    assert [(one.pages, one.paged) for one in told] == [(True, True), (False, True), (False, True), (False, False)]
+    reported = [on(facts, day(number))[0] for number in (14, 15, 18, 19)]
+    assert [one.since for one in reported] == [day(14), day(14), day(14), FIRST_DAY]
+    assert [(one.pages, one.paged) for one in reported] == [(True, True), (False, True), (False, True), (False, False)]
 
 
 def test_a_rise_that_stays_settles_on_the_28th_day() -> None:
@@ -64,7 +64,7 @@ def test_a_rise_that_ends_in_silence_is_resolved_the_next_day() -> None:
     assert states(counted([*[2] * 14, 30, 0, 2]))[13:] == ["continuing", "rising", "resolved", "continuing"]
 
 
-def test_a_rise_of_twice_what_was_told_is_told_again() -> None:
+def test_a_rise_of_twice_what_was_reported_is_reported_again() -> None:
     facts = counted([*[30] * 14, 75, 80, 160])
     assert [(one.state, one.pages) for number in (14, 15, 16) for one in on(facts, day(number))] == [
         ("rising", True),
@@ -109,7 +109,7 @@ def test_later_days_are_not_looked_at() -> None:
     assert [one.state for one in on(facts, FIRST_DAY)] == ["new"]
 
 
-def test_tenants_are_told_apart() -> None:
+def test_tenants_are_kept_apart() -> None:
     facts = counted([3, 3])
     facts[day(1)] += [replace(fact, tenant_id=tenant) for fact in facts[day(1)] for tenant in ("a", None)]
     assert [(one.fact.tenant_id, one.state) for one in on(facts, day(1))] == [
@@ -157,12 +157,12 @@ def test_rejected_rows_are_over_after_seven_days_without_any() -> None:
     assert states(facts) == ["new", *[""] * 6, "resolved", ""]
 
 
-def test_a_service_that_rests_on_sundays_is_told_of_two_of_them_only() -> None:
+def test_a_service_that_rests_on_sundays_is_reported_for_two_of_them_only() -> None:
     rows = [kpi_row({}, rows=0) if day(here).weekday() == 6 else met(kpi_row({})) for here in range(6 * 7)]
     rows[4 * 7 + 1] = kpi_row({}, rows=0)  # a Tuesday
     facts = days_of_facts((day(here), [row]) for here, row in enumerate(rows))
-    told = [(here, one.state) for here in range(len(rows)) for one in on(facts, day(here))]
-    assert told == [(6, "new"), (7, "resolved"), (13, "new"), (14, "resolved"), (29, "new"), (30, "resolved")]
+    reported = [(here, one.state) for here in range(len(rows)) for one in on(facts, day(here))]
+    assert reported == [(6, "new"), (7, "resolved"), (13, "new"), (14, "resolved"), (29, "new"), (30, "resolved")]
 
 
 def test_a_holiday_is_at_rest_as_sundays_are_and_a_day_off_of_ones_own_too() -> None:
@@ -252,6 +252,6 @@ def test_blocked_calls_with_an_answer_are_no_cause_of_rows_without_one() -> None
     assert [len(cause) for cause in one_cause(found)] == [1, 1]
 
 
-def test_rules_are_told_apart_where_nobody_counted_the_rows_that_they_share() -> None:
+def test_rules_are_reported_separately_where_nobody_counted_the_rows_that_they_share() -> None:
     found = on(days_of_facts([(FIRST_DAY, [met(kpi_row({"answer_failed": 30, "final_failed": 30}))])]), FIRST_DAY)
     assert [len(cause) for cause in one_cause(found)] == [1, 1]

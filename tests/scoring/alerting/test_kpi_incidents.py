@@ -1,4 +1,4 @@
-"""When people are told of a KPI: once when four weeks miss its target, once when they meet it again."""
+"""When people are notified of a KPI: once when four weeks miss its target, once when they meet it again."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -21,7 +21,7 @@ def on_days(rows: Sequence[Sequence[KpiRow]]) -> Facts:
     return days_of_facts((FIRST_DAY + timedelta(number), of_day) for number, of_day in enumerate(rows))
 
 
-def told(facts: Facts) -> list[tuple[int, str, str | None]]:
+def reported(facts: Facts) -> list[tuple[int, str, str | None]]:
     """Day, state and tenant of each incident that is news."""
     return [
         ((day - FIRST_DAY).days, one.state, one.fact.tenant_id)
@@ -31,19 +31,19 @@ def told(facts: Facts) -> list[tuple[int, str, str | None]]:
     ]
 
 
-def test_kpi_is_told_when_its_verdict_changes_and_not_every_day_it_is_missed() -> None:
-    (new, missed, _), (over, resolved, _) = told(on_days([[failing(32)]] * 20 + [[failing(4)]] * 28))
+def test_kpi_is_reported_when_its_verdict_changes_and_not_every_day_it_is_missed() -> None:
+    (new, missed, _), (over, resolved, _) = reported(on_days([[failing(32)]] * 20 + [[failing(4)]] * 28))
     assert (new, missed, resolved) == (0, "new", "resolved")
     assert 20 < over < 48
 
 
-def test_kpi_of_a_day_that_decides_nothing_is_not_told() -> None:
-    assert told(on_days([[failing(17)]] * 28)) == []
+def test_kpi_of_a_day_that_decides_nothing_is_not_reported() -> None:
+    assert reported(on_days([[failing(17)]] * 28)) == []
 
 
-def test_kpi_is_told_of_each_tenant() -> None:
+def test_kpi_is_reported_of_each_tenant() -> None:
     facts = on_days([[failing(8), failing(2, "a"), failing(40, "b")]] * 3)
-    assert told(facts) == [(0, "new", "b")]
+    assert reported(facts) == [(0, "new", "b")]
 
 
 def test_kpi_message_names_the_window_and_its_interval() -> None:
@@ -57,7 +57,7 @@ def test_kpi_message_names_the_window_and_its_interval() -> None:
     assert " · 목표 3% 이하 · 미달 · n=" in text
 
 
-def test_kpi_that_is_met_again_is_told_by_itself() -> None:
+def test_kpi_that_is_met_again_is_reported_by_itself() -> None:
     facts = on_days([[failing(32)]] * 20 + [[failing(4)]] * 28)
     over = next(day for day in facts if any(one.state == "resolved" for one in incidents_on(facts, day)))
     (message,) = day_messages(day_digest(over, facts, facts.kpis[over][0]), RouteFilter())

@@ -97,7 +97,7 @@ def test_routes_are_previewed_apart() -> None:
     assert {name: len(messages) for name, messages in found.items()} == {"all": 3, "warnings": 0}
 
 
-def test_only_the_days_asked_for_are_told_and_days_that_were_not_scored_are_left_out() -> None:
+def test_only_the_days_asked_for_are_reported_and_days_that_were_not_scored_are_left_out() -> None:
     facts = counted([5, 5, 5, 5, 30, 5])
     day = FIRST_DAY + timedelta(4)
     found = previewed(facts, [day, FIRST_DAY + timedelta(99)])
@@ -139,9 +139,9 @@ def test_the_forecast_names_no_smaller_count_than_a_day_needs() -> None:
     rises = forecast(WatchedDays(RUBRIC, load_facts(load).kpis, USUAL_POLICY)).rises
     (rare, *_) = [one for one in rises if one.rule == "good_question_bad_answer"]
     (common, *_) = [one for one in rises if one.rule == "answer_failed"]
-    assert (rare.told, rare.paged) == (MIN_COUNT, MIN_COUNT)
+    assert (rare.reported, rare.paged) == (MIN_COUNT, MIN_COUNT)
     assert (rare.usual_text, common.usual_text) == ("0.1행 미만", "11.0행")
-    assert all(count >= MIN_COUNT for one in rises for count in (one.told, one.paged) if count)
+    assert all(count >= MIN_COUNT for one in rises for count in (one.reported, one.paged) if count)
 
 
 @pytest.mark.parametrize("rule", ["answer_failed", "weak_answer"])

@@ -88,14 +88,14 @@ def test_a_run_that_nobody_has_to_look_at_is_no_message() -> None:
     assert review_message(RouteFilter(), replace(RUN, flagged=0, reasons=(), worst=())) == []
 
 
-def test_a_judge_over_budget_is_told_even_if_nothing_is_flagged() -> None:
+def test_a_judge_over_budget_is_reported_even_if_nothing_is_flagged() -> None:
     run = replace(RUN, flagged=0, reasons=(), worst=(), over_budget=17)
     text = readable(only(review_message(RouteFilter(), run)).blocks)
     assert "판정 예산이 다해 질문 17건을 묻지 못했습니다." in text
     assert "aqb score" in text
 
 
-def test_rejected_rows_are_told_even_if_nothing_is_flagged() -> None:
+def test_rejected_rows_are_reported_even_if_nothing_is_flagged() -> None:
     message = only(review_message(RouteFilter(), replace(RUN, flagged=0, reasons=(), worst=(), rejected=108)))
     text = readable(message.blocks)
     assert "테스트 결과에서 거부한 행 108건" in message.text
@@ -150,8 +150,8 @@ def test_a_route_hears_of_the_runs_it_asked_for(route: RouteFilter, hears: bool)
     assert bool(review_message(route, RUN)) is hears
 
 
-def test_files_that_cannot_be_read_are_told_to_those_who_have_test_runs() -> None:
-    """Whoever hears of the chats of one tenant cannot mend them, and the default route takes what nobody hears."""
+def test_files_that_cannot_be_read_are_reported_to_those_who_have_test_runs() -> None:
+    """Whoever hears of the chats of one tenant cannot fix them, and the default route takes what nobody hears."""
     files = [RefusedFile("plan_agent_x.csv", "ab", "empty", "빈 파일입니다.")]
     of_tenant, of_agent = RouteFilter(tenants=frozenset({"t1"})), RouteFilter(agent_types=frozenset({"move"}))
     assert refused_message(of_tenant, files) == []

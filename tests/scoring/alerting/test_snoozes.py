@@ -32,32 +32,32 @@ def digest_of(*snoozes: Snooze, **last: int) -> DayDigest:
     return replace(day_digest(LAST, facts, kpi_row(USUAL)), snoozes=snoozes)
 
 
-def told(digest: DayDigest, route: RouteFilter | None = None) -> list[Message]:
+def reported(digest: DayDigest, route: RouteFilter | None = None) -> list[Message]:
     return day_messages(digest, route or RouteFilter())
 
 
 def test_snooze_keeps_the_page_of_its_rule_quiet_and_no_other() -> None:
     quiet = snooze("answer_failed", 60 / 535)
-    assert [message.kind for message in told(digest_of(answer_failed=60))] == ["page"]
-    assert told(digest_of(quiet, answer_failed=60)) == []
-    (page,) = told(digest_of(quiet, answer_failed=60, final_failed=30))
+    assert [message.kind for message in reported(digest_of(answer_failed=60))] == ["page"]
+    assert reported(digest_of(quiet, answer_failed=60)) == []
+    (page,) = reported(digest_of(quiet, answer_failed=60, final_failed=30))
     assert "종합 등급 F" in page.text
 
 
 def test_snooze_is_shown_in_every_digest_with_its_end_and_its_reason() -> None:
     quiet = snooze("answer_failed", 60 / 535, why="공급사 점검, 문의 010-1234-5678")
-    (digest,) = told(digest_of(quiet, answer_failed=60, weak_answer=18))
+    (digest,) = reported(digest_of(quiet, answer_failed=60, weak_answer=18))
     text = readable(digest.blocks)
     assert "일시 중지  답변 실패: 3월 9일(월)까지, 이유: 공급사 점검, 문의 [전화번호] (kim)" in text
     assert "긴급 알림" not in text
-    (digest,) = told(digest_of(quiet, weak_answer=18))
+    (digest,) = reported(digest_of(quiet, weak_answer=18))
     assert "일시 중지  답변 실패" in readable(digest.blocks)
 
 
 def test_snooze_never_hides_a_doubling_and_the_digest_says_that_it_is_broken() -> None:
     quiet = snooze("answer_failed", 30 / 535)
-    assert told(digest_of(quiet, answer_failed=59)) == []
-    page, digest = told(digest_of(quiet, answer_failed=60, weak_answer=18))
+    assert reported(digest_of(quiet, answer_failed=59)) == []
+    page, digest = reported(digest_of(quiet, answer_failed=60, weak_answer=18))
     assert page.kind == "page"
     assert "비율이 두 배 이상이라 그래도 알림: 전체, 테넌트 t1" in readable(digest.blocks)
 
@@ -81,7 +81,7 @@ def week_after(*counts: int, snoozed_until: int) -> list[list[Message]]:
     return heard[DAYS:]
 
 
-def test_what_rose_under_a_snooze_and_lasts_is_told_when_that_is_over() -> None:
+def test_what_rose_under_a_snooze_and_lasts_is_reported_when_that_is_over() -> None:
     *quiet, first, later = week_after(60, 60, 60, 60, 60, snoozed_until=3)
     assert quiet == [[], [], []]
     assert [(one.kind, one.level) for one in first] == [("digest", "critical")]
@@ -90,15 +90,15 @@ def test_what_rose_under_a_snooze_and_lasts_is_told_when_that_is_over() -> None:
     assert later == []
 
 
-def test_a_rate_that_is_back_to_usual_when_its_snooze_is_over_is_told_to_nobody() -> None:
+def test_a_rate_that_is_back_to_usual_when_its_snooze_is_over_is_reported_to_nobody() -> None:
     assert week_after(60, 60, 60, 24, 20, snoozed_until=3) == [[]] * 5  # 24 are within what days of 20 vary
 
 
-def test_what_rose_under_a_snooze_and_is_over_before_that_is_told_to_nobody() -> None:
+def test_what_rose_under_a_snooze_and_is_over_before_that_is_reported_to_nobody() -> None:
     assert week_after(60, 60, 20, 20, 20, 20, snoozed_until=3) == [[]] * 6
 
 
-def test_snooze_hides_no_end_of_what_was_told() -> None:
+def test_snooze_hides_no_end_of_what_was_reported() -> None:
     told_at_twice, *quiet, end, after = week_after(130, 60, 20, 20, snoozed_until=6)
     assert [message.kind for message in told_at_twice] == ["page"]
     assert [*quiet, after] == [[], []]
@@ -120,11 +120,11 @@ def test_snooze_of_all_tenants_breaks_for_the_one_whose_rate_doubles() -> None:
 
 def test_snooze_of_one_tenant_leaves_all_tenants_together_and_other_routes_alone() -> None:
     quiet = snooze("answer_failed", 60 / 535, tenant="t1")
-    assert [message.kind for message in told(digest_of(quiet, answer_failed=60))] == ["page"]
-    assert told(digest_of(quiet, answer_failed=60), RouteFilter(tenants=frozenset({"t1"}))) == []
-    (digest,) = told(digest_of(snooze("weak_answer", 0.1, tenant="t2"), weak_answer=18))
+    assert [message.kind for message in reported(digest_of(quiet, answer_failed=60))] == ["page"]
+    assert reported(digest_of(quiet, answer_failed=60), RouteFilter(tenants=frozenset({"t1"}))) == []
+    (digest,) = reported(digest_of(snooze("weak_answer", 0.1, tenant="t2"), weak_answer=18))
     assert "일시 중지  합리적 질문에 부족한 답변(테넌트 t2)" in readable(digest.blocks)
-    (digest,) = told(
+    (digest,) = reported(
         digest_of(snooze("answer_failed", 0.1, tenant="t2"), weak_answer=18), RouteFilter(tenants=frozenset({"t1"}))
     )
     assert "일시 중지" not in readable(digest.blocks)

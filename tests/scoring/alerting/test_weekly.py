@@ -24,7 +24,7 @@ MADE_AT = datetime(2026, 3, 12, tzinfo=UTC)
 
 
 def week(*weeks: dict[str, int], tenants: tuple[str | None, ...] = ("*",), **changes: Any) -> Week:
-    """Weeks of equal days on which rules fired so often, the last one the week that is told of."""
+    """Weeks of equal days on which rules fired so often, the last one the week that is reported."""
     kpis = {}
     for number in range(7 * len(weeks)):
         day = SUNDAY - timedelta(7 * len(weeks) - 1 - number)
@@ -74,16 +74,16 @@ def test_weekly_message_names_the_pages_that_were_sent_whatever_their_days_say_n
     risen = {**found.kpis, wednesday: [{**found.kpis[wednesday][0], "alert_answer_failed": 60}]}
     found = replace(found, watched=WatchedDays(RUBRIC, risen, AlertPolicy()))
 
-    def told(*pages: str) -> str:
+    def reported(*pages: str) -> str:
         (message,) = weekly_message(found, RouteFilter(), (), pages)
         return readable(message.blocks)
 
     def page(day: date, tenant: str | None = "*") -> str:
         return fact_key(RUBRIC.id, RUBRIC.version, "answer_failed", day, tenant)
 
-    assert "긴급 알림" not in told()
-    assert "3월 11일(수) 긴급 알림  답변 실패 · 급증, 평소의 3.0배" in told(page(wednesday))
-    of_tuesday = told(page(tuesday, "t1"), page(SUNDAY - timedelta(7)))
+    assert "긴급 알림" not in reported()
+    assert "3월 11일(수) 긴급 알림  답변 실패 · 급증, 평소의 3.0배" in reported(page(wednesday))
+    of_tuesday = reported(page(tuesday, "t1"), page(SUNDAY - timedelta(7)))
     assert "3월 10일(화) 긴급 알림  답변 실패(테넌트 t1) · 다시 채점해 보니 평소 범위" in of_tuesday
     assert of_tuesday.count("긴급 알림") == 1
 
@@ -160,7 +160,7 @@ def test_weekly_message_goes_to_routes_that_ask_for_chat_rows(route: RouteFilter
     assert [name for name in ("전체", "테넌트 없음", "테넌트 a", "테넌트 b") if f"{name}  채점" in text] == shown
 
 
-def test_weekly_message_is_told_once() -> None:
+def test_weekly_message_is_reported_once() -> None:
     found = week({}, {})
     assert weekly_message(found, RouteFilter(), message_of(found).keys) == []
 

@@ -190,7 +190,7 @@ def test_an_invalid_payload_is_kept_aside_and_does_not_stop_the_others(
         ("bot", "not_in_channel", "not_in_channel"),
     ],
 )
-def test_what_a_person_can_mend_is_named_and_tried_again(
+def test_what_a_person_can_fix_is_named_and_tried_again(
     outbox: Outbox, slack: FakeSlack, send: Send, route: str, fault: Fault, said: str
 ) -> None:
     slack.faults.append(fault)
@@ -225,9 +225,9 @@ def test_a_webhook_that_answers_as_slack_never_does_says_where_to_look(
 ) -> None:
     put(outbox, "a")
     slack.faults += ["login_page"]
-    told = send().stopped["qa"]
-    assert told.startswith('HTTP 200 without the "ok" of a Slack webhook: check the address that its webhook_env')
-    assert 'format = "json"' in told and "Log in" not in told
+    reported = send().stopped["qa"]
+    assert reported.startswith('HTTP 200 without the "ok" of a Slack webhook: check the address that its webhook_env')
+    assert 'format = "json"' in reported and "Log in" not in reported
     send()
     assert slack.texts() == ["소식 a"]
 

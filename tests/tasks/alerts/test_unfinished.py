@@ -95,8 +95,8 @@ def test_due_time_is_a_setting_in_the_zone_of_the_project(state_url: str) -> Non
         assert late_night(context, at(DUE_DAY + timedelta(days=1), "08:30"))
 
 
-def over(context: Context, one: Unfinished, told: str = "07:00") -> bool:
-    return bool(finished(context, {one.key: KnownKey(at(DUE_DAY, told), "failure")}))
+def over(context: Context, one: Unfinished, reported: str = "07:00") -> bool:
+    return bool(finished(context, {one.key: KnownKey(at(DUE_DAY, reported), "failure")}))
 
 
 def test_late_night_is_over_when_its_day_is_done(context: Context) -> None:
@@ -111,19 +111,19 @@ def test_late_night_is_over_when_its_day_is_done(context: Context) -> None:
 def test_failed_night_is_over_when_a_later_run_has_done_its_day(context: Context, outcome: str) -> None:
     failed = Unfinished("nightly", DAY, DAY, "f1")
     keep(context, night(BEFORE), night(DAY, "failed"))
-    assert not over(context, failed, told="01:06")
+    assert not over(context, failed, reported="01:06")
     keep(context, night(DAY, outcome, start="09:00"))
-    assert over(context, failed, told="01:06")
+    assert over(context, failed, reported="01:06")
 
 
 def test_failed_night_is_not_over_while_a_day_that_it_would_catch_up_with_is_failed(context: Context) -> None:
     failed = Unfinished("nightly", DAY, DAY, "f1")
     keep(context, night(DAY - timedelta(days=3), "failed"), night(DAY, start="01:01"))
-    assert not over(context, failed, told="01:06")
+    assert not over(context, failed, reported="01:06")
     keep(context, night(DAY, start="09:00"))
-    assert not over(context, failed, told="01:06")
+    assert not over(context, failed, reported="01:06")
     keep(context, replace(night(DAY - timedelta(days=3)), run_id="again", started_at=at(DUE_DAY, "09:10")))
-    assert over(context, failed, told="01:06")
+    assert over(context, failed, reported="01:06")
 
 
 def test_failure_without_a_day_is_over_with_the_next_run_that_is_done(context: Context) -> None:
@@ -155,5 +155,5 @@ def test_failed_intraday_run_is_over_with_the_next_one_or_the_night(context: Con
 def test_what_was_called_off_is_not_called_off_again(context: Context) -> None:
     late = Unfinished("late", DAY, DAY, str(DUE_DAY))
     keep(context, night(DAY, start="09:00"))
-    told, over = KnownKey(at(DUE_DAY, "07:00"), "late"), KnownKey(at(DUE_DAY, "09:10"), "all_clear")
-    assert not finished(context, {late.key: told, late.over_key + "#1/2": over})
+    reported, over = KnownKey(at(DUE_DAY, "07:00"), "late"), KnownKey(at(DUE_DAY, "09:10"), "all_clear")
+    assert not finished(context, {late.key: reported, late.over_key + "#1/2": over})

@@ -51,7 +51,7 @@ def runs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_report_says_the_outage_first_and_to_mend_it_before_reading_answers(runs: Path) -> None:
+def test_a_report_says_the_outage_first_and_to_fix_it_before_reading_answers(runs: Path) -> None:
     report = (runs / "v2" / "report.md").read_text("utf-8")
     said = [line.removeprefix("> ") for line in report.splitlines()[:5] if line != ">"]
     assert said[0] == f"{SAID}."
@@ -89,7 +89,7 @@ def test_aqb_compare_says_the_outage_and_gives_no_verdict(runs: Path) -> None:
     assert "나빠" not in text
 
 
-def test_a_message_says_the_outage_and_to_mend_it(runs: Path) -> None:
+def test_a_message_says_the_outage_and_to_fix_it(runs: Path) -> None:
     summary = json.loads((runs / "v2" / "summary.json").read_text("utf-8"))
     run = reviewed_testrun(runs / "v2", summary, "0f3a")
     assert run is not None

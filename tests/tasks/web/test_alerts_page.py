@@ -1,4 +1,4 @@
-"""The page of alerts: what is told, and what people keep quiet from there."""
+"""The page of alerts: what is reported, and what people keep quiet from there."""
 
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -108,8 +108,8 @@ def test_alerts_page_says_what_each_route_has_still_to_be_sent(tmp_path: Path, r
 def test_message_leads_to_the_rows_of_its_incidents_and_to_its_examples(settings: Settings, client: TestClient) -> None:
     web = settings.web.model_copy(update={"url": "https://aqb.example.com/"})
     with Context(settings.model_copy(update={"web": web})) as context:
-        told = day_messages(digest_of(context, LAST), RouteFilter())
-    urls = [one["url"] for message in told for one in inlines(message) if one["type"] == "link"]
+        reported = day_messages(digest_of(context, LAST), RouteFilter())
+    urls = [one["url"] for message in reported for one in inlines(message) if one["type"] == "link"]
     incidents = [url for url in urls if "alert=" in url]
     assert len(incidents) >= 2
     assert len(urls) > len(incidents)

@@ -163,9 +163,9 @@ def test_upload_goes_into_the_inbox_where_it_is_scored_alike(results: Results) -
     assert "먼저 채점하세요" in act(client, other, "inbox").text
     results.scored_here(other)
     assert "이름이 같은 다른 파일" in act(client, other, "inbox").text
-    untold = kept(client, "결과.csv")
-    results.scored_here(untold, rubric="aqb-1.2", agent_type="plan")
-    assert "다른 에이전트나 채점 기준" in act(client, untold, "inbox").text
+    without_agent = kept(client, "결과.csv")
+    results.scored_here(without_agent, rubric="aqb-1.2", agent_type="plan")
+    assert "다른 에이전트나 채점 기준" in act(client, without_agent, "inbox").text
     assert [path.name for path in (results.folder / "inbox").iterdir()] == [PLAN.name]
     as_role(client, "reviewer")
 

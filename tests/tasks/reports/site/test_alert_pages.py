@@ -1,4 +1,4 @@
-"""What the page of alerts says: what would have been told, from when on, and what is snoozed."""
+"""What the page of alerts says: what would have been reported, from when on, and what is snoozed."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -54,12 +54,12 @@ def points(site: Path, rule: str = "answer_failed") -> dict[str, dict[str, Any]]
 
 def test_the_page_of_alerts_tells_what_the_preview_tells(site: Path, days: KpiDays) -> None:
     shown = sorted(days)[-SPAN:]
-    told = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), shown, {"": RouteFilter()})
-    pages, digests = (sum(one.kind == kind for one in told) for kind in ("page", "digest"))
+    reported = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), shown, {"": RouteFilter()})
+    pages, digests = (sum(one.kind == kind for one in reported) for kind in ("page", "digest"))
     found = page(site, "alerts.html")
     assert f"긴급 알림 {pages}건, 요약 {digests}건" in found.text
     assert pages
-    for message in told:
+    for message in reported:
         assert f"{message.day} " in found.text
         assert message.incidents[0].reason in found.text
 
@@ -67,7 +67,7 @@ def test_the_page_of_alerts_tells_what_the_preview_tells(site: Path, days: KpiDa
 def test_the_chart_of_a_rule_has_each_day_with_what_is_usual(site: Path, days: KpiDays) -> None:
     found, outage = points(site), str(sorted(days)[OUTAGE])
     assert list(found) == [str(day) for day in sorted(days)[-SPAN:]]
-    assert [day for day, point in found.items() if point["told"] == "page"] == [outage]
+    assert [day for day, point in found.items() if point["reported"] == "page"] == [outage]
     assert found[outage]["count"] / found[outage]["rows"] > 2 * found[outage]["high"]
     assert all(point["low"] < 0.054 < point["high"] for point in found.values())
     names = page(site, "alerts.html").charts["rate-answer_failed"]["names"]
@@ -75,8 +75,8 @@ def test_the_chart_of_a_rule_has_each_day_with_what_is_usual(site: Path, days: K
 
 
 def test_the_chart_of_a_rule_marks_the_day_whose_digest_tells_its_rise(site: Path, days: KpiDays) -> None:
-    told = {day: point["told"] for day, point in points(site, "weak_answer").items() if point["told"]}
-    assert told == {str(sorted(days)[WEAK]): "digest"}  # the digest after the outage says of it that it goes on
+    reported = {day: point["reported"] for day, point in points(site, "weak_answer").items() if point["reported"]}
+    assert reported == {str(sorted(days)[WEAK]): "digest"}  # the digest after the outage says of it that it goes on
 
 
 def test_the_page_of_alerts_says_how_many_rows_tell_a_rule(site: Path) -> None:
@@ -86,7 +86,7 @@ def test_the_page_of_alerts_says_how_many_rows_tell_a_rule(site: Path) -> None:
     assert "합리적 질문에 부족한 답변 쉬는 날" in text
 
 
-def test_a_rule_that_is_hardly_ever_met_is_told_from_more_than_a_hundred_times_the_usual(tmp_path: Path) -> None:
+def test_a_rule_that_is_hardly_ever_met_is_reported_from_more_than_a_hundred_times_the_usual(tmp_path: Path) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     for back in range(7):
         write_day(warehouse, DAY - timedelta(days=back), [best()] * 6)
