@@ -215,7 +215,7 @@ def test_judge_behind_broken_tls_gives_no_answer(trusted: bool, sqlite_store: Ve
     """A server that speaks no TLS at all, and one with a certificate that nobody has signed."""
     with HostileServer(always(json_http(completion())), None if trusted else UNTRUSTED) as server:
         settings = settings_for(server.url.replace("http:", "https:"))
-        judged = ask(2, settings, sqlite_store, timing=IMPATIENT)
+        judged = ask(2, settings, sqlite_store, timing=FAST)
     assert "gives no answer: APIConnectionError: " in str(judged.failure)
     assert ("EOF occurred" if trusted else "self-signed certificate") in str(judged.failure)
     assert not any(server.received)
