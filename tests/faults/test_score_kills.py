@@ -15,7 +15,7 @@ from tests.builders.cases import portion
 from tests.builders.chat_rows import best, plain, write_rows
 from tests.faults.processes import CHANGES, started_command
 
-KILLS = int(os.environ.get("SCORE_KILLS", "4"))
+KILLS = int(os.environ.get("SCORE_KILLS", "2"))
 OUT, SUMMARY = "out", "summary.json"
 PLACES = {"AQB_STATE_URL": "sqlite:///state.db", "AQB_WAREHOUSE": "warehouse", "AQB_REPORTS": "reports"}
 

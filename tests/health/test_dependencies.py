@@ -54,12 +54,14 @@ def imported(source: str) -> Iterator[tuple[str, ...]]:
 
 def test_every_third_party_import_is_of_a_direct_dependency() -> None:
     packages = {
-        re.sub(r"(/__init__)?\.(py|[\w.-]+\.so)$", "", str(file)).replace("/", "."): one.name.lower().replace("_", "-")
+        re.sub(r"(/__init__)?\.(py|[\w.-]+\.so)$", "", file).replace("/", "."): package
         for one in distributions()
-        for file in one.files or ()
-        if file.suffix in {".py", ".so"}
+        for package in [one.name.lower().replace("_", "-")]
+        for line in (one.read_text("RECORD") or "").splitlines()
+        if (file := line.partition(",")[0]).endswith((".py", ".so"))
     }
     ours = {"scoring", "tasks", "flows", *sys.stdlib_module_names}
+    declared = names(direct_dependencies())
     undeclared = {
         (packages[name], str(path.relative_to(ROOT)))
         for folder in ("scoring", "tasks", "flows")
@@ -67,7 +69,7 @@ def test_every_third_party_import_is_of_a_direct_dependency() -> None:
         for modules in imported(path.read_text(encoding="utf-8"))
         if modules[0].partition(".")[0] not in ours
         for name in [next(one for one in modules if one in packages)]
-        if packages[name] not in names(direct_dependencies())
+        if packages[name] not in declared
     }
     assert undeclared == set()
 

@@ -101,8 +101,8 @@ def test_the_buckets_can_be_read_again(tmp_path: Path) -> None:
 def test_rows_in_no_order_end_up_in_files_of_short_spans_of_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(time_sorted_rows, "BUCKET_BYTES", 800)  # 50 rows: 400 buckets, which are parted twice
-    times = Random(1).sample(range(START_US, START_US + 10_000 * MINUTE_US), 20_000)
+    monkeypatch.setattr(time_sorted_rows, "BUCKET_BYTES", 240)  # 15 rows: 400 buckets, which are parted twice
+    times = Random(1).sample(range(START_US, START_US + 10_000 * MINUTE_US), 6_000)
     rows = TimeSortedRows(tmp_path / "rows")
     for first in range(0, len(times), 50):
         rows.add(rows_at(times[first : first + 50], first))
