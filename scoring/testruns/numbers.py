@@ -168,6 +168,7 @@ def says_none(text: str, *, query: str, truth: str) -> bool:
     Where `truth` is nothing but zeros, an answer with another number says it of something else: `총 12명이며 제외된
     지원자는 없습니다`. Source: SPEC 3.3.
     """
+    text = _plain(text)  # 지원자가 **없습니다**
     if not _NONE.search(text):
         return False
     return any(truth_numbers(truth)) or not any(numbers_in(_WHOLE.sub(_BLANK, text), query=query, truth=truth))
