@@ -92,7 +92,11 @@ _MARKER_AT_LINE_START = re.compile(
 )
 _MARKER_INSIDE = re.compile(r"(\([^()\n]{0,400}\))|(?<![^\s])[0-9]{1,2}\)(?=\s)")
 _OFFER_IN_PARENTHESES = re.compile(r"\([^()\n]{0,400}까요\s?[?？]?\s?\)")
-_SENTENCE_END = re.compile(r"(?<=[.!?？。])(?![0-9])|\n")
+# A result may stand in the sentence of an offer: 45명이며, 45명인데 명단도, 집계되었는데, 45명이에요, (볼까요?)
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?？。])(?![0-9])|\n|(?<=[명건개점원%](?:이며|인데|이고)[, ])|(?<=[었했됐](?:으며|는데),)"
+    r"|(?<=(?:이지만|니다만|입니다|습니다|이에요|했어요|었어요|됐어요),)"
+)
 _OFFER = re.compile(r"까요[^0-9가-힣A-Za-z]*$")
 _COUNT = r"[0-9]{1,6}(?:\.[0-9]{1,2})?"
 _UNIT = r"(?:일|주일?|개월|년)"
@@ -276,7 +280,10 @@ def _without_times_and_labels(text: str) -> str:
 
 
 def _without_offers(text: str) -> str:
-    """Without sentences that offer a next step ("…까요?"), and offers in parentheses."""
+    """Without sentences that offer a next step ("…까요?"), and offers in parentheses.
+
+    Of a sentence that states a result before it offers, the result stays.
+    """
     if "까요" not in text:
         return text
     text = _OFFER_IN_PARENTHESES.sub(" ", text)

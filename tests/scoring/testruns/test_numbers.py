@@ -176,6 +176,13 @@ def test_closing_offers_are_no_numbers(offer: str) -> None:
     assert stated(f"지원자는 7명입니다.\n\n{offer}") == ["7"]
 
 
+@pytest.mark.parametrize(
+    "result", ["7명이며, ", "7명인데 ", "7명으로 집계되었는데, ", "7명이 확인됐으며, ", "7명이에요, ", "7명이지만, "]
+)
+def test_an_offer_leaves_the_result_before_it_in_the_sentence(result: str) -> None:
+    assert stated(f"지원자는 {result}최근 3개월로 상위 10개도 볼까요?") == ["7"]
+
+
 def test_an_offer_in_parentheses_leaves_its_sentence() -> None:
     assert stated("7명입니다(8명도 볼까요?)") == ["7"]
 
