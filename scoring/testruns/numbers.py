@@ -105,7 +105,7 @@ _RESTATED = r"[ ]?\([^()\n]{0,400}\)"
 _PERIOD = re.compile(
     rf"(?=[0-9최지])(?:(?P<lead>(?:최근|지난)[ ]?(?:약[ ]?)?){_LENGTH}"
     rf"(?P<restated>(?:{_RESTATED})?(?:[ ]?기준{_RESTATED})?)"
-    rf"|(?<![0-9.,]){_LENGTH}(?P<between>(?:{_RESTATED})?[ ]?(?:기준(?:{_RESTATED})?|(?=이내|동안))))"
+    rf"|(?<![0-9.,]){_LENGTH}(?P<between>(?:{_RESTATED}|\))?[ ]?(?:기준(?:{_RESTATED})?|(?=이내|동안))))"
 )
 # 경력 3년 이상, 90점 미만
 _LIMIT = re.compile(r"(?=[0-9])(?<![0-9.,])[0-9][0-9,.]{0,20}[ ]?[가-힣%]{0,4}[ ]?(?:이상|이하|미만|초과)")
