@@ -188,6 +188,9 @@ def test_the_evidence_names_tools_by_name_and_code(use: ToolUse, evidence: list[
     [
         ("/agent/flow/process/{planId}", ["/agent/flow/process/12"], "exact"),
         ("이동 경로: /agent/flow/process/{planId}", ["/agent/flow/process/12?tab=1"], "exact"),
+        ("기대 이동 URL: /agent/notice/list", ["/agent/notice/list"], "exact"),
+        ("버튼 링크 : /agent/notice/list", ["/agent/home"], "none"),
+        ("금지 URL: /agent/notice/list", ["/agent/notice/list"], "unknown"),
         ("/agent/flow/process/{planId}", ["/agent/flow/list"], "none"),
         ("/agent/flow/process/{planId}", ["/agent/flow/process/12", "/agent/home"], "extra"),
         ("@check buttonUrlContains=/agent/flow", ["/agent/flow/list"], "exact"),
