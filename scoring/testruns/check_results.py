@@ -124,7 +124,12 @@ def _expected(check: Check) -> str:
             return ("|" if check.any_of else "&").join(sorted(map(folded, check.keywords)))
         case NumberCheck():
             return "&".join(map(number_text, sorted(check.numbers)))
-    return f"{check.path} {check.op} {_shown(check.value)}"
+    return f"{check.path} {check.op} {'|'.join(sorted(map(_shown, _wanted(check))))}"
+
+
+def _wanted(check: PathCheck) -> Sequence[object]:
+    """The values that meet a check: those of the list of an `in`, else the one."""
+    return check.value if check.op == "in" and isinstance(check.value, list) else [check.value]
 
 
 def _message_reason(check: MessageCheck, response: RawResponse) -> str:
@@ -151,8 +156,9 @@ def _path_reason(check: PathCheck, response: RawResponse) -> tuple[str, str]:
         return f"{check.path}에 값이 {'있음' if there else '없음'}", f"값이 {'있음' if there else '없음'}"
     if any(_holds(check, value) for value in found):
         return "", ""
-    reason = f"{check.path}: {_listed([check.value])} 조건({check.op})에 맞는 값이 없음{_actual(found)}"
-    return reason, _pair([check.value], found)
+    wanted = _wanted(check)
+    reason = f"{check.path}: {_listed(wanted)} 조건({check.op})에 맞는 값이 없음{_actual(found)}"
+    return reason, _pair(wanted, found)
 
 
 def _is_something(value: object) -> bool:
@@ -257,13 +263,14 @@ def _entry_reason(
 
 def _pair(wanted: Sequence[object], found: Sequence[object]) -> str:
     """What was expected and what was offered, in an order that does not depend on that of the entries."""
-    offered = sorted(dict.fromkeys(map(_shown, found)))
+    offered = sorted({_shown(value) for value in found if value is not None})
     more = f" 외 {len(offered) - _SHOWN}개" if len(offered) > _SHOWN else ""
     return f"기대 {' 또는 '.join(map(_shown, wanted))}, 실제 {', '.join(offered[:_SHOWN]) or '없음'}{more}"
 
 
 def _actual(found: Sequence[object]) -> str:
-    return f" (실제: {_listed(found)})" if found else " (실제: 없음)"
+    offered = [value for value in found if value is not None]
+    return f" (실제: {_listed(offered)})" if offered else " (실제: 없음)"
 
 
 def _listed(values: Sequence[object]) -> str:
@@ -275,4 +282,6 @@ def _listed(values: Sequence[object]) -> str:
 def _shown(value: object) -> str:
     if isinstance(value, dict | list):
         return f"{len(value)}개짜리 {'객체' if isinstance(value, dict) else '목록'}"
+    if value is None:
+        return "없음"
     return str(value).lower() if isinstance(value, bool) else str(value)[:80]

@@ -241,6 +241,15 @@ def test_a_failed_path_names_what_it_found() -> None:
     assert all(word in result.reason for word in ("dataUIList[*].uiValue.formType", "ACTION", "SELECT", "LINK"))
 
 
+def test_a_failed_choice_names_what_it_allows_and_a_null_as_nothing() -> None:
+    check = {"path": "dataUIList[*].uiValue.actionType", "op": "in", "value": ["OPEN", "MOVE"]}
+    (result,) = results(json.dumps({"accuracyChecks": [check]}), response({"actionType": None}))
+    assert result.reason.endswith('"OPEN", "MOVE" 조건(in)에 맞는 값이 없음 (실제: 없음)')
+    assert result.cause == "기대 OPEN 또는 MOVE, 실제 없음"
+    (result,) = results("@check multiSelectAllowYn=true", response({"multiSelectAllowYn": None}))
+    assert "(실제: 없음)" in result.reason
+
+
 def test_the_pass_ratio_is_weighted_and_exact() -> None:
     checks = [
         {"path": "assistantMessage", "op": "exists", "weight": 0.1},
