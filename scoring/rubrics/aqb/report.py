@@ -112,7 +112,7 @@ def _total_text(figures: AgentFigures) -> str:
 
 
 def _main_loss(queries: Sequence[AqbQuery], summary: AqbSummary) -> str:
-    """The targets that are missed and the metric at which most of the weighted points are lost."""
+    """The targets that are missed, the metric at which most weighted points are lost, why accuracy is unknown."""
     lost = {
         metric: sum(t.WEIGHTS.lost({metric: query.scores[metric].points}) for query in queries)
         for metric in METRIC_TITLES
@@ -127,15 +127,27 @@ def _main_loss(queries: Sequence[AqbQuery], summary: AqbSummary) -> str:
     causes = summary.accuracy_causes if worst == "accuracy" else []
     cause = f"(가장 잦은 원인은 '{causes[0]['cause']}' {causes[0]['count']:,}건)" if causes else ""
     unanswered = sum(query.unanswered for query in queries)
+    accuracies = [figures["set"]["accuracy"]["mean"] for figures in summary.agents.values()]
     parts = [
         *([f"목표에 못 미친 것은 {', '.join(missed)}"] if missed else []),
         *([f"점수를 가장 많이 잃은 지표는 {METRIC_TITLES[worst]}{cause}"] if lost[worst] else []),
         *([f"실패하거나 빈 응답은 {unanswered:,}건"] if unanswered else []),
+        *(_unknown_accuracy(queries) if None in accuracies else []),
     ]
     if not parts:
         return "채점한 지표에서는 점수를 잃은 질의가 없습니다."
     first, *others = parts
     return f"{first}{'이고, ' if others else ''}{', '.join(others)}입니다."
+
+
+def _unknown_accuracy(queries: Sequence[AqbQuery]) -> list[str]:
+    """How many queries have no accuracy, and the most frequent reason (Korean)."""
+    scores = [query.scores["accuracy"] for query in queries]
+    missing = Counter(t.MISSING_TITLES[score.missing] for score in scores if score.missing)
+    return [
+        f"정확성을 알 수 없는 질의는 {missing.total():,}개(가장 잦은 까닭은 '{title}' {count:,}개)"
+        for title, count in missing.most_common(1)
+    ]
 
 
 def _means_by_round(figures: AgentFigures, metric: str) -> list[str]:

@@ -85,14 +85,14 @@ def test_a_mean_is_withheld_where_more_than_a_fifth_is_undecided(unmapped: int, 
 
 def test_an_agent_whose_accuracy_is_unknown_has_no_total() -> None:
     found = agent(execution("Q-1"), execution("Q-2", expected_filters="별자리"))
-    assert found["weighted_total"] is None
-    assert "정확성" in found["weighted_total_missing"]
+    assert (found["weighted_total"], "정확성" in found["weighted_total_missing"]) == (None, True)
     text = report(execution("Q-1"), execution("Q-2", expected_filters="별자리"))
     assert "- 종합 점수: 정확성을 알 수 없어" in text
     assert "- 정확성: 질의 2개 중 1개 미판정." in text
     assert "| 정확성 | 2.00\\~4.50 |" in text
-    what = RUBRIC.headline(*run(execution("Q-1"), execution("Q-2", expected_filters="별자리")))[0]
+    what, most, _ = RUBRIC.headline(*run(execution("Q-1"), execution("Q-2", expected_filters="별자리")))
     assert what.endswith(" 지원자 관리 에이전트 점수 없음(정확성을 알 수 없어 종합 점수를 내지 않음)입니다.")
+    assert most.endswith("질의는 1개(가장 잦은 까닭은 '기대 필터 이름을 코드로 바꿀 수 없음' 1개)입니다.")
 
 
 def test_the_best_accuracy_without_a_ground_truth_is_said() -> None:
