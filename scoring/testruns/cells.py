@@ -19,6 +19,8 @@ _ALL_IS_WELL = frozenset(
             "통과",
             "정상응답",
             "정상완료",
+            "정상처리",
+            "처리완료",
             "응답완료",
             "이상없음",
             "오류없음",
@@ -28,7 +30,7 @@ _ALL_IS_WELL = frozenset(
         *("ok", "okay", "success", "succeeded", "completed", "done", "pass", "passed", "200", "n/a", "na", "noerror"),
     }
 )
-_NO_ERROR = frozenset({"없음", "no", "n", "false", "undefined"})
+_NO_ERROR = frozenset({"없음", "no", "n", "false", "undefined", "{}", "[]"})
 _NOT_MEASURED = frozenset({"없음", "미측정", "측정불가", "측정안됨", "n/a", "na"})
 _SCALAR = (bool, int, float, str)  # a tuple: a union would be made anew for every comparison
 _TRUTHS = {"true": True, "y": True, "1": True, "false": False, "n": False, "0": False}

@@ -63,12 +63,14 @@ def test_each_sign_of_failure_is_named(fields: dict[str, str], reason: str) -> N
     assert not failed.answered
 
 
-@pytest.mark.parametrize("status", ["", " ", "정상", "성공", "OK", "ok", "nan", "-"])
+@pytest.mark.parametrize("status", ["", " ", "정상", "성공", "OK", "ok", "정상 처리", "nan", "-"])
 def test_a_good_or_blank_status_is_no_failure(status: str) -> None:
     assert reading(status=status).failure == ""
 
 
-@pytest.mark.parametrize("word", ["없음", "정상", "N/A", "0", "0.0", "false", "OK", "오류 없음", "해당 없음", "No"])
+@pytest.mark.parametrize(
+    "word", ["없음", "정상", "N/A", "0", "0.0", "false", "OK", "오류 없음", "해당 없음", "No", "{}", "[]"]
+)
 def test_a_word_for_no_error_is_no_failure(word: str) -> None:
     steps = {"worker": [{"type": "W", "error": word}]}
     raw = json.dumps({"assistantMessage": "가", "error": word} | steps)
