@@ -55,10 +55,14 @@ def summarise(queries: Sequence[RecruitQuery], options: Options) -> RecruitSumma
 
 
 def _consistency(queries: Sequence[RecruitQuery]) -> dict[str, Any]:
-    """The mean over the queries and the means of its halves; queries with too few executions count with their 0."""
+    """The mean over the queries and the means of its halves; queries with too few executions count with their 0.
+
+    Where too many queries wait for a label, the mean of those that failed throughout is none of `ratio_a` either.
+    """
+    whole = set_mean(queries, "consistency")
     return {
-        **set_mean(queries, "consistency").figures(),
-        "ratio_a": as_float(mean(query.ratio_a for query in queries)),
+        **whole.figures(),
+        "ratio_a": None if whole.mean is None else as_float(mean(query.ratio_a for query in queries)),
         "ratio_b": as_float(mean(query.ratio_b for query in queries)),
         "too_few_executions": sum(len(query.executions) < t.MIN_EXECUTIONS for query in queries),
         "without_label": sum(query.scores["consistency"].points is None for query in queries),

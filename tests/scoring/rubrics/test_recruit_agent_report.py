@@ -48,6 +48,13 @@ def test_the_headings_stand_in_order() -> None:
     ]
 
 
+def test_queries_that_failed_throughout_give_no_agreement_of_intents_alone() -> None:
+    failed = query(run(1, query_id="Q-2", error="timeout"), run(2, query_id="Q-2", error="timeout"))
+    unjudged = query(run(1), run(2), status=VerdictStatus.NO_JUDGE)
+    assert "의도 일치율 100.0%" in reported(failed)
+    assert "의도 일치율 –, 화면 구성 일치율 100.0%" in reported(failed, unjudged)
+
+
 def test_every_metric_stands_with_its_rounds_and_n() -> None:
     report = reported(query(run(1), run(2)))
     for line in (
