@@ -109,6 +109,11 @@ _PERIOD = re.compile(
 )
 # 경력 3년 이상, 90점 미만
 _LIMIT = re.compile(r"(?=[0-9])(?<![0-9.,])[0-9][0-9,.]{0,20}[ ]?[가-힣%]{0,4}[ ]?(?:이상|이하|미만|초과)")
+# The same where no people are counted: 학점 4.0점 이상인 지원자는 없습니다
+_CONDITION = re.compile(
+    r"(?=[0-9])(?<![0-9.,])[0-9][0-9,.]{0,20}(?![0-9,.]|[ ]?(?:명|건|인|분))"
+    r"[ ]?[가-힣%]{0,4}[ ]?(?:이상|이하|미만|초과)"
+)
 _LENGTH_INSIDE = re.compile(rf"(?<![0-9.,]){_LENGTH}")
 
 
@@ -170,12 +175,13 @@ def says_none(text: str, *, query: str, truth: str) -> bool:
     """Whether an answer says that there is none of what was asked for: `해당 지원자가 없습니다`.
 
     Where `truth` is nothing but zeros, an answer with another number says it of something else: `총 12명이며 제외된
-    지원자는 없습니다`. Source: SPEC 3.3.
+    지원자는 없습니다`. The limit of what was looked for (`90점 이상`) is no such number. Source: SPEC 3.3.
     """
     text = _plain(text)  # 지원자가 **없습니다**
     if not _NONE.search(text):
         return False
-    return any(truth_numbers(truth)) or not any(numbers_in(_WHOLE.sub(_BLANK, text), query=query, truth=truth))
+    results = _CONDITION.sub(_BLANK, _WHOLE.sub(_BLANK, text))
+    return any(truth_numbers(truth)) or not any(numbers_in(results, query=query, truth=truth))
 
 
 def compare_numbers(
