@@ -90,7 +90,9 @@ def change_text(change: Mapping[str, Any]) -> str:
         where = cause_name(change.get("groups", {}))
         return f"{of} {counts}{', '.join(told)}" + (f", 주로 나빠진 곳은 {where}" if where else "")
     if not change["paired"]:
-        why = "기대 결과가 모두 바뀜" if change.get("expected_otherwise") else "함께 있는 질의가 없음"
+        why = (
+            "기대 결과나 정답 수치의 유무가 모두 바뀜" if change.get("expected_otherwise") else "함께 있는 질의가 없음"
+        )
         return f"{of} 나아졌는지 판단 보류: {why}"
     why = undecided_text(
         few=all(one["finding"] in (None, "too_few") for one in change["metrics"]),

@@ -125,12 +125,14 @@ LINT_RULES = (
 def expectation_marks(queries: Queries) -> dict[str, str]:
     """Query id -> what tells whether another run expects the same of it, white space aside.
 
-    The ground truth is none of it: it is counted anew for each run.
+    The ground truth is none of it, for it is counted anew for each run; the last digit says whether there is one, for
+    without it accuracy has another scale.
     """
     found = {}
     for query_id, executions in queries.items():
         said = sorted({"\0".join(map(folded, _expectation(one)[:-1])) for one in executions})
-        found[query_id] = sha256("\1".join(said).encode("utf-8", "surrogatepass")).hexdigest()[:_MARK_DIGITS]
+        mark = sha256("\1".join(said).encode("utf-8", "surrogatepass")).hexdigest()[:_MARK_DIGITS]
+        found[query_id] = f"{mark}{any(given(one.ground_truth) for one in executions):d}"
     return found
 
 

@@ -82,7 +82,10 @@ def comparison_headline(comparison: Comparison) -> list[str]:
 def _not_compared(comparison: Comparison) -> list[str]:
     """Why the answers are not compared, and what to do; nothing where they are."""
     if not comparison.paired and comparison.expected_otherwise:
-        return ["기대 결과가 모두 바뀌어 비교하지 못했습니다.", "지난 결과 파일을 새 기대 결과로 다시 채점하세요."]
+        return [
+            "기대 결과나 정답 수치의 유무가 모두 바뀌어 비교하지 못했습니다.",
+            "지난 결과 파일을 새 기대 결과로 다시 채점하세요.",
+        ]
     if not comparison.paired:
         return ["두 실행에 함께 있는 질의가 없어 비교하지 못했습니다.", "질의 문장이 같은지 확인하세요."]
     if comparison.outage:
@@ -231,7 +234,9 @@ def _warnings(comparison: Comparison) -> list[str]:
     for title, run, ids in (
         ("ID는 같지만 문장이 바뀌어 비교하지 않은 질의", comparison.candidate, comparison.reworded),
         (
-            "기대 결과가 바뀐 질의" if comparison.across_expectations else "기대 결과가 바뀌어 비교하지 않은 질의",
+            "기대 결과가 바뀐 질의"
+            if comparison.across_expectations
+            else "기대 결과나 정답 수치의 유무가 바뀌어 비교하지 않은 질의",
             comparison.candidate,
             comparison.expected_otherwise,
         ),

@@ -92,12 +92,13 @@ def values_of_set(runs: Sequence[PublishedTestRun], intervals: RunIntervals) -> 
 
 
 def _history_chart(runs: Sequence[PublishedTestRun], metric: str, title: str, intervals: RunIntervals) -> Chart | None:
-    """One metric over the runs. The line breaks where the rules or the judge changed: those means are not alike."""
+    """One metric over the runs. The line breaks where the rules, the judge or what is expected of all queries changed:
+    those means are not alike."""
     points: list[dict[str, Any]] = []
     rows: list[list[Cell]] = []
     segment = 0
     for order, run in enumerate(runs):
-        segment += bool(order) and _judged_by(run) != _judged_by(runs[order - 1])
+        segment += bool(order) and (_judged_by(run) != _judged_by(runs[order - 1]) or _expects_otherwise(run))
         figures = run.means.get(metric, {})
         interval = intervals.get((run.sha256, run.rubric_id), {}).get(metric)
         rows.append([Link(run.name, quote(run.page)), run.when_text, mean_text(figures), interval_of(interval)])
@@ -144,6 +145,12 @@ def _has_band(points: Sequence[Mapping[str, Any]]) -> bool:
 
 def _judged_by(run: PublishedTestRun) -> tuple[str, str]:
     return run.rubric_version, json.dumps(run.summary["judge"].get("epochs", {}), sort_keys=True)
+
+
+def _expects_otherwise(run: PublishedTestRun) -> bool:
+    """Whether the run expects something else of every query than the run before it."""
+    change = run.summary.get("change") or {}
+    return bool(change.get("expected_otherwise")) and not change["paired"]
 
 
 def _runs_table(runs: Sequence[PublishedTestRun]) -> Table:

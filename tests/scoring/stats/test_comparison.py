@@ -237,6 +237,7 @@ def test_a_query_of_which_the_runs_expect_different_things_is_not_compared() -> 
     found = compare_testruns(expecting(5, "a", "b", "c"), expecting(0, "a", "x", ""), TITLES)
     assert [one.query_id for one in found.worse] == ["Q0", "Q2"]  # of Q2 one run does not know
     assert (found.paired, found.expected_otherwise, found.only_base, found.only_candidate) == (2, ("Q1",), (), ())
+    assert compare_testruns(expecting(5, "a1", "b1"), expecting(0, "a0", "b"), TITLES).expected_otherwise == ("Q0",)
     versions = compare_testruns(expecting(5, "a", "b"), expecting(0, "a", "x"), TITLES, across_expectations=True)
     assert (versions.paired, versions.expected_otherwise, len(versions.worse)) == (2, ("Q1",), 2)
 

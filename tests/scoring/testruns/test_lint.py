@@ -87,3 +87,9 @@ def test_a_mark_tells_whether_another_run_expects_the_same_but_for_the_ground_tr
     said = mark(expected="서류 전형을 연다", ground_truth="12")
     assert said == mark(expected="서류  전형을\n연다", ground_truth="13")  # it is counted anew for each run
     assert len({said, mark(expected="면접 전형을 연다"), mark(expected_datakeys="K1")}) == 3
+
+
+def test_a_mark_tells_whether_there_is_a_ground_truth() -> None:
+    without, given = (expectation_marks({"Q": [query("Q", "질의", ground_truth=truth)]})["Q"] for truth in ("", "12"))
+    assert without != given
+    assert without[:-1] == given[:-1]  # as earlier code wrote it

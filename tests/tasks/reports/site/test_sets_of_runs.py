@@ -8,7 +8,7 @@ from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY
 from tests.builders.scored_testruns import plan_row
 from tests.builders.site import Page, build, page, write_run
-from tests.builders.testruns import LONG_HEADER, long_row, write_csv
+from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, wide_row, write_csv
 
 
 def set_page(warehouse: FolderWarehouse, site: Path) -> Page:
@@ -62,3 +62,24 @@ def test_a_run_of_which_nothing_was_scored_says_so_and_shows_no_empty_sections(
     assert "채점한 것이 없습니다" in text and "2행 = 채점 0 + 제외 0 + 거부 2" in text
     for section in ("세트 평균", "가장 많이 실패한 것", "수기로 확인할 질의가 없습니다", "비교할 지난 실행이"):
         assert section not in text
+
+
+def test_ground_truth_that_is_new_in_a_run_makes_no_agent_better(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path
+) -> None:
+    for day, truth in (("20260301", ""), ("20260302", "12")):
+        expected = {"기대 필터": "보훈", "정답 수치": truth}
+        rows = [wide_row(f"A{n}", **{"질의": f"보훈 대상 {n}명이야?", **expected}) for n in range(40)]
+        header = [*WIDE_HEADER, "1차 감지된 필터", "2차 감지된 필터"]
+        write_run(
+            warehouse,
+            write_csv(tmp_path / f"resume_agent_{day}.csv", [header, *([*row, "PATRIOT", "PATRIOT"] for row in rows)]),
+            DAY,
+        )
+    chart = set_page(warehouse, site).charts["history-accuracy"]
+    assert [(point["value"], point["segment"]) for point in chart["points"]] == [(4.0, 0), (5.0, 1)]
+    (path,) = (site / "test-runs").glob("resume_agent_20260302*.html")
+    text = Page(path).text
+    assert "나아졌는지 판단 보류: 기대 결과나 정답 수치의 유무가 모두 바뀜" in text
+    assert "좋아짐" not in text
+    assert "기대 결과가 바뀌거나 정답 수치가 생기거나 없어져 비교에서 뺀 질의 40개" in text
