@@ -199,4 +199,5 @@ def _by_day(title: str, shown: _Shown, lines: Iterable[tuple[str, Sequence[int |
     for name, total, counts, wanted in sorted((one for one in counted if one[1]), key=lambda one: (-one[1], one[0])):
         cells = (day.links.count(count, **wanted) for day, count in zip(days, counts, strict=False))
         rows.append([name, shown.sum(total, **wanted), *cells])
-    return Table([title, "합계", *(day_text(day.site.day) for day in days)], rows)
+    # A heading breaks before the weekday, too: a month has many narrow columns.
+    return Table([title, "합계", *(day_text(day.site.day).replace("(", "\u200b(") for day in days)], rows)
