@@ -37,7 +37,8 @@
     for (const title of titles("alert", row)) element(meta, "span", "tag", title);
     const kept = data.question[row] !== null;
     const question = element(item, "p", "question", kept ? data.question[row] || "(빈 질문)" : undefined);
-    if (!kept) element(question, "em", "", data.days ? "글은 그날의 행에서 봅니다" : "글을 보관하지 않은 행");
+    const lacking = data.total[row] === null ? "질문이나 답변이 없는 행" : data.days ? "글은 그날의 행에서 봅니다" : "글을 보관하지 않은 행";
+    if (!kept) element(question, "em", "", lacking);
     if (data.answer[row] !== null) element(item, "p", "answer", data.answer[row] || "(빈 답변)");
     const facts = element(item, "p", "facts");
     if (day(row) && data.id[row]) element(facts, "a", "", day(row)).href = `${day(row)}-rows.html#text=${data.id[row]}`;
