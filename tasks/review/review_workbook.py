@@ -83,9 +83,11 @@ def read_review_workbook(path: Path, reviewer: str) -> list[Label]:
     is_earlier = not _EARLIER_HEADINGS.keys().isdisjoint(headings)  # those have no probability
     missing = [title for title in (*_ITEM, *([] if is_earlier else [PROBABILITY])) if title not in titles]
     if missing or not metrics:
+        # Without one that is known, the first row may be a question with its answer.
+        is_header = metrics or not {*_ITEM, PROBABILITY}.isdisjoint(titles)
+        found = ", ".join(filter(None, headings[:_HEADINGS_SHOWN])) if is_header else "no known column"
         raise InputError(
-            f"columns are missing: {', '.join(missing or ['one for each metric'])}; found "
-            f"{', '.join(filter(None, headings[:_HEADINGS_SHOWN])) or 'none'}",
+            f"columns are missing: {', '.join(missing or ['one for each metric'])}; found {found}",
             where=f"{path}: {SHEET}, row 1",
             fix="keep the header as `aqb review export` wrote it, in the first row",
         )

@@ -223,6 +223,17 @@ def test_a_header_that_was_changed_is_refused(run: ScoredFolder, tmp_path: Path)
         read_review_workbook(filled(run, tmp_path / "review.xlsx", O1="", P1="", Q1="", R1=""), "")
 
 
+def test_a_workbook_without_its_header_is_refused_without_a_word_of_its_first_row(
+    run: ScoredFolder, tmp_path: Path
+) -> None:
+    path = filled(run, tmp_path / "review.xlsx")
+    book = openpyxl.load_workbook(path)
+    book["검토"].delete_rows(1)
+    book.save(path)
+    with pytest.raises(InputError, match=r"columns are missing: .*; found no known column\n  -> keep the header"):
+        read_review_workbook(path, "")
+
+
 @pytest.mark.parametrize(
     ("text", "share"), [("5%", "1/20"), ("0.05", "1/20"), ("0", "0"), ("100%", "1"), (" 2.5% ", "1/40")]
 )
