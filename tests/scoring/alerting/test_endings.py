@@ -113,16 +113,17 @@ def test_a_page_is_called_off_where_its_day_was_scored_again_and_is_as_usual() -
     for number in (10, 11, 14 - 1):  # by the run of the day itself, or by a night after it
         (message,) = after(corrected, number, [page])
         assert (message.kind, message.level) == ("all_clear", "info")
-        assert message.text.startswith("🟢 해소 · 3월 12일(목) 긴급 알림을 거둠 · 답변 실패")
+        assert message.text == f"🟢 해소 · 3월 12일(목) 긴급 알림을 거둠 · 답변 실패 · {RUBRIC.title}"
         assert "답변 실패 — 3월 12일(목)은 20/535건(3.7%)으로 평소 범위" in readable(message.blocks)
         assert after(corrected, number, [page], message.keys) == []
         assert after(corrected, number, [page], kind="intraday") == []
+    assert after(corrected, 13, [page], [page_of(12, over=True)]) == []  # a night told its end before
 
 
 def test_a_page_stands_while_its_rise_does_and_its_end_is_reported_once() -> None:
     facts, page = facts_of([*[USUAL] * 10, RISEN, USUAL, USUAL, USUAL]), page_of(10)
     assert [after(facts, number, [page]) for number in (10, 11, 12)] == [[], [], []]  # on the twelfth a digest says so
-    assert after(facts, 13, [page], [page_of(12, over=True)]) == []
+    assert after(facts, 13, [page]) == []  # the day was as bad as its page says, whoever missed the end
 
 
 def test_a_day_without_rows_is_called_off_when_its_rows_have_come() -> None:
