@@ -241,14 +241,6 @@ def test_door_takes_no_form_of_another_person(settings: Settings) -> None:
         assert client.post("/logout", data={"form_token": of_operator}).status_code == 403
 
 
-@pytest.mark.parametrize(("role", "status"), [("reader", 403), ("reviewer", 403), ("operator", 200)])
-def test_door_lets_people_do_what_their_role_may(settings: Settings, role: str, status: int) -> None:
-    with browser(settings, OF_TOKENS) as client:
-        log_in(client, role)
-        assert client.get("/accesses").status_code == status
-        assert client.get("/rows").status_code == 200
-
-
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
