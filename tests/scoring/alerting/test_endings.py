@@ -117,7 +117,7 @@ def test_a_page_is_called_off_where_its_day_was_scored_again_and_is_as_usual() -
         assert "답변 실패 — 3월 12일(목)은 20/535건(3.7%)으로 평소 범위" in readable(message.blocks)
         assert after(corrected, number, [page], message.keys) == []
         assert after(corrected, number, [page], kind="intraday") == []
-    assert after(corrected, 13, [page], [page_of(12, over=True)]) == []  # a night told its end before
+    assert after(corrected, 13, [page], [page_of(12, over=True)]) == []  # a night reported its end before
 
 
 def test_a_page_stands_while_its_rise_does_and_its_end_is_reported_once() -> None:

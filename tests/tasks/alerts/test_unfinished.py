@@ -157,3 +157,33 @@ def test_what_was_called_off_is_not_called_off_again(context: Context) -> None:
     keep(context, night(DAY, start="09:00"))
     reported, over = KnownKey(at(DUE_DAY, "07:00"), "late"), KnownKey(at(DUE_DAY, "09:10"), "all_clear")
     assert not finished(context, {late.key: reported, late.over_key + "#1/2": over})
+
+
+@pytest.mark.parametrize(
+    ("reported", "knows"),
+    [
+        (Unfinished("backfill", DAY, DUE_DAY, "of the flow"), True),
+        (Unfinished("backfill", BEFORE, DUE_DAY, "of the flow"), True),
+        (Unfinished("backfill", DUE_DAY, DUE_DAY, "of the flow"), False),
+        (Unfinished("backfill", BEFORE, DAY, "of the flow"), False),
+        (Unfinished("nightly", DAY, DUE_DAY, "of the flow"), False),
+        (Unfinished("backfill", None, None, "of the flow"), True),
+        (Unfinished("nightly", None, None, "of the flow"), False),
+    ],
+)
+def test_failure_is_known_to_whoever_was_notified_of_all_its_days(reported: Unfinished, *, knows: bool) -> None:
+    """A run that died is reported by its flow or by `aqb watch`, once, each under a name of its own."""
+    assert Unfinished("backfill", DAY, DUE_DAY, "of its run").is_covered_by(reported) is knows
+
+
+@pytest.mark.parametrize(
+    ("work", "command"),
+    [
+        ("nightly", "aqb nightly --date 2026-03-13"),
+        ("backfill", "aqb backfill --from 2026-03-13 --to 2026-03-14"),
+        ("intraday", "aqb nightly --intraday"),
+        ("test-runs", "aqb test-runs"),
+    ],
+)
+def test_unfinished_work_names_the_command_that_does_it(work: str, command: str) -> None:
+    assert Unfinished(work, DAY, DUE_DAY, "run").command == command

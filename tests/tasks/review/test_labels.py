@@ -36,11 +36,21 @@ def test_two_people_may_label_one_item(tmp_path: Path) -> None:
     [
         (["Q1", "1/1", "accuracy", "4", "kim"], "line 3: the same item as in line 2"),
         (["", "", "accuracy", "4", "kim"], "line 3: either query_id or row_id"),
+        (["Q2", "1/1", "accuracy"], "line 3: 칸이 3개입니다"),
     ],
 )
 def test_a_wrong_row_is_refused_with_its_line(tmp_path: Path, row: list[str], problem: str) -> None:
     path = labels_file(tmp_path, ["Q1", "1/1", "accuracy", "5", "kim"], row)
     with pytest.raises(InputError, match=problem):
+        read_labels(path)
+
+
+@pytest.mark.parametrize("probability", ["0", "1.1", "-0.2", "nan", "20%"])
+def test_a_label_that_was_drawn_with_no_probability_is_refused(tmp_path: Path, probability: str) -> None:
+    path = labels_file(
+        tmp_path, ["Q1", "accuracy", "5", probability], header=["query_id", "metric", "label", "probability"]
+    )
+    with pytest.raises(InputError, match=f"line 2: '{probability}' is no probability above 0 and up to 1"):
         read_labels(path)
 
 
