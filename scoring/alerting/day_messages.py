@@ -270,7 +270,7 @@ def _digest(
         *(block for tenant in tenants[:_TENANTS_SHOWN] for block in _kpis(digest, tenant, named=of_tenant)),
         *(paragraph(_more(tenants)) if len(tenants) > _TENANTS_SHOWN else []),
         *paragraph(report_line(digest.report, digest.report_url)),
-        *example_blocks(started, digest),
+        *example_blocks(started, digest, apart),
         _footer(digest),
     ]
     title = (f"{sign} {day_text(digest.day)} 요약", count)

@@ -90,14 +90,18 @@ def _most_telling(grown: Sequence[Grown], rubric: RowRubric) -> list[Grown]:
     return sorted(grown, key=place)
 
 
-def example_blocks(found: Sequence[Incident], digest: DayDigest) -> list[Block]:
-    """Rows that show what grew, one of each template and failure, in turns of the incidents, five at most."""
+def example_blocks(found: Sequence[Incident], digest: DayDigest, paged: Iterable[Incident] = ()) -> list[Block]:
+    """Rows that show what grew, one of each template and failure, in turns of the incidents, five at most.
+
+    The examples of what pages have `paged` are not shown again.
+    """
     facts = [one.fact for one in found if one.fires]
+    of_pages = {row_id for one in paged for row_id in one.fact.row_ids}
     by_place = [
         (fact.row_ids[place], fact.alike[place] if fact.alike else 1)
         for place in range(EXAMPLES)
         for fact in facts
-        if place < len(fact.row_ids)
+        if place < len(fact.row_ids) and fact.row_ids[place] not in of_pages
     ]
     shown: dict[tuple[str, str | None], Line] = {}
     for row_id, alike in by_place:
@@ -106,9 +110,11 @@ def example_blocks(found: Sequence[Incident], digest: DayDigest) -> list[Block]:
             shown.setdefault(
                 (template, example.failure), _example_lines(example, alike, digest.row_urls.get(row_id, ""))
             )
+    again = any(row_id in of_pages for fact in facts for row_id in fact.row_ids)
     if not shown:
-        return []
-    hint: Line = [bold("예시  "), plain("규칙별 점수 보기: "), code("aqb rows 행ID")]
+        return paragraph([bold("예시  "), plain("긴급 알림의 예시와 같은 행입니다.")]) if again else []
+    title = "예시(긴급 알림에 없는 것)" if again else "예시"
+    hint: Line = [bold(f"{title}  "), plain("규칙별 점수 보기: "), code("aqb rows 행ID")]
     return [*paragraph(hint), *bullets(list(shown.values()))]
 
 

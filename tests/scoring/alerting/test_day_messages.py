@@ -271,6 +271,16 @@ def test_examples_take_turns_between_the_rules_of_one_message() -> None:
     assert [one.split("-")[0] for one in shown] == [*rules, *rules[:2]]
 
 
+@pytest.mark.parametrize("own", ["weak", ""])
+def test_examples_of_a_page_are_not_those_of_the_digest_of_its_day(own: str) -> None:
+    facts = facts_of(today(answer_failed=60, weak_answer=18))
+    ids = [*next(fact.row_ids for fact in facts[LAST] if fact.rule == "answer_failed")[:3], *filter(None, [own])]
+    facts[LAST] = [replace(one, row_ids=tuple(ids)) if one.rule == "weak_answer" else one for one in facts[LAST]]
+    _, digest = messages_of(facts, examples={row_id: Example(row_id, None, "a", None, 1.0) for row_id in ids})
+    assert [row_id for row_id in ids if row_id in readable(digest.blocks)] == [*filter(None, [own])]
+    assert ("긴급 알림의 예시와 같은 행입니다." in readable(digest.blocks)) == (not own)
+
+
 def test_examples_show_a_template_once() -> None:
     facts = facts_of(today(answer_failed=60))
     ids = {row_id for fact in facts[LAST] for row_id in fact.row_ids}
