@@ -35,8 +35,9 @@ class LatencyClass(StrEnum):
 
     @classmethod
     def named(cls, word: object) -> "LatencyClass | None":
-        """The class that a word names in any case, None for anything else."""
+        """The class that a word names in any case, or in Korean as reports and the seeds do; None for anything else."""
         name = word.strip().upper() if isinstance(word, str) else ""
+        name = {"단일": "SINGLE", "복수": "MULTI", "다중": "MULTI"}.get(name, name)
         return cls(name) if name in cls.__members__ else None
 
 

@@ -177,9 +177,19 @@ def test_filters_decide_for_no_other_agent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "expected"), [("MULTI", MULTI), (" single ", SINGLE), ("", None), ("x", None), (1, None)]
+    ("word", "expected"),
+    [
+        ("MULTI", MULTI),
+        (" single ", SINGLE),
+        ("단일", SINGLE),
+        ("복수", MULTI),
+        ("다중", MULTI),
+        ("", None),
+        ("x", None),
+        (1, None),
+    ],
 )
-def test_a_latency_class_is_read_in_any_case(word: object, expected: LatencyClass | None) -> None:
+def test_a_latency_class_is_read_in_any_case_and_in_korean(word: object, expected: LatencyClass | None) -> None:
     assert LatencyClass.named(word) is expected
 
 
