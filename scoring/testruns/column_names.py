@@ -61,6 +61,8 @@ OF_ROUND = {
     "raw": "raw_json",
     "답변 시간(초)": "answer_time_s",
     "응답 상태": "status",
+    "오류": "error",
+    "에러": "error",
     "buttonUrl": "button_url",
     "감지된 필터": "detected_filters",
     "detected_filterTypes": "detected_filters",

@@ -50,6 +50,13 @@ def test_a_wide_row_is_an_execution_per_room(tmp_path: Path) -> None:
     assert run.facts.has_expected_filters
 
 
+@pytest.mark.parametrize("name", ["2차 오류", "2회차 에러"])
+def test_an_error_of_a_round_is_its_failure(tmp_path: Path, name: str) -> None:
+    rows = [[*WIDE_HEADER, name], [*wide_row(**{"2차 답변": "13명"}), "timeout"]]
+    first, second = executions(read_testrun_file(write_csv(tmp_path / "r.csv", rows)))
+    assert (first.error, second.error) == ("", "timeout")
+
+
 @pytest.mark.parametrize("blank", ["", " ", "nan", "None", "-"])
 def test_a_round_whose_cells_are_all_missing_was_not_run(tmp_path: Path, blank: str) -> None:
     run = read_testrun_file(write_csv(tmp_path / "r.csv", [WIDE_HEADER, wide_row(**{"2차 답변": blank})]))
