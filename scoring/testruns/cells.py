@@ -41,11 +41,13 @@ _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?")
 
 
 def cell_text(value: object) -> str:
-    """What a cell of a workbook or a table says, as a CSV file would hold it."""
+    """What a cell of a workbook or a table says, as a CSV file would hold it. A day has no time: workbooks say 0:00."""
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+    if isinstance(value, datetime) and value.time() == time():
+        return value.date().isoformat()
     if isinstance(value, datetime | date | time):
         return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
     return str(value)
