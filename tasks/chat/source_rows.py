@@ -15,22 +15,29 @@ from scoring.rules.explain import Explanation
 from tasks.chat.local_engine import ScoredRows, score_chat_rows
 from tasks.chat.sources import open_source
 from tasks.context import Context
+from tasks.files.atomic import writable
 from tasks.warehouse.tables import SCORES
 
 
 @contextmanager
 def scored_source(source: str | None, window: Window | None, context: Context) -> Iterator[ScoredRows]:
-    """The rows of the window scored with their texts, as long as the block lasts; None is the configured source."""
+    """The rows of the window scored with their texts, as long as the block lasts; None is the configured source.
+
+    Raises:
+        StorageError: the system's folder for temporary files cannot take them.
+    """
     settings = context.settings
     with TemporaryDirectory(prefix="aqb-") as folder:
-        yield score_chat_rows(
-            open_source(source or settings.monitoring.source, settings),
-            context.rubric,
-            time_zone=settings.time_zone,
-            window=window,
-            staging=Path(folder) / "staging",
-            keep_text="all",
-        )
+        with writable(Path(folder).parent, "free space there, or set TMPDIR to a folder on a larger disk"):
+            rows = score_chat_rows(
+                open_source(source or settings.monitoring.source, settings),
+                context.rubric,
+                time_zone=settings.time_zone,
+                window=window,
+                staging=Path(folder) / "staging",
+                keep_text="all",
+            )
+        yield rows
 
 
 def rows_of_source(

@@ -10,6 +10,7 @@ import pytest
 from scoring import explain_rows, golden_rows
 from scoring.errors import UsageError
 from tests.builders.chat_rows import BEST_QUESTION, DAY, best, plain, write_rows
+from tests.builders.disks import small_disk
 from tests.flows.conftest import Command
 
 
@@ -160,3 +161,15 @@ def test_a_golden_file_that_cannot_be_written_ends_with_1(aqb: Command, source: 
     ended = aqb("golden", "--from", DAY.isoformat(), "--to", DAY.isoformat(), "--out", source / "golden.csv")
     assert ended.exit_code == 1
     assert "cannot write" in ended.err
+
+
+@pytest.mark.parametrize("command", [("rows", "0" * 32), ("golden", "--from", str(DAY), "--to", str(DAY))])
+def test_rows_and_golden_name_the_full_disk_of_temporary_files(
+    aqb: Command, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    with small_disk(tmp_path / "temporary", "size=4k"):
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+        ended = aqb(*command)
+    assert ended.exit_code == 1
+    assert f"{tmp_path}/temporary: cannot write: No space left on device" in ended.err
+    assert "set TMPDIR" in ended.err
