@@ -74,7 +74,7 @@ def write_testrun_folder(
             headline=summary["headline"],
             report=testrun_report(plan.rubric, plan.run.name, scored.queries, scored.summary, plan.options),
             untrusted=[metric.title for metric in plan.rubric.metrics if metric.name in untrusted],
-            judge=judged and summary["judge"],
+            judge=summary["judge"] if judged and scored.questions else None,
             recorded=summary["recorded"],
             change=change,
             moved=moved_queries(change).values() if change else (),

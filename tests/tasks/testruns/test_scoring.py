@@ -312,3 +312,9 @@ def test_a_report_begins_with_the_sentences_that_stand_in_the_summary(tmp_path: 
     report = (tmp_path / "out" / "report.md").read_text("utf-8")
     assert len(summary["headline"]) == 3
     assert report.split("\n\n")[0] == "\n>\n".join(f"> {sentence}" for sentence in summary["headline"])
+
+
+def test_a_report_speaks_of_a_judge_only_where_one_could_be_asked(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "plan_agent_1.csv", [LONG_HEADER, long_row()])
+    write_testrun_folder(tmp_path / "out", scored(path, TestRunChoices("plan-agent")), path, Judged({}, ()))
+    assert "## 판정 모델" not in (tmp_path / "out" / "report.md").read_text("utf-8")
