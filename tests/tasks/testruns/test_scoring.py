@@ -318,3 +318,11 @@ def test_a_report_speaks_of_a_judge_only_where_one_could_be_asked(tmp_path: Path
     path = write_csv(tmp_path / "plan_agent_1.csv", [LONG_HEADER, long_row()])
     write_testrun_folder(tmp_path / "out", scored(path, TestRunChoices("plan-agent")), path, Judged({}, ()))
     assert "## 판정 모델" not in (tmp_path / "out" / "report.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("name", "is_known"), [("보훈", True), ("별자리", False)])
+def test_a_report_says_where_to_add_a_filter_that_nobody_knows(tmp_path: Path, name: str, is_known: bool) -> None:
+    path = write_csv(tmp_path / "resume_agent_1.csv", [WIDE_HEADER, wide_row(**{"기대 필터": name})])
+    write_testrun_folder(tmp_path / "out", scored(path, TestRunChoices("aqb-1.2")), path)
+    report = (tmp_path / "out" / "report.md").read_text("utf-8")
+    assert ("`[test_runs.filters]`" in report) is not is_known
