@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from math import isfinite
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -20,6 +20,7 @@ _ROWS_MEASURED = 300
 _FILTER_BUTTON = 4
 _LINE_HEIGHT = 16.5  # points, of a line of Hangul
 _HEADER_HEIGHT = 34
+_SCREEN = 140  # characters beside one another that a usual window shows
 _MOST_LINES = 24  # Excel takes no row that is higher than 409 points
 _SHORT = 500
 _A4 = 9
@@ -89,9 +90,9 @@ class NumberCell:
 
 @dataclass(frozen=True)
 class Tab:
-    """A sheet to add: lines above (`head`, the first in bold), a header, rows, and below them `notes` (label, value)
-    that the filter leaves alone. The first `frozen` columns stay in sight; `printed` are the numbers of columns and of
-    rows below the header to print, None for all."""
+    """A sheet to add: lines above (`head`, the first in bold, the others wrapped to the width of a screen), a header,
+    rows, and below them `notes` (label, value) that the filter leaves alone. The first `frozen` columns stay in sight;
+    `printed` are the numbers of columns and of rows below the header to print, None for all."""
 
     name: str
     columns: Sequence[SheetColumn]
@@ -124,8 +125,10 @@ def sheet_xml(tab: Tab, namespace: str, first_style: int, *, shown: bool) -> Ite
     widths = _widths(tab, measured)
     yield f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<worksheet xmlns="{namespace}">'
     yield from _view(tab, widths, shown)
+    across = max(sum(end <= _SCREEN for end in accumulate(widths)), 1)
     for line, text in enumerate(tab.head, start=1):
-        yield f'<row r="{line}">{_cell("A", line, text, Style.TEXT if line > 1 else Style.TITLE, first_style)}</row>'
+        style, lines = (Style.WRAPPED, _wrapped_lines(text, sum(widths[:across]) - 2)) if line > 1 else (Style.TITLE, 1)
+        yield f'<row r="{line}"{_height(lines)}>{_cell("A", line, text, style, first_style)}</row>'
     top = tab.header_row
     header = (
         _cell(at, top, column.title, Style.HEADER, first_style) for at, column in zip(letters, tab.columns, strict=True)
@@ -144,13 +147,14 @@ def sheet_xml(tab: Tab, namespace: str, first_style: int, *, shown: bool) -> Ite
         for place, runs in asked.items():
             if values[place] is not None:
                 runs.add(last)
-        lines = _lines(values, wrapped)
-        height = f' ht="{_LINE_HEIGHT * lines}" customHeight="1"' if lines > 1 else ""
-        yield f'<row r="{last}"{height}>{"".join(cells)}</row>'
+        yield f'<row r="{last}"{_height(_lines(values, wrapped))}>{"".join(cells)}</row>'
     for line, (label, value) in enumerate(tab.notes, start=last + 2):
         pair = _cell("A", line, label, Style.LABEL, first_style) + _cell("B", line, value, Style.TEXT, first_style)
         yield f'<row r="{line}">{pair}</row>'
     yield f'</sheetData><autoFilter ref="A{top}:{letters[-1]}{last}"/>'
+    if across > 1 and (sentences := range(2, len(tab.head) + 1)):
+        merged = "".join(f'<mergeCell ref="A{line}:{letters[across - 1]}{line}"/>' for line in sentences)
+        yield f'<mergeCells count="{len(sentences)}">{merged}</mergeCells>'
     yield from _colours(tab, letters, last)
     yield from _drop_downs(tab, asked)
     yield (
@@ -274,6 +278,11 @@ def _drop_downs(tab: Tab, asked: Mapping[int, _Runs]) -> Iterator[str]:
             f'error={quoteattr(error)} sqref="{cells}"><formula1>"{escape(offered)}"</formula1></dataValidation>'
         )
     yield "</dataValidations>"
+
+
+def _height(lines: int) -> str:
+    """The attributes of a row for its height, '' for the usual one."""
+    return f' ht="{_LINE_HEIGHT * lines}" customHeight="1"' if lines > 1 else ""
 
 
 def _lines(values: Sequence[Any], wrapped: Iterable[tuple[int, int]]) -> int:

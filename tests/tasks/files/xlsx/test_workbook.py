@@ -111,6 +111,17 @@ def test_lines_above_the_header_move_everything_below(tmp_path: Path) -> None:
     assert [str(found.sqref) for found in sheet.conditional_formatting] == ["B5"]
 
 
+@pytest.mark.parametrize(("widths", "merged", "lines"), [([60, 60, 60], "A2:B2", 4), ([150, 9], "", 3)])
+def test_a_sentence_above_the_header_is_no_wider_than_a_screen(
+    tmp_path: Path, widths: list[int], merged: str, lines: int
+) -> None:
+    columns = [SheetColumn(f"열 {width}", width=width) for width in widths]
+    write_workbook(tmp_path / "out.xlsx", [Tab("요약", columns, [], head=("제목", "가" * 200))])
+    sheet = openpyxl.load_workbook(tmp_path / "out.xlsx")["요약"]
+    assert " ".join(map(str, sheet.merged_cells.ranges)) == merged
+    assert (sheet["A2"].alignment.wrap_text, sheet.row_dimensions[2].height) == (True, lines * 16.5)
+
+
 def test_a_drop_down_stands_where_something_is_asked(tmp_path: Path) -> None:
     columns = [
         SheetColumn("id"),
