@@ -42,9 +42,12 @@ def template_name(template: str) -> str:
 
 
 def headline_growth(found: Iterable[Incident], rubric: RowRubric) -> str:
-    """What grew most, for a headline; '' where nothing can be named."""
+    """What grew most, for a headline, and the tenant that made most of it; '' where nothing can be named."""
     named = next((one.fact.grown for one in found if one.fires and one.fact.grown), ())
-    return f"주로 {grown_name(_most_telling(named, rubric)[0], rubric)}" if named else ""
+    if not named:
+        return ""
+    first, *others = _most_telling(named, rubric)
+    return ", ".join(filter(None, (f"주로 {grown_name(first, rubric)}", grown_tenant(others))))
 
 
 def growth_lines(found: Iterable[Incident], rubric: RowRubric) -> Iterator[Line]:

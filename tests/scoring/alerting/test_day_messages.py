@@ -237,6 +237,7 @@ def test_a_page_names_how_rows_failed_before_what_is_no_surer() -> None:
     (page,) = messages_of(with_growth(facts_of(today(answer_failed=60)), "answer_failed", short, failure, tenant))
     named = re.findall(r"주로  (\S+(?: \S+)*?) \d+건", readable(page.blocks))
     assert named == ["질문을 이해하지 못함", "테넌트 narae", "목표주가 질문"]
+    assert "주로 질문을 이해하지 못함, 테넌트 narae" in readable(page.blocks[:1])
     separated = replace(failure, high=0.6)
     (page,) = messages_of(with_growth(facts_of(today(answer_failed=60)), "answer_failed", short, separated))
     assert "주로 목표주가 질문" in readable(page.blocks[:1])
