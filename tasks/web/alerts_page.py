@@ -8,11 +8,13 @@ from zoneinfo import ZoneInfo
 from starlette.responses import RedirectResponse, Response
 
 from scoring.alerting.blocks import inert, masked_text
+from scoring.alerting.day_messages import visible_to
 from scoring.alerting.decision import WatchedDays
-from scoring.alerting.facts import titles_of_rules
-from scoring.alerting.messages import OutboxMessage
+from scoring.alerting.facts import AlertFact, titles_of_rules
+from scoring.alerting.messages import DayDigest, OutboxMessage, RouteFilter
 from scoring.alerting.preview import KIND_TITLES, PreviewedIncident, forecast, preview_for_all
 from scoring.alerting.watch import DECISION_DAYS
+from scoring.alerting.wording import brief
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.row_filter import tenant_of, tenant_value
 from scoring.days import days_between
@@ -54,6 +56,9 @@ def alerts_page(asked: Asked) -> Response:
     expected = forecast(watched)
     titles = titles_of_rules(rubric)
     of_last = [one for one in reported if one.day == last]
+    digest, new = digest_of(context, last), {(one.rule, one.tenant_id) for each in of_last for one in each.named}
+    fired = [one for one in visible_to(RouteFilter(), digest.incidents) if one.fires]
+    going_on = [one for one in fired if (one.fact.rule, one.fact.tenant_id) not in new]
 
     def links(incidents: Sequence[PreviewedIncident]) -> list[Link]:
         return [Link(one.reason, _rows_of(one, last, rubric.rule_titles)) for one in incidents]
@@ -64,8 +69,8 @@ def alerts_page(asked: Asked) -> Response:
         title="알림",
         last=last,
         now=[(KIND_TITLES[one.kind], links(one.named)) for one in of_last],
-        going_on=links([each for one in of_last for each in one.incidents if each not in one.named]),
-        routes=_new_by_route(asked, last),
+        going_on=[Link(brief([one]), _rows_of(one.fact, last, rubric.rule_titles)) for one in going_on],
+        routes=_new_by_route(asked, digest),
         sent=_sent(Outbox(context.state).latest(_MESSAGES), ZoneInfo(context.settings.time_zone)),
         snoozes=[
             {
@@ -138,15 +143,15 @@ def _today(asked: Asked) -> date:
     return datetime.now(ZoneInfo(asked.context.settings.time_zone)).date()
 
 
-def _rows_of(one: PreviewedIncident, day: date, with_rows: Collection[str]) -> str:
+def _rows_of(one: PreviewedIncident | AlertFact, day: date, with_rows: Collection[str]) -> str:
     """The rows of an incident; of a KPI or the day as a whole there are none."""
     return incident_address(day, one.rule, one.tenant_id) if one.rule in with_rows else ""
 
 
-def _new_by_route(asked: Asked, day: date) -> Table:
+def _new_by_route(asked: Asked, digest: DayDigest) -> Table:
     """What each route has not been sent yet of a day."""
     context, outbox = asked.context, Outbox(asked.context.state)
-    reported = messages_of_day(context, digest_of(context, day))
+    reported = messages_of_day(context, digest)
     rows: list[list[Cell]] = []
     for route, route_filter in route_filters(context.settings.alerts).items():
         known = outbox.known_keys(route)

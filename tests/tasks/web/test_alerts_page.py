@@ -76,7 +76,19 @@ def test_alerts_page_counts_what_is_new_as_the_digest_does(tmp_path: Path) -> No
     new, going_on = (re.findall(r"<li>(?:<a [^>]*>)?([^<]+)", part) for part in now.split('id="going-on"'))
     assert f"새로 볼 것 {count}건" in routes
     assert len(new) == int(count)
-    assert "답변 실패 · 계속" in going_on
+    assert "답변 실패 1/42건(2.4%, 평소 2.7%)" in going_on
+
+
+def test_alerts_page_of_a_day_with_nothing_new_says_what_goes_on(tmp_path: Path) -> None:
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    for n in range(10):
+        write_day(warehouse, DAY + timedelta(days=n), [*(plain(session_id=f"s{i}") for i in range(40)), refused()])
+    with browser(settings_in(tmp_path, warehouse=warehouse.url)) as client:
+        page = opened_page(client, "/alerts")
+        assert "새로 알릴 것이 없습니다" in page.text
+        ((text, rows),) = [link for link in page.links if "alert=answer_failed" in link[1] and str(LAST) in link[1]]
+        assert text.startswith("답변 실패 1/41건(2.4%, 평소 ")
+        assert "1행" in opened_page(client, rows).text
 
 
 def test_alerts_page_lists_what_was_written_and_what_became_of_it(settings: Settings, client: TestClient) -> None:
