@@ -50,8 +50,9 @@ def rule_changes(rubric: RowRubric, this: Sequence[KpiRow], before: Sequence[Kpi
 
 
 def risen_rules(rubric: RowRubric, this: Sequence[KpiRow], before: Sequence[KpiRow]) -> list[str]:
-    """The ids of those whose rates rose, the surest first."""
-    return [one.rule.id for one in rule_changes(rubric, this, before) if one.has_risen]
+    """The ids of those whose rates rose, critical ones first, of each level the surest."""
+    risen = [one.rule for one in rule_changes(rubric, this, before) if one.has_risen]
+    return [rule.id for rule in sorted(risen, key=lambda rule: rule.level != "critical")]
 
 
 def tenant_of_rise(

@@ -67,6 +67,17 @@ def test_a_period_is_about_the_rule_that_rose_before_what_always_is_there() -> N
     assert [one.has_risen for one in rule_changes(RUBRIC, before, this)] == [False]
 
 
+def test_of_rules_that_rose_a_critical_one_is_told_before_a_warning_that_is_surer() -> None:
+    rows = [
+        row | {"alert_weak_answer": 10 * row["alert_answer_failed"]}
+        for row in days([FEW + day % 2 for day in range(14)])
+    ]
+    before = rows[:7]
+    this = [row | {"alert_answer_failed": MANY, "alert_weak_answer": 20 * MANY} for row in rows[7:]]
+    assert [one.rule.id for one in rule_changes(RUBRIC, this, before)] == ["weak_answer", "answer_failed"]
+    assert risen_rules(RUBRIC, this, before) == ["answer_failed", "weak_answer"]
+
+
 def test_days_without_days_before_them_say_nothing_of_a_rise() -> None:
     assert risen_rules(RUBRIC, days([MANY] * 7), []) == []
 
