@@ -206,6 +206,8 @@ def test_the_form_of_an_erased_question_is_named_nowhere(settings: Settings) -> 
     assert "홍길동" in own
     in_context(erase, settings, SESSION, NOW, dry_run=False)
     assert "홍길동" not in everything_readable(settings)
+    with opened(Outbox, settings.state_url) as outbox:  # which keeps the signs of Hangul by their numbers
+        assert [one.blocks for one in outbox.waiting()] == [blocks[1:]]
     for day in (DAYS[0], DAYS[2]):
         (fact,) = table(settings, "alerts", [day]).to_dicts()
         assert ([one["value"] for one in fact["grown"]], fact["count"]) == ([other], 9)
@@ -370,7 +372,10 @@ def test_old_judgements_verdicts_and_messages_go(settings: Settings) -> None:
         found = in_context(prune, settings, DAYS[2], NOW, dry_run=False)
         assert (found["judgements: rows"], found["verdicts"], found["alert messages"]) == (2, 0, 1)
         assert outbox.known_keys("default").keys() == {"sent", "waiting"}
-        assert [SECRET in json.dumps(one.blocks, ensure_ascii=False) for one in outbox.waiting()] == [True]
+        assert [(one.text, SECRET in json.dumps(one.blocks, ensure_ascii=False)) for one in outbox.latest(2)] == [
+            ("요약", True),
+            ("", False),
+        ]
         assert in_context(prune, settings, tomorrow.date(), NOW, dry_run=False)["verdicts"] == 1
         assert store.found(["k"]) == {}
     assert table(settings, "judgements").is_empty()
