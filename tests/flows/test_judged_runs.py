@@ -270,3 +270,23 @@ def test_a_file_that_is_renamed_while_it_is_judged_fails_nothing_and_is_paid_for
     (scored,) = plain_score_inbox(settings, date(2026, 3, 12)).scored
     assert scored.name == "resume_agent_2.csv"
     assert scored.summary["judge"]["by_status"]["ok"] == judge.stats()["asked"]
+
+
+def test_a_run_of_the_inbox_is_held_against_the_one_before_by_the_same_judge_alone(
+    judge: FakeOpenAI, tmp_path: Path
+) -> None:
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    of_two_judges = []
+    for place, model in enumerate(("judge-1", "judge-1", "judge-2")):
+        rows = [wide_row(f"A{n}", **{"질의": f"{n}번은 몇 명?", "1차 답변": f"{place}명"}) for n in range(3)]
+        write_csv(inbox / f"resume_agent_{place}.csv", [WIDE_HEADER, *rows])
+        settings = settings_in(
+            tmp_path,
+            test_runs=InboxSettings(inbox=str(inbox), quiet_s=0),
+            judge=JudgeSettings(enabled=True, model=model, rpm=0, tpm=0),
+        )
+        (scored,) = plain_score_inbox(settings, date(2026, 3, 12 + place)).scored
+        change = scored.summary["change"] or {"metrics": []}
+        of_two_judges.append({one["metric"] for one in change["metrics"] if one["of_two_judges"]})
+    assert of_two_judges == [set(), set(), {"semantic", "weighted_total"}]
