@@ -172,6 +172,12 @@ def test_score_reads_what_files_may_hold(column: str, values: list[Any], scored:
         assert pl.DataFrame(score(frame).scored)[scored].to_list() == [expected]
 
 
+@each_kind
+def test_score_of_no_rows_gives_the_tables_that_aqb_score_writes(kind: str, tmp_path: Path) -> None:
+    nothing = CHAT_ROWS.empty_table()
+    assert_as_written(score(KINDS[kind](nothing)), written(nothing, tmp_path))
+
+
 def test_score_takes_categories_for_any_column() -> None:
     rows = pl.DataFrame([plain(), refused(1)]).with_columns(pl.col("tenant_id", "user_input").cast(pl.Categorical))
     assert score(rows).scored["tenant_id"].to_list() == ["t1", "t1"]
