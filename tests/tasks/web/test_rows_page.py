@@ -67,6 +67,15 @@ def test_rows_page_leads_from_every_mark_to_exactly_its_rows(client: TestClient,
         assert headline(opened_page(client, str(one["href"]))) == count
 
 
+def test_rows_page_gives_the_mean_score_of_its_rows_and_of_those_of_each_day(
+    client: TestClient, scores: pl.DataFrame
+) -> None:
+    page, by_day = rows(client, **EVERY_DAY), scores.group_by("score_date").agg(pl.mean("final_score"))
+    means = [scores["final_score"].mean(), *by_day.sort("score_date")["final_score"]]
+    said = [page.text, *(str(one["aria-label"]) for one in page.all("a") if "평균" in str(one.get("aria-label")))]
+    assert [float(re.findall("평균 [^0-9]*([0-9.]+)점", text)[0]) for text in said] == pytest.approx(means, abs=0.05)
+
+
 def test_rows_page_lists_rows_in_the_order_and_columns_that_were_asked(
     client: TestClient, scores: pl.DataFrame
 ) -> None:
@@ -221,6 +230,17 @@ def test_row_page_explains_each_rule_and_shows_the_conversation(client: TestClie
     turns = page.text.split("이 대화의 앞뒤")[1]
     assert "제 번호는 [전화번호]" in turns
     assert turns.index("제 번호는") < turns.index("=HYPERLINK(1)")
+
+
+def test_row_page_shows_the_turns_of_its_session_from_the_day_before_to_the_day_after(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    for place in range(4):
+        turns = [refused(user_input=f"질문 {place}"), refused(user_input=f"혼자 {place}", session_id=None)]
+        write_day(FolderWarehouse(Path(settings.warehouse)), DAYS[0] + timedelta(days=place), turns)
+    with browser(settings) as client:
+        ((in_session,), (alone,)) = (hrefs(rows(client, text=text, **EVERY_DAY)) for text in ("질문 1", "혼자 1"))
+        assert re.findall("질문 [0-9]", opened_page(client, in_session).text)[1:] == ["질문 0", "질문 1", "질문 2"]
+        assert re.findall("혼자 [0-9]", opened_page(client, alone).text) == ["혼자 1"]
 
 
 def test_row_page_reads_texts_that_are_not_kept_from_the_source(tmp_path: Path) -> None:
