@@ -13,7 +13,7 @@ from tasks.config.alerts import AlertsSettings, WatchSettings
 from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.state.leases import Leases
-from tasks.state.run_ledger import BACKFILL, INTRADAY, Run, RunLedger
+from tasks.state.run_ledger import BACKFILL, INTRADAY, TEST_RUN, Run, RunLedger
 from tests.builders.nights import at, night
 
 DAY = date(2026, 3, 13)  # a Friday: its night is that of a day off
@@ -56,6 +56,7 @@ def test_night_whose_day_was_done_or_kept_is_not_late(context: Context, run: Run
         (night(DAY, "running"), "died"),
         (night(DAY - timedelta(days=3), "running", start="01:00"), "absent"),
         (night(DAY, "completed", kind=INTRADAY), "absent"),
+        (night(DAY, "completed", kind=TEST_RUN), "absent"),  # it scored a file of the inbox
     ],
 )
 def test_late_night_tells_what_became_of_its_run(context: Context, run: Run, state: str) -> None:
