@@ -156,6 +156,8 @@ class _Draft:
             self._add_lines(text[position : start.start()])
             self._add_criteria(document)
             position = end
+        if not position and "accuracyChecks" in text:
+            self.problems.append(Problem(text, "JSON으로 읽을 수 없음: 형식이 잘못되었거나 내보낼 때 잘림"))
         self._add_lines(text[position:])
 
     def _add(self, check: Item | Problem) -> None:

@@ -4,6 +4,8 @@ import json
 import re
 from typing import Any
 
+import pytest
+
 from docs.generators.testrun_rubric_readme import testrun_rubric_readme
 from scoring.judging.requests import Verdict, VerdictStatus
 from scoring.rubrics.recruit_agent import RUBRIC
@@ -53,6 +55,15 @@ def test_queries_that_failed_throughout_give_no_agreement_of_intents_alone() -> 
     unjudged = query(run(1), run(2), status=VerdictStatus.NO_JUDGE)
     assert "의도 일치율 100.0%" in reported(failed)
     assert "의도 일치율 –, 화면 구성 일치율 100.0%" in reported(failed, unjudged)
+
+
+@pytest.mark.parametrize(
+    "criteria", ['{"accuracyChecks": [{"path": "error", ', '{“accuracyChecks”: [{"path": "error"}]}']
+)
+def test_criteria_that_are_no_json_are_told_beside_the_checks_that_could_be_read(criteria: str) -> None:
+    found = query(run(1, criteria_json=criteria))
+    assert found.scores["accuracy"].points == 5
+    assert "JSON으로 읽을 수 없음" in reported(found)
 
 
 def test_every_metric_stands_with_its_rounds_and_n() -> None:
