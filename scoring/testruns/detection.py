@@ -22,7 +22,7 @@ _AGENT_OF_PREFIX = {
 }
 _KOREAN = "(이동|실행|플랜[ _-]?생성|지원자[ _-]?관리)"
 _KOREAN_FILE_NAME = re.compile(rf"{_KOREAN}(?![가-힣])|.*?{_KOREAN}[ _-]?에이전트")
-_EXPERT_FILE_NAME = re.compile(r"(?<!비)전문가|(?<![a-z])expert(?![a-z])")
+_EXPERT_NAME = re.compile(r"(?<!비)전문가|(?<![a-z])expert(?![a-z])")
 EXPERT_FLOW = "전문가"
 """The kind of run (`실행 유형`) of a file whose name tells that the agent was chosen by hand."""
 ID_HEADERS = ("ID", "query_id", "질의ID", "Query ID")
@@ -137,12 +137,12 @@ def _agent_type_of_name(file_name: str) -> AgentType | None:
     return next((agent for prefix, agent in _AGENT_OF_PREFIX.items() if _begins_with(name, [prefix])), None)
 
 
-def run_type_of(file_name: str) -> str:
-    """The kind of run of rows that name none in `실행 유형`: the expert flow where the file's name says so, else ''.
+def run_type_of(name: str) -> str:
+    """The expert flow where a file's name, or a word in `실행 유형`, says so; else ''.
 
     Source: seed 000, 2.4 and 2.5; SPEC 3.3.
     """
-    return EXPERT_FLOW if _EXPERT_FILE_NAME.search(unicodedata.normalize("NFC", file_name).casefold()) else ""
+    return EXPERT_FLOW if _EXPERT_NAME.search(unicodedata.normalize("NFC", name).casefold()) else ""
 
 
 def unknown_agent_type(file_name: str) -> UsageError:

@@ -16,7 +16,7 @@ from scoring.rubrics.aqb.review import REVIEW_TITLES
 from scoring.rubrics.aqb.targets import chat_sets, targets_of
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES, MappingGrade
 from scoring.stats.exact import exact, mean
-from scoring.testruns.detection import EXPERT_FLOW
+from scoring.testruns.detection import EXPERT_FLOW, run_type_of
 from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.filter_names import COMMON_FILTERS, FILTER_CODES
 from scoring.testruns.patterns import Outage, outages_of
@@ -121,7 +121,7 @@ def summarise(queries: Sequence[AqbQuery], options: Options) -> AqbSummary:
         groups={
             column: found
             for column, name in _GROUPS.items()
-            if len(found := _groups(queries, name)) > 1 or EXPERT_FLOW in found
+            if len(found := _groups(queries, name)) > 1 or EXPERT_FLOW in map(run_type_of, found)
         },
         manual_review=_manual_review(queries),
         uncovered_filters=_uncovered_filters(agents[AgentType.APPLICANT_MANAGEMENT]),

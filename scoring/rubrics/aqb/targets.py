@@ -14,6 +14,7 @@ from scoring.rubrics.aqb.thresholds import ToolVerdict
 from scoring.stats.exact import exact, mean
 from scoring.stats.intervals import clustered_rate_interval
 from scoring.stats.rates import Rate
+from scoring.testruns.detection import EXPERT_FLOW, run_type_of
 from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.summaries import as_float
 
@@ -37,16 +38,19 @@ def targets_of(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str
     """The rates of one agent by their code. The unit is one execution, or one chat for the wait.
 
     Tool accuracy counts the executions whose mapping is known, result accuracy those with a ground truth, TTFT those
-    with a measurement; an answer that failed or is empty did not use the right tools. `low` and `high` are the 95 %
-    interval, for which the executions of one query resemble each other.
+    with a measurement; an answer that failed or is empty did not use the right tools. The expert flow has no target
+    of response time: `expert` executions are left out there. `low` and `high` are the 95 % interval, for which the
+    executions of one query resemble each other.
     """
     tools = _passes(TOOLS, executions, agent)
-    waits = chat_waits(executions)
+    usual = _of_usual_flow(executions)
+    waits = chat_waits(usual)
     singles = [seconds for of_chat in waits.values() for seconds in of_chat]
     return {
         "ttft_rate": {
-            **_of_queries(TTFT, _passes(TTFT, executions, agent)),
-            "by_class": _by_class(executions, agent),
+            **_of_queries(TTFT, _passes(TTFT, usual, agent)),
+            "by_class": _by_class(usual, agent),
+            "expert": len(executions) - len(usual),
         },
         "chat_wait_rate": {
             **_rate("chat_wait_rate", [[_within(mean(of_chat))] for of_chat in waits.values()]),
@@ -62,6 +66,11 @@ def targets_of(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str
         },
         "result_accuracy_rate": _of_queries(NUMBERS, _passes(NUMBERS, executions, agent)),
     }
+
+
+def _of_usual_flow(executions: Iterable[AqbExecution]) -> list[AqbExecution]:
+    """Those that the targets of response time are for. Source: seed 000, 2.4 and 2.5 (전문가용 요청 흐름)."""
+    return [one for one in executions if run_type_of(one.execution.run_type) != EXPERT_FLOW]
 
 
 def _by_class(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str, dict[str, int]]:
@@ -98,11 +107,13 @@ def chat_sets(executions: Sequence[AqbExecution]) -> dict[str, Any]:
 
     Chats by their number of messages, failed ones and those of several tools included: `sets` hold as many as a set
     should, the others `fewer` or `more`. `enough`: whether there are `needed` sets. Of the sets with a wait (`timed`)
-    `passed` waited no longer than the target. Source: seed 000, 2.4 (3~5개로 구성된 메시지 집합 10개).
+    `passed` waited no longer than the target. Those of the expert flow are none. Source: seed 000, 2.4 (3~5개로 구성된
+    메시지 집합 10개).
     """
-    messages = Counter(_chat(scored) for scored in executions)
+    usual = _of_usual_flow(executions)
+    messages = Counter(_chat(scored) for scored in usual)
     sets = {chat for chat, count in messages.items() if t.SET_MESSAGES_MIN <= count <= t.SET_MESSAGES_MAX}
-    waits = [mean(of_chat) for chat, of_chat in chat_waits(executions).items() if chat in sets]
+    waits = [mean(of_chat) for chat, of_chat in chat_waits(usual).items() if chat in sets]
     return {
         "rooms": len(messages),
         "sets": len(sets),

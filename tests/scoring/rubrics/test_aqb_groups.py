@@ -22,6 +22,17 @@ def test_tracks_and_runs_of_the_expert_flow_stand_apart() -> None:
     assert list(summary(expert).groups) == ["실행 유형"]
 
 
+@pytest.mark.parametrize("flow", ["전문가", "전문가용 요청 흐름"])
+def test_the_expert_flow_has_no_target_of_response_time(flow: str) -> None:
+    usual = execution("Q-1", room=1, run_type="일반", answer_time_s=4, ttft_s=0.5)
+    expert = execution("Q-2", room=2, run_type=flow, answer_time_s=20, ttft_s=5)
+    targets = agent(usual, expert)["targets"]
+    assert [(targets[code]["passed"], targets[code]["n"]) for code in ("ttft_rate", "chat_wait_rate")] == [(1, 1)] * 2
+    assert targets["tool_accuracy_rate"]["n"] == 2
+    assert "전문가 흐름의 실행 1건은 TTFT와 응답 시간의 목표에서 뺐습니다." in report(usual, expert)
+    assert list(summary(expert).groups) == ["실행 유형"]
+
+
 def test_a_query_of_both_flows_stands_under_each_with_its_own_executions() -> None:
     usual = execution(run_id="a", run_type="일반", answer_time_s=4)
     expert = execution(run_id="b", run_type="전문가", answer_time_s=20)
