@@ -17,6 +17,7 @@ _NAMING_KEYS = ("dataKey", "filterType", "buttonUrl")
 
 _ORIGIN = re.compile(r"^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//[^/?#]*")
 _PARAMETER_OF_PATH = re.compile(r"\{[^{}/]*\}|:[A-Za-z_][A-Za-z0-9_]*")
+_NEXT_URL = re.compile(r"[\s,;|\"']+(?=/|https?://)")
 _CODE = re.compile(r"[A-Za-z0-9_.:-]+")
 
 
@@ -44,8 +45,7 @@ def tool_usage_of(reading: ParsedExecution) -> ToolUsage:
     """
     execution = reading.execution
     named = [pair for ui_value in reading.response.ui_values for pair in scalars(ui_value, *_NAMING_KEYS)]
-    if given(execution.button_url):
-        named.append(("buttonUrl", execution.button_url))
+    named += [("buttonUrl", url) for url in _listed_urls(execution.button_url)]
     detected = (name.strip("[]\"' ") for name in split_names(execution.detected_filters))
     named += [("filterType", execution.filter_names.code(name) or name) for name in detected if name]
     named += [("dataKey", datakey) for datakey in listed_datakeys(execution.used_datakeys)]
@@ -121,6 +121,14 @@ def button_url(url: str) -> ToolUsage:
         urls=(url,),
         url_paths=(path,) if path else (),
     )
+
+
+def _listed_urls(cell: str) -> list[str]:
+    """The URLs of a cell, one or several: a line each, between commas, or as a JSON list."""
+    text = given(cell) or ""
+    parts = _NEXT_URL.split(text[1:-1] if text.startswith("[") else text)
+    urls = [part.strip(",;|\"' ") for part in parts if part.startswith(("/", "http"))]
+    return urls or ([text] if text else [])
 
 
 def listed_datakeys(text: str) -> frozenset[str]:

@@ -62,6 +62,20 @@ def test_columns_come_from_the_url() -> None:
     assert used({"buttonUrl": grid_url(columns=("age", "name"))}).columns == {"age", "name"}
 
 
+@pytest.mark.parametrize(
+    "cell", ["/a?dataKey=X\n/b?dataKey=Y", "/a?dataKey=X, /b?dataKey=Y", '["https://h/a?dataKey=X", "/b?dataKey=Y"]']
+)
+def test_a_cell_may_list_the_urls_of_several_buttons(cell: str) -> None:
+    found = used(raw_json="", answer_text="가", button_url=cell)
+    assert found.datakeys == {"X", "Y"}
+    assert found.url_paths == ("/a", "/b")
+
+
+def test_a_url_that_is_not_encoded_stays_whole() -> None:
+    url = '/a?condition=[{"filterType": "PATRIOT"}, {"filterType": "LICENSE"}]'
+    assert used(raw_json="", answer_text="가", button_url=url).filters == {"PATRIOT", "LICENSE"}
+
+
 def test_a_numbered_url_cell_counts_like_the_response() -> None:
     found = used(raw_json="", answer_text="가", button_url=grid_url("PATRIOT"))
     assert found.filters == {"PATRIOT"}
