@@ -75,7 +75,7 @@ FILTER_CODES: Mapping[str, str] = MappingProxyType(
 
 _SPACE = re.compile(r"\s+")
 # A separator counts outside parentheses only; an unclosed parenthesis holds nothing together.
-_NAME = re.compile(r"(?:\([^()]*\)|[^+,\n])+")
+_NAME = re.compile(r"(?:\([^()]*\)|[^+,;|\n])+")
 _PARENTHESIS = re.compile(r"\(([^()]*)\)")
 _COLUMN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
@@ -142,7 +142,7 @@ COMMON_FILTERS = FilterNames()
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """The names of a cell, split at `+` and `,` outside parentheses; () for a blank cell.
+    """The names of a cell, split at `+`, `,`, `;` and `|` outside parentheses; () for a blank cell.
 
     Full-width signs and decomposed Hangul (as macOS writes it) count as their usual forms.
     """

@@ -31,6 +31,8 @@ def filters(*codes: str) -> ExpectedFilters:
         ("보훈 대상 (PATRIOT)", filters("PATRIOT")),
         ("기간(최근 1년, 제출일 기준) + 보훈", filters("RESUME_PERIOD", "PATRIOT")),
         ("보훈＋국적", filters("PATRIOT", "NATIONALITY")),
+        ("보훈; 국적", filters("PATRIOT", "NATIONALITY")),
+        ("PATRIOT|NATIONALITY", filters("PATRIOT", "NATIONALITY")),
         (unicodedata.normalize("NFD", "전형 결과"), filters("SCREENING_RESULT")),
         ("보훈 + 보훈", filters("PATRIOT")),
     ],
