@@ -48,7 +48,7 @@ def rows(
         texts = [explanation_text(context.rubric, row_id, row, zone) for row_id, row in found.items()]
         show([explanation_dict(*row) for row in found.items()], "\n\n".join(texts), as_json=as_json)
     if missing := sorted(set(row_ids) - set(found)):
-        typer.echo(f"not in the source: {', '.join(missing)}", err=True)
+        typer.echo(f"not in the source, or of an erased session: {', '.join(missing)}", err=True)
         for failure in failures:
             complain(failure.error)
         raise typer.Exit(1)
@@ -79,8 +79,8 @@ def golden(
     days = day_range(first, last)
     context = open_context()
     refuse_several(context.settings)
-    with scored_source(source, days_window(*days, context.settings.time_zone), context) as outcome:
-        rows, failures = best_rows(context.rubric, outcome.score_frames()), outcome.failures
+    with scored_source(source, days_window(*days, context.settings.time_zone), context) as (scored, failures):
+        rows = best_rows(context.rubric, scored)
     category = context.rubric.category
     stratum = {
         Stratum.CATEGORY: category.column if category else None,

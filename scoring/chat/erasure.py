@@ -17,10 +17,17 @@ def session_hash(session_id: str) -> str:
 
 def without_sessions(rows: pl.DataFrame, erased: Collection[str]) -> pl.DataFrame:
     """The same rows; those of erased sessions without their ids in the source and texts. Scores and row ids stay."""
-    if not erased:
-        return rows
+    return cleared(rows, _is_of(rows, erased), PERSONAL_COLUMNS) if erased else rows
+
+
+def not_erased(rows: pl.DataFrame, erased: Collection[str]) -> pl.DataFrame:
+    """The same rows without those of erased sessions."""
+    return rows.remove(_is_of(rows, erased)) if erased else rows
+
+
+def _is_of(rows: pl.DataFrame, erased: Collection[str]) -> pl.Expr:
     gone = [one for one in rows["session_id"].drop_nulls().unique() if session_hash(one) in erased]
-    return cleared(rows, pl.col("session_id").is_in(gone), PERSONAL_COLUMNS) if gone else rows
+    return pl.col("session_id").is_in(gone)
 
 
 def cleared(rows: pl.DataFrame, where: pl.Expr, columns: Collection[str]) -> pl.DataFrame:

@@ -7,26 +7,32 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
+from scoring.chat.erasure import not_erased
 from scoring.chat.explained_rows import explained_rows
 from scoring.chat.row_ids import KEY_HEX_DIGITS
 from scoring.chat.rows import FileFailure
 from scoring.days import Window, days_window
 from scoring.rules.explain import Explanation
-from tasks.chat.local_engine import ScoredRows, score_chat_rows
+from tasks.chat.local_engine import score_chat_rows
 from tasks.chat.sources import open_source
 from tasks.context import Context
 from tasks.files.atomic import writable
+from tasks.state.erased_sessions import erased_sessions
 from tasks.warehouse.tables import SCORES
 
 
 @contextmanager
-def scored_source(source: str | None, window: Window | None, context: Context) -> Iterator[ScoredRows]:
-    """The rows of the window scored with their texts, as long as the block lasts; None is the configured source.
+def scored_source(
+    source: str | None, window: Window | None, context: Context
+) -> Iterator[tuple[Iterator[pl.DataFrame], list[FileFailure]]]:
+    """The rows of the window scored with their texts, as long as the block lasts, and files not read.
+
+    None is the configured source. Rows of erased sessions are left out, though it may still have them.
 
     Raises:
-        StorageError: the system's folder for temporary files cannot take them.
+        StorageError: the state database cannot be used, or the system's folder for temporary files take no rows.
     """
-    settings = context.settings
+    settings, erased = context.settings, erased_sessions(context.state)
     with TemporaryDirectory(prefix="aqb-") as folder:
         with writable(Path(folder).parent, "free space there, or set TMPDIR to a folder on a larger disk"):
             rows = score_chat_rows(
@@ -37,15 +43,15 @@ def scored_source(source: str | None, window: Window | None, context: Context) -
                 staging=Path(folder) / "staging",
                 keep_text="all",
             )
-        yield rows
+        yield (not_erased(frame, erased) for frame in rows.score_frames()), rows.failures
 
 
 def rows_of_source(
     row_ids: Sequence[str], source: str | None, window: Window | None, context: Context
 ) -> tuple[dict[str, Explanation], list[FileFailure]]:
     """The rows of these ids that the source holds, in the order asked, explained; and files not read."""
-    with scored_source(source, window, context) as outcome:
-        return explained_rows(context.rubric, outcome.score_frames(), row_ids), outcome.failures
+    with scored_source(source, window, context) as (scored, failures):
+        return explained_rows(context.rubric, scored, row_ids), failures
 
 
 def window_of(row_ids: Sequence[str], context: Context) -> Window | None:

@@ -23,7 +23,7 @@ def test_rows_are_shown_with_every_rule_and_missing_ones_named(aqb: Command, sou
     star, failed, _ = row_ids(aqb, source)
     ended = aqb("rows", failed, "nothing", star)
     assert ended.exit_code == 1
-    assert ended.err == "not in the source: nothing\n"
+    assert ended.err == "not in the source, or of an erased session: nothing\n"
     assert ended.out.index(f"행 {failed}") < ended.out.index(f"행 {star}")
     assert "종합 97.5점 = 등급 ★ (우수 · Golden Set 편입 후보)" in ended.out
     assert "실패 유형: 거절: 투자 자문(법률) (refused_advice" in ended.out
@@ -80,6 +80,21 @@ def test_golden_lists_star_rows_of_the_days_only(aqb: Command, source: Path) -> 
     assert (ended.exit_code, ended.err) == (0, "")
     assert [line.split()[0] for line in ended.out.splitlines()] == [star, "1"]
     assert aqb("golden", "--from", "2026-02-14", "--to", "2026-02-14").out == "0 candidates\n"
+
+
+def test_rows_and_golden_leave_an_erased_session_out_though_the_source_has_it(aqb: Command, folder: Path) -> None:
+    other_question = "바다통신 017670 주가 뉴스 PER 최근 3개월 비교 분석 알려주세요"
+    erased, kept = best(0, session_id="mine"), best(1, session_id="other", user_input=other_question)
+    source = write_rows(folder / "data" / "chat_rows" / "a.jsonl", [erased, kept])
+    ids = row_ids(aqb, source)
+    days = ("--from", DAY.isoformat(), "--to", DAY.isoformat())
+    assert aqb("golden", *days).out.count(BEST_QUESTION) == 1
+    assert aqb("erase", "--session", "mine").exit_code == 0
+    assert [line.split()[0] for line in aqb("golden", *days).out.splitlines()] == [ids[1], "1"]
+    ended = aqb("rows", *ids)
+    assert ended.err == f"not in the source, or of an erased session: {ids[0]}\n"
+    assert BEST_QUESTION not in ended.out
+    assert other_question in ended.out
 
 
 def test_golden_lists_one_row_per_question_template_and_at_most_the_limit(aqb: Command, folder: Path) -> None:
