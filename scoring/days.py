@@ -2,9 +2,21 @@
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+_NO_NAMES = frozenset({"localtime", "posixrules", "Factory"})
+"""Files among the zones of a system that neither Polars nor BigQuery knows."""
 
 _WEEKDAYS = "월화수목금토일"
+
+
+def is_time_zone(name: str) -> bool:
+    """Whether this names a time zone, as `Asia/Seoul` does."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones, a name that is too long
+        return False
+    return name not in _NO_NAMES
 
 
 @dataclass(frozen=True)

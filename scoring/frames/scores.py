@@ -8,7 +8,6 @@ Source: SPEC 13.
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast, get_args
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import polars as pl
 import pyarrow as pa
@@ -25,6 +24,7 @@ from scoring.chat.row_ids import TIE_BREAK, with_row_ids
 from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, RowBatch
 from scoring.chat.rubric import RowRubric
 from scoring.chat.scorer import KeepText, excluded_rows, score_together, with_kept_texts
+from scoring.days import is_time_zone
 from scoring.errors import InputError, UsageError
 from scoring.frames.conversion import FRAME, arrow_table, columns_of, maker_like
 from scoring.inputs import REJECTED_SCHEMA, FileIdentity, TextRow
@@ -252,9 +252,7 @@ def _scored_with_texts(frame: object, rubric: str) -> pl.DataFrame:
 
 
 def _refuse_unknown(time_zone: str, keep_text: str) -> None:
-    try:
-        ZoneInfo(time_zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones, a name that is too long
-        raise UsageError(f"{time_zone[:80]!r} is no time zone", fix="use a name such as Asia/Seoul or UTC") from None
+    if not is_time_zone(time_zone):
+        raise UsageError(f"{time_zone[:80]!r} is no time zone", fix="use a name such as Asia/Seoul or UTC")
     if keep_text not in get_args(KeepText):
         raise UsageError(f"keep_text cannot be {keep_text!r}", fix=f"use one of: {', '.join(get_args(KeepText))}")

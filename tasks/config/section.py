@@ -2,9 +2,10 @@
 
 import re
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+
+from scoring.days import is_time_zone
 
 # One letter may be a drive.
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -35,10 +36,8 @@ LocalFolder = Annotated[Place, AfterValidator(_of_this_machine)]
 
 
 def _known_zone(name: str) -> str:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones, a name that is too long
-        raise ValueError(f"{name[:80]!r} is no time zone; use a name such as Asia/Seoul or UTC") from None
+    if not is_time_zone(name):
+        raise ValueError(f"{name[:80]!r} is no time zone; use a name such as Asia/Seoul or UTC")
     return name
 
 

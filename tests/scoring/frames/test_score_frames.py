@@ -257,6 +257,7 @@ def test_score_names_a_column_that_is_there_twice() -> None:
         ({"rubric": Path("my.toml")}, "takes the text of a rubric file, not its name: my.toml"),
         ({"rubric": "aqb-1.2"}, "scores test runs, not chat rows\n.*use ola-monitoring.*score_runs"),
         ({"time_zone": "Asia/Nowhere"}, "is no time zone"),
+        ({"time_zone": "localtime"}, "is no time zone"),
         ({"keep_text": "some"}, "keep_text cannot be 'some'"),
     ],
 )

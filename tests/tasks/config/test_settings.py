@@ -95,6 +95,7 @@ def test_a_variable_that_is_no_setting_is_refused_with_the_nearest_and_where_all
     ("variable", "value", "message"),
     [
         ("AQB_TIME_ZONE", "Mars/Base", "time_zone: .*'Mars/Base' is no time zone; use a name such as Asia/Seoul"),
+        ("AQB_TIME_ZONE", "localtime", "time_zone: .*'localtime' is no time zone; use a name such as Asia/Seoul"),
         ("AQB_TIME_ZONE", "", "time_zone: .*no time zone"),
         ("AQB_TIME_ZONE", "../../etc/passwd", "time_zone: .*no time zone"),
         ("AQB_MONITORING__KEEP_TEXT", "some", "monitoring.keep_text: .*'flagged', 'all' or 'none'"),
