@@ -19,12 +19,11 @@ from tasks.files.xlsx.sheet_xml import NumberCell, SheetColumn, Style, Tab
 from tasks.files.xlsx.workbook import write_workbook
 from tasks.reports.chat_tables import WORKBOOK
 from tasks.reports.markdown.monitoring import MonitoringReport
-from tasks.reports.row_columns import RowColumn, row_columns, table_columns
+from tasks.reports.row_columns import TEXT_WIDTHS, RowColumn, row_columns, table_columns
 from tasks.reports.wording import EMPTY_TENANT, share_text, tenant_text
 
 _ROWS_AT_ONCE = 20_000
 _TENANT = pl.col("tenant_id").replace("", EMPTY_TENANT)  # an empty cell is a row without one
-_LONG = {"user_input": 40, "llm_response": 60, "alert_rules": 30}
 
 
 def write_chat_workbook(folder: Path, report: MonitoringReport, time_zone: str) -> None:
@@ -45,7 +44,10 @@ def write_chat_workbook(folder: Path, report: MonitoringReport, time_zone: str) 
     first = ("timestamp", "user_input", "llm_response", rubric.total, rubric.failure.column, "alert_rules")
     place = {name: number for number, name in enumerate(first)}
     columns = sorted(row_columns(rubric, time_zone), key=lambda one: place.get(one.name, len(first)))
-    shown = [SheetColumn(one.title, "long" if one.name in _LONG else "text", _LONG.get(one.name)) for one in columns]
+    shown = [
+        SheetColumn(one.title, "long" if one.name in TEXT_WIDTHS else "text", TEXT_WIDTHS.get(one.name))
+        for one in columns
+    ]
     stored = pl.scan_parquet(folder / "scores.parquet").with_columns(_TENANT)
     scores = stored.select(table_columns(columns)).sort(rubric.total, "row_id")
     tabs = [

@@ -9,6 +9,9 @@ from zoneinfo import ZoneInfo
 from scoring.chat.rubric import CodedColumn, RowRubric
 from scoring.judging.masking import masked
 
+TEXT_WIDTHS = {"user_input": 40, "llm_response": 60, "alert_rules": 30}
+"""How wide long texts stand in a sheet, in characters, by the column."""
+
 Row = Mapping[str, Any]
 Value = str | int | float | datetime | None
 

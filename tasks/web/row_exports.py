@@ -10,13 +10,14 @@ import xlsxwriter
 from starlette.responses import Response, StreamingResponse
 
 from scoring.errors import UsageError
-from tasks.files.excel import excel_csv, shown_text
+from tasks.files.excel import display_width, excel_csv, shown_text
 from tasks.files.web_addresses import rows_address
-from tasks.reports.row_columns import Value, shown_value, table_columns
+from tasks.reports.row_columns import TEXT_WIDTHS, RowColumn, Value, shown_value, table_columns
 from tasks.web.asked import Asked
 from tasks.web.row_results import counts_of, export_frames, rows_view, searchable
 
 _MOST_CSV_ROWS, _MOST_SHEET_ROWS = 200_000, 50_000
+_TIME_WIDTH, _USUAL_WIDTH, _FILTER_BUTTON = 20, 12, 4
 _NO_TIME = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)  # the same rows give the same bytes
 
 
@@ -25,8 +26,12 @@ class _Export:
     """The rows of a filter with every column; `name` is that of a file, without its ending."""
 
     name: str
-    header: list[str]
+    columns: tuple[RowColumn, ...]
     rows: Iterator[list[Value]]
+
+    @property
+    def header(self) -> list[str]:
+        return [column.title for column in self.columns]
 
     def headers(self, ending: str) -> dict[str, str]:
         """A file is saved, never shown; its name holds nothing that a client sent."""
@@ -73,7 +78,7 @@ def _export(asked: Asked, kind: str, most: int) -> _Export:
         for frame in export_frames(search, wanted, table_columns(columns))
         for row in frame.iter_rows(named=True)
     )
-    return _Export(f"rows_{wanted.first}_{wanted.last}", [column.title for column in columns], rows)
+    return _Export(f"rows_{wanted.first}_{wanted.last}", columns, rows)
 
 
 def _write_sheet(book: xlsxwriter.Workbook, export: _Export) -> None:
@@ -82,9 +87,14 @@ def _write_sheet(book: xlsxwriter.Workbook, export: _Export) -> None:
     head = book.add_format({"bold": True})
     moment = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
     sheet = book.add_worksheet("행")
-    sheet.freeze_panes(1, 0)
-    for place, title in enumerate(export.header):
-        sheet.write_string(0, place, title, head)
+    sheet.freeze_panes(1, 1)
+    sheet.set_landscape()
+    sheet.fit_to_pages(1, 0)
+    sheet.repeat_rows(0)
+    for place, column in enumerate(export.columns):
+        sheet.set_column(place, place, _width(column))
+        sheet.write_string(0, place, column.title, head)
+    line = 0
     for line, row in enumerate(export.rows, start=1):
         for place, value in enumerate(row):
             if isinstance(value, str):
@@ -93,3 +103,10 @@ def _write_sheet(book: xlsxwriter.Workbook, export: _Export) -> None:
                 sheet.write_datetime(line, place, value.replace(tzinfo=None), moment)  # Excel knows no zones
             elif value is not None:
                 sheet.write_number(line, place, value)
+    sheet.autofilter(0, 0, line, len(export.columns) - 1)
+
+
+def _width(column: RowColumn) -> int:
+    """Characters: a narrower cell would show a time as `###`."""
+    usual = _TIME_WIDTH if column.name == "timestamp" else _USUAL_WIDTH
+    return TEXT_WIDTHS.get(column.name) or max(usual, display_width(column.title) + _FILTER_BUTTON)

@@ -50,6 +50,20 @@ def test_export_has_every_row_of_the_filter_in_both_formats(client: TestClient) 
     assert [float(row["종합 점수"]) for row in as_csv] == [row["종합 점수"] for row in as_sheet]
 
 
+def test_export_as_a_workbook_shows_its_times_and_repeats_its_heading(client: TestClient) -> None:
+    answer = client.get("/rows.xlsx", params=EVERY_DAY)
+    sheet = openpyxl.load_workbook(io.BytesIO(answer.content)).active
+    widths = {cell.value: sheet.column_dimensions[cell.column_letter].width for cell in sheet[1]}
+    assert widths["시각"] > len("2026-02-13 12:00:00")  # Excel shows ### in a narrower cell
+    assert min(widths.values()) > 12 and widths["답변"] == pytest.approx(60, abs=1)
+    assert (sheet.freeze_panes, sheet.auto_filter.ref) == ("B2", sheet.dimensions)
+    assert (sheet.print_title_rows, sheet.page_setup.orientation, sheet.page_setup.fitToHeight) == (
+        "$1:$1",
+        "landscape",
+        0,
+    )
+
+
 def test_export_makes_no_formula_of_a_text(client: TestClient) -> None:
     (row, *_) = csv_rows(client, text="HYPERLINK")
     assert row["질문"] == "'=HYPERLINK(1)"
