@@ -171,11 +171,14 @@ def change_figures(
 
 def decided_figures(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
     """The changes of metrics (points) and rates (0 to 1) as JSON, without those that no two queries have in common;
-    none of either where a run had an outage."""
-    changes = {"metrics": comparison.metrics, "rates": comparison.rates}
+    none of either where a run had an outage or no query is compared."""
+    is_compared = comparison.paired and not comparison.outage
+    changes = (
+        {"metrics": comparison.metrics, "rates": comparison.rates} if is_compared else {"metrics": (), "rates": ()}
+    )
     return {
         part: [_metric_figures(one) for one in of_part if one.difference or one.withheld or one.of_two_judges]
-        for part, of_part in ({"metrics": (), "rates": ()} if comparison.outage else changes).items()
+        for part, of_part in changes.items()
     }
 
 
