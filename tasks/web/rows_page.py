@@ -5,16 +5,18 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from math import ceil
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.responses import Response
 
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.row_filter import HOURS, NOTHING, tenant_of, tenant_value
+from scoring.chat.row_filter import HOURS, NOTHING, RowFilter, tenant_of, tenant_value
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
 from scoring.judging.masking import masked
 from scoring.markdown import one_line, score_text, shortened
 from tasks.chat.tables import read_kpis
+from tasks.files.report_paths import rows_page_name
 from tasks.files.web_addresses import row_address, rows_address
 from tasks.reports.row_columns import RowColumn, shown_value, table_columns
 from tasks.reports.site.pages import Cell, Link, Mark
@@ -89,6 +91,7 @@ def rows_page(asked: Asked) -> Response:
         wanted=view.wanted,
         counts=counts,
         unscored=unscored_rows(asked.context.warehouse, view.wanted, rubric),
+        unscored_page=_page_of_report(asked, view.wanted),
         mean=score_text(counts.mean, 1),
         conditions=list(_conditions(view, rubric)),
         facets=_facets(asked, view),
@@ -137,6 +140,13 @@ def _cell(asked: Asked, column: RowColumn, row: dict[str, Any]) -> Cell:
             return f"{value:,g}"
         case _:
             return str(value)
+
+
+def _page_of_report(asked: Asked, wanted: RowFilter) -> str:
+    """Where the report lists all rows of a day and a rule; '' of several days, and where nobody serves the report."""
+    reports = asked.context.reports
+    page = reports.address(reports.folder / rows_page_name(wanted.first)) if wanted.first == wanted.last else ""
+    return page and f"{page}#{urlencode([('alert', rule) for rule in wanted.rules[:1]])}"
 
 
 def _conditions(view: RowsView, rubric: RowRubric) -> Iterable[Link]:

@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from scoring.chat.templates import question_template
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
+from tasks.config.alerts import AlertsSettings
 from tasks.config.settings import Settings
 from tasks.config.web import WebSettings
 from tasks.context import Context
@@ -219,6 +220,24 @@ def test_rows_page_says_how_many_rows_of_an_alert_have_no_answer_to_show(
         page = rows(client, **asked)
     assert headline(page) == scored
     assert re.findall(r"채점하지 않은 ([0-9,]+)행", page.text) == ([str(unscored)] if unscored else [])
+
+
+@pytest.mark.parametrize(
+    ("served", "last", "leads"),
+    [("https://aqb.example/r", 0, True), ("https://aqb.example/r", 1, False), ("", 0, False)],
+)
+def test_rows_page_leads_to_the_rows_of_an_alert_that_it_does_not_show(
+    tmp_path: Path, served: str, last: int, leads: bool
+) -> None:
+    settings = settings_in(tmp_path, alerts=AlertsSettings(reports_url=served))
+    lost = plain(llm_response=None, input_tokens=0.0, output_tokens=0.0)
+    for day in DAYS[:2]:
+        write_day(FolderWarehouse(Path(settings.warehouse)), day, [plain(), lost])
+    with browser(settings) as client:
+        asked = {"first": str(DAYS[0]), "last": str(DAYS[last]), "alert": "llm_blocked"}
+        links = dict(opened_page(client, f"/rows?{urlencode(asked)}").links)
+    to_report = f"{served}/monitoring/{DAYS[0]}-rows.html#alert=llm_blocked"
+    assert links.get("보고서의 행 페이지") == (to_report if leads else None)
 
 
 def test_row_page_explains_each_rule_and_shows_the_conversation(client: TestClient) -> None:
