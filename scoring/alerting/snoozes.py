@@ -86,13 +86,13 @@ def rates_to_break(rule: str, facts: Mapping[date, Sequence[AlertFact]], latest:
 
 def is_snoozed(one: Incident, snoozes: Iterable[Snooze]) -> bool:
     """Whether a snooze keeps an incident quiet on its day, or the end of one that it has kept quiet."""
-    tenant, rate = one.fact.tenant_id, fact_rate(one.fact) if one.fires else None
+    tenant, rate = one.fact.tenant_id, fact_rate(one.fact)
     return any(one.is_over or snooze.holds(one.day, tenant, rate) for snooze in _about(one, snoozes))
 
 
 def outlives_snooze(one: Incident, snoozes: Iterable[Snooze]) -> bool:
     """Whether an incident goes on, above what is usual, on the day after the last one of a snooze."""
-    if one.state != "continuing" or not one.fires:
+    if one.state != "continuing":
         return False
     is_high = one.usual is None or (one.fact.count or 0) > one.fact.rows * one.usual.high
     return is_high and any(snooze.until == one.day - timedelta(days=1) for snooze in _about(one, snoozes))
