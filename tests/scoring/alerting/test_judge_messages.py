@@ -37,6 +37,13 @@ def test_judge_message_tells_another_model_even_where_answers_stay_the_same() ->
     )
 
 
+def test_judge_news_say_that_nobody_answered_and_that_a_cost_is_unknown() -> None:
+    silent = replace(NIGHTS[-1], night=AnchorNight(date(2026, 3, 2), 0, 0))
+    assert replace(NEWS, watched=silent).lines == ["앵커 질문 100개에 판정 모델이 하나도 답하지 않았습니다."]
+    assert NEWS.lines[-1] == "든 비용: 0.0300 USD."
+    assert replace(NEWS, usd=None).lines[-1] == "든 비용: 가격이나 사용량을 몰라 계산하지 못함."
+
+
 def test_judge_message_is_not_sent_about_a_judge_that_is_the_same() -> None:
     assert judge_message(replace(NEWS, watched=NIGHTS[0])) == []
 
