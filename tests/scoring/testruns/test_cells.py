@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.testruns.cells import given, same, seconds, truth
+from scoring.testruns.cells import given, reported_error, same, says_all_is_well, says_not_measured, seconds, truth
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,31 @@ def test_same_across_spellings(expected: object, actual: object) -> None:
 )  # fmt: skip
 def test_different_things_are_not_the_same(expected: object, actual: object) -> None:
     assert not same(expected, actual)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("정상", "성공", "완료", "통과", "정상 응답", "정상 완료", "응답 완료", "이상 없음", "오류 없음", "에러없음"),
+        *("해당 없음", "OK", "okay", "success", "Succeeded", "completed", "done", "pass", "PASSED", "200", "N/A", "na"),
+        "No error",
+    ],
+)
+def test_what_says_that_all_is_well_reports_no_error(said: str) -> None:
+    assert says_all_is_well(said)
+    assert reported_error(said) == ""
+
+
+@pytest.mark.parametrize("said", ["없음", "no", "N", "false", "undefined", 0, {"code": 0, "message": "success"}])
+def test_what_denies_an_error_reports_none(said: object) -> None:
+    assert reported_error(said) == ""
+
+
+@pytest.mark.parametrize("said", ["Timeout", "500", "실패", {"code": 0, "message": "시간 초과"}, ["정상", "실패"]])
+def test_anything_else_is_an_error(said: object) -> None:
+    assert reported_error(said) != ""
+
+
+@pytest.mark.parametrize("said", ["없음", "미측정", "측정 불가", "측정 안됨", "N/A", "na"])
+def test_a_number_may_be_said_not_to_be_measured(said: str) -> None:
+    assert says_not_measured(said)

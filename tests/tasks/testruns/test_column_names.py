@@ -74,3 +74,18 @@ def test_rejects_name_columns_as_the_file_does(tmp_path: Path) -> None:
     ]
     ours = ("방/반복", "latency_ms")
     assert all(str(reject.column) in reject.reason and not any(map(reject.reason.count, ours)) for reject in rejects)
+
+
+@pytest.mark.parametrize(
+    ("header", "field"),
+    [
+        *((name, "executed_at") for name in ("실행시각", "실행 시각", "실행일시")),
+        *((name, "ground_truth") for name in ("ground_truth", "검증 API 결과", "정답 수치", "ground truth", "gt")),
+        *((name, "ttft_s") for name in ("ttft(초)", "ttft", "ttft_sec", "첫 응답 시간(초)")),
+        *((name, "expected_text") for name in ("기대 URL", "기대 buttonUrl")),
+    ],
+)
+def test_a_column_has_any_of_the_names_that_teams_give_it(tmp_path: Path, header: str, field: str) -> None:
+    rows = [["ID", "질의", "1차 답변", header], ["A1", "몇 명?", "12명", "12"]]
+    ((one,),) = read_testrun_file(write_csv(tmp_path / "r.csv", rows)).queries.values()
+    assert "12" in str(getattr(one, field))
