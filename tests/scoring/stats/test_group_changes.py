@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from scoring.stats.comparison import compare_testruns
 from scoring.stats.group_changes import GroupChange, MeasuredQuery, changes_by_group, explanation
+from scoring.stats.run_scores import TOTAL, QueryScores, TestRunScores
 
 SAME, MIXED, LOST = [(5, 5)] * 20, [(5, 4), (4, 5)] * 10, [(5, 3), (5, 4)] * 10
 
@@ -59,3 +61,29 @@ def test_a_group_explains_a_loss_where_it_surely_lost_and_more_than_the_others(
 ) -> None:
     found = explanation(groups(of))
     assert (found and found.name) == name
+
+
+SURELY = {"worse": (5, 4), "better": (1, 5), "same": (3, 3)}
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "speed", "total", "told"),
+    [
+        (SURELY["worse"], SURELY["better"], None, "accuracy"),
+        (SURELY["worse"], SURELY["same"], (5, 1), "accuracy"),
+        (SURELY["better"], SURELY["worse"], SURELY["better"], "speed"),
+        (SURELY["same"], SURELY["better"], SURELY["better"], "speed"),
+        (SURELY["same"], SURELY["same"], SURELY["worse"], TOTAL),
+        (SURELY["same"], SURELY["same"], SURELY["same"], TOTAL),
+        (SURELY["same"], SURELY["same"], None, None),
+    ],
+)
+def test_groups_show_the_metric_that_surely_got_worse_else_better_else_the_total(
+    accuracy: tuple[int, int], speed: tuple[int, int], total: tuple[int, int] | None, told: str | None
+) -> None:
+    def run(side: int) -> TestRunScores:
+        scores = {"accuracy": accuracy[side], "speed": speed[side]} | ({TOTAL: total[side]} if total else {})
+        return TestRunScores(f"run {side}", "r", "1", {f"Q{n}": QueryScores("", scores) for n in range(40)})
+
+    found = compare_testruns(run(0), run(1), {"accuracy": "정확성", "speed": "속도", TOTAL: "종합"}).grouped_by
+    assert (found and found.metric) == told
