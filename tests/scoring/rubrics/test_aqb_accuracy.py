@@ -205,12 +205,6 @@ def test_a_truth_of_zero_is_met_by_an_answer_that_says_there_is_none(answer: str
     assert applicants(EXACT, answer, truth="0명")[0].points == points
 
 
-def test_a_truth_of_zero_is_met_by_none_beside_the_condition_of_the_query() -> None:
-    answer, query = "경력 3년 이상인 지원자는 없습니다.", "경력 3년 이상인 지원자 수"
-    assert applicants(EXACT, answer, truth="0명", query_text=query)[0].points == 5
-    assert applicants(EXACT, answer, truth="0명")[0].points == 2
-
-
 def test_a_zero_beside_other_numbers_is_met_by_words() -> None:
     assert applicants(EXACT, "합격 5명, 불합격은 없습니다.", truth="합격 5, 불합격 0")[0].points == 5
 
