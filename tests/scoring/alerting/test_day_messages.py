@@ -18,16 +18,7 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import ROWS_REJECTED
 from scoring.chat.templates import WORD
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tests.builders.alert_days import (
-    FIRST_DAY,
-    Facts,
-    KpiRow,
-    counted,
-    day_digest,
-    days_of_facts,
-    kpi_row,
-    met,
-)
+from tests.builders.alert_days import FIRST_DAY, Facts, KpiRow, counted, day_digest, days_of_facts, kpi_row, met
 from tests.builders.alert_messages import MADE
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack, inlines
 
