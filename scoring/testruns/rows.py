@@ -33,6 +33,9 @@ _LARGEST_COUNT = 2**63 - 1  # that a table holds
 _EXCEL_ERRORS = frozenset(
     {"#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#N/A", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#FIELD!"}
 )
+# What people write behind a number: 5300ms, 4점; 2회
+_UNIT = re.compile(r"(?<=[0-9])\s*(?:ms|밀리초|점)\Z", re.IGNORECASE)
+_COUNTER = re.compile(r"(?<=[0-9])\s*(?:회|번|건|개)\Z")
 _ORDINAL = re.compile(r"([1-9][0-9]{0,3})\s*(?:회차|차|회)?")
 _ROUND_SHEET = re.compile(r"round\s*([1-9][0-9]?)|([1-9][0-9]?)\s*(?:회차|차)", re.IGNORECASE)
 
@@ -259,12 +262,12 @@ def _float(text: str) -> float | None:
 
 
 def _at_least_zero(text: str) -> float | None:
-    found = _float(ungrouped(text))
+    found = _float(ungrouped(_UNIT.sub("", text)))
     return None if found is None or found < 0 else found
 
 
 def _count(text: str) -> int | None:
-    found = number(ungrouped(text))
+    found = number(ungrouped(_COUNTER.sub("", text)))
     return None if found is None or not 0 <= found <= _LARGEST_COUNT or found != int(found) else int(found)
 
 

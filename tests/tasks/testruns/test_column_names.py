@@ -89,3 +89,12 @@ def test_a_column_has_any_of_the_names_that_teams_give_it(tmp_path: Path, header
     rows = [["ID", "질의", "1차 답변", header], ["A1", "몇 명?", "12명", "12"]]
     ((one,),) = read_testrun_file(write_csv(tmp_path / "r.csv", rows)).queries.values()
     assert "12" in str(getattr(one, field))
+
+
+def test_a_number_may_have_its_unit_behind_it(tmp_path: Path) -> None:
+    times = [long_row(latency_ms="5300ms"), long_row(round_="1/2", latency_ms="1,200 밀리초")]
+    (found,) = read_testrun_file(write_csv(tmp_path / "long.csv", [LONG_HEADER, *times])).queries.values()
+    assert [one.latency_ms for one in found] == [5300.0, 1200.0]
+    rows = [["ID", "질의", "1차 답변", "도구 호출 수", "정확도 점수"], ["A1", "몇 명?", "12명", "2회", "4점"]]
+    ((one,),) = read_testrun_file(write_csv(tmp_path / "wide.csv", rows)).queries.values()
+    assert (one.tool_call_count, one.recorded_scores) == (2, {"accuracy": 4.0})
