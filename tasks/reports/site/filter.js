@@ -1,5 +1,5 @@
 // Lists that people can narrow down: by text, and by what the selects of the form choose. A link may bring the choice
-// along (?tier=S&grade=F), and a link to one row opens its details.
+// along (?tier=S&grade=F), and a link to one row opens its details, one to a closed list opens that.
 "use strict";
 (() => {
   // Names of files from a Mac have their Hangul in parts, which nobody types.
@@ -35,7 +35,7 @@
 
   const openTarget = () => {
     const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const details = target && target.matches("li, tr") && target.querySelector("details");
+    const details = target && (target.closest("details") ?? (target.matches("li, tr") && target.querySelector("details")));
     if (details) details.open = true;
   };
   addEventListener("hashchange", openTarget);
