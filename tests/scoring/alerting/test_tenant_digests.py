@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 from scoring.alerting.blocks import readable
-from scoring.alerting.day_messages import day_messages
+from scoring.alerting.day_messages import day_messages, visible_to
 from scoring.alerting.messages import NO_TENANT, RouteFilter
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tests.builders.alert_days import FIRST_DAY, day_digest, days_of_facts, kpi_row, met
+from tests.builders.alert_days import FIRST_DAY, day_digest, days_of_facts, incidents_on, kpi_row, met
 
 TENANTS = ["*", "acme", None, *(f"t{number}" for number in range(6))]
 
@@ -48,9 +48,26 @@ def test_of_many_tenants_of_a_route_five_have_their_kpis_in_the_message() -> Non
     lines = digest_lines("acme", *(f"t{number}" for number in range(6)))
     assert sum(line.startswith("핵심 지표(") for line in lines) == 5
     assert "다른 테넌트 2곳의 핵심 지표는 보고서에 있습니다." in lines
+    all_shown = digest_lines(*(f"t{number}" for number in range(5)))
+    assert not any(line.startswith("다른 테넌트") for line in all_shown)
 
 
 def test_the_kpis_of_all_tenants_are_called_so_where_the_message_tells_of_one() -> None:
     lines = digest_lines()
     assert "핵심 지표" in lines
     assert "읽은 행 5,350건 = 채점 5,350건 + 제외 0건 + 거부 0건" in lines
+
+
+def test_the_end_of_what_paged_nobody_is_told_to_routes_that_name_its_tenant() -> None:
+    def of_day(weak: int) -> list[dict[str, object]]:
+        return [met(kpi_row({"weak_answer": 60})), met(kpi_row({"weak_answer": weak}, 107, tenant="t1"))]
+
+    facts = days_of_facts(
+        (FIRST_DAY + timedelta(number), of_day(weak)) for number, weak in enumerate([4] * 10 + [40, 4])
+    )
+    found = incidents_on(facts, FIRST_DAY + timedelta(11))
+    told = [
+        [(one.fact.tenant_id, one.state) for one in visible_to(route, found) if one.is_over]
+        for route in (RouteFilter(), RouteFilter(tenants=frozenset({"t1"})))
+    ]
+    assert told == [[], [("t1", "resolved")]]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.alerting.blocks import readable
+from scoring.alerting.blocks import bullets, code, header, paragraph, readable
 from scoring.alerting.messages import OutboxMessage, with_mention, with_service
 from tasks.alerts.channels.json import JsonWebhook
 from tasks.alerts.delivery import Deliveries, deliver
@@ -94,6 +94,20 @@ def test_commands_in_a_message_of_one_of_several_services_name_it() -> None:
     assert "aqb --service support rows 행ID" in shown
     assert "aqb --service support alerts snooze '답변 실패' --until" in shown
     assert shown.replace("aqb --service support ", "aqb ").replace("support · ", "", 1) == readable(page().blocks)
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("aqb alerts accept answer_failed", "aqb --service support alerts accept answer_failed"),
+        ("aqb backfill --from A --to B", "aqb --service support backfill --from A --to B"),
+        ("aqb runs --last 5", "aqb runs --last 5"),  # tells of every service
+    ],
+)
+def test_a_command_in_a_message_names_the_service_where_it_would_do_all_of_them(command: str, named: str) -> None:
+    for blocks in (paragraph([code(command)]), bullets([[code(command)]])):
+        of_service = with_service(replace(page(), blocks=[header("제목"), *blocks]), "support")
+        assert f"`{named}`" in readable(of_service.blocks)
 
 
 @pytest.mark.parametrize(
