@@ -156,6 +156,16 @@ def test_parts_of_a_file_that_was_replaced_are_not_mixed_with_it(tmp_path: Path)
     assert "was replaced while it was read" in str(outcome.failures[0].error)
 
 
+def test_parts_of_a_parquet_file_number_its_rows_as_the_whole_file_does(tmp_path: Path) -> None:
+    rows = [plain(number, output_tokens=-1.0 if number % 10 == 3 else 420.0) for number in range(50)]
+    pl.DataFrame(rows).write_parquet(tmp_path / "a.parquet", row_group_size=10)
+    job = ScoringJob(ChatRowFiles([tmp_path / "a.parquet"]), RUBRIC, ZONE, None, "none", tmp_path / "staging")
+    parts = [*job.parts(1)]
+    assert len(parts) > 3
+    rejected = pl.concat(job.gathered(map(score_part, parts)).rejected_frames())
+    assert rejected["line"].to_list() == [4, 14, 24, 34, 44]
+
+
 def test_many_small_files_are_scored_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(40):
         rows = [plain(number), plain(number, output_tokens=-1 if number == 7 else 420.0)]
