@@ -98,3 +98,11 @@ def test_a_number_may_have_its_unit_behind_it(tmp_path: Path) -> None:
     rows = [["ID", "질의", "1차 답변", "도구 호출 수", "정확도 점수"], ["A1", "몇 명?", "12명", "2회", "4점"]]
     ((one,),) = read_testrun_file(write_csv(tmp_path / "wide.csv", rows)).queries.values()
     assert (one.tool_call_count, one.recorded_scores) == (2, {"accuracy": 4.0})
+
+
+@pytest.mark.parametrize(
+    "shown", ["#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#N/A", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#FIELD!"]
+)
+def test_what_excel_shows_where_a_formula_fails_is_no_answer(tmp_path: Path, shown: str) -> None:
+    run = read_testrun_file(write_csv(tmp_path / "r.csv", [["ID", "질의", "1차 답변"], ["A1", "몇 명?", shown]]))
+    assert [(reject.column, reject.code) for reject in run.rejects] == [("1차 답변", "excel_error")]
