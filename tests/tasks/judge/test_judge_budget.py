@@ -21,6 +21,14 @@ def test_cached_tokens_have_their_own_price() -> None:
     assert Budget(unpriced).cost(Usage(1, 0, 1)).usd is None
 
 
+def test_tokens_that_are_put_into_the_cache_cost_as_other_input_or_what_their_price_says() -> None:
+    price = Price(model="m", input_usd=2.0, cached_usd=0.5, output_usd=8.0)
+    prices = (price, price.model_copy(update={"model": "n", "cache_write_usd": 2.5}))
+    usage = Usage(1_000_000, 400_000, 100_000, cache_written=200_000)
+    costs = [Budget(settings_for("", model=model, prices=prices)).cost(usage).usd for model in "mn"]
+    assert costs == pytest.approx([0.4 * 2 + 0.4 * 0.5 + 0.2 * written + 0.1 * 8 for written in (2.0, 2.5)])
+
+
 @pytest.mark.parametrize("limit", [{"max_usd": 0.02}, {"max_tokens": 15_000}])
 def test_a_budget_is_used_up_and_never_exceeded(store: VerdictStore, limit: dict[str, float]) -> None:
     with FakeOpenAI(Behaviour(latency_s=0.02, server_errors=0.1, cut=0.1)) as server:
@@ -127,3 +135,17 @@ def test_a_call_whose_end_nobody_saw_stays_paid() -> None:
         *[True] * (room // first.tokens),
         False,
     ]
+
+
+@pytest.mark.parametrize("limit", ["max_tokens", "max_usd"])
+def test_a_second_model_may_spend_what_the_first_has_left(limit: str) -> None:
+    price = Price(model="m", input_usd=1.0, cached_usd=1.0, output_usd=1.0)
+    unlimited = settings_for("", model="m", prices=(price,))
+    (question,) = questions(1, unlimited)
+    one = Budget(unlimited).cost(question.largest_usage)
+    most = 1.5 * one.tokens if limit == "max_tokens" else 1.5 * (one.usd or 0.0)
+    settings = settings_for("", model="m", prices=(price,), **{limit: int(most) if limit == "max_tokens" else most})
+    first = Budget(settings)
+    assert first.reserve(question) == one
+    assert Budget(settings, after=first).reserve(question) is None
+    assert Budget(settings).reserve(question) == one
