@@ -18,6 +18,7 @@ from tasks.chat.day_plan import (
     earlier_days,
     portions,
     source_contents,
+    stale_days,
     worthwhile_workers,
 )
 from tasks.chat.sources import ChatRowFiles
@@ -228,3 +229,13 @@ def test_a_gap_longer_than_a_night_catches_up_is_named(settings: Settings) -> No
 def test_worthwhile_workers_are_none_for_few_small_days(days: int, rows: int, cores: int, workers: int) -> None:
     planned = [PlannedDay(DAY + timedelta(days=number), DayContent(rows=rows), "missing") for number in range(days)]
     assert worthwhile_workers(planned, cores) == workers
+
+
+def test_stale_days_are_those_that_ended_under_other_rules_up_to_a_day(settings: Settings) -> None:
+    days = [DAY + timedelta(days=number) for number in range(4)]
+    done(settings, days[0])
+    done(settings, *days[1:], rubric_version="0")
+    done(settings, days[2], outcome="running", rubric_version="0")  # a run works on it
+    expected = {days[1]: f"rubric 0 -> {RUBRIC.version}"}
+    assert in_context(stale_days, settings, days[2]) == expected
+    assert in_context(stale_days, settings, days[3]) == expected | {days[3]: expected[days[1]]}
