@@ -47,6 +47,12 @@ def test_replacing_a_day_touches_that_day_of_that_table_only(warehouse: FolderWa
     assert [(path.read_bytes(), path.stat().st_mtime_ns) for path in (saturday, kpis)] == before
 
 
+def test_replacing_days_gives_each_its_own_rows_and_one_without_any_none(warehouse: FolderWarehouse) -> None:
+    rows = pl.concat([*day_rows(FRIDAY, 7, 8), *day_rows(SUNDAY, 9)])
+    warehouse.replace_days("scores", [FRIDAY, SATURDAY, SUNDAY], SCHEMA, rows)
+    assert [numbers_in(warehouse, [day]) for day in (FRIDAY, SATURDAY, SUNDAY)] == [[7, 8], [], [9]]
+
+
 def test_a_day_that_is_replaced_again_and_again_reads_as_it_is_now(warehouse: FolderWarehouse) -> None:
     for number in range(100):
         warehouse.replace_day("scores", FRIDAY, SCHEMA, day_rows(FRIDAY, number))
