@@ -239,3 +239,14 @@ def test_stale_days_are_those_that_ended_under_other_rules_up_to_a_day(settings:
     expected = {days[1]: f"rubric 0 -> {RUBRIC.version}"}
     assert in_context(stale_days, settings, days[2]) == expected
     assert in_context(stale_days, settings, days[3]) == expected | {days[3]: expected[days[1]]}
+
+
+@pytest.mark.parametrize(
+    ("reason", "force", "said"),
+    [(None, False, "up to date"), (None, True, "forced"), ("missing", False, "missing"), ("missing", True, "missing")],
+)
+def test_planned_day_says_how_many_rows_it_has_and_why_it_is_scored(
+    reason: str | None, *, force: bool, said: str
+) -> None:
+    planned = PlannedDay(DAY, DayContent(rows=1_234), reason)
+    assert planned.text(force=force, allow_shrink=False).endswith(f" 1,234 rows  {said}")
