@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import polars as pl
@@ -25,6 +25,9 @@ from tasks.config.judge import JudgeSettings
 from tasks.config.settings import load_settings
 from tasks.config.testruns import InboxSettings
 from tasks.files.report_paths import SCORE_FILES
+from tasks.review.label_store import KeptLabel
+from tasks.review.trust import judge_trust
+from tasks.testruns.trusted_metrics import read_agreements
 from tasks.warehouse import open_warehouse
 from tests.builders.flows import score_inbox as plain_score_inbox
 from tests.builders.settings import settings_in
@@ -290,3 +293,24 @@ def test_a_run_of_the_inbox_is_held_against_the_one_before_by_the_same_judge_alo
         change = scored.summary["change"] or {"metrics": []}
         of_two_judges.append({one["metric"] for one in change["metrics"] if one["of_two_judges"]})
     assert of_two_judges == [set(), set(), {"semantic", "weighted_total"}]
+
+
+def test_trust_in_a_judged_metric_belongs_to_what_judged_it(judge: FakeOpenAI, tmp_path: Path) -> None:
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    rows = [wide_row(f"A{number}", 질의=f"{number}번은 몇 명?") for number in range(3)]
+    write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, *rows])
+    runs, asking = InboxSettings(inbox=str(inbox), quiet_s=0), JudgeSettings(enabled=True, rpm=0, tpm=0)
+    settings, day = settings_in(tmp_path, test_runs=runs, judge=asking), date(2026, 3, 12)
+    (scored,) = plain_score_inbox(settings, day).scored
+    content, at = scored.summary["inputs"][0]["sha256"], datetime(2026, 3, 13, tzinfo=UTC)
+    labels = [
+        KeptLabel(at, "aqb-1.2", "1", content, "", f"A{number}", "1/1", "", metric, "4", "kim", "", None, None)
+        for number in range(3)
+        for metric in ("semantic", "stability")
+    ]
+    warehouse = open_warehouse(settings.warehouse)
+    judge_trust(labels, None, warehouse, day, 0.6)
+    found = {row["metric"]: row["epoch"] for row in read_agreements(warehouse).to_dicts()}
+    (epoch,) = scored.summary["judge"]["epochs"]["semantic"]
+    assert found == {"semantic": epoch, "stability": None}

@@ -41,6 +41,21 @@ def test_who_changes_their_mind_gives_the_label_that_counts_and_the_first_one_st
         assert newest(store.every_label()) == [GIVEN, other]
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"input_sha256": "cd" * 32},
+        {"query_id": "Q2"},
+        {"round": "2/1"},
+        {"metric": "speed"},
+        {"rubric": "recruit-agent"},
+        {"query_id": "", "row_id": "r1"},
+    ],
+)
+def test_a_verdict_replaces_none_of_another_run_query_round_or_metric(other: dict[str, str]) -> None:
+    assert newest([GIVEN, replace(GIVEN, **other)]) == [GIVEN, replace(GIVEN, **other)]  # type: ignore[arg-type]
+
+
 def test_an_exported_label_is_read_again_with_its_probability(tmp_path: Path) -> None:
     write_kept_labels(tmp_path / "labels.csv", [replace(GIVEN, note="=1+1")])
     (read,) = read_labels(tmp_path / "labels.csv")
