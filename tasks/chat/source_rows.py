@@ -30,7 +30,7 @@ def scored_source(
     None is the configured source. Rows of erased sessions are left out, though it may still have them.
 
     Raises:
-        StorageError: the state database cannot be used, or the system's folder for temporary files take no rows.
+        StorageError: the state database cannot be used, or the folder of temporary files takes no rows.
     """
     settings, erased = context.settings, erased_sessions(context.state)
     with TemporaryDirectory(prefix="aqb-") as folder:
