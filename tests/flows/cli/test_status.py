@@ -28,7 +28,7 @@ from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import SCORES
 from tests.builders.disks import small_disk
 from tests.builders.kpi_tables import write_kpis
-from tests.builders.nights import night
+from tests.builders.nights import at, night
 from tests.builders.testruns import write_csv
 from tests.flows.conftest import Command
 
@@ -208,7 +208,10 @@ def test_status_for_prometheus_has_a_type_and_a_value_for_each_gauge(aqb: Comman
     lines = aqb("status", "--prometheus").out.splitlines()
     names = [line.split()[2] for line in lines[::2]]
     assert [line.split(" ")[0].partition("{")[0] for line in lines[1::2]] == names
-    assert {line.split(" ")[0]: line.split(" ")[1] for line in lines[1::2]}["aqb_problems"] == "0"
+    values = {line.split(" ")[0]: line.split(" ")[1] for line in lines[1::2]}
+    assert values["aqb_problems"] == "0"
+    midnight = at(yesterday(), "00:00").timestamp()
+    assert float(values["aqb_last_completed_day_timestamp_seconds"]) == midnight
     assert {"aqb_night_late", "aqb_days_missing", "aqb_outbox_waiting", "aqb_disk_free_bytes", "aqb_info"} <= set(names)
 
 
