@@ -8,7 +8,7 @@ import pytest
 
 from scoring.alerting.all_clear import Unfinished
 from scoring.alerting.messages import KnownKey
-from tasks.alerts.unfinished import finished, late_night
+from tasks.alerts.unfinished import dead_runs, finished, late_night, untold_nights
 from tasks.config.alerts import AlertsSettings, WatchSettings
 from tasks.config.settings import Settings
 from tasks.context import Context
@@ -188,3 +188,24 @@ def test_failure_is_known_to_whoever_was_notified_of_all_its_days(reported: Unfi
 )
 def test_unfinished_work_names_the_command_that_does_it(work: str, command: str) -> None:
     assert Unfinished(work, DAY, DUE_DAY, "run").command == command
+
+
+def test_run_of_the_inbox_that_died_is_made_good_by_those_that_score_its_files(context: Context) -> None:
+    files = [{"sha256": name * 64} for name in "ab"]
+    died = replace(night(DAY, "running", kind=TEST_RUN), inputs=files)
+    keep(context, died, replace(night(DAY, start="02:00", kind=TEST_RUN), inputs=files[:1]))
+    assert [run.run_id for run in dead_runs(context, at(DUE_DAY, "03:00")).values()] == [died.run_id]
+    keep(context, replace(night(DAY, start="04:00", kind=TEST_RUN), inputs=files[1:]))
+    assert dead_runs(context, at(DUE_DAY, "05:00")) == {}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "when", "owes"), [("completed", 1, True), ("completed", 25, False), ("failed", 1, False)]
+)
+def test_night_owes_its_messages_for_a_day_where_it_was_completed(
+    context: Context, outcome: str, when: int, *, owes: bool
+) -> None:
+    run = replace(night(DAY, outcome), rows_in=535)
+    keep(context, run)
+    assert run.finished_at
+    assert bool(untold_nights(context, run.finished_at + timedelta(hours=when))) is owes
