@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 
 from scoring.errors import StorageError
 from tasks.files import atomic
-from tasks.files.atomic import ROWS_PER_GROUP, remove_unfinished, replacing_together, write_parquet, write_text
+from tasks.files.atomic import (
+    ROWS_PER_GROUP,
+    remove_unfinished,
+    replacing_together,
+    sole_writer,
+    write_parquet,
+    write_text,
+)
 from tests.builders.disks import small_disk
 
 SCHEMA = pa.schema([pa.field("number", pa.int64(), metadata={"description": "번호"}), ("text", pa.string())])
@@ -114,6 +121,33 @@ def test_a_source_that_fails_half_way_leaves_the_old_file_and_nothing_else(tmp_p
         write_parquet(path, SCHEMA, failing())
     assert pl.read_parquet(path)["number"].to_list() == [0, 1, 2]
     assert names_in(tmp_path) == ["t.parquet"]
+
+
+def test_files_take_their_places_together_and_leave_nothing_beside_them(tmp_path: Path) -> None:
+    def write(*names: str, text: str) -> None:
+        with replacing_together(tmp_path, "last", ["first", "second"]) as unfinished:
+            for name in (*names, "last"):
+                (unfinished / name).write_text(text)
+            assert text != "c", "the third writer fails"
+
+    def found() -> dict[str, str]:
+        return {path.name: path.read_text() for path in tmp_path.iterdir()}
+
+    write("first", "second", text="a")
+    assert found() == {"first": "a", "second": "a", "last": "a"}
+    write("first", text="b")
+    assert found() == {"first": "b", "last": "b"}
+    with pytest.raises(AssertionError, match="third"):
+        write("first", "second", text="c")
+    assert found() == {"first": "b", "last": "b"}
+
+
+def test_sole_writer_has_an_empty_place_within_the_folder_and_leaves_none(tmp_path: Path) -> None:
+    """From another disk files could not take their places at once."""
+    folder = tmp_path / "new" / "out"
+    with sole_writer(folder) as staging:
+        assert (staging.parent, [*staging.iterdir()]) == (folder, [])
+    assert not (tmp_path / "new").exists()
 
 
 def test_text_is_utf8_with_unix_line_ends_and_replaces_the_old_one(tmp_path: Path) -> None:
