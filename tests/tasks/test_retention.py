@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -124,11 +125,11 @@ def files(settings: Settings) -> dict[str, bytes]:
 
 
 def everything_readable(settings: Settings) -> str:
-    """All texts that somebody can find in the data folder."""
+    """All texts that somebody can find in the data folder; JSON in the database has Hangul by its numbers."""
     data = Path(settings.warehouse).parent
     tables = [str(pl.read_parquet(path).to_dicts()) for path in data.rglob("*.parquet")]
     others = [path.read_bytes().decode(errors="replace") for path in data.rglob("*") if path.is_file()]
-    return "".join(tables + others)
+    return re.sub(r"\\u([0-9a-f]{4})", lambda found: chr(int(found[1], 16)), "".join(tables + others))
 
 
 def message(key: str, row_id: str) -> Message:
@@ -206,7 +207,7 @@ def test_the_form_of_an_erased_question_is_named_nowhere(settings: Settings) -> 
     assert "홍길동" in own
     in_context(erase, settings, SESSION, NOW, dry_run=False)
     assert "홍길동" not in everything_readable(settings)
-    with opened(Outbox, settings.state_url) as outbox:  # which keeps the signs of Hangul by their numbers
+    with opened(Outbox, settings.state_url) as outbox:
         assert [one.blocks for one in outbox.waiting()] == [blocks[1:]]
     for day in (DAYS[0], DAYS[2]):
         (fact,) = table(settings, "alerts", [day]).to_dicts()
