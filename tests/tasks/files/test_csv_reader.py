@@ -172,6 +172,11 @@ def test_a_cell_may_be_as_large_as_the_limit_and_no_larger(tmp_path: Path) -> No
 OPENING = 'x","""\n'
 
 
+def test_a_file_may_be_longer_than_the_longest_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks.files.csv_reader.LONGEST_LINE", 100)
+    assert lines_of(rows(tmp_path, "a,b\n" + "1,2\n" * 200)) == [*range(2, 202)]
+
+
 def test_a_row_that_is_quoted_to_the_end_of_the_file_stops_at_a_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
