@@ -254,7 +254,7 @@ def _entry_reason(
     wanted = ", ".join(f"{c.key}={' 또는 '.join(map(str, c.values))}" for c in check.conditions)
     if follower and entry is None:
         return f"{_FOLLOWS} {wanted}도 실패", "앞 조건에 맞는 항목이 없음"
-    entries = [entry] if follower and entry is not None else response.ui_values
+    entries = response.ui_values if entry is None else [entry]
     found = [value for c in check.conditions for ui in entries for value in _values_of(c.key, ui, lookup)]
     where = "해당 항목의 값이 다름" if follower else "맞는 항목이 없음"
     cause = _pair([value for c in check.conditions for value in c.values], found)
