@@ -8,7 +8,7 @@ import pytest
 
 from scoring.alerting.all_clear import Unfinished
 from scoring.alerting.messages import KnownKey
-from tasks.alerts.unfinished import dead_runs, finished, late_night, untold_nights
+from tasks.alerts.unfinished import dead_runs, finished, late_night, unreported_nights
 from tasks.config.alerts import AlertsSettings, WatchSettings
 from tasks.config.settings import Settings
 from tasks.context import Context
@@ -208,4 +208,4 @@ def test_night_owes_its_messages_for_a_day_where_it_was_completed(
     run = replace(night(DAY, outcome), rows_in=535)
     keep(context, run)
     assert run.finished_at
-    assert bool(untold_nights(context, run.finished_at + timedelta(hours=when))) is owes
+    assert bool(unreported_nights(context, run.finished_at + timedelta(hours=when))) is owes
