@@ -156,9 +156,11 @@ class _Draft:
             self._add_lines(text[position : start.start()])
             self._add_criteria(document)
             position = end
-        if not position and "accuracyChecks" in text:
-            self.problems.append(Problem(text, "JSON으로 읽을 수 없음: 형식이 잘못되었거나 내보낼 때 잘림"))
+        earlier = len(self.prose)
         self._add_lines(text[position:])
+        unread = (line for line in self.prose[earlier:] if "accuracyChecks" in line)
+        if not position and (line := next(unread, "")):
+            self.problems.append(Problem(line, "JSON으로 읽을 수 없음: 형식이 잘못되었거나 내보낼 때 잘림"))
 
     def _add(self, check: Item | Problem) -> None:
         if isinstance(check, Problem):

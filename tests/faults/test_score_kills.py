@@ -54,9 +54,9 @@ def test_score_that_is_killed_leaves_the_files_of_before_or_those_of_the_call(ki
     new = files_of(tmp_path)
     assert old != new
     changes = int((tmp_path / CHANGES).read_text())
-    exchanged = 2 * len(new) + 2  # each is removed or renamed, at the end
+    exchange = changes - (2 * len(new) + 2)  # each is removed or renamed, at the end
     draw = random.Random(KILLS)
-    moments = draw.sample(range(1, changes), KILLS) + draw.sample(range(changes - exchanged, changes), KILLS)
+    moments = draw.sample(range(1, exchange), KILLS) + draw.sample(range(exchange, changes), KILLS)
     kept = Counter[str]()
     for moment in moments:
         shutil.rmtree(tmp_path / OUT)
