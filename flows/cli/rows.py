@@ -40,9 +40,9 @@ def rows(
     from tasks.config.services import refuse_several
     from tasks.reports.markdown.row_explanation import explanation_dict, explanation_text
 
-    context = open_context()
-    refuse_several(context.settings)
-    found, failures = rows_of_source(row_ids, source, window_of(row_ids, context), context)
+    with open_context() as context:
+        refuse_several(context.settings)
+        found, failures = rows_of_source(row_ids, source, window_of(row_ids, context), context)
     if found or as_json:
         zone = context.settings.time_zone
         texts = [explanation_text(context.rubric, row_id, row, zone) for row_id, row in found.items()]
@@ -77,10 +77,11 @@ def golden(
     from tasks.config.services import refuse_several
 
     days = day_range(first, last)
-    context = open_context()
-    refuse_several(context.settings)
-    with scored_source(source, days_window(*days, context.settings.time_zone), context) as (scored, failures):
-        rows = best_rows(context.rubric, scored)
+    with open_context() as context:
+        refuse_several(context.settings)
+        window = days_window(*days, context.settings.time_zone)
+        with scored_source(source, window, context) as (scored, failures):
+            rows = best_rows(context.rubric, scored)
     category = context.rubric.category
     stratum = {
         Stratum.CATEGORY: category.column if category else None,
