@@ -110,12 +110,10 @@ _PERIOD = re.compile(
     rf"|(?<![0-9.,]){_LENGTH}(?P<between>(?:{_RESTATED}|\))?[ ]?(?:기준(?:{_RESTATED})?|(?=이내|동안))))"
 )
 # 경력 3년 이상, 90점 미만
-_LIMIT = re.compile(r"(?=[0-9])(?<![0-9.,])[0-9][0-9,.]{0,20}[ ]?[가-힣%]{0,4}[ ]?(?:이상|이하|미만|초과)")
+_LIMITED, _AS_LIMIT = r"(?=[0-9])(?<![0-9.,])[0-9][0-9,.]{0,20}", r"[ ]?[가-힣%]{0,4}[ ]?(?:이상|이하|미만|초과)"
+_LIMIT = re.compile(rf"{_LIMITED}{_AS_LIMIT}")
 # The same where no people are counted: 학점 4.0점 이상인 지원자는 없습니다
-_CONDITION = re.compile(
-    r"(?=[0-9])(?<![0-9.,])[0-9][0-9,.]{0,20}(?![0-9,.]|[ ]?(?:명|건|인|분))"
-    r"[ ]?[가-힣%]{0,4}[ ]?(?:이상|이하|미만|초과)"
-)
+_CONDITION = re.compile(rf"{_LIMITED}(?![0-9,.]|[ ]?(?:명|건|인|분)){_AS_LIMIT}")
 _LENGTH_INSIDE = re.compile(rf"(?<![0-9.,]){_LENGTH}")
 
 

@@ -12,12 +12,13 @@ from starlette.responses import Response, StreamingResponse
 from scoring.errors import UsageError
 from tasks.files.excel import display_width, excel_csv, shown_text
 from tasks.files.web_addresses import rows_address
+from tasks.files.xlsx.sheet_xml import FILTER_BUTTON
 from tasks.reports.row_columns import TEXT_WIDTHS, RowColumn, Value, shown_value, table_columns
 from tasks.web.asked import Asked
 from tasks.web.row_results import counts_of, export_frames, rows_view, searchable
 
 _MOST_CSV_ROWS, _MOST_SHEET_ROWS = 200_000, 50_000
-_TIME_WIDTH, _USUAL_WIDTH, _FILTER_BUTTON = 20, 12, 4
+_TIME_WIDTH, _USUAL_WIDTH = 20, 12
 _NO_TIME = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)  # the same rows give the same bytes
 
 
@@ -109,4 +110,4 @@ def _write_sheet(book: xlsxwriter.Workbook, export: _Export) -> None:
 def _width(column: RowColumn) -> int:
     """Characters: a narrower cell would show a time as `###`."""
     usual = _TIME_WIDTH if column.name == "timestamp" else _USUAL_WIDTH
-    return TEXT_WIDTHS.get(column.name) or max(usual, display_width(column.title) + _FILTER_BUTTON)
+    return TEXT_WIDTHS.get(column.name) or max(usual, display_width(column.title) + FILTER_BUTTON)

@@ -17,7 +17,8 @@ from tasks.files.excel import display_width, formula_like, shown_text
 _WIDEST = 60
 _NARROWEST = 8
 _ROWS_MEASURED = 300
-_FILTER_BUTTON = 4
+FILTER_BUTTON = 4
+"""How many characters of a heading its filter button hides."""
 _LINE_HEIGHT = 16.5  # points, of a line of Hangul
 _HEADER_HEIGHT = 34
 _SCREEN = 140  # characters beside one another that a usual window shows
@@ -310,7 +311,7 @@ def _widths(tab: Tab, measured: Sequence[Sequence[Any]]) -> list[int]:
         texts = (str(row[place]) for row in measured if place < len(row) and row[place] is not None)
         lines = (text[: 2 * _WIDEST].partition("\n")[0] for text in texts)
         longest = max(map(display_width, lines), default=0) if column.kind not in _COLOURED else 0
-        needed = max(longest, display_width(column.title) + _FILTER_BUTTON, 0 if place else labels) + 1
+        needed = max(longest, display_width(column.title) + FILTER_BUTTON, 0 if place else labels) + 1
         widths.append(min(max(needed, _NARROWEST), _WIDEST))
     return widths
 
