@@ -21,7 +21,7 @@ def keep_tables(client: Client, dataset: str, for_ms: int | None) -> None:
     client.update_dataset(found, ["default_table_expiration_ms"])
 
 
-def test_a_dataset_whose_tables_expire_is_told_before_and_after_they_are_made(
+def test_dataset_whose_tables_expire_is_told_before_and_after_they_are_made(
     client: Client, dataset: str, settings: Settings
 ) -> None:
     settings = settings.model_copy(update={"warehouse": f"bigquery://{dataset.replace('.', '/')}"})

@@ -70,7 +70,7 @@ def test_from_view_to_dataset_gives_what_from_file_to_folder_gives(
 
 
 @pytest.mark.parametrize("engine", ["local", "bigquery"])
-def test_a_day_whose_rows_are_gone_from_the_view_is_kept(
+def test_day_whose_rows_are_gone_from_the_view_is_kept(
     client: Client, dataset: str, settings: Settings, engine: Literal["local", "bigquery"]
 ) -> None:
     with SAMPLE_PATH.open("rb") as file:

@@ -16,7 +16,7 @@ from tests.bigquery.test_bigquery_warehouse import warehouse as warehouse
         ("Points INT64", "Points is to be called points"),
     ],
 )
-def test_a_table_made_by_hand_that_cannot_be_written_is_refused_by_column(
+def test_table_made_by_hand_that_cannot_be_written_is_refused_by_column(
     client: Client, dataset: str, warehouse: Warehouse, own: str, named: str
 ) -> None:
     client.query_and_wait(f"CREATE TABLE `{dataset}.scores` (score_date DATE, {own}) PARTITION BY score_date")

@@ -94,7 +94,7 @@ def test_what_passes_is_tried_again(
     assert questions(address, through(proxy, settings)) == [SECRET]
 
 
-def test_a_job_whose_answer_was_lost_is_not_run_twice(
+def test_job_whose_answer_was_lost_is_not_run_twice(
     proxy: Proxy, client: Client, address: str, settings: Settings
 ) -> None:
     proxy.lost = "POST /bigquery"
@@ -184,7 +184,7 @@ def test_what_does_not_pass_in_time_is_worth_a_later_run(proxy: Proxy, address: 
         (Refusal(400, "invalidQuery", f"Bad double value: {SECRET}"), AqbError, "", "refused the request", "console"),
     ],
 )
-def test_a_refusal_says_which_and_what_to_do(
+def test_refusal_says_which_and_what_to_do(
     proxy: Proxy,
     address: str,
     settings: Settings,
@@ -250,7 +250,7 @@ def test_without_permission_for_the_storage_api_rows_come_over_rest(
 
 @pytest.mark.filterwarnings("ignore:Retrieving Arrow record batches:PendingDeprecationWarning")  # between two Googles
 @pytest.mark.parametrize("code", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED])
-def test_a_storage_api_that_is_busy_for_a_moment_is_asked_again(
+def test_storage_api_that_is_busy_for_a_moment_is_asked_again(
     settings: Settings, emulator: Emulator, address: str, code: grpc.StatusCode
 ) -> None:
     with storage_api(settings, emulator, code, refused=2) as (reaching, asked):
@@ -278,7 +278,7 @@ def test_what_the_storage_api_refuses_is_one_line(
     assert SECRET not in str(refused.value)
 
 
-def test_the_dry_run_shows_what_bigquery_would_scan(proxy: Proxy, address: str, settings: Settings) -> None:
+def test_dry_run_shows_what_bigquery_would_scan(proxy: Proxy, address: str, settings: Settings) -> None:
     proxy.rewrite = (b'"totalBytesProcessed":"0"', b'"totalBytesProcessed":"123456789"')
     estimate = BigQueryChatRows(address, through(proxy, settings)).estimate(WINDOW)
     assert estimate == f"{address.removeprefix('bigquery://')} in US, 123,456,789 bytes to scan, about 0.00 USD"
@@ -314,7 +314,7 @@ def test_credentials_are_never_quoted(error: Exception, what: str) -> None:
     assert "key.json" not in str(refused.value)
 
 
-def test_an_address_where_nobody_listens_is_worth_a_later_run(settings: Settings) -> None:
+def test_address_where_nobody_listens_is_worth_a_later_run(settings: Settings) -> None:
     nowhere = through(Proxy(url="http://127.0.0.1:9"), settings, retry_s=0)
     with pytest.raises(StorageError, match="BigQuery cannot be reached"):
         BigQueryChatRows("bigquery://team-project.chat.rows", nowhere)

@@ -64,7 +64,7 @@ def rejects(source: BigQueryChatRows) -> list[Reject]:
     return [reject for batch in source.batches(WINDOW) for reject in batch.rejects]
 
 
-def test_a_row_of_the_production_view_is_read_as_it_is(client: Client, dataset: str, settings: Settings) -> None:
+def test_row_of_the_production_view_is_read_as_it_is(client: Client, dataset: str, settings: Settings) -> None:
     source = open_source(view_of(client, dataset, production()), settings)
     batches = list(source.batches(WINDOW))
     assert all(isinstance(batch, RowBatch) and batch.rows.schema == CHAT_ROW_SCHEMA for batch in batches)
@@ -83,7 +83,7 @@ def test_a_row_of_the_production_view_is_read_as_it_is(client: Client, dataset: 
     ]
 
 
-def test_a_day_holds_its_first_instant_and_not_its_last_and_rows_without_a_time(
+def test_day_holds_its_first_instant_and_not_its_last_and_rows_without_a_time(
     client: Client, dataset: str, settings: Settings
 ) -> None:
     times = [
@@ -139,13 +139,13 @@ def test_text_that_is_no_number_and_no_time_rejects_its_row_and_never_shows_it(
     }
 
 
-def test_a_timestamp_without_a_zone_is_counted(client: Client, dataset: str, settings: Settings) -> None:
+def test_timestamp_without_a_zone_is_counted(client: Client, dataset: str, settings: Settings) -> None:
     times = ["'2026-02-13 03:00:00'", "'2026-02-13'", "'2026-02-13 03:00:00+00'", "'2026-02-13T03:00:00Z'"]
     source = BigQueryChatRows(view_of(client, dataset, *(production(timestamp=time) for time in times)), settings)
     assert sum(batch.naive_timestamps for batch in source.batches(WINDOW)) == 2
 
 
-def test_an_exported_log_is_read_by_prefix_and_names(client: Client, dataset: str, settings: Settings) -> None:
+def test_exported_log_is_read_by_prefix_and_names(client: Client, dataset: str, settings: Settings) -> None:
     texts = "'질문' AS question, '답변' AS llm_response"
     payload = f"STRUCT({texts}, '7' AS input_tokens, 8 AS output_tokens, 's9' AS sid, 'r1' AS id)"
     address = view_of(client, dataset, {"timestamp": NOON, "jsonPayload": payload})
@@ -155,7 +155,7 @@ def test_an_exported_log_is_read_by_prefix_and_names(client: Client, dataset: st
     assert (row["session_id"], row["source_id"], row["tenant_id"]) == ("s9", "r1", None)
 
 
-def test_a_payload_of_type_json_is_read_like_a_struct(client: Client, dataset: str, settings: Settings) -> None:
+def test_payload_of_type_json_is_read_like_a_struct(client: Client, dataset: str, settings: Settings) -> None:
     payload = """JSON '{"user_input": "질문", "llm_response": "답변", "input_tokens": 7, "output_tokens": null,
         "request_metadata": {"session_id": 9}}'"""
     address = view_of(client, dataset, {"timestamp": NOON, "jsonPayload": payload})
@@ -168,7 +168,7 @@ def test_a_payload_of_type_json_is_read_like_a_struct(client: Client, dataset: s
     ("metadata", "session"),
     [("""'{"session_id": "s2"}'""", "s2"), ("'no json'", None), ("STRUCT('x' AS x_enc_data)", None)],
 )
-def test_the_session_stands_in_whatever_request_metadata_is(
+def test_session_stands_in_whatever_request_metadata_is(
     client: Client, dataset: str, settings: Settings, metadata: str, session: str | None
 ) -> None:
     source = BigQueryChatRows(view_of(client, dataset, production(request_metadata=metadata)), settings)
@@ -206,7 +206,7 @@ def test_reading_a_day_again_runs_no_second_query(client: Client, dataset: str, 
     assert [job.maximum_bytes_billed for job in jobs] == [settings.bigquery.maximum_bytes_billed]
 
 
-def test_the_identity_of_a_view_changes_with_it(client: Client, dataset: str, settings: Settings) -> None:
+def test_identity_of_a_view_changes_with_it(client: Client, dataset: str, settings: Settings) -> None:
     address = view_of(client, dataset, production())
     (before,) = BigQueryChatRows(address, settings).fingerprint()
     assert before == BigQueryChatRows(address, settings).fingerprint()[0]
@@ -215,7 +215,7 @@ def test_the_identity_of_a_view_changes_with_it(client: Client, dataset: str, se
     assert (before.name, before.sha256 != after.sha256) == (f"{dataset}.chat_rows", True)
 
 
-def test_a_missing_column_is_named_before_anything_runs(client: Client, dataset: str, settings: Settings) -> None:
+def test_missing_column_is_named_before_anything_runs(client: Client, dataset: str, settings: Settings) -> None:
     row = production()
     del row["llm_response"]
     address = view_of(client, dataset, row)
@@ -225,13 +225,13 @@ def test_a_missing_column_is_named_before_anything_runs(client: Client, dataset:
         BigQueryChatRows(address, reaching(settings, columns={"llm_response": "answer"}))
 
 
-def test_a_column_that_cannot_hold_it_is_refused_by_type(client: Client, dataset: str, settings: Settings) -> None:
+def test_column_that_cannot_hold_it_is_refused_by_type(client: Client, dataset: str, settings: Settings) -> None:
     address = view_of(client, dataset, production(timestamp="1770951600", input_tokens="[1, 2]"))
     with pytest.raises(InputError, match=r"input_tokens is ARRAY, .*; timestamp is INTEGER, expected TIMESTAMP or"):
         BigQueryChatRows(address, settings)
 
 
-def test_a_view_that_is_not_there_is_one_line(dataset: str, settings: Settings) -> None:
+def test_view_that_is_not_there_is_one_line(dataset: str, settings: Settings) -> None:
     with pytest.raises(InputError, match="there is no such table") as missing:
         BigQueryChatRows(f"bigquery://{dataset}.nothing", settings)
     assert missing.value.where == f"{dataset}.nothing"
@@ -244,7 +244,7 @@ def test_another_location_is_refused_with_the_right_one(client: Client, dataset:
     assert 'set bigquery.location = "US"' in wrong.value.fix
 
 
-def test_a_dry_run_tells_the_bytes_and_reads_nothing(client: Client, dataset: str, settings: Settings) -> None:
+def test_dry_run_tells_the_bytes_and_reads_nothing(client: Client, dataset: str, settings: Settings) -> None:
     source = BigQueryChatRows(view_of(client, dataset, production()), settings, {"run_id": "dry"})
     assert re.fullmatch(rf"{dataset}\.chat_rows in US, [0-9,]+ bytes to scan, about 0.00 USD", source.estimate(WINDOW))
     assert [job for job in client.list_jobs() if job.job_id.startswith("aqb-dry-")] == []

@@ -38,7 +38,7 @@ def of_service(settings: Settings, name: str) -> Warehouse:
     return open_warehouse(settings.warehouse, settings_of_service(settings, name))
 
 
-def test_the_day_of_a_service_is_replaced_without_the_rows_of_others(
+def test_day_of_a_service_is_replaced_without_the_rows_of_others(
     client: Client, dataset: str, settings: Settings
 ) -> None:
     several = with_services(settings, dataset, "nowhere")
@@ -57,7 +57,7 @@ def test_the_day_of_a_service_is_replaced_without_the_rows_of_others(
 
 
 @pytest.mark.parametrize("engine", ["local", "bigquery"])
-def test_a_night_of_several_services_gives_each_its_tables(
+def test_night_of_several_services_gives_each_its_tables(
     client: Client, dataset: str, settings: Settings, engine: Literal["local", "bigquery"]
 ) -> None:
     source = f"bigquery://{dataset}.logs"

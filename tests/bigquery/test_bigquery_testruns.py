@@ -21,7 +21,7 @@ from tests.builders.site import SAMPLE_RUNS
 EARLIER_VERSION = Path("tests/earlier_version/warehouse")
 
 
-def test_a_run_follows_one_that_an_earlier_version_put_into_the_dataset(
+def test_run_follows_one_that_an_earlier_version_put_into_the_dataset(
     settings: Settings, dataset: str, tmp_path: Path
 ) -> None:
     warehouse = open_warehouse(f"bigquery://{dataset.replace('.', '/')}", settings)

@@ -68,9 +68,7 @@ def warehouse(dataset: str, settings: Settings) -> Warehouse:
     return open_warehouse(f"bigquery://{dataset.replace('.', '/')}", settings)
 
 
-def test_a_table_is_made_in_days_with_every_column_described(
-    client: Client, dataset: str, warehouse: Warehouse
-) -> None:
+def test_table_is_made_in_days_with_every_column_described(client: Client, dataset: str, warehouse: Warehouse) -> None:
     warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1, 2])])
     table = client.get_table(f"{dataset}.scores")
     assert [(column.name, column.field_type, column.mode, column.description) for column in table.schema] == [
@@ -107,7 +105,7 @@ def test_lists_of_structs_are_kept(warehouse: Warehouse) -> None:
     assert found.collect().equals(written)
 
 
-def test_a_day_is_replaced_and_the_others_stay(warehouse: Warehouse) -> None:
+def test_day_is_replaced_and_the_others_stay(warehouse: Warehouse) -> None:
     for day in (DAY_BEFORE, DAY, DAY_AFTER):
         warehouse.replace_day("scores", day, SCHEMA, [rows(day, [1, 2])])
     for _ in range(2):
@@ -123,7 +121,7 @@ def test_some_days_are_replaced_at_once_and_the_others_stay(warehouse: Warehouse
     assert [points_of(warehouse, day) for day in (DAY_BEFORE, DAY, DAY_AFTER)] == [[], [1, 2], [7]]
 
 
-def test_the_version_of_a_day_is_another_one_when_its_rows_are(warehouse: Warehouse) -> None:
+def test_version_of_a_day_is_another_one_when_its_rows_are(warehouse: Warehouse) -> None:
     days = [DAY_BEFORE, DAY, DAY_AFTER]
     assert warehouse.day_versions("scores", days) == dict.fromkeys(days, "")
     for day in (DAY_BEFORE, DAY):
@@ -137,7 +135,7 @@ def test_the_version_of_a_day_is_another_one_when_its_rows_are(warehouse: Wareho
     assert after is not None and {day for day in days if after[day] != before[day]} == {DAY}
 
 
-def test_a_day_can_be_emptied(warehouse: Warehouse) -> None:
+def test_day_can_be_emptied(warehouse: Warehouse) -> None:
     warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1])])
     warehouse.replace_day("scores", DAY, SCHEMA, [])
     assert (points_of(warehouse, DAY), warehouse.days("scores")) == ([], [])
@@ -155,7 +153,7 @@ def test_a_day_can_be_emptied(warehouse: Warehouse) -> None:
     ],
 )
 @pytest.mark.parametrize("after", [[7], []], ids=["fewer", "none"])
-def test_a_day_with_more_rows_than_were_counted_is_not_replaced(
+def test_day_with_more_rows_than_were_counted_is_not_replaced(
     warehouse: Warehouse, most: dict[str | None, int], replaced: bool, after: list[int]
 ) -> None:
     before = [rows(DAY, list(range(30)), "t1"), rows(DAY, list(range(10)), "t2")]
@@ -170,7 +168,7 @@ def test_a_day_with_more_rows_than_were_counted_is_not_replaced(
         assert len(points_of(warehouse, DAY)) == 40
 
 
-def test_a_day_that_is_not_there_is_written_whatever_was_counted(warehouse: Warehouse) -> None:
+def test_day_that_is_not_there_is_written_whatever_was_counted(warehouse: Warehouse) -> None:
     warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1])], most={})
     assert points_of(warehouse, DAY) == [1]
 
@@ -181,7 +179,7 @@ def test_rows_with_other_values_of_the_named_columns_stay(warehouse: Warehouse) 
     assert points_of(warehouse, DAY) == [3, 5]
 
 
-def test_a_table_that_is_not_there_has_no_days_and_no_rows(warehouse: Warehouse) -> None:
+def test_table_that_is_not_there_has_no_days_and_no_rows(warehouse: Warehouse) -> None:
     assert (warehouse.days("nothing"), warehouse.read("nothing")) == ([], None)
 
 
@@ -218,7 +216,7 @@ def test_what_people_gave_to_a_column_stays(client: Client, dataset: str, wareho
     assert points_of(warehouse, DAY) == [3]
 
 
-def test_a_column_of_another_type_is_refused_and_nothing_changes(
+def test_column_of_another_type_is_refused_and_nothing_changes(
     client: Client, dataset: str, warehouse: Warehouse
 ) -> None:
     warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1])])
@@ -230,13 +228,13 @@ def test_a_column_of_another_type_is_refused_and_nothing_changes(
     assert staging_tables(client, dataset) == []
 
 
-def test_a_table_without_days_is_refused(client: Client, dataset: str, warehouse: Warehouse) -> None:
+def test_table_without_days_is_refused(client: Client, dataset: str, warehouse: Warehouse) -> None:
     client.create_table(Table(f"{dataset}.scores", schema=[SchemaField("score_date", "DATE")]))
     with pytest.raises(UsageError, match="not partitioned by score_date"):
         warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1])])
 
 
-def test_a_day_whose_partition_has_expired_is_refused(client: Client, dataset: str, warehouse: Warehouse) -> None:
+def test_day_whose_partition_has_expired_is_refused(client: Client, dataset: str, warehouse: Warehouse) -> None:
     today = datetime.now(UTC).date()
     warehouse.replace_day("scores", today, SCHEMA, [rows(today, [1])])
     table = client.get_table(f"{dataset}.scores")
@@ -249,7 +247,7 @@ def test_a_day_whose_partition_has_expired_is_refused(client: Client, dataset: s
     assert warehouse.days("scores") == [last_kept, today]
 
 
-def test_a_dataset_that_is_not_there_is_one_line(settings: Settings) -> None:
+def test_dataset_that_is_not_there_is_one_line(settings: Settings) -> None:
     warehouse = open_warehouse("bigquery://team-project/nowhere", settings)
     with pytest.raises(AqbError, match="there is no such dataset") as missing:
         warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1])])
@@ -257,7 +255,7 @@ def test_a_dataset_that_is_not_there_is_one_line(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("url", ["bigquery://", "bigquery://project", "bigquery://project/dataset/table"])
-def test_a_url_that_names_no_dataset_is_refused(settings: Settings, url: str) -> None:
+def test_url_that_names_no_dataset_is_refused(settings: Settings, url: str) -> None:
     with pytest.raises(UsageError):
         open_warehouse(url, settings)
 
@@ -268,7 +266,7 @@ def behind(proxy: Proxy, settings: Settings) -> Settings:
     return settings.model_copy(update={"bigquery": reached})
 
 
-def test_a_merge_that_fails_leaves_the_old_day_and_no_staging_table(
+def test_merge_that_fails_leaves_the_old_day_and_no_staging_table(
     client: Client, dataset: str, warehouse: Warehouse, settings: Settings, emulator: Emulator
 ) -> None:
     warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1])])
@@ -364,7 +362,7 @@ def test_killed_at_any_request_a_day_is_the_old_one_or_the_new_one(
     assert all(table.expires is not None for table in left)
 
 
-def test_a_load_whose_answer_was_lost_is_not_run_twice(
+def test_load_whose_answer_was_lost_is_not_run_twice(
     client: Client, dataset: str, warehouse: Warehouse, settings: Settings, emulator: Emulator
 ) -> None:
     with proxy_to(emulator.rest) as proxy:
@@ -376,7 +374,7 @@ def test_a_load_whose_answer_was_lost_is_not_run_twice(
     assert [job.output_rows for job in loads if job.destination.dataset_id == dataset.split(".")[1]] == [2]
 
 
-def test_a_load_that_fails_names_its_job(warehouse: Warehouse, settings: Settings, emulator: Emulator) -> None:
+def test_load_that_fails_names_its_job(warehouse: Warehouse, settings: Settings, emulator: Emulator) -> None:
     over_quota = b'"errorResult":{"reason":"quotaExceeded","message":"Your table exceeded quota for imports"}'
     with proxy_to(emulator.rest) as proxy:
         proxy.rewrite = (b'"state":"DONE"', b'"state":"DONE",' + over_quota)
@@ -384,7 +382,7 @@ def test_a_load_that_fails_names_its_job(warehouse: Warehouse, settings: Setting
             open_warehouse(warehouse.url, behind(proxy, settings)).replace_day("scores", DAY, SCHEMA, [rows(DAY, [1])])
 
 
-def test_a_load_that_came_short_is_an_error_and_changes_nothing(
+def test_load_that_came_short_is_an_error_and_changes_nothing(
     client: Client, dataset: str, warehouse: Warehouse, settings: Settings, emulator: Emulator
 ) -> None:
     warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1])])

@@ -185,7 +185,7 @@ def test_both_engines_fill_the_same_tables_however_often(
     assert there.repeated_rows() == of_folder.repeated_rows()
 
 
-def test_a_day_without_rows_has_its_row_of_kpis(
+def test_day_without_rows_has_its_row_of_kpis(
     source: str, two_warehouses: tuple[BigQueryWarehouse, BigQueryWarehouse], settings: Settings
 ) -> None:
     here, inside = two_warehouses
@@ -279,9 +279,7 @@ def test_of_all_rows_only_the_worst_leave_bigquery(
         assert text not in answers
 
 
-def test_a_change_of_the_rows_is_seen_without_reading_the_texts(
-    client: Client, source: str, settings: Settings
-) -> None:
+def test_change_of_the_rows_is_seen_without_reading_the_texts(client: Client, source: str, settings: Settings) -> None:
     def contents() -> dict[date, str]:
         window = day_window(DAY, SEOUL)
         found = BigQueryChatRows(source, settings).contents(window, SEOUL)
@@ -303,7 +301,7 @@ def behind(proxy: Proxy, settings: Settings) -> Settings:
     return settings.model_copy(update={"bigquery": through})
 
 
-def test_a_table_that_got_too_few_rows_is_an_error(
+def test_table_that_got_too_few_rows_is_an_error(
     client: Client,
     source: str,
     two_warehouses: tuple[BigQueryWarehouse, BigQueryWarehouse],
@@ -319,7 +317,7 @@ def test_a_table_that_got_too_few_rows_is_an_error(
     assert names_in(client, inside) == {"monitoring_scores"}
 
 
-def test_a_dataset_that_is_not_there_is_one_line(client: Client, source: str, settings: Settings) -> None:
+def test_dataset_that_is_not_there_is_one_line(client: Client, source: str, settings: Settings) -> None:
     load(client, source, [best(0)])
     nowhere = BigQueryWarehouse("bigquery://team-project/nowhere", settings)
     with pytest.raises(InputError, match=r"team-project\.nowhere: there is no such"):

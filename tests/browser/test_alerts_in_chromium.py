@@ -49,7 +49,7 @@ def year_of_alerts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("span", portion([60, 365]))
-def test_the_charts_of_alerts_keep_their_room(year_of_alerts: Path, tab: Tab, span: int) -> None:
+def test_charts_of_alerts_keep_their_room(year_of_alerts: Path, tab: Tab, span: int) -> None:
     path = year_of_alerts / f"alerts-{span}.html"
     assert path.stat().st_size < 1_500_000
     for width in (360, 768, 1440):
@@ -93,7 +93,7 @@ def axis_labels(page: Path, charts: Mapping[str, Drawing], tab: Tab, folder: Pat
     return {name: [label for label in of_chart if label] for name, of_chart in labels.items()}
 
 
-def test_the_labels_of_an_axis_differ_however_small_the_rates(year_of_alerts: Path, tab: Tab, tmp_path: Path) -> None:
+def test_labels_of_an_axis_differ_however_small_the_rates(year_of_alerts: Path, tab: Tab, tmp_path: Path) -> None:
     page, charts = year_of_alerts / "alerts-60.html", {}
     chart = chart_of(page)
     for rows in (10, 100, 1_000, 10_000, 100_000):
@@ -103,7 +103,7 @@ def test_the_labels_of_an_axis_differ_however_small_the_rates(year_of_alerts: Pa
         assert len(set(labels)) == len(labels) > 2, (rows_of_chart, labels)
 
 
-def test_a_day_of_a_chart_has_its_share_as_the_texts_of_the_page_write_it(
+def test_day_of_a_chart_has_its_share_as_the_texts_of_the_page_write_it(
     year_of_alerts: Path, tab: Tab, tmp_path: Path
 ) -> None:
     page = year_of_alerts / "alerts-60.html"
@@ -117,7 +117,7 @@ def test_a_day_of_a_chart_has_its_share_as_the_texts_of_the_page_write_it(
     assert shares == [percent(count / of) for count, of in counts] == ["5.0%", "0.01%", "0.0%", "100.0%", "0.0003%"]
 
 
-def test_an_axis_counts_whole_rows(year_of_alerts: Path, tab: Tab, tmp_path: Path) -> None:
+def test_axis_counts_whole_rows(year_of_alerts: Path, tab: Tab, tmp_path: Path) -> None:
     page, charts = year_of_alerts / "alerts-60.html", {}
     chart = chart_of(page)
     for most in (0, 1, 2, 3, 2_000):

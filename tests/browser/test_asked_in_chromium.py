@@ -18,7 +18,7 @@ CUT_CELLS = """() => [...document.querySelectorAll("section:has(#patterns) :is(t
 
 
 @pytest.mark.parametrize("name", ["index.html", f"monitoring/{DAY}.html"])
-def test_a_phone_shows_how_often_each_kind_of_question_failed(tab: Tab, tmp_path: Path, name: str) -> None:
+def test_phone_shows_how_often_each_kind_of_question_failed(tab: Tab, tmp_path: Path, name: str) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     question = "하늘전자 목표주가가 최근 2개월 동안 어떻게 조정됐는지 궁금해요"
     write_day(warehouse, DAY, [*[best(minute) for minute in range(9)], *[refused(user_input=question)] * 3])

@@ -16,7 +16,7 @@ pytestmark = IN_CHROMIUM
 
 
 @pytest.mark.parametrize("name", [str(DAY), month_of(DAY).key])
-def test_a_row_without_an_answer_is_none_whose_texts_were_not_kept(tab: Tab, tmp_path: Path, name: str) -> None:
+def test_row_without_an_answer_is_none_whose_texts_were_not_kept(tab: Tab, tmp_path: Path, name: str) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     write_day(warehouse, DAY, [best(), plain(llm_response=None, output_tokens=0)])
     build(warehouse, tmp_path / "site")

@@ -21,7 +21,7 @@ OF_A_MONTH = """(line) => {
 }"""
 
 
-def test_a_card_of_a_kpi_holds_the_figures_of_a_month_on_a_phone(tmp_path: Path, tab: Tab) -> None:
+def test_card_of_a_kpi_holds_the_figures_of_a_month_on_a_phone(tmp_path: Path, tab: Tab) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     write_day(warehouse, DAY, [best(), refused(), *(plain() for _ in range(40))])
     build(warehouse, tmp_path / "site")

@@ -15,7 +15,7 @@ from tests.builders.testruns import LONG_HEADER, write_csv
 pytestmark = IN_CHROMIUM
 
 
-def test_the_count_of_worse_queries_opens_their_list(tab: Tab, tmp_path: Path) -> None:
+def test_count_of_worse_queries_opens_their_list(tab: Tab, tmp_path: Path) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     for day, passing in (("20260301", 40), ("20260302", 20)):
         rows = [plan_row(f"Q{n}", question=f"평가기간을 {n}일로 바꿔줘", passes=n < passing) for n in range(40)]

@@ -15,7 +15,7 @@ from tests.builders.testruns import LONG_HEADER, long_row, write_csv
 pytestmark = IN_CHROMIUM
 
 
-def test_a_file_from_a_mac_is_found_by_its_name_and_a_query_with_a_percent_sign_by_its_link(
+def test_file_from_a_mac_is_found_by_its_name_and_a_query_with_a_percent_sign_by_its_link(
     tmp_path: Path, tab: Tab
 ) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")

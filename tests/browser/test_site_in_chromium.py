@@ -192,7 +192,7 @@ def contrast(ink: list[float], behind: list[float]) -> float:
 SHOWN = "#listed-rows > li"
 
 
-def test_the_filter_works_by_keyboard_alone(site: Path, tab: Tab) -> None:
+def test_filter_works_by_keyboard_alone(site: Path, tab: Tab) -> None:
     tab.goto((site / "monitoring" / f"{DAYS[-1]}-rows.html").as_uri())
     shown, output = tab.locator(SHOWN), tab.locator("form.filter output")
     flagged = shown.count()
@@ -236,7 +236,7 @@ def test_every_count_leads_to_exactly_as_many_rows(site: Path, tab: Tab) -> None
         assert [{count} for count in found_counts] == [counts[fragment] for fragment in asked], rows
 
 
-def test_a_count_that_is_clicked_shows_these_rows(site: Path, tab: Tab) -> None:
+def test_count_that_is_clicked_shows_these_rows(site: Path, tab: Tab) -> None:
     tab.goto((site / "index.html").as_uri())
     cell = tab.locator(".heat td a").first
     count, label = cell.locator("b").inner_text(), cell.get_attribute("aria-label") or ""
@@ -250,7 +250,7 @@ def test_a_count_that_is_clicked_shows_these_rows(site: Path, tab: Tab) -> None:
         assert re.search(rf"질문 \d+\({re.escape(grades[1])}\) · 답변 \d+\({re.escape(grades[2])}\)", meta), meta
 
 
-def test_a_link_to_a_row_opens_its_explanation(site: Path, tab: Tab) -> None:
+def test_link_to_a_row_opens_its_explanation(site: Path, tab: Tab) -> None:
     tab.goto((site / "index.html").as_uri())
     tab.locator("ol.worst a").first.click()
     tab.wait_for_url("**/monitoring/*#row-*")
@@ -267,7 +267,7 @@ def test_no_glyph_is_missing(site: Path, tab: Tab) -> None:
     assert asked > 300  # the same sign on two pages counts twice
 
 
-def test_a_phone_shows_every_column_of_the_heat_map_and_what_is_usual_of_an_alert(site: Path, tab: Tab) -> None:
+def test_phone_shows_every_column_of_the_heat_map_and_what_is_usual_of_an_alert(site: Path, tab: Tab) -> None:
     tab.set_viewport_size({"width": 360, "height": 800})
     for name in ("index.html", f"monitoring/{DAYS[-1]}.html"):
         tab.goto((site / name).as_uri())
@@ -277,7 +277,7 @@ def test_a_phone_shows_every_column_of_the_heat_map_and_what_is_usual_of_an_aler
             assert max(ends) <= 360, f"{name}: {cells}"
 
 
-def test_a_phone_never_scrolls_sideways(site: Path, tab: Tab) -> None:
+def test_phone_never_scrolls_sideways(site: Path, tab: Tab) -> None:
     tab.set_viewport_size(PHONE)  # type: ignore[arg-type]
     for name in one_of_each(site):
         tab.goto((site / name).as_uri())
@@ -286,7 +286,7 @@ def test_a_phone_never_scrolls_sideways(site: Path, tab: Tab) -> None:
 
 
 @pytest.mark.parametrize(("width", "tables"), [(768, ".heat"), (1440, ".heat, .asked, .runs")])
-def test_a_screen_cuts_no_heat_map_and_a_wide_one_no_questions_and_runs(
+def test_screen_cuts_no_heat_map_and_a_wide_one_no_questions_and_runs(
     site: Path, tab: Tab, width: int, tables: str
 ) -> None:
     tab.set_viewport_size({"width": width, "height": 900})
@@ -299,7 +299,7 @@ def test_a_screen_cuts_no_heat_map_and_a_wide_one_no_questions_and_runs(
     assert seen >= len(tables.split(", "))
 
 
-def test_a_small_screen_shows_every_column_of_the_runs_of_a_test_set(site: Path, tab: Tab) -> None:
+def test_small_screen_shows_every_column_of_the_runs_of_a_test_set(site: Path, tab: Tab) -> None:
     tab.set_viewport_size({"width": 1024, "height": 768})
     for path in (site / "test-runs").glob("set-*.html"):
         tab.goto(path.as_uri())
@@ -307,7 +307,7 @@ def test_a_small_screen_shows_every_column_of_the_runs_of_a_test_set(site: Path,
         assert room.evaluate("(one) => one.scrollWidth - one.clientWidth") == 0, path.name
 
 
-def test_a_phone_shows_every_column_of_tables_of_words(site: Path, tab: Tab) -> None:
+def test_phone_shows_every_column_of_tables_of_words(site: Path, tab: Tab) -> None:
     """Verdicts, changes, alerts: their last column says what it comes to."""
     tab.set_viewport_size(PHONE)  # type: ignore[arg-type]
     seen = 0
@@ -346,7 +346,7 @@ def test_no_two_texts_of_a_chart_meet_and_nothing_leaves_its_card(
 
 
 @pytest.mark.parametrize("width", portion([360, 768, 1440]))
-def test_a_comparison_never_scrolls_sideways(tmp_path: Path, tab: Tab, width: int) -> None:
+def test_comparison_never_scrolls_sideways(tmp_path: Path, tab: Tab, width: int) -> None:
     ids = [str(UUID(int=number)) for number in range(3)]
     base, candidate = (
         scored_folder(tmp_path / name, [plan_row(id_, passes=passes, question="긴 질문 " * 40) for id_ in ids])
@@ -378,7 +378,7 @@ def test_lines_end_where_days_are_missing_or_the_rubric_changed(site: Path, tab:
     assert lines.count() == 3  # one day of version 0; one of version 1; two after the missing day
 
 
-def test_a_chart_writes_the_target_of_its_card_with_every_digit(tmp_path: Path, tab: Tab) -> None:
+def test_chart_writes_the_target_of_its_card_with_every_digit(tmp_path: Path, tab: Tab) -> None:
     text = (ROOT / "docs" / "examples" / "ola-monitoring.toml").read_text("utf-8")
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     rubric = row_rubric_of_text(text.replace("at_most = 0.03", "at_most = 0.0325"))

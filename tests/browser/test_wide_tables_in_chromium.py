@@ -34,13 +34,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-def test_a_phone_keeps_the_name_of_a_row_in_sight(tab: Tab, site: Path) -> None:
+def test_phone_keeps_the_name_of_a_row_in_sight(tab: Tab, site: Path) -> None:
     tab.set_viewport_size(PHONE)
     tab.goto((site / MONTH).as_uri())
     assert set(map(round, tab.locator(".scroll").evaluate_all(LEFT_OF_NAMES))) <= {0, 1}
 
 
-def test_a_desktop_shows_every_kpi_of_every_tenant_of_a_day(tab: Tab, site: Path) -> None:
+def test_desktop_shows_every_kpi_of_every_tenant_of_a_day(tab: Tab, site: Path) -> None:
     tab.set_viewport_size(DESKTOP)
     tab.goto((site / LAST).as_uri())
     assert tab.locator(".scroll").evaluate_all(CUT) == []

@@ -54,7 +54,7 @@ def assert_fixed(world: World, undisturbed: dict[str, bytes]) -> None:
     assert leftovers(world) == []
 
 
-def test_a_full_disk_fails_the_days_and_leaves_nothing_half(
+def test_full_disk_fails_the_days_and_leaves_nothing_half(
     world: World, warehouse_disk: Callable[[str], None], undisturbed: dict[str, bytes]
 ) -> None:
     assert world.run(BACKFILL) == 1
@@ -64,7 +64,7 @@ def test_a_full_disk_fails_the_days_and_leaves_nothing_half(
     assert_fixed(world, undisturbed)
 
 
-def test_a_folder_that_became_read_only_fails_the_days_until_it_can_be_written(
+def test_folder_that_became_read_only_fails_the_days_until_it_can_be_written(
     world: World, warehouse_disk: Callable[[str], None], undisturbed: dict[str, bytes]
 ) -> None:
     warehouse_disk("size=50m,ro")
@@ -73,7 +73,7 @@ def test_a_folder_that_became_read_only_fails_the_days_until_it_can_be_written(
     assert_fixed(world, undisturbed)
 
 
-def test_a_source_that_vanishes_in_the_middle_of_a_night_loses_no_day(
+def test_source_that_vanishes_in_the_middle_of_a_night_loses_no_day(
     world: World, undisturbed: dict[str, bytes]
 ) -> None:
     assert world.run(NIGHTLY, DAY) == 0
@@ -91,7 +91,7 @@ def test_a_source_that_vanishes_in_the_middle_of_a_night_loses_no_day(
     assert leftovers(world) == []
 
 
-def test_a_warehouse_that_is_removed_in_the_middle_fails_its_day_and_is_made_again(
+def test_warehouse_that_is_removed_in_the_middle_fails_its_day_and_is_made_again(
     world: World, undisturbed: dict[str, bytes]
 ) -> None:
     warehouse = world.folder / "warehouse"
@@ -104,7 +104,7 @@ def test_a_warehouse_that_is_removed_in_the_middle_fails_its_day_and_is_made_aga
     assert_fixed(world, undisturbed)
 
 
-def test_a_full_disk_of_the_state_stops_the_night_and_the_next_one_does_it(
+def test_full_disk_of_the_state_stops_the_night_and_the_next_one_does_it(
     world: World, undisturbed: dict[str, bytes]
 ) -> None:
     (world.folder / "state.db").symlink_to("state/state.db")
@@ -145,7 +145,7 @@ def processes_in(folder: Path) -> dict[int, int]:
     return found
 
 
-def test_a_prefect_server_that_is_gone_ends_the_run_and_the_next_one_goes_on(
+def test_prefect_server_that_is_gone_ends_the_run_and_the_next_one_goes_on(
     world: World, undisturbed: dict[str, bytes], prefect_server: str
 ) -> None:
     with CuttableProxy(prefect_server) as proxy:

@@ -14,7 +14,7 @@ _PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-rubric.md"
 _FILE = re.compile(r"^```python\n# scoring/rubrics/brevity/(\w+\.py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def test_the_rubric_of_the_page_scores_once_its_folder_is_there(
+def test_rubric_of_the_page_scores_once_its_folder_is_there(
     folder: Path, aqb: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = dict(_FILE.findall(_PAGE.read_text("utf-8")))
@@ -49,7 +49,7 @@ def test_the_rubric_of_the_page_scores_once_its_folder_is_there(
         ('"질문", "question_grade")', '"질문", "question_grades")', "rubric brevity does not define question_grades"),
     ],
 )
-def test_a_slip_in_the_rubric_of_the_page_is_an_error_that_names_it(
+def test_slip_in_the_rubric_of_the_page_is_an_error_that_names_it(
     written: str, slip: str, said: str, folder: Path, aqb: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = dict(_FILE.findall(_PAGE.read_text("utf-8")))

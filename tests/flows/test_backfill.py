@@ -76,7 +76,7 @@ def done(outcome: BackfillOutcome) -> list[date]:
     return [one.day for one in outcome.days]
 
 
-def test_a_backfill_leaves_what_one_nightly_run_after_the_other_leaves(settings: Settings, tmp_path: Path) -> None:
+def test_backfill_leaves_what_one_nightly_run_after_the_other_leaves(settings: Settings, tmp_path: Path) -> None:
     outcome = backfill(DAY, LAST, settings=settings)
     assert (done(outcome), outcome.up_to_date, outcome.rows) == (DAYS, 0, 8)
     assert [problem.split(":")[0] for problem in outcome.problems] == [str(DAYS[3])]  # the rejected row
@@ -87,7 +87,7 @@ def test_a_backfill_leaves_what_one_nightly_run_after_the_other_leaves(settings:
     assert not list((Path(settings.warehouse) / ".staging").glob("*/"))
 
 
-def test_a_backfill_reads_a_portion_of_its_days_after_the_other(
+def test_backfill_reads_a_portion_of_its_days_after_the_other(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tasks.chat.day_plan.PORTION_BYTES", 1)
@@ -113,7 +113,7 @@ def test_what_is_up_to_date_is_skipped_unless_forced(settings: Settings) -> None
     assert done(backfill(DAY, DAY, force=True, settings=settings)) == [DAY]
 
 
-def test_a_failing_day_stops_no_other_and_is_done_by_the_next_backfill(settings: Settings) -> None:
+def test_failing_day_stops_no_other_and_is_done_by_the_next_backfill(settings: Settings) -> None:
     with (
         FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{DAYS[1]}"),
         pytest.raises(IncompleteBackfillError, match=f"1 of 4 days are not complete: {DAYS[1]}") as incomplete,
@@ -124,7 +124,7 @@ def test_a_failing_day_stops_no_other_and_is_done_by_the_next_backfill(settings:
     assert done(backfill(DAY, LAST, settings=settings)) == [DAYS[1]]
 
 
-def test_a_broken_file_makes_every_day_incomplete_and_the_rest_is_scored(settings: Settings) -> None:
+def test_broken_file_makes_every_day_incomplete_and_the_rest_is_scored(settings: Settings) -> None:
     (Path(settings.monitoring.source) / "c.parquet").write_bytes(b"")
     with pytest.raises(IncompleteBackfillError, match="2 of 2 days") as incomplete:
         backfill(DAY, DAYS[1], settings=settings)
@@ -249,7 +249,7 @@ def source(folder: Path) -> Path:
 RANGE = ("--from", str(DAY), "--to", str(LAST))
 
 
-def test_a_dry_run_says_what_would_be_done_and_does_nothing(aqb: Command, source: Path) -> None:
+def test_dry_run_says_what_would_be_done_and_does_nothing(aqb: Command, source: Path) -> None:
     ended = aqb("backfill", *RANGE, "--dry-run")
     assert (ended.exit_code, ended.err) == (0, "")
     assert f"{DAY} to {LAST}: 4 days, 8 rows" in ended.out
@@ -261,7 +261,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(aqb: Command, source
     assert not Path("data/warehouse").exists()
 
 
-def test_a_dry_run_says_no_size_that_the_source_does_not_tell(aqb: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dry_run_says_no_size_that_the_source_does_not_tell(aqb: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """A view of BigQuery counts its rows without reading their texts."""
     days = tuple(PlannedDay(day, DayContent(rows), "never scored") for day, rows in ((DAY, 0), (LAST, 3)))
     monkeypatch.setattr("tasks.chat.day_plan.backfill_plan", lambda *_, **__: BackfillPlan(days, ()))
@@ -271,7 +271,7 @@ def test_a_dry_run_says_no_size_that_the_source_does_not_tell(aqb: Command, monk
     assert [day["bytes"] for day in plan["days"]] == [0, None]
 
 
-def test_the_command_says_what_was_done_and_what_to_look_at(aqb: Command, source: Path) -> None:
+def test_command_says_what_was_done_and_what_to_look_at(aqb: Command, source: Path) -> None:
     ended = aqb("backfill", *RANGE)
     assert ended.exit_code == 1  # a row was rejected
     assert ended.out == "4 days scored, 0 up to date before, 0 failed; 8 rows\n"
@@ -283,7 +283,7 @@ def test_the_command_says_what_was_done_and_what_to_look_at(aqb: Command, source
     assert "up to date: 4 days" in aqb("backfill", *RANGE, "--dry-run").out
 
 
-def test_a_failed_day_ends_the_command_with_1_and_its_name(aqb: Command, source: Path) -> None:
+def test_failed_day_ends_the_command_with_1_and_its_name(aqb: Command, source: Path) -> None:
     with FolderWarehouse(Path("data/warehouse")).staging(f"monitoring-{DAYS[1]}"):
         ended = aqb("backfill", *RANGE)
     assert ended.exit_code == 1
@@ -330,7 +330,7 @@ def test_runs_are_listed_and_explained_step_by_step(aqb: Command, source: Path) 
     assert steps[1]["counts"] == {"rows_in": 4, "scored": 2, "excluded": 1, "rejected": 1}
 
 
-def test_a_run_that_has_not_ended_is_running_while_it_lives_and_crashed_when_it_does_not(aqb: Command) -> None:
+def test_run_that_has_not_ended_is_running_while_it_lives_and_crashed_when_it_does_not(aqb: Command) -> None:
     state_url = "sqlite:///data/state.db"
     run = Run("a" * 32, "nightly", DAY, "ola-monitoring", "1", "0", datetime(2026, 2, 13, 16, tzinfo=UTC))
     with opened(RunLedger, state_url) as ledger:
@@ -343,6 +343,6 @@ def test_a_run_that_has_not_ended_is_running_while_it_lives_and_crashed_when_it_
     assert (explained["outcome"], explained["steps"][0]["outcome"]) == ("crashed", "crashed")
 
 
-def test_a_run_that_nobody_knows_is_wrong_usage(aqb: Command) -> None:
+def test_run_that_nobody_knows_is_wrong_usage(aqb: Command) -> None:
     ended = aqb("runs", "show", "nothing")
     assert (ended.exit_code, "no runs have an id that begins with 'nothing'" in ended.err) == (2, True)

@@ -71,7 +71,7 @@ def alerts(warehouse: FolderWarehouse, day: date) -> dict[str, tuple[str, list[i
     return {row["rule"]: (row["rubric_version"], row["usual"]) for row in rows.iter_rows(named=True)}
 
 
-def test_the_stored_tables_are_of_a_version_without_the_rule(warehouse: FolderWarehouse) -> None:
+def test_stored_tables_are_of_a_version_without_the_rule(warehouse: FolderWarehouse) -> None:
     kpis, scores = warehouse.read("monitoring_kpis"), warehouse.read("monitoring_scores")
     assert kpis is not None
     assert scores is not None

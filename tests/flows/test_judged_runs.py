@@ -57,7 +57,7 @@ def summary_of(folder: str) -> dict[str, object]:
     return found
 
 
-def test_a_judged_run_has_every_score_and_its_second_time_asks_nothing(aqb: Command, judge: FakeOpenAI) -> None:
+def test_judged_run_has_every_score_and_its_second_time_asks_nothing(aqb: Command, judge: FakeOpenAI) -> None:
     assert aqb("score", WIDE, "--judge", "--out", "first").exit_code == 0
     asked = judge.stats()["asked"]
     assert asked > 0
@@ -98,7 +98,7 @@ def test_scores_of_two_judges_are_not_compared(
     assert not any(metric["of_two_judges"] for metric in same["metrics"].values())
 
 
-def test_a_run_that_two_judges_have_judged_says_so_before_any_figure(
+def test_run_that_two_judges_have_judged_says_so_before_any_figure(
     aqb: Command, judge: FakeOpenAI, tmp_path: Path
 ) -> None:
     """As where a provider puts another model behind the name while a file is judged, or before it grows."""
@@ -118,7 +118,7 @@ def test_a_run_that_two_judges_have_judged_says_so_before_any_figure(
     assert two["headline"][0].startswith(told) and len(two["headline"]) <= 3
 
 
-def test_a_key_alone_starts_nothing(aqb: Command, judge: FakeOpenAI) -> None:
+def test_key_alone_starts_nothing(aqb: Command, judge: FakeOpenAI) -> None:
     done = aqb("score", WIDE, "--out", "out")
     assert (done.exit_code, judge.stats()["asked"]) == (0, 0)
     assert done.out.count("no judge") == 1
@@ -138,12 +138,12 @@ def test_without_judge_questions_nobody_is_missed(aqb: Command) -> None:
     assert "no judge" not in done.out
 
 
-def test_a_dry_run_of_a_file_that_needs_no_judge_says_so(aqb: Command) -> None:
+def test_dry_run_of_a_file_that_needs_no_judge_says_so(aqb: Command) -> None:
     priced = aqb("score", SAMPLES / "plan_agent_sample.csv", "--dry-run", "--out", "out")
     assert (priced.exit_code, priced.out) == (0, "plan_agent_sample.csv: no questions for a judge\n")
 
 
-def test_a_dry_run_says_what_it_would_cost_and_asks_and_writes_nothing(aqb: Command, judge: FakeOpenAI) -> None:
+def test_dry_run_says_what_it_would_cost_and_asks_and_writes_nothing(aqb: Command, judge: FakeOpenAI) -> None:
     estimate = json.loads(aqb("score", WIDE, "--dry-run", "--json", "--out", "out").out)[WIDE.name]
     assert estimate["questions"] > 0 and estimate["from_store"] == 0
     assert estimate["tokens_in"] > 0 and estimate["usd"] > 0
@@ -169,7 +169,7 @@ def test_garbage_for_ever_ends_in_manual_review_and_exit_code_1(
     assert "## 판정 모델" in Path("out/resume_agent_sample/report.md").read_text(encoding="utf-8")
 
 
-def test_a_refused_key_is_one_clear_line_without_the_key(
+def test_refused_key_is_one_clear_line_without_the_key(
     aqb: Command, judge: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with FakeOpenAI(Behaviour(latency_s=0.001, api_key="another")) as server:
@@ -210,7 +210,7 @@ def test_score_asks_the_questions_of_all_files_without_waiting_for_the_first(
     assert capsys.readouterr().err.splitlines()[-1].startswith("judge: 4 of 4 questions, ")
 
 
-def test_the_inbox_judges_its_files_at_the_same_time_and_scores_them_in_their_order(
+def test_inbox_judges_its_files_at_the_same_time_and_scores_them_in_their_order(
     prefect_in_threads: str, judge: FakeOpenAI, tmp_path: Path
 ) -> None:
     inbox = tmp_path / "inbox"
@@ -255,7 +255,7 @@ def test_the_inbox_judges_its_files_at_the_same_time_and_scores_them_in_their_or
     assert found == []
 
 
-def test_a_file_that_is_renamed_while_it_is_judged_fails_nothing_and_is_paid_for_once(
+def test_file_that_is_renamed_while_it_is_judged_fails_nothing_and_is_paid_for_once(
     judge: FakeOpenAI, tmp_path: Path
 ) -> None:
     judge.behaviour = Behaviour(latency_s=0.5, spread=0)
@@ -275,7 +275,7 @@ def test_a_file_that_is_renamed_while_it_is_judged_fails_nothing_and_is_paid_for
     assert scored.summary["judge"]["by_status"]["ok"] == judge.stats()["asked"]
 
 
-def test_a_run_of_the_inbox_is_held_against_the_one_before_by_the_same_judge_alone(
+def test_run_of_the_inbox_is_held_against_the_one_before_by_the_same_judge_alone(
     judge: FakeOpenAI, tmp_path: Path
 ) -> None:
     inbox = tmp_path / "inbox"

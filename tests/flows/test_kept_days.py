@@ -113,7 +113,7 @@ def test_days_stay_when_the_source_is_another_folder(settings: Settings, tmp_pat
 
 
 @pytest.mark.long
-def test_a_tenant_that_is_gone_keeps_its_day(settings: Settings, source: Path) -> None:
+def test_tenant_that_is_gone_keeps_its_day(settings: Settings, source: Path) -> None:
     write_rows(source / "b.jsonl", [plain(number, tenant_id="t2") for number in range(30)])
     write_rows(source / "c.jsonl", [plain(number) for number in range(100)])
     backfill(DAY, DAY, settings=settings)
@@ -160,7 +160,7 @@ def _night(settings: Settings, day: date, monkeypatch: pytest.MonkeyPatch) -> Ni
 
 
 @pytest.mark.parametrize("kind", ["nightly", "intraday"])
-def test_a_night_that_finds_its_day_gone_keeps_it_and_completes(
+def test_night_that_finds_its_day_gone_keeps_it_and_completes(
     settings: Settings, source: Path, slack: FakeSlack, kind: Literal["nightly", "intraday"]
 ) -> None:
     nightly(settings, DAY, kind)
@@ -175,7 +175,7 @@ def test_a_night_that_finds_its_day_gone_keeps_it_and_completes(
 
 
 @pytest.mark.long
-def test_an_unexpected_error_of_a_day_stops_no_other_of_a_backfill(
+def test_unexpected_error_of_a_day_stops_no_other_of_a_backfill(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _break_second_day(monkeypatch)
@@ -186,7 +186,7 @@ def test_an_unexpected_error_of_a_day_stops_no_other_of_a_backfill(
 
 
 @pytest.mark.long
-def test_an_unexpected_error_of_an_earlier_day_does_not_stop_the_night(
+def test_unexpected_error_of_an_earlier_day_does_not_stop_the_night(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nightly(settings, DAY)
@@ -196,7 +196,7 @@ def test_an_unexpected_error_of_an_earlier_day_does_not_stop_the_night(
     assert ended.value.outcome.scored.counts.scored == 8
 
 
-def test_a_day_whose_file_cannot_be_read_is_none_without_rows(settings: Settings, source: Path) -> None:
+def test_day_whose_file_cannot_be_read_is_none_without_rows(settings: Settings, source: Path) -> None:
     """As where the export of the day is still being written at night, beside those of other days."""
     (source / f"{DAY}.jsonl").unlink()
     file = source / f"{DAY}.parquet"
@@ -211,7 +211,7 @@ def test_a_day_whose_file_cannot_be_read_is_none_without_rows(settings: Settings
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_an_unexpected_error_of_the_own_day_is_told_with_class_and_step(
+def test_unexpected_error_of_the_own_day_is_told_with_class_and_step(
     settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _break_second_day(monkeypatch)
@@ -236,7 +236,7 @@ def _break_second_day(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- The command -----------------------------------------------------------------------------------------------------
 
 
-def test_the_plan_names_every_day_with_its_reason(aqb: Command, folder: Path) -> None:
+def test_plan_names_every_day_with_its_reason(aqb: Command, folder: Path) -> None:
     source = folder / "data" / "chat_rows"
     for day in DAYS:
         write_day(source, day, 8)

@@ -82,7 +82,7 @@ def day_files(settings: Settings) -> dict[str, bytes]:
 
 
 @on_server
-def test_a_day_run_twice_completes_twice_with_the_same_tables(settings: Settings) -> None:
+def test_day_run_twice_completes_twice_with_the_same_tables(settings: Settings) -> None:
     first, tables = run_nightly(settings), day_files(settings)
     second = run_nightly(settings)
 
@@ -109,7 +109,7 @@ def test_a_day_run_twice_completes_twice_with_the_same_tables(settings: Settings
 
 
 @on_server
-def test_the_artifacts_show_kpis_and_worst_rows_without_texts_of_people(settings: Settings) -> None:
+def test_artifacts_show_kpis_and_worst_rows_without_texts_of_people(settings: Settings) -> None:
     run = run_nightly(settings)
     outcome: NightlyOutcome = run.state.result()
     kept = {"monitoring", "monitoring-alerts", "monitoring-worst", "report-last-day", "report-site"}
@@ -135,7 +135,7 @@ def test_the_artifacts_show_kpis_and_worst_rows_without_texts_of_people(settings
 
 
 @on_server
-def test_a_broken_file_fails_the_run_after_the_good_ones_are_scored(settings: Settings, tmp_path: Path) -> None:
+def test_broken_file_fails_the_run_after_the_good_ones_are_scored(settings: Settings, tmp_path: Path) -> None:
     broken = tmp_path / "source" / "b.parquet"
     pl.DataFrame([plain(5)]).write_parquet(broken)
     broken.write_bytes(broken.read_bytes()[:-20])
@@ -150,7 +150,7 @@ def test_a_broken_file_fails_the_run_after_the_good_ones_are_scored(settings: Se
     assert pl.read_parquet(Path(settings.warehouse) / "monitoring_scores" / f"{DAY}.parquet").height == 3
 
 
-def test_a_day_without_rows_completes_and_alerts(settings: Settings, tmp_path: Path) -> None:
+def test_day_without_rows_completes_and_alerts(settings: Settings, tmp_path: Path) -> None:
     write_rows(tmp_path / "source" / "a.jsonl", [best(24 * 60)])
     outcome = plain_flows.nightly(settings, DAY)
     assert [fact.rule for fact in outcome.scored.alerts] == ["no_rows"]
@@ -178,7 +178,7 @@ def test_files_that_are_copies_of_each_other_are_a_problem_that_is_told(settings
     ]
 
 
-def test_an_intraday_run_is_provisional_until_the_nightly_one_replaces_it(settings: Settings, tmp_path: Path) -> None:
+def test_intraday_run_is_provisional_until_the_nightly_one_replaces_it(settings: Settings, tmp_path: Path) -> None:
     so_far = plain_flows.nightly(settings, DAY, "intraday")
     assert "잠정" in so_far.scored.report.read_text("utf-8").partition("\n")[0]
     write_rows(tmp_path / "source" / "b.jsonl", [best(60)])
@@ -209,7 +209,7 @@ def days_done(outcome: NightlyOutcome) -> list[tuple[date, str]]:
     return [(one.day, one.why) for one in outcome.earlier] + [(outcome.scored.day, "")]
 
 
-def test_the_schedule_says_which_day_is_scored_in_the_zone(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schedule_says_which_day_is_scored_in_the_zone(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     at_night_after(DAY, monkeypatch)
     assert plain_flows.nightly(settings).scored.day == DAY
     assert plain_flows.nightly(settings, kind="intraday").scored.day == NEXT
@@ -242,20 +242,20 @@ def test_late_rows_bring_their_day_up_to_date(
     assert days_done(run_after(NEXT, settings, monkeypatch)) == [(NEXT, "")]
 
 
-def test_an_intraday_run_does_not_make_a_day_done(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_intraday_run_does_not_make_a_day_done(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     run_after(DAY, settings, monkeypatch)
     plain_flows.nightly(settings, kind="intraday")
     outcome = run_after(NEXT + timedelta(days=1), settings, monkeypatch)
     assert days_done(outcome) == [(NEXT, "missing"), (NEXT + timedelta(days=1), "")]
 
 
-def test_a_day_that_was_asked_for_is_done_alone(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_day_that_was_asked_for_is_done_alone(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     run_after(DAY, settings, monkeypatch)
     outcome = plain_flows.nightly(settings, DAY + timedelta(days=3))
     assert days_done(outcome) == [(DAY + timedelta(days=3), "")]
 
 
-def test_a_missed_day_that_fails_does_not_stop_the_run_but_fails_it_in_the_end(
+def test_missed_day_that_fails_does_not_stop_the_run_but_fails_it_in_the_end(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_after(DAY, settings, monkeypatch)
@@ -271,7 +271,7 @@ def test_a_missed_day_that_fails_does_not_stop_the_run_but_fails_it_in_the_end(
     assert days_done(repaired)[0] == (NEXT, "missing")
 
 
-def test_a_gap_too_long_for_one_night_is_told(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gap_too_long_for_one_night_is_told(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     near = settings.model_copy(update={"monitoring": settings.monitoring.model_copy(update={"catch_up_days": 1})})
     run_after(DAY, near, monkeypatch)
     outcome = run_after(DAY + timedelta(days=4), near, monkeypatch)
@@ -280,7 +280,7 @@ def test_a_gap_too_long_for_one_night_is_told(settings: Settings, monkeypatch: p
     assert outcome.problems[0].startswith(told)
 
 
-def test_a_day_that_cannot_be_scored_keeps_neither_missed_days_nor_test_runs_waiting(
+def test_day_that_cannot_be_scored_keeps_neither_missed_days_nor_test_runs_waiting(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "inbox").mkdir()
@@ -299,7 +299,7 @@ def test_a_day_that_cannot_be_scored_keeps_neither_missed_days_nor_test_runs_wai
     assert len(list(Path(settings.reports).glob("test-runs/plan_agent_*-*/summary.json"))) == 2
 
 
-def test_a_run_keeps_the_names_of_the_files_with_rows_of_its_day_alone(settings: Settings, tmp_path: Path) -> None:
+def test_run_keeps_the_names_of_the_files_with_rows_of_its_day_alone(settings: Settings, tmp_path: Path) -> None:
     write_rows(tmp_path / "source" / "b.jsonl", [best(24 * 60)])
     plain_flows.nightly(settings, DAY)
     with opened(RunLedger, settings.state_url) as ledger:
@@ -307,7 +307,7 @@ def test_a_run_keeps_the_names_of_the_files_with_rows_of_its_day_alone(settings:
 
 
 @on_server
-def test_a_missing_source_fails_the_run_at_once_and_is_kept_in_the_ledger(settings: Settings) -> None:
+def test_missing_source_fails_the_run_at_once_and_is_kept_in_the_ledger(settings: Settings) -> None:
     nowhere = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})
     run = run_nightly(nowhere, steps=2)
     assert run.state.is_failed()
@@ -318,7 +318,7 @@ def test_a_missing_source_fails_the_run_at_once_and_is_kept_in_the_ledger(settin
     assert runs_of(nowhere) == [("nightly", "failed", None)]
 
 
-def test_a_source_that_has_gone_since_last_night_is_kept_in_the_ledger_too(
+def test_source_that_has_gone_since_last_night_is_kept_in_the_ledger_too(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_after(DAY, settings, monkeypatch)
@@ -337,7 +337,7 @@ def test_two_runs_of_one_day_do_not_work_at_the_same_time(settings: Settings, mo
     assert plain_flows.nightly(settings, DAY).scored.day == DAY
 
 
-def test_a_night_waits_for_another_run_of_its_day_and_then_scores_it(settings: Settings) -> None:
+def test_night_waits_for_another_run_of_its_day_and_then_scores_it(settings: Settings) -> None:
     with ExitStack() as other:
         other.enter_context(FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{DAY}"))
         Timer(0.2, other.close).start()  # the other run ends while this one waits
@@ -386,7 +386,7 @@ def test_prefect_and_the_ledger_keep_no_secret_of_the_settings_and_a_run_of_what
     assert SECRET not in str([kept, first.message, kept_run(again), again.message, runs])
 
 
-def test_a_run_of_what_prefect_has_kept_asks_for_the_secrets_that_its_folder_lacks(
+def test_run_of_what_prefect_has_kept_asks_for_the_secrets_that_its_folder_lacks(
     secretive: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AQB_JUDGE__BASE_URL")

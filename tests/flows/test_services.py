@@ -61,7 +61,7 @@ def test_messages_of_a_service_lead_to_no_pages_of_another(settings: Settings) -
     assert settings_of_service(with_pages, "hiring").web.url == ""
 
 
-def test_a_service_that_breaks_stops_no_other_and_the_error_names_it(settings: Settings) -> None:
+def test_service_that_breaks_stops_no_other_and_the_error_names_it(settings: Settings) -> None:
     with pytest.raises(IncompleteServicesError, match=r"1 of 3 services failed, hiring, support done: gone: ") as ended:
         nightly(settings, DAY)
     assert [one.own.service for one in ended.value.outcome.services if one.own.complete] == ["hiring", "support"]
@@ -105,20 +105,20 @@ def test_days_of_before_go_on_as_those_of_the_service_that_has_them(tmp_path: Pa
     assert scores(several, "former").equals(scores(several, "other"))
 
 
-def test_a_backfill_goes_on_after_a_service_that_breaks(settings: Settings) -> None:
+def test_backfill_goes_on_after_a_service_that_breaks(settings: Settings) -> None:
     with pytest.raises(IncompleteBackfillError, match="gone: ") as ended:
         backfill(DAY, DAY, settings=settings)
     assert [one.service for one in ended.value.outcome.days if one.complete] == ["hiring", "support"]
     assert scores(settings, "support").height == 1
 
 
-def test_a_service_whose_rubric_is_broken_is_told_by_name(settings: Settings) -> None:
+def test_service_whose_rubric_is_broken_is_told_by_name(settings: Settings) -> None:
     broken = ServiceSettings(name="broken", source=settings.monitoring.service[0].source, rubric="no-such-rubric")
     with pytest.raises(IncompleteServicesError, match=r"hiring done: broken: .*no-such-rubric"):
         nightly(with_services(settings, settings.monitoring.service[0], broken), DAY)
 
 
-def test_the_failure_of_a_night_is_over_when_every_service_is_done(settings: Settings, tmp_path: Path) -> None:
+def test_failure_of_a_night_is_over_when_every_service_is_done(settings: Settings, tmp_path: Path) -> None:
     failed = Unfinished("nightly", DAY, DAY, "run")
     with pytest.raises(IncompleteServicesError):
         nightly(settings, DAY)
@@ -141,7 +141,7 @@ def test_runs_of_a_day_are_those_of_its_service(settings: Settings) -> None:
     assert known == {"hiring": ["completed"], "gone": ["failed"], "support": ["completed"]}
 
 
-def test_a_fact_of_one_service_is_news_of_another_and_each_message_names_its_own(
+def test_fact_of_one_service_is_news_of_another_and_each_message_names_its_own(
     settings: Settings, tmp_path: Path, slack: FakeSlack
 ) -> None:
     write_rows(tmp_path / "gone" / "a.jsonl", [refused(0), refused(1)])
@@ -163,7 +163,7 @@ def test_a_fact_of_one_service_is_news_of_another_and_each_message_names_its_own
     assert keys["support"] == set()
 
 
-def test_a_snooze_is_of_one_service(settings: Settings) -> None:
+def test_snooze_is_of_one_service(settings: Settings) -> None:
     with Context(settings) as context:
         hiring, _, support = (AlertChoices(one.state) for one in context.services)
         hiring.snooze(Snooze("weak_answer", "*", NEXT_DAY, "known", "kim", datetime.now(UTC), {}))
@@ -171,7 +171,7 @@ def test_a_snooze_is_of_one_service(settings: Settings) -> None:
         assert not support.end_snooze("weak_answer", "*", datetime.now(UTC))
 
 
-def test_a_late_night_is_told_of_the_service_that_is_late(settings: Settings) -> None:
+def test_late_night_is_told_of_the_service_that_is_late(settings: Settings) -> None:
     with pytest.raises(IncompleteServicesError):
         nightly(settings, DAY)
     morning = datetime.combine(NEXT_DAY, time(8), ZoneInfo(settings.time_zone))
@@ -186,7 +186,7 @@ def test_a_late_night_is_told_of_the_service_that_is_late(settings: Settings) ->
 
 
 @pytest.mark.usefixtures("site_is_built")
-def test_the_first_page_leads_to_each_service_and_says_how_it_stands(settings: Settings) -> None:
+def test_first_page_leads_to_each_service_and_says_how_it_stands(settings: Settings) -> None:
     with pytest.raises(IncompleteServicesError):
         nightly(settings, DAY)
     first = page(Path(settings.reports))
@@ -215,7 +215,7 @@ def test_what_is_about_one_service_wants_it_chosen(settings: Settings) -> None:
 
 @pytest.mark.usefixtures("site_is_built")
 @pytest.mark.long
-def test_an_erased_session_is_in_the_tables_and_reports_of_no_service(tmp_path: Path) -> None:
+def test_erased_session_is_in_the_tables_and_reports_of_no_service(tmp_path: Path) -> None:
     source = tmp_path / "source"
     write_rows(source / "a.jsonl", [refused(0, session_id="somebody"), refused(1, session_id="other")])
     before = settings_in(tmp_path)
@@ -249,7 +249,7 @@ def test_test_runs_are_of_no_service(settings: Settings) -> None:
 
 
 @pytest.mark.long
-def test_a_day_that_a_service_keeps_may_be_replaced_without_that_of_another(
+def test_day_that_a_service_keeps_may_be_replaced_without_that_of_another(
     settings: Settings, tmp_path: Path, slack: FakeSlack
 ) -> None:
     """Both have lost their rows; what is said of one, followed to the letter, must not cost the scores of the other."""

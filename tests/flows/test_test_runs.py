@@ -69,7 +69,7 @@ def test_each_file_is_scored_once_into_its_own_folder_and_the_warehouse(settings
     assert open_warehouse(settings.warehouse).days("test_run_scores") == [DAY]
 
 
-def test_a_copy_of_a_scored_file_is_counted(settings: Settings) -> None:
+def test_copy_of_a_scored_file_is_counted(settings: Settings) -> None:
     inbox = inbox_of(settings)
     (inbox / "plan_agent_9.csv").write_bytes((inbox / "plan_agent_1.csv").read_bytes())
     outcome = score_inbox(settings, DAY)
@@ -108,7 +108,7 @@ def test_pages_that_one_who_died_has_not_built_are_built_by_the_next_and_not_aga
     assert page.stat().st_mtime_ns > built_at
 
 
-def test_a_changed_file_is_a_new_run_beside_the_old_one(settings: Settings) -> None:
+def test_changed_file_is_a_new_run_beside_the_old_one(settings: Settings) -> None:
     score_inbox(settings, DAY)
     write_csv(inbox_of(settings) / "plan_agent_1.csv", [LONG_HEADER, long_row("Q9")])
     assert names(score_inbox(settings, DAY)) == ["plan_agent_1.csv"]
@@ -119,7 +119,7 @@ def test_a_changed_file_is_a_new_run_beside_the_old_one(settings: Settings) -> N
     assert len([path for path in (Path(settings.reports) / "test-runs").iterdir() if path.is_dir()]) == 3
 
 
-def test_a_run_that_is_scored_again_replaces_its_own_rows_alone(settings: Settings, tmp_path: Path) -> None:
+def test_run_that_is_scored_again_replaces_its_own_rows_alone(settings: Settings, tmp_path: Path) -> None:
     score_inbox(settings, DAY)
     folder = Path(settings.warehouse)
     before = {name: (folder / name / f"{DAY}.parquet").read_bytes() for name in TABLES}
@@ -127,7 +127,7 @@ def test_a_run_that_is_scored_again_replaces_its_own_rows_alone(settings: Settin
     assert {name: (folder / name / f"{DAY}.parquet").read_bytes() for name in TABLES} == before
 
 
-def test_a_file_that_cannot_be_read_stops_no_other_and_is_recorded_and_told_once(
+def test_file_that_cannot_be_read_stops_no_other_and_is_recorded_and_told_once(
     settings: Settings, slack: FakeSlack
 ) -> None:
     inbox = inbox_of(settings)
@@ -154,14 +154,14 @@ def test_a_file_that_cannot_be_read_stops_no_other_and_is_recorded_and_told_once
 
 
 @pytest.mark.usefixtures("site_is_built")
-def test_a_file_that_cannot_be_read_gives_no_cell_to_any_database(settings: Settings, tmp_path: Path) -> None:
+def test_file_that_cannot_be_read_gives_no_cell_to_any_database(settings: Settings, tmp_path: Path) -> None:
     write_csv(inbox_of(settings) / "plan_agent_nohead.csv", [["홍길동", "010-9876-5432", "leak.me@example.com"]])
     assert len(score_inbox(settings, DAY).refused) == 1
     for path in (path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".csv"):
         assert [cell for cell in ("홍길동", "9876-5432", "leak.me") if cell.encode() in path.read_bytes()] == []
 
 
-def test_a_file_that_cannot_be_looked_at_does_not_stop_the_others(settings: Settings) -> None:
+def test_file_that_cannot_be_looked_at_does_not_stop_the_others(settings: Settings) -> None:
     Path(os.fsdecode(os.fsencode(inbox_of(settings)) + b"/plan_\xb0\xa1.csv")).write_text("x")
     outcome = score_inbox(settings, DAY)
     assert names(outcome) == ["plan_agent_1.csv", "resume_agent_1.csv"]
@@ -169,7 +169,7 @@ def test_a_file_that_cannot_be_looked_at_does_not_stop_the_others(settings: Sett
 
 
 @pytest.mark.parametrize("night_before", [False, True])
-def test_a_file_refused_by_its_name_does_not_keep_its_copy_of_a_better_one_from_being_scored(
+def test_file_refused_by_its_name_does_not_keep_its_copy_of_a_better_one_from_being_scored(
     settings: Settings, night_before: bool
 ) -> None:
     inbox = inbox_of(settings)
@@ -184,7 +184,7 @@ def test_a_file_refused_by_its_name_does_not_keep_its_copy_of_a_better_one_from_
 
 
 @pytest.mark.parametrize("ending", [".xls", ".XLSM", ".xlsb", ".ods"])
-def test_a_workbook_of_another_kind_is_told_instead_of_passed_over(settings: Settings, ending: str) -> None:
+def test_workbook_of_another_kind_is_told_instead_of_passed_over(settings: Settings, ending: str) -> None:
     (inbox_of(settings) / f"plan_agent_2{ending}").write_bytes(b"PK")
     (inbox_of(settings) / "notes.txt").write_text("no test run")
     outcome = score_inbox(settings, DAY)
@@ -193,7 +193,7 @@ def test_a_workbook_of_another_kind_is_told_instead_of_passed_over(settings: Set
     assert len(outcome.scored) == 2
 
 
-def test_a_link_that_leads_out_of_the_inbox_is_refused(settings: Settings, tmp_path: Path) -> None:
+def test_link_that_leads_out_of_the_inbox_is_refused(settings: Settings, tmp_path: Path) -> None:
     inbox = inbox_of(settings)
     outside = write_csv(tmp_path / "outside.csv", [LONG_HEADER, long_row("O")])
     (inbox / "plan_agent_link.csv").symlink_to(outside)
@@ -243,7 +243,7 @@ def test_files_on_their_way_are_left_for_the_next_run(settings: Settings) -> Non
     assert names(score_inbox(settings, DAY)) == ["resume_agent_1.csv"]
 
 
-def test_a_file_with_a_time_to_come_has_arrived_when_it_was_written(settings: Settings) -> None:
+def test_file_with_a_time_to_come_has_arrived_when_it_was_written(settings: Settings) -> None:
     """As one has that was packed in Seoul and is unpacked on a server in UTC."""
     later = datetime.now(UTC).timestamp() + 9 * 3600
     os.utime(inbox_of(settings) / "plan_agent_1.csv", (later, later))
@@ -264,7 +264,7 @@ def test_files_that_move_on_during_the_run_are_left_for_the_next_one(settings: S
     assert names(score_inbox(settings, DAY)) == ["plan_agent_renamed.csv"]
 
 
-def test_an_inbox_that_another_run_is_working_on_is_left_to_it(settings: Settings, slack: FakeSlack) -> None:
+def test_inbox_that_another_run_is_working_on_is_left_to_it(settings: Settings, slack: FakeSlack) -> None:
     told = settings.model_copy(update={"alerts": alerts_to(slack)})
     with open_warehouse(settings.warehouse).staging("test-runs"):
         outcome = score_inbox(told, DAY)
@@ -281,7 +281,7 @@ def test_rejected_rows_are_kept_and_reported(settings: Settings) -> None:
     assert table(settings, "rejected").select("code", "rubric").rows() == [("bad_round", "plan-agent")]
 
 
-def test_the_command_scores_the_inbox(aqb: Command, settings: Settings) -> None:
+def test_command_scores_the_inbox(aqb: Command, settings: Settings) -> None:
     Path("aqb.toml").write_text(f'[test_runs]\ninbox = "{settings.test_runs.inbox}"\nquiet_s = 0\n')
     ended = aqb("test-runs")
     assert (ended.exit_code, ended.err) == (0, "")
@@ -290,7 +290,7 @@ def test_the_command_scores_the_inbox(aqb: Command, settings: Settings) -> None:
     assert json.loads(ended.out) == {"scored": [], "failures": [], "refused": [], "known": 2, "arriving": []}
 
 
-def test_a_file_that_cannot_be_read_waits_no_longer_until_it_changes(aqb: Command, settings: Settings) -> None:
+def test_file_that_cannot_be_read_waits_no_longer_until_it_changes(aqb: Command, settings: Settings) -> None:
     bad = inbox_of(settings) / "a_bad.csv"
     bad.touch()
     Path("aqb.toml").write_text(f'[test_runs]\ninbox = "{settings.test_runs.inbox}"\nquiet_s = 0\n')
@@ -300,7 +300,7 @@ def test_a_file_that_cannot_be_read_waits_no_longer_until_it_changes(aqb: Comman
     assert json.loads(aqb("status", "--json").out)["inbox"] == {"waiting": 1, "scored": 2, "failed": []}
 
 
-def test_a_file_that_cannot_be_read_is_among_the_failures_each_time(aqb: Command, settings: Settings) -> None:
+def test_file_that_cannot_be_read_is_among_the_failures_each_time(aqb: Command, settings: Settings) -> None:
     (inbox_of(settings) / "a_bad.csv").touch()
     Path("aqb.toml").write_text(f'[test_runs]\ninbox = "{settings.test_runs.inbox}"\nquiet_s = 0\n')
     for scored_before in (0, 2):
@@ -311,7 +311,7 @@ def test_a_file_that_cannot_be_read_is_among_the_failures_each_time(aqb: Command
         assert found["refused"] == [why] and "a_bad.csv: the file is empty" in why
 
 
-def test_an_inbox_that_is_not_there_is_wrong_usage(aqb: Command) -> None:
+def test_inbox_that_is_not_there_is_wrong_usage(aqb: Command) -> None:
     ended = aqb("test-runs")
     assert ended.exit_code == 2
     assert "data/inbox" in ended.err
@@ -347,7 +347,7 @@ def test_several_runs_go_into_a_folder_each_and_a_bad_one_stops_none(aqb: Comman
         (("--rubric", "aqb-1.2", "--option", "value_lookup=direct"), "no option 'value_lookup'"),
     ],
 )
-def test_a_wrong_option_ends_with_2_and_writes_nothing(
+def test_wrong_option_ends_with_2_and_writes_nothing(
     aqb: Command, folder: Path, arguments: tuple[str, ...], says: str
 ) -> None:
     path = write_csv(folder / "plan_agent_1.csv", [LONG_HEADER, long_row()])
@@ -369,7 +369,7 @@ def test_options_of_rubrics_stand_in_the_settings_too(aqb: Command, folder: Path
     assert "2+value_lookup=direct" in aqb("score", path, "--out", "out").out
 
 
-def test_a_prompt_is_printed_for_the_rubric_that_has_one(aqb: Command) -> None:
+def test_prompt_is_printed_for_the_rubric_that_has_one(aqb: Command) -> None:
     assert "plan_agent" in aqb("rubrics", "prompt", "plan-agent").out
     ended = aqb("rubrics", "prompt", "ola-monitoring")
     assert (ended.exit_code, "plan-agent" in ended.err) == (2, True)

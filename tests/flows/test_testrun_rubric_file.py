@@ -43,7 +43,7 @@ def started(folder: Path, aqb: Command) -> Path:
     return write_csv(folder / "run.csv", [HEADER, RESET, PARCEL])
 
 
-def test_the_test_run_rubric_that_is_printed_is_right_and_scores(aqb: Command, started: Path) -> None:
+def test_test_run_rubric_that_is_printed_is_right_and_scores(aqb: Command, started: Path) -> None:
     checked = aqb("rubrics", "check", RUBRIC)
     assert checked.out.splitlines()[0] == "support-tests (version 1): 3 metrics: accuracy, speed, consistency"
     scored = aqb("score", started, "--rubric", RUBRIC, "--out", "out")
@@ -57,7 +57,7 @@ def test_the_test_run_rubric_that_is_printed_is_right_and_scores(aqb: Command, s
     assert [("Fail" in row, "The test failed" in row) for row in rows] == [(False, False), (True, True)]
 
 
-def test_a_wrong_test_run_rubric_ends_the_command_with_2_and_its_line(aqb: Command, started: Path) -> None:
+def test_wrong_test_run_rubric_ends_the_command_with_2_and_its_line(aqb: Command, started: Path) -> None:
     text = Path(RUBRIC).read_text("utf-8")
     Path(RUBRIC).write_text(text.replace("unanswered > 0", "unanswered >> 0"), "utf-8")
     for command in (("rubrics", "check", RUBRIC), ("score", started, "--rubric", RUBRIC, "--out", "out")):
@@ -77,7 +77,7 @@ def test_who_names_no_rubric_file_is_told_of_them(
 
 
 @pytest.mark.parametrize("shown", ["case", "ID"])
-def test_a_rubric_file_is_recognised_by_a_column_as_the_file_or_as_aqb_calls_it(
+def test_rubric_file_is_recognised_by_a_column_as_the_file_or_as_aqb_calls_it(
     aqb: Command, started: Path, shown: str
 ) -> None:
     text = Path(RUBRIC).read_text("utf-8")
@@ -88,7 +88,7 @@ def test_a_rubric_file_is_recognised_by_a_column_as_the_file_or_as_aqb_calls_it(
     assert (scored.exit_code, scored.out.splitlines()[0][:29]) == (0, "run.csv: support-tests 1, row"), scored.err
 
 
-def test_a_scored_folder_is_compared_and_reviewed_without_the_rubric_file(
+def test_scored_folder_is_compared_and_reviewed_without_the_rubric_file(
     aqb: Command, started: Path, folder: Path
 ) -> None:
     other = write_csv(folder / "other.csv", [HEADER, RESET, FOUND])
@@ -101,7 +101,7 @@ def test_a_scored_folder_is_compared_and_reviewed_without_the_rubric_file(
     assert aqb("review", "export", "run", "--out", "review.xlsx").exit_code == 0
 
 
-def test_a_test_run_rubric_scores_no_chat_rows(started: Path) -> None:
+def test_test_run_rubric_scores_no_chat_rows(started: Path) -> None:
     with pytest.raises(UsageError, match="scores test runs"):
         chosen_row_rubric(RUBRIC)
 
@@ -118,7 +118,7 @@ def example(folder: Path) -> Path:
     return folder / "support_release_12.csv"
 
 
-def test_the_example_is_judged_from_the_command_line_and_its_second_time_asks_nothing(
+def test_example_is_judged_from_the_command_line_and_its_second_time_asks_nothing(
     aqb: Command, example: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with FakeOpenAI(Behaviour(latency_s=0.001)) as judge:
@@ -179,7 +179,7 @@ def test_files_of_the_inbox_that_show_the_rubric_are_scored_compared_and_shown(
     assert not [word for word in WORDS_OF_OTHERS if any(word in text for text in shown)]
 
 
-def test_a_test_set_is_none_of_the_chat_rows_whose_columns_have_the_same_names(aqb: Command, example: Path) -> None:
+def test_test_set_is_none_of_the_chat_rows_whose_columns_have_the_same_names(aqb: Command, example: Path) -> None:
     chat = {"user_input": "question", "llm_response": "answer", "timestamp": "at", "input_tokens": "in"}
     lines = ["", "[test_runs]", f'rubrics = ["{RUBRIC}"]', "[monitoring.columns]", 'output_tokens = "out"']
     lines += [f'{ours} = "{theirs}"' for ours, theirs in chat.items()]

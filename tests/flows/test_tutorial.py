@@ -40,7 +40,7 @@ def test_every_block_of_a_page_does_what_it_says(page: str, folder: Path, aqb: C
             printed = run_block(text, folder, aqb)
 
 
-def test_the_korean_page_has_the_blocks_of_the_page_that_is_run() -> None:
+def test_korean_page_has_the_blocks_of_the_page_that_is_run() -> None:
     english, korean = (
         _BLOCK.findall((DOCS / "how-to" / f"score-your-own-agent{language}.md").read_text("utf-8"))
         for language in ("", ".ko")

@@ -36,12 +36,12 @@ def test_fuzz_has_a_hundred_cases_of_all_kinds() -> None:
 @pytest.mark.parametrize(
     ("kind", "seed"), [(kind, seed) for kind, count in CASES.items() for seed in portion(range(count))]
 )
-def test_a_damaged_input_is_scored_or_refused_and_no_row_is_lost(kind: str, seed: int, tmp_path: Path) -> None:
+def test_damaged_input_is_scored_or_refused_and_no_row_is_lost(kind: str, seed: int, tmp_path: Path) -> None:
     assert run_case(kind, seed, tmp_path / "case")
 
 
 @pytest.mark.long
-def test_a_rubric_file_with_a_few_changes_is_refused_with_its_line_or_scores_alike_on_every_engine() -> None:
+def test_rubric_file_with_a_few_changes_is_refused_with_its_line_or_scores_alike_on_every_engine() -> None:
     outcomes = {run_rubric(Random(f"{seed}")) for seed in portion(range(100))}
     assert outcomes == {"refused", "scored"}
 

@@ -56,5 +56,5 @@ def test_every_command_that_people_are_told_is_there_with_its_options() -> None:
         ("runs --last 5", ""),
     ],
 )
-def test_a_command_or_option_that_is_not_there_is_seen(said: str, unknown: str) -> None:
+def test_command_or_option_that_is_not_there_is_seen(said: str, unknown: str) -> None:
     assert unknown_part(said) == unknown

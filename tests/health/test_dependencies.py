@@ -78,7 +78,7 @@ def test_every_direct_dependency_is_locked() -> None:
     assert names(direct_dependencies()) - locked(DEVELOPING).keys() == set()
 
 
-def test_the_lock_for_running_has_what_runs_needs_and_nothing_that_only_developers_need() -> None:
+def test_lock_for_running_has_what_runs_needs_and_nothing_that_only_developers_need() -> None:
     project = tomllib.loads(PYPROJECT)["project"]
     assert names(project["dependencies"]) - locked(RUNNING).keys() == set()
     assert names(project["optional-dependencies"]["dev"]) & locked(RUNNING).keys() == set()
@@ -96,6 +96,6 @@ def test_every_locked_package_has_a_hash(lock: str) -> None:
 
 
 @pytest.mark.parametrize("lock", [RUNNING, DEVELOPING])
-def test_a_lock_holds_pins_hashes_and_names_but_no_address(lock: str) -> None:
+def test_lock_holds_pins_hashes_and_names_but_no_address(lock: str) -> None:
     allowed = re.compile(r"[a-z0-9-]+==\S+( ; [^:/]+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?|    # [^:/]+")
     assert [line for line in lock.splitlines() if not allowed.fullmatch(line)] == []

@@ -21,7 +21,7 @@ def test_no_generated_page_is_stale() -> None:
     assert stale == [], "run `make docs`"
 
 
-def test_the_notebook_shows_tables_and_a_picture_and_no_folder_of_a_machine() -> None:
+def test_notebook_shows_tables_and_a_picture_and_no_folder_of_a_machine() -> None:
     shown = [output for cell in json.loads(NOTEBOOK.read_text("utf-8"))["cells"] for output in cell.get("outputs", [])]
     assert {kind for output in shown for kind in output["data"]} == {"text/html", "image/svg+xml", "text/plain"}
     assert [folder for folder in (str(ROOT), str(Path.home()), gettempdir()) if folder in json.dumps(shown)] == []

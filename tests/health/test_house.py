@@ -40,7 +40,7 @@ def imported_names(source: bytes) -> set[str]:
     return {name.split(".")[0] for name in plain | from_}
 
 
-def test_the_project_is_found() -> None:
+def test_project_is_found() -> None:
     places = {path.relative_to(ROOT).parts[0] for path in MODULES}
     assert {"scoring", "tasks", "flows", "tests"} <= places
     assert ".venv" not in places
@@ -55,7 +55,7 @@ def test_no_module_is_longer_than_a_reader_can_hold() -> None:
     assert {path: length for path, length in lengths.items() if length > MAX_LINES} == {}
 
 
-def test_a_class_of_the_product_has_a_name_of_its_own() -> None:
+def test_class_of_the_product_has_a_name_of_its_own() -> None:
     places: dict[str, list[str]] = {}
     for path in MODULES:
         if path.relative_to(ROOT).parts[0] in {"scoring", "tasks", "flows"}:

@@ -70,7 +70,7 @@ def test_every_place_of_the_code_that_a_page_names_is_there() -> None:
     "link",
     ["[](gone.md)", "[](page.md#gone)", "[](#gone)", "![](gone.png)", '<img src="gone.png" alt="">', "[](../)"],
 )
-def test_a_link_that_leads_nowhere_is_seen(tmp_path: Path, link: str) -> None:
+def test_link_that_leads_nowhere_is_seen(tmp_path: Path, link: str) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"# Page\n\n[](page.md#page)\n{link}\n", encoding="utf-8")
     assert len(broken_links(page, tmp_path)) == 1

@@ -36,12 +36,12 @@ def rounding_formats(source: str) -> Iterator[str]:
     "source",
     ['f"{x:.2f}"', 'f"{x:,.1f}"', 'f"{x:.0%}"', 'f"{x:.{n}f}"', '"{:.2f}".format(x)', '"%.1f" % x', "round(x, 1)"],
 )
-def test_a_format_that_rounds_is_found(source: str) -> None:
+def test_format_that_rounds_is_found(source: str) -> None:
     assert list(rounding_formats(source))
 
 
 @pytest.mark.parametrize("source", ['f"{x:,}"', 'f"{x:g}"', 'f"{x}점"', '"1.5f"', "round(x)"])
-def test_a_format_that_rounds_nothing_is_not(source: str) -> None:
+def test_format_that_rounds_nothing_is_not(source: str) -> None:
     assert not list(rounding_formats(source))
 
 

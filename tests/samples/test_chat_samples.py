@@ -77,11 +77,11 @@ def four_standard_errors(share: float, rows: int) -> float:
     return 4 * sqrt(share * (1 - share) / rows)
 
 
-def test_the_bundled_file_is_what_the_generator_makes() -> None:
+def test_bundled_file_is_what_the_generator_makes() -> None:
     assert pq.read_table(SAMPLE_PATH).equals(sample_table())
 
 
-def test_the_bundled_file_stays_small() -> None:
+def test_bundled_file_stays_small() -> None:
     assert SAMPLE_PATH.stat().st_size < 1_500_000
 
 
@@ -92,7 +92,7 @@ def test_writing_the_sample_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
 
 
-def test_the_schema_is_the_production_views() -> None:
+def test_schema_is_the_production_views() -> None:
     assert [(field.name, str(field.type)) for field in SCHEMA] == [
         ("user_input", "string"),
         ("llm_response", "string"),
@@ -112,13 +112,13 @@ def test_no_days_give_an_empty_table_of_the_same_schema() -> None:
     assert generate_chat_rows(DAY, 0, 10, seed=1).equals(SCHEMA.empty_table())
 
 
-def test_a_day_does_not_depend_on_the_days_asked_for_with_it() -> None:
+def test_day_does_not_depend_on_the_days_asked_for_with_it() -> None:
     three_days = generate_chat_rows(DAY, 3, 200, seed=5)
     second = generate_chat_rows(DAY + timedelta(days=1), 1, 200, seed=5)
     assert three_days.slice(200, 200).equals(second)
 
 
-def test_an_incident_leaves_the_other_days_alone() -> None:
+def test_incident_leaves_the_other_days_alone() -> None:
     quiet = generate_chat_rows(DAY, 2, 200, seed=5)
     loud = generate_chat_rows(DAY, 2, 200, seed=5, incidents={DAY: 0.5})
     assert loud.slice(200).equals(quiet.slice(200))
@@ -155,7 +155,7 @@ def test_some_turns_belong_to_another_day_in_utc() -> None:
 
 
 @pytest.mark.long
-def test_the_hour_after_the_market_opens_is_the_busiest() -> None:
+def test_hour_after_the_market_opens_is_the_busiest() -> None:
     hours = scored_turns().select(pl.col("timestamp").dt.convert_time_zone(TIME_ZONE).dt.hour().mode())
     assert hours["timestamp"].to_list() == [9]
 
@@ -185,7 +185,7 @@ BUCKETS = [("output_tokens", OUTPUT_BUCKETS), ("input_tokens", INPUT_BUCKETS)]
 
 
 @pytest.mark.parametrize(("tokens", "buckets"), BUCKETS)
-def test_the_strata_add_up_to_the_seeds_bucket_table(tokens: str, buckets: list[tuple[int, int, int]]) -> None:
+def test_strata_add_up_to_the_seeds_bucket_table(tokens: str, buckets: list[tuple[int, int, int]]) -> None:
     lowest = -1
     for highest, turns, failures in buckets:
         inside = [each for each in STRATA if lowest < min(getattr(each, tokens)) <= highest]
@@ -257,7 +257,7 @@ def test_means_lie_near_the_seeds(failed: bool, values: pl.Expr, mean: float, wi
     assert mean_of(turns_of(failed), values) == pytest.approx(mean, rel=within)
 
 
-def test_a_guardrail_block_calls_no_model() -> None:
+def test_guardrail_block_calls_no_model() -> None:
     blocked = scored_turns().filter(pl.col("output_tokens") == 0)
     assert blocked["input_tokens"].unique().to_list() == [0]
     assert blocked["llm_response"].str.replace_all("\r\n", "\n").unique().to_list() == [REFUSALS["refused_advice"]]
@@ -298,7 +298,7 @@ def test_companies_and_their_codes_are_unique() -> None:
     assert all(len(company.code) == 6 and company.code.isdecimal() for company in COMPANIES)
 
 
-def test_a_session_has_one_tenant_one_user_and_up_to_six_turns() -> None:
+def test_session_has_one_tenant_one_user_and_up_to_six_turns() -> None:
     sessions = defaultdict(list)
     for row in generate_chat_rows(DAY, 1, 2_000, seed=3).to_pylist():
         sessions[row["request_metadata"]["session_id"]].append(row)
@@ -312,7 +312,7 @@ def test_two_tenants_and_no_tenant_use_the_bot() -> None:
     assert {row["tenant_id"] for row in sample_rows()} == {"hanbit", "narae", None}
 
 
-def test_a_total_is_the_sum_of_its_tokens_and_null_without_them() -> None:
+def test_total_is_the_sum_of_its_tokens_and_null_without_them() -> None:
     for row in sample_rows():
         parts = (row["input_tokens"], row["output_tokens"])
         assert row["total_tokens"] == (None if None in parts else sum(parts))
@@ -340,16 +340,16 @@ ODDITIES: dict[str, Callable[[dict[str, Any]], bool]] = {
 
 
 @pytest.mark.parametrize("oddity", ODDITIES)
-def test_the_sample_holds_every_oddity(oddity: str) -> None:
+def test_sample_holds_every_oddity(oddity: str) -> None:
     assert any(map(ODDITIES[oddity], sample_rows()))
 
 
-def test_the_sample_holds_repeated_rows() -> None:
+def test_sample_holds_repeated_rows() -> None:
     rows = [repr(row) for row in sample_rows()]
     assert len(rows) > len(set(rows))
 
 
-def test_the_last_day_of_the_sample_blocks_three_times_as_many_turns() -> None:
+def test_last_day_of_the_sample_blocks_three_times_as_many_turns() -> None:
     last_day = SAMPLE_FIRST_DAY + timedelta(days=SAMPLE_DAYS - 1)
     blocked = [0] * SAMPLE_DAYS
     for row in sample_rows():
@@ -360,7 +360,7 @@ def test_the_last_day_of_the_sample_blocks_three_times_as_many_turns() -> None:
     assert blocked[-1] >= 3 * max(blocked[:-1])
 
 
-def test_an_incident_blocks_the_share_asked_for() -> None:
+def test_incident_blocks_the_share_asked_for() -> None:
     table: pa.Table = generate_chat_rows(DAY, 1, 4_000, seed=1, incidents={DAY: 0.1})
     expected = 0.1 + 0.9 * 223 / 12_832
     blocked = mean_of(pl.DataFrame(table), pl.col("output_tokens") == 0)

@@ -44,7 +44,7 @@ def points(run: ScoredTestRun, metric: str) -> set[object]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_bundled_file_is_what_the_generator_makes(name: str) -> None:
+def test_bundled_file_is_what_the_generator_makes(name: str) -> None:
     assert cells(SAMPLE_INBOX / name) == [[shown(value) for value in row] for row in NAMES[name]()]
 
 
@@ -52,14 +52,14 @@ def test_the_bundled_file_is_what_the_generator_makes(name: str) -> None:
     ("name", "rubric", "rounds"),
     [(PLAN_SAMPLE, "plan-agent", 2), (APPLICANT_SAMPLE, "aqb-1.2", 3), (MOVE_SAMPLE, "aqb-1.2", 3)],
 )
-def test_a_sample_tells_its_rubric_and_is_read_whole(name: str, rubric: str, rounds: int) -> None:
+def test_sample_tells_its_rubric_and_is_read_whole(name: str, rubric: str, rounds: int) -> None:
     run = scored(name)
     assert run.plan.rubric.id == rubric
     assert run.plan.run.rejects == ()
     assert {len(query.executions) for query in run.queries} == {rounds}
 
 
-def test_the_samples_hold_good_bad_failed_empty_and_slow_executions() -> None:
+def test_samples_hold_good_bad_failed_empty_and_slow_executions() -> None:
     plan, applicant, move = (scored(name) for name in (PLAN_SAMPLE, APPLICANT_SAMPLE, MOVE_SAMPLE))
     executions = [one for query in plan.queries for one in query.executions]
     assert {5, 0} < points(plan, "accuracy")

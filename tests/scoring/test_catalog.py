@@ -35,12 +35,12 @@ def test_each_folder_of_rubrics_is_one_rubric() -> None:
 
 
 @pytest.mark.usefixtures("fresh_folder")
-def test_a_new_folder_is_a_new_rubric_in_the_order_of_ids() -> None:
+def test_new_folder_is_a_new_rubric_in_the_order_of_ids() -> None:
     assert catalog.rubric_of("a-fresh-rubric").id == "a-fresh-rubric"
     assert list(catalog.rubrics()) == sorted(catalog.rubrics())
 
 
-def test_an_unknown_rubric_lists_those_that_exist() -> None:
+def test_unknown_rubric_lists_those_that_exist() -> None:
     with pytest.raises(UsageError) as unknown:
         catalog.row_rubric("ola")
     assert "'ola'" in str(unknown.value)

@@ -84,7 +84,7 @@ def test_repeats_of_queries_are_no_further_queries(queries: int, judged: str) ->
     assert (figure.n, figure.judged_text, figure.n_text) == (3 * queries, judged, f"{3 * queries}(질의 {queries}개)")
 
 
-def test_a_failed_repeat_makes_no_target_easier_to_meet() -> None:
+def test_failed_repeat_makes_no_target_easier_to_meet() -> None:
     executions = [execution(f"Q-{query}", room, ground_truth="5") for query in range(150) for room in (1, 2, 3)]
     for failed in (0, 1, 2):
         wrong = [execution("Q-0", room, ground_truth="7" if room <= failed else "5") for room in (1, 2, 3)]
@@ -92,7 +92,7 @@ def test_a_failed_repeat_makes_no_target_easier_to_meet() -> None:
         assert figure.verdict == "undecided"
 
 
-def test_the_target_of_a_run_that_an_earlier_version_scored_has_the_interval_of_its_executions() -> None:
+def test_target_of_a_run_that_an_earlier_version_scored_has_the_interval_of_its_executions() -> None:
     figure = goal_figure({"title": "TTFT", "passed": 297, "n": 300, "target": 0.9})
     assert (figure.interval, figure.text) == (
         wilson_interval(297, 300),

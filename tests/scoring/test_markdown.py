@@ -19,11 +19,11 @@ from scoring.markdown import interval_text, kpi_text, percent
         (1.0, "100.0%"),
     ],
 )
-def test_a_small_rate_is_told_from_none(rate: float | None, shown: str) -> None:
+def test_small_rate_is_told_from_none(rate: float | None, shown: str) -> None:
     assert percent(rate) == kpi_text(rate, is_rate=True) == shown
 
 
-def test_a_small_rate_is_told_from_none_also_without_decimals() -> None:
+def test_small_rate_is_told_from_none_also_without_decimals() -> None:
     assert [percent(rate, 0) for rate in (0, 0.004, 0.005, 0.03)] == ["0%", "0.4%", "1%", "3%"]
 
 
@@ -36,5 +36,5 @@ def test_a_small_rate_is_told_from_none_also_without_decimals() -> None:
         (None, None, "–"),
     ],
 )
-def test_an_end_of_an_interval_beside_zero_keeps_its_sign(low: float | None, high: float | None, shown: str) -> None:
+def test_end_of_an_interval_beside_zero_keeps_its_sign(low: float | None, high: float | None, shown: str) -> None:
     assert interval_text(low, high) == shown

@@ -165,7 +165,7 @@ def test_of_an_erased_session_nothing_readable_is_left(settings: Settings) -> No
     assert not [text for text in (SESSION, "홍길동", SECRET_ANSWER) if text in after]
 
 
-def test_the_scores_of_an_erased_session_and_everything_of_others_stay(settings: Settings) -> None:
+def test_scores_of_an_erased_session_and_everything_of_others_stay(settings: Settings) -> None:
     def of_others(name: str) -> list[tuple[object, ...]]:
         return [row for row in table(settings, name).rows() if SESSION not in row]
 
@@ -199,7 +199,7 @@ def with_templates(settings: Settings) -> list[str]:
     return [own, other]
 
 
-def test_the_form_of_an_erased_question_is_named_nowhere(settings: Settings) -> None:
+def test_form_of_an_erased_question_is_named_nowhere(settings: Settings) -> None:
     own, other = with_templates(settings)
     blocks = [*paragraph([bold(f"주로 {template_name(own)}")]), *paragraph([bold(f"주로 {template_name(other)}")])]
     with opened(Outbox, settings.state_url) as outbox:
@@ -246,7 +246,7 @@ def test_erasing_twice_finds_nothing_the_second_time(settings: Settings) -> None
     assert files(settings) == once
 
 
-def test_a_rerun_does_not_bring_an_erased_session_back(settings: Settings) -> None:
+def test_rerun_does_not_bring_an_erased_session_back(settings: Settings) -> None:
     in_context(erase, settings, SESSION, NOW, dry_run=False)
     tables = {name: content for name, content in files(settings).items() if name.endswith(".parquet")}
     score(settings, DAYS)
@@ -255,7 +255,7 @@ def test_a_rerun_does_not_bring_an_erased_session_back(settings: Settings) -> No
     assert "홍길동" not in everything_readable(settings)
 
 
-def test_a_dry_run_says_the_same_and_changes_nothing(settings: Settings) -> None:
+def test_dry_run_says_the_same_and_changes_nothing(settings: Settings) -> None:
     before = files(settings)
     announced = in_context(erase, settings, SESSION, NOW, dry_run=True)
     assert files(settings) == before
@@ -263,7 +263,7 @@ def test_a_dry_run_says_the_same_and_changes_nothing(settings: Settings) -> None
     assert announced == in_context(erase, settings, SESSION, NOW, dry_run=False)
 
 
-def test_a_day_that_a_run_is_writing_is_left_for_the_next_attempt(settings: Settings) -> None:
+def test_day_that_a_run_is_writing_is_left_for_the_next_attempt(settings: Settings) -> None:
     with warehouse(settings).staging(f"monitoring-{DAYS[1]}"), pytest.raises(StorageError, match="another run"):
         in_context(erase, settings, SESSION, NOW, dry_run=False)
     left = table(settings, "monitoring_scores").filter(session_id=SESSION)
@@ -271,7 +271,7 @@ def test_a_day_that_a_run_is_writing_is_left_for_the_next_attempt(settings: Sett
     assert in_context(erase, settings, SESSION, NOW, dry_run=False)["monitoring_scores: rows"] == 1
 
 
-def test_a_dry_run_counts_a_report_of_several_days_once(settings: Settings) -> None:
+def test_dry_run_counts_a_report_of_several_days_once(settings: Settings) -> None:
     """A week quotes both days, and is one report that goes."""
     week = ReportPaths(Path(settings.reports)).period_report(week_of(DAYS[0]))
     week.write_text("a week", encoding="utf-8")

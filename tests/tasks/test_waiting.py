@@ -51,7 +51,7 @@ def test_work_that_has_begun_gives_its_result_or_its_error() -> None:
         begun(fail)()
 
 
-def test_a_wait_of_more_than_a_moment_is_logged_once(
+def test_wait_of_more_than_a_moment_is_logged_once(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.INFO)

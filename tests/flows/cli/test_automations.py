@@ -35,7 +35,7 @@ def test_automations_are_made_once_and_stay_off_where_somebody_switched_them_off
 
 
 @pytest.mark.parametrize("text", [None, "", "automations: 3", "automations: [{name: a}]", "a: ["])
-def test_a_file_without_automations_is_a_wrong_usage(tmp_path: Path, text: str | None) -> None:
+def test_file_without_automations_is_a_wrong_usage(tmp_path: Path, text: str | None) -> None:
     file = tmp_path / "automations.yaml"
     if text is not None:
         file.write_text(text)

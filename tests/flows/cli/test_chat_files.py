@@ -118,7 +118,7 @@ def test_score_reads_local_times_as_it_is_told_and_says_so_at_the_top(aqb: Comma
     assert (wrong.exit_code, "monitoring.naive_timestamps: 'Seoul' is no time zone" in wrong.err) == (2, True)
 
 
-def test_a_night_says_how_it_read_local_times(aqb: Command, export: Path) -> None:
+def test_night_says_how_it_read_local_times(aqb: Command, export: Path) -> None:
     Path("aqb.toml").write_text(f'[monitoring]\nsource = "export.csv"\nnaive_timestamps = "Asia/Seoul"\n{COLUMNS}')
     ended = aqb("nightly", "--date", "2026-02-13")
     assert "2026-02-13: rows in 3 = scored 2" in ended.out
@@ -170,7 +170,7 @@ def test_score_refuses_other_tables_of_a_test_run_and_a_folder_that_holds_its_in
     assert Path("scores.csv").read_text(encoding="utf-8").startswith("질문")
 
 
-def test_an_empty_tenant_is_not_one_that_is_missing(aqb: Command, folder: Path) -> None:
+def test_empty_tenant_is_not_one_that_is_missing(aqb: Command, folder: Path) -> None:
     tenants = [None, "", "t1"]
     write_rows(Path("chat.jsonl"), [plain(number, tenant_id=tenant) for number, tenant in enumerate(tenants)])
     aqb("score", "chat.jsonl", "--out", "out", "--also", "xlsx")

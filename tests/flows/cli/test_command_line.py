@@ -53,7 +53,7 @@ def test_files_have_their_korean_names_whatever_the_locale_is(installed_aqb: Com
     assert (folder / "결과" / "report.md").is_file()
 
 
-def test_an_account_that_the_system_does_not_know_needs_no_home_folder(folder: Path) -> None:
+def test_account_that_the_system_does_not_know_needs_no_home_folder(folder: Path) -> None:
     unknown = "import pwd\ndef unknown(uid): raise KeyError\npwd.getpwuid = unknown\nfrom flows.cli import main\nmain()"
     environment = {name: value for name, value in os.environ.items() if name != "HOME" and "PREFECT" not in name}
     environment["PREFECT_HOME"] = str(folder / "prefect")
@@ -114,7 +114,7 @@ def test_wrong_usage_ends_with_2_and_says_what_is_wrong(aqb: Command, arguments:
     assert said in ended.err + (ended.out if not arguments else "")
 
 
-def test_a_wrong_rubric_ends_with_2_and_lists_those_that_exist(aqb: Command, source: Path) -> None:
+def test_wrong_rubric_ends_with_2_and_lists_those_that_exist(aqb: Command, source: Path) -> None:
     ended = aqb("score", source, "--rubric", "ola", "--out", "out")
     assert ended.exit_code == 2
     assert "no rubric 'ola'" in ended.err
@@ -134,7 +134,7 @@ def test_wrong_settings_end_with_2_before_anything_is_done(
     assert list(folder.iterdir()) == []
 
 
-def test_a_file_that_does_not_exist_ends_with_1_and_its_name(aqb: Command) -> None:
+def test_file_that_does_not_exist_ends_with_1_and_its_name(aqb: Command) -> None:
     ended = aqb("score", "nowhere.csv", "--out", "out")
     assert ended.exit_code == 1
     assert ended.err.startswith("error: nowhere.csv: ")
@@ -166,7 +166,7 @@ def test_rejected_rows_end_with_1_and_where_they_stand(aqb: Command, folder: Pat
     assert "1 row rejected: out/rejected.parquet says which and why" in ended.err
 
 
-def test_a_broken_file_ends_with_1_and_the_others_are_scored(aqb: Command, source: Path) -> None:
+def test_broken_file_ends_with_1_and_the_others_are_scored(aqb: Command, source: Path) -> None:
     (source.parent / "b.parquet").write_bytes(b"PAR1 and no more")
     ended = aqb("score", "data/chat_rows", "--out", "out")
     assert ended.exit_code == 1
@@ -183,7 +183,7 @@ def test_nothing_but_a_broken_file_ends_with_1_and_no_report(aqb: Command, folde
     assert not Path("out").exists()
 
 
-def test_a_file_without_rows_is_scored_as_such(aqb: Command, folder: Path) -> None:
+def test_file_without_rows_is_scored_as_such(aqb: Command, folder: Path) -> None:
     (folder / "rows.csv").write_text("user_input,llm_response,input_tokens,output_tokens,timestamp\n")
     ended = aqb("score", "rows.csv", "--out", "out")
     assert (ended.exit_code, ended.err) == (0, "")
@@ -207,7 +207,7 @@ def test_scores_do_not_go_among_the_files_that_they_are_made_of(aqb: Command, so
     assert list(source.parent.iterdir()) == [source]
 
 
-def test_a_file_in_the_place_of_the_folder_ends_with_1(aqb: Command, source: Path) -> None:
+def test_file_in_the_place_of_the_folder_ends_with_1(aqb: Command, source: Path) -> None:
     ended = aqb("score", source, "--out", source)
     assert ended.exit_code == 1
     assert "choose another --out folder" in ended.err

@@ -214,14 +214,14 @@ def test_what_does_not_apply_is_not_looked_for(aqb: Command, source: Path, monke
     assert seen["warehouse"] == "0 scored days"
 
 
-def test_the_inbox_is_a_folder_that_can_be_read(aqb: Command, source: Path, folder: Path) -> None:
+def test_inbox_is_a_folder_that_can_be_read(aqb: Command, source: Path, folder: Path) -> None:
     inbox = folder / "data" / "inbox"
     inbox.mkdir()
     write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row()])
     assert checks(aqb)["inbox"] == "1 file"
 
 
-def test_a_calendar_of_holidays_that_ends_soon_is_told(
+def test_calendar_of_holidays_that_ends_soon_is_told(
     aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert checks(aqb)["days off"] == f"holidays are known until {days_off.LAST_DAY}"
@@ -232,7 +232,7 @@ def test_a_calendar_of_holidays_that_ends_soon_is_told(
     assert checks(aqb)["days off"] == f"holidays are known until {later}"
 
 
-def test_a_file_in_the_place_of_the_inbox_is_told(aqb: Command, source: Path, folder: Path) -> None:
+def test_file_in_the_place_of_the_inbox_is_told(aqb: Command, source: Path, folder: Path) -> None:
     (folder / "data" / "inbox").touch()
     assert checks(aqb)["inbox"].startswith("NOT data/inbox: is no folder")
 
@@ -272,14 +272,14 @@ def test_each_route_has_its_secret_or_is_told_to_lack_it_and_nothing_is_sent(
     assert [secret for secret in (slack.webhook(), "5ecret", TOKEN) if secret in shown] == []
 
 
-def test_the_default_webhook_is_a_route_where_it_is_set(
+def test_default_webhook_is_a_route_where_it_is_set(
     aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLACK_WEBHOOK_URL", "hooks.example/5ecret")
     assert checks(aqb)["route default"] == "NOT environment variable SLACK_WEBHOOK_URL holds no address of a webhook"
 
 
-def test_a_prefect_server_that_is_set_answers(
+def test_prefect_server_that_is_set_answers(
     aqb: Command, source: Path, prefect_server: str, prefect_at: PrefectAt
 ) -> None:
     prefect_at(prefect_server)
@@ -289,7 +289,7 @@ def test_a_prefect_server_that_is_set_answers(
 
 
 @pytest.mark.parametrize("place", ["127.0.0.1:{port}/api", "{website}/404", "127.0.0.1:port/api"])
-def test_a_prefect_server_that_is_none_is_told_without_its_password(
+def test_prefect_server_that_is_none_is_told_without_its_password(
     aqb: Command, source: Path, prefect_at: PrefectAt, website: str, refusing_port: int, place: str
 ) -> None:
     Path("aqb.toml").write_text('[[alerts.route]]\nname = "qa"\nwebhook_secret_block = "slack-webhook-qa"\n')
@@ -302,7 +302,7 @@ def test_a_prefect_server_that_is_none_is_told_without_its_password(
     assert PASSWORD not in shown.out
 
 
-def test_a_prefect_server_that_wants_a_password_names_its_variable(
+def test_prefect_server_that_wants_a_password_names_its_variable(
     aqb: Command, source: Path, prefect_at: PrefectAt, website: str
 ) -> None:
     prefect_at(f"{website}/401")

@@ -26,7 +26,7 @@ def judge_settings(monkeypatch: pytest.MonkeyPatch, source: Path) -> pytest.Monk
 
 
 @pytest.mark.parametrize(("model", "listed"), [("judge-1", "among"), ("judge-2", "not among")])
-def test_a_judge_that_answers_lists_its_models_and_is_asked_no_question(
+def test_judge_that_answers_lists_its_models_and_is_asked_no_question(
     aqb: Command, judge_settings: pytest.MonkeyPatch, model: str, listed: str
 ) -> None:
     with FakeOpenAI(Behaviour(api_key=KEY, model=model)) as server:
@@ -36,7 +36,7 @@ def test_a_judge_that_answers_lists_its_models_and_is_asked_no_question(
 
 
 @pytest.mark.parametrize(("days", "said"), [(40, "in 40 days"), (60, "in 60 days"), (0, "so it answers no more")])
-def test_a_model_that_is_shut_down_soon_is_not_ok(
+def test_model_that_is_shut_down_soon_is_not_ok(
     aqb: Command, judge_settings: pytest.MonkeyPatch, days: int, said: str
 ) -> None:
     last = today("Asia/Seoul") + timedelta(days=days)
@@ -48,7 +48,7 @@ def test_a_model_that_is_shut_down_soon_is_not_ok(
         assert checks(aqb)["judge"].startswith(f"{server.url} answers")
 
 
-def test_a_judge_behind_a_password_is_reached_and_the_password_is_not_shown(
+def test_judge_behind_a_password_is_reached_and_the_password_is_not_shown(
     aqb: Command, judge_settings: pytest.MonkeyPatch
 ) -> None:
     with FakeOpenAI() as server:
@@ -57,7 +57,7 @@ def test_a_judge_behind_a_password_is_reached_and_the_password_is_not_shown(
     assert seen.startswith(f"{server.url.replace('://', '://aqb:***@')} answers")
 
 
-def test_a_wrong_key_is_told_and_not_shown(aqb: Command, judge_settings: pytest.MonkeyPatch) -> None:
+def test_wrong_key_is_told_and_not_shown(aqb: Command, judge_settings: pytest.MonkeyPatch) -> None:
     with FakeOpenAI(Behaviour(api_key="another")) as server:  # quotes the key in its 401
         judge_settings.setenv("OPENAI_BASE_URL", server.url)
         shown = aqb("doctor")
@@ -75,7 +75,7 @@ def test_a_wrong_key_is_told_and_not_shown(aqb: Command, judge_settings: pytest.
         ("web-page", "this is no judge: it lists no models, as a web page does\n  -> check judge.base_url"),
     ],
 )
-def test_an_address_that_is_no_judge_is_told(
+def test_address_that_is_no_judge_is_told(
     aqb: Command, judge_settings: pytest.MonkeyPatch, website: str, path: str, said: str
 ) -> None:
     judge_settings.setenv("AQB_JUDGE__BASE_URL", f"{website}/{path}")
@@ -86,14 +86,12 @@ def test_an_address_that_is_no_judge_is_told(
     assert KEY not in shown.out + shown.err
 
 
-def test_a_judge_that_is_not_there_is_told(
-    aqb: Command, judge_settings: pytest.MonkeyPatch, refusing_port: int
-) -> None:
+def test_judge_that_is_not_there_is_told(aqb: Command, judge_settings: pytest.MonkeyPatch, refusing_port: int) -> None:
     judge_settings.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{refusing_port}/v1")
     assert "the judge cannot be reached: Connection refused" in checks(aqb)["judge"]
 
 
-def test_a_judge_whose_certificate_nobody_has_signed_is_told_as_that(
+def test_judge_whose_certificate_nobody_has_signed_is_told_as_that(
     aqb: Command, judge_settings: pytest.MonkeyPatch
 ) -> None:
     with HostileServer(lambda _: [], UNTRUSTED) as server:
@@ -101,7 +99,7 @@ def test_a_judge_whose_certificate_nobody_has_signed_is_told_as_that(
         assert "certificate verify failed: self-signed certificate" in checks(aqb)["judge"]
 
 
-def test_a_judge_that_is_switched_on_needs_a_key_or_an_address(
+def test_judge_that_is_switched_on_needs_a_key_or_an_address(
     aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AQB_JUDGE__ENABLED", "true")

@@ -200,7 +200,7 @@ def odd_files(folder: Path) -> None:
 
 @pytest.mark.usefixtures("odd_files")
 @pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_is_named_with_what_to_do(
+def test_mistake_is_named_with_what_to_do(
     aqb: Command, folder: Path, monkeypatch: pytest.MonkeyPatch, mistake: Mistake
 ) -> None:
     for name, text in mistake.files.items():
@@ -220,12 +220,12 @@ def assert_said(ended: Finished, exit_code: int, *said: str) -> None:
 # --- What a text in a table cannot say -----------------------------------------------------------------------------
 
 
-def test_a_name_in_other_bytes_is_shown_by_them(aqb: Command, folder: Path) -> None:
+def test_name_in_other_bytes_is_shown_by_them(aqb: Command, folder: Path) -> None:
     (folder / os.fsdecode("한.csv".encode("cp949"))).write_text(CHAT)
     assert_said(aqb("score", ".", "--out", "o"), 1, r"\xc7\xd1.csv: the bytes of this name are no UTF-8", "rename it")
 
 
-def test_an_error_holds_nothing_that_a_terminal_obeys(aqb: Command, folder: Path) -> None:
+def test_error_holds_nothing_that_a_terminal_obeys(aqb: Command, folder: Path) -> None:
     name = "\x1b]0;x\x07\u202egnp.csv"
     (folder / name).write_text("ID,\0=1,\x1b[2J\nQ1,a,b\n", encoding="utf-8")
     told = aqb("score", name, "--out", "out")
@@ -234,7 +234,7 @@ def test_an_error_holds_nothing_that_a_terminal_obeys(aqb: Command, folder: Path
     assert {sign for sign in told.err if not sign.isprintable()} == {"\n"}
 
 
-def test_the_name_of_a_file_makes_no_line_of_its_own(aqb: Command, folder: Path) -> None:
+def test_name_of_a_file_makes_no_line_of_its_own(aqb: Command, folder: Path) -> None:
     shutil.copy(SAMPLE_INBOX / "plan_agent_sample.csv", folder / "plan_agent_\nFORGED: 0 failed.csv")
     (folder / "no run\nFORGED.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     told = aqb("score", ".", "--out", "out")
@@ -242,7 +242,7 @@ def test_the_name_of_a_file_makes_no_line_of_its_own(aqb: Command, folder: Path)
     assert not [line for line in (told.out + told.err).splitlines() if line.startswith("FORGED")]
 
 
-def test_a_table_of_other_columns_is_no_scored_run(aqb: Command, folder: Path) -> None:
+def test_table_of_other_columns_is_no_scored_run(aqb: Command, folder: Path) -> None:
     scored_folder(folder / "run", [plan_row("Q1")])
     pl.DataFrame({"query": ["Q1"]}).write_parquet(folder / "run" / "queries.parquet")
     assert_said(aqb("compare", "run", "run"), 1, "run/queries.parquet: this table", "`aqb score")
@@ -268,7 +268,7 @@ def test_without_credentials_bigquery_says_which_to_get(aqb: Command, monkeypatc
     assert_said(aqb("report"), 2, "no Google credentials", "`gcloud auth application-default login`")
 
 
-def test_a_website_is_no_judge_of_batches(aqb: Command, website: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_website_is_no_judge_of_batches(aqb: Command, website: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"OPENAI_BASE_URL": website, "OPENAI_API_KEY": "key", "AQB_JUDGE__MODE": "batch"}.items():
         monkeypatch.setenv(name, value)
     judged = aqb("score", SAMPLE_INBOX / "resume_agent_sample.xlsx", "--judge", "--out", "o")
@@ -276,7 +276,7 @@ def test_a_website_is_no_judge_of_batches(aqb: Command, website: str, monkeypatc
     assert_said(judged, 1, f"{website}: the judge refuses every question", "check judge.model", "judge.base_url")
 
 
-def test_a_webhook_that_is_no_address_is_told_by_its_name(
+def test_webhook_that_is_no_address_is_told_by_its_name(
     aqb: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     warehouse, source = (
@@ -310,7 +310,7 @@ AUTOMATIONS = ("automations", "--file", ROOT / "deployments" / "automations.yaml
     ),
     ids=portion(["nightly", "serve", "worker"]),
 )
-def test_an_address_without_a_prefect_server_is_named(
+def test_address_without_a_prefect_server_is_named(
     installed_aqb: Command, command: tuple[str | Path, ...], address: str
 ) -> None:
     ended = installed_aqb(*command, PREFECT_API_URL=address)
@@ -319,7 +319,7 @@ def test_an_address_without_a_prefect_server_is_named(
 
 
 @pytest.mark.long
-def test_a_setting_of_prefect_that_is_mistyped_is_named(installed_aqb: Command) -> None:
+def test_setting_of_prefect_that_is_mistyped_is_named(installed_aqb: Command) -> None:
     ended = installed_aqb("nightly", "--date", "2026-02-13", PREFECT_API_REQUEST_TIMEOUT="soon")
     assert ended.exit_code == 2
     what, fix = ended.err.splitlines()
@@ -328,7 +328,7 @@ def test_a_setting_of_prefect_that_is_mistyped_is_named(installed_aqb: Command) 
 
 
 @pytest.mark.long
-def test_a_flow_that_is_allowed_no_server_says_so(installed_aqb: Command) -> None:
+def test_flow_that_is_allowed_no_server_says_so(installed_aqb: Command) -> None:
     told = installed_aqb("nightly", "--date", "2026-02-13", PREFECT_SERVER_EPHEMERAL_ENABLED="false")
     assert_said(told, 2, "there is no Prefect server", "PREFECT_SERVER_EPHEMERAL_ENABLED=true")
 
@@ -343,7 +343,7 @@ def test_what_a_temporary_server_would_forget_needs_a_server_that_stays(
 
 
 @pytest.mark.long
-def test_a_terminal_without_hangul_shows_escapes(folder: Path) -> None:
+def test_terminal_without_hangul_shows_escapes(folder: Path) -> None:
     latin = os.environ | {"PYTHONIOENCODING": "latin-1"}
     shown = subprocess.run([AQB, "rubrics"], env=latin, capture_output=True, encoding="latin-1", check=False)
     assert (shown.returncode, shown.stderr) == (0, "")

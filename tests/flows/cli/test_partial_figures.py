@@ -20,12 +20,12 @@ def scored(aqb: Command, folder: Path) -> str:
     return aqb("score", SAMPLE, "--out", "out").out
 
 
-def test_the_terminal_gives_bounds_and_how_many_queries_are_undecided(scored: str) -> None:
+def test_terminal_gives_bounds_and_how_many_queries_are_undecided(scored: str) -> None:
     assert "consistency: 2.27 to 5.00 (6 of 11 queries undecided)" in scored
     assert "semantic: 0.00 to 4.85 (11 of 11 queries undecided)" in scored
 
 
-def test_the_terminal_says_how_much_of_the_weights_a_total_has(aqb: Command, folder: Path) -> None:
+def test_terminal_says_how_much_of_the_weights_a_total_has(aqb: Command, folder: Path) -> None:
     told = aqb("score", SAMPLE_INBOX / "plan_agent_sample.csv", "--rubric", "recruit-agent", "--out", "out").out
     assert re.search(r"weighted_total: [0-9.]+ \(70% of the weights\)", told)
 
@@ -42,7 +42,7 @@ def test_report_and_workbook_give_bounds(scored: str, folder: Path) -> None:
     assert (consistency["최저(미판정 0점)"], consistency["최고(미판정 5점)"]) == (2.27, 5)
 
 
-def test_the_inbox_and_the_pages_give_bounds(aqb: Command, folder: Path) -> None:
+def test_inbox_and_the_pages_give_bounds(aqb: Command, folder: Path) -> None:
     (folder / "inbox").mkdir()
     (folder / "inbox" / SAMPLE.name).write_bytes(SAMPLE.read_bytes())
     (folder / "aqb.toml").write_text('[test_runs]\ninbox = "inbox"\nquiet_s = 0\n', encoding="utf-8")
@@ -62,7 +62,7 @@ def test_the_inbox_and_the_pages_give_bounds(aqb: Command, folder: Path) -> None
         assert not re.search(r"일관성\s+5\.00(?!\s*점)", page)
 
 
-def test_a_comparison_leaves_out_what_is_mostly_undecided(scored: str, aqb: Command) -> None:
+def test_comparison_leaves_out_what_is_mostly_undecided(scored: str, aqb: Command) -> None:
     told = aqb("compare", "out", "out", "--json", "--fail-if", "consistency < -0.1")
     assert told.exit_code == 1
     assert "consistency < -0.1: too many queries are undecided" in told.err

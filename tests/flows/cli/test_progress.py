@@ -16,7 +16,7 @@ AQB = Path(sys.executable).with_name("aqb")
 
 
 @pytest.mark.long
-def test_a_terminal_shows_how_many_rows_are_read_and_a_program_still_gets_its_json(tmp_path: Path) -> None:
+def test_terminal_shows_how_many_rows_are_read_and_a_program_still_gets_its_json(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     command: list[str | Path] = [AQB, "score", SAMPLE_PATH, "--out", tmp_path, "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as running:
@@ -36,7 +36,7 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def test_a_log_gets_a_line_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_gets_a_line_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     with progress("backfill", "days") as show:
         show(1, 30, "")
         monkeypatch.setattr(terminal, "_SECONDS_BETWEEN_LINES", 0.0)

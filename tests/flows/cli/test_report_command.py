@@ -16,7 +16,7 @@ from tests.builders.state import in_context
 from tests.flows.conftest import Command
 
 
-def test_the_site_stands_beside_the_reports_unless_told_otherwise(aqb: Command, folder: Path) -> None:
+def test_site_stands_beside_the_reports_unless_told_otherwise(aqb: Command, folder: Path) -> None:
     write_day(FolderWarehouse(folder / "data" / "warehouse"), DAY, [best(), refused()])
     first = aqb("report")
     assert first.exit_code == 0
@@ -59,7 +59,7 @@ def test_days_that_make_no_range_are_a_wrong_usage(aqb: Command, options: list[s
     assert said in refused_command.err
 
 
-def test_an_empty_warehouse_gives_a_page_that_says_so(aqb: Command, folder: Path) -> None:
+def test_empty_warehouse_gives_a_page_that_says_so(aqb: Command, folder: Path) -> None:
     assert aqb("report").exit_code == 0
     assert "아직 채점한 날이 없습니다" in (folder / "data" / "reports" / "index.html").read_text(encoding="utf-8")
 
@@ -68,7 +68,7 @@ def test_no_days_are_a_wrong_usage(aqb: Command) -> None:
     assert aqb("report", "--days", "0").exit_code == 2
 
 
-def test_a_site_that_cannot_be_built_is_a_warning_of_the_run(tmp_path: Path) -> None:
+def test_site_that_cannot_be_built_is_a_warning_of_the_run(tmp_path: Path) -> None:
     settings = Settings(warehouse="nowhere://at/all", reports=str(tmp_path / "reports"))
 
     outcome = in_context(site_after, settings)
@@ -83,7 +83,7 @@ def test_a_site_that_cannot_be_built_is_a_warning_of_the_run(tmp_path: Path) -> 
         ("flows.steps.trust.newest", judge_trust_anew, "labels could not be compared with the scores"),
     ],
 )
-def test_a_warning_of_the_run_quotes_no_error_of_a_library(
+def test_warning_of_the_run_quotes_no_error_of_a_library(
     place: str, begun: Callable[[Context], Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:

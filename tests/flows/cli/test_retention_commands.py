@@ -31,7 +31,7 @@ def scored(folder: Path) -> Path:
     return folder
 
 
-def test_a_session_is_erased_after_a_look_at_what_would_go(aqb: Command, scored: Path) -> None:
+def test_session_is_erased_after_a_look_at_what_would_go(aqb: Command, scored: Path) -> None:
     looked = aqb("erase", "--session", "s1", "--dry-run")
     assert (looked.exit_code, looked.err) == (0, "")
     assert "would take away, of the session:" in looked.out

@@ -51,7 +51,7 @@ def test_rows_as_json_hold_the_points_of_every_rule(aqb: Command, source: Path) 
     assert sum(points) == row["a_structure"] == 25
 
 
-def test_a_row_that_may_be_in_a_broken_file_says_so(aqb: Command, source: Path) -> None:
+def test_row_that_may_be_in_a_broken_file_says_so(aqb: Command, source: Path) -> None:
     (source.parent / "b.parquet").write_bytes(b"")
     ended = aqb("rows", "nothing")
     assert ended.exit_code == 1
@@ -172,7 +172,7 @@ def test_golden_from_a_source_with_a_broken_file_is_incomplete_and_says_so(aqb: 
     assert "b.parquet" in ended.err
 
 
-def test_a_golden_file_that_cannot_be_written_ends_with_1(aqb: Command, source: Path) -> None:
+def test_golden_file_that_cannot_be_written_ends_with_1(aqb: Command, source: Path) -> None:
     ended = aqb("golden", "--from", DAY.isoformat(), "--to", DAY.isoformat(), "--out", source / "golden.csv")
     assert ended.exit_code == 1
     assert "cannot write" in ended.err

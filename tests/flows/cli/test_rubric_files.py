@@ -21,7 +21,7 @@ def started(folder: Path, aqb: Command) -> str:
     return "support-bot.toml"
 
 
-def test_the_rubric_file_that_is_printed_is_right_and_scores(aqb: Command, started: str, source: Path) -> None:
+def test_rubric_file_that_is_printed_is_right_and_scores(aqb: Command, started: str, source: Path) -> None:
     checked = aqb("rubrics", "check", started)
     assert (checked.exit_code, checked.out.splitlines()[0]) == (
         0,
@@ -33,7 +33,7 @@ def test_the_rubric_file_that_is_printed_is_right_and_scores(aqb: Command, start
     assert "Good answers" in Path("out/report.md").read_text("utf-8")
 
 
-def test_a_wrong_rubric_file_ends_the_command_with_2_and_its_line(aqb: Command, started: str) -> None:
+def test_wrong_rubric_file_ends_the_command_with_2_and_its_line(aqb: Command, started: str) -> None:
     text = Path(started).read_text("utf-8")
     Path(started).write_text(text.replace("output_tokens = 0", "output_tokens == 0"), "utf-8")
     checked = aqb("rubrics", "check", started)
@@ -42,11 +42,11 @@ def test_a_wrong_rubric_file_ends_the_command_with_2_and_its_line(aqb: Command, 
     assert "write =" in checked.err
 
 
-def test_the_schema_for_editors_is_printed_as_json(aqb: Command) -> None:
+def test_schema_for_editors_is_printed_as_json(aqb: Command) -> None:
     assert json.loads(aqb("rubrics", "schema").out)["$defs"]["ColumnTable"]["additionalProperties"] is False
 
 
-def test_the_setting_names_a_rubric_file(started: str) -> None:
+def test_setting_names_a_rubric_file(started: str) -> None:
     settings = Settings.model_validate({"monitoring": {"rubric": started}})
     with Context(settings) as context:
         assert context.rubric.id == "support-bot"
@@ -62,9 +62,7 @@ def test_the_setting_names_a_rubric_file(started: str) -> None:
         (b"id = 1\r\nid = 2\r\n", "Cannot overwrite a value", "my.toml, line 2, column 7"),
     ],
 )
-def test_a_rubric_file_that_cannot_be_read_is_refused(
-    content: bytes | None, what: str, where: str, folder: Path
-) -> None:
+def test_rubric_file_that_cannot_be_read_is_refused(content: bytes | None, what: str, where: str, folder: Path) -> None:
     if content is not None:
         (folder / "my.toml").write_bytes(content)
     with pytest.raises(UsageError, match=what) as refused:
@@ -72,7 +70,7 @@ def test_a_rubric_file_that_cannot_be_read_is_refused(
     assert refused.value.where == where
 
 
-def test_a_rubric_file_does_not_take_the_id_of_a_rubric_of_test_runs(started: str) -> None:
+def test_rubric_file_does_not_take_the_id_of_a_rubric_of_test_runs(started: str) -> None:
     text = Path(started).read_text("utf-8")
     Path(started).write_text(text.replace('id = "support-bot"', 'id = "plan-agent"'), "utf-8")
     with pytest.raises(UsageError, match="test runs"):

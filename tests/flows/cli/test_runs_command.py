@@ -55,7 +55,7 @@ def test_runs_of_no_service_have_no_such_column(aqb: Command) -> None:
     assert "service" not in aqb("runs", "show", INBOX.run_id).out
 
 
-def test_a_test_run_is_listed_with_the_name_of_its_file(aqb: Command) -> None:
+def test_test_run_is_listed_with_the_name_of_its_file(aqb: Command) -> None:
     file = {"name": "data/inbox/이동_2월.csv", "sha256": "a", "bytes": 1}
     keep(replace(UNNAMED, inputs=[file | {"name": "rows.parquet"}]), replace(INBOX, inputs=[file]))
     shown = aqb("runs").out

@@ -135,7 +135,7 @@ def test_score_of_a_folder_goes_on_after_a_defect_that_one_file_meets(
     assert Path("out/resume_agent_sample/scores.xlsx").exists()
 
 
-def test_a_defect_is_a_line_without_the_text_of_the_error(
+def test_defect_is_a_line_without_the_text_of_the_error(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken() -> dict[str, object]:
@@ -259,7 +259,7 @@ def test_report_of_input_of_which_nothing_was_scored_begins_with_that(
     assert counts in report.splitlines()[0]
 
 
-def test_a_night_of_which_nothing_was_scored_ends_with_1(aqb: Command, folder: Path) -> None:
+def test_night_of_which_nothing_was_scored_ends_with_1(aqb: Command, folder: Path) -> None:
     write_rows(folder / "data" / "chat_rows" / "a.jsonl", [plain(0, llm_response=None)])
     ended = aqb("nightly", "--date", str(DAY))
     assert ended.exit_code == 1

@@ -31,7 +31,7 @@ def runs(folder: Path) -> Path:
     return folder
 
 
-def test_a_comparison_without_a_condition_succeeds(runs: Path, aqb: Command) -> None:
+def test_comparison_without_a_condition_succeeds(runs: Path, aqb: Command) -> None:
     finished = aqb("compare", "base", "candidate")
     assert finished.exit_code == 0
     assert "| 정확성 | 5.00 | 3.72 | −1.28 |" in finished.out
@@ -53,7 +53,7 @@ def test_two_runs_without_a_common_query_say_so_first(folder: Path, aqb: Command
     ("condition", "exit_code"),
     [("accuracy < -0.1", 1), ("accuracy.high < -0.1", 1), ("accuracy < -2", 0), ("consistency < 0", 1)],
 )
-def test_a_condition_that_holds_fails_the_build(runs: Path, aqb: Command, condition: str, exit_code: int) -> None:
+def test_condition_that_holds_fails_the_build(runs: Path, aqb: Command, condition: str, exit_code: int) -> None:
     finished = aqb("compare", "base", "candidate", "--fail-if", "accuracy < -4.9", "--fail-if", condition)
     assert finished.exit_code == exit_code
     assert (f"failed: {condition}: " in finished.err) is bool(exit_code)
@@ -67,7 +67,7 @@ def test_json_has_every_changed_query(runs: Path, aqb: Command) -> None:
     assert document["metrics"]["consistency"]["difference"] is None
 
 
-def test_a_comparison_says_why_a_query_is_worse_and_shows_both_answers(runs: Path, aqb: Command) -> None:
+def test_comparison_says_why_a_query_is_worse_and_shows_both_answers(runs: Path, aqb: Command) -> None:
     aqb("compare", "base", "candidate", "--out", "c.html")
     page, told = (runs / "c.html").read_text(encoding="utf-8"), aqb("compare", "base", "candidate").out
     reason = '1/1 체크 1개를 모두 통과하지 못해 0점: 답변에 "평가기간" 언급이 없음'
@@ -92,14 +92,14 @@ def test_every_output_of_a_comparison_begins_with_one_verdict(runs: Path, aqb: C
     assert [html.unescape(said) for said in re.findall(r'<p class="lead">([^<]*)</p>', page)] == sentences
 
 
-def test_a_comparison_without_the_workbooks_does_without_answers(runs: Path, aqb: Command) -> None:
+def test_comparison_without_the_workbooks_does_without_answers(runs: Path, aqb: Command) -> None:
     (runs / "base" / "scores.xlsx").unlink()
     assert aqb("compare", "base", "candidate", "--out", "c.html").exit_code == 0
     assert "답변 나란히 보기" not in (runs / "c.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("ending", ["md", "html", "json"])
-def test_the_ending_of_the_file_says_its_format(runs: Path, aqb: Command, ending: str) -> None:
+def test_ending_of_the_file_says_its_format(runs: Path, aqb: Command, ending: str) -> None:
     assert aqb("compare", "base", "candidate", "--out", f"c.{ending}").exit_code == 0
     text = (runs / f"c.{ending}").read_text(encoding="utf-8")
     assert text.startswith({"md": "# 테스트 비교", "html": "<!doctype html>", "json": "{"}[ending])
@@ -127,7 +127,7 @@ def test_what_people_asked_stays_text_in_the_page(runs: Path, aqb: Command) -> N
         (["base", "candidate", "--out", "c.txt"], 2, ".md, .html, .json"),
     ],
 )
-def test_a_wrong_comparison_says_what_to_do(
+def test_wrong_comparison_says_what_to_do(
     runs: Path, aqb: Command, arguments: list[str], exit_code: int, said: str
 ) -> None:
     finished = aqb("compare", *arguments)
@@ -202,7 +202,7 @@ def reviewed(runs: Path, aqb: Command) -> Callable[[int], Path]:
 
 
 @pytest.mark.usefixtures("runs")
-def test_a_review_that_nobody_has_filled_makes_no_labels(aqb: Command, folder: Path) -> None:
+def test_review_that_nobody_has_filled_makes_no_labels(aqb: Command, folder: Path) -> None:
     assert aqb("review", "export", "candidate", "--out", "review.xlsx").exit_code == 0
     finished = aqb("review", "import", "review.xlsx", "--out", "labels.csv")
     assert finished.exit_code == 2
@@ -210,7 +210,7 @@ def test_a_review_that_nobody_has_filled_makes_no_labels(aqb: Command, folder: P
     assert not (folder / "labels.csv").exists()
 
 
-def test_a_review_becomes_labels_and_agreement(reviewed: Callable[[int], Path], aqb: Command) -> None:
+def test_review_becomes_labels_and_agreement(reviewed: Callable[[int], Path], aqb: Command) -> None:
     labels = reviewed(5)
     finished = aqb("agreement", labels, "--run", "candidate")
     assert finished.exit_code == 0
@@ -239,7 +239,7 @@ def test_a_review_becomes_labels_and_agreement(reviewed: Callable[[int], Path], 
     ],
 )
 @pytest.mark.usefixtures("runs")
-def test_a_wrong_review_says_what_to_do(aqb: Command, arguments: list[str], exit_code: int, said: str) -> None:
+def test_wrong_review_says_what_to_do(aqb: Command, arguments: list[str], exit_code: int, said: str) -> None:
     finished = aqb(*arguments)
     assert finished.exit_code == exit_code
     assert said in finished.err

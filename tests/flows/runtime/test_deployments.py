@@ -103,7 +103,7 @@ def service(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> It
 
 
 @pytest.mark.long
-def test_a_deployed_run_with_a_mistyped_parameter_is_told_and_shown_with_its_name(service: Service) -> None:
+def test_deployed_run_with_a_mistyped_parameter_is_told_and_shown_with_its_name(service: Service) -> None:
     run_id = service.new_run("nightly", day=str(DAY), forse=True)
     reason = "no parameter forse; the flow has day, kind, allow_shrink"
 
@@ -134,7 +134,7 @@ def test_cancelling_a_deployed_backfill_interrupts_its_only_day_and_sends_one_wa
 
 
 @pytest.mark.long
-def test_the_coming_nights_and_hours_are_planned(service: Service) -> None:
+def test_coming_nights_and_hours_are_planned(service: Service) -> None:
     def in_seoul(runs: list[FlowRunResponse]) -> list[datetime]:
         return [run.expected_start_time.astimezone(ZoneInfo("Asia/Seoul")) for run in runs if run.expected_start_time]
 
@@ -162,7 +162,7 @@ def test_backfills_and_their_days_run_beside_one_another_and_nothing_else_does(s
 
 
 @pytest.mark.long
-def test_the_forms_ask_for_what_people_decide_and_explain_it(service: Service) -> None:
+def test_forms_ask_for_what_people_decide_and_explain_it(service: Service) -> None:
     forms = {name: service.deployment(name).parameter_openapi_schema for name in FULL_NAMES}
     asked = {name: set(form["properties"]) for name, form in forms.items() if form}
     assert asked == {
@@ -199,7 +199,7 @@ def test_serving_needs_no_second_list_of_schedules(service: Service) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "", "deployments: 3", "a: [", yaml.safe_dump({"schedules": []})])
-def test_a_file_without_schedules_is_a_wrong_usage(tmp_path: Path, text: str | None) -> None:
+def test_file_without_schedules_is_a_wrong_usage(tmp_path: Path, text: str | None) -> None:
     file = tmp_path / "prefect.yaml"
     if text is not None:
         file.write_text(text)

@@ -79,7 +79,7 @@ def test_ctrl_c_that_pydantic_meets_ends_the_flow_and_not_only_its_step() -> Non
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_a_deployed_run_takes_no_settings_as_a_parameter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deployed_run_takes_no_settings_as_a_parameter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # the folder of the worker
     deployed = nightly.to_deployment("given-settings", entrypoint_type=EntrypointType.MODULE_PATH)
     assert isinstance(deployed, RunnerDeployment)

@@ -16,7 +16,7 @@ except KeyError as error:
 
 
 @pytest.mark.parametrize(("mode", "shown"), [(["-X", "dev"], True), ([], False)])
-def test_a_command_shows_the_traceback_of_a_defect_in_development_mode_alone(mode: list[str], shown: bool) -> None:
+def test_command_shows_the_traceback_of_a_defect_in_development_mode_alone(mode: list[str], shown: bool) -> None:
     program = [sys.executable, *mode, "-W", "ignore", "-c", DEFECT]
     said = subprocess.run(program, capture_output=True, check=True, text=True).stderr
     assert ("Traceback" in said, "KeyError: 'no such column'" in said) == (shown, shown)

@@ -13,7 +13,7 @@ from tasks.state.run_ledger import Run, RunLedger
 DAY = date(2026, 2, 13)
 
 
-def test_the_latest_run_of_a_day_is_the_last_one_also_where_the_clock_was_set_back(tmp_path: Path) -> None:
+def test_latest_run_of_a_day_is_the_last_one_also_where_the_clock_was_set_back(tmp_path: Path) -> None:
     """A day that was completed by a run of the future and has failed since must be scored again."""
     ahead = datetime.now(UTC) + timedelta(hours=1)
     before = Run("before", "nightly", DAY, "ola-monitoring", "1", "0.1.0", ahead, ahead, "completed")

@@ -109,7 +109,7 @@ def test_every_step_is_a_span_below_its_run(collected: Collector) -> None:
     assert {attributes(span).get("aqb.day") for span in runs} == {"2026-02-13"}
 
 
-def test_a_failed_step_says_what_kind_of_error_it_was(collected: Collector) -> None:
+def test_failed_step_says_what_kind_of_error_it_was(collected: Collector) -> None:
     failed = [span for span in collected.spans if span.status.code == 2]
     assert sorted(span.name for span in failed) == ["run nightly", "score"]
     assert {attributes(span)["error.type"] for span in failed} == {"ValueError"}
@@ -123,7 +123,7 @@ def test_rows_durations_and_cost_are_measured(collected: Collector) -> None:
     assert [point.as_double for point in collected.metrics["aqb.judge.cost"].sum.data_points] == [0.25]
 
 
-def test_a_judgement_that_was_paid_for_is_an_evaluation_event(collected: Collector) -> None:
+def test_judgement_that_was_paid_for_is_an_evaluation_event(collected: Collector) -> None:
     assert {event.event_name for event in collected.events} == {"gen_ai.evaluation.result"}
     ok, refused = [attributes(event) for event in collected.events]
     assert (ok["gen_ai.evaluation.name"], ok["gen_ai.evaluation.score.value"]) == ("semantic", 4)

@@ -71,7 +71,7 @@ def unreported(settings: Settings) -> list[date]:
         return [one.score_date for one in ledger.unreported(NIGHTLY, DAY)]
 
 
-def test_a_day_is_reported_once_and_reruns_are_silent(settings: Settings, slack: FakeSlack) -> None:
+def test_day_is_reported_once_and_reruns_are_silent(settings: Settings, slack: FakeSlack) -> None:
     assert run(settings).problems == ()
     (digest,) = slack.posted
     assert "2월 13일" in digest.text
@@ -81,7 +81,7 @@ def test_a_day_is_reported_once_and_reruns_are_silent(settings: Settings, slack:
     assert slack.refused == []
 
 
-def test_a_day_whose_run_died_before_it_notified_anybody_is_reported_by_the_next_night(
+def test_day_whose_run_died_before_it_notified_anybody_is_reported_by_the_next_night(
     settings: Settings, slack: FakeSlack
 ) -> None:
     in_context(score_day, settings, DAY, "nightly")
@@ -102,7 +102,7 @@ def test_nothing_personal_leaves_the_machine(settings: Settings, slack: FakeSlac
     assert "1234" not in slack.posted[0].shown
 
 
-def test_a_slack_that_is_down_fails_no_run_and_hears_everything_from_the_next(
+def test_slack_that_is_down_fails_no_run_and_hears_everything_from_the_next(
     settings: Settings, slack: FakeSlack
 ) -> None:
     slack.down = "slow_rate_limit"
@@ -121,12 +121,12 @@ def test_backfills_send_nothing_unless_asked(settings: Settings, slack: FakeSlac
     assert len(slack.posted) == 1
 
 
-def test_an_intraday_run_tells_no_digest(settings: Settings, slack: FakeSlack) -> None:
+def test_intraday_run_tells_no_digest(settings: Settings, slack: FakeSlack) -> None:
     run(settings, kind="intraday")
     assert slack.posted == []
 
 
-def test_a_test_run_with_flagged_queries_is_reported_with_its_review_list(settings: Settings, slack: FakeSlack) -> None:
+def test_test_run_with_flagged_queries_is_reported_with_its_review_list(settings: Settings, slack: FakeSlack) -> None:
     inbox = Path(settings.test_runs.inbox)
     inbox.mkdir()
     write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row(**{"기대 필터": "없는 필터"})])
@@ -142,7 +142,7 @@ def test_a_test_run_with_flagged_queries_is_reported_with_its_review_list(settin
     assert len(slack.posted) == 1
 
 
-def test_a_test_run_of_which_nobody_was_notified_is_reported_by_the_next_look_into_the_inbox(
+def test_test_run_of_which_nobody_was_notified_is_reported_by_the_next_look_into_the_inbox(
     settings: Settings, slack: FakeSlack
 ) -> None:
     inbox = Path(settings.test_runs.inbox)
@@ -182,7 +182,7 @@ def test_prefect_shows_the_days_that_people_are_notified_of(settings: Settings) 
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_a_prefect_secret_block_may_hold_the_webhook(settings: Settings, slack: FakeSlack) -> None:
+def test_prefect_secret_block_may_hold_the_webhook(settings: Settings, slack: FakeSlack) -> None:
     Secret(value=SecretStr(slack.webhook("block"))).save("slack-webhook-qa", overwrite=True)
     blocks = with_routes(
         settings,
@@ -262,7 +262,7 @@ def test_messages_of_a_day_stand_in_one_thread_of_a_bot(settings: Settings, slac
     assert slack.posted[2].thread_ts == first.ts
 
 
-def test_a_dry_run_writes_and_sends_nothing(settings: Settings, slack: FakeSlack) -> None:
+def test_dry_run_writes_and_sends_nothing(settings: Settings, slack: FakeSlack) -> None:
     dry = with_routes(settings, *settings.alerts.route, dry_run=True)
     scored(settings, DAY)
     assert in_context(announce_days, dry, [DAY]).sent == ()
@@ -280,7 +280,7 @@ def test_dead_letters_are_reported_once(settings: Settings, slack: FakeSlack) ->
     assert in_context(announce, settings, []).sent == ()
 
 
-def test_a_route_without_its_secret_keeps_messages_and_is_named(
+def test_route_without_its_secret_keeps_messages_and_is_named(
     settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(QA, "not-an-address-but-secret")
@@ -293,7 +293,7 @@ def test_a_route_without_its_secret_keeps_messages_and_is_named(
     assert len(in_context(announce, settings, []).sent) == 1
 
 
-def test_a_quiet_week_is_reported_on_its_sunday_once(settings: Settings, slack: FakeSlack) -> None:
+def test_quiet_week_is_reported_on_its_sunday_once(settings: Settings, slack: FakeSlack) -> None:
     sunday = date(2026, 2, 15)
     scored(settings, DAY)
     with opened(Outbox, settings.state_url) as outbox:  # the day's facts were reported long ago
@@ -323,7 +323,7 @@ def test_row_ids_of_a_message_lead_to_places_that_the_page_of_the_day_has(settin
 
 
 @pytest.mark.usefixtures("site_is_built")
-def test_the_week_is_reported_once_by_the_run_of_its_sunday(settings: Settings, slack: FakeSlack) -> None:
+def test_week_is_reported_once_by_the_run_of_its_sunday(settings: Settings, slack: FakeSlack) -> None:
     sunday = date(2026, 2, 15)
     write_rows(Path(settings.monitoring.source) / "b.jsonl", [best(2 * 24 * 60 + minute) for minute in range(40)])
     scored(settings, DAY)
@@ -343,7 +343,7 @@ def test_the_week_is_reported_once_by_the_run_of_its_sunday(settings: Settings, 
     assert sum("주간 요약" in text for text in slack.texts()) == 1
 
 
-def test_the_command_shows_exactly_what_it_then_sends(
+def test_command_shows_exactly_what_it_then_sends(
     aqb: Command, folder: Path, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best(0), refused(1)])

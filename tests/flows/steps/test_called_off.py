@@ -24,7 +24,7 @@ def settings(tmp_path: Path, slack: FakeSlack) -> Settings:
     return settings_in(tmp_path, alerts=alerts_to(slack))
 
 
-def test_a_page_about_a_day_without_rows_is_called_off_by_the_run_that_finds_them(
+def test_page_about_a_day_without_rows_is_called_off_by_the_run_that_finds_them(
     settings: Settings, slack: FakeSlack, tmp_path: Path
 ) -> None:
     nightly(settings, DAY)
@@ -39,7 +39,7 @@ def test_a_page_about_a_day_without_rows_is_called_off_by_the_run_that_finds_the
     assert (len(slack.posted), slack.refused) == (reported, [])
 
 
-def test_a_default_route_of_the_settings_without_its_secret_keeps_messages_and_is_named(
+def test_default_route_of_the_settings_without_its_secret_keeps_messages_and_is_named(
     settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A name that is mistyped in the environment is no wish to be left alone."""

@@ -15,7 +15,7 @@ from tests.builders.chat_rows import DAY
 from tests.builders.settings import settings_in
 
 
-def test_a_report_waits_for_the_day_before_and_for_no_later_one(tmp_path: Path) -> None:
+def test_report_waits_for_the_day_before_and_for_no_later_one(tmp_path: Path) -> None:
     with Context(settings_in(tmp_path)) as context, ThreadPoolExecutor(1) as worker:
         with recorded_run(context.state, BACKFILL, DAY) as before, before.step("score"):
             wait_for_days_before(context, DAY, NONE_TAKEN)

@@ -47,7 +47,7 @@ def runs_without_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flows.steps.failure_hooks._PATIENCE_S", 0.0)
 
 
-def test_a_failed_flow_says_why_and_is_reported_with_its_error_step_and_command(
+def test_failed_flow_says_why_and_is_reported_with_its_error_step_and_command(
     settings: Settings, slack: FakeSlack
 ) -> None:
     nowhere = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})
@@ -61,7 +61,7 @@ def test_a_failed_flow_says_why_and_is_reported_with_its_error_step_and_command(
     assert "check the path" in failure.shown
 
 
-def test_a_flow_with_a_wrong_parameter_is_reported_and_shown_with_its_name_and_what_it_takes(
+def test_flow_with_a_wrong_parameter_is_reported_and_shown_with_its_name_and_what_it_takes(
     settings: Settings, slack: FakeSlack
 ) -> None:
     state: State[Any] = backfill("yesterday", DAY, settings=settings, return_state=True)
@@ -77,9 +77,7 @@ def test_a_flow_with_a_wrong_parameter_is_reported_and_shown_with_its_name_and_w
     assert str(shown.message).startswith(reason)
 
 
-def test_a_backfill_that_meets_one_of_the_same_days_fails_and_wakes_nobody(
-    settings: Settings, slack: FakeSlack
-) -> None:
+def test_backfill_that_meets_one_of_the_same_days_fails_and_wakes_nobody(settings: Settings, slack: FakeSlack) -> None:
     with open_warehouse(settings.warehouse).staging(f"backfill-{DAY}-{DAY}"):
         state: State[Any] = backfill(DAY, DAY, settings=settings, return_state=True)
     assert state.is_failed()
@@ -192,7 +190,7 @@ def test_failed_inbox_is_called_off_once_by_a_look_without_failures(settings: Se
     assert slack.texts()[1:] == ["🟢 해소 · 테스트 결과 채점"]
 
 
-def test_a_failed_flow_is_reported_once_although_prefect_keeps_no_password_of_the_state_database(
+def test_failed_flow_is_reported_once_although_prefect_keeps_no_password_of_the_state_database(
     settings: Settings, slack: FakeSlack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state_url = f"sqlite:///file:{tmp_path / 'state.db'}?uri=true&password=hunter2"
@@ -204,7 +202,7 @@ def test_a_failed_flow_is_reported_once_although_prefect_keeps_no_password_of_th
         assert {key.partition("|")[0] for key in outbox.known_keys("qa")} == {"flow", "open"}
 
 
-def test_a_flow_that_dies_of_its_settings_tells_the_default_webhook(
+def test_flow_that_dies_of_its_settings_tells_the_default_webhook(
     slack: FakeSlack, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLACK_WEBHOOK_URL", slack.webhook("default"))
@@ -215,7 +213,7 @@ def test_a_flow_that_dies_of_its_settings_tells_the_default_webhook(
     assert "warehous" in failure.shown
 
 
-def test_a_flow_that_dies_of_its_state_database_is_reported_without_it(
+def test_flow_that_dies_of_its_state_database_is_reported_without_it(
     settings: Settings, slack: FakeSlack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build_site.task, "retry_delay_seconds", [0, 0])
@@ -225,14 +223,14 @@ def test_a_flow_that_dies_of_its_state_database_is_reported_without_it(
     assert "StorageError" in failure.shown
 
 
-def test_a_flow_that_dies_of_a_wrong_database_address_is_reported_too(settings: Settings, slack: FakeSlack) -> None:
+def test_flow_that_dies_of_a_wrong_database_address_is_reported_too(settings: Settings, slack: FakeSlack) -> None:
     nightly(settings.model_copy(update={"state_url": "nonsense://here"}), DAY, return_state=True)
     (failure,) = slack.posted
     assert "state_url" in failure.shown
 
 
 @pytest.mark.long
-def test_a_prefect_server_that_is_gone_is_reported_where_nobody_sits_at_a_terminal(
+def test_prefect_server_that_is_gone_is_reported_where_nobody_sits_at_a_terminal(
     installed_aqb: Command, folder: Path, slack: FakeSlack
 ) -> None:
     write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best(0)])
@@ -243,7 +241,7 @@ def test_a_prefect_server_that_is_gone_is_reported_where_nobody_sits_at_a_termin
 
 
 @pytest.mark.long
-def test_a_home_folder_that_prefect_cannot_have_is_reported_where_nobody_sits_at_a_terminal(
+def test_home_folder_that_prefect_cannot_have_is_reported_where_nobody_sits_at_a_terminal(
     installed_aqb: Command, folder: Path, slack: FakeSlack
 ) -> None:
     (folder / "full").touch()
@@ -254,7 +252,7 @@ def test_a_home_folder_that_prefect_cannot_have_is_reported_where_nobody_sits_at
     assert "Prefect's home folder cannot be used" in failure.shown
 
 
-def test_a_wrong_file_of_settings_is_reported_once_a_day(
+def test_wrong_file_of_settings_is_reported_once_a_day(
     slack: FakeSlack, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLACK_WEBHOOK_URL", slack.webhook())

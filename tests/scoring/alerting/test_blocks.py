@@ -34,7 +34,7 @@ HOSTILE = st.one_of(
 
 
 @given(HOSTILE)
-def test_a_text_becomes_one_visible_line_without_an_address(text: str) -> None:
+def test_text_becomes_one_visible_line_without_an_address(text: str) -> None:
     shown = inert(text)
     assert not any(map(is_invisible, shown))
     assert "\n" not in shown
@@ -43,7 +43,7 @@ def test_a_text_becomes_one_visible_line_without_an_address(text: str) -> None:
 
 
 @given(HOSTILE)
-def test_a_text_that_is_shown_as_it_is_stays_so(text: str) -> None:
+def test_text_that_is_shown_as_it_is_stays_so(text: str) -> None:
     shown = masked_text(text)
     assert masked_text(shown, len(shown)) == shown
 
@@ -65,25 +65,25 @@ def test_texts_from_outside(text: str, shown: str) -> None:
     assert masked_text(text) == shown
 
 
-def test_a_long_text_says_how_much_is_missing() -> None:
+def test_long_text_says_how_much_is_missing() -> None:
     assert masked_text("가" * 40_000, 120) == "가" * 120 + "… 외 39,880자"
     assert masked_text("가 010-1234-5678 " * 1_000_000, 16).startswith("가 [전화번호] 가 [전화번호… 외 15,")
     assert masked_text("가" * 120, 120) == "가" * 120
 
 
-def test_a_number_at_the_cut_is_masked_before_it_is_cut() -> None:
+def test_number_at_the_cut_is_masked_before_it_is_cut() -> None:
     assert "010" not in masked_text("가" * 115 + " 010-1234-5678", 120)
 
 
 @given(st.lists(HOSTILE, min_size=1, max_size=4))
-def test_the_fallback_formats_nothing_and_calls_nobody(texts: list[str]) -> None:
+def test_fallback_formats_nothing_and_calls_nobody(texts: list[str]) -> None:
     text = fallback_text(fallback(*texts))
     assert not set("<>&*~`@") & set(text)
     assert not re.search(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])", text)
     assert len(text) <= 1_000
 
 
-def test_a_name_with_underscores_stays_readable_in_the_fallback() -> None:
+def test_name_with_underscores_stays_readable_in_the_fallback() -> None:
     assert fallback_text(fallback("plan_agent_1.csv", "_비밀_")) == "plan_agent_1.csv · ＿비밀＿"
 
 
@@ -106,7 +106,7 @@ def test_nothing_in_a_message_is_mrkdwn_or_a_mention(first: str, second: str) ->
     st.lists(st.integers(1, MAX_TEXT), min_size=0, max_size=120),
     st.lists(st.integers(1, MAX_TEXT), min_size=0, max_size=120),
 )
-def test_a_large_message_is_split_without_losing_a_sign(lines: list[int], items: list[int]) -> None:
+def test_large_message_is_split_without_losing_a_sign(lines: list[int], items: list[int]) -> None:
     blocks = paragraph(*([plain(f"{number}" + "가" * length)] for number, length in enumerate(lines)))
     blocks += bullets([[plain(f"{number}" + "나" * length), plain("다")] for number, length in enumerate(items)])
     parts = messages("digest", "warning", ["a", "b"], ["제목"], blocks)
@@ -135,20 +135,20 @@ def test_parts_say_which_they_are_and_have_keys_of_their_own() -> None:
     assert [part.text for part in (first, second)] == ["알림 · 까닭 (1/2)", "알림 · 까닭 (2/2)"]
 
 
-def test_a_long_header_is_cut_with_room_for_its_number() -> None:
+def test_long_header_is_cut_with_room_for_its_number() -> None:
     blocks = [header("가" * 400), *many_blocks(60)[1:]]
     names = [readable(part[:1]) for part in split(blocks)]
     assert [len(name) for name in names] == [150, 150]
     assert names[1].endswith("… (2/2)")
 
 
-def test_a_line_longer_than_a_block_is_broken() -> None:
+def test_line_longer_than_a_block_is_broken() -> None:
     (block, *others) = paragraph([plain("가" * 900) for _ in range(5)])
     assert len(others) == 2
     assert len(readable([block]).replace("\n", "")) == 1_800
 
 
-def test_a_message_can_be_read_on_a_terminal() -> None:
+def test_message_can_be_read_on_a_terminal() -> None:
     blocks: list[Block] = [
         header("제목"),
         *paragraph([bold("둘 "), code("x")]),

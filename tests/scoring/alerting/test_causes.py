@@ -56,7 +56,7 @@ def sharing(days: KpiDays, counts: Sequence[int]) -> KpiDays:
 
 
 @pytest.mark.long
-def test_a_rise_of_all_tenants_pages_once_though_each_is_sure_on_a_day_of_its_own() -> None:
+def test_rise_of_all_tenants_pages_once_though_each_is_sure_on_a_day_of_its_own() -> None:
     after, found = 56, []
     for seed in range(2):
         days = kpi_days(Load(6), after + 21, seed, lambda day, rule: 2.0 if day >= after and rule == RULE else 1.0)
@@ -65,18 +65,18 @@ def test_a_rise_of_all_tenants_pages_once_though_each_is_sure_on_a_day_of_its_ow
     assert found == [["*"], ["*"]]
 
 
-def test_a_tenant_of_a_rise_that_paged_before_still_pages_the_route_that_names_it() -> None:
+def test_tenant_of_a_rise_that_paged_before_still_pages_the_route_that_names_it() -> None:
     days = tenants({"a": 15, "b": 15}, {"a": 60, "b": 26}, {"a": 60, "b": 38})
     assert pages(days) == [(0, [(RULE, "*")])]
     assert [who for _, who in pages(days, RouteFilter(tenants=frozenset({"b"})))] == [[(RULE, "b")]]
 
 
-def test_a_tenant_that_fails_days_after_a_rise_of_all_tenants_pages_by_itself() -> None:
+def test_tenant_that_fails_days_after_a_rise_of_all_tenants_pages_by_itself() -> None:
     days = tenants({"a": 15, "b": 15, "c": 2}, {"a": 40, "b": 40}, {"a": 35, "b": 35}, {"a": 35, "b": 35, "c": 30})
     assert pages(days) == [(0, [(RULE, "*")]), (2, [(RULE, "c")])]
 
 
-def test_a_rise_of_all_tenants_that_one_of_them_made_pages_no_second_time() -> None:
+def test_rise_of_all_tenants_that_one_of_them_made_pages_no_second_time() -> None:
     days = tenants({"a": 3, "b": 60}, *[{"a": 24}] * 6)
     assert pages(days) == [(0, [(RULE, "a")])]
     decided = list(WatchedDays(RUBRIC, days, AlertPolicy()).decided.values())[CALM:]
@@ -88,13 +88,13 @@ def test_a_rise_of_all_tenants_that_one_of_them_made_pages_no_second_time() -> N
     ]
 
 
-def test_a_rise_of_all_tenants_pages_after_one_of_them_that_made_little_of_it() -> None:
+def test_rise_of_all_tenants_pages_after_one_of_them_that_made_little_of_it() -> None:
     days = tenants({"a": 2, "b": 60}, {"a": 15}, {"a": 15, "b": 130})
     assert pages(days) == [(0, [(RULE, "a")]), (1, [(RULE, "*")])]
 
 
 @pytest.mark.parametrize("before", [0, 2])
-def test_a_rise_of_all_tenants_is_reported_in_the_page_of_the_tenant_that_made_it(before: int) -> None:
+def test_rise_of_all_tenants_is_reported_in_the_page_of_the_tenant_that_made_it(before: int) -> None:
     days = tenants(dict.fromkeys("abcde", 15), *[{"a": 21}] * before, {"a": 45})
     reported = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
     assert [(one.kind, [each.tenant_id for each in one.incidents]) for one in reported] == [("page", ["a"])]
@@ -111,29 +111,29 @@ def test_a_rise_of_all_tenants_is_reported_in_the_page_of_the_tenant_that_made_i
     assert "전체  " not in readable(of_tenant.blocks)
 
 
-def test_a_rise_of_all_tenants_that_others_made_is_reported_beside_the_page_of_a_tenant() -> None:
+def test_rise_of_all_tenants_that_others_made_is_reported_beside_the_page_of_a_tenant() -> None:
     days = tenants({"a": 3, "b": 60}, {"a": 15, "b": 77})
     reported = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
     assert [(one.kind, one.incidents[0].tenant_id) for one in reported] == [("page", "a"), ("digest", "*")]
 
 
-def test_a_rule_whose_rows_have_paged_before_pages_no_second_time() -> None:
+def test_rule_whose_rows_have_paged_before_pages_no_second_time() -> None:
     days = tenants({"a": 15}, *[{"a": 45}] * 3)
     assert pages(sharing(days, [3] * CALM + [9, 16, 16])) == [(0, [(RULE, "*")])]
 
 
 # The first page of a slow rise tells the rate of its day; the days before it, on which it was lower, are no measure.
-def test_a_rule_at_the_rate_of_the_day_that_paged_pages_no_second_time() -> None:
+def test_rule_at_the_rate_of_the_day_that_paged_pages_no_second_time() -> None:
     days = tenants({"a": 15}, *[{"a": 17}] * 6, {"a": 31}, {"a": 36})
     assert pages(sharing(days, [5] * CALM + [8] * 6 + [24] * 2)) == [(6, [(OTHER, "*"), (RULE, "*")])]
 
 
-def test_a_rule_that_grows_beyond_what_has_paged_pages_again() -> None:
+def test_rule_that_grows_beyond_what_has_paged_pages_again() -> None:
     days = tenants({"a": 15}, *[{"a": 45}] * 3)
     assert pages(sharing(days, [3] * CALM + [9, 16, 44])) == [(0, [(RULE, "*")]), (2, [(OTHER, "*")])]
 
 
-def test_a_rule_that_was_over_meanwhile_pages_again_though_another_of_its_cause_is_not() -> None:
+def test_rule_that_was_over_meanwhile_pages_again_though_another_of_its_cause_is_not() -> None:
     days = tenants({"a": 15}, {"a": 60}, *[{"a": 15}] * 5, {"a": 50})
     assert pages(sharing(days, [5] * CALM + [40] + [14] * 5 + [35])) == [
         (0, [(RULE, "*"), (OTHER, "*")]),
@@ -141,7 +141,7 @@ def test_a_rule_that_was_over_meanwhile_pages_again_though_another_of_its_cause_
     ]
 
 
-def test_the_end_of_a_page_is_reported_to_whom_it_called_of_one_tenant_or_of_all() -> None:
+def test_end_of_a_page_is_reported_to_whom_it_called_of_one_tenant_or_of_all() -> None:
     """Not of each tenant where all together have paged."""
     for after, whose in (({"a": 24}, "a"), ({"a": 24, "b": 160}, "*")):
         days = tenants({"a": 3, "b": 60}, after, *[{}] * 6)

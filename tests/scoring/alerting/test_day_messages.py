@@ -58,7 +58,7 @@ def kinds(found: Sequence[Message]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_a_message_reads_as_it_did(name: str) -> None:
+def test_message_reads_as_it_did(name: str) -> None:
     """A changed wording is looked at first: see tests/fakes/slack_page.py."""
     message = MADE[name]()
     assert_taken_by_slack(message)
@@ -67,23 +67,23 @@ def test_a_message_reads_as_it_did(name: str) -> None:
     assert shown == snapshot.replace("ola-monitoring 버전 1 ", f"ola-monitoring 버전 {RUBRIC.version} ")
 
 
-def test_a_day_like_the_others_says_nothing() -> None:
+def test_day_like_the_others_says_nothing() -> None:
     assert messages_of(facts_of(today())) == []
 
 
-def test_a_rule_that_triples_has_a_page_of_its_own_and_no_digest() -> None:
+def test_rule_that_triples_has_a_page_of_its_own_and_no_digest() -> None:
     (page,) = messages_of(facts_of(today(answer_failed=60)))
     assert (page.kind, page.level) == ("page", "critical")
     assert page.keys == (f"ola-monitoring@{RUBRIC.version}|answer_failed|2026-03-09|*",)
     assert readable(page.blocks[:1]) == "🔴 Critical · 답변 실패 · 급증, 평소의 3.0배"
 
 
-def test_a_warning_that_triples_stands_in_the_digest() -> None:
+def test_warning_that_triples_stands_in_the_digest() -> None:
     (digest,) = messages_of(facts_of(today(weak_answer=18)))
     assert (digest.kind, digest.level) == ("digest", "warning")
 
 
-def test_the_digest_names_what_was_paged_and_what_goes_on_in_one_line_each() -> None:
+def test_digest_names_what_was_paged_and_what_goes_on_in_one_line_each() -> None:
     page, digest = messages_of(facts_of(today(answer_failed=60, weak_answer=18)))
     assert kinds([page, digest]) == ["page", "digest"]
     text = readable(digest.blocks)
@@ -101,7 +101,7 @@ def test_two_rules_page_apart_and_three_at_once_are_one_event() -> None:
     assert len(event.keys) == 3
 
 
-def test_a_rule_with_the_rows_of_a_page_is_reported_with_it_and_in_no_digest() -> None:
+def test_rule_with_the_rows_of_a_page_is_reported_with_it_and_in_no_digest() -> None:
     counts = {"answer_failed": 38, "final_failed": 28}
     assert kinds(messages_of(facts_of(today(**counts)))) == ["page", "digest"]
     (page,) = messages_of(facts_of(today(**counts) | {"alerts_answer_failed_and_final_failed": 27}))
@@ -110,14 +110,14 @@ def test_a_rule_with_the_rows_of_a_page_is_reported_with_it_and_in_no_digest() -
     assert "답변 실패 · 급증, 평소의 1.9배\n38/535건" in readable(page.blocks)
 
 
-def test_a_day_without_rows_pages() -> None:
+def test_day_without_rows_pages() -> None:
     (page,) = messages_of(facts_of(kpi_row({}, rows=0)))
     assert "행이 하나도 들어오지 않았습니다. · 평소 535건 (비교한 4일 535건)" in readable(page.blocks)
     assert f"`aqb nightly --date {LAST}`" in readable(page.blocks)
 
 
 @pytest.mark.parametrize("kind", ["nightly", "intraday"])
-def test_a_day_of_which_no_row_could_be_read_pages_that_rows_came(kind: str) -> None:
+def test_day_of_which_no_row_could_be_read_pages_that_rows_came(kind: str) -> None:
     facts = facts_of(kpi_row({}, rows=0))
     facts[LAST] = monitoring_facts(RUBRIC, LAST, [kpi_row({}, rows=0)], {}, {}, rejected=300)
     (page,) = messages_of(facts, kind=kind)
@@ -128,20 +128,20 @@ def test_a_day_of_which_no_row_could_be_read_pages_that_rows_came(kind: str) -> 
     assert "들어오지 않았습니다" not in said
 
 
-def test_a_rise_in_the_first_days_is_reported_against_these_days() -> None:
+def test_rise_in_the_first_days_is_reported_against_these_days() -> None:
     facts = counted([4, 4, 4, 60], "final_failed")
     (page,) = messages_of(facts, day=FIRST_DAY + timedelta(3))
     assert re.search(r"급증, 평소의 1\d\.\d배", readable(page.blocks))
     assert re.search(r"평소 0\.8% \(.*%\), 지난 3일에서 어림", readable(page.blocks))
 
 
-def test_the_first_day_has_no_usual_rate() -> None:
+def test_first_day_has_no_usual_rate() -> None:
     (page,) = messages_of(counted([60], "final_failed"), day=FIRST_DAY)
     assert "비교할 지난 날이 없음" in readable(page.blocks)
     assert "평소" not in readable(page.blocks)
 
 
-def test_a_digest_names_a_rule_that_is_reported_in_a_page_with_the_page() -> None:
+def test_digest_names_a_rule_that_is_reported_in_a_page_with_the_page() -> None:
     counts = {"answer_failed": 38, "final_failed": 28, "weak_answer": 18}
     page, digest = messages_of(facts_of(today(**counts) | {"alerts_answer_failed_and_final_failed": 27}))
     assert kinds([page, digest]) == ["page", "digest"]
@@ -174,13 +174,13 @@ def test_only_what_is_new_since_the_last_run_is_reported() -> None:
     assert digest.keys == (f"ola-monitoring@{RUBRIC.version}|very_short_answer|2026-03-09|*",)
 
 
-def test_an_intraday_run_pages_and_calls_itself_provisional() -> None:
+def test_intraday_run_pages_and_calls_itself_provisional() -> None:
     (page,) = messages_of(facts_of(today(answer_failed=60, weak_answer=18)), kind="intraday")
     assert page.kind == "page"
     assert "지금까지, 잠정 집계" in readable(page.blocks)
 
 
-def test_an_intraday_run_does_not_mind_that_nobody_has_come_yet() -> None:
+def test_intraday_run_does_not_mind_that_nobody_has_come_yet() -> None:
     assert messages_of(facts_of(kpi_row({}, rows=0)), kind="intraday") == []
 
 
@@ -205,14 +205,14 @@ def with_growth(facts: Facts, rule: str, *grown: Grown) -> Facts:
         (TEMPLATE, "제 메일은 hong@naver.com", "'제 메일은 [이메일]' 형태의 질문"),
     ],
 )
-def test_a_page_names_what_grew_most(column: str, value: str | None, name: str) -> None:
+def test_page_names_what_grew_most(column: str, value: str | None, name: str) -> None:
     grown = Grown(column, value, 36, 4.2, 0.8, 0.66, 0.94)
     (page,) = messages_of(with_growth(facts_of(today(answer_failed=60)), "answer_failed", grown))
     assert readable(page.blocks[:1]) == f"🔴 Critical · 답변 실패 · 급증, 평소의 3.0배 · 주로 {name}"
     assert f"주로  {name} 36건, 평소라면 4건 · 증가분의 80% (95% 구간 66~94%)" in readable(page.blocks)
 
 
-def test_a_page_of_the_first_day_says_nothing_of_what_would_be_usual() -> None:
+def test_page_of_the_first_day_says_nothing_of_what_would_be_usual() -> None:
     grown = Grown("tenant_id", "small", 36, 0.0, 0.8, 0.66, 0.94)
     facts = counted([60], "final_failed")
     facts[FIRST_DAY] = [replace(fact, grown=(grown,)) for fact in facts[FIRST_DAY]]
@@ -221,7 +221,7 @@ def test_a_page_of_the_first_day_says_nothing_of_what_would_be_usual() -> None:
     assert "평소" not in readable(page.blocks)
 
 
-def test_a_page_names_how_rows_failed_before_what_is_no_surer() -> None:
+def test_page_names_how_rows_failed_before_what_is_no_surer() -> None:
     short = Grown("question_category", "target_price", 38, 10, 0.93, 0.66, 1.0)
     failure = Grown("failure_type", "not_understood", 30, 3, 0.91, 0.57, 1.0)
     tenant = Grown("tenant_id", "narae", 31, 6, 0.84, 0.52, 1.0)
@@ -234,7 +234,7 @@ def test_a_page_names_how_rows_failed_before_what_is_no_surer() -> None:
     assert "주로 목표주가 질문" in readable(page.blocks[:1])
 
 
-def test_a_row_id_links_to_its_place_on_the_page_of_the_day() -> None:
+def test_row_id_links_to_its_place_on_the_page_of_the_day() -> None:
     facts = facts_of(today(answer_failed=60))
     ids = [row_id for fact in facts[LAST] for row_id in fact.row_ids if fact.rule == "answer_failed"]
     examples = {row_id: Example(row_id, None, "답변", None, 1.0) for row_id in ids}
@@ -291,14 +291,14 @@ def tenants(**last: int) -> Facts:
     return facts_of(both, big, changed, before=[total, big, small])
 
 
-def test_a_small_tenant_in_trouble_pages_though_all_together_are_as_usual() -> None:
+def test_small_tenant_in_trouble_pages_though_all_together_are_as_usual() -> None:
     (page,) = messages_of(tenants(answer_failed=12))
     assert readable(page.blocks[:1]) == "🔴 Critical · 답변 실패 · 급증, 평소의 10.1배 (테넌트 small)"
     assert "테넌트 small  12/60건 (20.0%, 95% 구간 11.8~31.8%) · 평소 2.0% (" in readable(page.blocks)
     assert page.keys == (f"ola-monitoring@{RUBRIC.version}|answer_failed|2026-03-09|'small'",)
 
 
-def test_a_page_about_all_tenants_says_who_they_are() -> None:
+def test_page_about_all_tenants_says_who_they_are() -> None:
     (page,) = messages_of(tenants(answer_failed=40))
     assert re.search(
         r"테넌트 small 40/60건\(66.7%, 평소 .*\) · 테넌트 big 20/535건\(3.7%, 평소 3.*\)", readable(page.blocks)
@@ -306,7 +306,7 @@ def test_a_page_about_all_tenants_says_who_they_are() -> None:
     assert page.keys == (f"ola-monitoring@{RUBRIC.version}|answer_failed|2026-03-09|*",)
 
 
-def test_a_page_gives_the_command_for_those_who_know_the_cause() -> None:
+def test_page_gives_the_command_for_those_who_know_the_cause() -> None:
     (of_one,) = messages_of(tenants(answer_failed=12))
     assert "알고 있는 일이면  `aqb alerts snooze '답변 실패' --tenant small --until 2026-03-16 --why 이유`" in readable(
         of_one.blocks
@@ -315,14 +315,14 @@ def test_a_page_gives_the_command_for_those_who_know_the_cause() -> None:
     assert "알고 있는 일이면  `aqb alerts snooze '답변 실패' --until 2026-03-16 --why 이유`" in readable(of_all.blocks)
 
 
-def test_a_route_hears_of_its_own_tenants_alone() -> None:
+def test_route_hears_of_its_own_tenants_alone() -> None:
     facts = tenants(answer_failed=40)
     (page,) = messages_of(facts, RouteFilter(tenants=frozenset({"small"})))
     assert page.keys == (f"ola-monitoring@{RUBRIC.version}|answer_failed|2026-03-09|'small'",)
     assert messages_of(facts, RouteFilter(tenants=frozenset({"big"}))) == []
 
 
-def test_a_route_of_a_tenant_hears_of_a_day_without_rows() -> None:
+def test_route_of_a_tenant_hears_of_a_day_without_rows() -> None:
     assert kinds(messages_of(facts_of(kpi_row({}, rows=0)), RouteFilter(tenants=frozenset({"small"})))) == ["page"]
 
 
@@ -337,11 +337,11 @@ def test_a_route_of_a_tenant_hears_of_a_day_without_rows() -> None:
         (RouteFilter(agent_types=frozenset({"move"})), []),
     ],
 )
-def test_a_route_hears_what_it_asked_for(route: RouteFilter, expected: list[str]) -> None:
+def test_route_hears_what_it_asked_for(route: RouteFilter, expected: list[str]) -> None:
     assert kinds(messages_of(facts_of(today(answer_failed=60, weak_answer=18)), route)) == expected
 
 
-def test_a_tenant_may_have_any_name() -> None:
+def test_tenant_may_have_any_name() -> None:
     keys = {fact_key("r", "1", "rule", LAST, name) for name in ("*", None, "", "-", "None", "a|b", "'*'", "a#1/2")}
     assert len(keys) == 8
 
@@ -360,7 +360,7 @@ def test_hostile_texts_are_only_text(question: str, answer: str | None, tenant: 
     assert {inline["type"] for inline in inlines(page)} == {"text", "bold", "code"}
 
 
-def test_a_text_of_forty_thousand_signs_is_cut_with_a_note() -> None:
+def test_text_of_forty_thousand_signs_is_cut_with_a_note() -> None:
     facts = facts_of(today(answer_failed=60))
     ids = {row_id for fact in facts[LAST] for row_id in fact.row_ids}
     examples = {
@@ -380,7 +380,7 @@ def test_texts_that_are_not_kept_are_called_so() -> None:
     assert readable(page.blocks).count("(저장하지 않음)") == 10
 
 
-def test_a_hundred_tenants_in_trouble_are_reported_in_full() -> None:
+def test_hundred_tenants_in_trouble_are_reported_in_full() -> None:
     small = [met(kpi_row({"answer_failed": 0}, rows=30, tenant=f"t{number}")) for number in range(100)]
     bad = [row | {"alert_answer_failed": 9} for row in small]
     crowded = met(kpi_row({"answer_failed": 1_500}, rows=9_000))

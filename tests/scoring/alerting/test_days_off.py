@@ -15,16 +15,16 @@ from scoring.alerting.days_off import FIRST_DAY, LAST_DAY, WEEKDAYS_OFF, is_day_
         *("2026-03-07", "2026-03-08"),  # a weekend
     ],
 )
-def test_a_holiday_is_a_day_off(day: str) -> None:
+def test_holiday_is_a_day_off(day: str) -> None:
     assert is_day_off(date.fromisoformat(day))
 
 
 @pytest.mark.parametrize("day", ["2026-02-19", "2026-02-13", "2026-09-28", "2025-10-10", "2025-07-17", "2026-03-03"])
-def test_a_weekday_beside_holidays_is_a_business_day(day: str) -> None:
+def test_weekday_beside_holidays_is_a_business_day(day: str) -> None:
     assert not is_day_off(date.fromisoformat(day))
 
 
-def test_a_setting_adds_days_off() -> None:
+def test_setting_adds_days_off() -> None:
     day = date(2026, 3, 4)
     assert is_day_off(day, {day})
     assert not is_day_off(day)

@@ -36,9 +36,7 @@ def changes(days: KpiDays, policy: AlertPolicy | None = None, rule: str = RULE) 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("count", "rows", "rate", "variance"), [(60, 776, 0.054, 0.0125), (5, 776, 5e-4, 0.1)])
-def test_the_chance_of_a_count_is_that_of_the_beta_binomial(
-    count: int, rows: int, rate: float, variance: float
-) -> None:
+def test_chance_of_a_count_is_that_of_the_beta_binomial(count: int, rows: int, rate: float, variance: float) -> None:
     from scipy.stats import betabinom  # a second of imports, which the other workers do without
 
     strength = (1 - rate) / (rate * variance) - 1
@@ -66,7 +64,7 @@ def test_chance_calls_people_as_often_however_many_tenants_there_are(tenants: in
 @pytest.mark.parametrize(
     ("tenants", "variation", "most_pages"), portion([(6, 0.15, 4), (1, 0.15, 4), (6, 0.0, 2), (1, 0.0, 1)])
 )
-def test_a_year_without_a_change_is_quiet(tenants: int, variation: float, most_pages: int) -> None:
+def test_year_without_a_change_is_quiet(tenants: int, variation: float, most_pages: int) -> None:
     kinds = Counter(one.kind for one in reported(kpi_days(Load(tenants, variation), 365, seed=1)))
     assert kinds["page"] <= most_pages
     assert kinds["digest"] <= 30
@@ -80,12 +78,12 @@ def test_rule_that_is_new_in_the_rubric_fires_on_no_made_up_day(monkeypatch: pyt
 
 @pytest.mark.long
 @pytest.mark.parametrize(("place", "at_least"), portion([(0, 9), (2, 10), (3, 8), (4, 9)]))
-def test_a_planted_change_is_reported_in_time(place: int, at_least: int) -> None:
+def test_planted_change_is_reported_in_time(place: int, at_least: int) -> None:
     assert sum(is_reported(CHANGES[place], 0.0, seed)[0] for seed in range(10)) >= at_least
 
 
 @pytest.mark.long
-def test_a_business_day_after_a_week_of_holidays_pages_no_one() -> None:
+def test_business_day_after_a_week_of_holidays_pages_no_one() -> None:
     """Seollal and Chuseok: three to nine days off in a row, then five times as many turns."""
     pages = 0
     for seed in range(2):
@@ -96,7 +94,7 @@ def test_a_business_day_after_a_week_of_holidays_pages_no_one() -> None:
     assert pages == 0
 
 
-def test_a_rate_that_stays_high_is_usual_after_four_weeks() -> None:
+def test_rate_that_stays_high_is_usual_after_four_weeks() -> None:
     days = steady([40] * 28 + [90] * 40)
     assert [place for place, change in enumerate(changes(days)) if change] == [28]
     last = decided(days, AlertPolicy())[-1]
@@ -104,7 +102,7 @@ def test_a_rate_that_stays_high_is_usual_after_four_weeks() -> None:
     assert last.usual.rate == pytest.approx(90 / 776, rel=0.05)
 
 
-def test_a_rise_that_grows_pages_again_before_it_has_doubled() -> None:
+def test_rise_that_grows_pages_again_before_it_has_doubled() -> None:
     """Reported at 88 rows, back to 56 for ten days, then 100 for good: more than anybody was notified of."""
     days = steady([40] * 28 + [88] + [56] * 10 + [100] * 10)
     reported = {place: change for place, change in enumerate(changes(days)) if change}
@@ -114,14 +112,14 @@ def test_a_rise_that_grows_pages_again_before_it_has_doubled() -> None:
     assert decided(days, AlertPolicy())[again].since == DAY + timedelta(39)
 
 
-def test_a_page_tells_a_rate_that_has_to_double_before_the_rise_pages_again() -> None:
+def test_page_tells_a_rate_that_has_to_double_before_the_rise_pages_again() -> None:
     """Told in a digest at 58 rows, with a page at 84: twice the 58 is no news then, twice the 84 is."""
     reported = [40] * 28 + [58, 84]
     assert changes(steady([*reported, 134]))[28:] == ["rising", "rising page", ""]
     assert changes(steady([*reported, 168]))[28:] == ["rising", "rising page", "rising page"]
 
 
-def test_a_rise_is_reported_on_a_day_above_what_is_usual_for_it() -> None:
+def test_rise_is_reported_on_a_day_above_what_is_usual_for_it() -> None:
     """Not on a Sunday without a single such row, because the days before it were many together."""
     days = kpi_days(Load(6), 120, seed=3)
     found = [one for of_day in WatchedDays(RUBRIC, days, AlertPolicy()).decided.values() for one in of_day.values()]
@@ -131,7 +129,7 @@ def test_a_rise_is_reported_on_a_day_above_what_is_usual_for_it() -> None:
 
 
 @pytest.mark.parametrize("first", [56, 62])
-def test_a_rise_within_a_rise_is_usual_after_four_weeks_of_its_own(first: int) -> None:
+def test_rise_within_a_rise_is_usual_after_four_weeks_of_its_own(first: int) -> None:
     """Three weeks at half as much again, then a real rise for good: it is reported once, and becomes what is usual."""
     days = steady([40] * 28 + [first] * 21 + [200] * 40)
     reported = [place for place, change in enumerate(changes(days)) if change]
@@ -142,7 +140,7 @@ def test_a_rise_within_a_rise_is_usual_after_four_weeks_of_its_own(first: int) -
 
 
 @pytest.mark.long
-def test_a_rise_that_only_lasts_pages_once() -> None:
+def test_rise_that_only_lasts_pages_once() -> None:
     """Days at twice the rate, by chance some higher and some lower."""
     for seed in range(6):
         days = kpi_days(Load(), 84, seed, lambda day, rule: 2.0 if day >= 56 and rule == RULE else 1.0)
@@ -164,7 +162,7 @@ def test_days_that_never_paged_are_usual_once_they_are_over() -> None:
     assert found[-1].usual.days == 20
 
 
-def test_a_warning_that_is_over_is_reported_no_more() -> None:
+def test_warning_that_is_over_is_reported_no_more() -> None:
     """Its days stay among those that count, but they are no rise of today."""
     days = steady([8] * 28 + [60] * 7 + [8] * 21, rule="very_short_answer")
     news = [
@@ -176,7 +174,7 @@ def test_a_warning_that_is_over_is_reported_no_more() -> None:
 
 
 @pytest.mark.parametrize("tenant", ["*", "t1"])
-def test_an_accepted_rate_is_usual_from_then_on(tenant: str) -> None:
+def test_accepted_rate_is_usual_from_then_on(tenant: str) -> None:
     days = {day: [*rows, rows[0] | {"tenant_id": "t1"}] for day, rows in steady([40] * 28 + [90] * 9).items()}
     policy = AlertPolicy(accepted={(RULE, "*"): DAY + timedelta(30)})
     found = [of_day[RULE, tenant] for of_day in WatchedDays(RUBRIC, days, policy).decided.values()]
@@ -192,7 +190,7 @@ def test_more_looks_at_a_day_need_a_larger_count() -> None:
     assert changes(days, AlertPolicy(false_pages_per_year=0.01))[-1] == "rising"
 
 
-def test_the_first_days_of_a_rule_that_nobody_knows_page_from_ten_rows() -> None:
+def test_first_days_of_a_rule_that_nobody_knows_page_from_ten_rows() -> None:
     assert changes(steady([0, 0, 0, 9], "final_failed"), AlertPolicy()) == [""] * 4
     found = decided(steady([0, 0, 0, 14], "final_failed"), AlertPolicy(), "final_failed")[-1]
     assert (found.pages, found.usual.basis, found.usual.days) == (True, "nothing", 3)
@@ -205,7 +203,7 @@ def test_days_off_have_a_rate_of_their_own_where_it_differs() -> None:
     assert usual[True] / usual[False] > 1.5
 
 
-def test_a_day_of_another_rubric_version_knows_no_rate() -> None:
+def test_day_of_another_rubric_version_knows_no_rate() -> None:
     days = {
         day: [row | {"rubric": "r", "rubric_version": "2" if place > 20 else "1"} for row in rows]
         for place, (day, rows) in enumerate(steady([40] * 22).items())
@@ -213,20 +211,20 @@ def test_a_day_of_another_rubric_version_knows_no_rate() -> None:
     assert [one.usual.days for one in decided(days, AlertPolicy())][-2:] == [20, 0]
 
 
-def test_a_day_is_decided_from_earlier_days_alone() -> None:
+def test_day_is_decided_from_earlier_days_alone() -> None:
     days = kpi_days(Load(tenants=6), 60, seed=5)
     whole = WatchedDays(RUBRIC, days, AlertPolicy()).decided
     part = WatchedDays(RUBRIC, dict(list(days.items())[:40]), AlertPolicy()).decided
     assert all(part[day] == whole[day] for day in part)
 
 
-def test_a_million_turns_a_day_are_decided_too() -> None:
+def test_million_turns_a_day_are_decided_too() -> None:
     """Counts of large services: the tail is summed until it no longer matters."""
     (last,) = watch(RUBRIC, steady([50_000] * 28 + [90_000], rows=1_000_000), AlertPolicy())
     assert last.episodes.pages[0, -1]
 
 
-def test_a_day_decides_nothing_of_tenants_of_which_it_has_no_row_and_whose_rates_are_as_usual() -> None:
+def test_day_decides_nothing_of_tenants_of_which_it_has_no_row_and_whose_rates_are_as_usual() -> None:
     """Of thousands of tenants these are most: a night of 2,000 held two million such decisions."""
     days = {
         day: [*rows, *({**rows[0], "tenant_id": f"t{number}", f"alert_{RULE}": 0} for number in range(50))]
@@ -239,7 +237,7 @@ def test_a_day_decides_nothing_of_tenants_of_which_it_has_no_row_and_whose_rates
 
 @pytest.mark.parametrize("times", [3, 5, 10])
 @pytest.mark.parametrize("outage_days", [1, 2, 4, 7])
-def test_an_outage_that_only_a_digest_reported_hides_no_doubling_two_weeks_later(times: int, outage_days: int) -> None:
+def test_outage_that_only_a_digest_reported_hides_no_doubling_two_weeks_later(times: int, outage_days: int) -> None:
     calm = [40, 38, 43, 37, 41, 39, 42]
     counts = [*calm * 5, *[40 * times] * outage_days, *calm * 2, 80]
     found = changes(steady(counts, "very_short_answer"), rule="very_short_answer")
@@ -247,7 +245,7 @@ def test_an_outage_that_only_a_digest_reported_hides_no_doubling_two_weeks_later
     assert found[-1] == "rising"
 
 
-def test_a_rise_that_may_have_been_chance_counts_as_usual_when_it_is_over() -> None:
+def test_rise_that_may_have_been_chance_counts_as_usual_when_it_is_over() -> None:
     told_once, never = (
         decided(steady([*[40] * 35, high, *[40] * 7], "very_short_answer"), AlertPolicy(), "very_short_answer")
         for high in (66, 40)

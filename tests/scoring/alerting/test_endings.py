@@ -44,7 +44,7 @@ def reported(facts: Facts, number: int, route: RouteFilter = EVERYTHING, known: 
     return found
 
 
-def test_the_end_of_a_page_is_reported_and_the_end_of_a_warning_only_along_with_other_news() -> None:
+def test_end_of_a_page_is_reported_and_the_end_of_a_warning_only_along_with_other_news() -> None:
     facts = facts_of([*[USUAL] * 10, RISEN, USUAL, USUAL])
     (over,) = reported(facts, 12)
     assert "🟢 해소: 답변 실패 — 이날 20/535건(3.7%, 평소 3.7%), 늘기 전 범위로 돌아옴" in readable(over.blocks)
@@ -53,7 +53,7 @@ def test_the_end_of_a_page_is_reported_and_the_end_of_a_warning_only_along_with_
     assert reported(facts, 12, WARNINGS) == []
 
 
-def test_a_page_whose_rate_stays_is_called_usual_after_four_weeks_and_not_over() -> None:
+def test_page_whose_rate_stays_is_called_usual_after_four_weeks_and_not_over() -> None:
     """Else whoever waits for its end would wait for ever."""
     facts = facts_of([*[USUAL] * 10, *[RISEN] * 30])
     kinds = {number: [message.kind for message in reported(facts, number)] for number in range(10, 40)}
@@ -67,7 +67,7 @@ def test_a_page_whose_rate_stays_is_called_usual_after_four_weeks_and_not_over()
     assert reported(facts, 37, WARNINGS) == []
 
 
-def test_the_line_that_a_phone_shows_of_an_end_names_its_tenant() -> None:
+def test_line_that_a_phone_shows_of_an_end_names_its_tenant() -> None:
     """The same rule may page of another tenant in the same minute."""
     of_t1 = [4] * 10 + [40, 4]
     rows = ([met(kpi_row(USUAL)), met(kpi_row({"answer_failed": count}, 107, tenant="t1"))] for count in of_t1)
@@ -76,14 +76,14 @@ def test_the_line_that_a_phone_shows_of_an_end_names_its_tenant() -> None:
     assert over.text == "🟢 3월 13일(금) 요약 · 해소 1건 · 답변 실패 · 해소 (테넌트 t1)"
 
 
-def test_an_end_is_reported_once_where_the_rows_of_a_day_before_come_late() -> None:
+def test_end_is_reported_once_where_the_rows_of_a_day_before_come_late() -> None:
     facts = counted([20] * 10 + [60, 20, 20])
     (over,) = reported(facts, 12)
     later = [key.replace(str(day(12)), str(day(13))) for key in over.keys]
     assert ("해소" in over.text, reported(facts, 12, known=later)) == (True, [])
 
 
-def test_a_resolved_fact_has_a_key_of_its_own() -> None:
+def test_resolved_fact_has_a_key_of_its_own() -> None:
     (risen,) = [one for one in incidents_on(counted([20] * 10 + [60]), day(10)) if one.pages]
     assert incident_key(replace(risen, state="resolved")) != incident_key(risen)
 
@@ -108,7 +108,7 @@ def page_of(number: int, rule: str = "answer_failed", *, over: bool = False) -> 
     return fact_key(RUBRIC.id, RUBRIC.version, rule, day(number), "*", resolved=over)
 
 
-def test_a_page_is_called_off_where_its_day_was_scored_again_and_is_as_usual() -> None:
+def test_page_is_called_off_where_its_day_was_scored_again_and_is_as_usual() -> None:
     corrected, page = facts_of([USUAL] * 14), page_of(10)
     for number in (10, 11, 14 - 1):  # by the run of the day itself, or by a night after it
         (message,) = after(corrected, number, [page])
@@ -120,13 +120,13 @@ def test_a_page_is_called_off_where_its_day_was_scored_again_and_is_as_usual() -
     assert after(corrected, 13, [page], [page_of(12, over=True)]) == []  # a night reported its end before
 
 
-def test_a_page_stands_while_its_rise_does_and_its_end_is_reported_once() -> None:
+def test_page_stands_while_its_rise_does_and_its_end_is_reported_once() -> None:
     facts, page = facts_of([*[USUAL] * 10, RISEN, USUAL, USUAL, USUAL]), page_of(10)
     assert [after(facts, number, [page]) for number in (10, 11, 12)] == [[], [], []]  # on the twelfth a digest says so
     assert after(facts, 13, [page]) == []  # the day was as bad as its page says, whoever missed the end
 
 
-def test_a_day_without_rows_is_called_off_when_its_rows_have_come() -> None:
+def test_day_without_rows_is_called_off_when_its_rows_have_come() -> None:
     page = page_of(10, NO_ROWS)
     empty = days_of_facts((day(n), [met(kpi_row({} if n == 10 else USUAL, 0 if n == 10 else 535))]) for n in range(11))
     assert after(empty, 10, [page]) == []
@@ -139,7 +139,7 @@ def test_pages_of_another_rubric_of_days_long_ago_and_of_no_fact_are_left_alone(
     assert after(facts_of([USUAL] * 20), 19, [other, page_of(10), "late|2026-03-12", "weekly|x@1|2026-03-12"]) == []
 
 
-def test_an_end_makes_no_message_for_a_route_that_never_got_the_page() -> None:
+def test_end_makes_no_message_for_a_route_that_never_got_the_page() -> None:
     """Such as that of a day which a backfill, which tells nobody, has made an outage."""
     facts = facts_of([*[USUAL] * 10, RISEN, USUAL, USUAL])
     digest = day_digest(day(12), facts, kpi_row(USUAL))
@@ -148,7 +148,7 @@ def test_an_end_makes_no_message_for_a_route_that_never_got_the_page() -> None:
     assert "해소" in over.text
 
 
-def test_a_key_names_its_fact_whatever_the_tenant_is_called() -> None:
+def test_key_names_its_fact_whatever_the_tenant_is_called() -> None:
     for tenant in (None, "*", "-", "", "resolved|t1", "a|b#1/2", 'it\'s "quoted"', "줄\n바꿈"):
         for over in (False, True):
             key = fact_key("r", "1.2", "no_rows", day(3), tenant, resolved=over)

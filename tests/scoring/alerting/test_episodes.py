@@ -42,11 +42,11 @@ def test_what_is_reported_of_a_stream_does_not_depend_on_others_that_are_higher_
 
 
 @pytest.mark.parametrize("usual", [[0] * 28, [0, 0, 0, 1] * 7, [1, 0, 2, 1] * 7])
-def test_an_outage_of_a_day_is_over_within_two_days_however_seldom_its_rule_is_met_else(usual: list[int]) -> None:
+def test_outage_of_a_day_is_over_within_two_days_however_seldom_its_rule_is_met_else(usual: list[int]) -> None:
     ended = followed([*usual, ROWS, 0, 0, 0, 0], **UNKNOWN).ended[0].tolist()
     assert ended.index(True) - len(usual) <= 2
 
 
 @pytest.mark.parametrize("usual", [[0] * 28, [0, 0, 0, 1] * 7, [1, 0, 2, 1] * 7])
-def test_an_outage_of_which_a_twentieth_lasts_is_not_over(usual: list[int]) -> None:
+def test_outage_of_which_a_twentieth_lasts_is_not_over(usual: list[int]) -> None:
     assert not followed([*usual, ROWS, *[ROWS // 20] * 20], **UNKNOWN).ended.any()

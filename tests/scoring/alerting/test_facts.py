@@ -58,12 +58,12 @@ def rules(*today: dict[str, Any], history: list[list[dict[str, Any]]] | None = N
     return [fact.rule for fact in facts(*today, history=history, rejected=rejected)]
 
 
-def test_a_quiet_day_has_no_facts() -> None:
+def test_quiet_day_has_no_facts() -> None:
     assert rules(kpis(), kpis("a"), kpis(None)) == []
 
 
 @pytest.mark.parametrize(("rule", "level"), ROW_RULES.items())
-def test_a_row_rule_that_fired_is_a_fact_with_its_level(rule: str, level: str) -> None:
+def test_row_rule_that_fired_is_a_fact_with_its_level(rule: str, level: str) -> None:
     (fact,) = facts(kpis("a") | {f"alert_{rule}": 1}, kpis())
     assert (fact.rule, fact.level, fact.tenant_id, fact.count, fact.rows) == (rule, level, "a", 1, 1000)
 
@@ -81,7 +81,7 @@ def test_facts_of_rows_stand_in_the_order_of_the_rules() -> None:
         ("mean_final_score", 60.0, 65.0),
     ],
 )
-def test_a_missed_target_is_a_fact_with_value_and_limit(name: str, value: float, limit: float) -> None:
+def test_missed_target_is_a_fact_with_value_and_limit(name: str, value: float, limit: float) -> None:
     ends = {"mean_final_score_low": 59.0, "mean_final_score_high": 61.0} if name == "mean_final_score" else {}
     (fact,) = facts(kpis() | {name: value} | ends)
     assert (fact.rule, fact.count, fact.value, fact.limit) == (f"kpi_{name}", None, value, limit)
@@ -95,11 +95,11 @@ def test_a_missed_target_is_a_fact_with_value_and_limit(name: str, value: float,
         {"mean_final_score": 64.0, "mean_final_score_low": 62.0, "mean_final_score_high": 66.0},
     ],
 )
-def test_a_target_of_which_the_day_decides_nothing_is_not_missed(undecided: dict[str, Any]) -> None:
+def test_target_of_which_the_day_decides_nothing_is_not_missed(undecided: dict[str, Any]) -> None:
     assert rules(kpis() | undecided) == []
 
 
-def test_an_unknown_kpi_misses_no_target() -> None:
+def test_unknown_kpi_misses_no_target() -> None:
     assert rules(kpis(rows=0, excluded=4) | dict.fromkeys((*MET, *MEAN_ENDS))) == []
 
 
@@ -139,13 +139,13 @@ def test_rows_on_page_are_those_of_all_tenants_first_and_not_without_end() -> No
     assert len(shown) == 200
 
 
-def test_a_day_without_rows_is_critical() -> None:
+def test_day_without_rows_is_critical() -> None:
     for today in ([], [kpis(rows=0)]):
         (fact,) = facts(*today)
         assert (fact.rule, fact.level, fact.tenant_id) == ("no_rows", "critical", "*")
 
 
-def test_a_day_without_rows_is_compared_with_days_like_it() -> None:
+def test_day_without_rows_is_compared_with_days_like_it() -> None:
     monday, saturday = date(2026, 3, 9), date(2026, 3, 14)
     week = {monday + timedelta(days=days): [kpis(rows=72 if days > 4 else 400 + days)] for days in range(6, -1, -1)}
 
@@ -158,7 +158,7 @@ def test_a_day_without_rows_is_compared_with_days_like_it() -> None:
     assert usual(saturday, {monday: week[monday]}) == (400,)
 
 
-def test_a_day_of_which_no_row_could_be_read_says_that_rows_came() -> None:
+def test_day_of_which_no_row_could_be_read_says_that_rows_came() -> None:
     (fact,) = facts(kpis(rows=0), rejected=300)
     assert (fact.rule, fact.level, fact.title) == ("no_rows", "critical", "이날 행을 하나도 읽지 못함")
     assert (fact.count, fact.rows) == (300, 300)
@@ -185,7 +185,7 @@ def excluded(*today: dict[str, Any], history: list[list[dict[str, Any]]] | None 
     return excluded_facts(WatchedDays(RUBRIC, days, AlertPolicy()).decided[DAY].values(), earlier)
 
 
-def test_an_outage_of_null_answers_is_reported() -> None:
+def test_outage_of_null_answers_is_reported() -> None:
     history = [[kpis(rows=1000, excluded=5)]] * 7
     (fact,) = excluded(kpis(rows=600, excluded=405), history=history)
     assert (fact.rule, fact.level, fact.count, fact.rows) == ("excluded_rate_rising", "critical", 405, 1005)
@@ -194,7 +194,7 @@ def test_an_outage_of_null_answers_is_reported() -> None:
     assert fact.usual_values == (5 / 1005,) * 7
 
 
-def test_a_blocked_call_is_one_of_all_rows_the_excluded_ones_too() -> None:
+def test_blocked_call_is_one_of_all_rows_the_excluded_ones_too() -> None:
     fired = facts(kpis(rows=10, excluded=90, alert_llm_blocked=90, alert_weak_answer=3))
     assert {fact.rule: fact.rows for fact in fired if fact.rule.endswith(("blocked", "answer"))} == {
         "llm_blocked": 100,
@@ -202,14 +202,14 @@ def test_a_blocked_call_is_one_of_all_rows_the_excluded_ones_too() -> None:
     }
 
 
-def test_a_missed_target_knows_its_values_on_the_days_before() -> None:
+def test_missed_target_knows_its_values_on_the_days_before() -> None:
     missed = kpis(failure_rate=0.25)
     history = [[kpis(failure_rate=0.04)], [kpis(rows=0, failure_rate=None)], [], [kpis(failure_rate=0.02)]]
     (fact,) = facts(missed, history=history)
     assert fact.usual_values == (0.04, 0.02)
 
 
-def test_a_day_without_rows_knows_how_many_there_are_usually() -> None:
+def test_day_without_rows_knows_how_many_there_are_usually() -> None:
     friday = [kpis(rows=520), kpis("a", rows=9)]
     (fact,) = facts(kpis(rows=0), history=[[kpis(rows=500, excluded=4)], [], [], friday])
     assert fact.usual == (504, 520)
@@ -244,7 +244,7 @@ def test_usual_counts_leave_out_days_that_did_not_count_the_rule() -> None:
     assert fact.usual == (2, 0)
 
 
-def test_a_missed_target_leaves_out_days_that_did_not_know_the_kpi() -> None:
+def test_missed_target_leaves_out_days_that_did_not_know_the_kpi() -> None:
     unknown = {name: value for name, value in kpis().items() if name != "failure_rate"}
     (fact,) = facts(kpis(failure_rate=0.3), history=[[unknown], [kpis(failure_rate=0.25)]])
     assert fact.usual_values == (0.25,)

@@ -20,7 +20,7 @@ def days(business: int, off: int, count: int = 28) -> dict[date, dict[str, int]]
     return {day: kpi_row({}, off if is_day_off(day, ()) else business) for day in found}
 
 
-def test_a_day_off_is_compared_with_days_off() -> None:
+def test_day_off_is_compared_with_days_off() -> None:
     usual = days(300, 60)
     assert few_rows(usual, SUNDAY, ()) == ""
     assert few_rows(usual | {SUNDAY: kpi_row({}, 3)}, SUNDAY, ()) == "이날은 3행뿐입니다(쉬는 날 평소 60행)."
@@ -30,14 +30,14 @@ def test_a_day_off_is_compared_with_days_off() -> None:
     assert few_rows(usual | {friday: kpi_row({}, 100)}, friday, ()) == ""  # a third
 
 
-def test_a_day_off_that_the_calendar_does_not_know_is_one_of_them() -> None:
+def test_day_off_that_the_calendar_does_not_know_is_one_of_them() -> None:
     friday = SUNDAY - timedelta(2)
     usual = days(300, 60) | {friday: kpi_row({}, 60)}
     assert few_rows(usual, friday, {friday}) == ""
     assert few_rows(usual | {friday: kpi_row({}, 3)}, friday, {friday}) == "이날은 3행뿐입니다(쉬는 날 평소 60행)."
 
 
-def test_a_day_with_few_rows_is_reported_in_a_digest_of_its_own() -> None:
+def test_day_with_few_rows_is_reported_in_a_digest_of_its_own() -> None:
     usual = {day: [met(row)] for day, row in days(300, 60).items()}
     kpis = {**usual, SUNDAY: [met(kpi_row({}, 12))]}
     found = few_rows_incidents(kpis, SUNDAY, RUBRIC, ())
@@ -55,12 +55,12 @@ def test_excluded_rows_came_too() -> None:
     assert few_rows(days(300, 60) | {SUNDAY: kpi_row({}, 3, excluded=40)}, SUNDAY, ()) == ""
 
 
-def test_a_day_without_rows_and_one_with_little_before_it_are_not_called_so() -> None:
+def test_day_without_rows_and_one_with_little_before_it_are_not_called_so() -> None:
     assert few_rows(days(300, 60) | {SUNDAY: kpi_row({}, 0)}, SUNDAY, ()) == ""
     assert few_rows(days(300, 60, count=8) | {SUNDAY: kpi_row({}, 3)}, SUNDAY, ()) == ""
 
 
-def test_a_load_that_varies_by_a_fifth_is_never_called_little() -> None:
+def test_load_that_varies_by_a_fifth_is_never_called_little() -> None:
     chance = random.Random(7)
     year = {day: kpi_row({}, max(int(chance.gauss(300, 60)), 1)) for day in days(1, 1, count=365)}
     reported = [day for day in year if few_rows(year, day, ())]

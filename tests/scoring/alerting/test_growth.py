@@ -60,7 +60,7 @@ def test_most_grown_names_nothing_where_a_few_rows_decide() -> None:
     assert named({"a": 6, "b": 0}, {"a": 0, "b": 0}) == "a"
 
 
-def test_the_largest_of_ten_values_needs_more_of_a_lead_than_the_larger_of_two() -> None:
+def test_largest_of_ten_values_needs_more_of_a_lead_than_the_larger_of_two() -> None:
     """Of ten that rose alike by chance, one is always ahead."""
     today, usual = {"a": 30, **dict.fromkeys("bcdefghij", 14)}, dict.fromkeys("abcdefghij", 70)
     assert named({"a": 30, "b": 14}, {"a": 70, "b": 70}) == "a"
@@ -134,7 +134,7 @@ def row(
         (["a"] * 30, WORD, [WORD]),
     ],
 )
-def test_a_form_of_question_is_named_only_where_it_is_nobodys_own(
+def test_form_of_question_is_named_only_where_it_is_nobodys_own(
     sessions: list[str | None], template: str, named: list[str]
 ) -> None:
     today = [replace(row(number, template), session_id=session) for number, session in enumerate(sessions)]

@@ -34,11 +34,11 @@ def states(facts: Facts) -> list[str]:
     return ["".join(one.state for one in on(facts, when)) for when in facts]
 
 
-def test_a_rule_that_fires_every_day_is_new_once() -> None:
+def test_rule_that_fires_every_day_is_new_once() -> None:
     assert states(counted([3, 4, 2, 5, 3])) == ["new", *["continuing"] * 4]
 
 
-def test_a_quiet_day_within_four_weeks_makes_nothing_new() -> None:
+def test_quiet_day_within_four_weeks_makes_nothing_new() -> None:
     assert states(counted([3, *[0] * 27, 2])) == ["new", *[""] * 27, "continuing"]
 
 
@@ -46,7 +46,7 @@ def test_after_four_quiet_weeks_the_next_time_is_new() -> None:
     assert states(counted([3, *[0] * 28, 2])) == ["new", *[""] * 28, "new"]
 
 
-def test_a_rise_is_reported_once_and_again_when_it_is_over() -> None:
+def test_rise_is_reported_once_and_again_when_it_is_over() -> None:
     facts = counted([*[30] * 14, 75, 70, 72, 31, 30, 30])
     assert states(facts)[13:18] == ["continuing", "rising", "continuing", "continuing", "continuing"]
     assert states(facts)[18:] == ["resolved", "continuing"]  # one day alone is not sure of it
@@ -55,16 +55,16 @@ def test_a_rise_is_reported_once_and_again_when_it_is_over() -> None:
     assert [(one.pages, one.paged) for one in reported] == [(True, True), (False, True), (False, True), (False, False)]
 
 
-def test_a_rise_that_stays_settles_on_the_28th_day() -> None:
+def test_rise_that_stays_settles_on_the_28th_day() -> None:
     found = states(counted([*[30] * 14, *[75] * 30]))
     assert found[14:] == ["rising", *["continuing"] * 26, "settled", "continuing", "continuing"]
 
 
-def test_a_rise_that_ends_in_silence_is_resolved_the_next_day() -> None:
+def test_rise_that_ends_in_silence_is_resolved_the_next_day() -> None:
     assert states(counted([*[2] * 14, 30, 0, 2]))[13:] == ["continuing", "rising", "resolved", "continuing"]
 
 
-def test_a_rise_of_twice_what_was_reported_is_reported_again() -> None:
+def test_rise_of_twice_what_was_reported_is_reported_again() -> None:
     facts = counted([*[30] * 14, 75, 80, 160])
     assert [(one.state, one.pages) for number in (14, 15, 16) for one in on(facts, day(number))] == [
         ("rising", True),
@@ -75,14 +75,14 @@ def test_a_rise_of_twice_what_was_reported_is_reported_again() -> None:
     assert worse.since == day(14)
 
 
-def test_a_rule_that_was_silent_and_fires_often_pages() -> None:
+def test_rule_that_was_silent_and_fires_often_pages() -> None:
     (one,) = on(counted([*[0] * 10, 9]), day(10))
     assert (one.state, one.pages, one.since, one.since_or_before) == ("new", True, day(10), False)
     (few,) = on(counted([*[0] * 10, 4]), day(10))
     assert (few.state, few.pages) == ("new", False)
 
 
-def test_the_first_day_is_held_against_the_rate_of_the_rubric() -> None:
+def test_first_day_is_held_against_the_rate_of_the_rubric() -> None:
     (usual,) = on(counted([45]), FIRST_DAY)
     assert (usual.state, usual.pages) == ("new", False)
     (outage,) = on(counted([300]), FIRST_DAY)
@@ -136,7 +136,7 @@ def missing_day(number: int) -> Facts:
     return days_of_facts((day(here), [row]) for here, row in enumerate(rows))
 
 
-def test_a_day_without_rows_pages_and_the_next_day_tells_that_they_are_back() -> None:
+def test_day_without_rows_pages_and_the_next_day_tells_that_they_are_back() -> None:
     facts = missing_day(5)
     (none,) = on(facts, day(5))
     assert (none.fact.rule, none.state, none.pages, none.fact.usual) == ("no_rows", "new", True, (535,))
@@ -145,7 +145,7 @@ def test_a_day_without_rows_pages_and_the_next_day_tells_that_they_are_back() ->
     assert (failed.fact.rule, failed.state) == ("answer_failed", "continuing")
 
 
-def test_a_second_day_without_rows_pages_again() -> None:
+def test_second_day_without_rows_pages_again() -> None:
     facts = missing_day(5)
     facts[day(6)] = facts[day(5)]
     assert [(one.state, one.pages, one.since) for one in on(facts, day(6))] == [("continuing", True, day(5))]
@@ -157,7 +157,7 @@ def test_rejected_rows_are_over_after_seven_days_without_any() -> None:
     assert states(facts) == ["new", "", "", "continuing", *[""] * 6, "resolved", ""]
 
 
-def test_a_service_that_rests_on_sundays_is_reported_for_two_of_them_only() -> None:
+def test_service_that_rests_on_sundays_is_reported_for_two_of_them_only() -> None:
     rows = [kpi_row({}, rows=0) if day(here).weekday() == 6 else met(kpi_row({})) for here in range(6 * 7)]
     rows[4 * 7 + 1] = kpi_row({}, rows=0)  # a Tuesday
     facts = days_of_facts((day(here), [row]) for here, row in enumerate(rows))
@@ -165,14 +165,14 @@ def test_a_service_that_rests_on_sundays_is_reported_for_two_of_them_only() -> N
     assert reported == [(6, "new"), (7, "resolved"), (13, "new"), (14, "resolved"), (29, "new"), (30, "resolved")]
 
 
-def test_a_holiday_is_at_rest_as_sundays_are_and_a_day_off_of_ones_own_too() -> None:
+def test_holiday_is_at_rest_as_sundays_are_and_a_day_off_of_ones_own_too() -> None:
     sundays = [kpi_row({}, rows=0) if day(here).weekday() == 6 else met(kpi_row({})) for here in range(2 * 7)]
     facts = days_of_facts((day(here), [row]) for here, row in enumerate([*sundays, kpi_row({}, rows=0)]))
     assert [one.fact.rule for one in on(facts, day(14))] == ["no_rows"]
     assert on(facts, day(14), AlertPolicy(days_off=frozenset([day(14)]))) == []
 
 
-def test_an_empty_sunday_of_a_service_at_rest_ends_no_other_incident() -> None:
+def test_empty_sunday_of_a_service_at_rest_ends_no_other_incident() -> None:
     rows = [kpi_row({}, rows=0) if day(here).weekday() == 6 else met(kpi_row({})) for here in range(3 * 7 + 1)]
     rows[19], rows[21] = (met(kpi_row({"answer_failed": 200})) for _ in range(2))  # Saturday and Monday
     facts = days_of_facts((day(here), [row]) for here, row in enumerate(rows))
@@ -180,27 +180,27 @@ def test_an_empty_sunday_of_a_service_at_rest_ends_no_other_incident() -> None:
     assert failed.since == day(19)
 
 
-def test_a_day_without_rows_calls_no_rise_off() -> None:
+def test_day_without_rows_calls_no_rise_off() -> None:
     rows = [met(kpi_row({"answer_failed": count})) for count in (5, 5, 40)] + [kpi_row({}, rows=0)]
     facts = days_of_facts((day(number), [row]) for number, row in enumerate(rows))
     assert [one.fact.rule for one in on(facts, day(3))] == ["no_rows"]
 
 
 @pytest.mark.parametrize(("excluded", "pages"), [(5, None), (9, False), (16, True)])
-def test_a_rising_excluded_rate_pages_only_where_it_is_sure(excluded: int, pages: bool | None) -> None:
+def test_rising_excluded_rate_pages_only_where_it_is_sure(excluded: int, pages: bool | None) -> None:
     rows = [met(kpi_row({}, excluded=count)) for count in (2, 3, 2, 1, 2, 2, 2, 3, 1, 2, excluded)]
     facts = days_of_facts((day(number), [row]) for number, row in enumerate(rows))
     found = [(one.fact.rule, one.pages) for one in on(facts, day(10))]
     assert found == ([] if pages is None else [("excluded_rate_rising", pages)])
 
 
-def test_an_excluded_rate_that_stays_high_is_usual_after_four_weeks() -> None:
+def test_excluded_rate_that_stays_high_is_usual_after_four_weeks() -> None:
     rows = [met(kpi_row({}, excluded=count)) for count in [2] * 10 + [200] * 30]
     facts = days_of_facts((day(number), [row]) for number, row in enumerate(rows))
     assert states(facts) == [*[""] * 10, "rising", *["continuing"] * 26, "settled", "", ""]
 
 
-def test_an_excluded_rate_does_not_go_on_on_days_without_such_rows() -> None:
+def test_excluded_rate_does_not_go_on_on_days_without_such_rows() -> None:
     rows = [met(kpi_row({}, excluded=count)) for count in [*[0] * 28, 31, *[0] * 12]]
     facts = days_of_facts((day(number), [row]) for number, row in enumerate(rows))
     found = states(facts)[28:]
@@ -212,14 +212,14 @@ def of_version(version: str, rows: KpiRow) -> KpiRow:
     return rows | {"rubric": RUBRIC.id, "rubric_version": version}
 
 
-def test_an_incident_outlives_a_rubric_version_and_its_rise_does_not() -> None:
+def test_incident_outlives_a_rubric_version_and_its_rise_does_not() -> None:
     counts = [*[("1", 30)] * 14, ("1", 75), ("2", 75)]
     rows = [of_version(version, met(kpi_row({"answer_failed": count}))) for version, count in counts]
     (one,) = on(days_of_facts((day(number), [row]) for number, row in enumerate(rows)), day(15))
     assert (one.state, one.since, one.pages) == ("continuing", FIRST_DAY, False)
 
 
-def test_a_rule_that_the_rubric_no_longer_has_ends_without_a_word() -> None:
+def test_rule_that_the_rubric_no_longer_has_ends_without_a_word() -> None:
     facts = counted([3, *[0] * 8])
     facts.kpis = {}
     facts[FIRST_DAY] = [replace(fact, rule="dropped") for fact in facts[FIRST_DAY]]

@@ -15,7 +15,7 @@ def failed(counts: list[int]) -> list[KpiRow]:
     return [met(kpi_row({"answer_failed": sum(counts)}, 60 * len(counts))), *of_tenants]
 
 
-def test_a_page_about_all_tenants_names_five_and_counts_the_others() -> None:
+def test_page_about_all_tenants_names_five_and_counts_the_others() -> None:
     days = [*[failed([2] * 8)] * 7, failed([20, 22, 24, 26, 28, 30, 32, 34])]
     facts = days_of_facts((FIRST_DAY + timedelta(number), rows) for number, rows in enumerate(days))
     page, *_ = day_messages(day_digest(FIRST_DAY + timedelta(7), facts, days[-1][0]), RouteFilter())

@@ -47,7 +47,7 @@ def row_alerts(row: KpiRow) -> int:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_usual_load_is_at_most_three_messages_a_day_and_seldom_any(seed: int) -> None:
+def test_usual_load_is_at_most_three_messages_a_day_and_seldom_any(seed: int) -> None:
     load = usual_load(seed, DAYS)
     assert 40 < sum(map(row_alerts, load)) / DAYS < 55, "the load of the requirements: about 48 row alerts a day"
     messages = previewed(load_facts(load))["all"]
@@ -59,7 +59,7 @@ def test_the_usual_load_is_at_most_three_messages_a_day_and_seldom_any(seed: int
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_day_on_which_failures_triple_pages(seed: int) -> None:
+def test_day_on_which_failures_triple_pages(seed: int) -> None:
     load = usual_load(seed, DAYS)
     for number in range(HISTORY, DAYS):
         usual = sorted(row["alert_answer_failed"] for row in load[number - HISTORY : number])[HISTORY // 2]
@@ -70,7 +70,7 @@ def test_a_day_on_which_failures_triple_pages(seed: int) -> None:
         assert any("답변 실패" in reason for page in pages for reason in reasons(page))
 
 
-def test_an_outage_is_one_page_and_its_end_one_digest() -> None:
+def test_outage_is_one_page_and_its_end_one_digest() -> None:
     usual = {"answer_failed": 20, "final_failed": 4, "llm_blocked": 1}
     rows = [usual] * 10 + [{"answer_failed": 300, "final_failed": 290, "llm_blocked": 280}] + [usual] * 3
     facts = load_facts([met(kpi_row(row)) for row in rows])
@@ -104,7 +104,7 @@ def test_only_the_days_asked_for_are_reported_and_days_that_were_not_scored_are_
     assert [(message.day, message.kind) for message in found["all"]] == [(day, "page")]
 
 
-def test_a_digest_names_what_goes_on_too() -> None:
+def test_digest_names_what_goes_on_too() -> None:
     usual = {"answer_failed": 30, "weak_answer": 6}
     rows = [usual] * 12 + [usual | {"weak_answer": 40}]
     facts = days_of_facts((FIRST_DAY + timedelta(number), [met(kpi_row(row))]) for number, row in enumerate(rows))
@@ -113,7 +113,7 @@ def test_a_digest_names_what_goes_on_too() -> None:
     assert (digest.kind, changes) == ("digest", {"weak_answer": "rising", "answer_failed": "continuing"})
 
 
-def test_the_forecast_names_the_smallest_count_that_pages() -> None:
+def test_forecast_names_the_smallest_count_that_pages() -> None:
     load = [kpi_row({"answer_failed": 30, "weak_answer": 6}) for _ in range(28)]
     expected = forecast(WatchedDays(RUBRIC, load_facts(load).kpis, USUAL_POLICY))
     assert 0 < expected.false_pages_per_year < 1
@@ -133,7 +133,7 @@ def test_the_forecast_names_the_smallest_count_that_pages() -> None:
     assert "page" not in last_day(failed.paged - 1)
 
 
-def test_the_forecast_names_no_smaller_count_than_a_day_needs() -> None:
+def test_forecast_names_no_smaller_count_than_a_day_needs() -> None:
     """Rules whose count is found at once wait for those that are looked for longer."""
     load = [kpi_row({"answer_failed": 11, "weak_answer": 4}, rows=175) for _ in range(28)]
     rises = forecast(WatchedDays(RUBRIC, load_facts(load).kpis, USUAL_POLICY)).rises
@@ -145,7 +145,7 @@ def test_the_forecast_names_no_smaller_count_than_a_day_needs() -> None:
 
 
 @pytest.mark.parametrize("rule", ["answer_failed", "weak_answer"])
-def test_a_route_of_all_tenants_hears_the_same_whether_or_not_another_one_names_tenants(rule: str) -> None:
+def test_route_of_all_tenants_hears_the_same_whether_or_not_another_one_names_tenants(rule: str) -> None:
     """What no route can hear of is not looked at; one tenant is in trouble here, so that it pages by itself."""
     days = kpi_days(Load(tenants=6), 70, seed=4)
     for number, rows in enumerate(days.values()):

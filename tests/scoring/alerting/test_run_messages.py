@@ -67,7 +67,7 @@ def only(found: list[Message]) -> Message:
     return message
 
 
-def test_a_test_run_is_one_message_with_counts_by_reason_and_the_worst_queries() -> None:
+def test_test_run_is_one_message_with_counts_by_reason_and_the_worst_queries() -> None:
     message = only(review_message(RouteFilter(), RUN))
     text = readable(message.blocks)
     assert (message.kind, message.level) == ("review", "warning")
@@ -84,11 +84,11 @@ def test_a_test_run_is_one_message_with_counts_by_reason_and_the_worst_queries()
     assert "010" not in text
 
 
-def test_a_run_that_nobody_has_to_look_at_is_no_message() -> None:
+def test_run_that_nobody_has_to_look_at_is_no_message() -> None:
     assert review_message(RouteFilter(), replace(RUN, flagged=0, reasons=(), worst=())) == []
 
 
-def test_a_judge_over_budget_is_reported_even_if_nothing_is_flagged() -> None:
+def test_judge_over_budget_is_reported_even_if_nothing_is_flagged() -> None:
     run = replace(RUN, flagged=0, reasons=(), worst=(), over_budget=17)
     text = readable(only(review_message(RouteFilter(), run)).blocks)
     assert "판정 예산이 다해 질문 17건을 묻지 못했습니다." in text
@@ -111,7 +111,7 @@ def test_rejected_rows_stand_beside_flagged_queries() -> None:
     assert "행 120건 중 1건을 읽지 못해" in text
 
 
-def test_the_queries_of_a_message_are_called_what_they_are_ordered_by() -> None:
+def test_queries_of_a_message_are_called_what_they_are_ordered_by() -> None:
     """A query without verdicts loses fewer points than one with a higher total."""
     totals = (1.71, 2.63, 2.43)
     worst = tuple(ReviewedQuery(f"Q-{total}", "몇 명이야?", total, ("정확성 2점 이하",)) for total in totals)
@@ -124,12 +124,12 @@ def test_the_queries_of_a_message_are_called_what_they_are_ordered_by() -> None:
     ]
 
 
-def test_a_query_without_a_total_says_so() -> None:
+def test_query_without_a_total_says_so() -> None:
     run = replace(RUN, worst=(ReviewedQuery("Q-1", None, None, ("정확성을 채점할 수 없는 응답 있음",)),))
     assert "`Q-1` 종합 점수 없음 · 질의 없음" in readable(only(review_message(RouteFilter(), run)).blocks)
 
 
-def test_a_served_report_is_a_link() -> None:
+def test_served_report_is_a_link() -> None:
     run = replace(RUN, report_url="https://aqb.example.com/r.html")
     assert "보고서  열기 <https://aqb.example.com/r.html>" in readable(only(review_message(RouteFilter(), run)).blocks)
 
@@ -146,7 +146,7 @@ def test_a_served_report_is_a_link() -> None:
         (RouteFilter(tenants=frozenset({"a"})), False),
     ],
 )
-def test_a_route_hears_of_the_runs_it_asked_for(route: RouteFilter, hears: bool) -> None:
+def test_route_hears_of_the_runs_it_asked_for(route: RouteFilter, hears: bool) -> None:
     assert bool(review_message(route, RUN)) is hears
 
 
@@ -160,7 +160,7 @@ def test_files_that_cannot_be_read_are_reported_to_those_who_have_test_runs() ->
     assert refused_message(RouteFilter(others=(of_tenant, of_agent)), files) == []
 
 
-def test_a_failed_flow_says_what_where_and_how_to_run_it_again() -> None:
+def test_failed_flow_says_what_where_and_how_to_run_it_again() -> None:
     message = only(failure_message(FLOW))
     text = readable(message.blocks)
     assert (message.kind, message.level, message.keys) == ("failure", "critical", ("flow|0f3a|failed",))
@@ -179,23 +179,23 @@ def test_a_failed_flow_says_what_where_and_how_to_run_it_again() -> None:
 @pytest.mark.parametrize(
     ("state", "level"), [("failed", "critical"), ("crashed", "critical"), ("cancelled", "warning")]
 )
-def test_a_cancelled_flow_is_no_emergency(state: FlowState, level: str) -> None:
+def test_cancelled_flow_is_no_emergency(state: FlowState, level: str) -> None:
     assert only(failure_message(replace(FLOW, state=state))).level == level
 
 
-def test_a_flow_that_died_before_its_first_step_says_so() -> None:
+def test_flow_that_died_before_its_first_step_says_so() -> None:
     text = readable(only(failure_message(replace(FLOW, step=None, tries=1, max_tries=2, reason=""))).blocks)
     assert "단계에 들어가기 전이나 그 사이" in text
     assert "2번 중 1번째, 다시 시도합니다" in text
 
 
-def test_a_quiet_week_is_one_line_with_its_last_day_as_key() -> None:
+def test_quiet_week_is_one_line_with_its_last_day_as_key() -> None:
     message = only(quiet_message(date(2026, 3, 2), date(2026, 3, 8), 7, 3_745))
     assert (message.kind, message.level, message.keys) == ("quiet", "info", ("quiet|2026-03-08",))
     assert "채점한 날 7일, 행 3,745건" in readable(message.blocks)
 
 
-def test_a_kept_day_names_three_losses_and_counts_the_others() -> None:
+def test_kept_day_names_three_losses_and_counts_the_others() -> None:
     losses = tuple(Loss(f"t{number}", 400, number) for number in range(5))
     text = readable(only(kept_message([KeptDay(date(2026, 3, 13), losses, "c")])).blocks)
     assert "; 테넌트 t2 채점한 400행 → 지금 원본에 2행 외 2곳" in text

@@ -90,7 +90,7 @@ def test_what_rose_under_a_snooze_and_lasts_is_reported_when_that_is_over() -> N
     assert later == []
 
 
-def test_a_rate_that_is_back_to_usual_when_its_snooze_is_over_is_reported_to_nobody() -> None:
+def test_rate_that_is_back_to_usual_when_its_snooze_is_over_is_reported_to_nobody() -> None:
     assert week_after(60, 60, 60, 24, 20, snoozed_until=3) == [[]] * 5  # 24 are within what days of 20 vary
 
 

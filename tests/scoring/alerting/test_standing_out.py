@@ -27,7 +27,7 @@ def test_in_a_year_without_a_change_something_stands_out_on_few_days() -> None:
 
 
 @pytest.mark.long
-def test_a_sunday_with_four_times_the_failures_stands_out() -> None:
+def test_sunday_with_four_times_the_failures_stands_out() -> None:
     sunday = 9 * 7 - 1
     times: Callable[[int, str], float] = lambda day, rule: 4 if (day, rule) == (sunday, "answer_failed") else 1  # noqa: E731
     for seed in range(5):
@@ -41,12 +41,12 @@ def test_what_pages_stands_before_what_comes_first_in_the_rubric() -> None:
     assert list(found.values())[-1] == ["llm_blocked", "answer_failed"]
 
 
-def test_a_rise_of_weeks_stands_out_also_where_the_last_seven_days_had_it() -> None:
+def test_rise_of_weeks_stands_out_also_where_the_last_seven_days_had_it() -> None:
     found = list(of_days([*[kpi_row({"answer_failed": 20})] * 28, *[kpi_row({"answer_failed": 60})] * 12]).values())
     assert found[-2:] == [["answer_failed"]] * 2
 
 
-def test_a_rise_of_nearly_four_weeks_stands_out_where_one_week_before_them_is_known() -> None:
+def test_rise_of_nearly_four_weeks_stands_out_where_one_week_before_them_is_known() -> None:
     found = of_days([*[kpi_row({"answer_failed": 20})] * 9, *[kpi_row({"answer_failed": 40})] * 27])
     assert list(found.values())[-1] == ["answer_failed"]
 
@@ -56,7 +56,7 @@ def test_what_was_more_than_eight_weeks_ago_is_not_what_is_usual() -> None:
     assert list(of_days([*[once] * 28, *[since] * 56, today]).values())[-1] == ["answer_failed"]
 
 
-def test_a_day_at_its_usual_rate_does_not_stand_out_while_a_rise_before_it_is_watched() -> None:
+def test_day_at_its_usual_rate_does_not_stand_out_while_a_rise_before_it_is_watched() -> None:
     found = of_days(
         [*[kpi_row({"answer_failed": 20})] * 28, kpi_row({"answer_failed": 90}), kpi_row({"answer_failed": 20})]
     )

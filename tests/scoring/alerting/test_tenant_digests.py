@@ -28,7 +28,7 @@ def digest_lines(*tenants: str, missing: str = "") -> list[str]:
     return [line for message in found for line in readable(message.blocks).splitlines()]
 
 
-def test_a_route_that_names_a_tenant_gets_the_rows_and_kpis_of_that_tenant_alone() -> None:
+def test_route_that_names_a_tenant_gets_the_rows_and_kpis_of_that_tenant_alone() -> None:
     lines = digest_lines("acme")
     assert "핵심 지표(테넌트 acme)  채점 300건 + 제외 0건" in lines
     assert sum(line.endswith("n=300") for line in lines) == len(RUBRIC.targeted)
@@ -52,13 +52,13 @@ def test_of_many_tenants_of_a_route_five_have_their_kpis_in_the_message() -> Non
     assert not any(line.startswith("다른 테넌트") for line in all_shown)
 
 
-def test_the_kpis_of_all_tenants_are_called_so_where_the_message_tells_of_one() -> None:
+def test_kpis_of_all_tenants_are_called_so_where_the_message_tells_of_one() -> None:
     lines = digest_lines()
     assert "핵심 지표" in lines
     assert "읽은 행 5,350건 = 채점 5,350건 + 제외 0건 + 거부 0건" in lines
 
 
-def test_the_end_of_what_paged_nobody_is_told_to_routes_that_name_its_tenant() -> None:
+def test_end_of_what_paged_nobody_is_told_to_routes_that_name_its_tenant() -> None:
     def of_day(weak: int) -> list[dict[str, object]]:
         return [met(kpi_row({"weak_answer": 60})), met(kpi_row({"weak_answer": weak}, 107, tenant="t1"))]
 

@@ -96,7 +96,7 @@ def test_weekly_message_names_the_rule_that_changed_most_and_what_grew_in_it() -
     assert "가장 달라진 것  답변 실패 3.7% → 8.4%, 올라감 (95% 구간 +3.5~+5.9%p) · 주로 거절: 투자 자문(법률)" in text
 
 
-def test_the_title_of_a_week_names_the_target_that_is_missed_by_more_than_before() -> None:
+def test_title_of_a_week_names_the_target_that_is_missed_by_more_than_before() -> None:
     worse = readable(MADE["weekly"]().blocks).splitlines()[0]
     assert worse == "⚪ 안내 · 3월 9일(월)~3월 15일(일) 주간 요약 · 실패율 5.0% → 8.8%"
     alike = readable(message_of(week({"answer_failed": 20}, {"answer_failed": 20})).blocks).splitlines()[0]

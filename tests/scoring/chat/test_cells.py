@@ -65,7 +65,7 @@ def test_what_is_no_timestamp_is_refused(value: object) -> None:
         *((one, False) for one in ("어제", "2026-02-30", "2026-02-13T16:44:52 KST", "20260213", "1.2.3.4", "16:44:52")),
     ],
 )
-def test_a_timestamp_as_excel_saves_it_is_refused_with_what_to_do(written: str, of_excel: bool) -> None:
+def test_timestamp_as_excel_saves_it_is_refused_with_what_to_do(written: str, of_excel: bool) -> None:
     with pytest.raises(UnreadableCell) as refused:
         cells.instant(written)
     assert ("Excel로 열지 않은 파일을 다시 내보내" in refused.value.reason) == of_excel
@@ -78,7 +78,7 @@ def test_a_timestamp_as_excel_saves_it_is_refused_with_what_to_do(written: str, 
         *("9999-12-31T00:00:00Z", "9999-12-31T23:59:59", "0001-01-01"),
     ],
 )
-def test_a_timestamp_that_has_no_date_in_some_zone_is_out_of_range(written: str) -> None:
+def test_timestamp_that_has_no_date_in_some_zone_is_out_of_range(written: str) -> None:
     with pytest.raises(UnreadableCell) as refused:
         cells.instant(written)
     assert refused.value.code == "timestamp_out_of_range"
@@ -130,7 +130,7 @@ def test_texts_are_kept_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("value", [1, 1.5, True, ["a"], {"a": 1}])
-def test_a_text_of_another_type_is_refused_without_its_content(value: object) -> None:
+def test_text_of_another_type_is_refused_without_its_content(value: object) -> None:
     with pytest.raises(UnreadableCell) as refused:
         cells.text("llm_response", value)
     assert refused.value.code == "not_text"

@@ -30,7 +30,7 @@ def of_last_day(failed: Sequence[int]) -> Conclusion:
     return conclusion(RUBRIC, {FAILURES.name: kpi_windows(FAILURES, rows, LAST)}, TURNS, rows[LAST], framed=0)
 
 
-def test_a_target_that_four_weeks_meet_is_not_said_without_the_week_in_which_it_got_worse() -> None:
+def test_target_that_four_weeks_meet_is_not_said_without_the_week_in_which_it_got_worse() -> None:
     calm, worse = of_last_day([FEW] * 28), of_last_day([FEW] * 21 + [MANY] * 7)
     assert calm.happened == "미달로 판정된 목표는 없습니다: 달성 1개(하루), 판단 보류 0개."
     assert worse.happened == (
@@ -56,7 +56,7 @@ def test_rows_that_could_not_be_read_are_said_before_any_verdict_and_many_of_the
     assert "읽지 못" not in said(0)[0]
 
 
-def test_a_period_is_about_the_rule_that_rose_before_what_always_is_there() -> None:
+def test_period_is_about_the_rule_that_rose_before_what_always_is_there() -> None:
     before, this = days([FEW] * 14 + [MANY] * 14)[-28:-14], days([FEW] * 14 + [MANY] * 14)[-14:]
     risen = risen_rules(RUBRIC, this, before)
     assert risen == ["answer_failed"]
@@ -82,7 +82,7 @@ def test_days_without_days_before_them_say_nothing_of_a_rise() -> None:
     assert risen_rules(RUBRIC, days([MANY] * 7), []) == []
 
 
-def test_the_tenant_of_a_rise_is_the_one_that_made_more_of_it_than_its_rows_are() -> None:
+def test_tenant_of_a_rise_is_the_one_that_made_more_of_it_than_its_rows_are() -> None:
     calm, worse = days([FEW] * 7), days([MANY] * 7)
     of_tenants: TenantDays = {"*": (worse, calm), "risen": (worse, calm), "as before": (calm, calm), "left": ([], calm)}
     assert tenant_of_rise(RUBRIC, ["answer_failed"], of_tenants) == "테넌트 risen"
@@ -100,7 +100,7 @@ def first_of_day(failed: int, framed: int) -> FirstRows:
     return first
 
 
-def test_a_day_is_about_the_target_that_is_surely_missed_by_the_most() -> None:
+def test_day_is_about_the_target_that_is_surely_missed_by_the_most() -> None:
     failing = first_of_day(failed=TURNS // 3, framed=5)  # five may still be within the 1 % that is allowed
     assert (failing.kpi, failing.count) == (FAILURES, TURNS // 3)
     assert failing.before == "가장 먼저 볼 것은 목표에서 가장 많이 벗어난 실패율에 포함된 "
@@ -108,5 +108,5 @@ def test_a_day_is_about_the_target_that_is_surely_missed_by_the_most() -> None:
     assert (framed.kpi, framed.rule, framed.count) == (None, None, TURNS // 10)
 
 
-def test_a_day_that_misses_no_target_is_about_the_frame_of_the_cross_table() -> None:
+def test_day_that_misses_no_target_is_about_the_frame_of_the_cross_table() -> None:
     assert first_of_day(failed=0, framed=1).before.startswith("가장 먼저 볼 것은 GOLD MINE")

@@ -41,7 +41,7 @@ SEED_BEGIN = datetime(2026, 1, 28, tzinfo=UTC)  # whatever the zone in which its
 
 
 @pytest.mark.parametrize("column", RUBRIC.scores_schema.names)
-def test_the_pushdown_gives_the_same_column(column: str, local_scores: list[Row], googlesql_scores: list[Row]) -> None:
+def test_pushdown_gives_the_same_column(column: str, local_scores: list[Row], googlesql_scores: list[Row]) -> None:
     here = {row["row_id"]: row[column] for row in local_scores}
     there = {row["row_id"]: row[column] for row in googlesql_scores}
     assert here == there
@@ -53,7 +53,7 @@ def googlesql_by_name(googlesql_scores: list[Row]) -> dict[str, Row]:
 
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: ascii(golden.name))
-def test_a_golden_row_gets_what_the_requirement_says(golden: Golden, googlesql_by_name: dict[str, Row]) -> None:
+def test_golden_row_gets_what_the_requirement_says(golden: Golden, googlesql_by_name: dict[str, Row]) -> None:
     row = googlesql_by_name[golden.name]
     assert {column: row[column] for column in golden.expected} == golden.expected, golden.source
 
@@ -93,7 +93,7 @@ def test_excluded_rows_are_the_same(local_excluded: list[Row], staged_rows: list
 
 
 @pytest.mark.long
-def test_an_erased_session_leaves_its_scores_and_nothing_of_its_own(
+def test_erased_session_leaves_its_scores_and_nothing_of_its_own(
     local_outcome: ScoredRows, staged_rows: list[Row]
 ) -> None:
     for query, frames in (
@@ -189,7 +189,7 @@ def test_hostile_rows_are_scored_excluded_or_rejected(local_outcome: ScoredRows,
 
 
 @pytest.mark.long
-def test_the_requirements_own_query_gives_the_same_points(local_scores: list[Row], seed_answers: list[Row]) -> None:
+def test_requirements_own_query_gives_the_same_points(local_scores: list[Row], seed_answers: list[Row]) -> None:
     shared = [name for name in RUBRIC.scores_schema.names if name in seed_answers[0]]
     assert {"q_specificity", "a_non_refusal", "q_tier", "i_score", "final_score", "answer_lines"} <= set(shared)
     texts = ("user_input", "llm_response")  # the score table keeps them for flagged rows only
@@ -197,9 +197,7 @@ def test_the_requirements_own_query_gives_the_same_points(local_scores: list[Row
 
 
 @pytest.mark.long
-def test_the_requirements_alert_conditions_raise_the_same_rules(
-    local_scores: list[Row], seed_answers: list[Row]
-) -> None:
+def test_requirements_alert_conditions_raise_the_same_rules(local_scores: list[Row], seed_answers: list[Row]) -> None:
     here = [row | {rule: rule in row["alert_rules"] for rule in SEED_ALERTS} for row in local_scores]
     columns = ("timestamp", "session_id", "a_score", "q_score", *SEED_ALERTS)
     assert counted(here, columns) == counted(seed_answers, columns)

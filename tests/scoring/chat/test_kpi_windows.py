@@ -140,13 +140,13 @@ def test_wider_figure_is_that_of_the_shortest_window_that_decides() -> None:
         assert figure is None or figure.verdict == "missed"
 
 
-def test_a_window_says_how_many_days_stand_behind_the_value_before_where_these_are_fewer() -> None:
+def test_window_says_how_many_days_stand_behind_the_value_before_where_these_are_fewer() -> None:
     scored = days([row(7, 100)] * 42)
     day, week, four_weeks = kpi_windows(FAILURES, scored, max(scored))
     assert [one.before_text for one in (day, week, four_weeks)] == ["7.0%", "7.0%", "7.0% (14일치)"]
 
 
-def test_a_week_says_that_one_day_keeps_it_from_a_verdict_which_the_others_have() -> None:
+def test_week_says_that_one_day_keeps_it_from_a_verdict_which_the_others_have() -> None:
     even, apart = [row(5, 100)] * 6, [row(45, 100)]
     calm, shaken, few = (compared_kpi(FAILURES, "", rows, []) for rows in (even, even + apart, [row(1, 20)] * 7))
     assert calm.verdict_text == "미달"

@@ -93,7 +93,7 @@ def test_all_tenants_together_are_the_star_row(rows: list[dict[str, Any]]) -> No
             assert row == as_one[row["score_date"]] | {"tenant_id": "*"}
 
 
-def test_a_missing_tenant_is_a_row_of_its_own() -> None:
+def test_missing_tenant_is_a_row_of_its_own() -> None:
     rows = [*scores(3, tenant_id=None), *scores(2, tenant_id=""), *scores(1, tenant_id="-")]
     counted = {row["tenant_id"]: row["rows"] for row in table(sums(rows))}
     assert counted == {None: 3, "": 2, "-": 1, "*": 6}
@@ -162,7 +162,7 @@ def test_excluded_rows_raise_no_failure_rate_but_their_own() -> None:
         ("mean_final_score", scores(7, final_score=65.0), scores(1, final_score=65.1), True),
     ],
 )
-def test_a_target_is_met_exactly_at_its_edge(name: str, good: Any, bad: Any, met: bool) -> None:
+def test_target_is_met_exactly_at_its_edge(name: str, good: Any, bad: Any, met: bool) -> None:
     assert kpi([*good, *bad])[f"{name}_met"] is met
 
 
@@ -228,7 +228,7 @@ def test_tenths_of_every_score_are_exact() -> None:
     assert star["mean"] == 50.0
 
 
-def test_a_measure_counts_rows_that_meet_its_condition() -> None:
+def test_measure_counts_rows_that_meet_its_condition() -> None:
     blocked = Measure("blocked", points(1, Compare(Column("output_tokens"), "=", Value(0)), ""), "")
     rows = [*scores(2, output_tokens=0.0), *scores(3, output_tokens=None), *scores(1)]
     assert kpi_sums(frame(rows), [blocked], "rows")["blocked"].to_list() == [2]
@@ -263,7 +263,7 @@ def test_means_round_half_away_from_zero(totals: list[int], mean: float) -> None
     assert (found["avg_q"], found["avg_a"]) == (mean, mean)
 
 
-def test_a_cross_table_is_per_day_and_has_no_empty_pairs() -> None:
+def test_cross_table_is_per_day_and_has_no_empty_pairs() -> None:
     rows = [*scores(3), *scores(1, a_grade="F"), *scores(2, score_date=NEXT, q_tier="S", a_grade="A")]
     assert [tuple(row.values())[:5] for row in crosstab(rows)] == [
         (DAY, "B", "B", 3, 75.0),

@@ -57,7 +57,7 @@ def test_null_an_empty_text_and_a_hyphen_are_three_different_things(place: int) 
     assert len(set(keys(*variants))) == 5  # type: ignore[arg-type]
 
 
-def test_a_key_is_the_first_half_of_a_hash_of_a_canonical_text() -> None:
+def test_key_is_the_first_half_of_a_hash_of_a_canonical_text() -> None:
     identity: Identity = (datetime(2026, 2, 13, 3, 4, 5, 678_901, tzinfo=UTC), None, "", "삼성전자 😀", 5)
     canonical = "1770951845678901|-|0:|6:삼성전자 😀|5"
     expected = "bd5eb1c25398755eb3f8d8c6644970be"
@@ -74,7 +74,7 @@ def test_answers_of_one_length_and_all_tokens_share_a_key() -> None:
     assert row_keys(batch(rows)).n_unique() == 1
 
 
-def test_a_key_does_not_depend_on_the_other_rows() -> None:
+def test_key_does_not_depend_on_the_other_rows() -> None:
     rows = [chat_row(tenant_id=label) for label in LABELS]
     together = row_keys(batch(rows)).to_list()
     assert together == [row_keys(batch([one])).item() for one in rows]

@@ -51,7 +51,7 @@ def null_if_nan(row: Row) -> Row:
 
 
 @given(SCORABLE)
-def test_the_explanation_of_a_row_is_its_score(rows: list[Row]) -> None:
+def test_explanation_of_a_row_is_its_score(rows: list[Row]) -> None:
     computed = [definition.name for definition in RUBRIC.definitions]
     for row, explained in zip(scored(rows).scored.select(computed).to_dicts(), rows, strict=True):
         values = explain(RUBRIC.definitions, null_if_nan(explained)).values
@@ -59,7 +59,7 @@ def test_the_explanation_of_a_row_is_its_score(rows: list[Row]) -> None:
 
 
 @given(SCORABLE)
-def test_the_findings_of_a_component_add_up_to_its_points(rows: list[Row]) -> None:
+def test_findings_of_a_component_add_up_to_its_points(rows: list[Row]) -> None:
     for row in rows:
         explanation = explain(RUBRIC.definitions, null_if_nan(row))
         for component in (name for names in PARTS.values() for name in names):
@@ -69,7 +69,7 @@ def test_the_findings_of_a_component_add_up_to_its_points(rows: list[Row]) -> No
             assert found
 
 
-def test_a_rule_that_is_not_met_is_explained_with_no_points() -> None:
+def test_rule_that_is_not_met_is_explained_with_no_points() -> None:
     explanation = explain(RUBRIC.definitions, chat_row(user_input="가"))
     specificity = [
         (finding.label, finding.points) for finding in explanation.findings if finding.column == "q_specificity"
@@ -100,7 +100,7 @@ def test_more_output_never_lowers_volume_or_efficiency(outputs: list[float], giv
 
 
 @given(texts(ANSWER_PIECES), texts(ANSWER_PIECES))
-def test_a_longer_answer_never_lowers_structure_data_or_ratio(answer: str, more: str) -> None:
+def test_longer_answer_never_lowers_structure_data_or_ratio(answer: str, more: str) -> None:
     short, long = scored([chat_row(llm_response=answer), chat_row(llm_response=answer + more)]).scored.to_dicts()
     for component in ("a_structure", "a_data", "i_ratio"):
         assert short[component] <= long[component]
@@ -115,7 +115,7 @@ def test_adding_a_refusal_never_raises_the_points_for_not_refusing(answer: str) 
 
 
 @given(ROWS, st.randoms(use_true_random=False))
-def test_the_order_of_rows_does_not_matter(rows: list[Row], random: Any) -> None:
+def test_order_of_rows_does_not_matter(rows: list[Row], random: Any) -> None:
     positions = list(range(len(rows)))
     random.shuffle(positions)
     numbered = [row | {"line": line} for line, row in enumerate(rows)]
@@ -151,7 +151,7 @@ def test_every_row_is_scored_excluded_or_rejected(rows: list[Row]) -> None:
         (chat_row(user_input=None, llm_response=None, output_tokens=-1.0), "output_tokens", "negative_tokens"),
     ],
 )
-def test_an_unusable_row_is_rejected_for_its_first_problem(row: Row, column: str, code: str) -> None:
+def test_unusable_row_is_rejected_for_its_first_problem(row: Row, column: str, code: str) -> None:
     outcome = scored([chat_row(), row])
     (rejected,) = outcome.rejected.to_dicts()
     assert (rejected["line"], rejected["column"], rejected["code"]) == (2, column, code)
@@ -180,14 +180,14 @@ def test_tokens_that_are_no_number_are_null() -> None:
         (chat_row(user_input=None, llm_response=None), "both_texts_null"),
     ],
 )
-def test_a_row_without_a_text_is_excluded_with_its_reason(row: Row, reason: str) -> None:
+def test_row_without_a_text_is_excluded_with_its_reason(row: Row, reason: str) -> None:
     (excluded,) = scored([row]).excluded.to_dicts()
     assert excluded["reason"] == reason
     assert (excluded["alert_level"], excluded["alert_rules"]) == (None, [])
 
 
 @pytest.mark.parametrize("row", NULLS[:3])
-def test_a_blocked_call_does_not_hide_behind_a_null(row: Row) -> None:
+def test_blocked_call_does_not_hide_behind_a_null(row: Row) -> None:
     (excluded,) = scored([row | {"output_tokens": 0.0}]).excluded.to_dicts()
     assert (excluded["alert_level"], excluded["alert_rules"]) == ("critical", ["llm_blocked"])
 
@@ -201,7 +201,7 @@ def test_empty_texts_are_scored() -> None:
     ("zone", "day"),
     [("Asia/Seoul", date(2026, 2, 4)), ("UTC", date(2026, 2, 3)), ("America/New_York", date(2026, 2, 3))],
 )
-def test_the_day_of_a_row_is_that_of_the_zone(zone: str, day: date) -> None:
+def test_day_of_a_row_is_that_of_the_zone(zone: str, day: date) -> None:
     row = chat_row(timestamp=datetime(2026, 2, 3, 15, tzinfo=UTC))
     assert score_batch(RUBRIC, batch([row]), zone).scored["score_date"].to_list() == [day]
 

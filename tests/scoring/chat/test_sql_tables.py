@@ -102,7 +102,7 @@ def test_kpis_of_a_day_are_the_same_to_the_last_digit(
         assert in_any_order(there) == in_any_order(here.filter(pl.col("score_date") == day).to_dicts())
 
 
-def test_the_cross_table_of_a_day_is_the_same_to_the_last_digit(
+def test_cross_table_of_a_day_is_the_same_to_the_last_digit(
     days: list[date], local_outcome: ScoredRows, local_scores: list[Row]
 ) -> None:
     here = local_outcome.crosstab()
@@ -142,7 +142,7 @@ def with_alert_rules(rows: list[Row], definitions: Iterable[Definition]) -> list
     return [row | {"alert_rules": evaluate(rules, row)} for row in rows]
 
 
-def test_an_alert_that_looks_at_an_answer_is_counted_where_no_text_is_kept() -> None:
+def test_alert_that_looks_at_an_answer_is_counted_where_no_text_is_kept() -> None:
     text = (STARTERS / "starter_rubric.toml").read_text("utf-8").replace("on_excluded_rows = true\n", "")
     text = text.replace("output_tokens = 0", "REGEXP_CONTAINS(llm_response, 'I cannot')")
     rubric, rows = row_rubric_of_text(text), [plain(0, llm_response="I cannot say."), plain(1)]
@@ -182,7 +182,7 @@ def test_rows_with_an_alert_and_the_worst_rows_are_those_of_the_day(local_scores
     assert there == sorted(there, key=lambda row: (-row["row_count"], row["value"] or ""))
 
 
-def test_a_day_is_known_by_its_rows_in_any_order(local_scores: list[Row]) -> None:
+def test_day_is_known_by_its_rows_in_any_order(local_scores: list[Row]) -> None:
     def contents(rows: list[Row]) -> dict[date, tuple[int, int]]:
         found = asked(contents_query("SELECT * FROM scores", "Asia/Seoul"), scores=(RUBRIC.scores_schema, rows))
         days: dict[date, tuple[int, int]] = {}

@@ -20,7 +20,7 @@ def no_garbage_collection() -> Iterator[None]:
 @pytest.mark.parametrize(
     "parse", [lambda texts: numbers("input_tokens", texts), lambda texts: instants(texts, None)], ids=["number", "time"]
 )
-def test_a_cell_that_cannot_be_read_keeps_no_column_in_memory(
+def test_cell_that_cannot_be_read_keeps_no_column_in_memory(
     parse: Callable[[pl.Series], ParsedColumn | Timestamps],
 ) -> None:
     texts = pl.Series(["12x"])

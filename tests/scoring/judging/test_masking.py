@@ -118,12 +118,12 @@ def test_digits_after_the_name_of_a_bank_are_an_account(text: str) -> None:
         "O1O-1234-5678",
     ],
 )
-def test_a_disguised_number_is_seen(text: str) -> None:
+def test_disguised_number_is_seen(text: str) -> None:
     assert masked(f"제 번호는 {text} 예요 🙂") == "제 번호는 [전화번호] 예요 🙂"
 
 
 @pytest.mark.parametrize("text", ["0 1 0 1 2 3 4 5 6 7 8 0", "3 0 1 0 1 2 3 4 5 6 7 8", "1 0 1 0 9 9 8 7 6 5 4 3 2"])
-def test_a_number_one_by_one_is_seen_beside_a_single_digit(text: str) -> None:
+def test_number_one_by_one_is_seen_beside_a_single_digit(text: str) -> None:
     assert masked(f"{text} 예요") == "[전화번호] 예요"
 
 
@@ -143,7 +143,7 @@ def test_no_text_around_it_lets_a_number_through_whole(before: str, secret: str,
 
 
 @given(st.text(alphabet=st.characters(categories=["L", "P", "S", "Zs"])))
-def test_a_text_without_digits_and_at_signs_stays(text: str) -> None:
+def test_text_without_digits_and_at_signs_stays(text: str) -> None:
     assert masked(text) == text or "@" in text or "＠" in text
 
 
@@ -195,7 +195,7 @@ def test_false_positives_of_generated_numbers_are_as_documented(kind: str) -> No
 
 
 @given(st.text(alphabet="가1 -@a.", max_size=40), st.integers(0, 40), st.integers(0, 40))
-def test_a_part_of_a_text_without_personal_data_is_the_part(text: str, start: int, end: int) -> None:
+def test_part_of_a_text_without_personal_data_is_the_part(text: str, start: int, end: int) -> None:
     if masked(text) == text:
         assert masked(text, start, end) == text[start:end]
 

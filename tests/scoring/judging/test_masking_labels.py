@@ -22,35 +22,35 @@ BIRTH_LABELS = ("출생일자", "출생일", "출생연월일:", "birthday", "bi
 
 
 @pytest.mark.parametrize("start", SERVICE_NUMBERS.split())
-def test_a_service_number_is_masked(start: str) -> None:
+def test_service_number_is_masked(start: str) -> None:
     assert masked(f"{start}-1234") == "[전화번호]"
 
 
 @pytest.mark.parametrize("label", ["전화", "고객센터", "문의", "연락처", "번호", "tel", "phone:"])
-def test_a_service_number_with_a_dot_is_masked_behind_a_label(label: str) -> None:
+def test_service_number_with_a_dot_is_masked_behind_a_label(label: str) -> None:
     assert masked(f"{label} 1588.1234") == f"{label} [전화번호]"
 
 
 @pytest.mark.parametrize("label", ["tel", "hp", "phone"])
 @pytest.mark.parametrize("number", ["01012345678", "0212345678"])
-def test_a_phone_number_is_masked_right_behind_its_label(label: str, number: str) -> None:
+def test_phone_number_is_masked_right_behind_its_label(label: str, number: str) -> None:
     assert masked(f"{label}{number}") == f"{label}[전화번호]"
 
 
 @pytest.mark.parametrize(
     "text", ["010-1234-\n5678", "010\n1234-5678", "8 2 1 0 1 2 3 4 5 6 7 8", "0 1 1 1 2 3 4 5 6 7"]
 )
-def test_a_phone_number_is_masked_across_lines_and_digit_by_digit(text: str) -> None:
+def test_phone_number_is_masked_across_lines_and_digit_by_digit(text: str) -> None:
     assert masked(text) == "[전화번호]"
 
 
 @pytest.mark.parametrize("bank", BANKS.split())
-def test_an_account_is_masked_behind_the_name_of_a_bank(bank: str) -> None:
+def test_account_is_masked_behind_the_name_of_a_bank(bank: str) -> None:
     assert masked(f"{bank} 110123456789") == f"{bank} [계좌번호]"
 
 
 @pytest.mark.parametrize("region", REGIONS.split())
-def test_a_driving_licence_is_masked_behind_its_region(region: str) -> None:
+def test_driving_licence_is_masked_behind_its_region(region: str) -> None:
     assert masked(f"{region} 12-123456-78") == f"{region} [운전면허번호]"
 
 
@@ -63,30 +63,30 @@ def test_a_driving_licence_is_masked_behind_its_region(region: str) -> None:
         "SG.abcdefghijklmnop.abcdefghijklmnop",
     ],
 )
-def test_a_key_is_masked_by_its_prefix(key: str) -> None:
+def test_key_is_masked_by_its_prefix(key: str) -> None:
     assert masked(key) == "[인증키]"
 
 
 @pytest.mark.parametrize("label", KEY_LABELS)
-def test_a_key_is_masked_behind_a_label(label: str) -> None:
+def test_key_is_masked_behind_a_label(label: str) -> None:
     assert masked(f"{label} abcd1234") == f"{label} [인증키]"
 
 
 @pytest.mark.parametrize("text", ["주민번호 90/01/01 1234567", "주민등록번호: 900101 1 234567", "rrn 90 01 01 1******"])
-def test_a_resident_number_is_masked_behind_a_label_however_it_is_parted(text: str) -> None:
+def test_resident_number_is_masked_behind_a_label_however_it_is_parted(text: str) -> None:
     label = text[: text.index("9")]
     assert masked(text) == f"{label}[주민등록번호]"
 
 
 @pytest.mark.parametrize("label", BIRTH_LABELS)
-def test_a_birthday_is_masked_behind_a_label(label: str) -> None:
+def test_birthday_is_masked_behind_a_label(label: str) -> None:
     assert masked(f"{label} 1990-01-01") == f"{label} [생년월일]"
 
 
 @pytest.mark.parametrize(
     "host", ["naver. net", "naver. org", "naver. co. kr", "naver 점 com", "naver닷com", "naver(점)com"]
 )
-def test_an_address_of_mail_is_masked_whose_dots_are_written_otherwise(host: str) -> None:
+def test_address_of_mail_is_masked_whose_dots_are_written_otherwise(host: str) -> None:
     assert masked(f"hong@{host}") == "[이메일]"
     assert masked(f"hong[골뱅이]{host}") == "[이메일]"
 

@@ -43,7 +43,7 @@ PLACES = [
 
 @pytest.mark.parametrize("place", PLACES, ids=["query", "expected", "dataUIList", "name"])
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_an_attack_stays_one_line_of_data_between_the_marks(attack: str, place: Any) -> None:
+def test_attack_stays_one_line_of_data_between_the_marks(attack: str, place: Any) -> None:
     payload = presented(place(attack), 24_000)
     mark = absent_mark(payload, iter([MARK, "another-mark"]))
     lines = fenced_payload(payload, mark).splitlines()
@@ -91,7 +91,7 @@ def test_what_fits_is_not_cut() -> None:
     assert json.loads(presented(material, 994)) != material
 
 
-def test_a_long_text_keeps_head_and_tail_and_says_how_much_is_gone() -> None:
+def test_long_text_keeps_head_and_tail_and_says_how_much_is_gone() -> None:
     text = "처음" + "가" * 50_000 + "마지막"
     (cut,) = json.loads(presented({"답변": text}, 1000)).values()
     assert cut.startswith("처음가")
@@ -130,7 +130,7 @@ def test_any_depth_is_presented() -> None:
     assert "더 깊은 내용 생략" in presented({"값": deep}, 2000)
 
 
-def test_the_same_material_is_presented_the_same() -> None:
+def test_same_material_is_presented_the_same() -> None:
     assert presented({"a": 1, "b": 2}, 2000) == presented({"b": 2, "a": 1}, 2000)
 
 
@@ -162,12 +162,12 @@ def test_only_exactly_what_the_schema_allows_is_a_verdict(text: str) -> None:
     assert PROMPT.parse(text, {}) is None
 
 
-def test_an_answer_in_the_schema_is_a_verdict() -> None:
+def test_answer_in_the_schema_is_a_verdict() -> None:
     assert PROMPT.parse(' {"score": 5, "reason": "근거"}\n', {}) == {"score": 5, "reason": "근거"}
 
 
 @pytest.mark.parametrize("written", ["4.0", "4e0", "40.0E-1"])
-def test_a_whole_number_is_an_integer_however_it_is_written(written: str) -> None:
+def test_whole_number_is_an_integer_however_it_is_written(written: str) -> None:
     answer = PROMPT.parse(f'{{"reason": "근거", "score": {written}}}', {})
     assert answer is not None
     assert repr(answer["score"]) == "4"
@@ -187,7 +187,7 @@ def test_whole_numbers_of_a_scale_and_of_a_list_are_read_however_they_are_writte
     assert prompt.parse('{"points": 4.0, "groups": []}', {}) is None
 
 
-def test_a_prompt_may_refuse_answers_that_do_not_fit_the_material() -> None:
+def test_prompt_may_refuse_answers_that_do_not_fit_the_material() -> None:
     prompt = JudgePrompt(
         QuestionKind.CONCLUSIONS, "1", "", SCHEMA, lambda answer, material: answer["score"] < material["n"]
     )

@@ -42,7 +42,7 @@ def test_one_question_is_asked_of_each_answer_with_the_columns_that_the_file_nam
     assert request.material == {"query_text": "Where is my parcel?", "expected": expected, "answer": HELPING}
 
 
-def test_the_judge_is_told_the_text_and_the_scale_of_the_file_behind_the_fence() -> None:
+def test_judge_is_told_the_text_and_the_scale_of_the_file_behind_the_fence() -> None:
     (prompt,) = RUBRIC.prompts
     assert all(part in prompt.system_text for part in ("one answer of a support bot", "- 3: helps, but", "같은 표식"))
     assert list(prompt.schema["properties"]) == ["reason", "points"]
@@ -58,7 +58,7 @@ def test_nothing_is_asked_where_a_rule_decides() -> None:
     assert scores[1].reason == "Fewer than 10 characters: 0점"
 
 
-def test_a_verdict_earns_its_points_and_a_guard_caps_them() -> None:
+def test_verdict_earns_its_points_and_a_guard_caps_them() -> None:
     assert score_of(judged(given(5), asked())) == (5, "5점: It names the page.")
     refusing = asked("I cannot say where your parcel is.")
     assert score_of(judged(given(5), refusing)) == (3, "Most checks failed이므로 3점까지. 5점: It names the page.")
@@ -66,7 +66,7 @@ def test_a_verdict_earns_its_points_and_a_guard_caps_them() -> None:
 
 
 @pytest.mark.parametrize("status", ["refused", "invalid", "failed", "over_budget"])
-def test_a_question_that_was_asked_in_vain_has_no_points_and_is_for_a_person(status: str) -> None:
+def test_question_that_was_asked_in_vain_has_no_points_and_is_for_a_person(status: str) -> None:
     query = judged(Verdict(VerdictStatus(status)), asked(), asked(room=2))
     assert query.scores["helpful"].points is None and query.scores["helpful"].undecided
     assert query.manual_review_reasons == [f"helpful_{status}"]
@@ -83,7 +83,7 @@ def test_without_any_judge_the_run_says_so_once_and_flags_nobody() -> None:
     assert "점수 1건(Helpful)" in RUBRIC.summarise([query], OPTIONS).notice
 
 
-def test_the_headline_says_which_metrics_a_total_is_without() -> None:
+def test_headline_says_which_metrics_a_total_is_without() -> None:
     options = RUBRIC.chosen({"min_weight_coverage": "40"})
     query = RUBRIC.score_query([asked()], options, {})
     sentence = RUBRIC.headline([query], RUBRIC.summarise([query], options))[0]
@@ -95,7 +95,7 @@ def test_points_outside_the_scale_are_an_invalid_verdict() -> None:
     assert (score.points, score.missing) == (None, VerdictStatus.INVALID)
 
 
-def test_the_epoch_of_a_judged_metric_is_that_of_its_own_questions() -> None:
+def test_epoch_of_a_judged_metric_is_that_of_its_own_questions() -> None:
     by_name: Mapping[str, Any] = {metric.name: metric for metric in RUBRIC.metrics}
     epochs = {"helpful": ["a1"], "intent": ["b2"]}
     assert (by_name["helpful"].epoch(epochs), by_name["accuracy"].epoch(epochs)) == ("a1", None)
@@ -119,7 +119,7 @@ def test_the_epoch_of_a_judged_metric_is_that_of_its_own_questions() -> None:
         ("[review.people_disagree]", "[review.helpful_failed]", "[review.helpful_failed]", "of its own", "another"),
     ],
 )
-def test_a_judged_metric_that_is_wrong_is_refused_with_its_place(
+def test_judged_metric_that_is_wrong_is_refused_with_its_place(
     old: str, new: str, at: str, what: str, fix: str
 ) -> None:
     assert EXAMPLE.count(old) == 1

@@ -173,9 +173,7 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
         ),
     ],
 )
-def test_a_rubric_file_that_is_wrong_is_refused_with_its_place(
-    old: str, new: str, at: str, what: str, fix: str
-) -> None:
+def test_rubric_file_that_is_wrong_is_refused_with_its_place(old: str, new: str, at: str, what: str, fix: str) -> None:
     assert STARTER.count(old) == 1
     assert_refused(row_rubric_of_text, STARTER.replace(old, new), at, what, fix)
 
@@ -189,7 +187,7 @@ def test_no_column_has_the_name_of_a_condition_that_addresses_of_rows_carry() ->
             row_rubric_of_text(STARTER + column)
 
 
-def test_the_mean_of_a_condition_is_refused_with_the_key_of_a_share() -> None:
+def test_mean_of_a_condition_is_refused_with_the_key_of_a_share() -> None:
     column = '[columns.answered]\ntitle = "Answered"\nvalue = "output_tokens > 0"\n'
     kpi = '[kpis.answered_rate]\ntitle = "Answered"\nmean_of = "answered"\n'
     text = STARTER.replace("[alerts.no_answer]", f"{column}{kpi}[alerts.no_answer]")
@@ -205,7 +203,7 @@ def test_the_mean_of_a_condition_is_refused_with_the_key_of_a_share() -> None:
         ("loss", -5.0, -2, "missed"),
     ],
 )
-def test_a_mean_of_whole_numbers_is_held_against_its_target(
+def test_mean_of_whole_numbers_is_held_against_its_target(
     score_of: str, mean: float, target: int, verdict: str
 ) -> None:
     """It was taken for a share of the rows: `aqb score` ended with an error."""
@@ -236,17 +234,17 @@ def test_a_mean_of_whole_numbers_is_held_against_its_target(
         ("#" * 500_001, "line 1, column 1"),
     ],
 )
-def test_a_text_that_is_no_rubric_file_is_refused_with_a_line(text: str, place: str) -> None:
+def test_text_that_is_no_rubric_file_is_refused_with_a_line(text: str, place: str) -> None:
     with pytest.raises(UsageError) as refused:
         row_rubric_of_text(text, "my.toml")
     assert refused.value.where == f"my.toml, {place}"
 
 
-def test_a_rubric_file_of_an_editor_on_windows_is_the_same_rubric() -> None:
+def test_rubric_file_of_an_editor_on_windows_is_the_same_rubric() -> None:
     assert row_rubric_of_text("\ufeff" + STARTER.replace("\n", "\r\n")) == row_rubric_of_text(STARTER)
 
 
-def test_the_starting_file_scores_rows_in_python() -> None:
+def test_starting_file_scores_rows_in_python() -> None:
     answers = [
         "I cannot help with that.",
         "Happy to help: open Settings, then click Security and choose a new password.",
@@ -260,13 +258,13 @@ def test_the_starting_file_scores_rows_in_python() -> None:
     ]
 
 
-def test_a_grade_without_a_sign_has_a_short_one() -> None:
+def test_grade_without_a_sign_has_a_short_one() -> None:
     text = STARTER.replace('code = "OKAY", at_least', 'code = "OKAY", sign = "♡", at_least').replace('"HELPS"', '"AA"')
     final, part, _ = row_rubric_of_text(text).scales
     assert [grade.sign for grade in (*final.grades, *part.grades)] == ["G", "♡", "P", "AA", "L"]
 
 
-def test_a_rubric_file_without_alerts_for_rows_that_are_not_scored_raises_none_of_them() -> None:
+def test_rubric_file_without_alerts_for_rows_that_are_not_scored_raises_none_of_them() -> None:
     rows = pl.DataFrame([plain(0, output_tokens=0.0), plain(1, output_tokens=0.0, llm_response=None)])
     alerts = {}
     for text in (STARTER, STARTER.replace("on_excluded_rows = true\n", "")):
@@ -287,7 +285,7 @@ def test_columns_and_kpis_added_later_stand_behind_those_that_were_there() -> No
     assert "link_rate" in after.kpis_schema.names[after.kpis_schema.names.index("rubric_version") :]
 
 
-def test_a_sign_that_ends_lines_of_a_text_stays_in_the_rule_of_the_query() -> None:
+def test_sign_that_ends_lines_of_a_text_stays_in_the_rule_of_the_query() -> None:
     text = STARTER.replace("Settings|click", "Settings|next\u0085line")
     query = scoring_query(row_rubric_of_text(text), chat_rows="SELECT 1", time_zone="UTC", keep_text="none")
     assert r"r'https://|[0-9]\. |Settings|next" + "\u0085line'" in query

@@ -69,13 +69,13 @@ def test_places_in_a_string_are_those_of_its_characters(text: str) -> None:
             assert text[places[-1]] in "'\""
 
 
-def test_a_table_stands_where_its_header_does() -> None:
+def test_table_stands_where_its_header_does() -> None:
     spans = spans_of(ODD)
     assert line_and_column(ODD, spans["a", "b c"].start) == "line 7, column 1"
     assert line_and_column(ODD, spans["list", 1, "deep", 1, "k"].start) == "line 22, column 5"
 
 
-def test_the_nearest_place_of_what_is_missing_is_its_table() -> None:
+def test_nearest_place_of_what_is_missing_is_its_table() -> None:
     spans = spans_of(ODD)
     assert nearest(spans, ("list", 0, "inner", "missing")) == ("list", 0, "inner")
     assert nearest(spans, ("a", "b c", "x", 3, "NameOfAClass", "y")) == ("a", "b c", "x", 3, "y")

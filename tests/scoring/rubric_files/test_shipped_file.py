@@ -47,15 +47,15 @@ def queries(rubric: RowRubric) -> list[str]:
     ]
 
 
-def test_a_rubric_file_gives_the_queries_of_the_same_rubric_in_python(in_file: RowRubric) -> None:
+def test_rubric_file_gives_the_queries_of_the_same_rubric_in_python(in_file: RowRubric) -> None:
     assert queries(in_file) == queries(RUBRIC)
 
 
-def test_a_rubric_file_gives_the_page_of_the_same_rubric_in_python(in_file: RowRubric) -> None:
+def test_rubric_file_gives_the_page_of_the_same_rubric_in_python(in_file: RowRubric) -> None:
     assert row_rubric_readme(in_file) == row_rubric_readme(RUBRIC)
 
 
-def test_a_rubric_file_gives_the_tables_of_the_same_rubric_in_python() -> None:
+def test_rubric_file_gives_the_tables_of_the_same_rubric_in_python() -> None:
     rows = [row | {"request_metadata": {"session_id": row["session_id"]}} for row in [*GOLDEN_ROWS, *FIXED][::4]]
     table = pa.Table.from_pylist(rows, CHAT_ROWS)
     found, expected = score(table, SHIPPED), score(table)
@@ -73,7 +73,7 @@ def as_bytes(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def test_a_rubric_file_keeps_alerts_grades_and_titles_of_the_same_rubric_in_python(in_file: RowRubric) -> None:
+def test_rubric_file_keeps_alerts_grades_and_titles_of_the_same_rubric_in_python(in_file: RowRubric) -> None:
     for name in (
         "alert_rules",
         "quotients",
@@ -90,7 +90,7 @@ def test_a_rubric_file_keeps_alerts_grades_and_titles_of_the_same_rubric_in_pyth
 
 
 @pytest.mark.parametrize("text", [SHIPPED, STARTER], ids=["shipped", "starter"])
-def test_the_schema_for_editors_takes_the_rubric_files_that_are_shipped(text: str) -> None:
+def test_schema_for_editors_takes_the_rubric_files_that_are_shipped(text: str) -> None:
     jsonschema.validate(tomllib.loads(text), SCHEMA)
 
 
@@ -106,7 +106,7 @@ def test_the_schema_for_editors_takes_the_rubric_files_that_are_shipped(text: st
         (("columns",), "Not-A-Name", {"title": "x", "value": "help_score"}),
     ],
 )
-def test_the_schema_for_editors_refuses_what_the_command_refuses(table: tuple[str, ...], key: str, value: Any) -> None:
+def test_schema_for_editors_refuses_what_the_command_refuses(table: tuple[str, ...], key: str, value: Any) -> None:
     file = tomllib.loads(STARTER)
     changed = file
     for part in table:

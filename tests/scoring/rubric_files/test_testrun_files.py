@@ -56,7 +56,7 @@ def points(found: Any, metric: str) -> list[float | None]:
         ("unanswered > 0", "unanswerd > 0", "unanswerd", "no column unanswerd", "unanswered?"),
     ],
 )
-def test_a_rubric_file_for_test_runs_that_is_wrong_is_refused_with_its_place(
+def test_rubric_file_for_test_runs_that_is_wrong_is_refused_with_its_place(
     old: str, new: str, at: str, what: str, fix: str
 ) -> None:
     assert STARTER.count(old) == 1
@@ -86,14 +86,14 @@ def test_checks_of_the_file_and_of_expected_results_count_by_their_weight() -> N
     assert scored(text, ["b", "Q", "how to", "", "yes", "1", "", ""]).scores["check_count"].to_list() == [2]
 
 
-def test_an_execution_without_an_answer_has_no_points_unless_the_metric_leaves_it_out() -> None:
+def test_execution_without_an_answer_has_no_points_unless_the_metric_leaves_it_out() -> None:
     found = scored(STARTER, ["a", "Q", "order", "", "Thank you", "1", "", "3"])
     assert (points(found, "accuracy"), points(found, "speed")) == ([5.0, 0.0], [5.0, None])
     assert found.scores["accuracy_reason"][1] == "빈 응답: 답변이 비어 있음"
     assert found.queries["manual_review_reasons"].to_list() == [["failed_test"]]
 
 
-def test_a_metric_without_its_number_is_not_scored_and_counted() -> None:
+def test_metric_without_its_number_is_not_scored_and_counted() -> None:
     text = HEAD + ACCURACY + "[total]\nweights = { accuracy = 100 }\n"
     found = scored(text, ["a", "Q", "", "", "yes", "1", "no", "1"])
     assert points(found, "accuracy") == [None, None]
@@ -103,7 +103,7 @@ def test_a_metric_without_its_number_is_not_scored_and_counted() -> None:
     assert found.queries["weighted_total"].to_list() == [None]
 
 
-def test_a_sum_and_the_first_of_several_conditions_give_points_with_their_reasons() -> None:
+def test_sum_and_the_first_of_several_conditions_give_points_with_their_reasons() -> None:
     text = HEAD + (
         '[metrics.style]\ntitle = "Style"\nsum = [{ when = "REGEXP_CONTAINS(answer, \'please\')", gives = 2, '
         'label = "Polite" }, { of = "LENGTH(answer)", at_most = [[20, 3], [40, 1]], called = "Characters" }]\n'
@@ -128,7 +128,7 @@ def test_no_pattern_of_a_file_can_hang_a_run() -> None:
     assert points(found, "style") == [0.0, 5.0]
 
 
-def test_a_query_has_its_own_metrics_total_and_verdict() -> None:
+def test_query_has_its_own_metrics_total_and_verdict() -> None:
     alike = ["a", "Q", "order", "", "Thank you", "1", "Thank you", "1"]
     split = ["b", "Q2", "order", "", "Thank you", "1", "I cannot", "1"]
     once = ["c", "Q3", "order", "", "Thank you", "1", "", ""]
@@ -141,7 +141,7 @@ def test_a_query_has_its_own_metrics_total_and_verdict() -> None:
     ]
 
 
-def test_the_tables_carry_the_rubric_and_the_summary_its_text() -> None:
+def test_tables_carry_the_rubric_and_the_summary_its_text() -> None:
     found = scored(STARTER, ["a", "Q", "order", "", "Thank you", "1", "", ""])
     assert found.scores.select("rubric", "rubric_version").rows() == [("support-tests", "1")]
     assert found.summary["rubric_file"] == STARTER
@@ -149,12 +149,12 @@ def test_the_tables_carry_the_rubric_and_the_summary_its_text() -> None:
 
 
 @pytest.mark.parametrize("taken", ["plan-agent", "ola-monitoring"])
-def test_a_rubric_file_for_test_runs_does_not_take_the_id_of_a_shipped_rubric(taken: str) -> None:
+def test_rubric_file_for_test_runs_does_not_take_the_id_of_a_shipped_rubric(taken: str) -> None:
     with pytest.raises(UsageError, match=rf"line 4: AQB has a rubric of .* with the id {taken}"):
         testrun_rubric_of_text(STARTER.replace('id = "support-tests"', f'id = "{taken}"'))
 
 
-def test_a_rubric_file_for_chat_rows_does_not_score_test_runs() -> None:
+def test_rubric_file_for_chat_rows_does_not_score_test_runs() -> None:
     chat = (STARTERS / "starter_rubric.toml").read_text("utf-8")
     with pytest.raises(UsageError, match="scores chat rows"):
         scored(chat, ["a", "Q", "", "", "yes", "1", "", ""])

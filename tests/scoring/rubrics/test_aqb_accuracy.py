@@ -85,7 +85,7 @@ def test_with_nothing_expected_accuracy_is_not_known() -> None:
 
 
 @pytest.mark.parametrize("truth", ["", "5"])
-def test_a_name_without_a_code_leaves_accuracy_unknown(truth: str) -> None:
+def test_name_without_a_code_leaves_accuracy_unknown(truth: str) -> None:
     score, _ = applicants(["PATRIOT"], "5명", truth=truth, expected="보훈 + 별자리")
     assert (score.points, score.missing) == (None, "unmapped_filter")
 
@@ -98,7 +98,7 @@ RAW_ALONE = frozenset({"raw_json"})
 @pytest.mark.parametrize(
     ("agent", "truth"), [("applicant_management", ""), ("applicant_management", "3"), ("plan", "")]
 )
-def test_a_file_that_cannot_show_the_tools_leaves_accuracy_unknown(
+def test_file_that_cannot_show_the_tools_leaves_accuracy_unknown(
     agent: str, truth: str, columns: frozenset[str]
 ) -> None:
     """Not a 0 or 3: nobody knows whether the filter was used, however right the number is."""
@@ -109,13 +109,13 @@ def test_a_file_that_cannot_show_the_tools_leaves_accuracy_unknown(
     assert "사용한 도구를 알려 주는 열이 없음(답변 raw, buttonUrl, 감지된 필터, 사용 datakey)" in score.reason
 
 
-def test_a_column_for_the_tools_that_is_empty_shows_that_none_was_used() -> None:
+def test_column_for_the_tools_that_is_empty_shows_that_none_was_used() -> None:
     columns = frozenset({"raw_json", "button_url"})
     score, _ = applicants([], "", truth="3", raw_json="", answer_text="3명", tool_columns=columns)
     assert score.points == 3
 
 
-def test_an_answer_that_failed_without_raw_json_used_no_tools() -> None:
+def test_answer_that_failed_without_raw_json_used_no_tools() -> None:
     score, tools = applicants([], "", truth="3", raw_json="", error="timeout", tool_columns=RAW_ALONE)
     assert (score.points, tools) == (0, ToolVerdict.FAIL)
 
@@ -130,7 +130,7 @@ def test_every_number_of_the_ground_truth_must_be_answered_in_any_order() -> Non
     assert applicants(EXACT, "남성 60%", truth="남 60%, 여 40%")[0].points == 2
 
 
-def test_a_wider_tolerance_may_be_chosen() -> None:
+def test_wider_tolerance_may_be_chosen() -> None:
     ui_values: list[object] = [{"filterType": "PATRIOT"}]
     given = {"expected_filters": "보훈", "ground_truth": "100"}
     agent = AgentType.APPLICANT_MANAGEMENT
@@ -138,13 +138,13 @@ def test_a_wider_tolerance_may_be_chosen() -> None:
     assert judged(agent, ui_values, "106명", Fraction(5, 100), **given)[0].points == 2
 
 
-def test_a_number_of_the_query_is_no_answer_unless_it_counts_another_thing() -> None:
+def test_number_of_the_query_is_no_answer_unless_it_counts_another_thing() -> None:
     query = {"query_text": "경력 3년 이상인 지원자 수"}
     assert applicants(EXACT, "경력 3년 이상은 5명", truth="3", **query)[0].points == 2
     assert applicants(EXACT, "3명입니다", truth="3", **query)[0].points == 5
 
 
-def test_the_answer_may_confirm_the_number_that_the_query_asks_about() -> None:
+def test_answer_may_confirm_the_number_that_the_query_asks_about() -> None:
     query = {"query_text": "보훈 대상자가 3명 맞아?"}
     assert applicants(EXACT, "네, 3명입니다", truth="3", **query)[0].points == 5
     assert applicants(EXACT, "아니요, 3명이 아니라 5명입니다", truth="3", **query)[0].points == 2
@@ -155,7 +155,7 @@ def test_the_answer_may_confirm_the_number_that_the_query_asks_about() -> None:
     "answer",
     ["경력 3년 이상 지원자는 없습니다", "경력 **3년** 이상 지원자를 조회했습니다", "경력이 3 년 이상인 지원자입니다"],
 )
-def test_an_answer_that_repeats_the_condition_of_the_query_confirms_no_number(answer: str) -> None:
+def test_answer_that_repeats_the_condition_of_the_query_confirms_no_number(answer: str) -> None:
     assert applicants(EXACT, answer, truth="3", query_text="경력 3년 이상인 지원자 수")[0].points == 2
 
 
@@ -169,7 +169,7 @@ def test_numbers_of_the_period_asked_about_hide_neither_truth_nor_answer() -> No
     )
 
 
-def test_a_ground_truth_is_needed_whole_even_where_it_repeats_the_query() -> None:
+def test_ground_truth_is_needed_whole_even_where_it_repeats_the_query() -> None:
     query = {"query_text": "경력 3년 이상인 지원자 수"}
     truth = "경력 3년 이상: 12명"
     assert applicants(EXACT, "경력 3년 이상은 12명입니다", truth=truth, **query)[0].points == 5
@@ -201,11 +201,11 @@ def test_a_ground_truth_is_needed_whole_even_where_it_repeats_the_query() -> Non
         ("질문을 이해하지 못했습니다.", 2),
     ],
 )
-def test_a_truth_of_zero_is_met_by_an_answer_that_says_there_is_none(answer: str, points: int) -> None:
+def test_truth_of_zero_is_met_by_an_answer_that_says_there_is_none(answer: str, points: int) -> None:
     assert applicants(EXACT, answer, truth="0명")[0].points == points
 
 
-def test_a_zero_beside_other_numbers_is_met_by_words() -> None:
+def test_zero_beside_other_numbers_is_met_by_words() -> None:
     assert applicants(EXACT, "합격 5명, 불합격은 없습니다.", truth="합격 5, 불합격 0")[0].points == 5
 
 
@@ -233,7 +233,7 @@ def test_what_a_ground_truth_is_nothing_but_is_asked_for_be_it_a_ratio_a_date_or
     assert applicants(EXACT, answer, truth=truth)[0].points == points
 
 
-def test_a_ground_truth_without_numbers_is_none() -> None:
+def test_ground_truth_without_numbers_is_none() -> None:
     assert applicants(EXACT, "5명", truth="해당 없음")[0].points == 4
 
 
@@ -280,13 +280,13 @@ def test_filters_are_right_when_extras_left_the_numbers_right(
 
 
 @pytest.mark.parametrize("expected", ["보훈", ""])
-def test_a_failed_answer_earns_nothing_whatever_it_says(expected: str) -> None:
+def test_failed_answer_earns_nothing_whatever_it_says(expected: str) -> None:
     score, _ = applicants(["PATRIOT"], "1,000명", truth="1000", expected=expected, error="timeout")
     assert score.points == 0
     assert "timeout" in score.reason
 
 
-def test_a_failed_answer_with_an_unmapped_filter_stays_unknown() -> None:
+def test_failed_answer_with_an_unmapped_filter_stays_unknown() -> None:
     assert applicants([], "5명", expected="별자리", error="timeout")[0].missing == "unmapped_filter"
 
 
@@ -299,7 +299,7 @@ def test_a_failed_answer_with_an_unmapped_filter_stays_unknown() -> None:
         ("없습니다", "수치 불일치: 정답 1,000, 답변 숫자 없음"),
     ],
 )
-def test_the_reason_names_filters_and_numbers(message: str, evidence: str) -> None:
+def test_reason_names_filters_and_numbers(message: str, evidence: str) -> None:
     reason = applicants(EXACT, message, truth="1000")[0].reason
     assert "보훈(PATRIOT)" in reason
     assert evidence in reason

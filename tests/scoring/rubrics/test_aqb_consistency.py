@@ -87,7 +87,7 @@ def scored(*answers: str | None, judged: dict[str, Any] | None = None, status: s
         (["A: 3명", "A: 3명이요", "A: 3명", "A: 3명", "B: 9명", "C: 1명"], 3),
     ],
 )
-def test_the_first_rung_that_holds_counts(answers: list[str | None], points: int) -> None:
+def test_first_rung_that_holds_counts(answers: list[str | None], points: int) -> None:
     assert scored(*answers).points == points
 
 
@@ -104,7 +104,7 @@ def test_repeats_in_a_room_do_not_count_as_rooms() -> None:
     assert (compared.count, compared.names) == (2, ("1/1", "2/1"))
 
 
-def test_a_number_of_the_query_does_not_count() -> None:
+def test_number_of_the_query_does_not_count() -> None:
     texts = ("경력 3년은 5명", "5명", "3년 경력은 5명")
     executions = [
         Execution("Q", Round(n, 1), query_text="경력 3년인 지원자", answer_text=text) for n, text in enumerate(texts, 1)
@@ -122,7 +122,7 @@ def test_too_few_answers_to_agree_are_not_asked_about() -> None:
     assert asked("A: 3명", "B: 4명", FAILED) is not None
 
 
-def test_the_question_holds_every_text_once_and_no_room() -> None:
+def test_question_holds_every_text_once_and_no_room() -> None:
     request = asked("A: 3명", "A:  3명", "B: 3명")  # with another number in B its conclusion could not matter
     assert request is not None
     assert request.kind is QuestionKind.CONCLUSIONS
@@ -141,7 +141,7 @@ def test_nobody_is_asked_where_every_grouping_gives_the_same_score() -> None:
 @given(
     st.lists(st.sampled_from(["A: 1명", "B: 1명", "C: 2명", "D: 100명", "E: 101명", FAILED]), min_size=3, max_size=5)
 )
-def test_an_unasked_score_is_that_of_every_verdict(answers: list[str | None]) -> None:
+def test_unasked_score_is_that_of_every_verdict(answers: list[str | None]) -> None:
     compared = rooms(*answers)
     if consistency_request(compared, "aqb-1.2") is None:
         texts = list(compared.distinct_texts)
@@ -184,7 +184,7 @@ def test_answers_that_are_not_there_do_not_differ(answers: list[str | None], rea
     assert scored(*answers) == Score(0, reason)
 
 
-def test_the_reason_names_numbers_conclusions_and_missing_answers() -> None:
+def test_reason_names_numbers_conclusions_and_missing_answers() -> None:
     assert scored("A: 52.1%", "A: 52.3%", "A: 52.1 %").reason.startswith(
         "3회 모두 결론 일치, 숫자는 허용 오차 이내; 숫자 52.1 vs 52.3 vs 52.1"
     )
@@ -198,7 +198,7 @@ ANSWERS = st.lists(st.sampled_from(["A: 3명", "A: 3명이요", "A: 4명", "B: 3
 
 
 @given(ANSWERS, st.randoms(use_true_random=False))
-def test_the_order_of_rooms_does_not_matter(answers: list[str | None], random: Any) -> None:
+def test_order_of_rooms_does_not_matter(answers: list[str | None], random: Any) -> None:
     shuffled = random.sample(answers, len(answers))
     assert scored(*shuffled).points == scored(*answers).points
 
@@ -226,7 +226,7 @@ def test_any_texts_are_compared(texts: list[str]) -> None:
         (["5명입니다", "5명이에요", "모두 5명"], "의도 충족과 일관성"),
     ],
 )
-def test_a_run_without_a_judge_names_what_a_judge_would_tell(answers: list[str], unjudged: str) -> None:
+def test_run_without_a_judge_names_what_a_judge_would_tell(answers: list[str], unjudged: str) -> None:
     rooms = [
         execution("Q-1", room, raw_json=None, answer_text=text, detected_filters="PATRIOT")
         for room, text in enumerate(answers, start=1)

@@ -23,7 +23,7 @@ def test_tracks_and_runs_of_the_expert_flow_stand_apart() -> None:
 
 
 @pytest.mark.parametrize("flow", ["전문가", "전문가용 요청 흐름"])
-def test_the_expert_flow_has_no_target_of_response_time(flow: str) -> None:
+def test_expert_flow_has_no_target_of_response_time(flow: str) -> None:
     usual = execution("Q-1", room=1, run_type="일반", answer_time_s=4, ttft_s=0.5)
     expert = execution("Q-2", room=2, run_type=flow, answer_time_s=20, ttft_s=5)
     targets = agent(usual, expert)["targets"]
@@ -33,7 +33,7 @@ def test_the_expert_flow_has_no_target_of_response_time(flow: str) -> None:
     assert list(summary(expert).groups) == ["실행 유형"]
 
 
-def test_a_query_of_both_flows_stands_under_each_with_its_own_executions() -> None:
+def test_query_of_both_flows_stands_under_each_with_its_own_executions() -> None:
     usual = execution(run_id="a", run_type="일반", answer_time_s=4)
     expert = execution(run_id="b", run_type="전문가", answer_time_s=20)
     groups = summary(usual, expert).groups["실행 유형"]
@@ -45,7 +45,7 @@ def chat(room: int, messages: int, **fields: Any) -> list[Execution]:
     return [execution(f"Q-{place}", room=room, **fields) for place in range(messages)]
 
 
-def test_a_set_of_a_chat_is_three_to_five_messages() -> None:
+def test_set_of_a_chat_is_three_to_five_messages() -> None:
     rooms = [one for room, messages in enumerate([1, 2, 3, 5, 6], 1) for one in chat(room, messages)]
     found = agent(*rooms)["chat_sets"]
     assert {name: found[name] for name in ("rooms", "sets", "fewer", "more")} == {
@@ -54,7 +54,7 @@ def test_a_set_of_a_chat_is_three_to_five_messages() -> None:
     assert "방 5개 중 2개(메시지가 더 적은 방 2개, 더 많은 방 1개)로, 응답 속도 측정에 필요한 10개에" in report(*rooms)
 
 
-def test_a_set_of_a_chat_counts_every_message_and_is_timed_by_its_answers() -> None:
+def test_set_of_a_chat_counts_every_message_and_is_timed_by_its_answers() -> None:
     failed = [*chat(1, 2), execution("Q-9", error="x")]
     found = agent(*failed, *chat(2, 3, answer_time_s=10.01), *chat(3, 3, error="x"))["chat_sets"]
     assert (found["sets"], found["passed"], found["timed"]) == (3, 1, 2)

@@ -55,7 +55,7 @@ def points(query: AqbQuery) -> dict[str, Any]:
     return {name: score.points for name, score in query.scores.items()}
 
 
-def test_the_seeds_example_comes_to_4_7_in_its_shape() -> None:
+def test_seeds_example_comes_to_4_7_in_its_shape() -> None:
     shares = (52.1, 52.3, 52.1)
     query = scored(*(execution(n, f"남성 {x}%", ground_truth=str(x)) for n, x in enumerate(shares, 1)), semantic=5)
     assert RUBRIC.query_json is not None
@@ -76,11 +76,11 @@ def test_means_are_shown_with_two_decimals() -> None:
     assert shown["scores"]["semantic"]["score"] is None
 
 
-def test_the_first_fifteen_columns_are_the_seeds() -> None:
+def test_first_fifteen_columns_are_the_seeds() -> None:
     assert [field.name for field in RUBRIC.query_columns[:15]] == SEED_COLUMNS.split()
 
 
-def test_a_row_fills_every_column_in_order() -> None:
+def test_row_fills_every_column_in_order() -> None:
     row = RUBRIC.query_row(scored(execution(), semantic=5))
     assert list(row) == [field.name for field in RUBRIC.query_columns]
     assert pa.Table.from_pylist([row], schema=queries_schema(RUBRIC)).num_rows == 1
@@ -98,7 +98,7 @@ def test_one_question_is_asked_per_answer_and_one_on_the_conclusions() -> None:
     assert kinds == [QuestionKind.SEMANTIC] * 3 + [QuestionKind.CONCLUSIONS]
 
 
-def test_a_move_asks_about_conclusions_only() -> None:
+def test_move_asks_about_conclusions_only() -> None:
     moves = [execution(n, f"{n}번 화면", agent_type=AgentType.MOVE, expected_datakeys="A") for n in (1, 2, 3)]
     assert [request.kind for request in RUBRIC.requests(moves, OPTIONS)] == [QuestionKind.CONCLUSIONS]
 
@@ -122,7 +122,7 @@ def test_failures_beside_unjudged_answers_make_no_mean() -> None:
     assert (query.scores["semantic"].points, query.scores["semantic"].missing) == (None, "no_judge")
 
 
-def test_an_unmapped_filter_goes_to_review_and_not_to_zero() -> None:
+def test_unmapped_filter_goes_to_review_and_not_to_zero() -> None:
     query = scored(execution(expected_filters="별자리"), semantic=5)
     row = RUBRIC.query_row(query)
     assert (row["accuracy_score"], row["semantic_score"]) == (None, 5)
@@ -130,7 +130,7 @@ def test_an_unmapped_filter_goes_to_review_and_not_to_zero() -> None:
     assert query.problems == (("unmapped_filter", "기대 필터 이름을 코드로 바꿀 수 없음: 별자리"),)
 
 
-def test_a_refused_question_goes_to_review() -> None:
+def test_refused_question_goes_to_review() -> None:
     request = RUBRIC.requests([execution()], OPTIONS)[0]
     query = RUBRIC.score_query([execution()], OPTIONS, {request.key: Verdict(VerdictStatus.REFUSED)})
     assert RUBRIC.query_row(query)["manual_review_reasons"] == ["unknown_semantic"]
@@ -151,7 +151,7 @@ def test_a_refused_question_goes_to_review() -> None:
         ({"latency_class": LatencyClass.MULTI, "tool_call_count": 1}, LatencyClass.MULTI),
     ],
 )
-def test_a_query_has_one_latency_class(given: dict[str, Any], expected: LatencyClass) -> None:
+def test_query_has_one_latency_class(given: dict[str, Any], expected: LatencyClass) -> None:
     row = RUBRIC.query_row(scored(execution(**given)))
     assert row["latency_class"] == expected
     speeds = {LatencyClass.SINGLE: row["speed_single"], LatencyClass.MULTI: row["speed_multi"]}
@@ -159,7 +159,7 @@ def test_a_query_has_one_latency_class(given: dict[str, Any], expected: LatencyC
     assert list(speeds.values()) == [None]
 
 
-def test_a_reason_stands_for_all_executions_or_for_each() -> None:
+def test_reason_stands_for_all_executions_or_for_each() -> None:
     same = scored(execution(1), execution(2))
     assert same.scores["stability"].reason == "2회 모두: 정상 응답"
     mixed = scored(execution(1), execution(2, answer_time_s=9))
@@ -179,7 +179,7 @@ def test_two_rooms_give_a_provisional_consistency_where_wanted() -> None:
     assert RUBRIC.query_row(scored(*rooms, execution(3), options=options))["consistency_provisional"] is False
 
 
-def test_the_tolerance_is_an_option() -> None:
+def test_tolerance_is_an_option() -> None:
     assert scored(execution(message="53.1%")).scores["accuracy"].points == 2
     options = RUBRIC.chosen({"tolerance_percent": "2"})
     assert scored(execution(message="53.1%"), options=options).scores["accuracy"].points == 4
@@ -188,7 +188,7 @@ def test_the_tolerance_is_an_option() -> None:
         RUBRIC.chosen({"tolerance_percent": "much"})
 
 
-def test_a_query_of_no_known_agent_is_refused() -> None:
+def test_query_of_no_known_agent_is_refused() -> None:
     with pytest.raises(UsageError, match="agent"):
         scored(execution(agent_type=None))
 

@@ -35,7 +35,7 @@ def speed(seconds: float, latency_class: LatencyClass, agent: AgentType) -> Any:
 
 
 @pytest.mark.parametrize(("latency_class", "agent"), list(product(LatencyClass, AgentType)))
-def test_a_band_includes_its_upper_bound_and_nothing_beyond(latency_class: LatencyClass, agent: AgentType) -> None:
+def test_band_includes_its_upper_bound_and_nothing_beyond(latency_class: LatencyClass, agent: AgentType) -> None:
     cuts = CUTS[latency_class, agent]
     assert [speed(cut, latency_class, agent) for cut in cuts] == [5, 4, 3, 2, 1]
     assert [speed(cut + 0.01, latency_class, agent) for cut in cuts] == [4, 3, 2, 1, 0]
@@ -43,7 +43,7 @@ def test_a_band_includes_its_upper_bound_and_nothing_beyond(latency_class: Laten
 
 
 @given(st.floats(0, 100), st.floats(0, 100), st.sampled_from(LatencyClass), st.sampled_from(AgentType))
-def test_a_faster_answer_never_earns_less(one: float, other: float, kind: LatencyClass, agent: AgentType) -> None:
+def test_faster_answer_never_earns_less(one: float, other: float, kind: LatencyClass, agent: AgentType) -> None:
     assert speed(min(one, other), kind, agent) >= speed(max(one, other), kind, agent)
 
 
@@ -52,7 +52,7 @@ def test_milliseconds_of_exactly_five_seconds_earn_five() -> None:
     assert speed_score(reading, LatencyClass.SINGLE, AgentType.PLAN).points == 5
 
 
-def test_a_failed_answer_is_not_fast() -> None:
+def test_failed_answer_is_not_fast() -> None:
     assert speed_score(answered(answer_time_s=1, error="x"), LatencyClass.SINGLE, AgentType.PLAN).points == 0
 
 
@@ -61,7 +61,7 @@ def test_without_a_time_speed_is_not_known() -> None:
     assert (score.points, score.missing) == (None, "no_time")
 
 
-def test_the_reason_names_seconds_class_and_band() -> None:
+def test_reason_names_seconds_class_and_band() -> None:
     score = speed_score(answered(answer_time_s=6.2), LatencyClass.SINGLE, AgentType.APPLICANT_MANAGEMENT)
     assert score.reason == "응답 시간 6.2초 (단일 도구 호출, 5초 초과 8초 이하)"
 
@@ -69,7 +69,7 @@ def test_the_reason_names_seconds_class_and_band() -> None:
 @pytest.mark.parametrize(
     ("seconds", "passed"), [(0.3, "PASS"), (1.0, "PASS"), (1.001, "FAIL"), (1.01, "FAIL"), (None, None)]
 )
-def test_the_first_token_must_come_within_a_second(seconds: float | None, passed: str | None) -> None:
+def test_first_token_must_come_within_a_second(seconds: float | None, passed: str | None) -> None:
     assert ttft_pass(seconds) == passed
 
 
@@ -77,7 +77,7 @@ def test_the_first_token_must_come_within_a_second(seconds: float | None, passed
     ("fields", "points"),
     [({}, 5), ({"error": "timeout"}, 0), ({"status": "에러"}, 0), ({"answer_text": " "}, 0), ({"raw_json": "{}"}, 0)],
 )
-def test_an_answer_is_stable_unless_it_failed_or_is_empty(fields: dict[str, Any], points: int) -> None:
+def test_answer_is_stable_unless_it_failed_or_is_empty(fields: dict[str, Any], points: int) -> None:
     assert stability_score(answered(**fields)).points == points
 
 
@@ -97,5 +97,5 @@ def test_four_failures_of_177_make_4_89() -> None:
         ({"raw_json": TWO_ERRORS_OF_ONE_STEP}, ("DB",)),
     ],
 )
-def test_a_failure_names_its_step(fields: dict[str, Any], steps: tuple[str, ...]) -> None:
+def test_failure_names_its_step(fields: dict[str, Any], steps: tuple[str, ...]) -> None:
     assert failed_steps(answered(**fields)) == steps

@@ -25,7 +25,7 @@ def reasons(
     ]
 
 
-def test_the_worked_example_of_the_seed_comes_to_4_7() -> None:
+def test_worked_example_of_the_seed_comes_to_4_7() -> None:
     total = WEIGHTS.total({"semantic": 5, "consistency": 4, "accuracy": 5, "speed": 4, "stability": 5}, OPTIONS)
     assert total == WeightedTotal(Decimal("4.70"), 100)
 
@@ -68,7 +68,7 @@ def test_half_a_hundredth_is_rounded_up() -> None:
         (("accuracy",), "0", False),
     ],
 )
-def test_a_total_of_what_happened_to_be_easy_is_none(unknown: tuple[str, ...], least: str, has_total: bool) -> None:
+def test_total_of_what_happened_to_be_easy_is_none(unknown: tuple[str, ...], least: str, has_total: bool) -> None:
     total = WEIGHTS.total({**GOOD, **dict.fromkeys(unknown, None)}, {MIN_COVERAGE.name: least})
     assert (total.value is not None) is has_total
     assert bool(total.missing) is not has_total
@@ -80,7 +80,7 @@ def test_without_any_metric_there_is_no_total() -> None:
     assert (total.value, total.coverage_percent) == (None, 0)
 
 
-def test_a_good_query_needs_nobody() -> None:
+def test_good_query_needs_nobody() -> None:
     assert reasons(GOOD) == []
 
 
@@ -97,7 +97,7 @@ def test_other_metrics_alone_send_nobody(metric: str) -> None:
 
 
 @pytest.mark.parametrize(("total", "flagged"), [("2.49", True), ("2.50", True), ("2.51", False)])
-def test_the_total_is_judged_as_rounded(total: str, flagged: bool) -> None:
+def test_total_is_judged_as_rounded(total: str, flagged: bool) -> None:
     assert (reasons(GOOD, total) == ["low_total"]) is flagged
 
 
@@ -107,7 +107,7 @@ def test_one_failed_or_blank_answer_is_enough() -> None:
 
 @pytest.mark.parametrize("metric", ["semantic", "accuracy", "consistency"])
 @pytest.mark.parametrize("code", ["refused", "invalid", "failed", "over_budget", "unmapped_filter", "nothing_expected"])
-def test_a_score_that_should_be_there_and_is_not_goes_to_review(metric: str, code: str) -> None:
+def test_score_that_should_be_there_and_is_not_goes_to_review(metric: str, code: str) -> None:
     assert reasons(GOOD, missing={metric: {code}}) == [f"unknown_{metric}"]
     assert reasons(GOOD, missing={metric: {"no_judge", code}}) == [f"unknown_{metric}"]
 

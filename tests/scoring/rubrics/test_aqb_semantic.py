@@ -38,13 +38,13 @@ def given(points: object, reason: str = "") -> Verdict:
     ("expected", "used", "points"),
     [("A", ["A"], 5), ("A", ["A", "B"], 3), ("A, B", ["A"], 3), ("A", ["B"], 1)],
 )
-def test_a_move_is_scored_by_its_mapping_alone(expected: str, used: list[str], points: int) -> None:
+def test_move_is_scored_by_its_mapping_alone(expected: str, used: list[str], points: int) -> None:
     answer = reading(AgentType.MOVE, expected, *used)
     assert question(answer) is None
     assert scored(answer).points == points
 
 
-def test_a_move_with_nothing_expected_is_not_known() -> None:
+def test_move_with_nothing_expected_is_not_known() -> None:
     score = scored(reading(AgentType.MOVE, ""))
     assert (score.points, score.missing) == (None, "nothing_expected")
 
@@ -61,12 +61,12 @@ def test_what_failed_or_is_empty_earns_nothing_and_asks_nobody(agent: AgentType,
     ("expected", "used", "most"),
     [("A", ["A"], 5), ("A", ["A", "B"], 3), ("A, B", ["A"], 3), ("A", ["B"], 1), ("", ["A"], 5)],
 )
-def test_the_mapping_caps_what_a_judge_may_give(expected: str, used: list[str], most: int) -> None:
+def test_mapping_caps_what_a_judge_may_give(expected: str, used: list[str], most: int) -> None:
     answer = reading(AgentType.PLAN, expected, *used)
     assert [scored(answer, given(points)).points for points in range(6)] == [min(points, most) for points in range(6)]
 
 
-def test_a_capped_score_says_what_the_judge_gave() -> None:
+def test_capped_score_says_what_the_judge_gave() -> None:
     reason = scored(reading(AgentType.PLAN, "A", "B"), given(4, "말투는 좋음")).reason
     assert "상한 1점" in reason
     assert "판정 4점" in reason
@@ -74,7 +74,7 @@ def test_a_capped_score_says_what_the_judge_gave() -> None:
     assert "datakey 미사용: A" in reason
 
 
-def test_the_judge_is_told_the_mapping_as_a_fact() -> None:
+def test_judge_is_told_the_mapping_as_a_fact() -> None:
     asked = question(reading(AgentType.PLAN, "A, B", "A", "C", query_text="설정해줘", expected_text="설정 안내"))
     assert asked is not None
     assert asked.kind is QuestionKind.SEMANTIC
@@ -83,7 +83,7 @@ def test_the_judge_is_told_the_mapping_as_a_fact() -> None:
     assert asked.material["answer"] == "안내할게요."
 
 
-def test_the_judge_sees_what_the_user_is_offered() -> None:
+def test_judge_sees_what_the_user_is_offered() -> None:
     option = {"optionName": "서류", "optionValue": "1"}
     entry = {"uiValue": {"formType": "SELECT", "message": "고르세요", "selectOptionList": [option, 7], "x": "y"}}
     asked = question(reading(raw_json=json.dumps({"dataUIList": [entry]})))
@@ -108,12 +108,12 @@ def test_with_nobody_asked_there_is_no_judge() -> None:
 
 
 @pytest.mark.parametrize("points", [-1, 6, 4.5, "5", None, True])
-def test_a_verdict_outside_the_scale_is_invalid(points: object) -> None:
+def test_verdict_outside_the_scale_is_invalid(points: object) -> None:
     score = scored(reading(), given(points))
     assert (score.points, score.missing) == (None, "invalid")
 
 
-def test_the_worked_example_of_the_seed_comes_to_4_12() -> None:
+def test_worked_example_of_the_seed_comes_to_4_12() -> None:
     right, half, wrong = reading(), reading(AgentType.PLAN, "A, B"), reading(AgentType.PLAN, "B")
     verdicts = [(right, 5)] * 60 + [(right, 4)] * 10 + [(half, 3)] * 21 + [(wrong, 1)] * 9
     final = mean(scored(answer, given(points)).points for answer, points in verdicts)

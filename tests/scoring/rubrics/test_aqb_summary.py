@@ -14,7 +14,7 @@ from scoring.testruns.summaries import nearest_rank
 from tests.builders.aqb_runs import agent, execution, move, plan, report, run, summary, target
 
 
-def test_the_final_mean_is_the_mean_of_the_rounds() -> None:
+def test_final_mean_is_the_mean_of_the_rounds() -> None:
     # Round 1: 5 and 0; round 2: 5 alone. The rounds weigh the same, whatever they hold.
     found = agent(execution("Q-1"), execution("Q-2", error="x"), execution("Q-1", room=2))
     assert [found["rounds"][name]["stability"]["mean"] for name in ("1/1", "2/1")] == [2.5, 5]
@@ -22,7 +22,7 @@ def test_the_final_mean_is_the_mean_of_the_rounds() -> None:
     assert (stability["mean"], stability["n"], stability["decided"], stability["undecided"]) == (3.75, 3, 2, 0)
 
 
-def test_an_agents_total_comes_from_its_final_means() -> None:
+def test_agents_total_comes_from_its_final_means() -> None:
     found = agent(move("M-1"), move("M-2", "A B", answer_time_s=9.0))
     # semantic 4, accuracy 4, speed 4, stability 5 of weights 20, 30, 20, 20
     assert found["weighted_total"] == float(round(Fraction(4 * 70 + 5 * 20, 90), 2))
@@ -52,7 +52,7 @@ def test_without_a_judge_failures_alone_are_no_semantic_mean() -> None:
     assert found["weight_coverage"] == 0.7
 
 
-def test_the_zero_of_a_failure_is_no_mean_of_a_speed_that_was_not_measured() -> None:
+def test_zero_of_a_failure_is_no_mean_of_a_speed_that_was_not_measured() -> None:
     found = agent(move("M-1", answer_time_s=None), move("M-2", answer_time_s=None, error="x"))
     speed = found["set"]["speed"]
     assert (speed["mean"], speed["n"], speed["low"]) == (None, 0, None)
@@ -63,11 +63,11 @@ def test_the_zero_of_a_failure_is_no_mean_of_a_speed_that_was_not_measured() -> 
     assert (both[0].scores["speed"].points, both[0].scores["speed"].missing) == (None, "no_time")
 
 
-def test_a_speed_of_failures_alone_is_zero() -> None:
+def test_speed_of_failures_alone_is_zero() -> None:
     assert agent(move(answer_time_s=None, error="x"))["set"]["speed"]["mean"] == 0
 
 
-def test_a_move_keeps_its_semantic_mean_beside_unjudged_agents() -> None:
+def test_move_keeps_its_semantic_mean_beside_unjudged_agents() -> None:
     found = summary(move(), execution())
     assert found.agents["move"]["set"]["semantic"]["mean"] == 5
     # Of all agents together half of the queries wait for a judge.
@@ -75,7 +75,7 @@ def test_a_move_keeps_its_semantic_mean_beside_unjudged_agents() -> None:
 
 
 @pytest.mark.parametrize(("unmapped", "mean"), [(0, 4), (1, 4), (2, None)])
-def test_a_mean_is_withheld_where_more_than_a_fifth_is_undecided(unmapped: int, mean: float | None) -> None:
+def test_mean_is_withheld_where_more_than_a_fifth_is_undecided(unmapped: int, mean: float | None) -> None:
     queries = [execution(f"Q-{n}", expected_filters="별자리" if n < unmapped else "보훈") for n in range(5)]
     accuracy = agent(*queries)["set"]["accuracy"]
     assert (accuracy["mean"], accuracy["undecided"], accuracy["decided"]) == (mean, unmapped, 5 - unmapped)
@@ -83,7 +83,7 @@ def test_a_mean_is_withheld_where_more_than_a_fifth_is_undecided(unmapped: int, 
     assert (accuracy["low"], accuracy["high"]) == pytest.approx(bounds)
 
 
-def test_an_agent_whose_accuracy_is_unknown_has_no_total() -> None:
+def test_agent_whose_accuracy_is_unknown_has_no_total() -> None:
     found = agent(execution("Q-1"), execution("Q-2", expected_filters="별자리"))
     assert (found["weighted_total"], "정확성" in found["weighted_total_missing"]) == (None, True)
     text = report(execution("Q-1"), execution("Q-2", expected_filters="별자리"))
@@ -95,7 +95,7 @@ def test_an_agent_whose_accuracy_is_unknown_has_no_total() -> None:
     assert most.endswith("질의는 1개(가장 잦은 까닭은 '기대 필터 이름을 코드로 바꿀 수 없음' 1개)입니다.")
 
 
-def test_the_best_accuracy_without_a_ground_truth_is_said() -> None:
+def test_best_accuracy_without_a_ground_truth_is_said() -> None:
     said = RUBRIC.page_parts(summary(execution("Q-1"), execution("Q-2", ground_truth="5")).own_values()).notice
     assert "정답 수치가 없는 질의 1개" in said
     assert RUBRIC.page_parts(summary(execution(ground_truth="5")).own_values()).notice == ""
@@ -131,7 +131,7 @@ def test_ttft_is_missing_of_a_query_that_no_round_measured(measured: Sequence[fl
 
 
 @pytest.mark.parametrize(("ttft_s", "counted"), [(850.0, 1), (3.0, 0), (None, 0)])
-def test_a_first_token_after_the_whole_answer_is_counted(ttft_s: float | None, counted: int) -> None:
+def test_first_token_after_the_whole_answer_is_counted(ttft_s: float | None, counted: int) -> None:
     """Milliseconds in a column of seconds: the target would be missed by every answer, and nobody told why."""
     rooms = [execution("Q-1", room, ttft_s=ttft_s, answer_time_s=3.0) for room in (1, 2)]
     assert summary(*rooms).data_quality["ttft_above_latency"] == counted
@@ -149,11 +149,11 @@ def test_ttft_is_counted_for_single_and_multi_apart() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "passed"), [(10.0, 1), (10.01, 0)])
-def test_a_chat_waits_ten_seconds_at_most(seconds: float, passed: int) -> None:
+def test_chat_waits_ten_seconds_at_most(seconds: float, passed: int) -> None:
     assert target("chat_wait_rate", execution(answer_time_s=seconds))[:2] == (passed, 1)
 
 
-def test_a_chat_is_judged_by_its_mean_and_questions_stand_beside_it() -> None:
+def test_chat_is_judged_by_its_mean_and_questions_stand_beside_it() -> None:
     slow = [execution("Q-1", answer_time_s=4.0), execution("Q-2", answer_time_s=16.0)]
     other = execution("Q-1", room=2, answer_time_s=12.0)
     multi = execution("Q-3", expected_filters="보훈 + 국적", answer_time_s=99.0)
@@ -163,11 +163,11 @@ def test_a_chat_is_judged_by_its_mean_and_questions_stand_beside_it() -> None:
     assert wait["questions_rate"] == pytest.approx(1 / 3)
 
 
-def test_a_datakey_too_many_still_passes() -> None:
+def test_datakey_too_many_still_passes() -> None:
     assert target("tool_accuracy_rate", plan("P-1"), plan("P-2", "A B"), plan("P-3", "B")) == (2, 3, False)
 
 
-def test_a_filter_too_many_passes_only_where_the_numbers_stayed_right() -> None:
+def test_filter_too_many_passes_only_where_the_numbers_stayed_right() -> None:
     extra: dict[str, Any] = {"used": "PATRIOT LICENSE"}
     executions = [
         execution("Q-1"),
@@ -203,7 +203,7 @@ def test_nineteen_of_twenty_chats_within_ten_seconds_meet_the_target(slow: int, 
     ("n", "percent", "rank"),
     [(1, 50, 1), (2, 50, 1), (3, 50, 2), (20, 95, 19), (21, 95, 20), (100, 95, 95), (1, 95, 1)],
 )
-def test_a_percentile_is_a_measured_value(n: int, percent: int, rank: int) -> None:
+def test_percentile_is_a_measured_value(n: int, percent: int, rank: int) -> None:
     assert nearest_rank(range(1, n + 1), percent) == rank
 
 
@@ -215,7 +215,7 @@ def test_filters_that_no_query_covers_are_listed_by_name() -> None:
     assert summary(plan()).uncovered_filters == []
 
 
-def test_the_slowest_filter_combination_comes_first() -> None:
+def test_slowest_filter_combination_comes_first() -> None:
     executions = [
         execution("Q-1", used="PATRIOT RESUME_PERIOD", answer_time_s=2.0),
         execution("Q-2", used="NATIONALITY PATRIOT", answer_time_s=30.0),
@@ -236,7 +236,7 @@ def test_failures_are_counted_by_step() -> None:
     ]
 
 
-def test_the_causes_of_lost_accuracy_are_what_was_used_the_numbers_and_missing_answers() -> None:
+def test_causes_of_lost_accuracy_are_what_was_used_the_numbers_and_missing_answers() -> None:
     executions = [
         execution("Q-1", used="NATIONALITY"),
         execution("Q-2", used="NATIONALITY"),
@@ -274,19 +274,19 @@ def test_every_answer_that_loses_accuracy_has_a_cause_but_for_a_missing_ground_t
     assert sorted(name for cause in causes for name in cause["query_ids"]) == ["Q-1", "Q-2", "Q-3", "Q-4"]
 
 
-def test_the_data_quality_table_counts_queries() -> None:
+def test_data_quality_table_counts_queries() -> None:
     quality = summary(execution("Q-1", answer_time_s=None), execution("Q-2", expected_filters="별자리")).data_quality
     found = {code: count for code, count in quality.items() if count}
     assert found == {"unmapped_filter": 1, "no_time": 1, "needs_3_runs": 2, "no_judge": 2, "no_ttft": 2}
 
 
-def test_a_summary_is_json() -> None:
+def test_summary_is_json() -> None:
     found = summary(execution(), plan(), move())
     parts = [found.rounds, found.set, found.distributions, found.data_quality, found.own_values()]
     assert json.loads(json.dumps(parts)) == parts
 
 
-def test_the_report_says_once_that_there_was_no_judge() -> None:
+def test_report_says_once_that_there_was_no_judge() -> None:
     text = report(execution("Q-1"), execution("Q-2"), plan())
     assert text.count("판정 모델 없이 채점했습니다") == 1
     assert "판정 모델 없이 채점했습니다" not in report(move())
@@ -298,7 +298,7 @@ def test_without_a_judge_the_report_says_whose_zeros_the_distribution_counts() -
     assert "실패하거나 빈 응답은 판정 없이 0점" in text
 
 
-def test_the_report_lists_what_a_person_should_look_at_with_its_evidence() -> None:
+def test_report_lists_what_a_person_should_look_at_with_its_evidence() -> None:
     text = report(execution("Q-1", used="LICENSE"), execution("Q-2"))
     assert "| 보훈 지원자 수 |" in text
     assert "정확성 2점 이하" in text
@@ -306,7 +306,7 @@ def test_the_report_lists_what_a_person_should_look_at_with_its_evidence() -> No
     assert "| Q-2 |" not in text
 
 
-def test_the_evidence_of_an_answer_that_failed_names_its_metric() -> None:
+def test_evidence_of_an_answer_that_failed_names_its_metric() -> None:
     text = report(
         execution("Q-1", expected_filters="별자리"), execution("Q-1", 2, error="x", expected_filters="별자리")
     )
@@ -323,26 +323,26 @@ def test_the_evidence_of_an_answer_that_failed_names_its_metric() -> None:
         (0, 0, "– | – | 90% 이상 | 미측정"),
     ],
 )
-def test_the_report_judges_targets_by_n_and_interval(n: int, slow: int, said: str) -> None:
+def test_report_judges_targets_by_n_and_interval(n: int, slow: int, said: str) -> None:
     measured = (execution(f"Q-{place}", ttft_s=1.01 if place < slow else 1.0) for place in range(n))
     (line,) = (line for line in report(execution("Q"), *measured).splitlines() if line.startswith("| TTFT 1초"))
     assert line.endswith(f"| {said} | {n - slow} / {n} |")
 
 
-def test_the_report_says_whether_answers_with_unneeded_tools_pass() -> None:
+def test_report_says_whether_answers_with_unneeded_tools_pass() -> None:
     partial = "불필요한 도구를 함께 쓴 실행(PARTIAL) 1건"
     assert f"{partial}(통과로 셈)." in report(move(used="A B"))
     assert f"{partial}(통과로 세지 않음)." in report(execution(used="PATRIOT LICENSE"))
 
 
-def test_the_report_names_the_filters_that_no_expectation_has() -> None:
+def test_report_names_the_filters_that_no_expectation_has() -> None:
     text = report(execution(expected_filters="보훈"))
     listed = text.split("### 기대 조건에 나오지 않은 필터 ", 1)[1]
     assert "국적(NATIONALITY)" in listed
     assert "보훈(PATRIOT)" not in listed
 
 
-def test_the_report_says_where_nothing_is_wrong() -> None:
+def test_report_says_where_nothing_is_wrong() -> None:
     text = report(move())
     assert "수기 확인이 필요한 질의가 없습니다." in text
     assert "실패하거나 빈 응답이 없습니다." in text
@@ -361,7 +361,7 @@ def test_markup_in_a_query_cannot_break_the_report() -> None:
     assert "\n# 제목" not in text
 
 
-def test_the_readme_shows_every_number_of_the_tables() -> None:
+def test_readme_shows_every_number_of_the_tables() -> None:
     text = testrun_rubric_readme(RUBRIC)
     for shown in (
         "| 정확성 | 30 % |",
@@ -372,7 +372,7 @@ def test_the_readme_shows_every_number_of_the_tables() -> None:
         assert shown.replace("\\_", "_") in text
 
 
-def test_the_headline_joins_missed_targets_lost_points_and_failures_in_one_sentence() -> None:
+def test_headline_joins_missed_targets_lost_points_and_failures_in_one_sentence() -> None:
     wrong = [execution(f"Q-{number}", used="") for number in range(40)]
     sentence = RUBRIC.headline(*run(*wrong, execution("Q-40", error="x")))[1]
     assert sentence.startswith("목표에 못 미친 것은 ")
@@ -380,7 +380,7 @@ def test_the_headline_joins_missed_targets_lost_points_and_failures_in_one_sente
     assert sentence.count("이고, ") == 1
 
 
-def test_the_headline_says_what_a_total_covers() -> None:
+def test_headline_says_what_a_total_covers() -> None:
     what, most, todo = RUBRIC.headline(*run(execution("Q-1"), execution("Q-2", error="x")))
     assert what == (
         "질의 2개의 실행 2건을 채점했고 종합 점수(5점 만점)는 지원자 관리 에이전트 2.29점"
@@ -392,7 +392,7 @@ def test_the_headline_says_what_a_total_covers() -> None:
     assert todo == "수기 확인이 필요한 질의 1개를 '보훈 지원자 수'부터 확인하세요."
 
 
-def test_the_queries_for_a_person_are_listed_by_the_points_they_lost() -> None:
+def test_queries_for_a_person_are_listed_by_the_points_they_lost() -> None:
     low = execution("Q-1", query_text="필터가 틀린 질의", used="LICENSE")
     failed = execution("Q-2", query_text="실패한 질의", error="x")
     text = report(low, failed)

@@ -84,16 +84,16 @@ def test_datakeys_are_graded(expected: str, used: list[str], grade: str) -> None
         ("", ["/plan/7"], "unknown"),
     ],
 )
-def test_a_move_without_expected_datakey_is_graded_by_its_page(expected: str, urls: list[str], grade: str) -> None:
+def test_move_without_expected_datakey_is_graded_by_its_page(expected: str, urls: list[str], grade: str) -> None:
     assert page(expected, *urls).grade == grade
 
 
-def test_an_expected_datakey_of_a_move_comes_before_its_page() -> None:
+def test_expected_datakey_of_a_move_comes_before_its_page() -> None:
     assert page("/plan/1", "/plan/1?dataKey=B", expected_datakeys="A").grade is MappingGrade.NONE
     assert page("/other", "/plan/1?dataKey=A", expected_datakeys="A").grade is MappingGrade.EXACT
 
 
-def test_an_expected_column_is_a_weak_check_and_says_so() -> None:
+def test_expected_column_is_a_weak_check_and_says_so() -> None:
     use = filters("성별 (genderFlag)", PERIOD, columns=("name", "genderFlag"))
     assert use.grade is MappingGrade.EXACT
     assert use.weak == ("genderFlag",)
@@ -101,17 +101,17 @@ def test_an_expected_column_is_a_weak_check_and_says_so() -> None:
     assert use.used == ()
 
 
-def test_a_column_that_is_not_shown_is_missing() -> None:
+def test_column_that_is_not_shown_is_missing() -> None:
     assert filters("성별 (genderFlag)", columns=("name",)).grade is MappingGrade.NONE
 
 
-def test_a_failed_answer_used_nothing() -> None:
+def test_failed_answer_used_nothing() -> None:
     use = tool_usage_of(AgentType.PLAN, {"value": {"dataKey": "A"}}, expected_datakeys="A", error="timeout")
     assert use.grade is MappingGrade.NONE
     assert use.used == ()
 
 
-def test_the_checks_of_an_expected_result_name_tools_too() -> None:
+def test_checks_of_an_expected_result_name_tools_too() -> None:
     checks = '1) dataUIList 내 formType 값이 "ACTION"인 항목이 존재하는가\n2) 해당 항목의 value 내 dataKey 값이 "A"인가'
     assert tool_usage_of(AgentType.PLAN, {"value": {"dataKey": "A"}}, expected_text=checks).grade is MappingGrade.EXACT
     path = json.dumps({"accuracyChecks": [{"path": "dataUIList[0].uiValue.dataKey", "op": "eq", "value": "A"}]})
@@ -132,7 +132,7 @@ def test_the_checks_of_an_expected_result_name_tools_too() -> None:
     ],
 )
 @pytest.mark.parametrize("path", ["dataUIList[*].uiValue.buttonUrl", "buttonUrl"])
-def test_a_path_check_of_any_kind_names_a_page(op: str, value: object, right: str, wrong: str, path: str) -> None:
+def test_path_check_of_any_kind_names_a_page(op: str, value: object, right: str, wrong: str, path: str) -> None:
     check = json.dumps({"accuracyChecks": [{"path": path, "op": op, "value": value}]})
     grades = [tool_usage_of(AgentType.MOVE, {"buttonUrl": url}, criteria_json=check).grade for url in (right, wrong)]
     assert grades == [MappingGrade.EXACT, MappingGrade.NONE]
@@ -145,15 +145,13 @@ def test_a_path_check_of_any_kind_names_a_page(op: str, value: object, right: st
         (AgentType.APPLICANT_MANAGEMENT, "filterType", {"filterType": "NOTICE_1"}),
     ],
 )
-def test_a_path_check_names_a_part_of_a_datakey_or_a_filter(
-    agent: AgentType, key: str, ui_value: dict[str, Any]
-) -> None:
+def test_path_check_names_a_part_of_a_datakey_or_a_filter(agent: AgentType, key: str, ui_value: dict[str, Any]) -> None:
     for part, grade in (("NOTICE", MappingGrade.EXACT), ("PATRIOT", MappingGrade.NONE)):
         check = json.dumps({"path": f"dataUIList[*].uiValue.{key}", "op": "contains", "value": part})
         assert tool_usage_of(agent, ui_value, expected_text=check).grade is grade
 
 
-def test_a_page_may_stand_in_json_too() -> None:
+def test_page_may_stand_in_json_too() -> None:
     expected = json.dumps({"buttonUrl": "/agent/flow/{planId}"})
     for url, grade in (("/agent/flow/12", MappingGrade.EXACT), ("/agent/other", MappingGrade.NONE)):
         assert tool_usage_of(AgentType.MOVE, {"buttonUrl": url}, expected_text=expected).grade is grade
@@ -163,7 +161,7 @@ def test_a_page_may_stand_in_json_too() -> None:
     ("use", "because"),
     [(filters("별자리"), Undecided.UNMAPPED_FILTER), (filters(""), Missing.NOTHING_EXPECTED)],
 )
-def test_an_unknown_mapping_says_why(use: ToolUse, because: Missing | Undecided) -> None:
+def test_unknown_mapping_says_why(use: ToolUse, because: Missing | Undecided) -> None:
     assert use.unknown_because is because
 
 
@@ -179,7 +177,7 @@ def test_an_unknown_mapping_says_why(use: ToolUse, because: Missing | Undecided)
         (page("/plan/1", "/main"), ["URL 경로 미사용: /plan/1", "/main"]),
     ],
 )
-def test_the_evidence_names_tools_by_name_and_code(use: ToolUse, evidence: list[str]) -> None:
+def test_evidence_names_tools_by_name_and_code(use: ToolUse, evidence: list[str]) -> None:
     assert [words for words in evidence if words not in use.text()] == []
 
 
@@ -203,7 +201,7 @@ def test_the_evidence_names_tools_by_name_and_code(use: ToolUse, evidence: list[
         ("buttonUrl: /agent/setting?dataKey=X", ["/agent/setting?dataKey=Y"], "none"),
     ],
 )
-def test_a_move_is_compared_with_the_page_that_its_expected_result_names(
+def test_move_is_compared_with_the_page_that_its_expected_result_names(
     expected: str, urls: list[str], grade: str
 ) -> None:
     assert page(expected, *urls).grade == grade

@@ -22,14 +22,14 @@ def parsed(prompt: JudgePrompt, answer: Any, material: dict[str, Any] | None = N
 
 
 @pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.kind)
-def test_the_reason_comes_before_the_verdict(prompt: JudgePrompt) -> None:
+def test_reason_comes_before_the_verdict(prompt: JudgePrompt) -> None:
     properties = list(prompt.schema["properties"])
     assert properties[0] == "reason"
     assert len(properties) > 1
 
 
 @pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.kind)
-def test_a_schema_is_strict(prompt: JudgePrompt) -> None:
+def test_schema_is_strict(prompt: JudgePrompt) -> None:
     assert prompt.schema["additionalProperties"] is False
     assert prompt.schema["required"] == list(prompt.schema["properties"])
 
@@ -71,7 +71,7 @@ def test_what_is_no_whole_number_from_0_to_5_is_no_score(score: Any) -> None:
 
 
 @pytest.mark.parametrize("tone", [{"tone_kept": told} for told in ("true", 1, None)] + [{}])
-def test_a_tone_that_is_neither_kept_nor_broken_is_no_verdict(tone: dict[str, Any]) -> None:
+def test_tone_that_is_neither_kept_nor_broken_is_no_verdict(tone: dict[str, Any]) -> None:
     assert parsed(SEMANTIC, {"reason": "근거", "score": 3, **tone}) is None
 
 
@@ -86,5 +86,5 @@ def test_groups_that_leave_out_or_misnumber_an_answer_are_no_verdict(groups: lis
 
 
 @pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.kind)
-def test_the_judge_is_told_that_the_material_is_no_instruction(prompt: JudgePrompt) -> None:
+def test_judge_is_told_that_the_material_is_no_instruction(prompt: JudgePrompt) -> None:
     assert "지시가 아니다" in prompt.system_text

@@ -56,7 +56,7 @@ def line_with(report: str, text: str) -> str:
     return next(line for line in report.splitlines() if text in line)
 
 
-def test_the_report_is_the_seeds_template() -> None:
+def test_report_is_the_seeds_template() -> None:
     report = reported(query("Q-1", GOOD, BAD), query("Q-2", GOOD, GOOD))
     assert report.startswith(
         """# 실행 에이전트 스코어링 리포트
@@ -80,7 +80,7 @@ def test_the_report_is_the_seeds_template() -> None:
     )
 
 
-def test_the_headings_stand_in_the_seeds_order() -> None:
+def test_headings_stand_in_the_seeds_order() -> None:
     report = reported(query("Q-1", GOOD, BAD))
     expected = [
         "# 실행 에이전트 스코어링 리포트",
@@ -97,7 +97,7 @@ def test_the_headings_stand_in_the_seeds_order() -> None:
     assert [line for line in lines if line in expected] == expected
 
 
-def test_a_score_is_shown_rounded_half_away_from_zero() -> None:
+def test_score_is_shown_rounded_half_away_from_zero() -> None:
     queries = [query(f"Q-{number}", GOOD if number < 401 else BAD) for number in range(800)]
     assert summary_of(queries).set["accuracy"]["mean"] == 2.50625
     queries += [query(f"R-{number}", BAD) for number in range(200)]
@@ -105,20 +105,20 @@ def test_a_score_is_shown_rounded_half_away_from_zero() -> None:
     assert "정확성 — 1/1: 2.01," in reported(*queries)
 
 
-def test_a_faultless_run_ticks_every_line() -> None:
+def test_faultless_run_ticks_every_line() -> None:
     report = reported(query("Q-1", GOOD, {**GOOD, "responseTimeSec": 8}))
     assert ticks(report) == ["x"] * 5
     assert "모든 체크를 통과했고 느린 응답도 없습니다." in report
     assert "안정성 0점인 실행이 없습니다." in report
 
 
-def test_a_query_missing_from_a_round_unticks_the_mapping() -> None:
+def test_query_missing_from_a_round_unticks_the_mapping() -> None:
     report = reported(query("Q-1", GOOD, GOOD), query("Q-2", GOOD))
     assert ticks(report)[0] == " "
     assert "2개 중 1개가 1/1, 2/1 가운데 일부에 없음(질의 Q-2)" in report
 
 
-def test_a_single_round_unticks_the_mapping() -> None:
+def test_single_round_unticks_the_mapping() -> None:
     assert ticks(reported(query("Q-1", GOOD)))[0] == " "
 
 
@@ -194,7 +194,7 @@ FAILED = {"error": "timeout"}
         ((EMPTY, BAD), "모두 비어 있음' 1건이며, assistantMessage 체크도 1건을 통과하지 못했습니다."),
     ],
 )
-def test_the_headline_tells_all_causes_that_are_as_frequent(raws: Sequence[Any], causes: str) -> None:
+def test_headline_tells_all_causes_that_are_as_frequent(raws: Sequence[Any], causes: str) -> None:
     queries = [query("Q-1", *raws)]
     assert RUBRIC.headline(queries, summary_of(queries))[1].endswith(causes)
 
@@ -205,7 +205,7 @@ def test_low_queries_are_listed_by_the_points_they_lost() -> None:
     assert low.index("질의 Q-2") < low.index("질의 Q-1")
 
 
-def test_a_stability_below_five_says_how_much_of_it_are_answers_without_a_passed_check() -> None:
+def test_stability_below_five_says_how_much_of_it_are_answers_without_a_passed_check() -> None:
     report = reported(query("Q-1", GOOD, BAD), query("Q-2", GOOD, EMPTY))
     assert "실패하거나 빈 응답 1건뿐 아니라 통과한 체크가 하나도 없는 응답 1건도 0점입니다." in report
 
@@ -218,12 +218,12 @@ def test_a_stability_below_five_says_how_much_of_it_are_answers_without_a_passed
         ([GOOD, BAD], "통과한 체크가 하나도 없는 응답 1건이 0점입니다. "),
     ],
 )
-def test_the_report_names_no_cause_of_instability_that_did_not_happen(raws: Sequence[Any], zeros: str) -> None:
+def test_report_names_no_cause_of_instability_that_did_not_happen(raws: Sequence[Any], zeros: str) -> None:
     line = line_with(reported(query("Q-1", *raws)), "회차별 안정성")
     assert line.partition("2/1: ")[2].partition(". ")[2] == f"{zeros}총 가중치 합산은 하지 않습니다."
 
 
-def test_the_headline_says_what_happened_what_matters_and_what_to_do() -> None:
+def test_headline_says_what_happened_what_matters_and_what_to_do() -> None:
     queries = [query("Q-1", GOOD, BAD), query("Q-2", BAD, BAD)]
     assert RUBRIC.headline(queries, summary_of(queries)) == [
         "질의 2개의 실행 4건을 채점했고 정확성은 회차 점수의 평균 1.25점(5점 만점)입니다: "
@@ -233,14 +233,14 @@ def test_the_headline_says_what_happened_what_matters_and_what_to_do() -> None:
     ]
 
 
-def test_the_headline_names_failures_where_they_cost_more_than_checks() -> None:
+def test_headline_names_failures_where_they_cost_more_than_checks() -> None:
     queries = [query("Q-1", EMPTY, BAD), query("Q-2", EMPTY, GOOD)]
     assert RUBRIC.headline(queries, summary_of(queries))[1].startswith(
         "가장 큰 문제는 실패하거나 빈 응답 2건(실행 4건 중)이고, 가장 잦은 원인은 '빈 응답:"
     )
 
 
-def test_the_headline_of_a_faultless_run_has_nothing_to_do() -> None:
+def test_headline_of_a_faultless_run_has_nothing_to_do() -> None:
     queries = [query("Q-1", GOOD, GOOD)]
     assert RUBRIC.headline(queries, summary_of(queries))[1:] == [
         "통과하지 못한 체크도, 실패하거나 빈 응답도 없습니다.",
@@ -248,7 +248,7 @@ def test_the_headline_of_a_faultless_run_has_nothing_to_do() -> None:
     ]
 
 
-def test_the_headline_of_one_round_says_that_consistency_is_unknown() -> None:
+def test_headline_of_one_round_says_that_consistency_is_unknown() -> None:
     queries = [query("Q-1", GOOD), query("Q-2", GOOD)]
     first, _, todo = RUBRIC.headline(queries, summary_of(queries))
     assert first == (
@@ -257,7 +257,7 @@ def test_the_headline_of_one_round_says_that_consistency_is_unknown() -> None:
     assert todo == "2점 이하를 받은 질의는 없습니다. 같은 질의를 한 회차 더 실행해 일관성을 확인하세요."
 
 
-def test_the_headline_says_how_many_executions_accuracy_is_of() -> None:
+def test_headline_says_how_many_executions_accuracy_is_of() -> None:
     queries = [query("Q-1", GOOD, GOOD), query("Q-2", GOOD, GOOD, expected_text="")]
     assert (
         "정확성은 회차 점수의 평균 5.00점(5점 만점, 채점한 실행 2건)입니다"
@@ -273,12 +273,12 @@ def test_the_headline_says_how_many_executions_accuracy_is_of() -> None:
         (15.01, "응답 속도에서 2점 이하를 받은 질의 2개를 '질의 Q-0'부터 확인하세요."),
     ],
 )
-def test_the_headline_of_right_but_slow_answers_sends_to_the_slow_ones(seconds: float, todo: str) -> None:
+def test_headline_of_right_but_slow_answers_sends_to_the_slow_ones(seconds: float, todo: str) -> None:
     queries = [query(f"Q-{wait}", GOOD, {**GOOD, "responseTimeSec": seconds + wait}) for wait in (-1, 0)]
     assert RUBRIC.headline(queries, summary_of(queries))[2] == todo
 
 
-def test_the_headline_of_a_file_without_checks_says_what_to_write() -> None:
+def test_headline_of_a_file_without_checks_says_what_to_write() -> None:
     queries = [query("A", GOOD, expected_text="")]
     assert RUBRIC.headline(queries, summary_of(queries))[1:] == [
         "실패하거나 빈 응답은 없습니다.",
@@ -292,11 +292,11 @@ def test_agreement_with_recorded_scores_is_reported() -> None:
     assert "평균 차이(규칙 점수 - LLM 점수)는 +1.50점" in report
 
 
-def test_a_round_without_times_shows_a_dash() -> None:
+def test_round_without_times_shows_a_dash() -> None:
     assert "1/1: –초 / –" in reported(query("Q-1", {**GOOD, "responseTimeSec": None}))
 
 
-def test_a_run_of_nothing_but_failures_can_be_reported() -> None:
+def test_run_of_nothing_but_failures_can_be_reported() -> None:
     report = reported(query("Q-1", GOOD, GOOD, error="timeout"))
     assert "2) 정확성 — 1/1: 0.00, 2/1: 0.00, 세트: 0.00" in report
 
@@ -315,7 +315,7 @@ def test_texts_cannot_break_the_markdown() -> None:
     assert all(heading.startswith(("# 실행", "## ", "### 규칙")) for heading in headings)
 
 
-def test_the_prompt_is_built_from_the_constants() -> None:
+def test_prompt_is_built_from_the_constants() -> None:
     assert RUBRIC.prompt is not None
     prompt = RUBRIC.prompt()
     for line in (
@@ -337,7 +337,7 @@ def test_who_scores_by_hand_reads_which_ratio_earns_which_points() -> None:
     }
 
 
-def test_the_readme_shows_every_band_and_column() -> None:
+def test_readme_shows_every_band_and_column() -> None:
     readme = testrun_rubric_readme(RUBRIC)
     assert readme.startswith("# plan-agent: ")
     for row in (

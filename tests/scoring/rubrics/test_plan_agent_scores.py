@@ -33,7 +33,7 @@ def points(execution: Execution, metric: str = "accuracy") -> Any:
     return scored(execution).scores[metric].points
 
 
-def test_a_reason_rounds_half_away_from_zero() -> None:
+def test_reason_rounds_half_away_from_zero() -> None:
     assert "통과율 0.13," in scored(passing(1, 8)).scores["accuracy"].reason
 
 
@@ -48,16 +48,16 @@ def summary_of(*queries: PlanQuery) -> PlanSummary:
         (1, 200, 1), (0, 4, 0),
     ],
 )  # fmt: skip
-def test_an_item_scores_by_its_pass_ratio(passed: int, asked: int, expected: int) -> None:
+def test_item_scores_by_its_pass_ratio(passed: int, asked: int, expected: int) -> None:
     assert points(passing(passed, asked)) == expected
     assert points(passing(passed, asked), "intent") == expected
 
 
-def test_a_ratio_that_no_float_can_hold_is_compared_exactly() -> None:
+def test_ratio_that_no_float_can_hold_is_compared_exactly() -> None:
     assert points(passing(2, 3)) == 3
 
 
-def test_the_seeds_check_list_is_scored_line_by_line() -> None:
+def test_seeds_check_list_is_scored_line_by_line() -> None:
     ui_value = {"formType": "SELECT", "multiSelectAllowYn": False}
     raw = {"assistantMessage": "평가기간을 고르세요", "dataUIList": [{"uiValue": ui_value}]}
     scored_ = scored(run(raw=raw, expected_text=SELECT_LIST))
@@ -90,7 +90,7 @@ def test_what_failed_scores_zero_even_without_checks() -> None:
     assert points(run(error="timeout")) == 0
 
 
-def test_the_zero_of_a_failure_is_no_mean_where_no_answer_has_checks() -> None:
+def test_zero_of_a_failure_is_no_mean_where_no_answer_has_checks() -> None:
     summary = summary_of(query(run()), query(run(query_id="Q-2", error="timeout")))
     assert (summary.set["accuracy"]["mean"], summary.set["stability"]["mean"]) == (None, 2.5)
     mixed = query(run(), run("2/1", error="timeout")).scores["accuracy"]
@@ -115,24 +115,24 @@ def test_stability_follows_the_item_score(passed: int, expected: int) -> None:
         (0, 5), (5, 5), (5.01, 4), (8, 4), (8.01, 3), (10, 3), (10.01, 2), (15, 2), (15.01, 1), (20, 1), (20.01, 0),
     ],
 )  # fmt: skip
-def test_a_speed_band_includes_its_upper_bound(seconds: float, expected: int) -> None:
+def test_speed_band_includes_its_upper_bound(seconds: float, expected: int) -> None:
     assert points(passing(1, 1, seconds=seconds), "speed") == expected
 
 
-def test_a_missing_time_leaves_speed_unknown() -> None:
+def test_missing_time_leaves_speed_unknown() -> None:
     assert scored(passing(1, 1, seconds=None)).scores["speed"].missing == "no_time"
 
 
-def test_a_failed_execution_has_no_speed() -> None:
+def test_failed_execution_has_no_speed() -> None:
     assert scored(passing(1, 1, error="timeout")).scores["speed"].missing == "failed"
 
 
-def test_a_failed_round_leaves_the_speed_of_the_others() -> None:
+def test_failed_round_leaves_the_speed_of_the_others() -> None:
     found = query(passing(1, 1, error="timeout"), passing(1, 1, "2/1", seconds=6))
     assert found.scores["speed"].points == 4
 
 
-def test_an_empty_answer_keeps_its_time() -> None:
+def test_empty_answer_keeps_its_time() -> None:
     found = scored(run(raw={"assistantMessage": "", "responseTimeSec": 6}))
     assert (found.scores["accuracy"].points, found.scores["speed"].points) == (0, 4)
 
@@ -144,14 +144,14 @@ def test_what_failed_is_not_counted_as_empty_again() -> None:
     assert (quality["failed"], quality["empty"]) == (1, 1)
 
 
-def test_the_single_tool_table_serves_every_query() -> None:
+def test_single_tool_table_serves_every_query() -> None:
     steps = [{"ms": 1}, {"ms": 2}]
     found = scored(run(raw={"responseTimeSec": 9, "executionProcesses": steps}))
     assert found.latency_class is LatencyClass.SINGLE
     assert found.scores["speed"].points == 3
 
 
-def test_a_file_that_names_no_agent_is_the_execution_agents() -> None:
+def test_file_that_names_no_agent_is_the_execution_agents() -> None:
     assert query(passing(1, 1)).agent_type is AgentType.PLAN
 
 
@@ -167,16 +167,16 @@ def test_a_file_that_names_no_agent_is_the_execution_agents() -> None:
         ([1, 0, 4], 0),
     ],
 )
-def test_a_query_is_consistent_when_all_rounds_pass_or_all_fail(ratios: list[int], expected: int) -> None:
+def test_query_is_consistent_when_all_rounds_pass_or_all_fail(ratios: list[int], expected: int) -> None:
     rounds = [passing(passed, 4, f"{room}/1") for room, passed in enumerate(ratios, 1)]
     assert query(*rounds).scores["consistency"].points == expected
 
 
-def test_a_query_with_one_round_is_left_out() -> None:
+def test_query_with_one_round_is_left_out() -> None:
     assert query(passing(4, 4)).scores["consistency"].missing == "one_round"
 
 
-def test_a_query_with_an_unknown_round_is_left_out() -> None:
+def test_query_with_an_unknown_round_is_left_out() -> None:
     unknown = run("2/1", expected_text="친절하게 답하는가")
     assert query(passing(4, 4), unknown).scores["consistency"].missing == "no_checks"
 
@@ -206,12 +206,12 @@ def test_consistency_of_the_set_is_five_times_the_consistent_share() -> None:
     }
 
 
-def test_the_set_has_a_mean_of_every_metric() -> None:
+def test_set_has_a_mean_of_every_metric() -> None:
     summary = summary_of(pair("Q-1", 4, 4))
     assert {name for name, figures in summary.set.items() if "mean" in figures} == {one.name for one in RUBRIC.metrics}
 
 
-def test_the_set_is_the_mean_of_the_rounds_not_of_the_items() -> None:
+def test_set_is_the_mean_of_the_rounds_not_of_the_items() -> None:
     lonely = query(passing(0, 4, query_id="Q-2"))
     summary = summary_of(pair("Q-1", 4, 4), lonely)
     assert mean_and_n(summary.rounds["1/1"]["accuracy"]) == (2.5, 2)
@@ -237,11 +237,11 @@ def test_speed_is_read_both_ways() -> None:
     assert speed == {"mean": 3.0, "n": 3, "speed_band_of_mean": 3.0, "speed_mean_of_bands": 10 / 3, "latency_s": 10.0}
 
 
-def test_the_mean_time_is_exact_at_a_cut() -> None:
+def test_mean_time_is_exact_at_a_cut() -> None:
     assert summary_of(timed("Q-1", 4.9), timed("Q-2", 5.1)).set["speed"]["speed_band_of_mean"] == 5.0
 
 
-def test_the_sets_speed_is_the_mean_of_its_rounds() -> None:
+def test_sets_speed_is_the_mean_of_its_rounds() -> None:
     speed = summary_of(timed("Q-1", 6, 9)).set["speed"]
     assert (speed["speed_band_of_mean"], speed["latency_s"], speed["n"]) == (3.5, 7.5, 2)
 
@@ -254,7 +254,7 @@ def test_missing_times_and_failures_are_left_out_of_speed_and_counted() -> None:
     assert (summary.data_quality["no_time"], summary.data_quality["failed"]) == (1, 1)
 
 
-def test_a_run_without_any_time_has_no_speed() -> None:
+def test_run_without_any_time_has_no_speed() -> None:
     assert summary_of(timed("Q-1", None)).set["speed"]["mean"] is None
 
 
@@ -278,11 +278,11 @@ NESTED_KEY = run(
 )
 
 
-def test_a_data_key_is_found_anywhere_inside_value() -> None:
+def test_data_key_is_found_anywhere_inside_value() -> None:
     assert scored(NESTED_KEY).scores["accuracy"].points == 5
 
 
-def test_the_direct_look_up_fails_what_only_the_nested_one_finds() -> None:
+def test_direct_look_up_fails_what_only_the_nested_one_finds() -> None:
     assert scored(NESTED_KEY, value_lookup="direct").scores["accuracy"].points == 3
 
 
@@ -293,7 +293,7 @@ def test_checks_that_only_the_nested_look_up_passes_are_counted(lookup: str) -> 
     assert RUBRIC.query_row(found)["nested_only_checks"] == 1
 
 
-def test_the_option_stands_in_the_version() -> None:
+def test_option_stands_in_the_version() -> None:
     assert (RUBRIC.version_with(NESTED), RUBRIC.version_with(DIRECT)) == ("2", "2+value_lookup=direct")
 
 
@@ -315,7 +315,7 @@ def test_rows_fill_exactly_the_declared_columns() -> None:
     assert list(found.executions[0].scores) == [metric.name for metric in RUBRIC.metrics if metric.per_execution]
 
 
-def test_a_summary_is_json() -> None:
+def test_summary_is_json() -> None:
     summary = summary_of(pair("Q-1", 4, 2), query(passing(0, 4, query_id="Q-2", error="x")))
     parts = (summary.rounds, summary.set, summary.distributions, summary.data_quality, summary.own_values())
     assert json.loads(json.dumps(parts, allow_nan=False))
@@ -329,7 +329,7 @@ RUNS = st.lists(
 
 
 @given(RUNS, st.randoms())
-def test_the_order_of_executions_does_not_matter(runs: list[tuple[int, Any, str]], random: Any) -> None:
+def test_order_of_executions_does_not_matter(runs: list[tuple[int, Any, str]], random: Any) -> None:
     executions = [
         passing(passed, 4, f"{room}/1", seconds=seconds, error=error)
         for room, (passed, seconds, error) in enumerate(runs, 1)

@@ -43,18 +43,18 @@ def summary_of(*queries: RecruitQuery) -> RecruitSummary:
     ("word", "expected"),
     [("PERFECT", 5), ("GOOD", 4), ("PARTIAL", 3), ("WEAK", 2), ("RELATED_BUT_WRONG", 1), ("FAILED", 0)],
 )
-def test_a_verdict_earns_its_points(word: str, expected: int) -> None:
+def test_verdict_earns_its_points(word: str, expected: int) -> None:
     (execution,) = judged(word).executions
     assert execution.scores["intent"].points == expected
     assert (execution.intent_verdict, execution.intent_label) == (word, "VIEW")
 
 
 @pytest.mark.parametrize("label", ["ADD", "UPDATE", "DELETE", "VIEW", "MOVE", "CLARIFY", "ERROR", "OTHER"])
-def test_a_label_of_the_table_is_kept(label: str) -> None:
+def test_label_of_the_table_is_kept(label: str) -> None:
     assert judged("GOOD", label).executions[0].intent_label == label
 
 
-def test_the_judges_reason_is_the_scores_reason() -> None:
+def test_judges_reason_is_the_scores_reason() -> None:
     assert judged("WEAK", reason="범위가 다름").executions[0].scores["intent"].reason == "WEAK(2점): 범위가 다름"
 
 
@@ -85,7 +85,7 @@ def test_without_an_answer_intent_is_unknown_and_names_the_status(status: Verdic
 
 
 @pytest.mark.parametrize("status", [status for status in SILENT if status is not VerdictStatus.NO_JUDGE])
-def test_a_question_without_an_answer_goes_to_manual_review(status: VerdictStatus) -> None:
+def test_question_without_an_answer_goes_to_manual_review(status: VerdictStatus) -> None:
     found = answered(Verdict(status))
     row = RUBRIC.query_row(found)
     assert (row["flag_manual_review"], row["manual_review_reasons"]) == (True, [f"intent_{status}"])
@@ -111,7 +111,7 @@ def test_without_any_judge_the_run_says_so_once_and_flags_nobody() -> None:
     assert testrun_report(RUBRIC, "a.csv", queries, summary, OPTIONS).count("판정 모델을 쓰지 않아 실행") == 1
 
 
-def test_a_fully_judged_run_has_no_notice() -> None:
+def test_fully_judged_run_has_no_notice() -> None:
     assert summary_of(judged("GOOD")).notice == ""
 
 
@@ -131,7 +131,7 @@ def test_one_question_is_asked_per_answer() -> None:
     assert {(asked.rubric, asked.kind) for asked in requests} == {("recruit-agent", QuestionKind.INTENT)}
 
 
-def test_the_same_answer_in_two_rounds_is_one_question() -> None:
+def test_same_answer_in_two_rounds_is_one_question() -> None:
     assert request(run(room=1, run_id="A")).key == request(run(room=2, run_id="B")).key
 
 
@@ -139,7 +139,7 @@ def test_another_answer_is_another_question() -> None:
     assert request(run("하나")).key != request(run("둘")).key
 
 
-def test_the_material_holds_what_the_judge_needs() -> None:
+def test_material_holds_what_the_judge_needs() -> None:
     criteria = {"schemaVersion": "aqb.v1", "intentRubric": "조회해야 한다", "note": "참고"}
     ui_value = {
         "formType": "SELECT",
@@ -173,14 +173,14 @@ def test_the_material_holds_what_the_judge_needs() -> None:
     }
 
 
-def test_a_long_data_ui_is_described_shortly() -> None:
+def test_long_data_ui_is_described_shortly() -> None:
     raw = {"dataUIList": [{"uiValue": {"message": "가" * 1000}}] * 50}
     described = request(run(raw=raw)).material["data_ui"]
     assert len(described) == 20
     assert len(described[0]["message"]) == 200
 
 
-def test_the_material_is_json_whatever_the_answer_holds() -> None:
+def test_material_is_json_whatever_the_answer_holds() -> None:
     ui_value = {"formType": {"a": [1]}, "selectOptionList": {"x": 1}, "value": [[{"dataKey": 7}]], "filterType": 3}
     material = request(run(raw={"dataUIList": [{"uiValue": ui_value}, {"uiValue": 5}]})).material
     assert json.loads(json.dumps(material)) == material

@@ -36,7 +36,7 @@ def reported(*queries: RecruitQuery, name: str = "plan_agent_sample.csv", **opti
     return testrun_report(RUBRIC, name, queries, RUBRIC.summarise(queries, chosen), chosen)
 
 
-def test_the_headings_stand_in_order() -> None:
+def test_headings_stand_in_order() -> None:
     report = reported(query(run(1), run(2), status=VerdictStatus.REFUSED))
     assert re.findall(r"^##? .*", report, re.MULTILINE) == [
         "# 채용 에이전트 스코어링 보고서",
@@ -79,7 +79,7 @@ def test_every_metric_stands_with_its_rounds_and_n() -> None:
     assert "종합 점수 4.60 (가중치의 100%를 채점함)" in report
 
 
-def test_a_run_without_a_judge_carries_one_notice() -> None:
+def test_run_without_a_judge_carries_one_notice() -> None:
     report = reported(query(run(1), run(2), status=VerdictStatus.NO_JUDGE))
     assert report.count("\n> ") == 1
     assert "가중치의 70%를 채점함" in report
@@ -122,7 +122,7 @@ def test_texts_cannot_break_the_markdown() -> None:
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1, block
 
 
-def test_the_readme_shows_every_table_and_column() -> None:
+def test_readme_shows_every_table_and_column() -> None:
     readme = testrun_rubric_readme(RUBRIC)
     for row in (
         "| PERFECT | 5 |",
@@ -136,7 +136,7 @@ def test_the_readme_shows_every_table_and_column() -> None:
         assert f"| {column.name} |" in readme
 
 
-def test_the_headline_says_the_total_or_why_there_is_none() -> None:
+def test_headline_says_the_total_or_why_there_is_none() -> None:
     def headline(*queries: RecruitQuery) -> list[str]:
         return list(RUBRIC.headline(queries, RUBRIC.summarise(queries, OPTIONS)))
 
@@ -152,14 +152,14 @@ def test_the_headline_says_the_total_or_why_there_is_none() -> None:
     )
 
 
-def test_the_headline_sends_to_queries_without_a_verdict_where_no_points_were_lost() -> None:
+def test_headline_sends_to_queries_without_a_verdict_where_no_points_were_lost() -> None:
     raw = {"assistantMessage": "조회합니다", "dataUIList": [{"uiValue": {"formType": "LINK"}}], "responseTimeSec": 5}
     unread = query(run(1, raw_json=json.dumps(raw)), run(2, raw_json=json.dumps(raw)), status=VerdictStatus.INVALID)
     todo = RUBRIC.headline([unread], RUBRIC.summarise([unread], OPTIONS))[-1]
     assert todo == "수기 확인이 필요한 질의 1개를 '보여 줘'부터 확인하세요."
 
 
-def test_the_queries_that_lost_most_points_come_first() -> None:
+def test_queries_that_lost_most_points_come_first() -> None:
     fine, slow = query(run(1)), query(run(1, query_id="Q-2", query_text="느린 질의", message="모름"))
     report = reported(fine, slow)
     worst = report[report.index("## 점수를 가장 많이 잃은 질의") :]

@@ -62,7 +62,7 @@ def test_accuracy_checks_are_weighted() -> None:
     assert len(found.failed_checks) == 1
 
 
-def test_the_same_check_written_twice_counts_once() -> None:
+def test_same_check_written_twice_counts_once() -> None:
     check = {"path": "assistantMessage", "op": "contains", "value": "없는 말"}
     text = "@check assistantMessageContains=없는 말\n@check assistantMessageContains=안내"
     assert scored(run(expected_text=text, criteria_json=json.dumps([check]))).pass_ratio == 0.5
@@ -78,12 +78,12 @@ def test_without_declared_checks_the_check_list_counts() -> None:
 
 
 @pytest.mark.parametrize("fields", [{"error": "timeout"}, {"status": "에러"}, {"raw": "{"}])
-def test_a_failed_execution_has_accuracy_zero(fields: dict[str, Any]) -> None:
+def test_failed_execution_has_accuracy_zero(fields: dict[str, Any]) -> None:
     text = fields.pop("expected_text", "@check assistantMessageContains=안내")
     assert accuracy(run(expected_text=text, **fields)) == 0
 
 
-def test_an_empty_answer_is_held_to_its_checks() -> None:
+def test_empty_answer_is_held_to_its_checks() -> None:
     found = scored(run(raw={"assistantMessage": ""}, expected_text="@check assistantMessageContains=안내"))
     assert found.scores["accuracy"].points == 0
     assert found.failed_checks == ['[assistantMessage] 답변에 "안내" 언급이 없음']
@@ -149,13 +149,13 @@ def test_speed_is_banded_by_the_latency_class(
         ({"expected_filters": "보훈 + 장애", "agent_type": AgentType.MOVE}, LatencyClass.SINGLE),
     ],
 )
-def test_the_latency_class_comes_from_what_is_known(fields: dict[str, Any], expected: LatencyClass) -> None:
+def test_latency_class_comes_from_what_is_known(fields: dict[str, Any], expected: LatencyClass) -> None:
     agent = {"agent_type": AgentType.APPLICANT_MANAGEMENT}
     assert scored(run(**{**agent, **fields})).latency_class is expected
 
 
 @pytest.mark.parametrize("rooms", [("보훈", "보훈, 장애"), ("보훈, 장애", "보훈")])
-def test_the_latency_class_is_that_of_the_room_with_most_filters(rooms: tuple[str, str]) -> None:
+def test_latency_class_is_that_of_the_room_with_most_filters(rooms: tuple[str, str]) -> None:
     agent = AgentType.APPLICANT_MANAGEMENT
     executions = [run(f"{room}/1", agent_type=agent, detected_filters=used) for room, used in enumerate(rooms, start=1)]
     assert query(*executions).latency_class is LatencyClass.MULTI
@@ -173,11 +173,11 @@ SELECT = entry(formType="SELECT", message="고르세요")
 ACTION = entry(formType="ACTION", actionType="UPDATE", planId=3, value={"nodeId": 7, "nodeType": "N", "dataKey": "K"})
 
 
-def test_the_order_of_entries_does_not_change_the_signature() -> None:
+def test_order_of_entries_does_not_change_the_signature() -> None:
     assert signature(SELECT, ACTION) == signature(ACTION, SELECT)
 
 
-def test_the_signature_holds_the_key_fields_alone() -> None:
+def test_signature_holds_the_key_fields_alone() -> None:
     assert signature(ACTION) == (
         '[{"actionType":"UPDATE","formType":"ACTION","planId":3,"value.nodeId":7,"value.nodeType":"N"}]'
     )
@@ -198,12 +198,12 @@ def test_other_fields_do_not(change: dict[str, Any]) -> None:
     assert signature(entry(**{**ACTION["uiValue"], **change})) == signature(ACTION)
 
 
-def test_the_filters_of_a_url_count_as_filter_types() -> None:
+def test_filters_of_a_url_count_as_filter_types() -> None:
     condition = quote(json.dumps([{"filterType": "PATRIOT"}]))
     assert '"filterType":["PATRIOT"]' in signature(entry(formType="LINK", buttonUrl=f"/a?condition={condition}"))
 
 
-def test_the_order_inside_a_setting_does_not_matter() -> None:
+def test_order_inside_a_setting_does_not_matter() -> None:
     assert signature(entry(setting={"a": 1, "b": 2})) == signature(entry(setting={"b": 2, "a": 1}))
 
 
@@ -214,7 +214,7 @@ def test_no_entries_and_no_answer_are_empty(fields: dict[str, Any]) -> None:
     assert signature(*([SELECT] if fields else []), **fields) == "EMPTY"
 
 
-def test_an_entry_without_ui_value_is_an_entry() -> None:
+def test_entry_without_ui_value_is_an_entry() -> None:
     assert signature({}) == "[{}]"
 
 
@@ -229,7 +229,7 @@ def test_an_entry_without_ui_value_is_an_entry() -> None:
         ("ABC", Fraction(1, 3)),
     ],
 )
-def test_a_tie_does_not_change_the_mode_ratio(values: str, expected: Fraction) -> None:
+def test_tie_does_not_change_the_mode_ratio(values: str, expected: Fraction) -> None:
     assert mode_ratio(list(values)) == expected
 
 
@@ -277,14 +277,14 @@ def test_failed_executions_are_alike_by_rule() -> None:
     assert found.scores["consistency"].points == 5
 
 
-def test_a_missing_label_leaves_consistency_unknown_but_shows_ratio_b() -> None:
+def test_missing_label_leaves_consistency_unknown_but_shows_ratio_b() -> None:
     found = query(run("1/1"), run("2/1", {"assistantMessage": "다른 답"}))
     assert (found.scores["consistency"].points, found.scores["consistency"].missing) == (None, "no_judge")
     assert (found.ratio_a, found.ratio_b) == (None, Fraction(1))
     assert "화면 구성 일치 2/2" in found.scores["consistency"].reason
 
 
-def test_the_total_is_the_seeds_weighted_mean() -> None:
+def test_total_is_the_seeds_weighted_mean() -> None:
     executions = [passing(3, 4, seconds=9), passing(3, 4, "2/1", seconds=9)]
     found = query(*executions, verdicts=judged(executions[:1], ("PARTIAL", "VIEW")))
     # 20 % of 3, 10 % of 5, 30 % of 4, 20 % of 3, 20 % of 5
@@ -296,7 +296,7 @@ def test_without_a_judge_the_total_covers_the_rest() -> None:
     assert (found.total.points, found.total.coverage) == (5.0, 0.7)
 
 
-def test_a_failed_execution_needs_no_judge_for_its_total() -> None:
+def test_failed_execution_needs_no_judge_for_its_total() -> None:
     found = query(passing(4, 4, error="timeout", seconds=None))
     assert (found.total.points, found.total.coverage) == (0.0, 1.0)
 
@@ -314,31 +314,31 @@ def test_failures_beside_unjudged_answers_make_no_mean() -> None:
 
 
 @pytest.mark.parametrize(("offered", "expected"), [("/agent/setting?dataKey=X", 5), ("/agent/setting?dataKey=Y", 3)])
-def test_an_expected_url_is_found_in_the_button_that_offers_it(offered: str, expected: int) -> None:
+def test_expected_url_is_found_in_the_button_that_offers_it(offered: str, expected: int) -> None:
     raw = {"assistantMessage": "안내", "dataUIList": [{"uiValue": {"formType": "LINK", "buttonUrl": offered}}]}
     assert accuracy(run(raw=raw, expected_text="/agent/setting?dataKey=X")) == expected
 
 
-def test_a_failure_beside_a_refused_question_makes_no_mean() -> None:
+def test_failure_beside_a_refused_question_makes_no_mean() -> None:
     failed, answered = run("1/1", error="timeout"), run("2/1")
     (asked,) = RUBRIC.requests([answered], OPTIONS)
     found = query(failed, answered, verdicts={asked.key: Verdict(VerdictStatus.REFUSED)})
     assert (found.scores["intent"].points, found.scores["intent"].missing) == (None, "refused")
 
 
-def test_a_query_that_failed_throughout_keeps_its_zero() -> None:
+def test_query_that_failed_throughout_keeps_its_zero() -> None:
     failed = query(run("1/1", error="timeout"), run("2/1", error="timeout"))
     assert failed.scores["intent"].points == 0
     assert mean_and_n(RUBRIC.summarise([failed], OPTIONS).set["intent"]) == (0.0, 2)
 
 
-def test_the_total_can_be_left_out() -> None:
+def test_total_can_be_left_out() -> None:
     found = query(passing(4, 4), weighted_total="off")
     assert RUBRIC.query_row(found)["weighted_total"] is None
     assert "weighted_total" not in RUBRIC.summarise([found], RUBRIC.chosen({"weighted_total": "off"})).set
 
 
-def test_the_sets_total_comes_from_the_sets_means() -> None:
+def test_sets_total_comes_from_the_sets_means() -> None:
     slow = passing(0, 4, query_id="Q-2", latency_class=LatencyClass.MULTI, seconds=70)
     summary = RUBRIC.summarise([query(passing(4, 4)), query(slow)], OPTIONS)
     # Of the 80 % that rules know: consistency 0, accuracy (5+0)/2, speed (5+0)/2, stability 5.
@@ -353,13 +353,13 @@ def test_rows_fill_exactly_the_declared_columns() -> None:
 
 
 @given(st.permutations(range(4)), st.lists(st.sampled_from("ABC"), min_size=4, max_size=4))
-def test_the_order_of_executions_does_not_matter(order: list[int], screens: list[str]) -> None:
+def test_order_of_executions_does_not_matter(order: list[int], screens: list[str]) -> None:
     executions = [run(f"{room}/1", {"dataUIList": [entry(formType=screen)]}) for room, screen in enumerate(screens, 1)]
     assert query(*executions) == query(*(executions[place] for place in order))
 
 
 @given(st.permutations([SELECT, ACTION, entry(formType="LINK"), {}, entry(setting=[1, 2])]))
-def test_the_signature_is_free_of_order(entries: list[Any]) -> None:
+def test_signature_is_free_of_order(entries: list[Any]) -> None:
     assert signature(*entries) == signature(SELECT, ACTION, entry(formType="LINK"), {}, entry(setting=[1, 2]))
 
 
@@ -377,6 +377,6 @@ def test_any_text_can_be_scored(raw: str, expected: str, criteria: str) -> None:
     assert all(score.reason for score in all_scores)
 
 
-def test_an_execution_without_checks_neither_passes_nor_fails() -> None:
+def test_execution_without_checks_neither_passes_nor_fails() -> None:
     row = RUBRIC.query_row(query(passing(3, 4), run("2/1"), run("3/1", error="timeout")))
     assert (row["passed"], row["passed_of"]) == (1, 2)

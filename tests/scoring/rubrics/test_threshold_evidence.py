@@ -45,13 +45,13 @@ def standard_error(rate: float, *counts: int) -> float:
     return sqrt(sum(rate * (1 - rate) / n for n in counts))
 
 
-def test_the_seeds_tables_add_up() -> None:
+def test_seeds_tables_add_up() -> None:
     for buckets in BUCKETS.values():
         assert abs(sum(bucket.rows for bucket in buckets) - SEED_ROWS) <= 1  # the seed's own tables differ by one
         assert sum(bucket.failed for bucket in buckets) == 689
 
 
-def test_the_first_days_are_held_against_the_shares_of_the_seed() -> None:
+def test_first_days_are_held_against_the_shares_of_the_seed() -> None:
     none, *few, _, _ = BUCKETS["output_tokens"]
     usual = {rule.id: rule.usual_rate for rule in RUBRIC.alert_rules if rule.usual_rate}
     assert usual == {
@@ -107,7 +107,7 @@ def test_precision_of_the_elements_is_the_seeds(element: str) -> None:
     assert ok_without.value == pytest.approx(ok_without.seed, abs=0.05)
 
 
-def test_an_element_that_the_table_does_not_hold_is_unknown() -> None:
+def test_element_that_the_table_does_not_hold_is_unknown() -> None:
     ok_with, _ = next(one.figures for one in evidence().precisions if one.seed.column is None)
     assert (ok_with.value, ok_with.verdict) == (None, "unknown")
 
@@ -138,7 +138,7 @@ def test_failures_above_a_hundred_tokens_are_a_drift_and_move_the_suggestion() -
 
 
 @pytest.mark.parametrize(("failed", "verdict"), [(0.95, "kept"), (0.94, "drifted")])
-def test_a_rate_has_drifted_more_than_five_points_away(failed: float, verdict: str) -> None:
+def test_rate_has_drifted_more_than_five_points_away(failed: float, verdict: str) -> None:
     fails = pl.int_range(pl.len()) < failed * pl.len()
     rows = scored_rows().with_columns(output_tokens=pl.lit(0.0), failure_type=pl.when(fails).then(pl.lit("blocked")))
     without_tokens, *_ = threshold_evidence(rows.lazy()).buckets["output_tokens"]
@@ -148,7 +148,7 @@ def test_a_rate_has_drifted_more_than_five_points_away(failed: float, verdict: s
 
 
 @pytest.mark.parametrize(("tokens", "verdict"), [(1_166.0, "kept"), (1_167.0, "drifted"), (953.0, "drifted")])
-def test_a_mean_has_drifted_more_than_a_tenth_away(tokens: float, verdict: str) -> None:
+def test_mean_has_drifted_more_than_a_tenth_away(tokens: float, verdict: str) -> None:
     rows = scored_rows().with_columns(output_tokens=pl.lit(tokens), failure_type=pl.lit(None, pl.String))
     ok, _ = next(one.figures for one in threshold_evidence(rows.lazy()).metrics if one.seed.column == "output_tokens")
     assert (ok.seed, ok.value, ok.verdict) == (1_060, tokens, verdict)
@@ -173,7 +173,7 @@ def test_thresholds_that_are_ratios_are_shown_as_such_and_shares_of_rows_in_perc
     assert "| 표: 있을 때 정상 비율 | 100.0% |" in report
 
 
-def test_the_order_of_rows_does_not_matter() -> None:
+def test_order_of_rows_does_not_matter() -> None:
     reversed_rows = threshold_evidence(scored_rows().reverse().lazy())
     assert reversed_rows.buckets == evidence().buckets
     assert reversed_rows.thresholds == evidence().thresholds
@@ -189,7 +189,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
         (None, 100, "too_few"),
     ],
 )
-def test_a_figure_has_drifted_when_all_of_its_interval_is_far_away(
+def test_figure_has_drifted_when_all_of_its_interval_is_far_away(
     interval: Interval | None, n: int, verdict: str
 ) -> None:
     assert ComparedFigure(seed=0.0, value=0.1, interval=interval, n=n, margin=0.05).verdict == verdict

@@ -53,7 +53,7 @@ def test_one_cut_is_enough_and_points_may_be_names() -> None:
 
 
 @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
-def test_a_larger_number_never_falls_into_a_lower_band(one: float, other: float) -> None:
+def test_larger_number_never_falls_into_a_lower_band(one: float, other: float) -> None:
     low, high = sorted((one, other))
     assert AT_LEAST.points(low) <= AT_LEAST.points(high)
     assert AT_MOST.points(low) >= AT_MOST.points(high)

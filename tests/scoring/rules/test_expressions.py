@@ -71,13 +71,13 @@ def test_everything_portable_is_accepted(regex: str) -> None:
 @pytest.mark.parametrize(
     "regex", ["a{,3}", "a++", "a*+", "[a&&b]", "[a[b]]", "[[:digit:]]", "(", "[a", "a**", r"[\]]a{,3}]"]
 )
-def test_a_regex_that_not_every_engine_reads_is_refused(regex: str) -> None:
+def test_regex_that_not_every_engine_reads_is_refused(regex: str) -> None:
     """RE2 reads `a{,3}` as a text, `a++` not at all; Rust reads `&&` and a bracket within a class as operators."""
     with pytest.raises(RuleError):
         Pattern(regex)
 
 
-def test_a_refusal_says_what_to_write_instead() -> None:
+def test_refusal_says_what_to_write_instead() -> None:
     with pytest.raises(RuleError) as refused:
         Pattern(r"\d{6}")
     assert "[0-9]" in str(refused.value)
@@ -166,14 +166,14 @@ def test_null_is_read_as_in_bigquery(expression: Expression, value: object) -> N
         (Bands("at_most", ((5, 5), (8, 4)), beyond=0), 9, "출력 토큰 > 8 또는 값 없음"),
     ],
 )
-def test_a_number_beyond_the_last_cut_is_told_with_that_cut(bands: Bands[int], beyond: int, label: str) -> None:
+def test_number_beyond_the_last_cut_is_told_with_that_cut(bands: Bands[int], beyond: int, label: str) -> None:
     volume = Definition("volume", banded(Column("n"), bands, "출력 토큰"), "", "")
     assert [found.label for n in (beyond, None) for found in findings(volume, {"n": n})] == [label, label]
 
 
 @pytest.mark.parametrize("rows", [1, 2])
 @pytest.mark.parametrize("divisor", [Value(35), banded(Column("n"), Bands("at_least", ((1, 7),), beyond=35), "")])
-def test_a_ratio_is_divided_where_all_rows_have_one_divisor(divisor: Expression, rows: int) -> None:
+def test_ratio_is_divided_where_all_rows_have_one_divisor(divisor: Expression, rows: int) -> None:
     """Multiplied by 1 / 35 it would be 2.857142857142857e-302."""
     frame = pl.DataFrame({"n": [1e-300] * rows})
     definitions = (

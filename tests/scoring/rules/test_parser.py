@@ -159,7 +159,7 @@ def test_every_engine_counts_a_pattern_alike(regex: str, printed: str, counts: l
     assert [evaluate(rule, row) for row in rows] == counts
 
 
-def test_a_count_in_python_has_one_group_that_captures() -> None:
+def test_count_in_python_has_one_group_that_captures() -> None:
     with pytest.raises(RuleError, match="several groups that capture"):
         Count(Column("user_input"), Pattern("(a)(b)"))
 

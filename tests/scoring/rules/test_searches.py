@@ -56,13 +56,13 @@ def test_what_several_definitions_look_for_is_looked_for_once() -> None:
     assert scored(*twice).columns == ["text", "n", "a", "b"]
 
 
-def test_a_search_that_is_a_definition_serves_others_wherever_it_stands() -> None:
+def test_search_that_is_a_definition_serves_others_wherever_it_stands() -> None:
     definitions = definition("a", Not(SORRY)), definition("found", SORRY)
     assert [one.name for one in with_searches(definitions)] == ["found", "a"]
     assert [[one.name for one in step] for step in steps(with_searches(definitions))] == [["found"], ["a"]]
 
 
-def test_a_search_in_a_text_that_a_definition_gives_stands_behind_it() -> None:
+def test_search_in_a_text_that_a_definition_gives_stands_behind_it() -> None:
     """Alerts and columns that look into a failure type: each was refused as a column that is used too early."""
     kind = definition("kind", Case((When(SORRY, Value("refused_rudely")),), Value("other")))
     refused, rudely = (Matches(Column("kind"), Pattern(regex)) for regex in ("^refused", "^refused_r"))
@@ -76,7 +76,7 @@ def test_two_definitions_of_one_search_are_two_columns() -> None:
     assert found["a"].to_list() == found["b"].to_list() == [evaluate(SORRY, row) for row in ROWS]
 
 
-def test_a_search_that_another_one_implies_is_made_where_that_one_finds_nothing() -> None:
+def test_search_that_another_one_implies_is_made_where_that_one_finds_nothing() -> None:
     planned = {
         one.name: one.expression for one in with_searches((definition("month", MONTH), definition("date", DATE)))
     }
@@ -86,7 +86,7 @@ def test_a_search_that_another_one_implies_is_made_where_that_one_finds_nothing(
 @pytest.mark.parametrize(
     ("short", "long"), [("ab", "ab?"), ("ab", "ab*c"), ("a", "a{0}b"), ("a", "ab|c"), ("a", "ba"), ("a", "a")]
 )
-def test_a_regex_that_need_not_hold_the_other_one_implies_nothing(short: str, long: str) -> None:
+def test_regex_that_need_not_hold_the_other_one_implies_nothing(short: str, long: str) -> None:
     both = definition("a", Matches(TEXT, Pattern(short))), definition("b", Matches(TEXT, Pattern(long)))
     assert not any(isinstance(one.expression, AnyOf) for one in with_searches(both))
 
@@ -129,7 +129,7 @@ def test_every_row_has_the_value_that_the_rule_has_alone(expression: Expression)
         ("ca{2,3}", "ca{2,3}"),
     ],
 )
-def test_the_shortest_regex_is_found_in_the_same_texts(regex: str, expected: str) -> None:
+def test_shortest_regex_is_found_in_the_same_texts(regex: str, expected: str) -> None:
     Pattern(regex)
     assert shortest(regex) == expected
     texts = [
@@ -156,7 +156,7 @@ def test_the_shortest_regex_is_found_in_the_same_texts(regex: str, expected: str
 
 
 @pytest.mark.parametrize("all_or_any", [AllOf, AnyOf])
-def test_a_rule_is_summed_by_group_and_filters_rows_as_it_scores_them(all_or_any: type[AllOf] | type[AnyOf]) -> None:
+def test_rule_is_summed_by_group_and_filters_rows_as_it_scores_them(all_or_any: type[AllOf] | type[AnyOf]) -> None:
     rule = all_or_any((Compare(Column("n"), "=", Value(1)), SORRY, DATE))
     true = [row for row in ROWS if evaluate(rule, row)]
     rows = pl.DataFrame(ROWS, schema={"text": pl.String, "n": pl.Int64})

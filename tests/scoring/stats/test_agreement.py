@@ -23,11 +23,11 @@ def test_one_point_apart_is_adjacent_and_two_are_not() -> None:
     assert (found.n, found.exact, found.adjacent) == (4, 1, 2)
 
 
-def test_a_kind_score_has_a_positive_bias() -> None:
+def test_kind_score_has_a_positive_bias() -> None:
     assert only(agreements(pairs((5, 4), (5, 4), (3, 3), (2, 3)))).bias == 0.25
 
 
-def test_the_confusion_counts_labels_by_scores() -> None:
+def test_confusion_counts_labels_by_scores() -> None:
     assert only(agreements(pairs((5, 4), (5, 4), (3, 3), (2.5, 3)))).confusion == {(4, 5): 2, (3, 3): 2}
 
 
@@ -63,7 +63,7 @@ def test_metrics_stand_apart() -> None:
     ("queries", "wrong", "trusted"),
     [(MIN_N_FOR_VERDICT, 0, True), (MIN_N_FOR_VERDICT - 1, 0, False), (60, 3, True), (60, 30, False)],
 )
-def test_a_metric_is_trusted_from_enough_queries_that_agree(queries: int, wrong: int, *, trusted: bool) -> None:
+def test_metric_is_trusted_from_enough_queries_that_agree(queries: int, wrong: int, *, trusted: bool) -> None:
     judged = [(float(place % 6), float(place % 6)) for place in range(queries - wrong)]
     judged += [(float(place % 6), float((place + 3) % 6)) for place in range(wrong)]
     assert only(agreements(pairs(*judged))).trusted(0.6) is trusted

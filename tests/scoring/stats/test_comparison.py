@@ -45,13 +45,13 @@ def test_only_queries_scored_on_both_sides_count() -> None:
     assert (found.paired, found.only_base, found.only_candidate) == (3, ("D",), ("E",))
 
 
-def test_the_worst_query_stands_first() -> None:
+def test_worst_query_stands_first() -> None:
     found = compared(accuracies(5, 5, 5, 0), accuracies(4, 0, 5, 3))
     assert [(one.query_id, one.change) for one in found.worse] == [("Q1", -5), ("Q0", -1)]
     assert [(one.query_id, one.change) for one in found.better] == [("Q3", 3)]
 
 
-def test_the_change_of_a_query_is_that_of_its_total_where_there_is_one() -> None:
+def test_change_of_a_query_is_that_of_its_total_where_there_is_one() -> None:
     before = TestRunScores("a", "r", "1", {"Q": QueryScores("", {"accuracy": 0, "weighted_total": 3})})
     after = TestRunScores("b", "r", "1", {"Q": QueryScores("", {"accuracy": 5, "weighted_total": 4})})
     found = compare_testruns(before, after, {"accuracy": "정확성", "weighted_total": "종합"})
@@ -59,7 +59,7 @@ def test_the_change_of_a_query_is_that_of_its_total_where_there_is_one() -> None
     assert found.worse == ()
 
 
-def test_the_total_decides_where_some_answers_got_better_and_some_worse() -> None:
+def test_total_decides_where_some_answers_got_better_and_some_worse() -> None:
     before, after = [
         TestRunScores("a", "r", "1", {"Q": QueryScores("", {"accuracy": 5 - of, "intent": of, "weighted_total": of})})
         for of in (1, 3)
@@ -69,7 +69,7 @@ def test_the_total_decides_where_some_answers_got_better_and_some_worse() -> Non
     assert [one.change for one in compare_testruns(after, before, titles).worse] == [-2]
 
 
-def test_a_metric_that_two_judges_judged_is_not_compared_nor_the_total_of_it() -> None:
+def test_metric_that_two_judges_judged_is_not_compared_nor_the_total_of_it() -> None:
     scores: dict[str, float | None] = {"accuracy": 5, "semantic": 2, "weighted_total": 3}
     titles = {"accuracy": "정확성", "semantic": "의도 충족", "weighted_total": "종합"}
     old, new = ({"semantic": epoch, "weighted_total": epoch} for epoch in ("0ld", "new"))
@@ -85,7 +85,7 @@ def test_a_metric_that_two_judges_judged_is_not_compared_nor_the_total_of_it() -
     assert [one.change for one in same.better] == [2]
 
 
-def test_the_total_is_not_compared_where_one_run_alone_has_no_verdicts_of_a_metric() -> None:
+def test_total_is_not_compared_where_one_run_alone_has_no_verdicts_of_a_metric() -> None:
     """A judge whose budget is used up leaves a low metric out: the total is higher, and nothing got better."""
     titles = {"accuracy": "정확성", "semantic": "의도 충족", "weighted_total": "종합"}
     judged: dict[str, float | None] = {"accuracy": 5, "semantic": 1, "weighted_total": 3.4}
@@ -102,7 +102,7 @@ def test_the_total_is_not_compared_where_one_run_alone_has_no_verdicts_of_a_metr
     assert condition.failure(found) == "weighted_total < 0: too many queries are undecided"
 
 
-def test_a_query_that_failed_lowers_the_total_of_runs_without_a_judge() -> None:
+def test_query_that_failed_lowers_the_total_of_runs_without_a_judge() -> None:
     """Nobody has to judge an answer that is not there: it has scores that the others lack."""
     titles = {"accuracy": "정확성", "semantic": "의도 충족", "weighted_total": "종합"}
     answered: dict[str, float | None] = {"accuracy": 5, "semantic": None, "weighted_total": 5}
@@ -126,7 +126,7 @@ def timed(speed: float, executions: int, accuracy: float = 5) -> TestRunScores:
     ("before", "after", "executions", "worse"),
     [(3, 2.5, 2, 0), (3, 2, 2, 1), (3, 2, 1, 0), (3, 1, 1, 1), (4, 3.75, 4, 0), (4, 3.5, 4, 1)],
 )
-def test_a_time_at_the_edge_of_a_band_makes_no_query_worse(
+def test_time_at_the_edge_of_a_band_makes_no_query_worse(
     before: float, after: float, executions: int, worse: int
 ) -> None:
     found = compare_testruns(timed(before, executions), timed(after, executions), TITLES, {"speed": 1})
@@ -146,7 +146,7 @@ def test_a_time_at_the_edge_of_a_band_makes_no_query_worse(
         ((5, 4), (1.5, 2.5), -0.14, {"worse": 1, "worse_but_faster": 1}),
     ],
 )
-def test_the_answers_of_a_query_decide_whether_it_is_better_or_worse_and_its_time_where_they_are_the_same(
+def test_answers_of_a_query_decide_whether_it_is_better_or_worse_and_its_time_where_they_are_the_same(
     accuracy: tuple[float, float], speed: tuple[float, float], total: float, counted: Mapping[str, int]
 ) -> None:
     before, after = [
@@ -172,7 +172,7 @@ def test_fewer_executions_on_one_side_are_noisier() -> None:
     assert (found.worse, found.within_noise) == ((), 1)
 
 
-def test_a_change_counts_what_moved_beyond_its_noise_over_all_metrics_of_both_runs() -> None:
+def test_change_counts_what_moved_beyond_its_noise_over_all_metrics_of_both_runs() -> None:
     found = compare_testruns(timed(3, 2), timed(2.5, 2, accuracy=0), TITLES, {"speed": 1})
     assert [(one.change, [moved.metric for moved in one.moved]) for one in found.worse] == [(-2.5, ["accuracy"])]
     assert found.within_noise == 0
@@ -182,7 +182,7 @@ def test_a_change_counts_what_moved_beyond_its_noise_over_all_metrics_of_both_ru
     ("accuracy", "consistency", "change"),
     [((4, 2), (0, 5), -2), ((2, 4), (5, 0), 2), ((3, 3), (5, 0), -5)],
 )
-def test_a_query_that_fails_every_time_is_no_better_for_its_consistency(
+def test_query_that_fails_every_time_is_no_better_for_its_consistency(
     accuracy: tuple[float, float], consistency: tuple[float, float], change: float
 ) -> None:
     before, after = [run({"Q": {"accuracy": accuracy[side], "consistency": consistency[side]}}) for side in (0, 1)]
@@ -191,7 +191,7 @@ def test_a_query_that_fails_every_time_is_no_better_for_its_consistency(
     assert [one.change for one in (*found.worse, *found.better)] == [change]
 
 
-def test_the_reason_of_a_change_is_that_of_the_lower_side() -> None:
+def test_reason_of_a_change_is_that_of_the_lower_side() -> None:
     good, bad = timed(5, 2), timed(5, 2, accuracy=0)
     for found in (compare_testruns(good, bad, TITLES).worse, compare_testruns(bad, good, TITLES).better):
         assert [moved.reason for moved in found[0].moved] == ["정확성이 0점인 까닭"]
@@ -206,7 +206,7 @@ def by_round(**accuracies: float) -> TestRunScores:
     return TestRunScores("run", "r", "1", {"Q": QueryScores("질의", scores, len(rounds), reasons, rounds)})
 
 
-def test_the_reason_is_that_of_the_round_that_changed() -> None:
+def test_reason_is_that_of_the_round_that_changed() -> None:
     before, after = by_round(first=5, second=0), by_round(first=4, second=0)
     (worse,) = compare_testruns(before, after, TITLES).worse
     assert [one.reason for one in worse.moved] == ["first 4점인 까닭"]
@@ -226,7 +226,7 @@ def test_of_other_rounds_only_those_of_both_are_compared_and_nothing_that_all_of
     assert compare_testruns(by_round(a=2, b=5), by_round(a=1, b=5), titles).other_rounds == 0
 
 
-def test_a_query_of_which_the_runs_expect_different_things_is_not_compared() -> None:
+def test_query_of_which_the_runs_expect_different_things_is_not_compared() -> None:
     def expecting(accuracy: float, *expected: str) -> TestRunScores:
         queries = {
             f"Q{place}": QueryScores(f"질의 {place}", {"accuracy": accuracy}, expected=one)
@@ -269,7 +269,7 @@ def test_repeats_that_fail_alike_are_nothing_that_got_better() -> None:
     assert most_moved(steadier.metrics) == steadier.metrics[1]  # nothing else moved
 
 
-def test_a_run_compared_with_itself_has_no_difference() -> None:
+def test_run_compared_with_itself_has_no_difference() -> None:
     same = accuracies(*[5.0, 3.0, 0.0] * 20)
     found = compared(same, same)
     assert (found.worse, found.better) == ((), ())
@@ -317,7 +317,7 @@ def test_another_version_and_another_wording_are_noticed() -> None:
         ("  accuracy.high < -0.5 ", True),
     ],
 )
-def test_a_condition_fails_where_it_holds(condition: str, fails: bool) -> None:
+def test_condition_fails_where_it_holds(condition: str, fails: bool) -> None:
     found = compared(accuracies(*[5.0, 4.0] * 20), accuracies(*[4.0, 3.0] * 20))
     [read] = conditions([condition], list(TITLES))
     assert (read.failure(found) is not None) is fails
@@ -343,7 +343,7 @@ def test_what_is_no_condition_is_refused(condition: str) -> None:
         conditions([condition], list(TITLES))
 
 
-def test_an_unknown_metric_is_refused_with_those_there_are() -> None:
+def test_unknown_metric_is_refused_with_those_there_are() -> None:
     with pytest.raises(UsageError, match="accuracy, speed"):
         conditions(["acuracy < 1"], list(TITLES))
 
@@ -355,7 +355,7 @@ TOOLS = Rate("tools", "도구", "accuracy", "grade", {"plan": ("PASS",)})
     ("grades", "share"),
     [(["PASS", "FAIL"], 0.5), (["PASS", None], 1.0), ([None], None), ([], None)],
 )
-def test_a_share_is_of_the_executions_that_have_a_grade(grades: list[str | None], share: float | None) -> None:
+def test_share_is_of_the_executions_that_have_a_grade(grades: list[str | None], share: float | None) -> None:
     assert TOOLS.share([{"agent_type": "plan", "grade": grade} for grade in grades]) == share
     assert TOOLS.share([{"agent_type": "plan"} for _ in grades]) is None  # a table of an earlier version
 
@@ -368,7 +368,7 @@ def test_a_share_is_of_the_executions_that_have_a_grade(grades: list[str | None]
         (frozenset[str](), {"accuracy": "other"}, (None, False, True)),
     ],
 )
-def test_a_rate_is_compared_where_its_metric_may_be_and_moves_no_query(
+def test_rate_is_compared_where_its_metric_may_be_and_moves_no_query(
     withheld: frozenset[str], epochs: dict[str, str], told: tuple[float | None, bool, bool]
 ) -> None:
     before, after = (

@@ -32,13 +32,13 @@ def test_groups_that_lost_most_points_stand_first_and_queries_without_one_are_a_
 
 
 @pytest.mark.parametrize(("queries", "known"), [(9, False), (10, True)])
-def test_a_group_has_an_interval_from_ten_queries_on(queries: int, known: bool) -> None:
+def test_group_has_an_interval_from_ten_queries_on(queries: int, known: bool) -> None:
     found = groups({"경력": [(5, 4)] * queries, "기본": SAME})
     assert (found[0].interval is not None) == known
 
 
 @pytest.mark.parametrize("of", [{}, {"경력": LOST}, {"": LOST}])
-def test_a_file_with_one_group_has_nothing_to_tell_apart(of: Mapping[str, Sequence[tuple[float, float]]]) -> None:
+def test_file_with_one_group_has_nothing_to_tell_apart(of: Mapping[str, Sequence[tuple[float, float]]]) -> None:
     assert groups(of) == ()
 
 
@@ -56,7 +56,7 @@ def test_a_file_with_one_group_has_nothing_to_tell_apart(of: Mapping[str, Sequen
         ({"경력": [(5, 4)] * 6 + [(5, 5)] * 16, "기본": [(5, 4)] * 5 + [(4, 5)] * 3 + [(5, 5)] * 14}, None),
     ],
 )
-def test_a_group_explains_a_loss_where_it_surely_lost_and_more_than_the_others(
+def test_group_explains_a_loss_where_it_surely_lost_and_more_than_the_others(
     of: Mapping[str, Sequence[tuple[float, float]]], name: str | None
 ) -> None:
     found = explanation(groups(of))

@@ -57,7 +57,7 @@ def test_more_successes_than_trials_are_a_mistake_of_the_caller() -> None:
 
 
 @given(n=st.integers(1, 5_000), data=st.data())
-def test_a_rate_stands_in_its_interval_and_the_interval_in_0_to_1(n: int, data: st.DataObject) -> None:
+def test_rate_stands_in_its_interval_and_the_interval_in_0_to_1(n: int, data: st.DataObject) -> None:
     successes = data.draw(st.integers(0, n))
     found = wilson_interval(successes, n)
     assert found is not None
@@ -103,7 +103,7 @@ def test_alpha_is_one_where_all_agree_and_nothing_where_there_is_one_rating_or_o
 
 @pytest.mark.long
 @pytest.mark.parametrize("weights", ["linear", "quadratic"])
-def test_the_interval_of_kappa_is_close_to_the_large_sample_one(weights: str) -> None:
+def test_interval_of_kappa_is_close_to_the_large_sample_one(weights: str) -> None:
     """Fleiss, Cohen and Everitt 1969, as statsmodels computes it."""
     from statsmodels.stats.inter_rater import cohens_kappa  # a second of imports, which the other workers do without
 
@@ -139,7 +139,7 @@ def test_repeats_of_a_query_do_not_narrow_the_interval() -> None:
     assert (ten_times.low, ten_times.high) == pytest.approx((once.low, once.high))
 
 
-def test_the_same_values_give_the_same_interval() -> None:
+def test_same_values_give_the_same_interval() -> None:
     values = [5.0, 4.0, 0.0, 3.0]
     assert cluster_bootstrap_mean(values, "abcd") == cluster_bootstrap_mean(values, "wxyz")
 
@@ -150,7 +150,7 @@ def test_one_cluster_tells_nothing_of_others() -> None:
     assert mean_of_moments(1, 3, 30, 900, 90, 9) is None
 
 
-def test_a_difference_is_the_candidate_minus_the_base() -> None:
+def test_difference_is_the_candidate_minus_the_base() -> None:
     found = paired_difference([3.0] * 30, [4.0, 3.5] * 15)
     assert found is not None
     assert (found.mean, found.n, found.finding) == (0.75, 30, "better")
@@ -167,7 +167,7 @@ def test_a_difference_is_the_candidate_minus_the_base() -> None:
         (1, None, "too_few"),
     ],
 )
-def test_a_difference_says_what_it_may(n: int, interval: Interval | None, finding: str) -> None:
+def test_difference_says_what_it_may(n: int, interval: Interval | None, finding: str) -> None:
     assert Difference(0.0, n, interval).finding == finding
 
 
@@ -189,7 +189,7 @@ def test_pass_hat_k_counts_draws_that_all_pass(passed: int, n: int, k: int, expe
     assert pass_hat_k(passed, n, k) == expected
 
 
-def test_the_mode_ratio_is_the_share_of_the_commonest() -> None:
+def test_mode_ratio_is_the_share_of_the_commonest() -> None:
     assert mode_ratio(["VIEW", "ADD", "VIEW"]) == Fraction(2, 3)
     assert mode_ratio(["VIEW", "ADD"]) == Fraction(1, 2)
 
@@ -237,7 +237,7 @@ def test_repeats_that_differ_within_queries_alone_are_as_sure_as_so_many_rows() 
 @pytest.mark.long
 @pytest.mark.parametrize(("queries", "repeats"), [(89, 3), (30, 10), (200, 2)])
 @pytest.mark.parametrize("alike", [0.05, 0.3, 0.7, 0.95])
-def test_the_interval_of_a_rate_of_repeated_queries_covers_95_of_100(queries: int, repeats: int, alike: float) -> None:
+def test_interval_of_a_rate_of_repeated_queries_covers_95_of_100(queries: int, repeats: int, alike: float) -> None:
     """At the targets of the seeds; Wilson's of the executions covers 67 to 88 of 100 where repeats are alike."""
     rng = np.random.default_rng(20260213)
     spread, hits, runs = 1 / alike - 1, 0, 600
@@ -252,7 +252,7 @@ def test_the_interval_of_a_rate_of_repeated_queries_covers_95_of_100(queries: in
 
 @pytest.mark.long
 @pytest.mark.parametrize(("clusters", "runs"), [(30, 250), (400, 500)])
-def test_the_bootstrap_of_clustered_means_covers_95_of_100(clusters: int, runs: int) -> None:
+def test_bootstrap_of_clustered_means_covers_95_of_100(clusters: int, runs: int) -> None:
     """Queries of one to five executions that share an effect; 400 clusters take the closed form."""
     rng = np.random.default_rng(20260213)
     hits = 0
@@ -267,7 +267,7 @@ def test_the_bootstrap_of_clustered_means_covers_95_of_100(clusters: int, runs: 
 
 
 @pytest.mark.long
-def test_the_interval_of_kappa_covers_95_of_100() -> None:
+def test_interval_of_kappa_covers_95_of_100() -> None:
     """Scores of 0 to 5 with two in five labels a point or two off; the true kappa is that of 200,000 labels."""
     rng = np.random.default_rng(20260213)
 

@@ -14,7 +14,7 @@ TITLES = {"accuracy": "정확성"}
     ("failed", "executions", "outage"),
     [(137, 267, True), (25, 100, False), (29, 100, True), (1, 4, False), (4, 4, True), (0, 267, False), (0, 0, False)],
 )
-def test_a_run_of_which_surely_more_than_a_fifth_failed_had_an_outage(
+def test_run_of_which_surely_more_than_a_fifth_failed_had_an_outage(
     failed: int, executions: int, *, outage: bool
 ) -> None:
     assert Failures(failed, executions).is_outage is outage
@@ -36,7 +36,7 @@ def test_two_runs_are_compared_where_as_much_failed_in_both(
     assert outage_of(base, candidate) == found
 
 
-def test_a_run_with_an_outage_is_neither_worse_nor_better_and_passes_no_condition() -> None:
+def test_run_with_an_outage_is_neither_worse_nor_better_and_passes_no_condition() -> None:
     base, candidate = [
         TestRunScores(
             name,

@@ -13,7 +13,7 @@ from scoring.stats.pairing import question_key, same_queries
         ("'보훈' 지원자, 몇 명이야?", "보훈 지원자 몇 명이야"),
     ],
 )
-def test_a_question_may_differ_in_blanks_case_and_marks(one: str, other: str) -> None:
+def test_question_may_differ_in_blanks_case_and_marks(one: str, other: str) -> None:
     assert question_key(one) == question_key(other)
 
 
@@ -34,5 +34,5 @@ def test_of_several_with_one_question_those_of_one_id_belong_together() -> None:
     }
 
 
-def test_the_id_tells_where_a_file_gives_no_text() -> None:
+def test_id_tells_where_a_file_gives_no_text() -> None:
     assert same_queries({"1": "", "2": "공고"}, {"1": "공고", "2": "", "3": ""}) == {"1": "1", "2": "2"}

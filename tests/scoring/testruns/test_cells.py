@@ -85,5 +85,5 @@ def test_anything_else_is_an_error(said: object) -> None:
 
 
 @pytest.mark.parametrize("said", ["없음", "미측정", "측정 불가", "측정 안됨", "N/A", "na"])
-def test_a_number_may_be_said_not_to_be_measured(said: str) -> None:
+def test_number_may_be_said_not_to_be_measured(said: str) -> None:
     assert says_not_measured(said)

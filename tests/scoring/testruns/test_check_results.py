@@ -50,23 +50,23 @@ def test_followers_must_hold_on_one_and_the_same_entry() -> None:
     ],
 )
 @pytest.mark.parametrize("expected", ["/agent/setting?dataKey=X", "buttonUrl: /agent/setting?dataKey=X"])
-def test_an_expected_url_asks_for_its_page_and_its_datakey(expected: str, url: str, passed: list[bool]) -> None:
+def test_expected_url_asks_for_its_page_and_its_datakey(expected: str, url: str, passed: list[bool]) -> None:
     assert passes(expected, response({"formType": "LINK", "buttonUrl": url})) == passed
 
 
-def test_an_expected_path_matches_any_one_segment_for_a_parameter() -> None:
+def test_expected_path_matches_any_one_segment_for_a_parameter() -> None:
     offered = response({"buttonUrl": "/agent/flow/process/77"})
     assert passes("/agent/flow/process/{planId}", offered) == [True]
     assert passes("/agent/flow/{planId}", offered) == [False]
 
 
-def test_a_datakey_is_found_in_the_urls_on_offer_and_not_by_the_direct_look_up() -> None:
+def test_datakey_is_found_in_the_urls_on_offer_and_not_by_the_direct_look_up() -> None:
     offered = response({"buttonUrl": "/agent/setting?dataKey=X"})
     assert passes("@check dataKey=X", offered) == [True]
     assert passes("@check dataKey=X", offered, "direct") == [False]
 
 
-def test_the_entry_that_passes_most_counts() -> None:
+def test_entry_that_passes_most_counts() -> None:
     raw = response({"formType": "ACTION"}, {"formType": "ACTION", "actionType": "UPDATE", "multiSelectAllowYn": "Y"})
     assert passes(GROUP, raw) == [True, True, True]
 
@@ -79,7 +79,7 @@ def test_without_an_entry_the_followers_fail_too() -> None:
     assert "항목이 없어" in first.reason
 
 
-def test_a_failed_follower_names_what_was_found() -> None:
+def test_failed_follower_names_what_was_found() -> None:
     raw = response({"formType": "ACTION", "actionType": "EXECUTE", "multiSelectAllowYn": False})
     reasons = [result.reason for result in results(GROUP, raw)]
     assert reasons[0] == ""
@@ -127,18 +127,18 @@ def test_data_keys_are_found_anywhere_inside_value() -> None:
     assert [result.only_nested for result in found] == [False, True, False]
 
 
-def test_the_direct_look_up_finds_the_literal_path_only() -> None:
+def test_direct_look_up_finds_the_literal_path_only() -> None:
     found = results("@check dataKey=PAY; buttonKey=EDIT", response(NESTED), "direct")
     assert [result.passed for result in found] == [False, True]
     assert [result.only_nested for result in found] == [True, False]
     assert "실제: 없음" in found[0].reason
 
 
-def test_a_data_key_outside_value_is_not_found() -> None:
+def test_data_key_outside_value_is_not_found() -> None:
     assert passes("@check dataKey=PAY", response({"dataKey": "PAY"})) == [False]
 
 
-def test_an_explicit_path_is_literal_in_both_look_ups() -> None:
+def test_explicit_path_is_literal_in_both_look_ups() -> None:
     text = '{"accuracyChecks": [{"path": "dataUIList[*].uiValue.value.dataKey", "op": "eq", "value": "PAY"}]}'
     assert passes(text, response(NESTED), "nested") == passes(text, response(NESTED), "direct") == [False]
     assert passes(text, response({"value": {"dataKey": "PAY"}})) == [True]
@@ -151,12 +151,12 @@ def test_filter_types_of_a_url_count() -> None:
 
 
 @pytest.mark.parametrize("part", ["/plan/5", "이름=가", "%EA%B0%80"])
-def test_a_url_is_searched_as_written_and_decoded(part: str) -> None:
+def test_url_is_searched_as_written_and_decoded(part: str) -> None:
     assert passes(f"@check buttonUrlContains={part}", response({"buttonUrl": "/plan/5?이름=%EA%B0%80"})) == [True]
 
 
 @pytest.mark.parametrize("setting", ["X", {"mode": "X"}, ["X"], {"a": [{"b": "X"}]}])
-def test_a_setting_is_found_as_value_or_inside_it(setting: object) -> None:
+def test_setting_is_found_as_value_or_inside_it(setting: object) -> None:
     assert passes("@check setting=X", response({"setting": setting})) == [True]
     assert passes("@check setting=Z", response({"setting": setting})) == [False]
 
@@ -231,17 +231,17 @@ def test_false_is_a_value_that_exists() -> None:
     assert path_passes(response({"on": False}), "dataUIList[*].uiValue.on", "exists")
 
 
-def test_a_pattern_that_explodes_elsewhere_ends_here() -> None:
+def test_pattern_that_explodes_elsewhere_ends_here() -> None:
     assert not matches("(a+)+$", "a" * 100_000 + "!")
 
 
-def test_a_failed_path_names_what_it_found() -> None:
+def test_failed_path_names_what_it_found() -> None:
     text = '{"accuracyChecks": [{"path": "dataUIList[*].uiValue.formType", "op": "eq", "value": "ACTION"}]}'
     (result,) = results(text, RICH)
     assert all(word in result.reason for word in ("dataUIList[*].uiValue.formType", "ACTION", "SELECT", "LINK"))
 
 
-def test_a_failed_choice_names_what_it_allows_and_a_null_as_nothing() -> None:
+def test_failed_choice_names_what_it_allows_and_a_null_as_nothing() -> None:
     check = {"path": "dataUIList[*].uiValue.actionType", "op": "in", "value": ["OPEN", "MOVE"]}
     (result,) = results(json.dumps({"accuracyChecks": [check]}), response({"actionType": None}))
     assert result.reason.endswith('"OPEN", "MOVE" 조건(in)에 맞는 값이 없음 (실제: 없음)')
@@ -250,7 +250,7 @@ def test_a_failed_choice_names_what_it_allows_and_a_null_as_nothing() -> None:
     assert "(실제: 없음)" in result.reason
 
 
-def test_the_pass_ratio_is_weighted_and_exact() -> None:
+def test_pass_ratio_is_weighted_and_exact() -> None:
     checks = [
         {"path": "assistantMessage", "op": "exists", "weight": 0.1},
         {"path": "error", "op": "exists", "weight": 0.2},
@@ -310,7 +310,7 @@ def test_any_value_can_be_compared_with_any_other(expected: object, actual: obje
     "formType": st.sampled_from(["ACTION", "SELECT"]), "actionType": st.sampled_from(["UPDATE", "X"]),
     "multiSelectAllowYn": st.booleans(),
 }), max_size=4))  # fmt: skip
-def test_the_order_of_entries_does_not_matter_and_more_entries_never_hurt(entries: list[dict[str, object]]) -> None:
+def test_order_of_entries_does_not_matter_and_more_entries_never_hurt(entries: list[dict[str, object]]) -> None:
     forward = sum(passes(GROUP, response(*entries)))
     assert sum(passes(GROUP, response(*reversed(entries)))) == forward
     assert sum(passes(GROUP, response(*entries[:-1]))) <= forward

@@ -93,7 +93,7 @@ def test_agents_have_names_in_two_languages(text: str, agent: AgentType | None) 
         ("url_agent.csv", AgentType.MOVE),
     ],
 )
-def test_the_file_name_comes_before_the_option(name: str, agent: AgentType) -> None:
+def test_file_name_comes_before_the_option(name: str, agent: AgentType) -> None:
     assert agent_type_of(facts(name), option="plan" if agent is not AgentType.PLAN else "move") is agent
 
 
@@ -111,7 +111,7 @@ def test_the_file_name_comes_before_the_option(name: str, agent: AgentType) -> N
         ("테스트 이동.csv", None),
     ],
 )
-def test_a_korean_file_name_tells_the_agent_and_no_rubric(name: str, agent: AgentType | None) -> None:
+def test_korean_file_name_tells_the_agent_and_no_rubric(name: str, agent: AgentType | None) -> None:
     assert agent_type_of(facts(name)) is agent
     with pytest.raises(UsageError, match="which rubric"):
         rubric_of(facts(name), known=RUBRICS)
@@ -130,7 +130,7 @@ def test_a_korean_file_name_tells_the_agent_and_no_rubric(name: str, agent: Agen
         ("plan_agent_0224.csv", ""),
     ],
 )
-def test_a_file_name_tells_the_expert_flow(name: str, run_type: str) -> None:
+def test_file_name_tells_the_expert_flow(name: str, run_type: str) -> None:
     assert run_type_of(name) == run_type
 
 
@@ -139,7 +139,7 @@ def test_columns_have_the_names_of_a_team() -> None:
     assert names.headers([" Question", "answer 2 (text)", "answer (text)"]) == ("질의", "2차 답변", "answer (text)")
 
 
-def test_the_option_comes_before_expected_filters() -> None:
+def test_option_comes_before_expected_filters() -> None:
     assert agent_type_of(facts(filters=True), option="move") is AgentType.MOVE
 
 
@@ -153,7 +153,7 @@ def test_nothing_tells_no_agent_and_the_error_says_how_to() -> None:
     assert all(word in message for word in ("결과.csv", "--agent-type", "move", "plan", "applicant_management"))
 
 
-def test_an_option_that_names_no_agent_is_refused() -> None:
+def test_option_that_names_no_agent_is_refused() -> None:
     with pytest.raises(UsageError, match="applicant_management"):
         agent_type_of(facts("plan_agent_1.csv"), option="robot")
 
@@ -171,7 +171,7 @@ def test_an_option_that_names_no_agent_is_refused() -> None:
         (facts(headers=(*LONG, "정답 수치")), "aqb-1.2"),
     ],
 )
-def test_a_file_shows_its_rubric(file: FileFacts, rubric: str) -> None:
+def test_file_shows_its_rubric(file: FileFacts, rubric: str) -> None:
     assert rubric_of(file, known=RUBRICS) == rubric
 
 
@@ -181,7 +181,7 @@ def test_rubric_of_asks_for_a_choice_where_two_rubrics_are_shown_equally() -> No
         rubric_of(facts("plan_1.csv"), known=known)
 
 
-def test_a_file_shows_its_rubric_by_a_name_in_korean_as_a_mac_writes_it() -> None:
+def test_file_shows_its_rubric_by_a_name_in_korean_as_a_mac_writes_it() -> None:
     known = {"own": Recognition(file_prefixes=("상담봇_",)), "wide": Recognition(layouts=frozenset({Layout.WIDE}))}
     assert rubric_of(facts(unicodedata.normalize("NFD", "상담봇 0224.csv"), WIDE), known=known) == "own"
 
@@ -191,12 +191,12 @@ def test_rubric_of_takes_a_column_of_a_rubric_above_the_layout_of_another() -> N
     assert rubric_of(facts(headers=(*WIDE, "내 열")), known=known) == "own"
 
 
-def test_the_option_comes_first() -> None:
+def test_option_comes_first() -> None:
     assert rubric_of(facts(headers=CHAT), option="plan-agent", known=RUBRICS) == "plan-agent"
 
 
 @pytest.mark.parametrize("option", ["", "plan"])
-def test_an_error_lists_every_rubric(option: str) -> None:
+def test_error_lists_every_rubric(option: str) -> None:
     with pytest.raises(UsageError) as caught:
         rubric_of(facts(), option=option, known=RUBRICS)
     assert all(rubric in str(caught.value) for rubric in RUBRICS)

@@ -23,7 +23,7 @@ def reading(**fields: Any) -> ParsedExecution:
 
 
 @pytest.mark.parametrize(("text", "expected"), [("1/1", Round(1, 1)), (" 2 / 1 ", Round(2, 1)), ("10/3", Round(10, 3))])
-def test_a_round_is_a_room_and_a_repeat(text: str, expected: Round) -> None:
+def test_round_is_a_room_and_a_repeat(text: str, expected: Round) -> None:
     assert Round.parse(text) == expected
 
 
@@ -32,7 +32,7 @@ def test_what_is_no_room_and_repeat_is_no_round(text: str) -> None:
     assert Round.parse(text) is None
 
 
-def test_a_round_is_written_as_it_was_read() -> None:
+def test_round_is_written_as_it_was_read() -> None:
     assert str(Round(2, 1)) == "2/1"
 
 
@@ -40,7 +40,7 @@ def test_rounds_are_ordered_by_number() -> None:
     assert Round(2, 1) < Round(10, 1)
 
 
-def test_a_plain_answer_neither_failed_nor_is_empty() -> None:
+def test_plain_answer_neither_failed_nor_is_empty() -> None:
     answered = reading()
     assert answered.answered
     assert (answered.failure, answered.emptiness) == ("", "")
@@ -64,14 +64,14 @@ def test_each_sign_of_failure_is_named(fields: dict[str, str], reason: str) -> N
 
 
 @pytest.mark.parametrize("status", ["", " ", "정상", "성공", "OK", "ok", "정상 처리", "nan", "-"])
-def test_a_good_or_blank_status_is_no_failure(status: str) -> None:
+def test_good_or_blank_status_is_no_failure(status: str) -> None:
     assert reading(status=status).failure == ""
 
 
 @pytest.mark.parametrize(
     "word", ["없음", "정상", "N/A", "0", "0.0", "false", "OK", "오류 없음", "해당 없음", "No", "{}", "[]"]
 )
-def test_a_word_for_no_error_is_no_failure(word: str) -> None:
+def test_word_for_no_error_is_no_failure(word: str) -> None:
     steps = {"worker": [{"type": "W", "error": word}]}
     raw = json.dumps({"assistantMessage": "가", "error": word} | steps)
     assert reading(error=word, raw_json=raw).failure == ""
@@ -82,7 +82,7 @@ def test_words_that_only_resemble_no_error_are_a_failure(word: str) -> None:
     assert reading(error=word).failure == word
 
 
-def test_the_same_error_in_cell_and_raw_is_told_once() -> None:
+def test_same_error_in_cell_and_raw_is_told_once() -> None:
     assert reading(error="500", raw_json='{"error": "500"}').failure == "500"
 
 
@@ -94,7 +94,7 @@ def test_no_message_and_no_entry_is_empty(message: object, entries: object) -> N
     assert empty.failure == ""
 
 
-def test_an_entry_alone_is_an_answer() -> None:
+def test_entry_alone_is_an_answer() -> None:
     assert reading(raw_json='{"assistantMessage": "", "dataUIList": [{"uiValue": {}}]}').answered
 
 
@@ -103,7 +103,7 @@ def test_without_raw_json_the_answer_cell_is_the_message() -> None:
     assert reading(raw_json="", answer_text=" ").emptiness
 
 
-def test_a_raw_message_is_not_replaced_by_the_answer_cell() -> None:
+def test_raw_message_is_not_replaced_by_the_answer_cell() -> None:
     assert reading(raw_json='{"assistantMessage": ""}', answer_text="가").emptiness
 
 
@@ -137,7 +137,7 @@ TWO_STEPS = '{"assistantMessage": "가", "executionProcesses": [{}, {}]}'
 APPLICANT = {"agent_type": AgentType.APPLICANT_MANAGEMENT}
 
 
-def test_a_stated_class_comes_first() -> None:
+def test_stated_class_comes_first() -> None:
     stated = reading(latency_class=SINGLE, tool_call_count=5, raw_json=TWO_STEPS, **APPLICANT)
     assert latency_class(stated, expected=3, criteria=MULTI) is SINGLE
 
@@ -146,7 +146,7 @@ def test_executions_that_disagree_make_the_slower_class() -> None:
     assert latency_class(reading(latency_class=SINGLE), reading(latency_class=MULTI)) is MULTI
 
 
-def test_the_criteria_come_before_the_tool_calls() -> None:
+def test_criteria_come_before_the_tool_calls() -> None:
     assert latency_class(reading(tool_call_count=5), criteria=SINGLE) is SINGLE
 
 
@@ -189,12 +189,12 @@ def test_filters_decide_for_no_other_agent() -> None:
         (1, None),
     ],
 )
-def test_a_latency_class_is_read_in_any_case_and_in_korean(word: object, expected: LatencyClass | None) -> None:
+def test_latency_class_is_read_in_any_case_and_in_korean(word: object, expected: LatencyClass | None) -> None:
     assert LatencyClass.named(word) is expected
 
 
 @pytest.mark.parametrize(
     "status", ["정상", "정상 응답", "성공", "완료", "success", "OK", "Completed", "200", "Pass", "N/A", "통과"]
 )
-def test_a_status_that_says_all_is_well_fails_nothing(status: str) -> None:
+def test_status_that_says_all_is_well_fails_nothing(status: str) -> None:
     assert reading(status=status).failure == ""

@@ -37,7 +37,7 @@ CHECKLIST = """평가 요소 4가지 ->:
 6) 해당 항목의 multiSelectAllowYn 값이 true인가"""
 
 
-def test_the_checklist_of_the_teams_is_read_whole() -> None:
+def test_checklist_of_the_teams_is_read_whole() -> None:
     result = parse_expected(CHECKLIST)
     message, group = result.items
     assert isinstance(message, MessageCheck)
@@ -119,23 +119,23 @@ def test_several_keywords_are_all_wanted_unless_or_stands_between() -> None:
     assert (both.any_of, either.any_of) == (False, True)
 
 
-def test_a_line_may_allow_two_values_or_ask_two_keys() -> None:
+def test_line_may_allow_two_values_or_ask_two_keys() -> None:
     text = 'dataUIList 내 formType 값이 "ACTION" 또는 "LINK"이고 buttonUrl에 "/plan"이 포함된 항목이 존재하는가'
     assert keys_and_values(text) == [("formType", ("ACTION", "LINK")), ("buttonUrlContains", ("/plan",))]
 
 
-def test_a_second_opener_opens_a_second_group() -> None:
+def test_second_opener_opens_a_second_group() -> None:
     opener = '7) dataUIList 내 formType 값이 "SELECT"인 항목이 존재하는가'
     text = f"{CHECKLIST}\n{opener}\n8) 해당 항목의 multiSelectAllowYn 값이 false인가"
     sizes = [len(item.checks) for item in parse_expected(text).items if isinstance(item, EntryGroup)]
     assert sizes == [5, 2]
 
 
-def test_a_follower_without_an_opener_stands_alone() -> None:
+def test_follower_without_an_opener_stands_alone() -> None:
     assert keys_and_values('해당 항목의 actionType 값이 "X"인가') == [("actionType", ("X",))]
 
 
-def test_a_keyword_line_does_not_close_the_group() -> None:
+def test_keyword_line_does_not_close_the_group() -> None:
     opener = 'dataUIList 내 formType 값이 "A"인 항목이 존재하는가'
     text = f'{opener}\nassistantMessage에 "가"가 포함\n해당 항목의 actionType 값이 "B"인가'
     first, second = parse_expected(text).items
@@ -174,7 +174,7 @@ def test_prose_is_kept_for_the_judge() -> None:
         'assistantMessage에 "가"가 있고 formType 값이 "A"인가',
     ],
 )
-def test_a_line_that_no_rule_can_check_is_reported_and_kept(line: str) -> None:
+def test_line_that_no_rule_can_check_is_reported_and_kept(line: str) -> None:
     result = parse_expected(line)
     assert result.items == ()
     assert result.prose == line
@@ -209,13 +209,13 @@ def test_declared_checks_have_many_spellings(text: str) -> None:
     ]
 
 
-def test_a_message_check_may_hold_blanks_and_semicolons_in_quotes() -> None:
+def test_message_check_may_hold_blanks_and_semicolons_in_quotes() -> None:
     item = only('@check assistantMessageContains="평가 기간; 수정"')
     assert isinstance(item, MessageCheck)
     assert item.keywords == ("평가 기간; 수정",)
 
 
-def test_a_number_check_reads_korean_numbers() -> None:
+def test_number_check_reads_korean_numbers() -> None:
     item = only("@check numberContains=2만 917명")
     assert isinstance(item, NumberCheck)
     assert item.numbers == (Fraction(20917),)
@@ -237,7 +237,7 @@ def test_a_number_check_reads_korean_numbers() -> None:
         ('{"schemaVersion": "aqb.v2"}', "aqb.v1"),
     ],
 )
-def test_a_declared_check_that_cannot_be_is_reported(text: str, word: str) -> None:
+def test_declared_check_that_cannot_be_is_reported(text: str, word: str) -> None:
     result = parse_expected(text)
     assert result.items == ()
     assert result.prose
@@ -268,21 +268,21 @@ def path_result(**check: object) -> ExpectedResult:
         ({"path": "error", "op": "eq", "value": 1, "weight": float("inf")}, "weight"),
     ],
 )
-def test_a_path_check_that_cannot_be_is_reported(check: dict[str, object], word: str) -> None:
+def test_path_check_that_cannot_be_is_reported(check: dict[str, object], word: str) -> None:
     result = path_result(**check)
     assert result.items == ()
     assert [word in problem.reason for problem in result.problems] == [True]
 
 
 @pytest.mark.parametrize(("check", "op"), [({}, "exists"), ({"value": 1}, "eq"), ({"op": " EQ ", "value": 1}, "eq")])
-def test_the_operation_may_be_left_out(check: dict[str, object], op: str) -> None:
+def test_operation_may_be_left_out(check: dict[str, object], op: str) -> None:
     (item,) = path_result(path="error", **check).items
     assert isinstance(item, PathCheck)
     assert item.op == op
     assert item.weight == 1
 
 
-def test_a_weight_is_exact() -> None:
+def test_weight_is_exact() -> None:
     (item,) = path_result(path="error", value=1, weight=0.1).items
     assert isinstance(item, PathCheck)
     assert item.weight == Fraction(1, 10)
@@ -317,7 +317,7 @@ def test_all_forms_may_be_mixed() -> None:
     assert (len(result.checklist), len(result.declared)) == (2, 2)
 
 
-def test_the_same_path_operation_and_value_counts_once() -> None:
+def test_same_path_operation_and_value_counts_once() -> None:
     check = {"path": "dataUIList[*].uiValue.formType", "op": "eq", "value": "SELECT"}
     criteria = json.dumps(
         {"accuracyChecks": [check, {**check, "path": "$.dataUIList[ * ].uiValue['formType']", "weight": 3}]}
@@ -326,7 +326,7 @@ def test_the_same_path_operation_and_value_counts_once() -> None:
     assert len(parse_expected("@check formType=ACTION", criteria).items) == 2
 
 
-def test_a_written_weight_wins_over_the_default_of_an_earlier_form() -> None:
+def test_written_weight_wins_over_the_default_of_an_earlier_form() -> None:
     path = "dataUIList[*].uiValue.formType"
     weighted = json.dumps({"accuracyChecks": [{"path": path, "op": "eq", "value": "SELECT", "weight": 3}]})
     for text in (f"@check formType=SELECT\n{weighted}", f"{weighted}\n@check formType=SELECT"):
@@ -335,7 +335,7 @@ def test_a_written_weight_wins_over_the_default_of_an_earlier_form() -> None:
         assert check.weight == 3
 
 
-def test_a_line_is_a_url_only_where_nothing_else_stands_in_it() -> None:
+def test_line_is_a_url_only_where_nothing_else_stands_in_it() -> None:
     assert parse_expected("/agent/setting 화면으로 안내한다").items == ()
     assert parse_expected("예/아니오로 답한다").items == ()
     assert parse_expected("1) /agent/setting").items != ()
@@ -346,7 +346,7 @@ def test_true_is_the_same_value_in_every_form() -> None:
     assert len(parse_expected("@check multiSelectAllowYn=true", criteria).items) == 1
 
 
-def test_a_data_key_check_is_not_the_literal_path() -> None:
+def test_data_key_check_is_not_the_literal_path() -> None:
     criteria = json.dumps({"accuracyChecks": [{"path": "dataUIList[*].uiValue.value.dataKey", "value": "A"}]})
     assert len(parse_expected("@check dataKey=A", criteria).items) == 2
 
@@ -357,7 +357,7 @@ def test_checklist_lines_that_repeat_count_each_time() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "-", "nan", "None"])
-def test_a_blank_cell_expects_nothing(text: str) -> None:
+def test_blank_cell_expects_nothing(text: str) -> None:
     assert parse_expected(text, text) == ExpectedResult()
 
 

@@ -42,20 +42,20 @@ def test_names_become_codes(text: str, expected: ExpectedFilters) -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "-", "nan", "None"])
-def test_a_blank_cell_expects_nothing(text: str) -> None:
+def test_blank_cell_expects_nothing(text: str) -> None:
     assert COMMON_FILTERS.expected(text) == filters()
 
 
-def test_an_ascii_name_in_parentheses_is_a_column() -> None:
+def test_ascii_name_in_parentheses_is_a_column() -> None:
     assert COMMON_FILTERS.expected("성별 (genderFlag)") == ExpectedFilters(frozenset(), frozenset({"genderFlag"}), ())
 
 
-def test_a_name_that_nobody_knows_is_reported_beside_the_others() -> None:
+def test_name_that_nobody_knows_is_reported_beside_the_others() -> None:
     found = COMMON_FILTERS.expected("보훈 + 별자리 + 성별(genderFlag)")
     assert found == ExpectedFilters(frozenset({"PATRIOT"}), frozenset({"genderFlag"}), ("별자리",))
 
 
-def test_a_korean_remark_makes_no_column() -> None:
+def test_korean_remark_makes_no_column() -> None:
     assert COMMON_FILTERS.expected("별자리 (양력)").unmapped == ("별자리 (양력)",)
 
 

@@ -24,7 +24,7 @@ def change(before: list[float], now: list[float], obstacle: str = "") -> dict[st
     return change_figures(compare_testruns(base, candidate, TITLES), known("a", "2026-02-10T09:00:00", ""), obstacle)
 
 
-def test_a_query_is_known_by_its_text_and_by_its_id_without_one() -> None:
+def test_query_is_known_by_its_text_and_by_its_id_without_one() -> None:
     assert query_keys([("1", "평가 기간"), ("2", "평가기간 "), ("3", "")]) == {
         "1": "평가기간",
         "2": "평가기간 #2",
@@ -32,17 +32,17 @@ def test_a_query_is_known_by_its_text_and_by_its_id_without_one() -> None:
     }
 
 
-def test_a_renamed_file_with_one_more_query_stays_in_its_set() -> None:
+def test_renamed_file_with_one_more_query_stays_in_its_set() -> None:
     others = [known("a", "2026-02-10", "abcd", "first"), known("b", "2026-02-11", "xyz", "second")]
     assert set_of_run(known("c", "2026-02-12", "abcde"), others) == "first"
 
 
-def test_a_run_that_shares_less_than_half_begins_a_set() -> None:
+def test_run_that_shares_less_than_half_begins_a_set() -> None:
     assert set_of_run(known("c", "2026-02-12", "abxy"), [known("a", "2026-02-10", "abcd")]) == "set of c"
     assert set_of_run(known("c", "2026-02-12", "ab"), [known("a", "2026-02-10", "abcd")]) == "set of a"
 
 
-def test_the_run_before_is_the_last_that_ran_earlier_in_the_set() -> None:
+def test_run_before_is_the_last_that_ran_earlier_in_the_set() -> None:
     others = [
         known("a", "2026-02-10", "q", "s"),
         known("b", "2026-02-11T09:00:00", "q", "s"),
@@ -55,7 +55,7 @@ def test_the_run_before_is_the_last_that_ran_earlier_in_the_set() -> None:
     assert base_among(runs_before(known("e", "2026-02-09", "q"), others, "s")) is None
 
 
-def test_a_change_says_what_got_worse_with_its_interval() -> None:
+def test_change_says_what_got_worse_with_its_interval() -> None:
     found = change([5.0] * 40, [4.0] * 20 + [3.0] * 20)
     told = "지난 실행(a.csv, 2026-02-10)보다 답변이 나빠진 질의 40개, 좋아진 질의 0개; 정확성 나빠짐(−1.50)"
     assert change_text(found) == told
@@ -74,7 +74,7 @@ def test_a_change_says_what_got_worse_with_its_interval() -> None:
         ([], [], "", None, "함께 있는 질의가 없음"),
     ],
 )
-def test_a_change_that_cannot_be_told_says_why(
+def test_change_that_cannot_be_told_says_why(
     before: list[float], now: list[float], obstacle: str, moved: tuple[int, int] | None, why: str
 ) -> None:
     counts = f"답변이 나빠진 질의 {moved[0]}개, 좋아진 질의 {moved[1]}개; " if moved else ""
@@ -128,11 +128,11 @@ def test_runs_with_the_same_scores_are_said_to_be_the_same() -> None:
     assert (change_text(found), standing({"change": found})) == (said, ("같음", said))
 
 
-def test_the_first_run_of_a_set_has_no_verdict_to_withhold() -> None:
+def test_first_run_of_a_set_has_no_verdict_to_withhold() -> None:
     assert standing({"change": None}) == ("첫 실행", "같은 테스트 세트의 지난 실행이 없음")
 
 
-def test_an_obstacle_withholds_the_verdict_of_every_metric() -> None:
+def test_obstacle_withholds_the_verdict_of_every_metric() -> None:
     (row,) = change_rows(change([5.0] * 40, [0.0] * 40, "판정한 모델이나 조건이 다름"))
     assert row[-1] == "판단 보류(판정한 모델이나 조건이 다름)"
 

@@ -32,13 +32,13 @@ def test_what_is_no_path_is_none(text: str) -> None:
 
 
 @given(st.text(max_size=30) | st.text(alphabet="ab.[]*0'\"$ ", max_size=20))
-def test_a_path_is_read_back_from_its_own_text(text: str) -> None:
+def test_path_is_read_back_from_its_own_text(text: str) -> None:
     path = JsonPath.parse(text)
     if path is not None and not any(isinstance(step, str) and set(step) & set(".[]*'\" $") for step in path.steps):
         assert JsonPath.parse(str(path)) == path
 
 
-def test_a_path_leads_to_every_match_in_order() -> None:
+def test_path_leads_to_every_match_in_order() -> None:
     path = JsonPath.parse("a[*].b")
     assert path is not None
     assert path.find({"a": [{"b": 1}, {"c": 2}, {"b": None}, 5]}) == [1, None]

@@ -80,7 +80,7 @@ def test_lint_finds_an_id_that_expects_something_else_in_another_round() -> None
     assert finding.example == "3명 / 3 명 / 5명 / 빈칸"
 
 
-def test_a_mark_tells_whether_another_run_expects_the_same_but_for_the_ground_truth() -> None:
+def test_mark_tells_whether_another_run_expects_the_same_but_for_the_ground_truth() -> None:
     def mark(**expected: str) -> str:
         return expectation_marks({"Q": [query("Q", "질의", **expected)]})["Q"]
 
@@ -89,7 +89,7 @@ def test_a_mark_tells_whether_another_run_expects_the_same_but_for_the_ground_tr
     assert len({said, mark(expected="면접 전형을 연다"), mark(expected_datakeys="K1")}) == 3
 
 
-def test_a_mark_tells_whether_there_is_a_ground_truth() -> None:
+def test_mark_tells_whether_there_is_a_ground_truth() -> None:
     without, given = (expectation_marks({"Q": [query("Q", "질의", ground_truth=truth)]})["Q"] for truth in ("", "12"))
     assert without != given
     assert without[:-1] == given[:-1]  # as earlier code wrote it

@@ -69,7 +69,7 @@ def stated(text: str, query: str = "") -> list[str]:
         ("(지원자 12) 명", "12"),
     ],
 )
-def test_a_quantity_is_a_number(text: str, numbers: str) -> None:
+def test_quantity_is_a_number(text: str, numbers: str) -> None:
     assert " ".join(stated(text)) == numbers
 
 
@@ -127,7 +127,7 @@ def test_ordinals_are_no_numbers(text: str) -> None:
     assert stated(f"{text} 면접 7명") == ["7"]
 
 
-def test_a_thousands_group_is_no_list_of_ordinals() -> None:
+def test_thousands_group_is_no_list_of_ordinals() -> None:
     assert stated("총 1,047, 2차 전형") == ["1,047"]
 
 
@@ -136,7 +136,7 @@ def test_list_markers_are_no_numbers(marker: str) -> None:
     assert stated(f"목록\n{marker} 지원자 7명\n끝") == ["7"]
 
 
-def test_a_marker_inside_a_line_is_no_number() -> None:
+def test_marker_inside_a_line_is_no_number() -> None:
     assert stated("구분: 1) 서류 7명 2) 면접 8명") == ["7", "8"]
 
 
@@ -155,11 +155,11 @@ def test_periods_are_no_numbers(period: str) -> None:
     assert stated(f"{period} 지원자는 **7명**입니다.") == ["7"]
 
 
-def test_a_parenthesis_behind_a_period_loses_only_what_restates_it() -> None:
+def test_parenthesis_behind_a_period_loses_only_what_restates_it() -> None:
     assert stated("최근 1년(365일, 전체 1,200명) 7명") == ["1,200", "7"]
 
 
-def test_a_length_of_time_that_is_no_period_is_a_number() -> None:
+def test_length_of_time_that_is_no_period_is_a_number() -> None:
     assert stated("평균 15일 걸렸고 경력은 3년입니다.") == ["15", "3"]
 
 
@@ -179,15 +179,15 @@ def test_closing_offers_are_no_numbers(offer: str) -> None:
 @pytest.mark.parametrize(
     "result", ["7명이며, ", "7명인데 ", "7명으로 집계되었는데, ", "7명이 확인됐으며, ", "7명이에요, ", "7명이지만, "]
 )
-def test_an_offer_leaves_the_result_before_it_in_the_sentence(result: str) -> None:
+def test_offer_leaves_the_result_before_it_in_the_sentence(result: str) -> None:
     assert stated(f"지원자는 {result}최근 3개월로 상위 10개도 볼까요?") == ["7"]
 
 
-def test_an_offer_in_parentheses_leaves_its_sentence() -> None:
+def test_offer_in_parentheses_leaves_its_sentence() -> None:
     assert stated("7명입니다(8명도 볼까요?)") == ["7"]
 
 
-def test_a_decimal_point_ends_no_sentence() -> None:
+def test_decimal_point_ends_no_sentence() -> None:
     assert stated("비율은 2.34%입니다. 더 볼까요?") == ["2.34"]
 
 
@@ -217,12 +217,12 @@ def test_what_echoes_the_question_is_no_number(query: str, text: str, numbers: l
     assert stated(text, query) == numbers
 
 
-def test_a_number_of_the_truth_is_no_echo_of_the_question() -> None:
+def test_number_of_the_truth_is_no_echo_of_the_question() -> None:
     given = {"query": "경력 3년 이상, 최근 5년", "truth": "경력 3년: 12명"}
     assert list(map(number_text, numbers_in("3년 이상은 12명, 5년은 7명", **given))) == ["3", "12", "7"]
 
 
-def test_a_text_without_digits_states_no_numbers() -> None:
+def test_text_without_digits_states_no_numbers() -> None:
     assert stated("지원자가 없습니다. 다시 볼까요?") == []
 
 
@@ -232,12 +232,12 @@ decimals = st.builds(
 
 
 @given(decimals)
-def test_a_written_number_is_read_back(number: Fraction) -> None:
+def test_written_number_is_read_back(number: Fraction) -> None:
     assert numbers_in(f"모두 {number_text(number)} 입니다") == (number,)
 
 
 @given(st.lists(st.integers(0, 10**9)))
-def test_a_list_of_numbers_is_read_back_in_order(numbers: list[int]) -> None:
+def test_list_of_numbers_is_read_back_in_order(numbers: list[int]) -> None:
     assert numbers_in(" 그리고 ".join(f"{number:,}명" for number in numbers)) == tuple(numbers)
 
 
@@ -255,7 +255,7 @@ def test_any_text_has_numbers_or_none(text: str, query: str) -> None:
 
 
 @given(NOISE)
-def test_a_text_of_its_own_numbers_states_the_same_numbers(text: str) -> None:
+def test_text_of_its_own_numbers_states_the_same_numbers(text: str) -> None:
     numbers = numbers_in(text)
     written = " ; ".join(f"{number_text(number)}명" for number in numbers)
     if all((number * 10**15).denominator == 1 and abs(number) < 10**15 for number in numbers):
@@ -304,11 +304,11 @@ def test_expected_numbers_are_met_exactly_within_one_percent_or_not(
     assert compare_numbers(fractions(*expected), fractions(*actual)).grade == grade
 
 
-def test_the_missing_numbers_are_told() -> None:
+def test_missing_numbers_are_told() -> None:
     assert compare_numbers(fractions(1, 2, 3, 2), fractions(3)).missing == tuple(fractions(1, 2))
 
 
-def test_the_tolerance_can_be_chosen() -> None:
+def test_tolerance_can_be_chosen() -> None:
     assert compare_numbers(fractions(100), fractions(105), Fraction(5, 100)).grade == "within"
 
 
@@ -333,7 +333,7 @@ def test_sorted_and_paired_numbers_spread_by_one_percent_of_the_smallest(sets: l
 
 
 @given(st.lists(st.lists(decimals, max_size=3), max_size=4))
-def test_the_order_of_numbers_does_not_matter(sets: list[list[Fraction]]) -> None:
+def test_order_of_numbers_does_not_matter(sets: list[list[Fraction]]) -> None:
     assert spread_within(sets) == spread_within([numbers[::-1] for numbers in reversed(sets)])
 
 

@@ -44,7 +44,7 @@ def scored(
     )
 
 
-def test_a_check_is_named_by_what_it_looks_at() -> None:
+def test_check_is_named_by_what_it_looks_at() -> None:
     keys = [check.key for check in scored("Q-1").checks]
     assert sorted(keys) == ["assistantMessage", "dataKey", "formType", "path", "text"]
 
@@ -88,7 +88,7 @@ def test_of_what_was_offered_five_are_named_and_the_others_counted(offered: str,
         ),
     ],
 )
-def test_a_failed_check_is_one_of_those_that_want_the_same(of_both: str, of_one: str) -> None:
+def test_failed_check_is_one_of_those_that_want_the_same(of_both: str, of_one: str) -> None:
     both, one = (parse_expected(text).items for text in (of_both, f"{of_both}\n{of_one}"))
     other = parse_expected(of_one).items
     runs = [scored("Q-1", items=both), scored("Q-2", items=one), *(scored(f"Q-{n}", items=other) for n in range(3, 9))]
@@ -101,12 +101,12 @@ def test_followers_of_an_opener_that_fails_are_no_cause_of_their_own() -> None:
     assert (patterns[0].key, patterns[0].failed, patterns[0].followers) == ("formType", 1, 1)
 
 
-def test_a_follower_of_an_entry_that_is_there_is_a_cause() -> None:
+def test_follower_of_an_entry_that_is_there_is_a_cause() -> None:
     patterns = check_patterns([scored("Q-1", "조회", offers=[{"formType": "LINK", "value": {"dataKey": "C"}}])])
     assert ("dataKey", "기대 A]B, 실제 C", 0) in [(one.key, one.cause, one.followers) for one in patterns]
 
 
-def test_the_cause_of_most_failed_checks_comes_first() -> None:
+def test_cause_of_most_failed_checks_comes_first() -> None:
     two = [scored(name, offers=[{"formType": "ACTION"}]) for name in ("Q-1", "Q-2")]
     found = [(one.key, one.failed + one.followers) for one in check_patterns([*two, scored("Q-3")])]
     assert found[0] == ("formType", 4)
@@ -135,7 +135,7 @@ def test_causes_of_failure_are_counted_without_their_ids_and_times() -> None:
         ("5f0c1e7b2a9d4c3e8f6a7b1c2d3e4f50", "c7a84e2cbdbe4f8b9a0e1d2c3b4a5f69"),
     ],
 )
-def test_an_error_that_names_its_request_in_hexadecimal_digits_is_one_cause(first: str, second: str) -> None:
+def test_error_that_names_its_request_in_hexadecimal_digits_is_one_cause(first: str, second: str) -> None:
     reasons = [f"실행 실패: Read timed out (request {one}를 처리하지 못함)" for one in (first, second)]
     found = outages([scored(f"Q-{n}", stability=Score(0, one)) for n, one in enumerate(reasons)])
     assert [(outage.cause, outage.count) for outage in found] == [
@@ -143,7 +143,7 @@ def test_an_error_that_names_its_request_in_hexadecimal_digits_is_one_cause(firs
     ]
 
 
-def test_a_text_that_was_cut_at_many_places_is_one_cause() -> None:
+def test_text_that_was_cut_at_many_places_is_one_cause() -> None:
     whole = '{"assistantMessage": "네, 찾았습니다"}'
     reasons = [parse_raw_json(whole[:length]) for length in (5, 20, 30)]
     assert len(set(map(str, reasons))) > 1  # each says where
@@ -159,11 +159,11 @@ def test_bands_are_written_with_the_edge_they_include() -> None:
 
 
 @pytest.mark.parametrize(("number", "text"), [(Fraction(3, 4), "0.75 이상 1 미만"), (Fraction(2, 3), "0.75 미만")])
-def test_a_number_is_shown_with_its_band(number: Fraction, text: str) -> None:
+def test_number_is_shown_with_its_band(number: Fraction, text: str) -> None:
     assert band_text(AT_LEAST, number) == text
 
 
-def test_the_main_cause_of_an_answer_is_the_one_with_most_consequences() -> None:
+def test_main_cause_of_an_answer_is_the_one_with_most_consequences() -> None:
     """The message comes first among the checks, yet the missing entry takes two other checks with it."""
     checks = """@check assistantMessageContains=조회
 dataUIList 내 formType 값이 "LINK"인 항목이 존재하는가

@@ -38,16 +38,16 @@ WRONG_SHAPES = [None, 5, True, "text", [], [None, 3, "x"], {}, {"a": 1}]
     "name", ["assistantMessage", "dataUIList", "responseTimeSec", "error", "worker", "executionProcesses"]
 )
 @pytest.mark.parametrize("value", WRONG_SHAPES)
-def test_a_field_of_another_type_breaks_nothing(name: str, value: object) -> None:
+def test_field_of_another_type_breaks_nothing(name: str, value: object) -> None:
     assert parse_raw_json(json.dumps({name: value})) == response(**{name: value})
 
 
-def test_an_empty_object_is_an_empty_response() -> None:
+def test_empty_object_is_an_empty_response() -> None:
     parsed = response()
     assert (parsed.assistant_message, parsed.ui_entries, parsed.response_time_s, parsed.error) == ("", (), None, "")
 
 
-def test_an_entry_without_a_ui_value_is_still_an_entry() -> None:
+def test_entry_without_a_ui_value_is_still_an_entry() -> None:
     parsed = response(dataUIList=[{"uiDescription": "안내"}, None, {"uiValue": "x"}])
     assert (len(parsed.ui_entries), parsed.ui_values) == (2, ())
 
@@ -56,27 +56,27 @@ ENVELOPES = [{"code": 0, "message": "success", "detail": {"trace": None, "causes
 
 
 @pytest.mark.parametrize("error", [None, "", " ", False, 0, 0.0, "null", "none", [], {}, *ENVELOPES])
-def test_an_error_field_that_says_nothing_is_no_error(error: object) -> None:
+def test_error_field_that_says_nothing_is_no_error(error: object) -> None:
     assert response(error=error).error == ""
 
 
 @pytest.mark.parametrize("error", ["timeout", {"code": 500}, True, ["a"]])
-def test_an_error_field_that_says_something_is_an_error(error: object) -> None:
+def test_error_field_that_says_something_is_an_error(error: object) -> None:
     assert response(error=error).error
 
 
-def test_an_error_object_is_told_as_it_was_sent() -> None:
+def test_error_object_is_told_as_it_was_sent() -> None:
     sent = {"code": 0, "message": "검색 서버 시간 초과"}
     assert json.loads(response(error=sent).error) == sent
 
 
-def test_a_step_that_failed_names_its_worker_once() -> None:
+def test_step_that_failed_names_its_worker_once() -> None:
     step = {"workerType": "PLAN_WORKER", "error": "filter parsing failed"}
     parsed = response(executionProcesses=[step, {"workerType": "OK", "error": ""}], worker=[step])
     assert parsed.step_errors == (StepError("PLAN_WORKER", "filter parsing failed"),)
 
 
-def test_an_error_inside_a_workers_output_counts() -> None:
+def test_error_inside_a_workers_output_counts() -> None:
     parsed = response(worker=[{"type": "PLAN_WORKER", "output": {"error": "lambda"}}])
     assert parsed.step_errors == (StepError("PLAN_WORKER", "lambda"),)
 
@@ -118,7 +118,7 @@ def test_five_megabytes_in_one_cell_are_read() -> None:
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999", "-1"])
-def test_a_time_that_is_no_time_is_missing(value: str) -> None:
+def test_time_that_is_no_time_is_missing(value: str) -> None:
     parsed = parse_raw_json(f'{{"responseTimeSec": {value}}}')
     assert isinstance(parsed, RawResponse)
     assert parsed.response_time_s is None
@@ -131,13 +131,13 @@ def test_half_a_character_becomes_a_question_mark(half: str) -> None:
     assert parsed.assistant_message == "가?나"
 
 
-def test_a_whole_emoji_stays() -> None:
+def test_whole_emoji_stays() -> None:
     parsed = parse_raw_json(r'{"assistantMessage": "\ud83d\ude00"}')
     assert isinstance(parsed, RawResponse)
     assert parsed.assistant_message == "😀"
 
 
-def test_a_byte_order_mark_does_not_matter() -> None:
+def test_byte_order_mark_does_not_matter() -> None:
     assert isinstance(parse_raw_json('\ufeff{"assistantMessage": "가"}\n'), RawResponse)
 
 

@@ -47,7 +47,7 @@ def test_recorded_scores_that_agree_have_kappa_1_and_the_ten_largest_differences
     assert [one["query_id"] for one in other["largest"]] == [f"Q{place}" for place in range(10)]
 
 
-def test_the_order_of_rows_changes_neither_the_interval_nor_what_is_listed() -> None:
+def test_order_of_rows_changes_neither_the_interval_nor_what_is_listed() -> None:
     ours = rows(*[(place * 7 % 11) / 2 for place in range(30)])
     known = recorded(*[place % 6 for place in range(30)])
     assert recorded_agreement(known, ours[::-1], METRICS, {}) == recorded_agreement(known, ours, METRICS, {})

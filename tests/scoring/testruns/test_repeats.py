@@ -17,7 +17,7 @@ def test_three_points_pass_and_two_do_not() -> None:
     assert repeats_of([execution(3), execution(2), execution(5)], 3) == Repeats(2, 3, None)
 
 
-def test_an_execution_without_accuracy_neither_passes_nor_fails() -> None:
+def test_execution_without_accuracy_neither_passes_nor_fails() -> None:
     assert repeats_of([execution(5), execution(None)], 3, [5, 5, 0]) == Repeats(1, 1, Fraction(2, 3))
 
 
@@ -37,7 +37,7 @@ def test_passing_more_often_in_a_row_is_never_likelier() -> None:
     assert means == sorted(means, reverse=True)
 
 
-def test_a_report_tells_of_repeats_only_where_there_are_some() -> None:
+def test_report_tells_of_repeats_only_where_there_are_some() -> None:
     assert repeat_line(repeat_figures([Repeats(1, 1, None)], 3)) == ""
     line = repeat_line(repeat_figures([Repeats(2, 2, Fraction(1)), Repeats(1, 2, Fraction(1, 2))], 3))
     assert "1회 75.0%(질의 2개), 2회 모두 50.0%(질의 2개)" in line

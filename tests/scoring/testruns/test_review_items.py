@@ -21,7 +21,7 @@ def items(*executions: Execution) -> list[ReviewItem]:
     return list(review_items(executions, METRICS))
 
 
-def test_an_item_names_what_the_screen_offered_and_where_links_lead() -> None:
+def test_item_names_what_the_screen_offered_and_where_links_lead() -> None:
     select = {
         "formType": "SELECT",
         "multiSelectAllowYn": False,
@@ -37,7 +37,7 @@ def test_an_item_names_what_the_screen_offered_and_where_links_lead() -> None:
     assert item.urls == '/agent/grid?condition=[{"filterType":"APPLY_CHANNEL"},{"filterType":"NEW_ONE"}]'
 
 
-def test_an_item_of_a_file_without_raw_json_shows_its_own_columns() -> None:
+def test_item_of_a_file_without_raw_json_shows_its_own_columns() -> None:
     (item,) = items(
         execution(
             1, raw_json="", answer_text="3명", detected_filters="보훈", button_url="/a/b", expected_filters="보훈"
@@ -56,7 +56,7 @@ def test_everything_that_was_expected_stands_together() -> None:
     assert item.expected == "안내한다\n기대 URL: /a\n기대 datakey: K1\n정답 수치: 3"
 
 
-def test_a_query_of_many_rounds_takes_as_much_text_for_each_of_them_as_one_of_twenty() -> None:
+def test_query_of_many_rounds_takes_as_much_text_for_each_of_them_as_one_of_twenty() -> None:
     few, many = (items(*(execution(room, f"{room}명") for room in range(1, rooms + 1))) for rooms in (21, 500))
     assert few[0].other_answers.endswith("[21/1]\n21명")
     assert many[0].other_answers == f"{few[0].other_answers}\n\n(그 밖의 답변 479개 생략)"
@@ -72,7 +72,7 @@ def test_rounds_show_each_other_and_are_judged_together_where_there_are_two() ->
     assert [item.round for item in items(execution(1, "3명"))] == ["1/1"]
 
 
-def test_an_execution_without_an_answer_says_why() -> None:
+def test_execution_without_an_answer_says_why() -> None:
     failed, empty, _ = items(execution(1, error="시간 초과"), execution(2, ""))
     assert failed.answer == "(실행 실패: 시간 초과)"
     assert empty.answer == "(빈 응답: 답변 메시지와 dataUIList가 모두 비어 있음)"

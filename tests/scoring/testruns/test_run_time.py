@@ -10,7 +10,7 @@ def at(*times: str) -> list[Execution]:
     return [Execution("Q-1", Round(place, 1), executed_at=time) for place, time in enumerate(times, 1)]
 
 
-def test_a_run_has_the_time_of_its_first_execution() -> None:
+def test_run_has_the_time_of_its_first_execution() -> None:
     assert run_time(at("", "2026-02-24T02:21:00", "2026-02-24T02:20:40.844210"), "plan.csv") == "2026-02-24T02:20:40"
 
 
@@ -24,7 +24,7 @@ def test_a_run_has_the_time_of_its_first_execution() -> None:
         ("어제", ""),
     ],
 )
-def test_a_time_is_read_as_teams_write_it(written: str, read: str) -> None:
+def test_time_is_read_as_teams_write_it(written: str, read: str) -> None:
     assert run_time(at(written), "plan.csv") == read
 
 

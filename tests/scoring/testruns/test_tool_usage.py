@@ -24,11 +24,11 @@ def grid_url(*filters: str, columns: tuple[str, ...] = ("name",)) -> str:
     return f"/agent/grid/applicant?viewMode=X&columnVisibility={quote(json.dumps(columns))}&condition={condition}"
 
 
-def test_a_data_key_is_found_at_any_depth() -> None:
+def test_data_key_is_found_at_any_depth() -> None:
     assert used({"value": {"nodeDataSet": {"dataKey": "A"}}}, {"dataKey": "B"}).datakeys == {"A", "B"}
 
 
-def test_an_option_may_carry_a_data_key() -> None:
+def test_option_may_carry_a_data_key() -> None:
     options = [
         {"optionValue": "A", "optionValueFieldName": "dataKey"},
         {"optionValue": "4101", "optionValueFieldName": "nodeId"},
@@ -36,7 +36,7 @@ def test_an_option_may_carry_a_data_key() -> None:
     assert used({"formType": "SELECT", "selectOptionList": options}).datakeys == {"A"}
 
 
-def test_a_data_key_may_stand_in_the_url() -> None:
+def test_data_key_may_stand_in_the_url() -> None:
     assert used({"buttonUrl": "/plan/5?dataKey=A%5FB&x=1"}).datakeys == {"A_B"}
 
 
@@ -49,7 +49,7 @@ def test_filters_come_from_the_url_the_ui_value_and_the_column() -> None:
     assert found.filters == {"PATRIOT", "RESUME_PERIOD", "LICENSE", "NATIONALITY", "CAREER_PERIOD"}
 
 
-def test_a_detected_filter_without_a_code_stays_as_it_is_written() -> None:
+def test_detected_filter_without_a_code_stays_as_it_is_written() -> None:
     assert used(detected_filters="['LICENSE', '별자리']").filters == {"LICENSE", "별자리"}
 
 
@@ -65,18 +65,18 @@ def test_columns_come_from_the_url() -> None:
 @pytest.mark.parametrize(
     "cell", ["/a?dataKey=X\n/b?dataKey=Y", "/a?dataKey=X, /b?dataKey=Y", '["https://h/a?dataKey=X", "/b?dataKey=Y"]']
 )
-def test_a_cell_may_list_the_urls_of_several_buttons(cell: str) -> None:
+def test_cell_may_list_the_urls_of_several_buttons(cell: str) -> None:
     found = used(raw_json="", answer_text="가", button_url=cell)
     assert found.datakeys == {"X", "Y"}
     assert found.url_paths == ("/a", "/b")
 
 
-def test_a_url_that_is_not_encoded_stays_whole() -> None:
+def test_url_that_is_not_encoded_stays_whole() -> None:
     url = '/a?condition=[{"filterType": "PATRIOT"}, {"filterType": "LICENSE"}]'
     assert used(raw_json="", answer_text="가", button_url=url).filters == {"PATRIOT", "LICENSE"}
 
 
-def test_a_numbered_url_cell_counts_like_the_response() -> None:
+def test_numbered_url_cell_counts_like_the_response() -> None:
     found = used(raw_json="", answer_text="가", button_url=grid_url("PATRIOT"))
     assert found.filters == {"PATRIOT"}
     assert found.url_paths == ("/agent/grid/applicant",)
@@ -93,11 +93,11 @@ def test_paths_lose_host_and_parameters_and_repeats() -> None:
      "/a?condition=" + "[" * 100_000, "/a?condition={}", '/a?condition=["x", null, {"filterType": 5}]',
      "\ud800?\ud800"],
 )  # fmt: skip
-def test_a_broken_url_names_no_filters(url: str) -> None:
+def test_broken_url_names_no_filters(url: str) -> None:
     assert button_url(url).filters == frozenset()
 
 
-def test_a_condition_encoded_twice_is_read() -> None:
+def test_condition_encoded_twice_is_read() -> None:
     assert button_url("/a?condition=" + quote(quote('[{"filterType": "LICENSE"}]'))).filters == {"LICENSE"}
 
 

@@ -70,7 +70,7 @@ def _day(number: int) -> date:
 
 # Each of its days has too few rows to name it, and after a week the days before a day have it as well.
 @pytest.mark.long
-def test_a_rise_of_several_days_names_what_grew_since_it_began(warehouse: FolderWarehouse) -> None:
+def test_rise_of_several_days_names_what_grew_since_it_began(warehouse: FolderWarehouse) -> None:
     day, began = _day(FIRST_RISEN + 1), _day(FIRST_RISEN)
     digest = day_digest(warehouse, RUBRIC, day, [], ReportPaths(Path("reports")), AlertPolicy())
     (message,) = day_messages(digest, RouteFilter())
@@ -80,7 +80,7 @@ def test_a_rise_of_several_days_names_what_grew_since_it_began(warehouse: Folder
     assert f"{day_text(began)}부터 '{{종목}} {{종목코드}} 공매도 잔고 추이' 형태의 질문 10건, 평소라면 0건" in shown
 
 
-def test_a_week_is_compared_with_all_days_of_the_week_before_it_and_none_older(tmp_path: Path) -> None:
+def test_week_is_compared_with_all_days_of_the_week_before_it_and_none_older(tmp_path: Path) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     new = [30, *[0] * 6, 4, *[6] * 7]
     for number, count in enumerate(new):
@@ -96,7 +96,7 @@ def _rule(fact: AlertFact) -> tuple[str, str | None]:
     return fact.rule, fact.tenant_id
 
 
-def test_a_snooze_of_a_kpi_is_made_at_its_last_four_weeks_and_holds_below_twice_of_them(
+def test_snooze_of_a_kpi_is_made_at_its_last_four_weeks_and_holds_below_twice_of_them(
     warehouse: FolderWarehouse,
 ) -> None:
     day = _day(FIRST_RISEN + 1)

@@ -104,7 +104,7 @@ def test_commands_in_a_message_of_one_of_several_services_name_it() -> None:
         ("aqb runs --last 5", "aqb runs --last 5"),  # tells of every service
     ],
 )
-def test_a_command_in_a_message_names_the_service_where_it_would_do_all_of_them(command: str, named: str) -> None:
+def test_command_in_a_message_names_the_service_where_it_would_do_all_of_them(command: str, named: str) -> None:
     for blocks in (paragraph([code(command)]), bullets([[code(command)]])):
         of_service = with_service(replace(page(), blocks=[header("제목"), *blocks]), "support")
         assert f"`{named}`" in readable(of_service.blocks)

@@ -47,7 +47,7 @@ def put(outbox: Outbox, *keys: str, route: str = "qa", thread: str = "") -> None
     outbox.put(route, thread, [message(key) for key in keys], NIGHT)
 
 
-def test_a_message_arrives_once_and_later_deliveries_send_nothing(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
+def test_message_arrives_once_and_later_deliveries_send_nothing(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
     put(outbox, "a")
     assert [one.kind for one in send().sent] == ["digest"]
     assert send().sent == []
@@ -70,7 +70,7 @@ def test_messages_to_one_webhook_are_a_second_apart_and_other_places_do_not_wait
 
 @pytest.mark.parametrize("fault", ["rate_limited", "server_error"])
 @pytest.mark.parametrize("route", ["qa", "bot"])
-def test_a_moment_of_trouble_is_waited_out(
+def test_moment_of_trouble_is_waited_out(
     outbox: Outbox, slack: FakeSlack, send: Send, route: str, fault: Fault
 ) -> None:
     slack.faults += [fault, fault]
@@ -83,7 +83,7 @@ def test_a_moment_of_trouble_is_waited_out(
 
 @pytest.mark.parametrize("fault", ["rate_limited", "slow_rate_limit", "server_error", "hang", "drop"])
 @pytest.mark.parametrize("route", ["qa", "bot"])
-def test_a_slack_that_is_down_for_a_day_gets_everything_the_day_after(
+def test_slack_that_is_down_for_a_day_gets_everything_the_day_after(
     outbox: Outbox, slack: FakeSlack, send: Send, hands: Hands, route: str, fault: Fault
 ) -> None:
     put(outbox, "a", "b", route=route)
@@ -97,7 +97,7 @@ def test_a_slack_that_is_down_for_a_day_gets_everything_the_day_after(
     assert slack.texts() == ["소식 a", "소식 b"]
 
 
-def test_a_connection_that_is_refused_waits_for_the_next_run(
+def test_connection_that_is_refused_waits_for_the_next_run(
     outbox: Outbox, slack: FakeSlack, channels: dict[str, Channel], send: Send
 ) -> None:
     there = channels["qa"]
@@ -111,7 +111,7 @@ def test_a_connection_that_is_refused_waits_for_the_next_run(
     assert REPEATED not in slack.posted[0].shown
 
 
-def test_a_wait_of_an_hour_is_left_to_the_next_run(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
+def test_wait_of_an_hour_is_left_to_the_next_run(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
     slack.faults.append("slow_rate_limit")
     put(outbox, "a")
     assert send().stopped == {"qa": "HTTP 429"}
@@ -119,7 +119,7 @@ def test_a_wait_of_an_hour_is_left_to_the_next_run(outbox: Outbox, slack: FakeSl
 
 
 @pytest.mark.parametrize("fault", ["hang_after_posting", "drop_after_posting"])
-def test_a_webhook_message_that_may_have_arrived_says_so_when_it_comes_again(
+def test_webhook_message_that_may_have_arrived_says_so_when_it_comes_again(
     outbox: Outbox, slack: FakeSlack, send: Send, fault: Fault
 ) -> None:
     slack.faults.append(fault)
@@ -133,7 +133,7 @@ def test_a_webhook_message_that_may_have_arrived_says_so_when_it_comes_again(
 
 @pytest.mark.parametrize("thread", ["", "2026-02-13"])
 @pytest.mark.parametrize("fault", ["hang_after_posting", "drop_after_posting"])
-def test_a_bot_looks_whether_a_message_has_arrived_before_it_posts_it_again(
+def test_bot_looks_whether_a_message_has_arrived_before_it_posts_it_again(
     outbox: Outbox, slack: FakeSlack, send: Send, hands: Hands, thread: str, fault: Fault
 ) -> None:
     put(outbox, "first", route="bot", thread=thread)
@@ -149,7 +149,7 @@ def test_a_bot_looks_whether_a_message_has_arrived_before_it_posts_it_again(
     assert outbox.waiting() == []
 
 
-def test_a_bot_that_may_not_look_marks_what_it_posts_again(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
+def test_bot_that_may_not_look_marks_what_it_posts_again(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
     slack.faults += ["drop_after_posting", "may_not_look"]
     put(outbox, "a", route="bot")
     send()
@@ -157,7 +157,7 @@ def test_a_bot_that_may_not_look_marks_what_it_posts_again(outbox: Outbox, slack
     assert [REPEATED in one.shown for one in slack.posted] == [False, True]
 
 
-def test_a_bot_posts_what_did_not_arrive_without_a_mark(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
+def test_bot_posts_what_did_not_arrive_without_a_mark(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
     slack.faults.append("drop")
     put(outbox, "a", route="bot")
     send()
@@ -166,7 +166,7 @@ def test_a_bot_posts_what_did_not_arrive_without_a_mark(outbox: Outbox, slack: F
 
 
 @pytest.mark.parametrize("route", ["qa", "bot"])
-def test_an_invalid_payload_is_kept_aside_and_does_not_stop_the_others(
+def test_invalid_payload_is_kept_aside_and_does_not_stop_the_others(
     outbox: Outbox, slack: FakeSlack, send: Send, route: str
 ) -> None:
     slack.faults.append("invalid_payload")
@@ -220,7 +220,7 @@ def test_after_three_days_a_message_is_a_dead_letter_until_somebody_revives_it(
     assert slack.texts() == ["소식 a"]
 
 
-def test_a_webhook_that_answers_as_slack_never_does_says_where_to_look(
+def test_webhook_that_answers_as_slack_never_does_says_where_to_look(
     outbox: Outbox, slack: FakeSlack, send: Send
 ) -> None:
     put(outbox, "a")
@@ -232,7 +232,7 @@ def test_a_webhook_that_answers_as_slack_never_does_says_where_to_look(
     assert slack.texts() == ["소식 a"]
 
 
-def test_the_first_message_of_a_thread_opens_it_and_only_critical_replies_show_in_the_channel(
+def test_first_message_of_a_thread_opens_it_and_only_critical_replies_show_in_the_channel(
     outbox: Outbox, slack: FakeSlack, send: Send
 ) -> None:
     put(outbox, "a", "b", route="bot", thread="2026-02-13")
@@ -260,7 +260,7 @@ def test_what_a_gateway_may_have_let_through_is_looked_up_or_marked(
     assert outbox.waiting() == []
 
 
-def test_a_thread_that_takes_no_replies_holds_no_message_back(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
+def test_thread_that_takes_no_replies_holds_no_message_back(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
     put(outbox, "a", route="bot", thread="2026-02-13")
     send()
     slack.locked_threads = True
@@ -279,7 +279,7 @@ def test_what_is_held_waits_and_lets_the_others_pass(outbox: Outbox, slack: Fake
     assert slack.texts() == ["소식 b", "소식 a"]
 
 
-def test_a_message_that_another_run_is_sending_is_left_alone_until_its_lease_ends(
+def test_message_that_another_run_is_sending_is_left_alone_until_its_lease_ends(
     outbox: Outbox, slack: FakeSlack, send: Send, hands: Hands
 ) -> None:
     put(outbox, "a", "b")

@@ -61,7 +61,7 @@ def test_warnings_wait_for_the_end_of_the_quiet_hours(hours: str, now: datetime,
         ('name = "a"\nwebhook_env = "A"\n[[alerts.route]]\nname = "a"\nwebhook_env = "B"', "a name of its own"),
     ],
 )
-def test_a_wrong_route_is_refused_and_nothing_secret_repeated(
+def test_wrong_route_is_refused_and_nothing_secret_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, route: str, said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -117,5 +117,5 @@ def test_other_messages_digests_and_later_parts_call_nobody(other: Message) -> N
 
 
 @pytest.mark.parametrize("key", ["k#1/12", fact_key("r", "1", "answer_failed", date(2026, 2, 13), "team#2/kr")])
-def test_the_first_part_of_several_calls_whatever_a_tenant_is_called(key: str) -> None:
+def test_first_part_of_several_calls_whatever_a_tenant_is_called(key: str) -> None:
     assert len(with_mention(message("critical", key), "<!here>").blocks) == 3

@@ -99,7 +99,7 @@ def test_days_that_were_scored_as_they_would_be_now_are_up_to_date(settings: Set
     ],
     ids=str,
 )
-def test_a_day_whose_latest_run_was_another_is_to_be_scored(settings: Settings, differently: dict[str, object]) -> None:
+def test_day_whose_latest_run_was_another_is_to_be_scored(settings: Settings, differently: dict[str, object]) -> None:
     done(settings, *days_between(DAY, LAST))
     done(settings, NEXT, **differently)
     assert to_score(settings) == [1]
@@ -126,7 +126,7 @@ def test_days_of_other_rules_in_the_same_version_of_a_file_are_to_be_scored(sett
     assert {planned.reason for planned in plan.days} == {None, f"rules of {rubric.id} {rubric.version} changed"}
 
 
-def test_a_test_run_of_the_same_day_says_nothing_about_its_chat_rows(settings: Settings) -> None:
+def test_test_run_of_the_same_day_says_nothing_about_its_chat_rows(settings: Settings) -> None:
     done(settings, *days_between(DAY, LAST))
     done(settings, NEXT, kind="test_run", outcome="failed")
     assert to_score(settings) == []
@@ -139,7 +139,7 @@ def test_changed_rows_and_lost_tables_are_scored_again(settings: Settings, tmp_p
     assert to_score(settings) == [0, 3]
 
 
-def test_a_day_whose_scores_are_gone_is_scored_again_and_one_without_any_is_not(settings: Settings) -> None:
+def test_day_whose_scores_are_gone_is_scored_again_and_one_without_any_is_not(settings: Settings) -> None:
     done(settings, *days_between(DAY, LAST), scored=1)
     done(settings, LAST, scored=0)
     warehouse = open_warehouse(settings.warehouse)
@@ -157,7 +157,7 @@ def test_days_that_are_no_range_or_not_over_are_refused(settings: Settings, firs
     assert refused.value.fix
 
 
-def test_a_plan_without_a_source_is_an_error(settings: Settings) -> None:
+def test_plan_without_a_source_is_an_error(settings: Settings) -> None:
     gone = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})
     with pytest.raises(InputError, match="nothing to read"):
         in_context(backfill_plan, gone, DAY, LAST, FAR)
@@ -174,7 +174,7 @@ def test_days_are_read_in_portions_by_their_bytes(settings: Settings, monkeypatc
 # --- What a nightly run does before its own day ---------------------------------------------------------------------
 
 
-def test_the_first_night_has_nothing_to_catch_up(settings: Settings) -> None:
+def test_first_night_has_nothing_to_catch_up(settings: Settings) -> None:
     assert in_context(earlier_days, settings, LAST) == EarlierDays()
 
 
@@ -206,7 +206,7 @@ def test_how_far_a_night_looks_back_is_set(settings: Settings) -> None:
     assert in_context(earlier_days, near, LAST) == EarlierDays()
 
 
-def test_a_gap_longer_than_a_night_catches_up_is_named(settings: Settings) -> None:
+def test_gap_longer_than_a_night_catches_up_is_named(settings: Settings) -> None:
     done(settings, DAY)
     later = DAY + timedelta(days=20)
     found = in_context(earlier_days, settings, later)

@@ -90,13 +90,13 @@ def test_rows_that_come_twice_count_twice(tmp_path: Path) -> None:
     assert len(fingerprints) == 3
 
 
-def test_a_day_scored_alone_finds_the_content_that_the_plan_finds(tmp_path: Path) -> None:
+def test_day_scored_alone_finds_the_content_that_the_plan_finds(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "a.jsonl", [*rows_of_three_days(), plain(3, output_tokens=-1.0)])
     for day in DAYS:
         assert scored_alone(ChatRowFiles([path]), day, tmp_path / str(day)).content == contents(path).of(day)
 
 
-def test_a_file_that_cannot_be_read_is_named_beside_the_others(tmp_path: Path) -> None:
+def test_file_that_cannot_be_read_is_named_beside_the_others(tmp_path: Path) -> None:
     write_rows(tmp_path / "a.jsonl", [plain(0)])
     (tmp_path / "b.parquet").write_bytes(b"")
     found = contents(tmp_path)
@@ -174,7 +174,7 @@ def test_files_are_read_once_whatever_happens_to_them_then(
     assert sum(one.counts.rejected for one in at_once) == rejected
 
 
-def test_a_day_of_rows_in_no_order_is_one_batch_where_it_is_small(tmp_path: Path) -> None:
+def test_day_of_rows_in_no_order_is_one_batch_where_it_is_small(tmp_path: Path) -> None:
     rows = [plain(A_DAY * (number % 3), user_input=f"{number}") for number in range(60)]
     rows += [plain(A_DAY, output_tokens="many"), plain(0, timestamp=None)]
     pl.DataFrame(rows * 20, strict=False).write_csv(tmp_path / "a.csv")

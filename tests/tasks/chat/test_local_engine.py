@@ -59,7 +59,7 @@ def test_every_row_is_counted_once_as_scored_excluded_or_rejected(tmp_path: Path
     assert outcome.excluded_by_reason == {"both_texts_null": 1, "llm_response_null": 1, "user_input_null": 1}
 
 
-def test_a_rejected_row_says_file_line_column_and_why(tmp_path: Path) -> None:
+def test_rejected_row_says_file_line_column_and_why(tmp_path: Path) -> None:
     write_rows(tmp_path / "in" / "a.jsonl", [plain(0), plain(1, output_tokens=-1)])
     bad = write_rows(tmp_path / "in" / "b.jsonl", [plain(2, timestamp="soon"), plain(3), plain(4, timestamp=None)])
     bad.write_text(bad.read_text("utf-8") + "{broken\n", encoding="utf-8")
@@ -85,7 +85,7 @@ def test_timestamps_without_a_zone_are_read_as_utc_and_counted(tmp_path: Path) -
     assert days == [DAY, DAY, DAY + timedelta(days=1)]
 
 
-def test_a_file_that_cannot_be_read_does_not_stop_the_others(tmp_path: Path) -> None:
+def test_file_that_cannot_be_read_does_not_stop_the_others(tmp_path: Path) -> None:
     write_rows(tmp_path / "in" / "a.jsonl", [plain(0)])
     (tmp_path / "in" / "b.parquet").write_bytes(b"PAR1 cut off")
     write_rows(tmp_path / "in" / "c.jsonl", [plain(1), plain(2)])
@@ -234,7 +234,7 @@ def test_whatever_names_a_turn_is_in_its_key(score_table: ScoreTable, other: dic
     assert ids.n_unique() == 2
 
 
-def test_the_score_table_is_in_the_order_of_time_and_the_same_bytes_for_shuffled_input(tmp_path: Path) -> None:
+def test_score_table_is_in_the_order_of_time_and_the_same_bytes_for_shuffled_input(tmp_path: Path) -> None:
     rows = [*(refused(minute % 7, session_id=str(minute)) for minute in range(40)), *equal_keys(), best(3), plain(5)]
     written = []
     for seed in range(3):
@@ -278,14 +278,14 @@ def test_kpis_stand_per_day_and_tenant_and_for_all(tmp_path: Path) -> None:
     assert (period["rows"], period["excluded"], period["failure_rate"]) == (5, 1, 0.4)
 
 
-def test_the_mean_final_score_is_exact(tmp_path: Path) -> None:
+def test_mean_final_score_is_exact(tmp_path: Path) -> None:
     outcome = scored(write_rows(tmp_path / "rows.jsonl", [best(0), plain(1), refused(2)]), tmp_path / "staging")
     scores = pl.concat(outcome.score_frames())["final_score"]
     tenths = sum(round(score * 10) for score in scores)
     assert outcome.kpi_tables().period["mean_final_score"] == tenths / 30
 
 
-def test_the_cross_table_counts_each_pair_of_grades_per_day(tmp_path: Path) -> None:
+def test_cross_table_counts_each_pair_of_grades_per_day(tmp_path: Path) -> None:
     rows = [best(0), best(1), refused(2), best(24 * 60)]
     outcome = scored(write_rows(tmp_path / "rows.jsonl", rows), tmp_path / "staging")
     crosstab = outcome.crosstab().select("score_date", "q_tier", "a_grade", "cnt", "pct", "avg_q", "avg_a").rows()

@@ -60,7 +60,7 @@ def alert(warehouse: FolderWarehouse, rule: str, tenant: str | None = "*", day: 
     return alerts.filter(pl.col("rule") == rule, pl.col("tenant_id").eq_missing(pl.lit(tenant))).row(0, named=True)
 
 
-def test_a_scored_day_fills_every_table(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
+def test_scored_day_fills_every_table(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
     score_day([best(0), refused(1), plain(2, llm_response=None), plain(3, output_tokens=-1)], DAY)
     assert table(warehouse, "monitoring_scores")["final_grade"].to_list() == ["STAR", "F"]
     assert table(warehouse, "monitoring_excluded")["reason"].to_list() == ["llm_response_null"]
@@ -117,7 +117,7 @@ def test_report_of_a_day_says_how_often_failures_came_before_where_something_ros
     assert "| 거절: 투자 자문(법률) | 20 | 33.3% | 2.4% |\n" in risen
 
 
-def test_a_day_without_rows_is_known_as_such(warehouse: FolderWarehouse, score_day: ScoreDay, tmp_path: Path) -> None:
+def test_day_without_rows_is_known_as_such(warehouse: FolderWarehouse, score_day: ScoreDay, tmp_path: Path) -> None:
     score_day([best(MINUTES_A_DAY)], DAY)
     kpis = table(warehouse, "monitoring_kpis").row(0, named=True)
     assert table(warehouse, "monitoring_kpis").height == 1
@@ -132,7 +132,7 @@ def test_a_day_without_rows_is_known_as_such(warehouse: FolderWarehouse, score_d
     assert (tmp_path / "reports" / f"monitoring-{DAY}.md").exists()
 
 
-def test_a_day_of_excluded_rows_only_has_rows(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
+def test_day_of_excluded_rows_only_has_rows(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
     score_day([plain(0, llm_response=None)], DAY)
     assert table(warehouse, "monitoring_kpis")["excluded_rate"].to_list() == [1.0, 1.0]
     assert "no_rows" not in table(warehouse, "alerts")["rule"].to_list()
@@ -154,7 +154,7 @@ def test_alerts_hold_each_rule_that_fired_with_its_level_and_share(
     assert table(warehouse, "alerts").filter(rule="llm_blocked", tenant_id="t1").is_empty()
 
 
-def test_a_kpi_that_misses_its_target_is_an_alert_with_value_and_target(
+def test_kpi_that_misses_its_target_is_an_alert_with_value_and_target(
     warehouse: FolderWarehouse, score_day: ScoreDay
 ) -> None:
     score_day([*(best(minute) for minute in range(30)), *(refused(30 + minute) for minute in range(10))], DAY)
@@ -164,7 +164,7 @@ def test_a_kpi_that_misses_its_target_is_an_alert_with_value_and_target(
     assert {rule for rule in rules if rule.startswith("kpi_")} == {"kpi_answer_excellent_rate", "kpi_failure_rate"}
 
 
-def test_a_target_that_is_just_reached_is_no_alert(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
+def test_target_that_is_just_reached_is_no_alert(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
     score_day([*(best(minute) for minute in range(97)), *(refused(minute) for minute in range(3))], DAY)
     kpis = table(warehouse, "monitoring_kpis").row(0, named=True)
     assert (kpis["failure_rate"], kpis["failure_rate_met"]) == (0.03, True)
@@ -273,7 +273,7 @@ def excluded_rows(count: int, day: date = DAY) -> list[dict[str, Any]]:
         ([1, 1, 4], 20, True),
     ],
 )
-def test_a_rise_of_excluded_rows_alerts_by_itself(
+def test_rise_of_excluded_rows_alerts_by_itself(
     warehouse: FolderWarehouse, score_day: ScoreDay, usual: list[int], count: int, alerts: bool
 ) -> None:
     for back, usual_count in enumerate(usual, start=1):

@@ -91,7 +91,7 @@ def test_columns_and_nulls_come_back_as_they_went_in(tmp_path: Path) -> None:
     assert bucket.sort("number").equals(given_rows)
 
 
-def test_the_buckets_can_be_read_again(tmp_path: Path) -> None:
+def test_buckets_can_be_read_again(tmp_path: Path) -> None:
     rows = TimeSortedRows(tmp_path / "rows")
     rows.add(rows_at([START_US]))
     first, second = list(rows.buckets()), list(rows.buckets())

@@ -41,7 +41,7 @@ def rejects(outcome: ScoredRows) -> list[tuple[str, int]]:
     return found
 
 
-def test_an_undated_row_is_rejected_by_the_days_of_its_file_alone(tmp_path: Path) -> None:
+def test_undated_row_is_rejected_by_the_days_of_its_file_alone(tmp_path: Path) -> None:
     write_rows(tmp_path / "rows" / "a.jsonl", [best(0), *UNDATED, best(1)])
     write_rows(
         tmp_path / "rows" / "b.jsonl",
@@ -52,13 +52,13 @@ def test_an_undated_row_is_rejected_by_the_days_of_its_file_alone(tmp_path: Path
     assert found == [[], [("a.jsonl", 2), ("a.jsonl", 3), ("a.jsonl", 4)], [("b.jsonl", 2), ("b.jsonl", 3)]]
 
 
-def test_a_file_of_undated_rows_alone_is_told_every_night(tmp_path: Path) -> None:
+def test_file_of_undated_rows_alone_is_told_every_night(tmp_path: Path) -> None:
     files = ChatRowFiles([write_rows(tmp_path / "a.jsonl", UNDATED), write_rows(tmp_path / "b.jsonl", [best(0)])])
     for day in DAYS:
         assert rejects(scored(files, day, tmp_path / str(day))) == [("a.jsonl", 1), ("a.jsonl", 2), ("a.jsonl", 3)]
 
 
-def test_a_file_that_breaks_off_keeps_its_undated_rows(tmp_path: Path) -> None:
+def test_file_that_breaks_off_keeps_its_undated_rows(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     rows = [*([best(NEXT_DAY)] * 5), *([plain(timestamp=None)] * 5), *([best(0)] * 5)]
     times = pl.col("timestamp").str.to_datetime(time_unit="us", time_zone="UTC")
@@ -99,7 +99,7 @@ def test_where_a_file_is_cut_does_not_change_whose_its_undated_rows_are(tmp_path
     assert apart.counts == whole.counts
 
 
-def test_a_backfill_tells_undated_rows_as_each_night_does(tmp_path: Path) -> None:
+def test_backfill_tells_undated_rows_as_each_night_does(tmp_path: Path) -> None:
     write_rows(tmp_path / "rows" / "a.jsonl", [best(0), *UNDATED])
     write_rows(tmp_path / "rows" / "b.jsonl", [best(NEXT_DAY)])
     files = ChatRowFiles([tmp_path / "rows"])

@@ -16,12 +16,12 @@ from tasks.config.settings import load_settings
         ("bigquery://my-project.chat.대화 기록", TableName("my-project", "chat", "대화 기록")),
     ],
 )
-def test_a_view_is_named_with_dots_or_slashes(url: str, found: TableName) -> None:
+def test_view_is_named_with_dots_or_slashes(url: str, found: TableName) -> None:
     assert table_of(url) == found
 
 
 @pytest.mark.parametrize("url", ["bigquery://my-project/scores", "bigquery://my-project.scores"])
-def test_a_dataset_is_named_with_a_dot_or_a_slash(url: str) -> None:
+def test_dataset_is_named_with_a_dot_or_a_slash(url: str) -> None:
     assert dataset_of(url) == DatasetName("my-project", "scores")
 
 
@@ -41,7 +41,7 @@ def test_what_names_no_dataset_is_refused(url: str) -> None:
         dataset_of(url)
 
 
-def test_a_file_is_not_in_bigquery() -> None:
+def test_file_is_not_in_bigquery() -> None:
     assert [is_bigquery(url) for url in ("bigquery://p.d.t", "data/bigquery.parquet")] == [True, False]
 
 

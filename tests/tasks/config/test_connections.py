@@ -18,7 +18,7 @@ from tasks.config.connections import failed_connection
         (TimeoutError(), "no answer in time"),
     ],
 )
-def test_the_first_cause_of_a_failed_connection_is_told(first: Exception, said: str) -> None:
+def test_first_cause_of_a_failed_connection_is_told(first: Exception, said: str) -> None:
     error = httpx2.ConnectError("All connection attempts failed")
     error.__cause__ = OSError("no address left")
     error.__cause__.__context__ = first

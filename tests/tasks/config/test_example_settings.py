@@ -10,7 +10,7 @@ from tasks.config.settings import Settings, load_settings
 EXAMPLE = Path("deployments/aqb.toml").resolve()
 
 
-def test_the_example_settings_are_valid_and_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_settings_are_valid_and_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     defaults = load_settings()
     shutil.copy(EXAMPLE, "aqb.toml")

@@ -20,7 +20,7 @@ def logger() -> Iterator[logging.Logger]:
     logger.setLevel(before[1])
 
 
-def test_a_plain_line_names_its_run_or_outside_of_one_where_it_is_from(
+def test_plain_line_names_its_run_or_outside_of_one_where_it_is_from(
     logger: logging.Logger, capsys: pytest.CaptureFixture[str]
 ) -> None:
     logger.info("plan: %s", "2026-02-13 missing")

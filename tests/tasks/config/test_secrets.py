@@ -53,7 +53,7 @@ def as_prefect_gives_back(settings: Settings) -> Settings:
         ("host=db password=hunter2", "***"),
     ],
 )
-def test_a_url_is_shown_without_its_secrets_and_otherwise_as_it_is(url: str, shown: str) -> None:
+def test_url_is_shown_without_its_secrets_and_otherwise_as_it_is(url: str, shown: str) -> None:
     assert shown_url(url) == shown
 
 
@@ -71,14 +71,14 @@ def test_no_setting_named_like_a_url_is_forgotten() -> None:
     assert sorted(URLS) == sorted(f"AQB_{name.upper().replace('.', '__')}" for name in named)
 
 
-def test_a_flow_gets_the_secrets_that_prefect_does_not_keep_from_its_folder(settings: Settings) -> None:
+def test_flow_gets_the_secrets_that_prefect_does_not_keep_from_its_folder(settings: Settings) -> None:
     given_back = as_prefect_gives_back(settings)
     assert given_back == settings
     assert given_back.time_zone == "UTC"
     refuse_masked(given_back)
 
 
-def test_the_file_of_the_folder_knows_them_too(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_of_the_folder_knows_them_too(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AQB_JUDGE__BASE_URL")
     file = Path("aqb.toml")
     file.touch(mode=0o600)
@@ -86,7 +86,7 @@ def test_the_file_of_the_folder_knows_them_too(settings: Settings, monkeypatch: 
     assert as_prefect_gives_back(settings) == settings  # what Prefect did keep, such as the model, is the run's own
 
 
-def test_a_folder_without_them_is_told_which_to_set_and_no_other_place_is_used_instead(
+def test_folder_without_them_is_told_which_to_set_and_no_other_place_is_used_instead(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in SECRETS:

@@ -19,7 +19,7 @@ def test_without_any_setting_everything_lives_in_the_working_folder() -> None:
     assert settings.monitoring.keep_text == "flagged"
 
 
-def test_the_environment_wins_over_the_file_and_an_option_over_both(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_wins_over_the_file_and_an_option_over_both(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("aqb.toml").write_text('warehouse = "from file"\nreports = "from file"\ntime_zone = "UTC"\n')
     monkeypatch.setenv("AQB_WAREHOUSE", "from environment")
     monkeypatch.setenv("AQB_REPORTS", "from environment")
@@ -33,14 +33,14 @@ def test_sections_are_merged_name_by_name(monkeypatch: pytest.MonkeyPatch) -> No
     assert load_settings().monitoring == MonitoringSettings(source="from file", keep_text="all")
 
 
-def test_the_file_is_looked_for_in_the_working_folder_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_is_looked_for_in_the_working_folder_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("aqb.toml").write_text('warehouse = "from file"\n')
     (folder / "below").mkdir()
     monkeypatch.chdir("below")
     assert load_settings().warehouse == "data/warehouse"
 
 
-def test_a_file_saved_by_notepad_is_read() -> None:
+def test_file_saved_by_notepad_is_read() -> None:
     Path("aqb.toml").write_text('warehouse = "창고"\n', encoding="utf-8-sig")
     assert load_settings().warehouse == "창고"
     assert ("warehouse", "창고", "aqb.toml") in setting_origins(load_settings())
@@ -61,7 +61,7 @@ def test_settings_cannot_be_changed_afterwards() -> None:
         ("xyz = 1\n", "xyz", ""),
     ],
 )
-def test_a_setting_that_does_not_exist_is_refused_with_the_nearest_and_where_all_stand(
+def test_setting_that_does_not_exist_is_refused_with_the_nearest_and_where_all_stand(
     content: str, named: str, meant: str
 ) -> None:
     Path("aqb.toml").write_text(content)
@@ -81,7 +81,7 @@ def test_a_setting_that_does_not_exist_is_refused_with_the_nearest_and_where_all
         ("aqb_warehous", "AQB_WAREHOUSE"),
     ],
 )
-def test_a_variable_that_is_no_setting_is_refused_with_the_nearest_and_where_all_stand(
+def test_variable_that_is_no_setting_is_refused_with_the_nearest_and_where_all_stand(
     monkeypatch: pytest.MonkeyPatch, variable: str, near: str
 ) -> None:
     monkeypatch.setenv(variable, "{}")
@@ -106,7 +106,7 @@ def test_a_variable_that_is_no_setting_is_refused_with_the_nearest_and_where_all
         ("AQB_WEB__URL", "https:///aqb", "web.url: .*begins with https:// or http://"),
     ],
 )
-def test_a_wrong_value_is_named_with_what_is_allowed(
+def test_wrong_value_is_named_with_what_is_allowed(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str, message: str
 ) -> None:
     monkeypatch.setenv(variable, value)
@@ -123,7 +123,7 @@ def test_a_wrong_value_is_named_with_what_is_allowed(
         ("AQB_RUBRIC_OPTIONS", "value_lookup"),
     ],
 )
-def test_a_variable_of_a_list_or_a_table_that_is_no_json_is_named(
+def test_variable_of_a_list_or_a_table_that_is_no_json_is_named(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str
 ) -> None:
     monkeypatch.setenv("AQB_TIME_ZONE", "UTC")
@@ -185,14 +185,14 @@ def test_every_wrong_setting_is_named_at_once() -> None:
         (b"warehouse = " + 9_000 * b"[", "recursion"),
     ],
 )
-def test_a_file_that_is_no_toml_is_a_clear_error(content: bytes, message: str) -> None:
+def test_file_that_is_no_toml_is_a_clear_error(content: bytes, message: str) -> None:
     Path("aqb.toml").write_bytes(content)
     with pytest.raises(UsageError, match=message) as refused:
         load_settings()
     assert refused.value.where == "aqb.toml"
 
 
-def test_a_folder_in_the_place_of_the_file_is_refused() -> None:
+def test_folder_in_the_place_of_the_file_is_refused() -> None:
     Path("aqb.toml").mkdir()  # as a container makes it of a file that it cannot find
     with pytest.raises(UsageError, match="is a folder"):
         load_settings()
@@ -220,7 +220,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_of_settings_comes_from_one_variable_as_json(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_of_settings_comes_from_one_variable_as_json(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     variable = f"AQB_{name.upper().replace('.', '__')}"
     monkeypatch.setenv(variable, json.dumps(TABLES[name]))
     settings = load_settings()
@@ -255,14 +255,14 @@ def test_secrets_in_a_file_that_others_may_read_are_refused(content: str) -> Non
     load_settings()
 
 
-def test_a_file_without_secrets_may_be_read_by_everybody() -> None:
+def test_file_without_secrets_may_be_read_by_everybody() -> None:
     file = Path("aqb.toml")
     file.write_text('state_url = "sqlite:///data/state.db"\n[judge]\napi_key = ""\n', encoding="utf-8")
     file.chmod(0o644)
     load_settings()
 
 
-def test_a_column_of_test_runs_that_nobody_reads_is_refused_with_those_that_are() -> None:
+def test_column_of_test_runs_that_nobody_reads_is_refused_with_those_that_are() -> None:
     Path("aqb.toml").write_text('[test_runs.columns]\n"질문" = "Question"\n', encoding="utf-8")
     with pytest.raises(UsageError, match=r"no such column: 질문; use one of: .*질의"):
         load_settings()
@@ -270,7 +270,7 @@ def test_a_column_of_test_runs_that_nobody_reads_is_refused_with_those_that_are(
     assert load_settings().test_runs.names.headers(["Answer 2"]) == ("2차 답변",)
 
 
-def test_the_first_pattern_of_file_names_comes_before_the_choice_for_all() -> None:
+def test_first_pattern_of_file_names_comes_before_the_choice_for_all() -> None:
     Path("aqb.toml").write_text(
         '[test_runs]\nrubric = "aqb-1.2"\n'
         '[[test_runs.files]]\npattern = "실행*.CSV"\nrubric = "plan-agent"\n'
@@ -283,13 +283,13 @@ def test_the_first_pattern_of_file_names_comes_before_the_choice_for_all() -> No
 
 
 @pytest.mark.parametrize("name", ["", "move", "실행 에이전트", "plan_agent"])
-def test_an_agent_of_the_inbox_is_named_as_files_name_it(name: str) -> None:
+def test_agent_of_the_inbox_is_named_as_files_name_it(name: str) -> None:
     Path("aqb.toml").write_text(f'[[test_runs.files]]\npattern = "*"\nagent_type = "{name}"\n', encoding="utf-8")
     assert load_settings().test_runs.of_file("a.csv").agent_type == name
 
 
 @pytest.mark.parametrize("variable", ["AQB_REPORTS", "AQB_TEST_RUNS__INBOX"])
-def test_a_bucket_is_no_folder(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+def test_bucket_is_no_folder(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     monkeypatch.setenv(variable, "gs://bucket/reports")
     with pytest.raises(UsageError, match="give a folder of this machine") as refused:
         load_settings()
@@ -297,7 +297,7 @@ def test_a_bucket_is_no_folder(monkeypatch: pytest.MonkeyPatch, variable: str) -
 
 
 @pytest.mark.parametrize("place", ["folder:warehouse", "file:data/warehouse", "bigquery:project/dataset"])
-def test_a_prefix_that_begins_no_address_is_no_folder(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+def test_prefix_that_begins_no_address_is_no_folder(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     monkeypatch.setenv("AQB_WAREHOUSE", place)
     with pytest.raises(UsageError, match="write a folder alone") as refused:
         load_settings()

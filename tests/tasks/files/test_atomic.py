@@ -71,7 +71,7 @@ def test_leftovers_are_looked_for_while_writers_work(tmp_path: Path) -> None:
     assert [one.result() for one in writing] == [None] * 4
 
 
-def test_the_file_is_the_one_that_a_plain_arrow_table_makes(tmp_path: Path) -> None:
+def test_file_is_the_one_that_a_plain_arrow_table_makes(tmp_path: Path) -> None:
     schema = pa.schema([*SCHEMA, pa.field("texts", pa.list_(pa.string()), metadata={"description": "목록"})])
     frame = rows(0, 25).with_columns(texts=pl.concat_list("text", pl.lit("가나다라마바사아자차카타파하")))
     write_parquet(tmp_path / "ours.parquet", schema, [frame])
@@ -85,7 +85,7 @@ def test_no_rows_still_make_a_table_with_its_columns(tmp_path: Path) -> None:
 
 
 @given(cuts=st.lists(st.integers(0, 25), max_size=6).map(sorted))
-def test_the_bytes_do_not_depend_on_how_rows_are_cut_into_frames(
+def test_bytes_do_not_depend_on_how_rows_are_cut_into_frames(
     tmp_path_factory: pytest.TempPathFactory, cuts: list[int]
 ) -> None:
     folder = tmp_path_factory.mktemp("bytes")
@@ -109,7 +109,7 @@ def test_row_groups_are_small_enough_to_read_one_at_a_time(tmp_path: Path) -> No
     assert [metadata.row_group(group).num_rows for group in range(2)] == [ROWS_PER_GROUP, 1]
 
 
-def test_a_source_that_fails_half_way_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+def test_source_that_fails_half_way_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     write_parquet(path, SCHEMA, [rows(0, 3)])
 
@@ -158,7 +158,7 @@ def test_text_is_utf8_with_unix_line_ends_and_replaces_the_old_one(tmp_path: Pat
     assert names_in(path.parent) == ["report.md"]
 
 
-def test_a_file_in_the_place_of_a_folder_is_a_clear_error(tmp_path: Path) -> None:
+def test_file_in_the_place_of_a_folder_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(StorageError, match="cannot write") as refused:
         write_text(tmp_path / "file" / "report.md", "text")
@@ -167,14 +167,14 @@ def test_a_file_in_the_place_of_a_folder_is_a_clear_error(tmp_path: Path) -> Non
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_a_folder_in_the_place_of_the_file_is_a_clear_error(tmp_path: Path) -> None:
+def test_folder_in_the_place_of_the_file_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "t.parquet").mkdir()
     with pytest.raises(StorageError, match="cannot write"):
         write_parquet(tmp_path / "t.parquet", SCHEMA, [rows(0, 3)])
     assert names_in(tmp_path) == ["t.parquet"]
 
 
-def test_a_full_disk_is_a_clear_error_and_keeps_the_old_file(tmp_path: Path) -> None:
+def test_full_disk_is_a_clear_error_and_keeps_the_old_file(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     with small_disk(disk, "size=128k"):
         path = disk / "t.parquet"
@@ -186,7 +186,7 @@ def test_a_full_disk_is_a_clear_error_and_keeps_the_old_file(tmp_path: Path) -> 
         assert names_in(disk) == ["t.parquet"]
 
 
-def test_a_read_only_disk_is_a_clear_error(tmp_path: Path) -> None:
+def test_read_only_disk_is_a_clear_error(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     with small_disk(disk, "size=128k") as change:
         write_text(disk / "report.md", "old")
@@ -214,7 +214,7 @@ except StorageError as error:
 """
 
 
-def test_a_file_size_limit_is_a_clear_error_and_keeps_the_old_file(tmp_path: Path) -> None:
+def test_file_size_limit_is_a_clear_error_and_keeps_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     run = subprocess.run(
         [sys.executable, "-c", LIMITED, path], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3]
@@ -239,7 +239,7 @@ for number in count(int(sys.argv[2])):
 
 
 @pytest.mark.long
-def test_a_writer_killed_at_any_time_leaves_a_whole_file_to_readers(tmp_path: Path) -> None:
+def test_writer_killed_at_any_time_leaves_a_whole_file_to_readers(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     schema = pa.schema([("number", pa.int64())])
     write_parquet(path, schema, [pl.DataFrame({"number": [-1] * 30_000})])

@@ -40,7 +40,7 @@ def test_header_cells_lose_bom_and_blanks(tmp_path: Path) -> None:
     assert table(tmp_path, b'\xef\xbb\xbf"id", name ,\tnote\r\n1,2,3\r\n').columns == ("id", "name", "note")
 
 
-def test_a_name_may_stand_twice_in_the_header(tmp_path: Path) -> None:
+def test_name_may_stand_twice_in_the_header(tmp_path: Path) -> None:
     assert table(tmp_path, "a,a\n1,2\n").columns == ("a", "a")
 
 
@@ -128,7 +128,7 @@ def test_rows_that_a_stray_quote_holds_together_are_read_each(tmp_path: Path) ->
     assert lines_of(found) == [(2, 2), 3, 4, 5, 6]
 
 
-def test_a_quote_that_never_closes_costs_one_row(tmp_path: Path) -> None:
+def test_quote_that_never_closes_costs_one_row(tmp_path: Path) -> None:
     lines = ["a,b", "1,2", '3,"open', *(f"{number},x" for number in range(4, 40))]
     found = rows(tmp_path, "\n".join(lines) + "\n")
     broken = [row for row in found if isinstance(row, BrokenRow)]
@@ -137,13 +137,13 @@ def test_a_quote_that_never_closes_costs_one_row(tmp_path: Path) -> None:
     assert [row.line for row in found if isinstance(row, TextRow)] == [2, *range(4, 40)]
 
 
-def test_an_open_quote_that_runs_into_the_next_quote_costs_one_row(tmp_path: Path) -> None:
+def test_open_quote_that_runs_into_the_next_quote_costs_one_row(tmp_path: Path) -> None:
     found = rows(tmp_path, 'a,b\n1,"open\n2,"fine"\n3,"also\nfine"\n')
     assert [type(row) for row in found] == [BrokenRow, TextRow, TextRow]
     assert [row.line for row in found] == [2, 3, 4]
 
 
-def test_a_broken_row_of_several_lines_takes_its_own_lines_along(tmp_path: Path) -> None:
+def test_broken_row_of_several_lines_takes_its_own_lines_along(tmp_path: Path) -> None:
     found = rows(tmp_path, 'a,b\n1,"first line\nsecond "word" here\nthird"\n2,fine\n')
     assert lines_of(found) == [(2, 4), 5]
 
@@ -157,12 +157,12 @@ def test_quotes_inside_an_unquoted_cell_are_text(tmp_path: Path) -> None:
     assert rows(tmp_path, 'a,b\n24" screen,x\n') == [TextRow(2, ['24" screen', "x"])]
 
 
-def test_a_broken_row_never_quotes_the_row(tmp_path: Path) -> None:
+def test_broken_row_never_quotes_the_row(tmp_path: Path) -> None:
     found = rows(tmp_path, 'a,b\n"비밀"번호,1\n비밀,번호,3\n')
     assert [(type(row), "비밀" in str(row)) for row in found] == [(BrokenRow, False)]
 
 
-def test_a_cell_may_be_as_large_as_the_limit_and_no_larger(tmp_path: Path) -> None:
+def test_cell_may_be_as_large_as_the_limit_and_no_larger(tmp_path: Path) -> None:
     largest = "x" * LARGEST_CELL
     found = rows(tmp_path, f"a,b\n{largest},1\nx{largest},2\n3,4\n")
     assert [(type(row), row.line) for row in found] == [(TextRow, 2), (BrokenRow, 3), (TextRow, 4)]
@@ -172,12 +172,12 @@ def test_a_cell_may_be_as_large_as_the_limit_and_no_larger(tmp_path: Path) -> No
 OPENING = 'x","""\n'
 
 
-def test_a_file_may_be_longer_than_the_longest_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_may_be_longer_than_the_longest_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tasks.files.csv_reader.LONGEST_LINE", 100)
     assert lines_of(rows(tmp_path, "a,b\n" + "1,2\n" * 200)) == [*range(2, 202)]
 
 
-def test_a_row_that_is_quoted_to_the_end_of_the_file_stops_at_a_size(
+def test_row_that_is_quoted_to_the_end_of_the_file_stops_at_a_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tasks.files.csv_reader.LONGEST_LINE", 10 * len(OPENING))
@@ -186,9 +186,7 @@ def test_a_row_that_is_quoted_to_the_end_of_the_file_stops_at_a_size(
     assert (lost_lines(first), "12번째 줄까지 이어 읽다가" in first.reason) == ((2, 2), True)
 
 
-def test_a_file_whose_every_row_is_quoted_to_its_end_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_whose_every_row_is_quoted_to_its_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tasks.files.csv_reader.MOST_LINES_REREAD", 1000)
     assert len(rows(tmp_path, "a,b\n" + OPENING * 10)) == 10
     with pytest.raises(InputError, match="broken again and again; reading stopped at line"):
@@ -196,19 +194,19 @@ def test_a_file_whose_every_row_is_quoted_to_its_end_is_refused(
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\r\n", b"\xef\xbb\xbf"])
-def test_a_file_without_header_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_file_without_header_is_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(InputError, match="empty"):
         table(tmp_path, content)
 
 
 @pytest.mark.parametrize("content", ["id,name\r\n1,2\r\n".encode("utf-16"), b"\xfe\xff\0i\0d\0\n"])
-def test_a_file_in_utf_16_is_refused_as_such(tmp_path: Path, content: bytes) -> None:
+def test_file_in_utf_16_is_refused_as_such(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(InputError, match="is in UTF-16"):
         table(tmp_path, content)
 
 
 @pytest.mark.parametrize("content", [b'"id,name\n1,2\n', b"\xff\xd8\xff\xe0\n"])
-def test_a_header_that_is_no_text_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_header_that_is_no_text_is_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(InputError, match="header line cannot be read"):
         table(tmp_path, content)
 
@@ -269,7 +267,7 @@ def test_damage_never_loses_a_line_in_silence(tmp_path_factory: pytest.TempPathF
         ("\t", '"a","b"', "commas"),
     ],
 )
-def test_a_header_of_one_column_that_holds_another_delimiter_is_asked_about(
+def test_header_of_one_column_that_holds_another_delimiter_is_asked_about(
     tmp_path: Path, delimiter: str, header: str, seen: str
 ) -> None:
     with pytest.raises(InputError, match=f"single column that holds {seen}: is the delimiter right") as refused:
@@ -279,7 +277,7 @@ def test_a_header_of_one_column_that_holds_another_delimiter_is_asked_about(
 
 
 @pytest.mark.parametrize("header", ["sep=,", "sep=;", "SEP=\t"])
-def test_a_first_line_that_tells_excel_the_delimiter_is_no_header(tmp_path: Path, header: str) -> None:
+def test_first_line_that_tells_excel_the_delimiter_is_no_header(tmp_path: Path, header: str) -> None:
     with pytest.raises(InputError, match="the first line only tells Excel the delimiter"):
         table(tmp_path, f"{header}\na,b\n1,2\n")
 
@@ -290,14 +288,14 @@ def test_another_delimiter_beside_ours_is_part_of_a_name(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.tsv"])
-def test_a_header_with_more_columns_than_a_sheet_can_have_is_refused(tmp_path: Path, name: str) -> None:
+def test_header_with_more_columns_than_a_sheet_can_have_is_refused(tmp_path: Path, name: str) -> None:
     path, delimiter = tmp_path / name, "\t" if name.endswith("tsv") else ","
     path.write_text(delimiter.join(f"c{place}" for place in range(16_385)) + "\n")
     with pytest.raises(InputError, match="the header line has 16,385 columns: expected at most 16,384"):
         DelimitedText(path, delimiter)
 
 
-def test_a_row_with_a_million_cells_is_broken_like_any_other(tmp_path: Path) -> None:
+def test_row_with_a_million_cells_is_broken_like_any_other(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("a,b\n" + "," * 1_000_000 + "\n1,2\n")
     broken, whole = DelimitedText(path).rows()
@@ -305,7 +303,7 @@ def test_a_row_with_a_million_cells_is_broken_like_any_other(tmp_path: Path) -> 
     assert whole == TextRow(3, ["1", "2"])
 
 
-def test_a_file_that_gets_other_columns_while_it_is_read_is_refused(tmp_path: Path) -> None:
+def test_file_that_gets_other_columns_while_it_is_read_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("질의,답변\n가,나\n", "utf-8")
     table = DelimitedText(path)

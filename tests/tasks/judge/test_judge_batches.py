@@ -41,7 +41,7 @@ def test_what_failed_in_a_batch_and_nothing_else_is_asked_again(sqlite_store: Ve
     assert server.paid_twice == 0
 
 
-def test_a_batch_costs_half(sqlite_store: VerdictStore) -> None:
+def test_batch_costs_half(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         live = ask(5, settings_for(server.url), sqlite_store)
         batch = ask(5, settings_for(server.url, mode="batch"), sqlite_store, first=5)
@@ -68,7 +68,7 @@ async def give_up_while_waiting(server: FakeOpenAI, store: VerdictStore, count: 
     await asyncio.wait([run])
 
 
-def test_a_run_that_died_waiting_is_resumed_with_the_same_batch(store: VerdictStore) -> None:
+def test_run_that_died_waiting_is_resumed_with_the_same_batch(store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(batch_s=2)) as server:
         asyncio.run(give_up_while_waiting(server, store, 10))
         judged = ask(12, settings_for(server.url, mode="batch"), store)
@@ -79,7 +79,7 @@ def test_a_run_that_died_waiting_is_resumed_with_the_same_batch(store: VerdictSt
     assert sorted(sizes) == [2, 2, 10, 10]
 
 
-def test_a_run_that_died_before_it_heard_the_id_finds_its_batch(sqlite_store: VerdictStore) -> None:
+def test_run_that_died_before_it_heard_the_id_finds_its_batch(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(batch_s=2)) as server:
         settings = settings_for(server.url, mode="batch")
         asyncio.run(give_up_while_waiting(server, sqlite_store, 6))
@@ -90,7 +90,7 @@ def test_a_run_that_died_before_it_heard_the_id_finds_its_batch(sqlite_store: Ve
     assert server.paid_twice == 0
 
 
-def test_a_batch_that_another_run_is_sending_is_waited_for_and_not_sent_twice(store: VerdictStore) -> None:
+def test_batch_that_another_run_is_sending_is_waited_for_and_not_sent_twice(store: VerdictStore) -> None:
     """As two commands do that begin within the time that an upload takes."""
 
     async def both(server: FakeOpenAI) -> list[Judged]:
@@ -108,7 +108,7 @@ def test_a_batch_that_another_run_is_sending_is_waited_for_and_not_sent_twice(st
     assert store.waiting_batches(f"{server.url} judge-1") == []
 
 
-def test_a_batch_that_is_gone_or_was_never_created_is_sent_again(sqlite_store: VerdictStore) -> None:
+def test_batch_that_is_gone_or_was_never_created_is_sent_again(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         settings = settings_for(server.url, mode="batch")
         keys = [one.key for one in ask(2, settings_for("", api_key=""), sqlite_store).judgements]
@@ -120,7 +120,7 @@ def test_a_batch_that_is_gone_or_was_never_created_is_sent_again(sqlite_store: V
     assert sqlite_store.waiting_batches(f"{server.url} judge-1") == []
 
 
-def test_a_resumed_batch_keeps_the_answers_for_those_who_ask_later(store: VerdictStore) -> None:
+def test_resumed_batch_keeps_the_answers_for_those_who_ask_later(store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(batch_s=0.5)) as server:
         settings = settings_for(server.url, mode="batch")
         asyncio.run(give_up_while_waiting(server, store, 8))
@@ -130,14 +130,14 @@ def test_a_resumed_batch_keeps_the_answers_for_those_who_ask_later(store: Verdic
     assert store.waiting_batches(f"{server.url} judge-1") == []
 
 
-def test_a_batch_that_the_endpoint_refuses_is_one_clear_error_and_is_forgotten(sqlite_store: VerdictStore) -> None:
+def test_batch_that_the_endpoint_refuses_is_one_clear_error_and_is_forgotten(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(model="another")) as server:
         assert "does not exist" in str(failure_of(4, settings_for(server.url, mode="batch"), sqlite_store))
     assert sqlite_store.waiting_batches(f"{server.url} judge-1") == []
 
 
 @pytest.mark.parametrize("under_way", ["IN_PROGRESS", "QUEUED", "pending"])
-def test_a_batch_is_waited_for_however_its_status_is_worded(sqlite_store: VerdictStore, under_way: str) -> None:
+def test_batch_is_waited_for_however_its_status_is_worded(sqlite_store: VerdictStore, under_way: str) -> None:
     with FakeOpenAI(Behaviour(batch_s=0.3)) as server:
         server.batches.words = {"in_progress": under_way, "completed": "COMPLETED"}
         judged = ask(3, settings_for(server.url, mode="batch"), sqlite_store)
@@ -145,7 +145,7 @@ def test_a_batch_is_waited_for_however_its_status_is_worded(sqlite_store: Verdic
     assert len(server.batches.batches) == 1
 
 
-def test_a_batch_of_an_unknown_status_is_kept_for_the_next_run(sqlite_store: VerdictStore) -> None:
+def test_batch_of_an_unknown_status_is_kept_for_the_next_run(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(batch_s=0.3)) as server:
         server.batches.words = {"in_progress": "thinking"}
         failure = failure_of(3, settings_for(server.url, mode="batch"), sqlite_store)
@@ -156,7 +156,7 @@ def test_a_batch_of_an_unknown_status_is_kept_for_the_next_run(sqlite_store: Ver
     assert len(server.batches.batches) == 1
 
 
-def test_a_full_queue_of_batches_is_an_error_that_says_to_come_back(sqlite_store: VerdictStore) -> None:
+def test_full_queue_of_batches_is_an_error_that_says_to_come_back(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         server.batches.full = True
         settings = settings_for(server.url, mode="batch")
@@ -167,7 +167,7 @@ def test_a_full_queue_of_batches_is_an_error_that_says_to_come_back(sqlite_store
     assert judged.summary()["by_status"] == {"ok": 3}
 
 
-def test_a_batch_stays_inside_the_budget(sqlite_store: VerdictStore) -> None:
+def test_batch_stays_inside_the_budget(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         settings = settings_for(server.url, mode="batch", max_tokens=20_000)
         judged = ask(40, settings, sqlite_store)

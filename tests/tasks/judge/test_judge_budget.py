@@ -30,7 +30,7 @@ def test_tokens_that_are_put_into_the_cache_cost_as_other_input_or_what_their_pr
 
 
 @pytest.mark.parametrize("limit", [{"max_usd": 0.02}, {"max_tokens": 15_000}])
-def test_a_budget_is_used_up_and_never_exceeded(store: VerdictStore, limit: dict[str, float]) -> None:
+def test_budget_is_used_up_and_never_exceeded(store: VerdictStore, limit: dict[str, float]) -> None:
     with FakeOpenAI(Behaviour(latency_s=0.02, server_errors=0.1, cut=0.1)) as server:
         judged = ask(200, settings_for(server.url, **limit), store)
     by_status = judged.summary()["by_status"]
@@ -69,7 +69,7 @@ def test_nothing_is_asked_with_an_empty_budget(sqlite_store: VerdictStore) -> No
     assert not server.requests
 
 
-def test_a_budget_in_usd_needs_a_price_before_the_first_call(sqlite_store: VerdictStore) -> None:
+def test_budget_in_usd_needs_a_price_before_the_first_call(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server, pytest.raises(UsageError, match="the price of judge-1 is unknown"):
         ask(5, settings_for(server.url, prices=(), max_usd=1.0), sqlite_store)
     assert not server.requests
@@ -94,7 +94,7 @@ def test_answers_without_usage_have_no_known_cost_and_use_the_budget_up(sqlite_s
     assert answers * 2_000 <= 60_000  # each stays reserved with the most that it can cost
 
 
-def test_a_cost_that_is_known_in_part_says_of_how_many_answers_it_is_not(sqlite_store: VerdictStore) -> None:
+def test_cost_that_is_known_in_part_says_of_how_many_answers_it_is_not(sqlite_store: VerdictStore) -> None:
     reply = {"model": "judge-1", "choices": [{"message": {"content": '{"reason": "맞음", "score": 5}'}}]}
     usage = {"usage": {"prompt_tokens": 100, "completion_tokens": 20}}
     answers = iter([json_http(reply | usage)] * 2 + [json_http(reply)] * 3)
@@ -104,7 +104,7 @@ def test_a_cost_that_is_known_in_part_says_of_how_many_answers_it_is_not(sqlite_
     assert (summary["tokens"], summary["without_usage"]) == (240, 3)
 
 
-def test_the_call_before_the_first_batch_is_paid_in_full(sqlite_store: VerdictStore) -> None:
+def test_call_before_the_first_batch_is_paid_in_full(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         live = ask(1, settings_for(server.url), sqlite_store)
         sqlite_store.forget(datetime.max.replace(tzinfo=UTC), dry_run=False)
@@ -121,7 +121,7 @@ def test_where_no_model_answers_nothing_is_paid_whatever_its_price(sqlite_store:
     assert judged.summary()["cost"] == 0
 
 
-def test_a_call_whose_end_nobody_saw_stays_paid() -> None:
+def test_call_whose_end_nobody_saw_stays_paid() -> None:
     settings = settings_for("", max_tokens=10_000)
     (question,) = questions(1, settings)
     budget = Budget(settings)
@@ -138,7 +138,7 @@ def test_a_call_whose_end_nobody_saw_stays_paid() -> None:
 
 
 @pytest.mark.parametrize("limit", ["max_tokens", "max_usd"])
-def test_a_second_model_may_spend_what_the_first_has_left(limit: str) -> None:
+def test_second_model_may_spend_what_the_first_has_left(limit: str) -> None:
     price = Price(model="m", input_usd=1.0, cached_usd=1.0, output_usd=1.0)
     unlimited = settings_for("", model="m", prices=(price,))
     (question,) = questions(1, unlimited)

@@ -51,7 +51,7 @@ def test_nothing_is_lost_when_calls_fail_hang_break_off_and_come_back_cut(store:
     assert server.paid_twice <= 2  # hedges; a hung call is not answered
 
 
-def test_the_last_call_is_asked_a_second_time_when_it_is_slow(sqlite_store: VerdictStore) -> None:
+def test_last_call_is_asked_a_second_time_when_it_is_slow(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(latency_s=0.02)) as server:
         server.hang_once = "11번 지원자"
         started = time.monotonic()
@@ -60,7 +60,7 @@ def test_the_last_call_is_asked_a_second_time_when_it_is_slow(sqlite_store: Verd
     assert statuses(judged) == {VerdictStatus.OK}
 
 
-def test_a_hedged_question_whose_two_tries_fail_in_the_same_moment_is_judged_once(sqlite_store: VerdictStore) -> None:
+def test_hedged_question_whose_two_tries_fail_in_the_same_moment_is_judged_once(sqlite_store: VerdictStore) -> None:
     settings = settings_for("http://127.0.0.1:9/v1")
     endpoint = endpoint_of(settings)
     assert endpoint
@@ -97,7 +97,7 @@ def test_nothing_is_asked_twice_when_the_budget_is_near(sqlite_store: VerdictSto
     assert statuses(judged) == {VerdictStatus.OK}
 
 
-def test_a_limit_is_not_overrun(sqlite_store: VerdictStore) -> None:
+def test_limit_is_not_overrun(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(rpm=2400, latency_s=0.05)) as server:
         judged = ask(100, settings_for(server.url, rpm=2400), sqlite_store)
     assert statuses(judged) == {VerdictStatus.OK}
@@ -105,14 +105,14 @@ def test_a_limit_is_not_overrun(sqlite_store: VerdictStore) -> None:
     assert server.paid_twice <= 1
 
 
-def test_a_limit_on_tokens_is_not_overrun(sqlite_store: VerdictStore) -> None:
+def test_limit_on_tokens_is_not_overrun(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(tpm=900_000, latency_s=0.05)) as server:
         judged = ask(60, settings_for(server.url, tpm=900_000), sqlite_store)
     assert statuses(judged) == {VerdictStatus.OK}
     assert server.statuses["429"] <= 1
 
 
-def test_a_429_costs_no_attempt(sqlite_store: VerdictStore) -> None:
+def test_429_costs_no_attempt(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(rpm=3000, burst_s=0.1, latency_s=0.01)) as server:
         judged = ask(60, settings_for(server.url), sqlite_store)  # knows of no limit
     assert statuses(judged) == {VerdictStatus.OK}
@@ -120,7 +120,7 @@ def test_a_429_costs_no_attempt(sqlite_store: VerdictStore) -> None:
     assert {judgement.attempts for judgement in judged.judgements} == {1}
 
 
-def test_a_limit_that_nobody_announces_in_headers_is_kept_by_usage(sqlite_store: VerdictStore) -> None:
+def test_limit_that_nobody_announces_in_headers_is_kept_by_usage(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(tpm=900_000, latency_s=0.05, quiet_headers=True)) as server:
         judged = ask(60, settings_for(server.url, tpm=900_000), sqlite_store)
     assert statuses(judged) == {VerdictStatus.OK}
@@ -137,7 +137,7 @@ def test_refusals_are_results(store: VerdictStore) -> None:
     assert server.asked.total() == 5
 
 
-def test_a_model_that_answers_garbage_for_ever_ends_with_everything_invalid(store: VerdictStore) -> None:
+def test_model_that_answers_garbage_for_ever_ends_with_everything_invalid(store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(garbage=1.0)) as server:
         judged = ask(20, settings_for(server.url), store)
     assert statuses(judged) == {VerdictStatus.INVALID}
@@ -157,7 +157,7 @@ def test_invalid_answers_are_asked_again_by_the_next_run_and_their_cost_adds_up(
     assert (kept.attempts, kept.tokens_in) == (4, first.tokens_in + second.tokens_in)
 
 
-def test_a_question_that_always_fails_is_failed_and_not_kept(store: VerdictStore) -> None:
+def test_question_that_always_fails_is_failed_and_not_kept(store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(server_errors=1.0)) as server:
         judged = ask(3, settings_for(server.url), store)
         assert statuses(judged) == {VerdictStatus.FAILED}
@@ -222,7 +222,7 @@ def test_another_prompt_is_another_question(sqlite_store: VerdictStore, change: 
     assert len(server.requests) == 2
 
 
-def test_the_mark_changes_with_every_run_and_the_key_does_not(sqlite_store: VerdictStore, tmp_path: Any) -> None:
+def test_mark_changes_with_every_run_and_the_key_does_not(sqlite_store: VerdictStore, tmp_path: Any) -> None:
     with FakeOpenAI() as server:
         first = ask(1, settings_for(server.url), sqlite_store)
         with opened(VerdictStore, f"sqlite:///{tmp_path}/other.db") as other:
@@ -263,7 +263,7 @@ def test_no_more_calls_are_in_flight_than_allowed(sqlite_store: VerdictStore) ->
     assert server.peak_in_flight == 7
 
 
-def test_a_run_can_be_part_of_an_event_loop(sqlite_store: VerdictStore) -> None:
+def test_run_can_be_part_of_an_event_loop(sqlite_store: VerdictStore) -> None:
     async def both(url: str) -> list[Any]:
         settings = settings_for(url)
         judge = Judge(settings, sqlite_store, timing=FAST)
@@ -273,7 +273,7 @@ def test_a_run_can_be_part_of_an_event_loop(sqlite_store: VerdictStore) -> None:
         assert [statuses(judged) for judged in asyncio.run(both(server.url))] == [{VerdictStatus.OK}] * 2
 
 
-def test_an_answer_that_the_prompt_does_not_accept_is_invalid(sqlite_store: VerdictStore) -> None:
+def test_answer_that_the_prompt_does_not_accept_is_invalid(sqlite_store: VerdictStore) -> None:
     picky = dataclasses.replace(PROMPT, accepts=lambda answer, material: answer["score"] > material["least"])
     with FakeOpenAI() as server:
         settings = settings_for(server.url)
@@ -303,7 +303,7 @@ def test_what_a_model_thought_or_a_code_block_around_its_answer_is_no_part_of_it
     assert verdict.answer.get("score") == (4 if status is VerdictStatus.OK else None)
 
 
-def test_an_estimate_knows_what_is_in_the_store_and_asks_nothing(sqlite_store: VerdictStore) -> None:
+def test_estimate_knows_what_is_in_the_store_and_asks_nothing(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         settings = settings_for(server.url, rpm=60)
         judge = Judge(settings, sqlite_store)

@@ -23,7 +23,7 @@ def statuses(judged: Judged) -> set[VerdictStatus]:
 
 
 @pytest.mark.parametrize("mode", ["live", "batch"])
-def test_a_model_that_takes_no_temperature_answers_and_is_never_asked_that_way_again(
+def test_model_that_takes_no_temperature_answers_and_is_never_asked_that_way_again(
     sqlite_store: VerdictStore, caplog: pytest.LogCaptureFixture, mode: str
 ) -> None:
     with FakeOpenAI(REASONING) as server:
@@ -59,7 +59,7 @@ def test_reasoning_tokens_count_in_budget_cost_and_estimate(sqlite_store: Verdic
     ],
     ids=["old server", "plain text", "responses API", "schema ignored"],
 )
-def test_an_endpoint_without_schemas_answers_in_the_form_that_it_has(
+def test_endpoint_without_schemas_answers_in_the_form_that_it_has(
     sqlite_store: VerdictStore, behaviour: Behaviour, api: str, shown: str
 ) -> None:
     with FakeOpenAI(behaviour) as server:
@@ -84,14 +84,14 @@ def test_questions_that_never_fit_do_not_change_how_an_endpoint_is_asked_that_ha
     assert known == Dialect()
 
 
-def test_an_answer_in_plain_text_is_held_to_the_schema(sqlite_store: VerdictStore) -> None:
+def test_answer_in_plain_text_is_held_to_the_schema(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(forms="text", garbage=1.0)) as server:
         judged = ask(4, settings_for(server.url), sqlite_store, is_new=True)
     assert statuses(judged) == {VerdictStatus.INVALID}
     assert sqlite_store.dialect(f"{server.url} judge-1") is None  # nobody knows yet whether that wording works
 
 
-def test_a_refusal_that_names_nothing_of_the_request_stays_an_error(sqlite_store: VerdictStore) -> None:
+def test_refusal_that_names_nothing_of_the_request_stays_an_error(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(refuses="model")) as server:
         assert "refuses every question" in str(failure_of(5, settings_for(server.url), sqlite_store))
 
@@ -105,7 +105,7 @@ def test_a_refusal_that_names_nothing_of_the_request_stays_an_error(sqlite_store
         ("Unrecognized request argument supplied: max_completion_tokens", {"max_completion_tokens"}),
     ],
 )
-def test_a_refusal_is_understood_as_servers_word_it(refusal: str, left_out: set[str]) -> None:
+def test_refusal_is_understood_as_servers_word_it(refusal: str, left_out: set[str]) -> None:
     assert Dialect().after_refusal(refusal) == Dialect(frozenset(left_out))
 
 
@@ -144,7 +144,7 @@ def test_parameters_that_a_refusal_lists_field_by_field_are_left_out(
 @pytest.mark.parametrize(
     "refusal", ["This response_format type is unavailable now", "'response_format.type' must be 'json_object'"]
 )
-def test_a_refused_format_is_followed_by_the_simpler_one_until_there_is_none(refusal: str) -> None:
+def test_refused_format_is_followed_by_the_simpler_one_until_there_is_none(refusal: str) -> None:
     simpler = Dialect().after_refusal(refusal)
     assert simpler == Dialect(form=AnswerForm.JSON)
     simplest = simpler.after_refusal(refusal)

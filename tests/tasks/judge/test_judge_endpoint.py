@@ -42,7 +42,7 @@ def test_what_no_question_can_pass_is_one_clear_error_after_few_calls(
     assert sum(server.statuses.values()) <= 20
 
 
-def test_an_account_that_has_to_pay_first_is_told_so(sqlite_store: VerdictStore) -> None:
+def test_account_that_has_to_pay_first_is_told_so(sqlite_store: VerdictStore) -> None:
     unpaid = {"error": {"message": "Insufficient Balance", "code": "invalid_request_error"}}
     with HostileServer(lambda body: [json_http(unpaid, 402)]) as server:
         failure = failure_of(300, settings_for(server.url), sqlite_store)
@@ -84,17 +84,17 @@ def test_no_network_is_one_clear_error_within_seconds(sqlite_store: VerdictStore
     assert str(failure).startswith(f"{address}: the judge gives no answer")
 
 
-def test_a_name_that_nobody_knows_is_the_same_error(sqlite_store: VerdictStore) -> None:
+def test_name_that_nobody_knows_is_the_same_error(sqlite_store: VerdictStore) -> None:
     assert "gives no answer" in str(failure_of(3, settings_for("http://nowhere.invalid/v1"), sqlite_store))
 
 
-def test_an_endpoint_that_only_fails_ends_the_run_after_a_few_questions(sqlite_store: VerdictStore) -> None:
+def test_endpoint_that_only_fails_ends_the_run_after_a_few_questions(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(server_errors=1.0)) as server:
         assert "status 503" in str(failure_of(300, settings_for(server.url), sqlite_store))
     assert server.asked.total() <= 100
 
 
-def test_a_limit_that_is_used_up_for_hours_ends_the_run_and_keeps_what_was_paid(sqlite_store: VerdictStore) -> None:
+def test_limit_that_is_used_up_for_hours_ends_the_run_and_keeps_what_was_paid(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(rpm=1, burst_s=300)) as server:  # five requests, then one a minute
         failure = failure_of(40, settings_for(server.url), sqlite_store)
         assert "its limit of requests is used up" in str(failure)
@@ -118,7 +118,7 @@ def in_a_day() -> str:
     ("status", "told"), [(429, "its limit of requests is used up"), (503, "it says status 503"), (529, "status 529")]
 )
 @pytest.mark.parametrize("is_date", [False, True], ids=["seconds", "date"])
-def test_an_endpoint_that_asks_to_come_back_tomorrow_ends_the_run_at_once(
+def test_endpoint_that_asks_to_come_back_tomorrow_ends_the_run_at_once(
     sqlite_store: VerdictStore, status: int, told: str, is_date: bool
 ) -> None:
     later = f"Retry-After: {in_a_day() if is_date else 86_400}"
@@ -132,7 +132,7 @@ def test_an_endpoint_that_asks_to_come_back_tomorrow_ends_the_run_at_once(
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [429, 503, 529])
 @pytest.mark.parametrize("later", ["Retry-After: 1", BY_ITS_CLOCK], ids=["seconds", "date"])
-def test_an_endpoint_that_asks_for_a_moment_gets_it_and_answers_every_question(
+def test_endpoint_that_asks_for_a_moment_gets_it_and_answers_every_question(
     sqlite_store: VerdictStore, status: int, later: str
 ) -> None:
     message = {"content": '{"reason": "맞음", "score": 5}'}
@@ -146,7 +146,7 @@ def test_an_endpoint_that_asks_for_a_moment_gets_it_and_answers_every_question(
     assert asked == 13
 
 
-def test_a_question_that_the_endpoint_does_not_take_fails_alone(sqlite_store: VerdictStore) -> None:
+def test_question_that_the_endpoint_does_not_take_fails_alone(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         server.too_long = "1번 지원자"
         judged = ask(3, settings_for(server.url), sqlite_store)
@@ -199,7 +199,7 @@ def test_questions_that_are_refused_before_the_first_answer_fail_alone(
 
 
 @pytest.mark.slow
-def test_a_question_that_a_firewall_blocks_after_answers_fails_alone(sqlite_store: VerdictStore) -> None:
+def test_question_that_a_firewall_blocks_after_answers_fails_alone(sqlite_store: VerdictStore) -> None:
     with refusing({4}, http(b"<h1>Request blocked</h1>", 403)) as server:
         judged = ask(12, settings_for(server.url), sqlite_store)
     assert judged.failure is None
@@ -222,7 +222,7 @@ def test_what_refuses_three_questions_and_answers_none_is_asked_no_further(
 
 
 @pytest.mark.slow
-def test_a_batch_is_worded_by_the_first_question_that_the_endpoint_takes(sqlite_store: VerdictStore) -> None:
+def test_batch_is_worded_by_the_first_question_that_the_endpoint_takes(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(refuses="temperature seed")) as server:
         server.too_long = "0번 지원자"
         judged = ask(5, settings_for(server.url, mode="batch"), sqlite_store, is_new=True)
@@ -237,12 +237,12 @@ def test_a_batch_is_worded_by_the_first_question_that_the_endpoint_takes(sqlite_
         *({"output": [{"content": [None]}], "status": "completed"}, {"choices": [{"message": {"content": [1]}}]}),
     ],
 )
-def test_a_body_of_any_shape_is_at_worst_an_empty_reply(body: object) -> None:
+def test_body_of_any_shape_is_at_worst_an_empty_reply(body: object) -> None:
     reply = reply_in(body, MOST)
     assert (reply.text, reply.refusal, reply.usage) == ("", "", None)
 
 
-def test_a_content_in_parts_is_read_as_its_texts_without_what_the_model_thought() -> None:
+def test_content_in_parts_is_read_as_its_texts_without_what_the_model_thought() -> None:
     thought = {"type": "thinking", "thinking": [{"type": "text", "text": "4?"}]}
     parts = [thought, {"type": "text", "text": '{"score": '}, {"type": "text", "text": "4}"}]
     assert reply_in({"choices": [{"message": {"content": parts}}]}, MOST).text == '{"score": 4}'
@@ -269,18 +269,18 @@ def test_usage_is_read_from_both_apis_and_never_guessed(told: object, usage: Usa
     assert reply_in({"choices": [], "usage": told}, MOST).usage == usage
 
 
-def test_a_filter_of_the_endpoint_is_a_refusal() -> None:
+def test_filter_of_the_endpoint_is_a_refusal() -> None:
     reply = reply_in({"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]}, MOST)
     assert reply.refusal
 
 
 @pytest.mark.parametrize("address", ["ftp://judge", "judge.example", "http://", "http://host:port/v1", "http://[::1"])
-def test_an_address_that_is_none_is_refused_before_anything_is_sent(address: str) -> None:
+def test_address_that_is_none_is_refused_before_anything_is_sent(address: str) -> None:
     with pytest.raises(UsageError, match="no http address"):
         endpoint_of(settings_for(address))
 
 
-def test_the_environment_gives_key_and_address_where_the_settings_are_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_gives_key_and_address_where_the_settings_are_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     silent = settings_for("", api_key="")
     assert endpoint_of(silent) is None
     monkeypatch.setenv("OPENAI_API_KEY", " from-environment\n")
@@ -293,13 +293,13 @@ def test_the_environment_gives_key_and_address_where_the_settings_are_silent(mon
     assert endpoint.base_url == "http://127.0.0.1:1/v1"
 
 
-def test_a_key_that_no_header_can_carry_is_refused_without_showing_it() -> None:
+def test_key_that_no_header_can_carry_is_refused_without_showing_it() -> None:
     with pytest.raises(UsageError) as caught:
         endpoint_of(settings_for("", api_key="비밀sk"))
     assert "비밀sk" not in str(caught.value)
 
 
-def test_the_key_is_nowhere_in_errors_logs_and_the_database(
+def test_key_is_nowhere_in_errors_logs_and_the_database(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -326,13 +326,13 @@ def test_the_key_is_nowhere_in_errors_logs_and_the_database(
     assert [text for text in seen if API_KEY in text] == []
 
 
-def test_the_password_of_an_address_is_not_shown(sqlite_store: VerdictStore) -> None:
+def test_password_of_an_address_is_not_shown(sqlite_store: VerdictStore) -> None:
     failure = failure_of(1, settings_for("http://user:pa55word@nowhere.invalid/v1?token=t0k3n"), sqlite_store)
     assert "pa55word" not in str(failure)
     assert "t0k3n" not in str(failure)
 
 
-def test_a_database_that_refuses_a_verdict_ends_the_run_with_a_clear_error(
+def test_database_that_refuses_a_verdict_ends_the_run_with_a_clear_error(
     sqlite_store: VerdictStore, tmp_path: Path
 ) -> None:
     with sqlite3.connect(tmp_path / "state.db") as database:

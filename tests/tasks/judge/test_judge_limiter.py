@@ -36,15 +36,15 @@ def taken(limits: Limits, seconds: float, tokens: float = 100.0, step_s: float =
     return tickets
 
 
-def test_a_minute_gives_as_many_requests_as_the_limit() -> None:
+def test_minute_gives_as_many_requests_as_the_limit() -> None:
     assert 595 <= len(taken(limits(rpm=600), 60)) <= 600
 
 
-def test_a_minute_gives_as_many_tokens_as_the_limit() -> None:
+def test_minute_gives_as_many_tokens_as_the_limit() -> None:
     assert 98_000 <= 500 * len(taken(limits(rpm=0, tpm=100_000), 60, tokens=500)) <= 100_000
 
 
-def test_an_unused_limit_is_not_spent_in_one_burst() -> None:
+def test_unused_limit_is_not_spent_in_one_burst() -> None:
     bucket = limits(rpm=600)
     bucket.advance(bucket.at + 3600)
     assert len(taken(bucket, 0.5)) <= 13  # twice the rate for a moment, never the whole hour
@@ -72,7 +72,7 @@ def test_bad_news_is_believed_at_once_and_good_news_slowly() -> None:
     assert bucket.requests.level == pytest.approx(level - 5)
 
 
-def test_the_same_bad_news_from_many_calls_in_flight_counts_once() -> None:
+def test_same_bad_news_from_many_calls_in_flight_counts_once() -> None:
     bucket = limits(rpm=6000)
     bucket.advance(bucket.at + 1)
     tickets = taken(bucket, 0.2)
@@ -83,7 +83,7 @@ def test_the_same_bad_news_from_many_calls_in_flight_counts_once() -> None:
     assert bucket.requests.level == pytest.approx(before - 20)
 
 
-def test_a_refusal_empties_the_bucket_that_it_names_and_stops_all_for_its_time() -> None:
+def test_refusal_empties_the_bucket_that_it_names_and_stops_all_for_its_time() -> None:
     bucket = limits(rpm=600, tpm=60_000)
     bucket.advance(bucket.at + 1)
     ticket = bucket.take(10)
@@ -106,7 +106,7 @@ def test_tokens_are_settled_by_usage_where_no_header_tells() -> None:
     assert bucket.tokens.level == level - 300
 
 
-def test_a_clock_that_is_behind_refills_nothing() -> None:
+def test_clock_that_is_behind_refills_nothing() -> None:
     bucket = limits(rpm=600, now=1000.0)
     bucket.advance(1001.0)
     level = bucket.requests.level
@@ -115,7 +115,7 @@ def test_a_clock_that_is_behind_refills_nothing() -> None:
 
 
 @pytest.mark.parametrize("ahead_s", [20.0, 3600.0, 1e9])
-def test_a_clock_that_was_once_ahead_stops_no_run(sqlite_store: VerdictStore, ahead_s: float) -> None:
+def test_clock_that_was_once_ahead_stops_no_run(sqlite_store: VerdictStore, ahead_s: float) -> None:
     with FakeOpenAI() as server:
         settings = settings_for(server.url, rpm=6000)
         ask(3, settings, sqlite_store)
@@ -131,7 +131,7 @@ def test_a_clock_that_was_once_ahead_stops_no_run(sqlite_store: VerdictStore, ah
     assert again.summary()["by_status"] == {"ok": 30}
 
 
-def test_a_limit_that_is_used_up_for_a_day_is_asked_again_after_the_patience(sqlite_store: VerdictStore) -> None:
+def test_limit_that_is_used_up_for_a_day_is_asked_again_after_the_patience(sqlite_store: VerdictStore) -> None:
     async def refused_and_asked_again() -> Ticket:
         with ThreadPoolExecutor(1) as worker:
             limiter = Limiter(sqlite_store, worker, "judge", 600, 0, patience_s=0.2)
@@ -143,7 +143,7 @@ def test_a_limit_that_is_used_up_for_a_day_is_asked_again_after_the_patience(sql
     assert asyncio.run(refused_and_asked_again()).tokens == 1
 
 
-def test_a_state_survives_the_database_and_a_change_of_the_limit() -> None:
+def test_state_survives_the_database_and_a_change_of_the_limit() -> None:
     bucket = limits(rpm=600, tpm=1000)
     taken(bucket, 1.0, tokens=1)
     stored = json.loads(json.dumps(asdict(bucket)))

@@ -8,7 +8,7 @@ from tests.fakes.judge_questions import questions, settings_for
 
 
 @pytest.mark.parametrize(("api", "tokens"), [("chat", "max_completion_tokens"), ("responses", "max_output_tokens")])
-def test_a_request_names_its_parameters_as_its_api_does(api: str, tokens: str) -> None:
+def test_request_names_its_parameters_as_its_api_does(api: str, tokens: str) -> None:
     body = questions(1, settings_for("", api=api))[0].body("mark")
     assert (body["model"], body["temperature"], body[tokens]) == ("judge-1", 0.0, 1000)
     assert ("seed" in body) == (api == "chat")
@@ -34,19 +34,19 @@ def test_none_leaves_a_parameter_out() -> None:
     ],
     ids=str,
 )
-def test_a_setting_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+def test_setting_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         settings_for("", **wrong)
 
 
-def test_the_judge_is_off_until_it_is_switched_on() -> None:
+def test_judge_is_off_until_it_is_switched_on() -> None:
     assert not JudgeSettings().enabled
 
 
-def test_the_model_that_judges_by_default_has_a_price() -> None:
+def test_model_that_judges_by_default_has_a_price() -> None:
     assert JudgeSettings().price is not None
 
 
-def test_the_key_is_not_shown() -> None:
+def test_key_is_not_shown() -> None:
     settings = settings_for("", api_key="sk-5ecret")
     assert "5ecret" not in repr(settings) + str(settings.model_dump()) + settings.model_dump_json()

@@ -26,7 +26,7 @@ def test_question_key_is_that_of_the_verdicts_already_stored() -> None:
     assert question.key == "17fd629663035a579ef7e567ffe3b9e963b3a20f7e2e18d86c0904bd0bc91e49"
 
 
-def test_a_judgement_comes_back_as_it_was_kept(store: VerdictStore) -> None:
+def test_judgement_comes_back_as_it_was_kept(store: VerdictStore) -> None:
     kept = judgement(1)
     store.save([kept])
     assert store.found([kept.key, "another"]) == {kept.key: dataclasses.replace(kept, from_store=True)}
@@ -45,7 +45,7 @@ def test_only_verdicts_and_refusals_are_final(store: VerdictStore, status: Verdi
     assert bool(store.found([kept.key])) == (status in (VerdictStatus.OK, VerdictStatus.REFUSED))
 
 
-def test_the_cost_of_a_question_adds_up_and_its_verdict_is_the_last(store: VerdictStore) -> None:
+def test_cost_of_a_question_adds_up_and_its_verdict_is_the_last(store: VerdictStore) -> None:
     first, second = judgement(1, VerdictStatus.INVALID), judgement(1)
     store.save([first])
     store.save([second])
@@ -53,7 +53,7 @@ def test_the_cost_of_a_question_adds_up_and_its_verdict_is_the_last(store: Verdi
     assert (found.status, found.attempts, found.tokens_in, found.usd) == (VerdictStatus.OK, 2, 200, 0.5)
 
 
-def test_an_unknown_price_stays_unknown(store: VerdictStore) -> None:
+def test_unknown_price_stays_unknown(store: VerdictStore) -> None:
     kept = dataclasses.replace(judgement(1), usd=None)
     store.save([kept])
     assert store.found([kept.key])[kept.key].usd is None
@@ -77,7 +77,7 @@ def test_two_stores_may_be_opened_at_once_on_an_empty_database(state_url: str) -
         store.close()
 
 
-def test_a_folder_that_does_not_exist_is_made(tmp_path: Path) -> None:
+def test_folder_that_does_not_exist_is_made(tmp_path: Path) -> None:
     with opened(VerdictStore, f"sqlite:///{tmp_path}/a/b/state.db"):
         pass
     assert (tmp_path / "a/b/state.db").exists()

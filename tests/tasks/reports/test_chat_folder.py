@@ -95,11 +95,11 @@ def summary_of(out: Path) -> dict[str, Any]:
     return found
 
 
-def test_the_folder_holds_tables_report_and_summary_and_nothing_else(out: Path) -> None:
+def test_folder_holds_tables_report_and_summary_and_nothing_else(out: Path) -> None:
     assert sorted(path.name for path in out.iterdir()) == [*FILES, "summary.json"]
 
 
-def test_the_score_table_has_exactly_the_columns_of_the_specification(out: Path) -> None:
+def test_score_table_has_exactly_the_columns_of_the_specification(out: Path) -> None:
     schema = pq.read_schema(out / "scores.parquet")
     assert [(field.name, str(field.type)) for field in schema] == SCORE_COLUMNS
 
@@ -111,21 +111,21 @@ def test_every_column_of_every_table_is_described(out: Path) -> None:
             assert [field.name for field in schema if not field.metadata.get(b"description")] == []
 
 
-def test_a_table_without_rows_has_the_same_columns(tmp_path: Path) -> None:
+def test_table_without_rows_has_the_same_columns(tmp_path: Path) -> None:
     score_folder(write_rows(tmp_path / "rows.jsonl", []), tmp_path / "out", tmp_path / "staging")
     schema = pq.read_schema(tmp_path / "out" / "scores.parquet")
     assert [(field.name, str(field.type)) for field in schema] == SCORE_COLUMNS
     assert summary_of(tmp_path / "out")["counts"]["rows_in"] == 0
 
 
-def test_the_other_tables_hold_what_was_not_scored(out: Path) -> None:
+def test_other_tables_hold_what_was_not_scored(out: Path) -> None:
     excluded, rejected = pl.read_parquet(out / "excluded.parquet"), pl.read_parquet(out / "rejected.parquet")
     assert excluded.columns == EXCLUDED_COLUMNS
     assert excluded["reason"].to_list() == ["llm_response_null"]
     assert rejected.select("line", "column", "code").rows() == [(2, "output_tokens", "negative_tokens")]
 
 
-def test_the_summary_has_the_keys_of_the_specification(out: Path) -> None:
+def test_summary_has_the_keys_of_the_specification(out: Path) -> None:
     summary = summary_of(out)
     assert set(summary) >= SUMMARY_KEYS
     assert (summary["rubric"], summary["rubric_version"]) == ("ola-monitoring", RUBRIC.version)
@@ -140,13 +140,13 @@ def test_the_summary_has_the_keys_of_the_specification(out: Path) -> None:
     }
 
 
-def test_the_summary_names_what_was_read(out: Path, tmp_path: Path) -> None:
+def test_summary_names_what_was_read(out: Path, tmp_path: Path) -> None:
     for entry, name in zip(summary_of(out)["inputs"], ("a.jsonl", "b.jsonl"), strict=True):
         path = tmp_path / "in" / name
         assert entry == {"name": str(path), "sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "rows": 3}
 
 
-def test_the_summary_says_what_the_tables_say(out: Path) -> None:
+def test_summary_says_what_the_tables_say(out: Path) -> None:
     summary, scores = summary_of(out), pl.read_parquet(out / "scores.parquet")
     assert summary["distributions"]["final_grade"] == {"B": 2, "F": 1, "STAR": 1}
     assert summary["distributions"]["alert_level"] == {"none": 3, "critical": 1}
@@ -168,7 +168,7 @@ def test_the_summary_says_what_the_tables_say(out: Path) -> None:
     }
 
 
-def test_the_report_counts_answers_without_data_beside_the_failure_types(tmp_path: Path) -> None:
+def test_report_counts_answers_without_data_beside_the_failure_types(tmp_path: Path) -> None:
     rows = write_rows(tmp_path / "rows.jsonl", [plain(0), plain(1, llm_response=f"{PLAIN_ANSWER} 데이터가 없습니다.")])
     score_folder(rows, tmp_path / "out", tmp_path / "staging")
     _, after = (tmp_path / "out" / "report.md").read_text("utf-8").split("## 실패 유형")
@@ -182,7 +182,7 @@ def test_scoring_again_replaces_the_folder_with_the_same_bytes(out: Path, tmp_pa
     assert {path.name: path.read_bytes() for path in out.iterdir()} == first
 
 
-def test_a_failed_file_stands_in_the_summary(tmp_path: Path) -> None:
+def test_failed_file_stands_in_the_summary(tmp_path: Path) -> None:
     write_rows(tmp_path / "in" / "a.jsonl", [best(0)])
     (tmp_path / "in" / "b.parquet").write_bytes(b"")
     summary = score_folder(tmp_path / "in", tmp_path / "out", tmp_path / "staging")

@@ -46,7 +46,7 @@ def book(folder: Path) -> Workbook:
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
-def test_the_input_keeps_the_headers_that_its_author_wrote(tmp_path: Path, kind: str) -> None:
+def test_input_keeps_the_headers_that_its_author_wrote(tmp_path: Path, kind: str) -> None:
     header = ["ID", "질의", "1차\n답변", "비고\xa0란", ""]
     rows = [header, ["A1", "몇 명?", "12명", "", ""]]
     source = tmp_path / f"resume_agent_1.{kind}"
@@ -60,7 +60,7 @@ def test_the_input_keeps_the_headers_that_its_author_wrote(tmp_path: Path, kind:
     assert again.queries["A1"][0].answer_text == "12명"
 
 
-def test_a_workbook_with_cells_cut_for_excel_says_so_and_is_not_scored_again_as_if_whole(tmp_path: Path) -> None:
+def test_workbook_with_cells_cut_for_excel_says_so_and_is_not_scored_again_as_if_whole(tmp_path: Path) -> None:
     rows = [WIDE_HEADER, wide_row(**{"1차 답변 raw": raw("가" * 40_000)}), wide_row("A2")]
     source = write_csv(tmp_path / "resume_agent_1.csv", rows)
     plan = plan_of(read_testrun_file(source), TestRunChoices("aqb-1.2"), {})
@@ -121,7 +121,7 @@ def test_every_column_is_explained_with_its_stored_name(folder: Path, book: Work
         assert described.partition(":")[0] == heading
 
 
-def test_a_meaning_of_a_column_says_more_than_its_heading(book: Workbook) -> None:
+def test_meaning_of_a_column_says_more_than_its_heading(book: Workbook) -> None:
     meanings = {(row[1], row[2]) for row in book["열 설명"].iter_rows(min_row=2, values_only=True)}
     assert not [heading for heading, meaning in meanings if not meaning or heading == meaning]
 

@@ -24,7 +24,7 @@ AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
 GIVEN = KeptLabel(AT, "plan-agent", "1", "ab" * 32, "a.csv", "Q1", "1/1", "", "accuracy", "4", "kim", "", None, 0.05)
 
 
-def test_a_label_that_is_known_is_kept_once(tmp_path: Path) -> None:
+def test_label_that_is_known_is_kept_once(tmp_path: Path) -> None:
     with opened(LabelStore, f"sqlite:///{tmp_path}/state.db") as store:
         assert store.add([GIVEN]) == 1
         assert store.add([replace(GIVEN, labelled_at=AT + timedelta(days=1))]) == 0
@@ -52,11 +52,11 @@ def test_who_changes_their_mind_gives_the_label_that_counts_and_the_first_one_st
         {"query_id": "", "row_id": "r1"},
     ],
 )
-def test_a_verdict_replaces_none_of_another_run_query_round_or_metric(other: dict[str, str]) -> None:
+def test_verdict_replaces_none_of_another_run_query_round_or_metric(other: dict[str, str]) -> None:
     assert newest([GIVEN, replace(GIVEN, **other)]) == [GIVEN, replace(GIVEN, **other)]  # type: ignore[arg-type]
 
 
-def test_an_exported_label_is_read_again_with_its_probability(tmp_path: Path) -> None:
+def test_exported_label_is_read_again_with_its_probability(tmp_path: Path) -> None:
     write_kept_labels(tmp_path / "labels.csv", [replace(GIVEN, note="=1+1")])
     (read,) = read_labels(tmp_path / "labels.csv")
     assert (read.file, read.query_id, read.label, read.reviewer) == ("a.csv", "Q1", "4", "kim")
@@ -66,7 +66,7 @@ def test_an_exported_label_is_read_again_with_its_probability(tmp_path: Path) ->
     assert (row["input_sha256"], row["rubric_version"], row["epoch"]) == ("ab" * 32, "1", "")
 
 
-def test_an_exported_file_gives_back_what_was_kept_and_its_older_verdicts_stay_old(tmp_path: Path) -> None:
+def test_exported_file_gives_back_what_was_kept_and_its_older_verdicts_stay_old(tmp_path: Path) -> None:
     of_chat = replace(GIVEN, rubric="ola-monitoring", input_sha256="", file="", query_id="", row_id="ab12", epoch="m+1")
     later = replace(GIVEN, label="1", labelled_at=GIVEN.labelled_at + timedelta(minutes=5))
     old, new = tmp_path / "old.csv", tmp_path / "new.csv"
@@ -89,12 +89,12 @@ def test_of_an_exported_file_the_labels_of_a_run_or_of_chat_rows_are_taken(tmp_p
     assert [one.row_id for one in labels_about(exported, "", {})] == ["ab12"]
 
 
-def test_a_file_of_labels_that_people_wrote_is_none_that_was_exported(tmp_path: Path) -> None:
+def test_file_of_labels_that_people_wrote_is_none_that_was_exported(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("query_id,metric,label\nQ1,accuracy,5\n", encoding="utf-8")
     assert exported_labels(tmp_path / "labels.csv") is None
 
 
-def test_an_exported_label_without_a_time_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_exported_label_without_a_time_is_refused_with_its_line(tmp_path: Path) -> None:
     write_kept_labels(tmp_path / "labels.csv", [GIVEN])
     text = (tmp_path / "labels.csv").read_text("utf-8-sig")
     (tmp_path / "labels.csv").write_text(text.replace(str(GIVEN.labelled_at), "yesterday"), encoding="utf-8")
@@ -133,7 +133,7 @@ def test_trust_is_what_labels_say_of_the_scores_of_now(tmp_path: Path) -> None:
     assert (row["exact"], row["trusted"]) == (0, False)
 
 
-def test_a_label_of_a_run_that_the_warehouse_does_not_hold_is_left_out(tmp_path: Path) -> None:
+def test_label_of_a_run_that_the_warehouse_does_not_hold_is_left_out(tmp_path: Path) -> None:
     warehouse = scored_run(tmp_path)
     mine = replace(GIVEN, input_sha256=of_the_run(tmp_path))
     unknown = [GIVEN, replace(mine, query_id="Q99"), replace(mine, query_id="", row_id="none", rubric=RUBRIC.id)]

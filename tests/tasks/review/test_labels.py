@@ -16,7 +16,7 @@ def labels_file(folder: Path, *rows: list[str], header: list[str] = HEADER) -> P
     return write_csv(folder / "labels.csv", [header, *rows])
 
 
-def test_a_row_without_a_label_is_not_labelled_yet(tmp_path: Path) -> None:
+def test_row_without_a_label_is_not_labelled_yet(tmp_path: Path) -> None:
     path = labels_file(tmp_path, ["Q1", "1/1", "accuracy", "5", ""], ["Q2", "1/1", "accuracy", "", ""])
     assert [label.query_id for label in read_labels(path)] == ["Q1"]
 
@@ -39,14 +39,14 @@ def test_two_people_may_label_one_item(tmp_path: Path) -> None:
         (["Q2", "1/1", "accuracy"], "line 3: 칸이 3개입니다"),
     ],
 )
-def test_a_wrong_row_is_refused_with_its_line(tmp_path: Path, row: list[str], problem: str) -> None:
+def test_wrong_row_is_refused_with_its_line(tmp_path: Path, row: list[str], problem: str) -> None:
     path = labels_file(tmp_path, ["Q1", "1/1", "accuracy", "5", "kim"], row)
     with pytest.raises(InputError, match=problem):
         read_labels(path)
 
 
 @pytest.mark.parametrize("probability", ["0", "1.1", "-0.2", "nan", "20%"])
-def test_a_label_that_was_drawn_with_no_probability_is_refused(tmp_path: Path, probability: str) -> None:
+def test_label_that_was_drawn_with_no_probability_is_refused(tmp_path: Path, probability: str) -> None:
     path = labels_file(
         tmp_path, ["Q1", "accuracy", "5", probability], header=["query_id", "metric", "label", "probability"]
     )
@@ -60,7 +60,7 @@ def test_many_wrong_rows_are_counted_not_listed(tmp_path: Path) -> None:
         read_labels(path)
 
 
-def test_a_missing_column_is_named(tmp_path: Path) -> None:
+def test_missing_column_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="columns are missing: label"):
         read_labels(labels_file(tmp_path, ["Q1", "accuracy"], header=["query_id", "metric"]))
 

@@ -39,15 +39,15 @@ def paired(run: ScoredFolder, *labels: Label) -> list[tuple[str, float, float]]:
     return [(pair.metric, pair.score, pair.label) for pair in pairs]
 
 
-def test_a_label_meets_the_score_of_its_round(run: ScoredFolder) -> None:
+def test_label_meets_the_score_of_its_round(run: ScoredFolder) -> None:
     assert paired(run, label(), label(round_="2/1")) == [("accuracy", 5, 4), ("accuracy", 0, 4)]
 
 
-def test_a_label_without_a_round_meets_the_score_of_the_query(run: ScoredFolder) -> None:
+def test_label_without_a_round_meets_the_score_of_the_query(run: ScoredFolder) -> None:
     assert paired(run, label(round_=""), label("consistency", "1", "")) == [("accuracy", 2.5, 4), ("consistency", 0, 1)]
 
 
-def test_an_item_without_a_score_is_left_out(run: ScoredFolder) -> None:
+def test_item_without_a_score_is_left_out(run: ScoredFolder) -> None:
     assert paired(run, label("consistency", "5", "", query_id="Q2")) == []
 
 
@@ -64,7 +64,7 @@ def test_an_item_without_a_score_is_left_out(run: ScoredFolder) -> None:
         (label(file="other.csv"), "line 7: no run of the file 'other.csv'"),
     ],
 )
-def test_a_label_of_nothing_is_refused(run: ScoredFolder, wrong: Label, problem: str) -> None:
+def test_label_of_nothing_is_refused(run: ScoredFolder, wrong: Label, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         paired(run, wrong)
 
@@ -109,7 +109,7 @@ def test_grades_are_places_on_their_scale(warehouse: Warehouse) -> None:
         (Label("a_score", "90", row_id="", line=3), "line 3: no metric 'a_score'; there are q_tier, a_grade"),
     ],
 )
-def test_a_grade_of_nothing_is_refused(warehouse: Warehouse, wrong: Label, problem: str) -> None:
+def test_grade_of_nothing_is_refused(warehouse: Warehouse, wrong: Label, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         labelled_rows(chat_rows.RUBRIC, [wrong], warehouse, Path("labels.csv"))
 
@@ -148,7 +148,7 @@ def untrusted(warehouse: Warehouse, rubric: str, epochs: Mapping[str, Sequence[s
     return untrusted_metrics(read_agreements(warehouse), known, epochs or {})
 
 
-def test_the_newest_labels_of_a_metric_decide(tmp_path: Path) -> None:
+def test_newest_labels_of_a_metric_decide(tmp_path: Path) -> None:
     warehouse = open_warehouse(str(tmp_path))
     assert untrusted(warehouse, "plan-agent") == ()
     for day, agrees in ((date(2026, 3, 2), True), (date(2026, 3, 1), False)):
@@ -176,7 +176,7 @@ def test_trust_in_a_judged_metric_ends_with_its_epoch_until_it_is_measured_again
     assert untrusted(warehouse, "recruit-agent", {"intent": ["new"]}) == ("intent", "accuracy")
 
 
-def test_the_setting_decides_what_is_enough(tmp_path: Path) -> None:
+def test_setting_decides_what_is_enough(tmp_path: Path) -> None:
     warehouse = open_warehouse(str(tmp_path))
     write_agreements(
         warehouse, date(2026, 3, 1), "plan-agent", [Measured("1", of_metric("accuracy", agrees=False), {})], -1
@@ -195,7 +195,7 @@ def test_comparing_again_replaces_the_day(tmp_path: Path) -> None:
     assert rows.collect().height == 1
 
 
-def test_a_report_names_the_metrics_that_people_do_not_bear_out(tmp_path: Path) -> None:
+def test_report_names_the_metrics_that_people_do_not_bear_out(tmp_path: Path) -> None:
     reports = {}
     for untrusted in ((), ("accuracy",)):
         folder = tmp_path / str(len(untrusted))

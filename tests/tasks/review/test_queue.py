@@ -40,7 +40,7 @@ def test_without_an_audit_only_flagged_queries_are_reviewed(run: ScoredFolder) -
     assert {drawn.why for drawn in review.items} == {"정확성 2점 이하인 회차 있음"}
 
 
-def test_an_audit_takes_about_its_share_of_the_others_and_always_the_same(run: ScoredFolder) -> None:
+def test_audit_takes_about_its_share_of_the_others_and_always_the_same(run: ScoredFolder) -> None:
     review = review_queue(run, Fraction(20, 100))
     assert 10 <= review.audited <= 30
     assert {drawn.probability for drawn in review.items if drawn.item.query_id != "Q0"} == {0.2}
@@ -71,7 +71,7 @@ def test_another_run_draws_other_queries(run: ScoredFolder, tmp_path: Path) -> N
     assert queries(review_queue(other, Fraction(1, 5))) != queries(review_queue(run, Fraction(1, 5)))
 
 
-def test_the_reviewer_sees_question_and_answer_and_no_score(run: ScoredFolder, tmp_path: Path) -> None:
+def test_reviewer_sees_question_and_answer_and_no_score(run: ScoredFolder, tmp_path: Path) -> None:
     write_review_workbook(tmp_path / "review.xlsx", run, review_queue(run, Fraction(1)))
     sheet = openpyxl.load_workbook(tmp_path / "review.xlsx")[SHEET]
     header = [cell.value for cell in sheet[1]]
@@ -89,14 +89,14 @@ def test_the_reviewer_sees_question_and_answer_and_no_score(run: ScoredFolder, t
     assert sheet.column_dimensions[why[0].column_letter].hidden
 
 
-def test_the_reviewer_sees_what_the_other_round_answered(run: ScoredFolder, tmp_path: Path) -> None:
+def test_reviewer_sees_what_the_other_round_answered(run: ScoredFolder, tmp_path: Path) -> None:
     write_review_workbook(tmp_path / "review.xlsx", run, review_queue(run, Fraction(0)))
     rows = list(openpyxl.load_workbook(tmp_path / "review.xlsx")[SHEET].iter_rows(min_row=2, values_only=True))
     assert [row[11] for row in rows] == ["[2/1]\n무엇을 도와드릴까요?", "[1/1]\n평가기간을 바꿀 수 있어요.", None]
     assert rows[2][3] == "[1/1]\n평가기간을 바꿀 수 있어요.\n\n[2/1]\n무엇을 도와드릴까요?"
 
 
-def test_the_criteria_of_every_verdict_stand_in_a_tab_with_its_stored_name(run: ScoredFolder, tmp_path: Path) -> None:
+def test_criteria_of_every_verdict_stand_in_a_tab_with_its_stored_name(run: ScoredFolder, tmp_path: Path) -> None:
     write_review_workbook(tmp_path / "review.xlsx", run, review_queue(run, Fraction(0)))
     rows = list(openpyxl.load_workbook(tmp_path / "review.xlsx")["점수 기준"].iter_rows(min_row=2, values_only=True))
     assert ("정확성", "3", "통과율 0.5 이상 0.75 미만", "accuracy") in rows
@@ -113,7 +113,7 @@ def test_verdicts_have_a_drop_down_and_no_cell_is_a_formula(run: ScoredFolder, t
     assert FORMULA in {cell.value for row in sheet.iter_rows() for cell in row}
 
 
-def test_the_same_run_gives_the_same_workbook(run: ScoredFolder, tmp_path: Path) -> None:
+def test_same_run_gives_the_same_workbook(run: ScoredFolder, tmp_path: Path) -> None:
     for name in ("one.xlsx", "two.xlsx"):
         write_review_workbook(tmp_path / name, run, review_queue(run, Fraction(0)))
     assert (tmp_path / "one.xlsx").read_bytes() == (tmp_path / "two.xlsx").read_bytes()
@@ -129,7 +129,7 @@ def filled(run: ScoredFolder, path: Path, **cells: object) -> Path:
     return path
 
 
-def test_a_filled_workbook_comes_back_as_labels(run: ScoredFolder, tmp_path: Path) -> None:
+def test_filled_workbook_comes_back_as_labels(run: ScoredFolder, tmp_path: Path) -> None:
     path = filled(run, tmp_path / "review.xlsx", E2=5, F2="4", F3="판단 불가", G4=0, H2=" =메모")
     labels = read_review_workbook(path, "kim")
     assert [(one.query_id, one.round, one.metric, one.label, one.reviewer) for one in labels] == [
@@ -141,7 +141,7 @@ def test_a_filled_workbook_comes_back_as_labels(run: ScoredFolder, tmp_path: Pat
     assert labels[0].note == " =메모"
 
 
-def test_the_review_tab_of_the_scores_comes_back_as_labels(run: ScoredFolder, tmp_path: Path) -> None:
+def test_review_tab_of_the_scores_comes_back_as_labels(run: ScoredFolder, tmp_path: Path) -> None:
     book = openpyxl.load_workbook(run.folder / "scores.xlsx")
     sheet = book[SHEET]
     assert [(cell.value, sheet[f"M{cell.row}"].value) for cell in sheet["N"][1:]] == [
@@ -154,7 +154,7 @@ def test_the_review_tab_of_the_scores_comes_back_as_labels(run: ScoredFolder, tm
     assert labelled_testruns([label], [run], tmp_path).pairs[0].label == 1
 
 
-def test_a_workbook_of_the_first_version_comes_back_as_labels(tmp_path: Path) -> None:
+def test_workbook_of_the_first_version_comes_back_as_labels(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.active
     sheet.title = SHEET
@@ -167,14 +167,14 @@ def test_a_workbook_of_the_first_version_comes_back_as_labels(tmp_path: Path) ->
     )
 
 
-def test_a_verdict_that_is_none_is_named_with_its_row(run: ScoredFolder, tmp_path: Path) -> None:
+def test_verdict_that_is_none_is_named_with_its_row(run: ScoredFolder, tmp_path: Path) -> None:
     path = filled(run, tmp_path / "review.xlsx", E2=5, E3="좋음", F3="5점", F2=7)
     wrong = [r"line 2: '7' is no verdict \(accuracy\)", r"line 3: '5점' .*", r"line 3: '좋음' is no verdict \(intent\)"]
     with pytest.raises(InputError, match=".*; ".join(wrong)):
         read_review_workbook(path, "")
 
 
-def test_a_row_that_stands_twice_is_refused_with_both_lines(run: ScoredFolder, tmp_path: Path) -> None:
+def test_row_that_stands_twice_is_refused_with_both_lines(run: ScoredFolder, tmp_path: Path) -> None:
     path = filled(run, tmp_path / "review.xlsx", E2=3)
     book = openpyxl.load_workbook(path)
     book[SHEET].append([cell.value for cell in book[SHEET][2]])
@@ -184,19 +184,19 @@ def test_a_row_that_stands_twice_is_refused_with_both_lines(run: ScoredFolder, t
         read_review_workbook(path, "kim")
 
 
-def test_a_label_of_a_workbook_knows_its_row(run: ScoredFolder, tmp_path: Path) -> None:
+def test_label_of_a_workbook_knows_its_row(run: ScoredFolder, tmp_path: Path) -> None:
     (label,) = read_review_workbook(filled(run, tmp_path / "review.xlsx", E3=4), "kim")
     assert label.line == 3
 
 
-def test_a_verdict_by_a_formula_without_a_value_is_refused(run: ScoredFolder, tmp_path: Path) -> None:
+def test_verdict_by_a_formula_without_a_value_is_refused(run: ScoredFolder, tmp_path: Path) -> None:
     path = filled(run, tmp_path / "review.xlsx", E2=5, E3="=2+1")
     with pytest.raises(InputError, match=r"1 formula without a value\n  -> open the workbook in Excel"):
         read_review_workbook(path, "")
 
 
 @pytest.mark.parametrize("cells", [{}, {"E2": "판단 불가", "H2": "메모"}])
-def test_a_workbook_without_a_verdict_says_that_nothing_is_filled_in(
+def test_workbook_without_a_verdict_says_that_nothing_is_filled_in(
     run: ScoredFolder, tmp_path: Path, cells: dict[str, object]
 ) -> None:
     path = filled(run, tmp_path / "review.xlsx", **cells)
@@ -204,7 +204,7 @@ def test_a_workbook_without_a_verdict_says_that_nothing_is_filled_in(
         read_review_workbook(path, "")
 
 
-def test_a_workbook_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:
+def test_workbook_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"missing\.xlsx: cannot be read: No such file"):
         read_review_workbook(tmp_path / "missing.xlsx", "")
 
@@ -216,14 +216,14 @@ def test_what_is_no_review_workbook_is_refused(tmp_path: Path, content: bytes) -
         read_review_workbook(tmp_path / "review.xlsx", "")
 
 
-def test_a_header_that_was_changed_is_refused(run: ScoredFolder, tmp_path: Path) -> None:
+def test_header_that_was_changed_is_refused(run: ScoredFolder, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"columns are missing: 질의 ID; found .*질문.*\n"):
         read_review_workbook(filled(run, tmp_path / "review.xlsx", N1="질문"), "")
     with pytest.raises(InputError, match="columns are missing: 파일, 뽑힐 확률; found 질의, "):
         read_review_workbook(filled(run, tmp_path / "review.xlsx", O1="", P1="", Q1="", R1=""), "")
 
 
-def test_a_workbook_without_its_header_is_refused_without_a_word_of_its_first_row(
+def test_workbook_without_its_header_is_refused_without_a_word_of_its_first_row(
     run: ScoredFolder, tmp_path: Path
 ) -> None:
     path = filled(run, tmp_path / "review.xlsx")
@@ -237,7 +237,7 @@ def test_a_workbook_without_its_header_is_refused_without_a_word_of_its_first_ro
 @pytest.mark.parametrize(
     ("text", "share"), [("5%", "1/20"), ("0.05", "1/20"), ("0", "0"), ("100%", "1"), (" 2.5% ", "1/40")]
 )
-def test_a_share_is_written_as_people_write_it(text: str, share: str) -> None:
+def test_share_is_written_as_people_write_it(text: str, share: str) -> None:
     assert share_of(text) == Fraction(share)
 
 

@@ -32,7 +32,7 @@ def other(state_url: str) -> Iterator[Leases]:
         yield Leases(state, SHORT_S)
 
 
-def test_a_name_has_one_holder_and_is_free_afterwards(leases: Leases, other: Leases) -> None:
+def test_name_has_one_holder_and_is_free_afterwards(leases: Leases, other: Leases) -> None:
     with leases.held("day"):
         assert other.alive(["day", "another"]) == {"day"}
         with pytest.raises(StorageError, match="another run is working on 'day'"), other.held("day", wait_s=0):
@@ -45,7 +45,7 @@ def test_a_name_has_one_holder_and_is_free_afterwards(leases: Leases, other: Lea
 
 
 @pytest.mark.slow
-def test_a_living_holder_keeps_its_name_far_beyond_one_lease(leases: Leases, other: Leases) -> None:
+def test_living_holder_keeps_its_name_far_beyond_one_lease(leases: Leases, other: Leases) -> None:
     with leases.held("day"), pytest.raises(StorageError, match="another run"), other.held("day", wait_s=4 * SHORT_S):
         pass
 
@@ -78,7 +78,7 @@ def test_what_a_killed_process_held_is_taken_over_after_its_lease(leases: Leases
         assert leases.alive(["day"]) == {"day"}
 
 
-def test_a_holder_that_was_given_up_for_dead_is_told_so(leases: Leases, state_url: str) -> None:
+def test_holder_that_was_given_up_for_dead_is_told_so(leases: Leases, state_url: str) -> None:
     with (
         StateDatabase(state_url) as state,
         pytest.raises(StorageError, match="somebody else took over 'day'"),

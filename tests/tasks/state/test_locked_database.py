@@ -44,7 +44,7 @@ def test_who_waits_for_a_locked_database_says_so_and_goes_on_when_it_is_free(
     assert caplog.messages == ["the state database is locked by another process: waiting for up to 30 s"]
 
 
-def test_a_database_that_stays_locked_ends_in_an_error_that_says_so(
+def test_database_that_stays_locked_ends_in_an_error_that_says_so(
     other: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tasks.state.database._LOCK_WAIT_S", 0)

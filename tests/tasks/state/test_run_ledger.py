@@ -46,7 +46,7 @@ def ledger(tmp_path: Path) -> Iterator[RunLedger]:
         yield ledger
 
 
-def test_a_run_survives_the_process_that_wrote_it(tmp_path: Path) -> None:
+def test_run_survives_the_process_that_wrote_it(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'new folder' / 'state.db'}"
     with opened(RunLedger, url) as first:
         first.save(FINISHED)
@@ -82,11 +82,11 @@ def test_runs_of_a_day_come_earliest_first_and_make_a_table(ledger: RunLedger, t
     assert table["rows_in"].to_list() == [10, None]
 
 
-def test_a_day_without_runs_is_an_empty_table_with_its_columns(ledger: RunLedger) -> None:
+def test_day_without_runs_is_an_empty_table_with_its_columns(ledger: RunLedger) -> None:
     assert ledger.frame_of_day(DAY).columns == RUNS_SCHEMA.names
 
 
-def test_the_latest_run_of_each_day_counts_and_test_runs_do_not(ledger: RunLedger) -> None:
+def test_latest_run_of_each_day_counts_and_test_runs_do_not(ledger: RunLedger) -> None:
     yesterday = DAY - timedelta(days=1)
     changes_of: dict[str, dict[str, Any]] = {
         "old": {},
@@ -102,7 +102,7 @@ def test_the_latest_run_of_each_day_counts_and_test_runs_do_not(ledger: RunLedge
     assert ledger.last_completed_day(yesterday) is None
 
 
-def test_the_last_runs_come_in_the_order_of_their_start(ledger: RunLedger) -> None:
+def test_last_runs_come_in_the_order_of_their_start(ledger: RunLedger) -> None:
     for number in range(5):
         ledger.save(replace(RUN, run_id=f"run {number}", started_at=RUN.started_at + timedelta(hours=number % 3)))
     assert [run.run_id for run in ledger.last(3)] == ["run 1", "run 4", "run 2"]
@@ -134,7 +134,7 @@ INSERT INTO runs VALUES ('a', 'nightly', '2026-02-13', 'ola-monitoring', '1', '0
 """
 
 
-def test_a_ledger_of_the_first_version_keeps_its_runs_and_takes_new_ones(state_url: str) -> None:
+def test_ledger_of_the_first_version_keeps_its_runs_and_takes_new_ones(state_url: str) -> None:
     engine = sa.create_engine(state_url)
     with engine.begin() as connection:
         connection.execute(sa.text(FIRST_VERSION))
@@ -154,7 +154,7 @@ def test_a_ledger_of_the_first_version_keeps_its_runs_and_takes_new_ones(state_u
     "url",
     ["no url", "postgresql://u:hunter2@host:port/db", "nosuch://u:hunter2@host/db", "postgresql://u:h@nter2:x@host/db"],
 )
-def test_a_url_that_is_none_is_wrong_usage_and_shows_no_password(url: str) -> None:
+def test_url_that_is_none_is_wrong_usage_and_shows_no_password(url: str) -> None:
     with pytest.raises(UsageError, match="state_url") as refused:
         StateDatabase(url)
     assert "sqlite:///data/state.db" in refused.value.fix
@@ -171,13 +171,13 @@ def test_a_url_that_is_none_is_wrong_usage_and_shows_no_password(url: str) -> No
         "sqlite:///file:a?mode=memory&uri=true",
     ],
 )
-def test_a_database_that_nothing_would_remain_of_is_wrong_usage(name: str) -> None:
+def test_database_that_nothing_would_remain_of_is_wrong_usage(name: str) -> None:
     with pytest.raises(UsageError, match=r"state_url .* names no file") as refused:
         StateDatabase(name)
     assert "sqlite:///data/state.db" in refused.value.fix
 
 
-def test_a_database_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
+def test_database_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(StorageError, match="state database") as refused:
         RunLedger(StateDatabase(f"sqlite:///{tmp_path / 'file' / 'state.db'}"))
@@ -185,13 +185,13 @@ def test_a_database_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None
     assert refused.value.fix
 
 
-def test_a_file_that_is_no_database_is_a_clear_error(tmp_path: Path) -> None:
+def test_file_that_is_no_database_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "state.db").write_text("no database, but long enough to be read as one" * 30)
     with pytest.raises(StorageError, match="not a database"):
         RunLedger(StateDatabase(f"sqlite:///{tmp_path / 'state.db'}"))
 
 
-def test_a_database_that_became_read_only_is_a_clear_error(tmp_path: Path) -> None:
+def test_database_that_became_read_only_is_a_clear_error(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
     with opened(RunLedger, f"sqlite:///{path}"):
         pass
@@ -202,7 +202,7 @@ def test_a_database_that_became_read_only_is_a_clear_error(tmp_path: Path) -> No
         read_only.save(RUN)
 
 
-def test_a_database_gets_the_tables_of_a_store_together_or_none(state_url: str) -> None:
+def test_database_gets_the_tables_of_a_store_together_or_none(state_url: str) -> None:
     metadata = sa.MetaData()
     sa.Table("first", metadata, sa.Column("a", sa.String, primary_key=True))
     sa.Table("second", metadata, sa.Column("a", sa.String), sa.Index("refused", sa.text("no_such_function(a)")))
@@ -214,7 +214,7 @@ def test_a_database_gets_the_tables_of_a_store_together_or_none(state_url: str) 
 
 
 @pytest.mark.parametrize("replaced", [False, True])
-def test_a_database_whose_file_is_removed_in_use_is_a_clear_error(tmp_path: Path, replaced: bool) -> None:
+def test_database_whose_file_is_removed_in_use_is_a_clear_error(tmp_path: Path, replaced: bool) -> None:
     path = tmp_path / "state.db"
     with opened(RunLedger, f"sqlite:///{path}") as ledger:
         ledger.save(RUN)
@@ -226,7 +226,7 @@ def test_a_database_whose_file_is_removed_in_use_is_a_clear_error(tmp_path: Path
             ledger.save(RUN)
 
 
-def test_a_database_on_a_read_only_disk_is_a_clear_error_and_goes_on_afterwards(tmp_path: Path) -> None:
+def test_database_on_a_read_only_disk_is_a_clear_error_and_goes_on_afterwards(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     url = f"sqlite:///{disk}/state.db"
     with small_disk(disk, "size=4m") as change:
@@ -241,7 +241,7 @@ def test_a_database_on_a_read_only_disk_is_a_clear_error_and_goes_on_afterwards(
             assert [run.run_id for run in ledger.of_day(DAY)] == [RUN.run_id]
 
 
-def test_a_full_disk_leaves_a_database_that_goes_on_when_there_is_room(tmp_path: Path) -> None:
+def test_full_disk_leaves_a_database_that_goes_on_when_there_is_room(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     with small_disk(disk, "size=60k") as change:
         url = f"sqlite:///{disk}/state.db"
@@ -256,7 +256,7 @@ def test_a_full_disk_leaves_a_database_that_goes_on_when_there_is_room(tmp_path:
             assert len(ledger.of_day(DAY)) == saved + 1
 
 
-def test_a_database_that_lost_its_table_is_a_clear_error(ledger: RunLedger, tmp_path: Path) -> None:
+def test_database_that_lost_its_table_is_a_clear_error(ledger: RunLedger, tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "state.db") as other:
         other.execute("DROP TABLE runs")
     other.close()

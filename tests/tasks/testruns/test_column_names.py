@@ -34,7 +34,7 @@ def executions(path: Path, header: list[str]) -> list[Execution]:
         ("기대 필터", "기대필터"),
     ],
 )
-def test_a_header_is_known_in_any_case_width_and_spacing(tmp_path: Path, header: str, written: str) -> None:
+def test_header_is_known_in_any_case_width_and_spacing(tmp_path: Path, header: str, written: str) -> None:
     otherwise = [written if name == header else name for name in NAMES]
     assert executions(tmp_path / "o.csv", otherwise) == executions(tmp_path / "r.csv", NAMES)
 
@@ -42,12 +42,12 @@ def test_a_header_is_known_in_any_case_width_and_spacing(tmp_path: Path, header:
 @pytest.mark.parametrize(
     ("header", "written"), [("방/반복", "방 / 반복"), ("Raw JSON", "raw json"), ("Query ID", "QUERYID")]
 )
-def test_the_long_layout_is_recognised_in_any_case_and_spacing(tmp_path: Path, header: str, written: str) -> None:
+def test_long_layout_is_recognised_in_any_case_and_spacing(tmp_path: Path, header: str, written: str) -> None:
     otherwise = [written if name == header else name for name in LONG_HEADER]
     assert read_testrun_file(write_csv(tmp_path / "r.csv", [otherwise, long_row()])).counts.scored == 1
 
 
-def test_a_name_that_only_resembles_one_of_ours_gives_way_to_the_one_as_we_write_it(tmp_path: Path) -> None:
+def test_name_that_only_resembles_one_of_ours_gives_way_to_the_one_as_we_write_it(tmp_path: Path) -> None:
     """Exports of a database have an `id` of their own beside the one of the query."""
     rows = [["id", "query_id", "질의", "응답"], ["7f", "A1", "몇 명?", "3명"]]
     assert list(read_testrun_file(write_csv(tmp_path / "r.csv", rows)).queries) == ["A1"]
@@ -85,13 +85,13 @@ def test_rejects_name_columns_as_the_file_does(tmp_path: Path) -> None:
         *((name, "expected_text") for name in ("기대 URL", "기대 buttonUrl")),
     ],
 )
-def test_a_column_has_any_of_the_names_that_teams_give_it(tmp_path: Path, header: str, field: str) -> None:
+def test_column_has_any_of_the_names_that_teams_give_it(tmp_path: Path, header: str, field: str) -> None:
     rows = [["ID", "질의", "1차 답변", header], ["A1", "몇 명?", "12명", "12"]]
     ((one,),) = read_testrun_file(write_csv(tmp_path / "r.csv", rows)).queries.values()
     assert "12" in str(getattr(one, field))
 
 
-def test_a_number_may_have_its_unit_behind_it(tmp_path: Path) -> None:
+def test_number_may_have_its_unit_behind_it(tmp_path: Path) -> None:
     times = [long_row(latency_ms="5300ms"), long_row(round_="1/2", latency_ms="1,200 밀리초")]
     (found,) = read_testrun_file(write_csv(tmp_path / "long.csv", [LONG_HEADER, *times])).queries.values()
     assert [one.latency_ms for one in found] == [5300.0, 1200.0]

@@ -34,7 +34,7 @@ def accuracy(path: Path, rubric: str, expected: str, offered: str) -> tuple[floa
         ("buttonUrl: /agent/setting?dataKey=X", "/agent/setting?dataKey=X"),
     ],
 )
-def test_an_answer_that_leads_to_the_expected_url_is_right(
+def test_answer_that_leads_to_the_expected_url_is_right(
     tmp_path: Path, rubric: str, expected: str, offered: str
 ) -> None:
     assert accuracy(tmp_path, rubric, expected, offered)[0] == 5
@@ -42,7 +42,7 @@ def test_an_answer_that_leads_to_the_expected_url_is_right(
 
 @pytest.mark.parametrize("rubric", ["aqb-1.2", "recruit-agent", "plan-agent"])
 @pytest.mark.parametrize("expected", ["/agent/setting?dataKey=X", "buttonUrl: /agent/setting?dataKey=X"])
-def test_an_answer_with_another_datakey_is_wrong_and_its_reason_names_both(
+def test_answer_with_another_datakey_is_wrong_and_its_reason_names_both(
     tmp_path: Path, rubric: str, expected: str
 ) -> None:
     points, reason = accuracy(tmp_path, rubric, expected, "/agent/setting?dataKey=Y")
@@ -50,7 +50,7 @@ def test_an_answer_with_another_datakey_is_wrong_and_its_reason_names_both(
     assert "X" in reason and "Y" in reason
 
 
-def test_an_answer_that_leads_elsewhere_is_wrong(tmp_path: Path) -> None:
+def test_answer_that_leads_elsewhere_is_wrong(tmp_path: Path) -> None:
     assert {accuracy(tmp_path, rubric, "/agent/setting", "/agent/home")[0] for rubric in ("aqb-1.2", "plan-agent")} == {
         0
     }

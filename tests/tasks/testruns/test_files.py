@@ -27,7 +27,7 @@ def codes(run: TestRunFile) -> list[tuple[int | None, str | None, str]]:
         ("run.tsv", "utf-8", "\t"), ("run.TSV", "cp949", "\t"),
     ],
 )  # fmt: skip
-def test_the_long_layout_is_read_in_every_encoding(tmp_path: Path, name: str, encoding: str, delimiter: str) -> None:
+def test_long_layout_is_read_in_every_encoding(tmp_path: Path, name: str, encoding: str, delimiter: str) -> None:
     message = raw("두 줄로\n말합니다, 그렇죠")
     rows = [LONG_HEADER, long_row(**{"Raw JSON": message, "LLM 점수": "4"}), long_row(round_=" 2 / 1 ")]
     run = read_testrun_file(write_csv(tmp_path / name, rows, encoding=encoding, delimiter=delimiter))
@@ -37,7 +37,7 @@ def test_the_long_layout_is_read_in_every_encoding(tmp_path: Path, name: str, en
     assert [str(first.round), str(second.round)] == ["1/1", "2/1"]
 
 
-def test_a_wide_row_is_an_execution_per_room(tmp_path: Path) -> None:
+def test_wide_row_is_an_execution_per_room(tmp_path: Path) -> None:
     row = wide_row(**{"2차 답변": "13명", "2차 응답 상태": "에러", "비고": "느림", "기대 필터": "보훈"})
     run = read_testrun_file(write_csv(tmp_path / "resume_agent_1.csv", [WIDE_HEADER, row]))
     first, second = executions(run)
@@ -51,39 +51,39 @@ def test_a_wide_row_is_an_execution_per_room(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["2차 오류", "2회차 에러"])
-def test_an_error_of_a_round_is_its_failure(tmp_path: Path, name: str) -> None:
+def test_error_of_a_round_is_its_failure(tmp_path: Path, name: str) -> None:
     rows = [[*WIDE_HEADER, name], [*wide_row(**{"2차 답변": "13명"}), "timeout"]]
     first, second = executions(read_testrun_file(write_csv(tmp_path / "r.csv", rows)))
     assert (first.error, second.error) == ("", "timeout")
 
 
 @pytest.mark.parametrize("blank", ["", " ", "nan", "None", "-"])
-def test_a_round_whose_cells_are_all_missing_was_not_run(tmp_path: Path, blank: str) -> None:
+def test_round_whose_cells_are_all_missing_was_not_run(tmp_path: Path, blank: str) -> None:
     run = read_testrun_file(write_csv(tmp_path / "r.csv", [WIDE_HEADER, wide_row(**{"2차 답변": blank})]))
     assert [str(one.round) for one in executions(run)] == ["1/1"]
 
 
-def test_a_row_without_any_round_is_excluded(tmp_path: Path) -> None:
+def test_row_without_any_round_is_excluded(tmp_path: Path) -> None:
     nothing = wide_row("A2", **{"1차 답변": "", "1차 답변 시간(초)": "-", "2차 답변": ""})
     run = read_testrun_file(write_csv(tmp_path / "r.csv", [WIDE_HEADER, wide_row(), nothing]))
     assert (run.counts.rows_in, run.counts.scored, run.counts.excluded) == (2, 1, 1)
     assert run.excluded_lines == ("3",)
 
 
-def test_the_agent_of_a_row_comes_before_that_of_the_file_name(tmp_path: Path) -> None:
+def test_agent_of_a_row_comes_before_that_of_the_file_name(tmp_path: Path) -> None:
     rows = [[*LONG_HEADER, "agent_type"], [*long_row(), "이동"], [*long_row("Q2"), ""]]
     run = read_testrun_file(write_csv(tmp_path / "plan_agent_1.csv", rows))
     assert [one.agent_type for one in executions(run)] == [AgentType.MOVE, AgentType.PLAN]
 
 
 @pytest.mark.parametrize(("header", "rounds"), [(WIDE_HEADER, ["1/2", "2/2"]), (WIDE_HEADER[:8], ["2/1"])])
-def test_the_turn_column_counts_repeats_or_rooms(tmp_path: Path, header: list[str], rounds: list[str]) -> None:
+def test_turn_column_counts_repeats_or_rooms(tmp_path: Path, header: list[str], rounds: list[str]) -> None:
     row = [*wide_row()[: len(header)], "2회차"]
     run = read_testrun_file(write_csv(tmp_path / "r.csv", [[*header, "회차"], row]))
     assert [str(one.round) for one in executions(run)] == rounds
 
 
-def test_the_kind_of_run_of_a_row_comes_before_that_of_the_file_name(tmp_path: Path) -> None:
+def test_kind_of_run_of_a_row_comes_before_that_of_the_file_name(tmp_path: Path) -> None:
     header = [*WIDE_HEADER, "실행 유형"]
     rows = [header, [*wide_row(ID="A"), "일반"], [*wide_row(ID="B"), ""]]
     named = executions(read_testrun_file(write_csv(tmp_path / "resume_agent_전문가.csv", rows)))
@@ -92,7 +92,7 @@ def test_the_kind_of_run_of_a_row_comes_before_that_of_the_file_name(tmp_path: P
     assert {one.query_id: one.run_type for one in unnamed} == {"A": "일반", "B": ""}
 
 
-def test_the_first_alias_with_a_value_counts(tmp_path: Path) -> None:
+def test_first_alias_with_a_value_counts(tmp_path: Path) -> None:
     header = [
         "질의ID",
         "질의",
@@ -110,13 +110,13 @@ def test_the_first_alias_with_a_value_counts(tmp_path: Path) -> None:
     assert one.agent_type is AgentType.APPLICANT_MANAGEMENT
 
 
-def test_an_unnumbered_opinion_is_not_used(tmp_path: Path) -> None:
+def test_unnumbered_opinion_is_not_used(tmp_path: Path) -> None:
     header = [*WIDE_HEADER, "감지된 필터", "정확도 점수"]
     (one, _) = executions(read_testrun_file(write_csv(tmp_path / "r.csv", [header, [*wide_row(), "보훈", "5"]])))
     assert one.detected_filters == ""
 
 
-def test_an_execution_knows_which_columns_of_its_round_show_tools(tmp_path: Path) -> None:
+def test_execution_knows_which_columns_of_its_round_show_tools(tmp_path: Path) -> None:
     rows = [[*WIDE_HEADER[:6], "2차 답변", "2차 buttonUrl"], [*wide_row()[:6], "13명", "/grid"]]
     first, second = executions(read_testrun_file(write_csv(tmp_path / "r.csv", rows)))
     assert (first.tool_columns, second.tool_columns) == (frozenset(), frozenset({"button_url"}))
@@ -124,7 +124,7 @@ def test_an_execution_knows_which_columns_of_its_round_show_tools(tmp_path: Path
     assert long.tool_columns == {"raw_json"}
 
 
-def test_the_columns_of_the_long_layout_find_their_fields(tmp_path: Path) -> None:
+def test_columns_of_the_long_layout_find_their_fields(tmp_path: Path) -> None:
     header = [*LONG_HEADER, "latencyClass", "LLM 평가기준", "응답", "Item ID 2"]
     row = [*long_row(latency_ms="5300", 오류="시간 초과"), "multi", '{"accuracyChecks": []}', "네", "덤"]
     run = read_testrun_file(write_csv(tmp_path / "r.csv", [header, row]))
@@ -139,14 +139,14 @@ def test_the_columns_of_the_long_layout_find_their_fields(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("written", ["1", "a/b", "", "1/", "0/1", "2026-01-01 00:00:00", "01월 01일", "1-Jan"])
-def test_a_round_that_is_none_rejects_its_row_alone(tmp_path: Path, written: str) -> None:
+def test_round_that_is_none_rejects_its_row_alone(tmp_path: Path, written: str) -> None:
     run = read_testrun_file(write_csv(tmp_path / "r.csv", [LONG_HEADER, long_row(round_=written), long_row()]))
     assert codes(run) == [(2, "방/반복", "bad_round")]
     assert (run.counts.scored, run.counts.rejected) == (1, 1)
     assert ("날짜" in run.rejects[0].reason) == (written in ("2026-01-01 00:00:00", "01월 01일", "1-Jan"))
 
 
-def test_a_second_row_of_the_same_run_query_and_round_is_rejected(tmp_path: Path) -> None:
+def test_second_row_of_the_same_run_query_and_round_is_rejected(tmp_path: Path) -> None:
     rows = [LONG_HEADER, long_row(), long_row(round_="1 / 1"), long_row(**{"Run ID": "other"}), long_row(round_="1/2")]
     run = read_testrun_file(write_csv(tmp_path / "r.csv", rows))
     assert codes(run) == [(3, "방/반복", "duplicate_execution")]
@@ -156,7 +156,7 @@ def test_a_second_row_of_the_same_run_query_and_round_is_rejected(tmp_path: Path
 @pytest.mark.parametrize(
     ("column", "cell"), [("latency_ms", "빠름"), ("latency_ms", "-5"), ("방/반복", "홍길동 010-1234-5678")]
 )
-def test_a_cell_of_the_wrong_type_rejects_its_row(tmp_path: Path, column: str, cell: str) -> None:
+def test_cell_of_the_wrong_type_rejects_its_row(tmp_path: Path, column: str, cell: str) -> None:
     run = read_testrun_file(write_csv(tmp_path / "r.csv", [LONG_HEADER, long_row(**{column: cell}), long_row("Q2")]))
     (reject,) = run.rejects
     assert (reject.line, reject.column, reject.file) == (2, column, str(tmp_path / "r.csv"))
@@ -164,7 +164,7 @@ def test_a_cell_of_the_wrong_type_rejects_its_row(tmp_path: Path, column: str, c
     assert run.counts.scored == 1
 
 
-def test_a_wide_row_is_rejected_with_all_its_rounds(tmp_path: Path) -> None:
+def test_wide_row_is_rejected_with_all_its_rounds(tmp_path: Path) -> None:
     rows = [WIDE_HEADER, wide_row(**{"2차 답변 시간(초)": "스무 초"}), wide_row("A2")]
     run = read_testrun_file(write_csv(tmp_path / "r.csv", rows))
     assert codes(run) == [(2, "2차 답변 시간(초)", "not_a_number")]
@@ -188,7 +188,7 @@ def test_broken_bytes_reject_their_row_with_the_column(tmp_path: Path) -> None:
     assert run.counts.scored == 1
 
 
-def test_a_row_with_too_few_cells_is_rejected_and_a_blank_one_is_none(tmp_path: Path) -> None:
+def test_row_with_too_few_cells_is_rejected_and_a_blank_one_is_none(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "r.csv", [LONG_HEADER, ["R", "I"], [""] * len(LONG_HEADER), long_row()])
     run = read_testrun_file(path)
     assert codes(run) == [(2, None, "wrong_field_count")]
@@ -217,7 +217,7 @@ def test_five_megabytes_fit_in_a_cell(tmp_path: Path) -> None:
         (["user_input", "llm_response", "timestamp"], "found chat rows"),
     ],
 )
-def test_a_header_that_cannot_be_used_is_one_error_with_the_file(tmp_path: Path, header: list[str], says: str) -> None:
+def test_header_that_cannot_be_used_is_one_error_with_the_file(tmp_path: Path, header: list[str], says: str) -> None:
     path = write_csv(tmp_path / "r.csv", [header])
     with pytest.raises(InputError, match=says) as refused:
         read_testrun_file(path)
@@ -232,7 +232,7 @@ def test_a_header_that_cannot_be_used_is_one_error_with_the_file(tmp_path: Path,
         (["번호", "질의", "대답"], '"N차 답변" = "Answer {n}"'),
     ],
 )
-def test_a_header_of_other_names_is_answered_with_the_setting_for_them(
+def test_header_of_other_names_is_answered_with_the_setting_for_them(
     tmp_path: Path, header: list[str], example: str
 ) -> None:
     with pytest.raises(InputError) as refused:
@@ -240,7 +240,7 @@ def test_a_header_of_other_names_is_answered_with_the_setting_for_them(
     assert f"in aqb.toml under [test_runs.columns] what columns are called here: {example}" in refused.value.fix
 
 
-def test_a_file_without_a_header_is_refused_without_quoting_its_first_row(tmp_path: Path) -> None:
+def test_file_without_a_header_is_refused_without_quoting_its_first_row(tmp_path: Path) -> None:
     first = ["홍길동", "010-9876-5432", "leak.me@example.com", "900101-1234567", "4111-1111-1111-1111"]
     path = write_csv(tmp_path / "plan_agent_1.csv", [first, first])
     with pytest.raises(InputError) as refused:
@@ -252,13 +252,13 @@ def test_a_file_without_a_header_is_refused_without_quoting_its_first_row(tmp_pa
 @pytest.mark.parametrize(
     ("head", "product"), [(b"SCDSA002\x00\x01", "SoftCamp"), (b"\x9b\x20DRMONE  This Document is encrypted", "Fasoo")]
 )
-def test_a_file_under_document_drm_is_refused_as_such(tmp_path: Path, name: str, head: bytes, product: str) -> None:
+def test_file_under_document_drm_is_refused_as_such(tmp_path: Path, name: str, head: bytes, product: str) -> None:
     (tmp_path / name).write_bytes(head + b"\xff\xfe\x00" * 300)
     with pytest.raises(InputError, match=f"document DRM .{product}"):
         read_testrun_file(tmp_path / name)
 
 
-def test_a_row_without_an_id_has_its_row_number_and_is_counted(tmp_path: Path) -> None:
+def test_row_without_an_id_has_its_row_number_and_is_counted(tmp_path: Path) -> None:
     rows = [WIDE_HEADER, wide_row("2"), wide_row("", **{"2차 답변": "2명"}), wide_row("-"), wide_row("4")]
     run = read_testrun_file(write_csv(tmp_path / "r.csv", rows))
     assert list(run.queries) == ["2", "3", "4행", "4"]  # 4 is the id of another row
@@ -276,7 +276,7 @@ def test_characters_without_width_make_no_other_query_status_or_round(tmp_path: 
     assert (first.answer_time_s, parse_execution(first).answered) == (7.6, True)
 
 
-def test_a_time_to_the_first_token_that_stands_once_in_a_row_is_one_measurement(tmp_path: Path) -> None:
+def test_time_to_the_first_token_that_stands_once_in_a_row_is_one_measurement(tmp_path: Path) -> None:
     answers = {"1차 답변": "가", "2차 답변": "나"}
     rows = [[*WIDE_HEADER, "ttft(초)"], [*wide_row(**answers), "0.8"]]
     assert [one.ttft_s for one in executions(read_testrun_file(write_csv(tmp_path / "r.csv", rows)))] == [0.8, None]
@@ -285,7 +285,7 @@ def test_a_time_to_the_first_token_that_stands_once_in_a_row_is_one_measurement(
 
 
 @pytest.mark.parametrize("header", ["LLM 판단 기준(정확도)", "LLM 판단 기준", "기대결과"])
-def test_the_expected_result_has_several_names_in_both_layouts(tmp_path: Path, header: str) -> None:
+def test_expected_result_has_several_names_in_both_layouts(tmp_path: Path, header: str) -> None:
     checks = '{"accuracyChecks": [{"path": "error"}]}'
     wide = read_testrun_file(write_csv(tmp_path / "w.csv", [[*WIDE_HEADER, header], [*wide_row(), checks]]))
     names = [header if name == "기대결과" else name for name in LONG_HEADER]
@@ -295,7 +295,7 @@ def test_the_expected_result_has_several_names_in_both_layouts(tmp_path: Path, h
     assert {run.facts.has_accuracy_checks for run in (wide, long)} == {header == "기대결과"}
 
 
-def test_a_checked_field_with_its_value_is_a_check(tmp_path: Path) -> None:
+def test_checked_field_with_its_value_is_a_check(tmp_path: Path) -> None:
     header = [*LONG_HEADER, "검증 필드", "기대값"]
     row = [*long_row(기대결과="친절한 답변"), "dataUIList[*].uiValue.buttonUrl", "/agent/setting"]
     (one,) = executions(read_testrun_file(write_csv(tmp_path / "r.csv", [header, row])))
@@ -303,7 +303,7 @@ def test_a_checked_field_with_its_value_is_a_check(tmp_path: Path) -> None:
     assert (expected.prose, len(expected.declared), expected.problems) == ("친절한 답변", 1, ())
 
 
-def test_a_single_run_needs_no_numbered_columns(tmp_path: Path) -> None:
+def test_single_run_needs_no_numbered_columns(tmp_path: Path) -> None:
     header = [
         "ID",
         "query",
@@ -368,14 +368,14 @@ def test_unknown_columns_may_have_one_name_or_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["r.csv", "r.xlsx", "r.parquet", "r"])
-def test_an_empty_file_or_one_of_another_kind_is_an_error(tmp_path: Path, name: str) -> None:
+def test_empty_file_or_one_of_another_kind_is_an_error(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"")
     with pytest.raises(InputError, match=r"empty|ending in") as refused:
         read_testrun_file(tmp_path / name)
     assert name in refused.value.where
 
 
-def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         read_testrun_file(tmp_path / "none.csv")
 
@@ -390,7 +390,7 @@ def test_every_row_is_scored_or_rejected(tmp_path_factory: pytest.TempPathFactor
     assert (counts.rows_in, counts.scored, counts.rejected) == (len(rounds), len(good), len(rounds) - len(good))
 
 
-def test_a_test_run_with_more_rows_than_memory_should_hold_is_refused(tmp_path: Path) -> None:
+def test_test_run_with_more_rows_than_memory_should_hold_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     path.write_text(",".join(LONG_HEADER) + "\n" + "broken\n" * 50_001)
     with pytest.raises(InputError, match=r"a test run with more than 50,000 rows\n  -> split the file"):

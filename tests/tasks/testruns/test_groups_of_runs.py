@@ -50,7 +50,7 @@ def compared(folder: Path, base: str, candidate: str) -> Comparison:
     return before.rubric.compare(before.run_scores(), after.run_scores(), before.titles)
 
 
-def test_a_report_begins_with_the_group_that_explains_a_loss_and_sends_to_its_queries(folder: Path) -> None:
+def test_report_begins_with_the_group_that_explains_a_loss_and_sends_to_its_queries(folder: Path) -> None:
     report = (folder / "11" / "report.md").read_text("utf-8")
     first, *_, last = [line for line in report.partition("\n# ")[0].splitlines() if line.strip("> ")]
     assert f"주로 나빠진 곳은 {CAREER}." in first
@@ -63,7 +63,7 @@ def test_a_report_begins_with_the_group_that_explains_a_loss_and_sends_to_its_qu
     ]
 
 
-def test_a_comparison_of_two_folders_names_the_group_too(folder: Path) -> None:
+def test_comparison_of_two_folders_names_the_group_too(folder: Path) -> None:
     found = compared(folder, "10", "11")
     assert comparison_headline(found)[-1] == f"주로 나빠진 {CAREER}의 질의부터 확인하세요."
     assert "| 카테고리 | 질의 | 기준 | 후보 | 차이 | 95% 구간 |" in comparison_markdown(found, [])
@@ -72,13 +72,13 @@ def test_a_comparison_of_two_folders_names_the_group_too(folder: Path) -> None:
     assert (groups["cause"]["name"], [one["name"] for one in groups["rows"]]) == ("경력", ["경력", "전형"])
 
 
-def test_a_gain_has_no_group_to_look_at(folder: Path) -> None:
+def test_gain_has_no_group_to_look_at(folder: Path) -> None:
     found = compared(folder, "11", "10")
     assert found.cause is None
     assert [one.name for one in found.groups] == ["전형", "경력"]
 
 
-def test_the_page_of_a_run_shows_the_groups_and_to_which_a_query_belongs(folder: Path) -> None:
+def test_page_of_a_run_shows_the_groups_and_to_which_a_query_belongs(folder: Path) -> None:
     (path,) = (folder / "site" / "test-runs").glob("plan_agent_20260311*.html")
     text = Page(path).text
     assert CAREER in text

@@ -36,7 +36,7 @@ def logged(folder: Path, *samples: object) -> TestRunFile:
     return read_testrun_file(path)
 
 
-def test_a_log_of_inspect_has_an_execution_for_each_sample_and_epoch() -> None:
+def test_log_of_inspect_has_an_execution_for_each_sample_and_epoch() -> None:
     run = read_testrun_file(RECORDED)
     assert (run.counts.rows_in, run.counts.scored, run.counts.executions) == (8, 8, 8)
     found = {
@@ -56,7 +56,7 @@ def test_a_log_of_inspect_has_an_execution_for_each_sample_and_epoch() -> None:
     assert found == {query_id: [("1/1", *asked), ("2/1", *asked)] for query_id, asked in asked_once.items()}
 
 
-def test_a_sample_of_inspect_that_failed_is_an_execution_with_its_error() -> None:
+def test_sample_of_inspect_that_failed_is_an_execution_with_its_error() -> None:
     queries = read_testrun_file(RECORDED).queries
     failures = {query_id: [parse_execution(one).failure for one in asked] for query_id, asked in queries.items()}
     assert all("InternalServerError" in failure for failure in failures.pop("4"))
@@ -77,7 +77,7 @@ def test_a_sample_of_inspect_that_failed_is_an_execution_with_its_error() -> Non
     ],
     ids=["the agent's time", "whole seconds", "no time", "messages", "a word", "no word", "no answer", "model"],
 )
-def test_a_sample_of_inspect_is_read_in_each_form(
+def test_sample_of_inspect_is_read_in_each_form(
     changed: dict[str, object], field: str, value: object, tmp_path: Path
 ) -> None:
     ((execution,),) = logged(tmp_path, SAMPLE | changed).queries.values()
@@ -105,7 +105,7 @@ def test_a_sample_of_inspect_is_read_in_each_form(
         "no number",
     ],
 )
-def test_an_odd_sample_of_inspect_is_rejected_and_its_neighbour_is_read(
+def test_odd_sample_of_inspect_is_rejected_and_its_neighbour_is_read(
     odd: object, reject: tuple[int, str | None, str], tmp_path: Path
 ) -> None:
     run = logged(tmp_path, odd, SAMPLE | {"epoch": 2})
@@ -113,7 +113,7 @@ def test_an_odd_sample_of_inspect_is_rejected_and_its_neighbour_is_read(
     assert (run.counts.rows_in, run.counts.scored) == (2, 1)
 
 
-def test_a_log_of_inspect_without_samples_is_refused(tmp_path: Path) -> None:
+def test_log_of_inspect_without_samples_is_refused(tmp_path: Path) -> None:
     (tmp_path / "log.json").write_text('{"version": 2, "eval": {}}', encoding="utf-8")
     with pytest.raises(InputError, match="without its samples"):
         read_testrun_file(tmp_path / "log.json")

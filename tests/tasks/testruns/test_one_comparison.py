@@ -93,9 +93,7 @@ def test_they_say_the_same_of_renamed_and_of_reworded_queries(tmp_path: Path) ->
         pytest.param("resume_agent", applicant_rows, marks=pytest.mark.long),
     ],
 )
-def test_the_inbox_and_aqb_compare_say_the_same_of_two_runs(
-    tmp_path: Path, name: str, rows: Callable[[], Rows]
-) -> None:
+def test_inbox_and_aqb_compare_say_the_same_of_two_runs(tmp_path: Path, name: str, rows: Callable[[], Rows]) -> None:
     compared, change = both_comparisons(tmp_path, name, rows(), answered_otherwise(rows()))
     assert compared.worse
     before = KnownRun(change["sha256"], change["when"], "", frozenset())

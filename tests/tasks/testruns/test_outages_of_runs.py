@@ -51,7 +51,7 @@ def runs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_report_says_the_outage_first_and_to_fix_it_before_reading_answers(runs: Path) -> None:
+def test_report_says_the_outage_first_and_to_fix_it_before_reading_answers(runs: Path) -> None:
     report = (runs / "v2" / "report.md").read_text("utf-8")
     said = [line.removeprefix("> ") for line in report.splitlines()[:5] if line != ">"]
     assert said[0] == f"{SAID}."
@@ -62,7 +62,7 @@ def test_a_report_says_the_outage_first_and_to_fix_it_before_reading_answers(run
     assert "나빠진" not in section
 
 
-def test_the_run_after_an_outage_is_compared_with_the_one_before_it_and_says_so(runs: Path) -> None:
+def test_run_after_an_outage_is_compared_with_the_one_before_it_and_says_so(runs: Path) -> None:
     change = json.loads((runs / "v3" / "summary.json").read_text("utf-8"))["change"]
     assert (change["name"], change["outage"], change["worse"], change["better"]) == ("v1.csv", None, 0, 0)
     report = (runs / "v3" / "report.md").read_text("utf-8")
@@ -89,7 +89,7 @@ def test_aqb_compare_says_the_outage_and_gives_no_verdict(runs: Path) -> None:
     assert "나빠" not in text
 
 
-def test_a_message_says_the_outage_and_to_fix_it(runs: Path) -> None:
+def test_message_says_the_outage_and_to_fix_it(runs: Path) -> None:
     summary = json.loads((runs / "v2" / "summary.json").read_text("utf-8"))
     run = reviewed_testrun(runs / "v2", summary, "0f3a")
     assert run is not None
@@ -100,7 +100,7 @@ def test_a_message_says_the_outage_and_to_fix_it(runs: Path) -> None:
     assert "나빠짐" not in text
 
 
-def test_a_message_says_which_run_was_passed_over(runs: Path) -> None:
+def test_message_says_which_run_was_passed_over(runs: Path) -> None:
     summary = json.loads((runs / "v3" / "summary.json").read_text("utf-8"))
     run = reviewed_testrun(runs / "v3", summary, "0f3a")
     assert run is not None
@@ -121,7 +121,7 @@ def test_a_message_says_which_run_was_passed_over(runs: Path) -> None:
         ((8, 7), "", ""),
     ],
 )
-def test_a_comparison_says_first_that_surely_more_executions_of_one_run_failed(
+def test_comparison_says_first_that_surely_more_executions_of_one_run_failed(
     order: tuple[int, int], said: str, of_inbox: str
 ) -> None:
     base, candidate = (

@@ -33,7 +33,7 @@ def run_of(folder: Path, *results: object) -> TestRunFile:
     return read_testrun_file(path)
 
 
-def test_a_run_of_promptfoo_has_an_execution_for_each_time_a_test_was_asked() -> None:
+def test_run_of_promptfoo_has_an_execution_for_each_time_a_test_was_asked() -> None:
     run = read_testrun_file(RECORDED)
     assert (run.counts.rows_in, run.counts.scored, run.counts.executions) == (8, 8, 8)
     assert [(one.query_id, str(one.round)) for one in executions(run)] == [
@@ -53,13 +53,13 @@ def test_a_run_of_promptfoo_has_an_execution_for_each_time_a_test_was_asked() ->
     assert run.ran_at == json.loads(RECORDED.read_text("utf-8"))["results"]["timestamp"][:19]
 
 
-def test_a_call_of_promptfoo_that_failed_is_an_execution_with_its_error_and_a_failed_check_is_none() -> None:
+def test_call_of_promptfoo_that_failed_is_an_execution_with_its_error_and_a_failed_check_is_none() -> None:
     read = [parse_execution(one) for one in executions(read_testrun_file(RECORDED))]
     assert ["500 Internal Server Error" in one.failure for one in read] == [False] * 6 + [True] * 2
     assert [one.failure for one in read[:6]] == [""] * 6  # the first test was answered, and did not pass
 
 
-def test_the_time_that_promptfoo_measured_is_the_latency_unless_a_cache_answered(tmp_path: Path) -> None:
+def test_time_that_promptfoo_measured_is_the_latency_unless_a_cache_answered(tmp_path: Path) -> None:
     cached = RESULT | {"response": {"output": "Hi.", "cached": True}, "latencyMs": 2}
     read = [parse_execution(one) for one in executions(run_of(tmp_path, RESULT, cached))]
     assert [one.latency_s for one in read] == [1.5, None]
@@ -91,7 +91,7 @@ def test_results_of_promptfoo_are_numbered_like_its_tests_whatever_finished_firs
     ],
     ids=["variables", "object", "old provider", "label", "no value", "no word", "a word", "a check"],
 )
-def test_a_result_of_promptfoo_is_read_in_each_form(
+def test_result_of_promptfoo_is_read_in_each_form(
     changed: dict[str, object], field: str, value: str, tmp_path: Path
 ) -> None:
     (execution,) = executions(run_of(tmp_path, RESULT | changed))
@@ -109,7 +109,7 @@ def test_a_result_of_promptfoo_is_read_in_each_form(
     ],
     ids=["no object", "no vars", "a word for a time", "a negative time", "half a sign"],
 )
-def test_an_odd_result_of_promptfoo_is_rejected_and_its_neighbour_is_read(
+def test_odd_result_of_promptfoo_is_rejected_and_its_neighbour_is_read(
     odd: object, reject: tuple[int, str | None, str], tmp_path: Path
 ) -> None:
     run = run_of(tmp_path, odd, RESULT | {"testIdx": 1})
@@ -129,7 +129,7 @@ def test_an_odd_result_of_promptfoo_is_rejected_and_its_neighbour_is_read(
     ],
     ids=["empty", "JSON lines", "too deep", "UTF-16", "a list", "other results"],
 )
-def test_a_json_file_that_promptfoo_did_not_write_is_refused(content: bytes, told: str, tmp_path: Path) -> None:
+def test_json_file_that_promptfoo_did_not_write_is_refused(content: bytes, told: str, tmp_path: Path) -> None:
     (tmp_path / "other.json").write_bytes(content)
     with pytest.raises(InputError, match=told) as refused:
         read_testrun_file(tmp_path / "other.json")

@@ -114,7 +114,7 @@ def counted_by_hand(file: Path) -> "pd.Series[float]":
     return pd.Series({"tool_accuracy_rate": tools.mean(), "result_accuracy_rate": numbers.mean()})
 
 
-def test_a_comparison_says_first_which_part_got_worse_and_which_better(folder: Path) -> None:
+def test_comparison_says_first_which_part_got_worse_and_which_better(folder: Path) -> None:
     found = compared(folder / "10", folder / "11")
     assert next(one.difference.finding for one in found.metrics if one.metric == "accuracy" and one.difference) == (
         "unclear"
@@ -159,7 +159,7 @@ def test_terminal_and_page_show_the_rates_below_the_metrics(folder: Path) -> Non
     assert rates["tool_accuracy_rate"]["difference"] == pytest.approx(0.2)
 
 
-def test_the_inbox_says_the_same_in_report_and_page(folder: Path) -> None:
+def test_inbox_says_the_same_in_report_and_page(folder: Path) -> None:
     change = summary_of(folder / "11")["change"]
     assert SAID in change_text(change)
     assert standing({"change": change})[0] == "엇갈림"
@@ -184,13 +184,13 @@ def test_rates_change_no_query(folder: Path) -> None:
         ("tool_accuracy_rate.high < 0", ""),
     ],
 )
-def test_a_build_may_fail_by_a_rate(folder: Path, condition: str, said: str) -> None:
+def test_build_may_fail_by_a_rate(folder: Path, condition: str, said: str) -> None:
     (one,) = conditions([condition], ["result_accuracy_rate", "tool_accuracy_rate"])
     assert (one.failure(compared(folder / "10", folder / "11")) or "").startswith(said)
     assert bool(one.failure(compared(folder / "10", folder / "11"))) is bool(said)
 
 
-def test_a_summary_of_an_earlier_version_claims_nothing_of_rates(folder: Path) -> None:
+def test_summary_of_an_earlier_version_claims_nothing_of_rates(folder: Path) -> None:
     change = summary_of(folder / "11")["change"]
     del change["rates"]
     assert "목표" not in change_text(change)
@@ -243,7 +243,7 @@ def test_of_an_outage_no_rate_is_compared(tmp_path: Path) -> None:
     assert "목표별" not in (candidate / "report.md").read_text("utf-8")
 
 
-def test_a_rubric_without_rates_shows_nothing_new(tmp_path: Path) -> None:
+def test_rubric_without_rates_shows_nothing_new(tmp_path: Path) -> None:
     runs = [
         [LONG_HEADER, *(plan_row(f"Q{n}", question=f"{n}일로 바꿔줘", passes=n < passing) for n in range(40))]
         for passing in (40, 20)

@@ -62,7 +62,7 @@ def scored(path: Path, choices: TestRunChoices = TOY, **options: Any) -> ScoredT
     return score_testrun(plan_of(read_testrun_file(path), choices, options), {})
 
 
-def test_a_fifth_rubric_scores_a_file(long_file: Path, tmp_path: Path) -> None:
+def test_fifth_rubric_scores_a_file(long_file: Path, tmp_path: Path) -> None:
     summary = write_testrun_folder(tmp_path / "out", scored(long_file), long_file)
     table = pl.read_parquet(tmp_path / "out" / "scores.parquet")
     assert table.columns == [
@@ -106,13 +106,13 @@ def test_report_has_a_line_for_each_cause_of_rejected_rows(tmp_path: Path) -> No
     assert '모든 행은 `scores.xlsx`의 "거부한 행" 탭에 있습니다.' in rejected
 
 
-def test_a_rubric_that_nobody_knows_is_detected_by_its_own_sign(tmp_path: Path) -> None:
+def test_rubric_that_nobody_knows_is_detected_by_its_own_sign(tmp_path: Path) -> None:
     rows = [[*LONG_HEADER, "장난감 열"], [*long_row(), ""]]
     plan = plan_of(read_testrun_file(write_csv(tmp_path / "run.csv", rows)), TestRunChoices(), {})
     assert plan.rubric.id == "toy"
 
 
-def test_a_rubric_that_nobody_knows_is_compared(long_file: Path, tmp_path: Path) -> None:
+def test_rubric_that_nobody_knows_is_compared(long_file: Path, tmp_path: Path) -> None:
     for name, long in (("a", "5"), ("b", "1")):
         write_testrun_folder(tmp_path / name, scored(long_file, toy={"long": long}), long_file)
     base, candidate = (read_scored_folder(tmp_path / name) for name in ("a", "b"))
@@ -120,7 +120,7 @@ def test_a_rubric_that_nobody_knows_is_compared(long_file: Path, tmp_path: Path)
     assert (change.title, change.base, change.candidate) == ("길이", 3.75, 5.0)
 
 
-def test_a_rubric_that_nobody_knows_draws_its_own_part_of_the_page(long_file: Path, tmp_path: Path) -> None:
+def test_rubric_that_nobody_knows_draws_its_own_part_of_the_page(long_file: Path, tmp_path: Path) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     run = scored(long_file)
     write_testrun(warehouse, DAY, run, place_of(warehouse, DAY, run))
@@ -130,14 +130,14 @@ def test_a_rubric_that_nobody_knows_draws_its_own_part_of_the_page(long_file: Pa
     assert all(part in text for part in ("장난감의 알림", "긴 답변", "가장 긴 답변의 길이", "9자", "길이", "호감"))
 
 
-def test_the_same_file_gives_the_same_bytes(long_file: Path, tmp_path: Path) -> None:
+def test_same_file_gives_the_same_bytes(long_file: Path, tmp_path: Path) -> None:
     for name in ("a", "b"):
         write_testrun_folder(tmp_path / name, scored(long_file), long_file)
     for path in (tmp_path / "a").iterdir():
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
 
 
-def test_the_workbook_of_a_text_file_opens_on_the_summary_and_ends_with_its_rows_as_text(
+def test_workbook_of_a_text_file_opens_on_the_summary_and_ends_with_its_rows_as_text(
     long_file: Path, tmp_path: Path
 ) -> None:
     write_testrun_folder(tmp_path / "out", scored(long_file), long_file)
@@ -155,7 +155,7 @@ def test_the_workbook_of_a_text_file_opens_on_the_summary_and_ends_with_its_rows
     assert ("실행별 점수", "길이", "0~5점", "length_score") in book["열 설명"].values
 
 
-def test_the_workbook_of_a_workbook_keeps_its_sheets_and_adds_tabs(tmp_path: Path) -> None:
+def test_workbook_of_a_workbook_keeps_its_sheets_and_adds_tabs(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "run.xlsx", {"내 시트": [WIDE_HEADER, wide_row()], "메모": [["메모"]]})
     write_testrun_folder(tmp_path / "out", scored(path), path)
     book = openpyxl.load_workbook(tmp_path / "out" / "scores.xlsx")
@@ -175,7 +175,7 @@ def test_what_is_wrong_with_a_test_set_stands_in_report_summary_and_workbook(tmp
     assert note == "채우지 않은 자리 표시가 있는 질의 1개: $공고명$"
 
 
-def test_a_question_is_asked_once_and_its_verdict_scores_every_answer_like_it(long_file: Path) -> None:
+def test_question_is_asked_once_and_its_verdict_scores_every_answer_like_it(long_file: Path) -> None:
     plan = plan_of(read_testrun_file(long_file), TOY, {})
     requests = list(judge_requests(plan))
     assert [request.material["answer"] for request in requests] == ["네, 준비했어요.", "네"]
@@ -224,12 +224,12 @@ def test_options_stand_above_settings_and_in_the_version(
         (TestRunChoices("aqb-1.2"), "nothing tells which agent"),
     ],
 )
-def test_a_wrong_choice_is_wrong_usage(long_file: Path, choices: TestRunChoices, says: str) -> None:
+def test_wrong_choice_is_wrong_usage(long_file: Path, choices: TestRunChoices, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         plan_of(read_testrun_file(long_file), choices, {})
 
 
-def test_the_order_of_rows_changes_no_score(tmp_path: Path) -> None:
+def test_order_of_rows_changes_no_score(tmp_path: Path) -> None:
     rows = [long_row("Q1"), long_row("Q1", "2/1"), long_row("Q2"), long_row("Q2", "2/1")]
     tables = []
     for name, ordered in (("a", rows), ("b", rows[::-1])):
@@ -239,7 +239,7 @@ def test_the_order_of_rows_changes_no_score(tmp_path: Path) -> None:
     assert tables[0].equals(tables[1])
 
 
-def test_a_report_compares_the_scores_that_the_file_holds(tmp_path: Path) -> None:
+def test_report_compares_the_scores_that_the_file_holds(tmp_path: Path) -> None:
     expected = {"기대 필터": "보훈", "1차 답변 raw": raw("12명"), "2차 답변 raw": raw("12명")}
     rows = [[*WIDE_HEADER, "정확도 점수"], [*wide_row(**expected), "3"], [*wide_row("A2", **expected), "5"]]
     path = write_csv(tmp_path / "resume_agent_1.csv", rows)
@@ -253,7 +253,7 @@ def test_a_report_compares_the_scores_that_the_file_holds(tmp_path: Path) -> Non
     ("truths", "note"),
     [(["", ""], "- 정확성: 질의 2개 중 2개는"), (["12명", ""], "- 정확성: 질의 2개 중 1개는"), (["12명", "3명"], "")],
 )
-def test_a_comparison_with_the_scores_of_a_file_says_how_many_lack_a_ground_truth(
+def test_comparison_with_the_scores_of_a_file_says_how_many_lack_a_ground_truth(
     tmp_path: Path, truths: list[str], note: str
 ) -> None:
     cells = {"기대 필터": "보훈", "1차 답변 raw": raw("12명"), "2차 답변 raw": raw("12명")}
@@ -266,7 +266,7 @@ def test_a_comparison_with_the_scores_of_a_file_says_how_many_lack_a_ground_trut
 
 
 @pytest.mark.parametrize("rubric", ["plan-agent", "recruit-agent", "aqb-1.2"])
-def test_a_report_compares_the_score_that_a_long_file_holds_with_accuracy(tmp_path: Path, rubric: str) -> None:
+def test_report_compares_the_score_that_a_long_file_holds_with_accuracy(tmp_path: Path, rubric: str) -> None:
     scores = (("1/1", "4"), ("2/1", "2"))
     expected = '@check dataKey="RESUME_STATUS"'
     rows = [LONG_HEADER, *(long_row("Q1", at, **{"LLM 점수": held, "기대결과": expected}) for at, held in scores)]
@@ -290,7 +290,7 @@ def test_scoring_a_file_that_is_replaced_meanwhile_writes_nothing(
 
 
 @pytest.mark.parametrize("rubric", ["plan-agent", "recruit-agent", "aqb-1.2"])
-def test_a_report_of_a_run_in_which_nothing_was_scored_says_so_first(rubric: str, tmp_path: Path) -> None:
+def test_report_of_a_run_in_which_nothing_was_scored_says_so_first(rubric: str, tmp_path: Path) -> None:
     path = write_csv(tmp_path / "plan_agent_run.csv", [LONG_HEADER, long_row("Q1", "1월 1일"), long_row("Q2", "x")])
     write_testrun_folder(tmp_path / "out", scored(path, TestRunChoices(rubric=rubric)), path)
     report = (tmp_path / "out" / "report.md").read_text("utf-8")
@@ -299,14 +299,14 @@ def test_a_report_of_a_run_in_which_nothing_was_scored_says_so_first(rubric: str
     assert "| 2 | 방/반복 |" in report
 
 
-def test_a_report_says_at_its_top_how_many_rows_its_scores_are_without(tmp_path: Path, long_file: Path) -> None:
+def test_report_says_at_its_top_how_many_rows_its_scores_are_without(tmp_path: Path, long_file: Path) -> None:
     plan_file = long_file.rename(tmp_path / "plan_agent_run.csv")
     summary = write_testrun_folder(tmp_path / "out", scored(plan_file, TestRunChoices()), plan_file)
     said = "행 4건 중 1건은 읽지 못해 빼고(까닭은 보고서의 '입력 파일'), 질의 "
     assert len(summary["headline"]) == 3 and summary["headline"][0].startswith(said)
 
 
-def test_a_report_begins_with_the_sentences_that_stand_in_the_summary(tmp_path: Path) -> None:
+def test_report_begins_with_the_sentences_that_stand_in_the_summary(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "plan_agent_run.csv", [LONG_HEADER, long_row(기대결과="@check formType=SELECT")])
     summary = write_testrun_folder(tmp_path / "out", scored(path, TestRunChoices()), path)
     report = (tmp_path / "out" / "report.md").read_text("utf-8")
@@ -314,14 +314,14 @@ def test_a_report_begins_with_the_sentences_that_stand_in_the_summary(tmp_path: 
     assert report.split("\n\n")[0] == "\n>\n".join(f"> {sentence}" for sentence in summary["headline"])
 
 
-def test_a_report_speaks_of_a_judge_only_where_one_could_be_asked(tmp_path: Path) -> None:
+def test_report_speaks_of_a_judge_only_where_one_could_be_asked(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "plan_agent_1.csv", [LONG_HEADER, long_row()])
     write_testrun_folder(tmp_path / "out", scored(path, TestRunChoices("plan-agent")), path, Judged({}, ()))
     assert "## 판정 모델" not in (tmp_path / "out" / "report.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("name", "is_known"), [("보훈", True), ("별자리", False)])
-def test_a_report_says_where_to_add_a_filter_that_nobody_knows(tmp_path: Path, name: str, is_known: bool) -> None:
+def test_report_says_where_to_add_a_filter_that_nobody_knows(tmp_path: Path, name: str, is_known: bool) -> None:
     path = write_csv(tmp_path / "resume_agent_1.csv", [WIDE_HEADER, wide_row(**{"기대 필터": name})])
     write_testrun_folder(tmp_path / "out", scored(path, TestRunChoices("aqb-1.2")), path)
     report = (tmp_path / "out" / "report.md").read_text("utf-8")

@@ -53,7 +53,7 @@ def put(warehouse: FolderWarehouse, scored: ScoredTestRun, days: int = 0) -> Run
     return place
 
 
-def test_a_run_is_compared_with_the_last_one_of_its_set_under_another_name_and_ids(
+def test_run_is_compared_with_the_last_one_of_its_set_under_another_name_and_ids(
     warehouse: FolderWarehouse, tmp_path: Path
 ) -> None:
     first = put(warehouse, scored_file(tmp_path / "plan_agent_20260310.csv", rows_of(40, 40)))
@@ -68,7 +68,7 @@ def test_a_run_is_compared_with_the_last_one_of_its_set_under_another_name_and_i
     assert (accuracy["before"], accuracy["now"], accuracy["finding"]) == (5.0, 1.25, "worse")
 
 
-def test_a_run_scored_again_keeps_its_place(warehouse: FolderWarehouse, tmp_path: Path) -> None:
+def test_run_scored_again_keeps_its_place(warehouse: FolderWarehouse, tmp_path: Path) -> None:
     put(warehouse, scored_file(tmp_path / "plan_agent_20260310.csv", rows_of(4, 4)))
     later = scored_file(tmp_path / "plan_agent_20260311.csv", rows_of(4, 1))
     place = put(warehouse, later, days=1)
@@ -99,7 +99,7 @@ def test_runs_under_other_options_are_no_better_and_no_worse(warehouse: FolderWa
     assert place.change["obstacle"] == "채점 기준의 버전이나 옵션이 다름"
 
 
-def test_a_file_scored_by_an_earlier_version_is_the_run_before(tmp_path: Path) -> None:
+def test_file_scored_by_an_earlier_version_is_the_run_before(tmp_path: Path) -> None:
     warehouse = FolderWarehouse(copytree(EARLIER_VERSION, tmp_path / "warehouse"))
     table = warehouse.read(SUMMARIES, None, SUMMARIES_SCHEMA)
     assert table is not None
@@ -138,7 +138,7 @@ def test_report_and_summary_say_how_a_run_compares(warehouse: FolderWarehouse, t
     assert json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["change"] == place.change
 
 
-def test_a_run_of_another_set_says_which_run_is_nearest_and_how_little_they_share(
+def test_run_of_another_set_says_which_run_is_nearest_and_how_little_they_share(
     warehouse: FolderWarehouse, tmp_path: Path
 ) -> None:
     put(warehouse, scored_file(tmp_path / "plan_agent_20260310.csv", rows_of(40, 40)))

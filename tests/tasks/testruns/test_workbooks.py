@@ -38,7 +38,7 @@ def test_sheets_of_two_layouts_are_an_error(tmp_path: Path) -> None:
         read_testrun_file(path)
 
 
-def test_a_sheet_of_single_answers_beside_results_is_left_alone_and_noted(tmp_path: Path) -> None:
+def test_sheet_of_single_answers_beside_results_is_left_alone_and_noted(tmp_path: Path) -> None:
     answers = [["ID", "질의", "응답"], ["A1", "몇 명?", "12명"]]
     both = read_testrun_file(write_xlsx(tmp_path / "r.xlsx", {"결과": [WIDE_HEADER, wide_row()], "참고": answers}))
     assert (both.counts.rows_in, both.notes) == (1, {"other_sheets": 1})
@@ -46,7 +46,7 @@ def test_a_sheet_of_single_answers_beside_results_is_left_alone_and_noted(tmp_pa
     assert alone.queries["A1"][0].answer_text == "12명"
 
 
-def test_a_hidden_sheet_is_left_alone_and_noted(tmp_path: Path) -> None:
+def test_hidden_sheet_is_left_alone_and_noted(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "r.xlsx", {"old": [WIDE_HEADER, wide_row("OLD")], "new": [WIDE_HEADER, wide_row()]})
     book = openpyxl.load_workbook(path)
     book["old"].sheet_state = "hidden"
@@ -99,7 +99,7 @@ def test_how_a_row_without_cells_looks_is_not_kept_in_memory(tmp_path: Path) -> 
         ("25%", "0%", "25%"),
     ],
 )
-def test_a_percentage_is_read_as_it_is_shown(tmp_path: Path, value: object, shown_as: str, read: str) -> None:
+def test_percentage_is_read_as_it_is_shown(tmp_path: Path, value: object, shown_as: str, read: str) -> None:
     """Excel keeps 0.25 of a ground truth that somebody typed as 25%: an answer of 25% would be wrong."""
     path = write_xlsx(tmp_path / "r.xlsx", {"s": [WIDE_HEADER, wide_row()]})
     book = openpyxl.load_workbook(path)
@@ -109,7 +109,7 @@ def test_a_percentage_is_read_as_it_is_shown(tmp_path: Path, value: object, show
     assert read_testrun_file(path).queries["A1"][0].ground_truth == read
 
 
-def test_a_workbook_without_a_test_run_says_what_its_first_sheet_has(tmp_path: Path) -> None:
+def test_workbook_without_a_test_run_says_what_its_first_sheet_has(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "r.xlsx", {"표": [["이름", "나이"]], "빈 시트": []})
     with pytest.raises(InputError, match=r"no test run: .* 2 columns have another name"):
         read_testrun_file(path)
@@ -123,7 +123,7 @@ def test_typed_cells_become_the_texts_that_people_see(tmp_path: Path) -> None:
     assert (one.query_id, one.answer_time_s, one.query_text) == ("7", 7.5, "2026-03-01")
 
 
-def test_a_round_that_excel_made_a_date_is_rejected_as_such(tmp_path: Path) -> None:
+def test_round_that_excel_made_a_date_is_rejected_as_such(tmp_path: Path) -> None:
     row: list[object] = [*long_row()]
     row[LONG_HEADER.index("방/반복")] = datetime(2026, 1, 1)
     run = read_testrun_file(write_xlsx(tmp_path / "r.xlsx", {"s": [LONG_HEADER, row, long_row()]}))
@@ -132,7 +132,7 @@ def test_a_round_that_excel_made_a_date_is_rejected_as_such(tmp_path: Path) -> N
     assert "Excel이 날짜로" in reject.reason
 
 
-def test_the_saved_value_of_a_formula_is_read_and_a_missing_one_noted(tmp_path: Path) -> None:
+def test_saved_value_of_a_formula_is_read_and_a_missing_one_noted(tmp_path: Path) -> None:
     with xlsxwriter.Workbook(tmp_path / "r.xlsx") as book:
         sheet = book.add_worksheet()
         sheet.write_row(0, 0, WIDE_HEADER)
@@ -159,7 +159,7 @@ def test_names_of_sheets_tell_the_round_of_rows_that_name_none(tmp_path: Path, n
     assert [str(one.round) for one in alone.queries["A1"]] == ["1/1"]
 
 
-def test_an_excluded_row_of_several_sheets_is_told_with_its_sheet(tmp_path: Path) -> None:
+def test_excluded_row_of_several_sheets_is_told_with_its_sheet(tmp_path: Path) -> None:
     rows = [["ID", "질의", "응답"], ["A1", "몇 명?", "3명"], ["A2", "몇 명?", ""]]
     sheets = {"1회차": [*rows, ["A3", "몇 명?", ""]], "2회차": rows}
     assert read_testrun_file(write_xlsx(tmp_path / "r.xlsx", sheets)).excluded_lines == (
@@ -180,7 +180,7 @@ def test_sheets_that_repeat_a_run_without_its_number_are_told_to_give_it(tmp_pat
     assert "시트 이름을 1회차, 2회차로 바꾸세요" in reject.reason
 
 
-def test_a_row_with_an_excel_error_in_place_of_what_the_agent_said_is_rejected_by_its_column(tmp_path: Path) -> None:
+def test_row_with_an_excel_error_in_place_of_what_the_agent_said_is_rejected_by_its_column(tmp_path: Path) -> None:
     with xlsxwriter.Workbook(tmp_path / "r.xlsx") as book:
         sheet = book.add_worksheet("s")
         sheet.write_row(0, 0, WIDE_HEADER)
@@ -205,7 +205,7 @@ def test_cells_merged_over_rows_hold_their_value_in_each(tmp_path: Path) -> None
     assert run.queries["Q1"][1].query_text == "평가기간 바꿔줘"
 
 
-def test_a_title_above_is_no_header_but_blank_rows_are_passed_over(tmp_path: Path) -> None:
+def test_title_above_is_no_header_but_blank_rows_are_passed_over(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "r.xlsx", {"s": [[], [None], LONG_HEADER, [], long_row(), [], long_row("Q2", "x")]})
     run = read_testrun_file(path)
     assert (run.counts.rows_in, run.rejects[0].line) == (2, 7)
@@ -226,14 +226,14 @@ def test_what_is_no_workbook_is_refused_with_its_reason(tmp_path: Path, content:
         read_testrun_file(tmp_path / "r.xlsx")
 
 
-def test_a_package_that_holds_no_workbook_is_refused(tmp_path: Path) -> None:
+def test_package_that_holds_no_workbook_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "r.xlsx", "w") as package:
         package.writestr("a.txt", "nothing")
     with pytest.raises(InputError, match="expected an Excel workbook"):
         read_testrun_file(tmp_path / "r.xlsx")
 
 
-def test_a_workbook_with_a_broken_sheet_is_refused(tmp_path: Path) -> None:
+def test_workbook_with_a_broken_sheet_is_refused(tmp_path: Path) -> None:
     whole = write_xlsx(tmp_path / "whole.xlsx", {"s": [WIDE_HEADER, wide_row()]})
     with zipfile.ZipFile(whole) as old, zipfile.ZipFile(tmp_path / "r.xlsx", "w") as new:
         for entry in old.infolist():
@@ -276,14 +276,14 @@ def test_places_and_encodings_that_no_sheet_has_are_refused_at_once(
     assert refused.value.fix == "open it in Excel and save it as .xlsx again"
 
 
-def test_a_cell_that_cannot_be_read_is_not_quoted(tmp_path: Path) -> None:
+def test_cell_that_cannot_be_read_is_not_quoted(tmp_path: Path) -> None:
     path = changed(tmp_path / "r.xlsx", b"</row></sheetData>", b'<c r="Z3" t="n"><v>leak.me</v></c></row></sheetData>')
     with pytest.raises(InputError, match="cell Z3 holds no value") as refused:
         read_testrun_file(path)
     assert "leak" not in str(refused.value)
 
 
-def test_a_row_far_below_the_others_keeps_its_number(tmp_path: Path) -> None:
+def test_row_far_below_the_others_keeps_its_number(tmp_path: Path) -> None:
     path = changed(tmp_path / "r.xlsx", b'<row r="3"', b'<row r="1048576"')
     assert read_testrun_file(path).counts.rows_in == 2
 
@@ -296,7 +296,7 @@ def test_more_cells_than_a_test_run_has_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("merged", [False, True])
-def test_a_text_that_many_rows_show_counts_for_each(
+def test_text_that_many_rows_show_counts_for_each(
     tmp_path: Path, merged: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A workbook keeps a text once: of a hundred kilobytes every row may show two million characters."""
@@ -313,7 +313,7 @@ def test_a_text_that_many_rows_show_counts_for_each(
         read_testrun_file(path)
 
 
-def test_a_damaged_part_that_nobody_reads_is_refused_before_anything_is_scored(tmp_path: Path) -> None:
+def test_damaged_part_that_nobody_reads_is_refused_before_anything_is_scored(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "r.xlsx", {"s": [WIDE_HEADER, wide_row()]})
     with zipfile.ZipFile(path) as package:
         theme = package.getinfo("xl/theme/theme1.xml")
@@ -324,7 +324,7 @@ def test_a_damaged_part_that_nobody_reads_is_refused_before_anything_is_scored(t
         read_testrun_file(path)
 
 
-def test_a_zip_bomb_is_refused_by_its_size_unopened(tmp_path: Path) -> None:
+def test_zip_bomb_is_refused_by_its_size_unopened(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "r.xlsx", "w", zipfile.ZIP_DEFLATED) as package:
         package.writestr("xl/worksheets/sheet1.xml", b"0" * (65 * 1024 * 1024))
     with pytest.raises(InputError, match=r"refused: it unpacks from .* to 68,157,440 bytes"):

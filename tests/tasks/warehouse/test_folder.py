@@ -53,13 +53,13 @@ def test_replacing_days_gives_each_its_own_rows_and_one_without_any_none(warehou
     assert [numbers_in(warehouse, [day]) for day in (FRIDAY, SATURDAY, SUNDAY)] == [[7, 8], [], [9]]
 
 
-def test_a_day_that_is_replaced_again_and_again_reads_as_it_is_now(warehouse: FolderWarehouse) -> None:
+def test_day_that_is_replaced_again_and_again_reads_as_it_is_now(warehouse: FolderWarehouse) -> None:
     for number in range(100):
         warehouse.replace_day("scores", FRIDAY, SCHEMA, day_rows(FRIDAY, number))
         assert numbers_in(warehouse, [FRIDAY]) == [number]
 
 
-def test_a_day_that_is_replaced_again_and_again_is_kept_in_memory_once(warehouse: FolderWarehouse) -> None:
+def test_day_that_is_replaced_again_and_again_is_kept_in_memory_once(warehouse: FolderWarehouse) -> None:
     schema = pa.schema([("score_date", pa.date32()), ("kept_once", pa.int64())])
     for number in range(20):
         rows = [pl.DataFrame({"score_date": FRIDAY, "kept_once": [number]})]
@@ -78,13 +78,13 @@ def test_days_are_read_earliest_first_whatever_order_was_asked(warehouse: Folder
     assert numbers_in(warehouse, [SATURDAY, SUNDAY]) == [3, 4]
 
 
-def test_a_day_or_table_that_is_not_there_reads_as_none(warehouse: FolderWarehouse) -> None:
+def test_day_or_table_that_is_not_there_reads_as_none(warehouse: FolderWarehouse) -> None:
     assert warehouse.read("scores", [SUNDAY]) is None
     assert warehouse.read("nothing") is None
     assert warehouse.days("nothing") == []
 
 
-def test_a_day_without_rows_is_a_day(warehouse: FolderWarehouse) -> None:
+def test_day_without_rows_is_a_day(warehouse: FolderWarehouse) -> None:
     warehouse.replace_day("scores", SUNDAY, SCHEMA, [])
     assert warehouse.days("scores") == [FRIDAY, SATURDAY, SUNDAY]
     assert numbers_in(warehouse, [SUNDAY]) == []
@@ -99,7 +99,7 @@ def test_files_that_are_no_days_are_left_alone(warehouse: FolderWarehouse) -> No
     assert numbers_in(warehouse) == [1, 2, 3, 4]
 
 
-def test_a_damaged_file_is_named_with_the_command_that_makes_it_anew(warehouse: FolderWarehouse) -> None:
+def test_damaged_file_is_named_with_the_command_that_makes_it_anew(warehouse: FolderWarehouse) -> None:
     path = warehouse.path("scores", SATURDAY)
     path.write_bytes(path.read_bytes()[:-9])
 
@@ -117,7 +117,7 @@ def test_a_damaged_file_is_named_with_the_command_that_makes_it_anew(warehouse: 
     assert numbers_in(warehouse, [FRIDAY]) == [1, 2]
 
 
-def test_a_file_in_place_of_the_warehouse_is_not_an_empty_one(tmp_path: Path) -> None:
+def test_file_in_place_of_the_warehouse_is_not_an_empty_one(tmp_path: Path) -> None:
     (tmp_path / "warehouse").write_text("a file")
     with pytest.raises(StorageError, match="cannot be read"):
         FolderWarehouse(tmp_path / "warehouse").days("scores")
@@ -140,7 +140,7 @@ def test_staging_is_gone_after_a_failure_too(warehouse: FolderWarehouse) -> None
         pass
 
 
-def test_a_link_in_place_of_the_staging_folder_is_refused_and_not_followed(tmp_path: Path) -> None:
+def test_link_in_place_of_the_staging_folder_is_refused_and_not_followed(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "kept").write_text("somebody's")
@@ -153,7 +153,7 @@ def test_a_link_in_place_of_the_staging_folder_is_refused_and_not_followed(tmp_p
     assert [path.name for path in elsewhere.iterdir()] == ["kept"]
 
 
-def test_a_second_run_of_the_same_name_is_refused_while_the_first_works(warehouse: FolderWarehouse) -> None:
+def test_second_run_of_the_same_name_is_refused_while_the_first_works(warehouse: FolderWarehouse) -> None:
     with warehouse.staging("monitoring-2026-02-13") as staging:
         staging.mkdir()
         with (
@@ -197,7 +197,7 @@ def test_another_process_is_refused_and_a_killed_one_leaves_neither_lock_nor_row
         assert not staging.exists()
 
 
-def test_a_run_waits_for_another_one_of_its_name_as_long_as_asked(warehouse: FolderWarehouse) -> None:
+def test_run_waits_for_another_one_of_its_name_as_long_as_asked(warehouse: FolderWarehouse) -> None:
     with ExitStack() as first, ThreadPoolExecutor(1) as thread:
         first.enter_context(warehouse.staging("run"))
 
@@ -212,7 +212,7 @@ def test_a_run_waits_for_another_one_of_its_name_as_long_as_asked(warehouse: Fol
         assert waiting.result(timeout=60)
 
 
-def test_a_lock_is_waited_for_no_longer_than_asked_and_then_taken_when_it_is_free(warehouse: FolderWarehouse) -> None:
+def test_lock_is_waited_for_no_longer_than_asked_and_then_taken_when_it_is_free(warehouse: FolderWarehouse) -> None:
     with warehouse.lock("site"):
         for wait_s in (0.0, 0.02):
             with pytest.raises(StorageError, match="another run is working on 'site'"), warehouse.lock("site", wait_s):
@@ -227,7 +227,7 @@ def test_what_runs_leave_behind_is_no_table(warehouse: FolderWarehouse) -> None:
     assert [path.name for path in warehouse.folder.iterdir() if not path.name.startswith(".")] == ["scores"]
 
 
-def test_a_warehouse_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
+def test_warehouse_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     warehouse = open_warehouse(str(tmp_path / "file"))
     with pytest.raises(StorageError, match="cannot write") as refused, warehouse.staging("run"):
@@ -237,13 +237,13 @@ def test_a_warehouse_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> 
         warehouse.replace_day("scores", FRIDAY, SCHEMA, day_rows(FRIDAY, 1))
 
 
-def test_a_warehouse_of_an_unknown_kind_is_wrong_usage() -> None:
+def test_warehouse_of_an_unknown_kind_is_wrong_usage() -> None:
     with pytest.raises(UsageError, match="s3://bucket/scores") as refused:
         open_warehouse("s3://bucket/scores")
     assert "folder" in refused.value.fix
 
 
-def test_a_part_of_a_day_is_replaced_and_the_order_of_writers_leaves_no_trace(tmp_path: Path) -> None:
+def test_part_of_a_day_is_replaced_and_the_order_of_writers_leaves_no_trace(tmp_path: Path) -> None:
     schema = pa.schema([("run", pa.string()), ("number", pa.int64())])
     files = []
     for name, order in (("one", "abcb"), ("other", "cba")):
@@ -273,7 +273,7 @@ def test_days_of_other_versions_read_in_the_columns_that_are_asked_for(warehouse
     assert everything.collect()["number"].to_list() == [1.0, 2.0, 3.0, 4.0, 0.5]
 
 
-def test_a_part_of_a_day_that_another_version_wrote_is_replaced_too(tmp_path: Path) -> None:
+def test_part_of_a_day_that_another_version_wrote_is_replaced_too(tmp_path: Path) -> None:
     warehouse = FolderWarehouse(tmp_path)
     before = pa.schema([("run", pa.string()), ("dropped", pa.int64())])
     after = pa.schema([("run", pa.string()), ("added", pa.int64())])
@@ -282,7 +282,7 @@ def test_a_part_of_a_day_that_another_version_wrote_is_replaced_too(tmp_path: Pa
     assert pl.read_parquet(warehouse.path("runs", FRIDAY)).rows() == [("a", None), ("b", 2)]
 
 
-def test_a_warehouse_that_is_removed_while_a_run_works_fails_the_run(warehouse: FolderWarehouse) -> None:
+def test_warehouse_that_is_removed_while_a_run_works_fails_the_run(warehouse: FolderWarehouse) -> None:
     with (
         pytest.raises(StorageError, match="the warehouse was removed while a run wrote to it"),
         warehouse.staging("night"),
@@ -291,7 +291,7 @@ def test_a_warehouse_that_is_removed_while_a_run_works_fails_the_run(warehouse: 
         warehouse.replace_day("scores", SUNDAY, SCHEMA, day_rows(SUNDAY, 5))
 
 
-def test_a_day_whose_staged_rows_are_removed_says_so_and_keeps_the_old_one(warehouse: FolderWarehouse) -> None:
+def test_day_whose_staged_rows_are_removed_says_so_and_keeps_the_old_one(warehouse: FolderWarehouse) -> None:
     def staged(folder: Path) -> Iterator[pl.DataFrame]:
         folder.rename(folder.with_name("away"))
         yield pl.scan_ipc(folder / "rows.arrow").collect()

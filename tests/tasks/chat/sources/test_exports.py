@@ -43,7 +43,7 @@ FAR_AWAY = Window(datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 2, tzinfo=
 
 
 @every_format
-def test_the_turns_of_an_export_are_what_people_asked_and_were_answered(form: Format) -> None:
+def test_turns_of_an_export_are_what_people_asked_and_were_answered(form: Format) -> None:
     batch = batch_of(EXPORTS / f"{form}.jsonl", form)
     assert batch.rejects == ()
     rows = batch.rows
@@ -62,7 +62,7 @@ def test_each_turn_of_an_export_has_an_id_of_its_own_and_the_time_of_its_call(fo
 
 
 @every_format
-def test_an_export_is_read_in_pieces_as_in_one(form: Format, tmp_path: Path) -> None:
+def test_export_is_read_in_pieces_as_in_one(form: Format, tmp_path: Path) -> None:
     path = tmp_path / "many.jsonl"
     path.write_text((EXPORTS / f"{form}.jsonl").read_text(encoding="utf-8") * 3, encoding="utf-8")
     source = ChatRowFiles([path], reading=Reading(format=form))
@@ -78,20 +78,20 @@ def rows_of(batch: RowBatch | FileFailure) -> Iterator[tuple[Any, ...]]:
 
 
 @every_format
-def test_a_file_of_another_format_is_refused_with_the_setting(form: Format, tmp_path: Path) -> None:
+def test_file_of_another_format_is_refused_with_the_setting(form: Format, tmp_path: Path) -> None:
     said = error_of(written(tmp_path, {"user_input": "질문", "llm_response": "답"}, []), form)
     assert f"no line holds an object of the format {form}" in said
     assert "set monitoring.format" in said
 
 
 @every_format
-def test_a_file_of_no_lines_holds_no_rows(form: Format, tmp_path: Path) -> None:
+def test_file_of_no_lines_holds_no_rows(form: Format, tmp_path: Path) -> None:
     source = ChatRowFiles([written(tmp_path)], reading=Reading(format=form))
     assert [row for batch in source.batches() for row in rows_of(batch)] == []
 
 
 @every_format
-def test_a_line_of_an_export_that_is_no_json_is_rejected_and_the_others_are_read(form: Format, tmp_path: Path) -> None:
+def test_line_of_an_export_that_is_no_json_is_rejected_and_the_others_are_read(form: Format, tmp_path: Path) -> None:
     path = tmp_path / "export.json"
     lines = (EXPORTS / f"{form}.jsonl").read_text(encoding="utf-8")
     path.write_text(f'{lines}{{"half\n[]\n{{"foo": 1}}\n', encoding="utf-8")
@@ -106,7 +106,7 @@ def test_a_line_of_an_export_that_is_no_json_is_rejected_and_the_others_are_read
 
 
 @every_format
-def test_a_name_that_no_turn_has_is_an_error_also_of_columns_that_a_format_fills(form: Format) -> None:
+def test_name_that_no_turn_has_is_an_error_also_of_columns_that_a_format_fills(form: Format) -> None:
     path = EXPORTS / f"{form}.jsonl"
     for column in ("session_id", "timestamp", "tenant_id"):
         said = error_of(path, form, {column: "app.nobody"})
@@ -114,7 +114,7 @@ def test_a_name_that_no_turn_has_is_an_error_also_of_columns_that_a_format_fills
         assert f"correct monitoring.columns.{column}" in said
 
 
-def test_a_format_is_for_files(tmp_path: Path) -> None:
+def test_format_is_for_files(tmp_path: Path) -> None:
     settings = Settings(monitoring=MonitoringSettings(format=OTEL))
     with pytest.raises(UsageError, match="is for files"):
         open_source("bigquery://p.d.v", settings)
@@ -194,7 +194,7 @@ def test_spans_that_answer_nobody_are_no_rows(other: object, tmp_path: Path) -> 
     assert (batch.rows_in, batch.rows.height) == (1, 1)
 
 
-def test_a_span_without_messages_is_a_row_without_texts(tmp_path: Path) -> None:
+def test_span_without_messages_is_a_row_without_texts(tmp_path: Path) -> None:
     bare = {
         "traceId": "aa",
         "spanId": "bb",
@@ -205,7 +205,7 @@ def test_a_span_without_messages_is_a_row_without_texts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lacking", [{"traceId": None}, {"spanId": ""}], ids=["no trace", "an empty span"])
-def test_a_span_without_its_ids_is_a_row_without_a_source_id(lacking: dict[str, object], tmp_path: Path) -> None:
+def test_span_without_its_ids_is_a_row_without_a_source_id(lacking: dict[str, object], tmp_path: Path) -> None:
     assert batch_of(written(tmp_path, line(span(**lacking))), OTEL).rows["source_id"].to_list() == [None]
 
 
@@ -240,7 +240,7 @@ def test_a_span_without_its_ids_is_a_row_without_a_source_id(lacking: dict[str, 
         "text for a span",
     ],
 )
-def test_an_odd_span_is_rejected_and_its_neighbour_is_read(
+def test_odd_span_is_rejected_and_its_neighbour_is_read(
     odd: object, reject: tuple[int, str | None, str], tmp_path: Path
 ) -> None:
     batch = batch_of(written(tmp_path, line(odd, span())), OTEL)
@@ -248,7 +248,7 @@ def test_an_odd_span_is_rejected_and_its_neighbour_is_read(
     assert batch.rows.height == 1
 
 
-def test_a_cut_span_of_another_day_is_none_of_the_days_rejects(tmp_path: Path) -> None:
+def test_cut_span_of_another_day_is_none_of_the_days_rejects(tmp_path: Path) -> None:
     batch = batch_of(written(tmp_path, line(span(**{ASKED: "[cut"}))), OTEL, window=FAR_AWAY)
     assert (batch.rows_in, batch.outside_window, batch.rejects) == (1, 1, ())
 
@@ -296,7 +296,7 @@ def test_calls_of_openai_give_the_same_row_in_each_api(logged: object, source_id
 
 
 @pytest.mark.parametrize("question", ["[1, 2]", '{"role": "user"}', "[urgent] help"])
-def test_a_question_of_openai_that_looks_like_json_is_the_text_that_was_asked(question: str, tmp_path: Path) -> None:
+def test_question_of_openai_that_looks_like_json_is_the_text_that_was_asked(question: str, tmp_path: Path) -> None:
     batch = batch_of(written(tmp_path, call({"input": question}, RESPONSE)), OPENAI)
     assert batch.rows["user_input"].to_list() == [question]
 
@@ -337,7 +337,7 @@ def test_calls_of_openai_for_tools_are_no_rows_in_each_api(tmp_path: Path) -> No
         "chunk",
     ],
 )
-def test_an_odd_call_of_openai_is_rejected_and_its_neighbour_is_read(
+def test_odd_call_of_openai_is_rejected_and_its_neighbour_is_read(
     odd: object, reject: tuple[int, str | None, str], tmp_path: Path
 ) -> None:
     batch = batch_of(written(tmp_path, odd, call()), OPENAI)

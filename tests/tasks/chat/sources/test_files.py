@@ -36,7 +36,7 @@ def names(folder: Path, *inputs: str | Path) -> list[str]:
     return [str(path.relative_to(folder)) for path in ChatRowFiles([folder / given for given in inputs]).files]
 
 
-def test_a_folder_gives_its_tables_sorted_and_at_any_depth(tmp_path: Path) -> None:
+def test_folder_gives_its_tables_sorted_and_at_any_depth(tmp_path: Path) -> None:
     put(tmp_path, "b.csv", "a.tsv", "day=2026-02-13/part-1.jsonl", "day=2026-02-13/part-0.ndjson", "C.PARQUET")
     assert names(tmp_path, "") == [
         *("C.PARQUET", "a.tsv", "b.csv", "day=2026-02-13/part-0.ndjson", "day=2026-02-13/part-1.jsonl")
@@ -48,7 +48,7 @@ def test_hidden_and_underscored_names_and_other_endings_are_left_alone(tmp_path:
     assert names(tmp_path, "") == ["a.csv"]
 
 
-def test_a_hidden_folder_that_is_named_outright_is_read(tmp_path: Path) -> None:
+def test_hidden_folder_that_is_named_outright_is_read(tmp_path: Path) -> None:
     put(tmp_path, ".hidden/a.csv")
     assert names(tmp_path, ".hidden", ".hidden/*.csv") == [".hidden/a.csv"]
 
@@ -65,27 +65,25 @@ def test_relative_inputs_keep_their_short_names(tmp_path: Path, monkeypatch: pyt
     assert ChatRowFiles(["data/b.csv", "data/*.csv"]).files == (Path("data/b.csv"), Path("data/a.csv"))
 
 
-def test_a_file_that_two_inputs_name_is_read_once(tmp_path: Path) -> None:
+def test_file_that_two_inputs_name_is_read_once(tmp_path: Path) -> None:
     put(tmp_path, "a.csv", "b.csv")
     assert names(tmp_path, "b.csv", "", "*.csv", "./b.csv") == ["b.csv", "a.csv"]
 
 
-def test_a_name_with_brackets_is_a_file_before_it_is_a_glob(tmp_path: Path) -> None:
+def test_name_with_brackets_is_a_file_before_it_is_a_glob(tmp_path: Path) -> None:
     put(tmp_path, "rows[1].csv")
     assert names(tmp_path, "rows[1].csv") == ["rows[1].csv"]
 
 
 @pytest.mark.parametrize("given_name", ["absent.csv", "empty", "*.jsonl", "a**b.csv"])
-def test_an_input_that_matches_nothing_is_an_error_that_says_what_was_looked_for(
-    tmp_path: Path, given_name: str
-) -> None:
+def test_input_that_matches_nothing_is_an_error_that_says_what_was_looked_for(tmp_path: Path, given_name: str) -> None:
     put(tmp_path, "a.csv", "empty/notes.txt")
     with pytest.raises(InputError, match="looked for a file, a folder or a glob") as found:
         ChatRowFiles([tmp_path / "a.csv", tmp_path / given_name])
     assert found.value.where == str(tmp_path / given_name)
 
 
-def test_a_failed_file_does_not_stop_the_others(tmp_path: Path) -> None:
+def test_failed_file_does_not_stop_the_others(tmp_path: Path) -> None:
     put(tmp_path, "a.csv", "z.csv")
     (tmp_path / "b.csv").write_text("something,else\n")
     (tmp_path / "c.jsonl").write_text("no json\n")
@@ -97,7 +95,7 @@ def test_a_failed_file_does_not_stop_the_others(tmp_path: Path) -> None:
     assert (failed, read) == (["b.csv", "c.jsonl", "d.parquet", "e.csv"], ["a.csv", "z.csv"])
 
 
-def test_a_file_of_another_kind_fails_by_its_ending(tmp_path: Path) -> None:
+def test_file_of_another_kind_fails_by_its_ending(tmp_path: Path) -> None:
     put(tmp_path, "rows.xlsx")
     (failed,) = ChatRowFiles([tmp_path / "rows.xlsx"]).batches()
     assert isinstance(failed, FileFailure)
@@ -105,7 +103,7 @@ def test_a_file_of_another_kind_fails_by_its_ending(tmp_path: Path) -> None:
     assert failed.error.fix == "save it as CSV UTF-8"  # a workbook with another name is still none
 
 
-def test_the_error_of_a_failed_file_keeps_none_of_its_rows(tmp_path: Path) -> None:
+def test_error_of_a_failed_file_keeps_none_of_its_rows(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("something,else\n")
     (failed,) = ChatRowFiles([tmp_path]).batches()
     assert isinstance(failed, FileFailure)
@@ -113,7 +111,7 @@ def test_the_error_of_a_failed_file_keeps_none_of_its_rows(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.parquet"])
-def test_a_file_that_went_away_fails_alone(tmp_path: Path, name: str) -> None:
+def test_file_that_went_away_fails_alone(tmp_path: Path, name: str) -> None:
     put(tmp_path, name, "z.csv")
     files = ChatRowFiles([tmp_path])
     (tmp_path / name).unlink()
@@ -130,7 +128,7 @@ def test_fingerprint_is_name_sha256_and_size(tmp_path: Path) -> None:
     assert identity.bytes == len(CONTENT)
 
 
-def test_a_batch_that_loses_a_row_cannot_be_built() -> None:
+def test_batch_that_loses_a_row_cannot_be_built() -> None:
     no_rows = pl.DataFrame(schema=CHAT_ROW_SCHEMA)
     with pytest.raises(AssertionError, match="lost or counted twice"):
         RowBatch("a.csv", no_rows, (), naive_timestamps=0, rows_in=1, outside_window=0)
@@ -288,7 +286,7 @@ def test_json_lines_that_are_replaced_while_they_are_read_are_read_to_their_end(
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv"])
-def test_a_file_that_is_cut_short_while_it_is_read_is_a_failure(tmp_path: Path, ending: str) -> None:
+def test_file_that_is_cut_short_while_it_is_read_is_a_failure(tmp_path: Path, ending: str) -> None:
     path = many_lines(tmp_path / "a.jsonl", "질문")
     if ending == "csv":
         path = tmp_path / "a.csv"
@@ -302,7 +300,7 @@ def test_a_file_that_is_cut_short_while_it_is_read_is_a_failure(tmp_path: Path, 
     assert "became shorter while it was read" in str(found[-1].error)
 
 
-def test_a_file_that_grows_while_it_is_read_is_none(tmp_path: Path) -> None:
+def test_file_that_grows_while_it_is_read_is_none(tmp_path: Path) -> None:
     path = many_lines(tmp_path / "a.jsonl", "질문")
     batches = ChatRowFiles([path]).batches()
     found = [next(batches)]

@@ -59,7 +59,7 @@ def test_columns_of_observations_lead_into_objects_and_json_text(tmp_path: Path)
     assert "correct monitoring.columns.tenant_id" in error_of(path, LANGFUSE, {"tenant_id": "metadata.nobody"})
 
 
-def test_a_column_of_observations_may_be_null_in_all_of_a_file(tmp_path: Path) -> None:
+def test_column_of_observations_may_be_null_in_all_of_a_file(tmp_path: Path) -> None:
     path = written(tmp_path, observation(user_id=None))
     assert batch_of(path, LANGFUSE, {"session_id": "user_id"}).rows["session_id"].to_list() == [None]
 
@@ -88,7 +88,7 @@ def test_tokens_of_observations_that_are_written_as_digits_are_added_up_too(tmp_
         "a trace",
     ],
 )
-def test_an_odd_observation_is_rejected_and_its_neighbour_is_read(
+def test_odd_observation_is_rejected_and_its_neighbour_is_read(
     odd: object, reject: tuple[int, str | None, str], tmp_path: Path
 ) -> None:
     batch = batch_of(written(tmp_path, odd, observation()), LANGFUSE)

@@ -35,7 +35,7 @@ def parquet(folder: Path, columns: dict[str, Any] | None = None, rows: int = 1, 
     return path
 
 
-def test_a_parquet_row_becomes_a_row_of_the_schema(tmp_path: Path) -> None:
+def test_parquet_row_becomes_a_row_of_the_schema(tmp_path: Path) -> None:
     (batch,) = read(parquet(tmp_path, {"tenant_id": ["t"], "x_enc_data": ["secret"]}))
     assert batch.rows.schema == CHAT_ROW_SCHEMA
     assert list(batch.rows.to_dicts()[0].values()) == ["질문", "답", 10.0, 5.0, MOMENT, "t", None, None, 1]
@@ -91,7 +91,7 @@ def test_texts_of_small_row_groups_are_all_decoded_the_fast_way(
     assert len(rows(path)) == 100
 
 
-def test_a_file_that_is_replaced_while_it_is_read_is_read_to_its_end(
+def test_file_that_is_replaced_while_it_is_read_is_read_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tasks.chat.sources.parquet._BYTES_AT_ONCE", 1_000)
@@ -125,7 +125,7 @@ def test_timestamps_of_every_unit_and_zone(tmp_path: Path, unit: str, zone: str 
 
 
 @pytest.mark.parametrize("zone", ["Mars/Base", "+05:30", "-03:30", "+09:00"])
-def test_a_zone_that_some_library_does_not_know_is_read_in_silence(tmp_path: Path, zone: str, capfd: Any) -> None:
+def test_zone_that_some_library_does_not_know_is_read_in_silence(tmp_path: Path, zone: str, capfd: Any) -> None:
     at = pa.array([MOMENT], pa.timestamp("us", zone))
     for columns in ({"timestamp": at}, {"trace": pa.StructArray.from_arrays([at], ["at"])}):
         assert [row["timestamp"] for row in rows(parquet(tmp_path, columns))] == [MOMENT]
@@ -139,7 +139,7 @@ def test_nanoseconds_are_cut_to_microseconds_also_before_1970(tmp_path: Path) ->
     assert found == [epoch + timedelta(microseconds=1), epoch - timedelta(microseconds=1)]
 
 
-def test_the_old_96_bit_timestamps_are_read_in_all_their_years(tmp_path: Path) -> None:
+def test_old_96_bit_timestamps_are_read_in_all_their_years(tmp_path: Path) -> None:
     column = pa.array([MOMENT.replace(tzinfo=None)], pa.timestamp("ns"))
     (batch,) = read(parquet(tmp_path, {"timestamp": column}, use_deprecated_int96_timestamps=True))
     assert (batch.rows["timestamp"].to_list(), batch.naive_timestamps) == ([MOMENT], 1)
@@ -211,7 +211,7 @@ def test_numbers_in_texts_that_are_none_reject_their_rows(tmp_path: Path) -> Non
     ]
 
 
-def test_a_column_that_is_null_throughout_may_have_no_type(tmp_path: Path) -> None:
+def test_column_that_is_null_throughout_may_have_no_type(tmp_path: Path) -> None:
     nothing = pa.nulls(1)
     names = [name for name in READ_COLUMNS if name != "request_metadata"]
     assert list(rows(parquet(tmp_path, dict.fromkeys(names, nothing)))[0].values()) == [*[None] * 8, 1]
@@ -246,14 +246,14 @@ def test_sessions_in_parquet(tmp_path: Path, columns: dict[str, Any], sessions: 
     assert [row["session_id"] for row in rows(parquet(tmp_path, columns, rows=2))] == sessions
 
 
-def test_a_null_struct_hides_the_session_below_it(tmp_path: Path) -> None:
+def test_null_struct_hides_the_session_below_it(tmp_path: Path) -> None:
     below = pa.array(["hidden", "s"])
     metadata = pa.StructArray.from_arrays([below], ["session_id"], mask=pa.array([True, False]))
     assert [row["session_id"] for row in rows(parquet(tmp_path, {"request_metadata": metadata}, rows=2))] == [None, "s"]
 
 
 @pytest.mark.parametrize("missing", ["user_input", "llm_response", "timestamp", "input_tokens", "output_tokens"])
-def test_a_parquet_without_a_required_column_is_refused_by_name(tmp_path: Path, missing: str) -> None:
+def test_parquet_without_a_required_column_is_refused_by_name(tmp_path: Path, missing: str) -> None:
     message = failure(parquet(tmp_path, {missing: None}))
     assert f"missing: {missing}; found " in message
 
@@ -268,7 +268,7 @@ def test_a_parquet_without_a_required_column_is_refused_by_name(tmp_path: Path, 
         ("request_metadata", [{"session_id": [1]}], "expected a struct with a session_id of text, or JSON text"),
     ],
 )
-def test_a_column_of_an_impossible_type_is_refused(tmp_path: Path, name: str, column: Any, said: str) -> None:
+def test_column_of_an_impossible_type_is_refused(tmp_path: Path, name: str, column: Any, said: str) -> None:
     assert said in failure(parquet(tmp_path, {name: column}))
 
 
@@ -285,7 +285,7 @@ def test_doubled_columns_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", [0, 3, 100, -1])
-def test_a_truncated_parquet_is_one_clear_error(tmp_path: Path, kept: int) -> None:
+def test_truncated_parquet_is_one_clear_error(tmp_path: Path, kept: int) -> None:
     path = parquet(tmp_path, rows=50)
     path.write_bytes(path.read_bytes()[:kept])
     assert "cannot be read: expected a whole table (.parquet)" in failure(path)
@@ -330,7 +330,7 @@ def test_row_groups_outside_the_window_are_counted_without_being_read(tmp_path: 
     assert [line for batch in batches for line in batch.rows["line"].to_list()] == list(range(11, 21))
 
 
-def test_a_row_group_with_a_null_timestamp_is_read(tmp_path: Path) -> None:
+def test_row_group_with_a_null_timestamp_is_read(tmp_path: Path) -> None:
     batches = read(three_days(tmp_path, nulls=True), DAY)
     assert [line for batch in batches for line in batch.rows["line"].to_list()] == [6, *range(11, 21)]
     assert sum(batch.outside_window for batch in batches) == 19
@@ -339,7 +339,7 @@ def test_a_row_group_with_a_null_timestamp_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("statistics", [True, False])
 @pytest.mark.parametrize("zone", ["UTC", None, "Asia/Seoul"])
 @pytest.mark.parametrize("unit", ["ms", "us", "ns"])
-def test_the_window_is_half_open_with_and_without_statistics(
+def test_window_is_half_open_with_and_without_statistics(
     tmp_path: Path, statistics: bool, zone: str | None, unit: str
 ) -> None:
     ticks = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}[unit]
@@ -355,7 +355,7 @@ def test_damaged_rows_outside_the_window_are_left_out(tmp_path: Path) -> None:
     assert ([found.line for found in batch.rejects], batch.outside_window) == ([1], 1)
 
 
-def test_a_parquet_without_rows_is_a_day_without_rows(tmp_path: Path) -> None:
+def test_parquet_without_rows_is_a_day_without_rows(tmp_path: Path) -> None:
     assert rows(parquet(tmp_path, rows=0), DAY) == []
 
 
@@ -364,14 +364,14 @@ def test_many_row_groups_are_read_in_order(tmp_path: Path) -> None:
     assert [(row["line"], row["user_input"]) for row in rows(path)] == [(n + 1, str(n)) for n in range(100)]
 
 
-def test_a_column_whose_name_is_no_utf8_is_a_failure_of_its_file(tmp_path: Path) -> None:
+def test_column_whose_name_is_no_utf8_is_a_failure_of_its_file(tmp_path: Path) -> None:
     path = parquet(tmp_path, {"another": [1]}, store_schema=False)
     path.write_bytes(path.read_bytes().replace(b"another", b"an\xff\xfeher"))
     assert "expected a whole table (.parquet), found: a column whose name is no UTF-8" in failure(path)
 
 
 @pytest.mark.parametrize("window", [None, DAY])
-def test_a_footer_that_contradicts_itself_is_a_failure_of_its_file(window: Window | None) -> None:
+def test_footer_that_contradicts_itself_is_a_failure_of_its_file(window: Window | None) -> None:
     path = Path("tests/fuzz/corpus/chat_footer_that_contradicts_itself.parquet").resolve()
     (failure,) = ChatRowFiles([path]).batches(window)
     assert isinstance(failure, FileFailure)

@@ -80,7 +80,7 @@ def test_spans_of_phoenix_that_answer_nobody_are_no_rows(other: object, tmp_path
         *("no time", "no kind"),
     ],
 )
-def test_an_odd_span_of_phoenix_is_rejected_and_its_neighbour_is_read(
+def test_odd_span_of_phoenix_is_rejected_and_its_neighbour_is_read(
     odd: object, reject: tuple[str | None, str], tmp_path: Path
 ) -> None:
     batch = batch_of(tmp_path, odd, span())

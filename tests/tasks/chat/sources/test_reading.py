@@ -118,14 +118,14 @@ def test_columns_are_found_inside_structs_and_json_text(write: Write, tmp_path: 
 
 
 @every_kind
-def test_a_column_whose_own_name_has_a_dot_is_found(write: Write, tmp_path: Path) -> None:
+def test_column_whose_own_name_has_a_dot_is_found(write: Write, tmp_path: Path) -> None:
     other = {("jsonPayload." + name if name == "user_input" else name): value for name, value in CANONICAL.items()}
     found = row_of(write(tmp_path / "b", other), Reading({"user_input": "jsonPayload.user_input"}))
     assert found["user_input"] == "질문"
 
 
 @every_kind
-def test_a_missing_column_is_named_with_the_way_out(write: Write, tmp_path: Path) -> None:
+def test_missing_column_is_named_with_the_way_out(write: Write, tmp_path: Path) -> None:
     lacking = {name: value for name, value in CANONICAL.items() if name != "llm_response"}
     said = error_of(write(tmp_path / "a", lacking), {})
     assert "required columns are missing: llm_response; found " in said
@@ -135,18 +135,18 @@ def test_a_missing_column_is_named_with_the_way_out(write: Write, tmp_path: Path
 
 @every_kind
 @pytest.mark.parametrize("name", ["user_input", "tenant_id"])
-def test_a_name_that_the_file_does_not_have_is_named(write: Write, tmp_path: Path, name: str) -> None:
+def test_name_that_the_file_does_not_have_is_named(write: Write, tmp_path: Path, name: str) -> None:
     said = error_of(write(tmp_path / "a", {**CANONICAL, "mine": "m"}), {name: "theirs"})
     assert f"there is no column theirs for {name}; found {', '.join((*CANONICAL, 'mine'))}\n" in said
     assert f"correct monitoring.columns.{name}" in said
 
 
-def test_a_key_that_a_struct_does_not_have_is_named(tmp_path: Path) -> None:
+def test_key_that_a_struct_does_not_have_is_named(tmp_path: Path) -> None:
     path = write_structs(tmp_path / "a", {**CANONICAL, "log": LOG})
     assert "there is no column log.nothing for user_input" in error_of(path, {"user_input": "log.nothing"})
 
 
-def test_a_key_that_no_object_has_is_named_and_one_that_is_null_is_there(tmp_path: Path) -> None:
+def test_key_that_no_object_has_is_named_and_one_that_is_null_is_there(tmp_path: Path) -> None:
     rows = [{**CANONICAL, "log": {"text": None, "meta": '{"tenant": "t1"}'}}, {**CANONICAL, "log": None}]
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -157,14 +157,14 @@ def test_a_key_that_no_object_has_is_named_and_one_that_is_null_is_there(tmp_pat
 
 
 @pytest.mark.parametrize("write", [write_csv, write_json, write_json_text])
-def test_a_key_that_no_json_text_has_is_named(write: Write, tmp_path: Path) -> None:
+def test_key_that_no_json_text_has_is_named(write: Write, tmp_path: Path) -> None:
     path = write(tmp_path / "a", {**CANONICAL, "log": LOG})
     wrong = {"input_tokens": "log.usage.in", "output_tokens": "log.usage.completion"}
     assert "there is no column log.usage.completion for output_tokens; no object has it" in error_of(path, wrong)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_a_key_that_json_text_has_first_in_a_late_row_is_there(kind: str, tmp_path: Path) -> None:
+def test_key_that_json_text_has_first_in_a_late_row_is_there(kind: str, tmp_path: Path) -> None:
     metas = [*[None, "", "{broken", '{"other": 1}'] * 100, '{"tenant": "t9"}']
     table = pl.DataFrame([{**CANONICAL, "meta": meta} for meta in metas], infer_schema_length=None)
     path = tmp_path / f"a.{kind}"
@@ -215,14 +215,14 @@ def test_times_around_a_change_of_clocks_are_the_same_from_text_and_timestamps(
 
 
 @pytest.mark.parametrize("write", [write_csv, write_structs])
-def test_a_time_that_a_zone_moves_out_of_the_calendar_is_rejected(write: Write, tmp_path: Path) -> None:
+def test_time_that_a_zone_moves_out_of_the_calendar_is_rejected(write: Write, tmp_path: Path) -> None:
     moment: Any = "0001-01-01 00:00:00" if write is write_csv else datetime(1, 1, 1)
     batch = batch_of(write(tmp_path / "a", {**CANONICAL, "timestamp": moment}), Reading(naive_zone="Asia/Seoul"))
     assert [reject.code for reject in batch.rejects] == ["timestamp_out_of_range"]
 
 
 @pytest.mark.parametrize("write", [write_csv, write_structs])
-def test_a_window_holds_times_of_the_zone_that_is_set(write: Write, tmp_path: Path) -> None:
+def test_window_holds_times_of_the_zone_that_is_set(write: Write, tmp_path: Path) -> None:
     path = tmp_path / "a"
     typed: Any = datetime(2026, 2, 14, 3) if write is write_structs else "2026-02-14 03:00:00"
     window = Window(datetime(2026, 2, 13, tzinfo=UTC), datetime(2026, 2, 14, tzinfo=UTC))
@@ -233,7 +233,7 @@ def test_a_window_holds_times_of_the_zone_that_is_set(write: Write, tmp_path: Pa
 
 @pytest.mark.parametrize("write", [write_csv, write_structs])
 @pytest.mark.parametrize("moment", [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)])
-def test_a_moment_that_has_no_date_in_some_zone_is_rejected_and_the_other_rows_are_read(
+def test_moment_that_has_no_date_in_some_zone_is_rejected_and_the_other_rows_are_read(
     write: Write, moment: datetime, tmp_path: Path
 ) -> None:
     at: Any = moment if write is write_structs else moment.isoformat()

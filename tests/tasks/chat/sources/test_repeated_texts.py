@@ -17,7 +17,7 @@ from tests.tasks.chat.sources.test_parquet import parquet
     [{}, {"use_dictionary": False, "column_encoding": {"user_input": "DELTA_BYTE_ARRAY"}}, {"binary": True}],
     ids=str,
 )
-def test_a_long_text_that_all_rows_repeat_is_scored_in_batches_of_a_bounded_size(
+def test_long_text_that_all_rows_repeat_is_scored_in_batches_of_a_bounded_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
     """The file stores it once, and says that it is small."""
@@ -32,7 +32,7 @@ def test_a_long_text_that_all_rows_repeat_is_scored_in_batches_of_a_bounded_size
     assert {one for batch in batches for one in batch.rows["user_input"].unique()} == {text}
 
 
-def test_a_file_of_a_text_that_was_made_to_harm_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_of_a_text_that_was_made_to_harm_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tasks.chat.sources.parquet.SMALL_UNPACKED", 1_000_000)
     path = parquet(tmp_path, {"user_input": ["x" * 500_000] * 200}, rows=200, compression="zstd")
     assert f"refused: {path.stat().st_size:,} bytes hold 100,000,600 bytes of text and more" in failure(path)
@@ -58,7 +58,7 @@ for path in map(Path, sys.argv[1:]):
 """Reads files one after the other; says of each whether it was refused, and how much memory Arrow has held so far."""
 
 
-def test_a_text_that_all_rows_repeat_is_refused_before_it_takes_memory(tmp_path: Path) -> None:
+def test_text_that_all_rows_repeat_is_refused_before_it_takes_memory(tmp_path: Path) -> None:
     """Whatever column it stands in: none is decoded for all rows before its bytes are counted."""
     text, count, paths = "x" * 100_000, 2_000, list[Path]()
     repeated = pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array([text]))

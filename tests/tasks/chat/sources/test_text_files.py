@@ -32,7 +32,7 @@ def turn(**changes: object) -> dict[str, object]:
     return {**usual, "timestamp": "2026-02-13T01:00:00Z", **changes}
 
 
-def test_a_csv_row_becomes_a_row_of_the_schema(tmp_path: Path) -> None:
+def test_csv_row_becomes_a_row_of_the_schema(tmp_path: Path) -> None:
     path = csv_file(tmp_path, "질문,답,10,5.5,2026-02-13T16:44:52Z")
     (batch,) = read(path)
     assert batch.rows.schema == CHAT_ROW_SCHEMA
@@ -116,7 +116,7 @@ def test_sessions_in_csv(tmp_path: Path, header: str, cell: str, session: str | 
     assert rows(path)[0]["session_id"] == session
 
 
-def test_a_flat_session_stands_above_the_metadata(tmp_path: Path) -> None:
+def test_flat_session_stands_above_the_metadata(tmp_path: Path) -> None:
     header = f"{HEADER},request_metadata,session_id"
     path = csv_file(tmp_path, 'a,b,1,1,2026-02-13Z,"{""session_id"": ""m""}",s', header=header)
     assert rows(path)[0]["session_id"] == "s"
@@ -148,7 +148,7 @@ def test_damaged_bytes_in_a_column_that_is_not_read_cost_nothing(tmp_path: Path)
     assert len(rows(path)) == 2
 
 
-def test_a_row_with_two_problems_is_rejected_once(tmp_path: Path) -> None:
+def test_row_with_two_problems_is_rejected_once(tmp_path: Path) -> None:
     (found,) = rejects(csv_file(tmp_path, "a,b,many,more,never"))
     assert found.column == "timestamp"
 
@@ -181,17 +181,17 @@ def test_nan_tokens_are_null_and_infinite_ones_are_left_to_the_rules(tmp_path: P
     assert (row["input_tokens"], row["output_tokens"]) == (None, float("-inf"))
 
 
-def test_a_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:
+def test_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:
     assert rows(csv_file(tmp_path)) == []
 
 
 @pytest.mark.parametrize("missing", HEADER.split(","))
-def test_a_csv_without_a_required_column_is_refused_by_name(tmp_path: Path, missing: str) -> None:
+def test_csv_without_a_required_column_is_refused_by_name(tmp_path: Path, missing: str) -> None:
     header = ",".join(name for name in HEADER.split(",") if name != missing)
     assert f"missing: {missing}; found {header.replace(',', ', ')}" in failure(csv_file(tmp_path, header=header))
 
 
-def test_a_csv_without_header_is_refused_without_showing_its_row(tmp_path: Path) -> None:
+def test_csv_without_header_is_refused_without_showing_its_row(tmp_path: Path) -> None:
     message = failure(csv_file(tmp_path, header="개인적인 질문,답,1,2,2026-02-13Z"))
     assert "found 5 columns without a known name" in message
     assert "개인적인" not in message
@@ -204,11 +204,11 @@ def test_columns_in_capitals_are_missing_and_shown(tmp_path: Path) -> None:
     assert "[monitoring.columns]" in message
 
 
-def test_a_doubled_column_is_refused(tmp_path: Path) -> None:
+def test_doubled_column_is_refused(tmp_path: Path) -> None:
     assert "more than once: user_input" in failure(csv_file(tmp_path, header=f"{HEADER}, user_input"))
 
 
-def test_a_column_that_is_not_read_may_be_doubled(tmp_path: Path) -> None:
+def test_column_that_is_not_read_may_be_doubled(tmp_path: Path) -> None:
     assert len(rows(csv_file(tmp_path, "a,b,1,1,2026-02-13Z,,", header=f"{HEADER},,"))) == 1
 
 
@@ -288,27 +288,27 @@ def test_json_bom_and_blank_lines_are_no_rows(tmp_path: Path) -> None:
     assert [row["line"] for row in rows(path)] == [1, 3]
 
 
-def test_a_key_that_no_object_has_is_a_missing_column(tmp_path: Path) -> None:
+def test_key_that_no_object_has_is_a_missing_column(tmp_path: Path) -> None:
     without = turn()
     del without["timestamp"]
     assert "missing: timestamp" in failure(json_file(tmp_path, without, without))
 
 
-def test_a_key_that_only_the_last_object_has_is_there(tmp_path: Path) -> None:
+def test_key_that_only_the_last_object_has_is_there(tmp_path: Path) -> None:
     without = turn()
     del without["timestamp"]
     assert len(rows(json_file(tmp_path, without, without, turn()))) == 3
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "\ufeff\r\n"])
-def test_a_file_of_no_lines_is_that_of_a_day_without_rows(tmp_path: Path, content: str) -> None:
+def test_file_of_no_lines_is_that_of_a_day_without_rows(tmp_path: Path, content: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(content, "utf-8")
     assert rows(path) == []
 
 
 @pytest.mark.parametrize("content", ["no json\n", "null\n", json.dumps([turn()], indent=1)])
-def test_a_file_without_objects_is_no_json_lines(tmp_path: Path, content: str) -> None:
+def test_file_without_objects_is_no_json_lines(tmp_path: Path, content: str) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(content)
     assert "no line holds an object" in failure(path)

@@ -53,9 +53,7 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_own_parts_of_a_workbook_stay_byte_for_byte_but_for_what_is_shown_first(
-    source: Path, tmp_path: Path
-) -> None:
+def test_own_parts_of_a_workbook_stay_byte_for_byte_but_for_what_is_shown_first(source: Path, tmp_path: Path) -> None:
     write_workbook(tmp_path / "out.xlsx", [tab(["a", 5, 1.5, "좋음"])], source)
     before, after = parts(source), parts(tmp_path / "out.xlsx")
     first = "xl/worksheets/sheet1.xml"
@@ -71,14 +69,14 @@ def test_the_own_parts_of_a_workbook_stay_byte_for_byte_but_for_what_is_shown_fi
     )
 
 
-def test_a_workbook_opens_on_the_first_tab_alone(source: Path, tmp_path: Path) -> None:
+def test_workbook_opens_on_the_first_tab_alone(source: Path, tmp_path: Path) -> None:
     write_workbook(tmp_path / "out.xlsx", [tab(name="요약"), tab(name="점수")], source)
     book = openpyxl.load_workbook(tmp_path / "out.xlsx")
     assert book.active.title == "요약"
     assert [sheet.title for sheet in book if sheet.sheet_view.tabSelected] == ["요약"]
 
 
-def test_a_text_about_the_shown_sheet_is_no_mark(tmp_path: Path) -> None:
+def test_text_about_the_shown_sheet_is_no_mark(tmp_path: Path) -> None:
     text = 'sheetView tabSelected="1"'
     write_workbook(tmp_path / "once.xlsx", [tab([text, 1, 1.0, ""])])
     write_workbook(tmp_path / "twice.xlsx", [tab(name="요약")], tmp_path / "once.xlsx")
@@ -112,7 +110,7 @@ def test_lines_above_the_header_move_everything_below(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("widths", "merged", "lines"), [([60, 60, 60], "A2:B2", 4), ([150, 9], "", 3)])
-def test_a_sentence_above_the_header_is_no_wider_than_a_screen(
+def test_sentence_above_the_header_is_no_wider_than_a_screen(
     tmp_path: Path, widths: list[int], merged: str, lines: int
 ) -> None:
     columns = [SheetColumn(f"열 {width}", width=width) for width in widths]
@@ -122,7 +120,7 @@ def test_a_sentence_above_the_header_is_no_wider_than_a_screen(
     assert (sheet["A2"].alignment.wrap_text, sheet.row_dimensions[2].height) == (True, lines * 16.5)
 
 
-def test_a_drop_down_stands_where_something_is_asked(tmp_path: Path) -> None:
+def test_drop_down_stands_where_something_is_asked(tmp_path: Path) -> None:
     columns = [
         SheetColumn("id"),
         SheetColumn("판정", choices=("5", "0", "판단 불가")),
@@ -153,7 +151,7 @@ def test_cell_formats_of_the_source_keep_their_places(source: Path, tmp_path: Pa
     assert (header.font.b, header.font.color.rgb, header.fill.fgColor.rgb) == (True, "FFFFFFFF", "FF2F4B7C")
 
 
-def test_a_tab_has_a_frozen_header_filters_and_colours(tmp_path: Path) -> None:
+def test_tab_has_a_frozen_header_filters_and_colours(tmp_path: Path) -> None:
     write_workbook(tmp_path / "out.xlsx", [tab(["a", 5, 1.5, "좋음"], ["b", None, None, None], notes=(("행", "2"),))])
     sheet = openpyxl.load_workbook(tmp_path / "out.xlsx")["점수"]
     assert (sheet.freeze_panes, sheet.auto_filter.ref) == ("A2", "A1:D3")
@@ -174,7 +172,7 @@ def test_numbers_stay_numbers_and_scores_show_two_decimals(tmp_path: Path, value
     assert (cell.value, cell.data_type) == (read, kind)
 
 
-def test_a_measured_figure_is_a_number_that_reads_as_its_text(tmp_path: Path) -> None:
+def test_measured_figure_is_a_number_that_reads_as_its_text(tmp_path: Path) -> None:
     figures = [NumberCell(0.1, Style.RATE, "10.0%"), NumberCell(34.25, Style.POINTS, "34.3점")]
     write_workbook(tmp_path / "out.xlsx", [tab(*([each, None, None, None] for each in figures))])
     sheet = openpyxl.load_workbook(tmp_path / "out.xlsx")["점수"]
@@ -196,7 +194,7 @@ def test_number_formats_of_the_source_keep_their_numbers(tmp_path: Path, theirs:
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+82", "-", "@SUM(A1)", "=cmd|'/c calc'!A1"])
-def test_a_text_that_starts_like_a_formula_is_a_text_even_when_edited(tmp_path: Path, text: str) -> None:
+def test_text_that_starts_like_a_formula_is_a_text_even_when_edited(tmp_path: Path, text: str) -> None:
     write_workbook(tmp_path / "out.xlsx", [tab([text, 1, 1.0, text])])
     for cell in openpyxl.load_workbook(tmp_path / "out.xlsx")["점수"][2][::3]:
         assert (cell.value, cell.data_type, cell.quotePrefix) == (text, "s", True)
@@ -219,7 +217,7 @@ def test_any_text_opens_and_reads_the_same(tmp_path: Path, text: Any, read: str)
 @pytest.mark.parametrize(
     ("text", "cut"), [("가" * LONGEST_CELL, False), ("가" * (LONGEST_CELL + 1), True), ("😀" * 20_000, True)]
 )
-def test_a_text_too_long_for_a_cell_is_cut_with_a_mark(text: str, cut: bool) -> None:
+def test_text_too_long_for_a_cell_is_cut_with_a_mark(text: str, cut: bool) -> None:
     shown = shown_text(text)
     assert (shown != text) is cut
     assert len(shown.encode("utf-16-le")) // 2 <= LONGEST_CELL
@@ -232,13 +230,13 @@ def test_hangul_takes_two_columns_of_width(tmp_path: Path) -> None:
     assert (widths["A"].width, widths["B"].width) == (31, 16)
 
 
-def test_a_long_text_gets_the_height_of_its_lines(tmp_path: Path) -> None:
+def test_long_text_gets_the_height_of_its_lines(tmp_path: Path) -> None:
     write_workbook(tmp_path / "out.xlsx", [tab(["a", 1, 1.0, "가" * 80], ["b", 1, 1.0, "짧음"])])
     rows = openpyxl.load_workbook(tmp_path / "out.xlsx")["점수"].row_dimensions
     assert (rows[2].height, rows[3].height) == (3 * 16.5, None)  # points of a line of Hangul
 
 
-def test_a_name_that_is_taken_gets_a_number(source: Path, tmp_path: Path) -> None:
+def test_name_that_is_taken_gets_a_number(source: Path, tmp_path: Path) -> None:
     write_workbook(tmp_path / "out.xlsx", [tab(name="결과"), tab(name="숨김"), tab(name="가" * 40)], source)
     names = openpyxl.load_workbook(tmp_path / "out.xlsx").sheetnames
     assert names == ["결과 (2)", "숨김 (2)", "가" * 31, "결과", "숨김"]
@@ -252,7 +250,7 @@ def test_scoring_a_scored_workbook_adds_tabs_beside_the_old_ones(source: Path, t
     assert (book["점수"]["A2"].value, book["점수 (2)"]["A2"].value) == ("a", "b")
 
 
-def test_a_workbook_with_prefixed_names_is_extended_in_its_own_words(source: Path, tmp_path: Path) -> None:
+def test_workbook_with_prefixed_names_is_extended_in_its_own_words(source: Path, tmp_path: Path) -> None:
     prefixed = tmp_path / "prefixed.xlsx"
     with zipfile.ZipFile(prefixed, "w") as package:
         for name, content in parts(source).items():
@@ -264,7 +262,7 @@ def test_a_workbook_with_prefixed_names_is_extended_in_its_own_words(source: Pat
     assert openpyxl.load_workbook(tmp_path / "out.xlsx")["점수"]["B2"].value == 5
 
 
-def test_a_workbook_without_formats_is_given_those_of_the_tabs(source: Path, tmp_path: Path) -> None:
+def test_workbook_without_formats_is_given_those_of_the_tabs(source: Path, tmp_path: Path) -> None:
     plain = tmp_path / "plain.xlsx"
     with zipfile.ZipFile(plain, "w") as package:
         for name, content in parts(source).items():
@@ -276,13 +274,13 @@ def test_a_workbook_without_formats_is_given_those_of_the_tabs(source: Path, tmp
     assert book["결과"]["A1"].value == "ID"
 
 
-def test_the_same_tabs_give_the_same_bytes(source: Path, tmp_path: Path) -> None:
+def test_same_tabs_give_the_same_bytes(source: Path, tmp_path: Path) -> None:
     for name in ("a.xlsx", "b.xlsx"):
         write_workbook(tmp_path / name, [tab(["a", 5, 1.5, "좋음"])], source)
     assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "b.xlsx").read_bytes()
 
 
-def test_a_package_that_is_no_workbook_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+def test_package_that_is_no_workbook_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "r.xlsx", "w") as package:
         package.writestr("_rels/.rels", "<Relationships/>")
     with pytest.raises(InputError, match="no score tabs"):

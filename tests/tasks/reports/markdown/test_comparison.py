@@ -32,7 +32,7 @@ def compared(*pairs: tuple[float, float]) -> Comparison:
     return compare_testruns(base, candidate, {"accuracy": "정확성"})
 
 
-def test_the_first_sentence_says_how_many_got_worse_also_where_no_verdict_is_due() -> None:
+def test_first_sentence_says_how_many_got_worse_also_where_no_verdict_is_due() -> None:
     counts, verdict, first = comparison_headline(compared((5, 0), (5, 5), (5, 4)))
     assert counts == "짝지은 질의 3개 가운데 답변이 나빠진 질의 2개, 좋아진 질의 0개입니다."
     assert "판단 보류" in verdict
@@ -60,7 +60,7 @@ def test_nobody_is_sent_to_a_query_where_nothing_but_times_got_worse() -> None:
         ((20, 0), "기준의 실행 100건 중 20건(20%)이 실패(후보 0건)해 그 0점이 차이에 들어 있습니다."),
     ],
 )
-def test_a_headline_begins_with_the_run_of_which_more_executions_failed(failed: tuple[int, int], said: str) -> None:
+def test_headline_begins_with_the_run_of_which_more_executions_failed(failed: tuple[int, int], said: str) -> None:
     same = compared((5, 0), (5, 5), (5, 4))
     base, candidate = (
         replace(run, failures=Failures(count, 100))
@@ -69,7 +69,7 @@ def test_a_headline_begins_with_the_run_of_which_more_executions_failed(failed: 
     assert comparison_headline(compare_testruns(base, candidate, {"accuracy": "정확성"}))[0] == said
 
 
-def test_a_headline_without_a_total_says_that_it_is_not_compared() -> None:
+def test_headline_without_a_total_says_that_it_is_not_compared() -> None:
     base, candidate = [
         TestRunScores(
             "a.csv",
@@ -97,7 +97,7 @@ def test_runs_with_the_same_scores_are_said_to_be_the_same() -> None:
     assert again == ["두 실행에서 질의 2개의 점수가 모두 같습니다. 같은 결과 파일을 두 번 채점한 것입니다."]
 
 
-def test_a_reason_names_its_run_and_no_consequences() -> None:
+def test_reason_names_its_run_and_no_consequences() -> None:
     worse, _, better = comparison_markdown(compared((5, 0), (0, 5)), []).partition("## 좋아진 질의")
     assert "정확성(후보): 1/1 체크 3개를" in worse
     assert "정확성(기준): 1/1 체크 3개를" in better

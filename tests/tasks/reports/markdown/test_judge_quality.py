@@ -9,7 +9,7 @@ def moved(query_id: str, title: str) -> MovedQuery:
     return MovedQuery("resume.csv", query_id, "지원자 몇 명?", title, 4.0, 2.0)
 
 
-def test_a_query_that_moved_in_two_metrics_is_one_query() -> None:
+def test_query_that_moved_in_two_metrics_is_one_query() -> None:
     moves = (moved("A1", "의도 충족"), moved("A1", "일관성"), moved("A2", "의도 충족"))
     text = switch_markdown(Switch("judge-1", "judge-2", 4, (), moves, {}, ("e1", "e2"), None))
     assert "## 점수가 달라진 질의 2개\n" in text

@@ -27,7 +27,7 @@ def table_below(markdown: str, heading: str) -> list[list[str]]:
     return [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines if line.startswith("|")]
 
 
-def test_the_report_is_korean_and_begins_with_counts_and_kpis(tmp_path: Path) -> None:
+def test_report_is_korean_and_begins_with_counts_and_kpis(tmp_path: Path) -> None:
     rows = [best(0), refused(1), plain(2, llm_response=None), plain(3, output_tokens=-1)]
     text = report(tmp_path, *rows, *(plain(number, llm_response=None) for number in range(4, 14)))
     title, sentences, heading = text.split("\n\n")[:3]
@@ -69,14 +69,14 @@ def test_every_alert_rule_and_every_failure_type_has_a_korean_title(tmp_path: Pa
     assert not re.search("[a-z]+_[a-z]+", text.split("## 데이터 상태")[0])
 
 
-def test_a_report_holds_no_character_that_a_terminal_obeys(tmp_path: Path) -> None:
+def test_report_holds_no_character_that_a_terminal_obeys(tmp_path: Path) -> None:
     hostile = "\x1b[31m빨강\x1b]0;제목\x07 \x00\x9b2J \u202eabc\u2066"
     text = report(tmp_path, refused(0, user_input=hostile), plain(1, tenant_id=hostile, output_tokens=hostile))
     assert "빨강" in text
     assert {sign for sign in text if unicodedata.category(sign) in ("Cc", "Cf", "Cs")} == {"\n"}
 
 
-def test_a_mean_is_rounded_half_away_from_zero() -> None:
+def test_mean_is_rounded_half_away_from_zero() -> None:
     kpis = {kpi.name: 0.0625 for kpi in RUBRIC.quotients} | {"mean_final_score": 62.25, "rows": 16}
     figures = kpi_figures(RUBRIC.quotients, kpis)
     assert figures["mean_final_score"].value_text == "62.3점"
@@ -97,7 +97,7 @@ def test_tenants_stand_side_by_side_on_a_single_day(tmp_path: Path) -> None:
     assert "| (없음) | 1 | 0 | 0.0% | 100.0% |" in text
 
 
-def test_the_forty_tenants_with_most_rows_stand_in_a_report_that_says_where_the_others_are(tmp_path: Path) -> None:
+def test_forty_tenants_with_most_rows_stand_in_a_report_that_says_where_the_others_are(tmp_path: Path) -> None:
     rows = [best(number, tenant_id=f"t{number:02}") for number in range(45)]
     text = report(tmp_path, *rows, best(50, tenant_id="t44"))
     shown = [line for line in text.split("### 테넌트별")[1].split("\n## ")[0].splitlines() if line.startswith("| t")]
@@ -115,7 +115,7 @@ def test_texts_of_people_cannot_break_the_report(tmp_path: Path) -> None:
     assert "alert(1)" in unescaped  # it is shown, as text
 
 
-def test_the_worst_rows_come_first_and_are_twenty_at_most(tmp_path: Path) -> None:
+def test_worst_rows_come_first_and_are_twenty_at_most(tmp_path: Path) -> None:
     asked = (
         refused(minute, user_input=f"지금 {sign}라도 살까")
         for minute, sign in enumerate("가나다라마바사아자차카타파하거너더러머버서", 1)
@@ -161,7 +161,7 @@ def test_gold_mine_rows_stand_first_with_what_they_are_and_apart_from_the_lowest
     assert {line[0].strip() for line in lowest} == {"살까"}
 
 
-def test_the_first_twenty_rejected_rows_are_listed_with_place_and_reason_and_no_text(tmp_path: Path) -> None:
+def test_first_twenty_rejected_rows_are_listed_with_place_and_reason_and_no_text(tmp_path: Path) -> None:
     rejected = (plain(minute, timestamp="soon", user_input=f"비밀 {minute}") for minute in range(1, 23))
     text = report(tmp_path, plain(0), *rejected)
     listed = [[cell.strip() for cell in line] for line in table_below(text, "데이터 상태")]
@@ -174,11 +174,11 @@ def test_the_first_twenty_rejected_rows_are_listed_with_place_and_reason_and_no_
     assert "비밀" not in text
 
 
-def test_a_report_without_rejected_rows_lists_none(tmp_path: Path) -> None:
+def test_report_without_rejected_rows_lists_none(tmp_path: Path) -> None:
     assert "거부한 까닭" not in report(tmp_path, plain(0))
 
 
-def test_a_report_of_nothing_says_so(tmp_path: Path) -> None:
+def test_report_of_nothing_says_so(tmp_path: Path) -> None:
     text = report(tmp_path)
     assert "채점한 행 없음" in text
     assert "채점한 행이 없습니다." in text
@@ -186,7 +186,7 @@ def test_a_report_of_nothing_says_so(tmp_path: Path) -> None:
 
 
 @given(st.text())
-def test_a_cell_is_one_line_in_which_nothing_means_anything_to_markdown(text: str) -> None:
+def test_cell_is_one_line_in_which_nothing_means_anything_to_markdown(text: str) -> None:
     shown = cell(text)
     assert len(shown.splitlines()) <= 1
     assert set(re.sub(r"\\.", "", shown)).isdisjoint("|<>`*[]~#&")
@@ -202,24 +202,24 @@ def test_cells_of_codes_and_missing_values(value: object, shown: str) -> None:
     assert cell(value) == shown
 
 
-def test_a_blank_question_is_not_taken_for_one_that_is_not_kept(tmp_path: Path) -> None:
+def test_blank_question_is_not_taken_for_one_that_is_not_kept(tmp_path: Path) -> None:
     text = report(tmp_path, refused(0, user_input=""))
     (row,) = table_below(text, "점수가 가장 낮은 행")[2:]
     assert row[0].strip() == "(빈 질문)"
 
 
-def test_the_share_of_blocked_calls_is_that_of_scored_and_excluded_rows(tmp_path: Path) -> None:
+def test_share_of_blocked_calls_is_that_of_scored_and_excluded_rows(tmp_path: Path) -> None:
     text = report(tmp_path, best(0), best(1), plain(2, llm_response=None, output_tokens=0))
     assert "| Critical | LLM 호출 자체가 차단됨 | 1 | 33.3% |" in text
     assert "| Critical | 답변 실패 | 0 | 0.0% |" in text
 
 
-def test_the_report_says_why_failure_types_do_not_add_up_to_the_failure_rate(tmp_path: Path) -> None:
+def test_report_says_why_failure_types_do_not_add_up_to_the_failure_rate(tmp_path: Path) -> None:
     text = report(tmp_path, best(0), plain(1, llm_response="네"))
     assert "실패 유형은 점수와 따로 붙입니다. 유형이 있어도 점수로는 실패가 아닌 행이 있고" in text
 
 
-def test_the_report_of_a_file_says_how_many_empty_answers_were_scored(tmp_path: Path) -> None:
+def test_report_of_a_file_says_how_many_empty_answers_were_scored(tmp_path: Path) -> None:
     text = report(tmp_path, best(0), plain(1, llm_response=""), plain(2, llm_response=None))
     assert "- 제외 — 답변이 없음: 1건\n- 답변이 빈 행 1건을 빈 답변으로 채점했습니다." in text
     assert "질문이 빈 행" not in text

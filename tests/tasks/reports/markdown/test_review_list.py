@@ -54,7 +54,7 @@ def test_flagged_queries_are_listed_with_reasons_and_scores_worst_first(tmp_path
     assert listed[0]["안정성 근거"]
 
 
-def test_a_score_that_is_not_known_is_an_empty_cell(tmp_path: Path) -> None:
+def test_score_that_is_not_known_is_an_empty_cell(tmp_path: Path) -> None:
     folder, _ = scored_folder(tmp_path, [wide_row("A1", **FAILED)])
     (row,) = review_list(folder)
     assert row["일관성 점수"] == ""
@@ -67,13 +67,13 @@ def test_no_cell_is_a_formula(tmp_path: Path, text: str) -> None:
     assert row["질의"].startswith("'")
 
 
-def test_a_run_without_flags_has_an_empty_list_and_no_message(tmp_path: Path) -> None:
+def test_run_without_flags_has_an_empty_list_and_no_message(tmp_path: Path) -> None:
     folder, summary = scored_folder(tmp_path, [wide_row("A1", **FAILED)], "recruit-agent")
     assert review_list(folder) == []
     assert review_message(RouteFilter(), reviewed(folder, summary)) == []
 
 
-def test_a_rubric_that_flags_nothing_has_no_list_and_no_message(tmp_path: Path) -> None:
+def test_rubric_that_flags_nothing_has_no_list_and_no_message(tmp_path: Path) -> None:
     folder, summary = scored_folder(tmp_path, [wide_row("A1", **FAILED)], "plan-agent")
     assert not (folder / REVIEW_LIST).exists()
     assert review_message(RouteFilter(), reviewed(folder, summary)) == []
@@ -89,7 +89,7 @@ def test_rejected_rows_are_told_whatever_the_rubric(tmp_path: Path, rubric: str)
     assert "행 3건 중 2건을 읽지 못해 채점하지 않았습니다." in readable(message.blocks)
 
 
-def test_a_message_can_be_made_of_the_folder(tmp_path: Path) -> None:
+def test_message_can_be_made_of_the_folder(tmp_path: Path) -> None:
     folder, summary = scored_folder(tmp_path, [wide_row("A1", 질의="연락처 010-1234-5678", **FAILED)])
     run = reviewed(folder, summary)
     assert (run.name, run.rubric, run.queries, run.flagged) == ("resume_agent_1.csv", "aqb-1.2", 1, 1)
@@ -104,7 +104,7 @@ def test_a_message_can_be_made_of_the_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("passing", "told"), [(10, True), (40, False)])
-def test_a_run_that_got_worse_is_told_though_it_flags_nothing(tmp_path: Path, passing: int, *, told: bool) -> None:
+def test_run_that_got_worse_is_told_though_it_flags_nothing(tmp_path: Path, passing: int, *, told: bool) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     summary: dict[str, Any] = {}
     for day, passes in ((1, 40), (2, passing)):

@@ -52,7 +52,7 @@ def points(site: Path, rule: str = "answer_failed") -> dict[str, dict[str, Any]]
     return {point["day"]: point for point in page(site, "alerts.html").charts[f"rate-{rule}"]["points"]}
 
 
-def test_the_page_of_alerts_tells_what_the_preview_tells(site: Path, days: KpiDays) -> None:
+def test_page_of_alerts_tells_what_the_preview_tells(site: Path, days: KpiDays) -> None:
     shown = sorted(days)[-SPAN:]
     reported = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), shown, {"": RouteFilter()})
     pages, digests = (sum(one.kind == kind for one in reported) for kind in ("page", "digest"))
@@ -64,7 +64,7 @@ def test_the_page_of_alerts_tells_what_the_preview_tells(site: Path, days: KpiDa
         assert message.incidents[0].reason in found.text
 
 
-def test_the_chart_of_a_rule_has_each_day_with_what_is_usual(site: Path, days: KpiDays) -> None:
+def test_chart_of_a_rule_has_each_day_with_what_is_usual(site: Path, days: KpiDays) -> None:
     found, outage = points(site), str(sorted(days)[OUTAGE])
     assert list(found) == [str(day) for day in sorted(days)[-SPAN:]]
     assert [day for day, point in found.items() if point["reported"] == "page"] == [outage]
@@ -74,19 +74,19 @@ def test_the_chart_of_a_rule_has_each_day_with_what_is_usual(site: Path, days: K
     assert names == ["평소 범위(95%)", "그날의 비율", "요약으로 알림", "긴급 알림"]
 
 
-def test_the_chart_of_a_rule_marks_the_day_whose_digest_tells_its_rise(site: Path, days: KpiDays) -> None:
+def test_chart_of_a_rule_marks_the_day_whose_digest_tells_its_rise(site: Path, days: KpiDays) -> None:
     reported = {day: point["reported"] for day, point in points(site, "weak_answer").items() if point["reported"]}
     assert reported == {str(sorted(days)[WEAK]): "digest"}  # the digest after the outage says of it that it goes on
 
 
-def test_the_page_of_alerts_says_how_many_rows_tell_a_rule(site: Path) -> None:
+def test_page_of_alerts_says_how_many_rows_tell_a_rule(site: Path) -> None:
     text = page(site, "alerts.html").text
     assert "한 해에 약 0." in text
     assert "답변 실패 업무일" in text
     assert "합리적 질문에 부족한 답변 쉬는 날" in text
 
 
-def test_a_rule_that_is_hardly_ever_met_is_reported_from_more_than_a_hundred_times_the_usual(tmp_path: Path) -> None:
+def test_rule_that_is_hardly_ever_met_is_reported_from_more_than_a_hundred_times_the_usual(tmp_path: Path) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     for back in range(7):
         write_day(warehouse, DAY - timedelta(days=back), [best()] * 6)
@@ -96,20 +96,20 @@ def test_a_rule_that_is_hardly_ever_met_is_reported_from_more_than_a_hundred_tim
     assert not re.search(r"[0-9]{3}\.[0-9]배", text)
 
 
-def test_the_page_of_alerts_shows_which_snoozes_go_on(site: Path, days: KpiDays) -> None:
+def test_page_of_alerts_shows_which_snoozes_go_on(site: Path, days: KpiDays) -> None:
     text = page(site, "alerts.html").text
     assert f"답변 실패 전체 일시 중지 중 {max(days)} kim <b>점검</b>" in text
     assert "t0 끝남" in text
     assert "(테넌트 없음) 2025-02-03에 해제" in text
 
 
-def test_a_site_without_days_has_a_page_of_alerts(tmp_path: Path) -> None:
+def test_site_without_days_has_a_page_of_alerts(tmp_path: Path) -> None:
     build(FolderWarehouse(tmp_path / "warehouse"), tmp_path / "site")
     assert "아직 채점한 날이 없습니다" in page(tmp_path / "site", "alerts.html").text
 
 
 @pytest.mark.parametrize(("rate", "is_quiet"), [(0.5, True), (0.1, False)])
-def test_the_page_of_a_day_shows_which_alerts_were_snoozed(tmp_path: Path, rate: float, is_quiet: bool) -> None:
+def test_page_of_a_day_shows_which_alerts_were_snoozed(tmp_path: Path, rate: float, is_quiet: bool) -> None:
     """A snooze made at a rate of 10 % does not hold at 50 %."""
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     write_day(warehouse, DAY, [refused()] * 5 + [best()] * 5)

@@ -147,7 +147,7 @@ def test_each_rule_that_would_have_been_told_leads_to_its_rows(built: tuple[Fold
         assert in_table
 
 
-def test_the_first_sentences_of_days_and_periods_lead_to_the_rows_that_they_name(
+def test_first_sentences_of_days_and_periods_lead_to_the_rows_that_they_name(
     built: tuple[FolderWarehouse, dict[str, Page]],
 ) -> None:
     sentences = {name: re.search(r'class="lead first">(.*?)</p>', page.source) for name, page in built[1].items()}

@@ -13,7 +13,7 @@ from tests.builders.testruns import LONG_HEADER, long_row, write_csv
 
 
 @pytest.mark.parametrize("query_id", ["질의-%41", "질의 100%", normalize("NFD", "질의 #1?a=b&c")])
-def test_a_link_to_a_query_leads_to_it_whatever_its_id(
+def test_link_to_a_query_leads_to_it_whatever_its_id(
     warehouse: FolderWarehouse, site: Path, tmp_path: Path, query_id: str
 ) -> None:
     rows = [LONG_HEADER, long_row(query_id, "1/1", 기대결과="@check formType=SELECT")]
@@ -26,7 +26,7 @@ def test_a_link_to_a_query_leads_to_it_whatever_its_id(
     assert f"query-{query_id}" in found.ids
 
 
-def test_a_page_has_the_name_of_a_file_from_a_mac(warehouse: FolderWarehouse, site: Path, tmp_path: Path) -> None:
+def test_page_has_the_name_of_a_file_from_a_mac(warehouse: FolderWarehouse, site: Path, tmp_path: Path) -> None:
     path = tmp_path / normalize("NFD", "실행 에이전트 3월.csv")
     write_run(warehouse, write_csv(path, [LONG_HEADER, long_row()]), DAY, "plan-agent")
     build(warehouse, site)

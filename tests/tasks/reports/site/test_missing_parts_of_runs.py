@@ -22,7 +22,7 @@ def testrun_page(site: Path, beginning: str) -> Page:
         ([wide_row(**{"1차 답변": "", "1차 답변 시간(초)": "", "2차 답변": ""})], "거부한 행 1개 말고는"),
     ],
 )
-def test_a_run_of_which_nothing_was_scored_claims_nothing_of_its_rows(
+def test_run_of_which_nothing_was_scored_claims_nothing_of_its_rows(
     warehouse: FolderWarehouse, site: Path, tmp_path: Path, rows: list[list[str]], said: str
 ) -> None:
     write_run(warehouse, write_csv(tmp_path / "resume_agent_none.csv", [WIDE_HEADER, *rows]), DAY)
@@ -45,7 +45,7 @@ def test_a_run_of_which_nothing_was_scored_claims_nothing_of_its_rows(
         ),
     ],
 )
-def test_a_page_misses_raw_json_that_had_no_room_alone(
+def test_page_misses_raw_json_that_had_no_room_alone(
     warehouse: FolderWarehouse, site: Path, tmp_path: Path, name: str, rows: list[list[str]], left_out: int
 ) -> None:
     write_run(warehouse, write_csv(tmp_path / name, rows), DAY)

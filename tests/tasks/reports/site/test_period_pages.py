@@ -18,7 +18,7 @@ from tests.builders.chat_rows import RUBRIC, best, refused
 from tests.builders.site import build, of_version, page, write_day
 
 
-def test_a_week_is_compared_with_the_one_before_and_counts_repeated_questions(
+def test_week_is_compared_with_the_one_before_and_counts_repeated_questions(
     warehouse: FolderWarehouse, site: Path
 ) -> None:
     monday = date(2026, 2, 9)
@@ -35,7 +35,7 @@ def test_a_week_is_compared_with_the_one_before_and_counts_repeated_questions(
     assert f"monitoring/week-{monday}.html" in (page(site).source)
 
 
-def test_a_week_says_how_many_days_of_another_rubric_version_its_kpis_leave_out(
+def test_week_says_how_many_days_of_another_rubric_version_its_kpis_leave_out(
     warehouse: FolderWarehouse, site: Path
 ) -> None:
     monday = date(2026, 2, 9)
@@ -47,7 +47,7 @@ def test_a_week_says_how_many_days_of_another_rubric_version_its_kpis_leave_out(
 
 
 @pytest.mark.long
-def test_a_week_says_first_which_tenant_made_most_of_a_rise(warehouse: FolderWarehouse, site: Path) -> None:
+def test_week_says_first_which_tenant_made_most_of_a_rise(warehouse: FolderWarehouse, site: Path) -> None:
     monday = date(2026, 2, 9)
     for offset in range(-7, 7):
         rows = [best()] * 5 + [refused(tenant_id="t2")] * (2 if offset >= 0 else 0)
@@ -58,7 +58,7 @@ def test_a_week_says_first_which_tenant_made_most_of_a_rise(warehouse: FolderWar
 
 
 @pytest.mark.long
-def test_a_week_names_what_called_people_in_it(warehouse: FolderWarehouse, site: Path) -> None:
+def test_week_names_what_called_people_in_it(warehouse: FolderWarehouse, site: Path) -> None:
     monday, wednesday = date(2026, 2, 9), date(2026, 2, 11)
     for offset in range(-7, 7):
         day = monday + timedelta(days=offset)
@@ -71,7 +71,7 @@ def test_a_week_names_what_called_people_in_it(warehouse: FolderWarehouse, site:
 
 
 @pytest.mark.long
-def test_a_month_and_chosen_days_have_pages_beside_those_before_them(warehouse: FolderWarehouse, site: Path) -> None:
+def test_month_and_chosen_days_have_pages_beside_those_before_them(warehouse: FolderWarehouse, site: Path) -> None:
     first = date(2026, 1, 30)
     for offset in range(16):
         day = first + timedelta(days=offset)
@@ -98,5 +98,5 @@ def test_a_month_and_chosen_days_have_pages_beside_those_before_them(warehouse: 
     ("question", "shown"),
     [("배송 언제 와요?", "배송 언제 와요"), ("하늘전자 주가?", "{종목} 주가 (예: 하늘전자 주가?, 3번)")],
 )
-def test_a_question_is_an_example_only_of_what_its_template_leaves_open(question: str, shown: str) -> None:
+def test_question_is_an_example_only_of_what_its_template_leaves_open(question: str, shown: str) -> None:
     assert question_text(Questions(RUBRIC.template(question), Counter({question: 3}), Counter())) == shown

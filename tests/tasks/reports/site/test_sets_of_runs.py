@@ -37,7 +37,7 @@ def test_runs_of_one_day_are_told_apart(
     assert f"{Path(names[0]).name} 2026-03-02 09:20 40" in found.text
 
 
-def test_a_run_that_was_scored_before_the_one_preceding_it_is_no_first_run(
+def test_run_that_was_scored_before_the_one_preceding_it_is_no_first_run(
     warehouse: FolderWarehouse, site: Path, tmp_path: Path
 ) -> None:
     for day in ("2026-03-02", "2026-03-01"):
@@ -49,7 +49,7 @@ def test_a_run_that_was_scored_before_the_one_preceding_it_is_no_first_run(
     assert f"비교 안 함 {why.removeprefix('비교 안 함. ')[:-1]}" in page(site, "test-runs/index.html").text
 
 
-def test_a_run_of_which_nothing_was_scored_says_so_and_shows_no_empty_sections(
+def test_run_of_which_nothing_was_scored_says_so_and_shows_no_empty_sections(
     warehouse: FolderWarehouse, site: Path, tmp_path: Path
 ) -> None:
     rows = [long_row("Q1", "01월 01일"), long_row("Q2", "01월 01일")]

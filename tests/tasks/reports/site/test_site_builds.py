@@ -65,7 +65,7 @@ def first_build(warehouse: FolderWarehouse, site: Path, snoozes: Sequence[Snooze
 
 
 @pytest.mark.long
-def test_a_build_is_the_same_in_another_process(tmp_path: Path) -> None:
+def test_build_is_the_same_in_another_process(tmp_path: Path) -> None:
     write_day(FolderWarehouse(tmp_path / "warehouse"), DAY, [best(), *(refused(output_tokens=0.0) for _ in range(5))])
     states = []
     for seed in ("1", "4"):  # of the order in which Python goes through a set
@@ -75,7 +75,7 @@ def test_a_build_is_the_same_in_another_process(tmp_path: Path) -> None:
     assert states[0] == states[1]
 
 
-def test_a_build_after_no_change_reads_no_rows_and_writes_nothing(warehouse: AskedWarehouse, site: Path) -> None:
+def test_build_after_no_change_reads_no_rows_and_writes_nothing(warehouse: AskedWarehouse, site: Path) -> None:
     for offset in range(2):
         write_day(warehouse, DAY + timedelta(days=offset), [best(), refused(), plain(tenant_id=None)])
         write_run(warehouse, SAMPLE_RUNS[offset], DAY)
@@ -88,7 +88,7 @@ def test_a_build_after_no_change_reads_no_rows_and_writes_nothing(warehouse: Ask
     assert sources(site) == before == first_build(warehouse, site)
 
 
-def test_a_build_after_a_change_of_a_day_makes_its_pages_and_those_over_days(
+def test_build_after_a_change_of_a_day_makes_its_pages_and_those_over_days(
     warehouse: AskedWarehouse, site: Path
 ) -> None:
     write_day(warehouse, DAY, [best()])
@@ -99,7 +99,7 @@ def test_a_build_after_a_change_of_a_day_makes_its_pages_and_those_over_days(
     assert sources(site) == first_build(warehouse, site)
 
 
-def test_a_build_after_a_new_day_reads_no_other_day_again(warehouse: AskedWarehouse, site: Path) -> None:
+def test_build_after_a_new_day_reads_no_other_day_again(warehouse: AskedWarehouse, site: Path) -> None:
     days = [DAY + timedelta(days=offset) for offset in range(5)]
     for day in days[:-1]:
         write_day(warehouse, day, [best(), refused()])
@@ -115,7 +115,7 @@ def test_a_build_after_a_new_day_reads_no_other_day_again(warehouse: AskedWareho
 
 
 @pytest.mark.long
-def test_a_build_after_a_new_day_makes_a_page_again_that_has_lost_its_links(
+def test_build_after_a_new_day_makes_a_page_again_that_has_lost_its_links(
     warehouse: AskedWarehouse, site: Path
 ) -> None:
     write_day(warehouse, DAY, [best(), refused()])
@@ -126,9 +126,7 @@ def test_a_build_after_a_new_day_makes_a_page_again_that_has_lost_its_links(
     assert sources(site) == first_build(warehouse, site)
 
 
-def test_a_build_after_a_new_test_run_reads_only_the_runs_of_its_day_again(
-    warehouse: AskedWarehouse, site: Path
-) -> None:
+def test_build_after_a_new_test_run_reads_only_the_runs_of_its_day_again(warehouse: AskedWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [best(), refused()])
     write_run(warehouse, SAMPLE_RUNS[0], DAY)
     build(warehouse, site)
@@ -141,7 +139,7 @@ def test_a_build_after_a_new_test_run_reads_only_the_runs_of_its_day_again(
     assert sources(site) == first_build(warehouse, site)
 
 
-def test_a_build_after_a_snooze_shows_it(warehouse: AskedWarehouse, site: Path) -> None:
+def test_build_after_a_snooze_shows_it(warehouse: AskedWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [best(), refused()])
     build(warehouse, site)
     snooze = Snooze("answer_failed", "*", DAY, "고치는 중", "QA", datetime.combine(DAY, time(), UTC))
@@ -150,7 +148,7 @@ def test_a_build_after_a_snooze_shows_it(warehouse: AskedWarehouse, site: Path) 
     assert sources(site) == first_build(warehouse, site, [snooze])
 
 
-def test_a_build_that_died_leaves_no_page_that_is_taken_for_another(warehouse: AskedWarehouse, site: Path) -> None:
+def test_build_that_died_leaves_no_page_that_is_taken_for_another(warehouse: AskedWarehouse, site: Path) -> None:
     before = {DAY: [best()], NEXT_DAY: [best(), plain()]}
     for day, rows in before.items():
         write_day(warehouse, day, rows)
@@ -168,7 +166,7 @@ def test_a_build_that_died_leaves_no_page_that_is_taken_for_another(warehouse: A
 
 
 @pytest.mark.long
-def test_a_page_that_was_removed_is_made_again(warehouse: AskedWarehouse, site: Path) -> None:
+def test_page_that_was_removed_is_made_again(warehouse: AskedWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [best(), refused()])
     write_run(warehouse, SAMPLE_RUNS[0], DAY)
     build(warehouse, site)

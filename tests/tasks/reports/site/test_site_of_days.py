@@ -30,7 +30,7 @@ def segments(found: Page, kpi: str = "failure_rate") -> dict[str, int]:
     return {point["day"]: point["segment"] for point in found.charts[f"trend-{kpi}"]["points"]}
 
 
-def test_the_first_page_gives_each_kpi_with_target_interval_and_n(warehouse: FolderWarehouse, site: Path) -> None:
+def test_first_page_gives_each_kpi_with_target_interval_and_n(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [best()] * 30 + [refused()] * 10)
     build(warehouse, site)
     text = page(site).text
@@ -52,7 +52,7 @@ def test_pages_of_a_day_say_how_many_rows_are_equal_to_an_earlier_one(warehouse:
     assert said in page(site, DAY_PAGE).text
 
 
-def test_the_mean_is_as_sure_as_its_sessions_are_many(warehouse: FolderWarehouse, site: Path) -> None:
+def test_mean_is_as_sure_as_its_sessions_are_many(warehouse: FolderWarehouse, site: Path) -> None:
     rows = [best(), refused()] * 20
     write_day(warehouse, DAY, [row | {"session_id": f"s{n}"} for n, row in enumerate(rows)])
     write_day(warehouse, DAY + timedelta(days=1), [row | {"session_id": f"s{n % 2}"} for n, row in enumerate(rows)])
@@ -96,7 +96,7 @@ def test_every_chart_has_its_table_and_its_words(warehouse: FolderWarehouse, sit
         assert len(found.all("details", **{"class": "figures-of"})) == len(places) - len(drawn_in_cards)
 
 
-def test_a_cell_of_the_heat_map_leads_to_its_rows(warehouse: FolderWarehouse, site: Path) -> None:
+def test_cell_of_the_heat_map_leads_to_its_rows(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [best()] * 3 + [refused()] * 2 + [plain()])
     build(warehouse, site)
     cells = [a["href"] or "" for a in page(site).all("a") if "&a_grade=" in (a["href"] or "")]
@@ -117,7 +117,7 @@ def rows_at(site: Path, fragment: str) -> list[str]:
     return [rows["id"][row] for row in found]
 
 
-def test_a_day_of_more_rows_than_a_page_holds_says_so_beside_each_count(
+def test_day_of_more_rows_than_a_page_holds_says_so_beside_each_count(
     warehouse: FolderWarehouse, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listed_rows, "MOST_ROWS", 3)
@@ -132,7 +132,7 @@ def test_a_day_of_more_rows_than_a_page_holds_says_so_beside_each_count(
     assert [text for text in counts if "일부만" not in text] == []
 
 
-def test_a_day_lists_all_of_more_rows_than_a_period_shows_questions_of(
+def test_day_lists_all_of_more_rows_than_a_period_shows_questions_of(
     warehouse: FolderWarehouse, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listed_rows, "_QUESTIONS_OF_PERIOD", 3)
@@ -143,7 +143,7 @@ def test_a_day_lists_all_of_more_rows_than_a_period_shows_questions_of(
     assert "일부만" not in page(site).text
 
 
-def test_a_list_says_how_many_of_its_rows_have_an_alert_and_no_score(warehouse: FolderWarehouse, site: Path) -> None:
+def test_list_says_how_many_of_its_rows_have_an_alert_and_no_score(warehouse: FolderWarehouse, site: Path) -> None:
     blocked = refused(llm_response=None, output_tokens=0.0)
     write_day(warehouse, DAY, [best(), best(1), blocked, refused(llm_response=None)])
     build(warehouse, site)
@@ -172,7 +172,7 @@ def test_rows_to_read_first_are_those_of_what_rose_before_gold_mine(warehouse: F
     assert first.index("살까") < first.index(gold["user_input"])
 
 
-def test_a_worst_row_says_which_rule_gave_which_points(warehouse: FolderWarehouse, site: Path) -> None:
+def test_worst_row_says_which_rule_gave_which_points(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [refused()])
     build(warehouse, site)
     text = page(site, DAY_PAGE).text
@@ -182,7 +182,7 @@ def test_a_worst_row_says_which_rule_gave_which_points(warehouse: FolderWarehous
     assert "거절: 투자 자문(법률)" in text
 
 
-def test_the_page_of_rows_lists_every_row_with_the_texts_that_are_kept(warehouse: FolderWarehouse, site: Path) -> None:
+def test_page_of_rows_lists_every_row_with_the_texts_that_are_kept(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [plain(), best(), refused()])
     build(warehouse, site)
     rows = page(site, ROWS_PAGE).rows
@@ -230,7 +230,7 @@ def test_texts_that_look_like_code_stay_texts(warehouse: FolderWarehouse, site: 
     assert HOSTILE in page(site, DAY_PAGE).text
 
 
-def test_a_new_rubric_version_is_marked_and_not_joined(warehouse: FolderWarehouse, site: Path) -> None:
+def test_new_rubric_version_is_marked_and_not_joined(warehouse: FolderWarehouse, site: Path) -> None:
     days = [DAY + timedelta(days=n) for n in range(4)]
     for day, version in zip(days, ("1", "1", "2", "2"), strict=True):
         write_day(warehouse, day, [best(), refused()], of_version(version))
@@ -242,7 +242,7 @@ def test_a_new_rubric_version_is_marked_and_not_joined(warehouse: FolderWarehous
     assert f"{days[2]}: 채점 기준 버전 1 → 2" in found.text
 
 
-def test_the_alerts_of_a_day_do_not_contradict_its_cards(warehouse: FolderWarehouse, site: Path) -> None:
+def test_alerts_of_a_day_do_not_contradict_its_cards(warehouse: FolderWarehouse, site: Path) -> None:
     """A day of few rows decides nothing: what is said of its target is what longer windows decide."""
     for offset in range(7):
         write_day(warehouse, DAY + timedelta(days=offset), [best()] * 9 + [refused()])
@@ -263,7 +263,7 @@ def test_windows_never_mix_rubric_versions(warehouse: FolderWarehouse, site: Pat
 
 
 @pytest.mark.long
-def test_the_headline_is_that_of_the_shortest_window_that_decides(warehouse: FolderWarehouse, site: Path) -> None:
+def test_headline_is_that_of_the_shortest_window_that_decides(warehouse: FolderWarehouse, site: Path) -> None:
     for offset in range(7):
         write_day(warehouse, DAY + timedelta(days=offset), [best()] * 9 + [refused()])
     build(warehouse, site)
@@ -273,7 +273,7 @@ def test_the_headline_is_that_of_the_shortest_window_that_decides(warehouse: Fol
 
 
 @pytest.mark.parametrize("empty", [True, False])
-def test_a_day_without_rows_or_without_a_run_leaves_a_gap(warehouse: FolderWarehouse, site: Path, empty: bool) -> None:
+def test_day_without_rows_or_without_a_run_leaves_a_gap(warehouse: FolderWarehouse, site: Path, empty: bool) -> None:
     days = [DAY, DAY + timedelta(days=1), DAY + timedelta(days=2)]
     for day in (days[0], days[2]):
         write_day(warehouse, day, [best()])
@@ -287,7 +287,7 @@ def test_a_day_without_rows_or_without_a_run_leaves_a_gap(warehouse: FolderWareh
     assert (site / f"monitoring/{days[1]}.html").exists() == empty
 
 
-def test_a_last_day_without_rows_claims_nothing(warehouse: FolderWarehouse, site: Path) -> None:
+def test_last_day_without_rows_claims_nothing(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [plain(llm_response=None)])
     build(warehouse, site)
     text = page(site).text
@@ -313,7 +313,7 @@ def test_alerts_lead_to_their_examples(warehouse: FolderWarehouse, site: Path) -
     assert set(targets) <= of_day.ids
 
 
-def test_an_alert_is_marked_where_its_rate_has_risen(warehouse: FolderWarehouse, site: Path) -> None:
+def test_alert_is_marked_where_its_rate_has_risen(warehouse: FolderWarehouse, site: Path) -> None:
     for offset, failed in enumerate((2, 2, 2, 40)):
         write_day(warehouse, DAY + timedelta(days=offset), [refused()] * failed + [best()] * (60 - failed))
     build(warehouse, site)
@@ -324,7 +324,7 @@ def test_an_alert_is_marked_where_its_rate_has_risen(warehouse: FolderWarehouse,
     assert "평소보다 높음" in page(site).text
 
 
-def test_a_day_at_its_usual_rate_is_not_called_higher_while_an_earlier_rise_is_watched(
+def test_day_at_its_usual_rate_is_not_called_higher_while_an_earlier_rise_is_watched(
     warehouse: FolderWarehouse, site: Path
 ) -> None:
     for offset, failed in enumerate((2, 2, 2, 2, 2, 40, 2)):
@@ -336,7 +336,7 @@ def test_a_day_at_its_usual_rate_is_not_called_higher_while_an_earlier_rise_is_w
     assert "급증" not in after
 
 
-def test_a_provisional_day_is_marked(warehouse: FolderWarehouse, site: Path) -> None:
+def test_provisional_day_is_marked(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [best()])
     run = {"run_id": "r", "kind": "intraday", "score_date": DAY, "outcome": "completed"}
     frame = pl.DataFrame([run], schema_overrides=dict(empty_frame(RUNS_SCHEMA).schema))
@@ -349,7 +349,7 @@ def test_a_provisional_day_is_marked(warehouse: FolderWarehouse, site: Path) -> 
     assert "잠정" not in page(site).text
 
 
-def test_the_span_counts_calendar_days_and_older_pages_stay(warehouse: FolderWarehouse, site: Path) -> None:
+def test_span_counts_calendar_days_and_older_pages_stay(warehouse: FolderWarehouse, site: Path) -> None:
     for offset in (0, 5, 6):
         write_day(warehouse, DAY + timedelta(days=offset), [best()])
     build(warehouse, site)
@@ -359,7 +359,7 @@ def test_the_span_counts_calendar_days_and_older_pages_stay(warehouse: FolderWar
     assert str(DAY) not in page(site, f"monitoring/{DAY + timedelta(days=5)}.html").text
 
 
-def test_the_scores_of_a_pruned_day_are_not_needed(warehouse: FolderWarehouse, site: Path) -> None:
+def test_scores_of_a_pruned_day_are_not_needed(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [best(), refused()])
     warehouse.path("monitoring_scores", DAY).unlink()
     build(warehouse, site)
@@ -367,7 +367,7 @@ def test_the_scores_of_a_pruned_day_are_not_needed(warehouse: FolderWarehouse, s
     assert "점수표가 없거나" in page(site, DAY_PAGE).text
 
 
-def test_the_best_question_is_not_quoted_because_it_was_not_kept(warehouse: FolderWarehouse, site: Path) -> None:
+def test_best_question_is_not_quoted_because_it_was_not_kept(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [best()])
     build(warehouse, site)
     assert all(BEST_QUESTION not in source for source in sources(site).values())

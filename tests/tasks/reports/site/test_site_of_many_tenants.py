@@ -38,7 +38,7 @@ def site(warehouse: FolderWarehouse, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.mark.parametrize("name", ["index.html", f"monitoring/{DAY + timedelta(9)}.html"])
-def test_a_day_shows_its_largest_tenants_and_sums_the_others(site: Path, name: str) -> None:
+def test_day_shows_its_largest_tenants_and_sums_the_others(site: Path, name: str) -> None:
     source = page(site, name).source
     table = source[source.rindex("테넌트별 핵심 지표") :].split("</table>")[0]
     lines = table.split("<tr>")[2:]
@@ -49,7 +49,7 @@ def test_a_day_shows_its_largest_tenants_and_sums_the_others(site: Path, name: s
     assert "monitoring_kpis" in page(site, name).text
 
 
-def test_a_day_lists_a_hundred_alerts_of_tenants_and_says_how_many_there_are(site: Path) -> None:
+def test_day_lists_a_hundred_alerts_of_tenants_and_says_how_many_there_are(site: Path) -> None:
     found = page(site, f"monitoring/{DAY + timedelta(9)}.html")
     total = int(found.text.split("테넌트별 알림 ")[1].split("건")[0])
     table = found.source[found.source.rindex("테넌트별 알림") :].split("</table>")[0]
@@ -57,13 +57,13 @@ def test_a_day_lists_a_hundred_alerts_of_tenants_and_says_how_many_there_are(sit
     assert "100건입니다" in found.text
 
 
-def test_the_report_of_a_week_names_its_largest_tenants_and_counts_the_others(warehouse: FolderWarehouse) -> None:
+def test_report_of_a_week_names_its_largest_tenants_and_counts_the_others(warehouse: FolderWarehouse) -> None:
     report = period_report(warehouse, RUBRIC, week_of(DAY + timedelta(9)), "Asia/Seoul", AlertPolicy())
     assert report.count("| 기업-") == 40
     assert "그 밖의 테넌트 50곳" in report
 
 
-def test_a_week_names_ten_of_many_new_tenants_and_counts_the_others(tmp_path: Path) -> None:
+def test_week_names_ten_of_many_new_tenants_and_counts_the_others(tmp_path: Path) -> None:
     """A chatbot that had one tenant until the week began."""
     monday = week_of(DAY + timedelta(9)).first
     grown = FolderWarehouse(tmp_path / "warehouse")
@@ -77,7 +77,7 @@ def test_a_week_names_ten_of_many_new_tenants_and_counts_the_others(tmp_path: Pa
     assert "앞 주에 없던 테넌트나 질문 유형이 15가지 더 있음" in text
 
 
-def test_the_rows_of_each_tenant_are_found_by_going_through_the_days_once() -> None:
+def test_rows_of_each_tenant_are_found_by_going_through_the_days_once() -> None:
     """For each of 2,000 tenants anew, a page of a week took minutes."""
     days = {
         DAY + timedelta(back): CountedRows({"tenant_id": f"t{number}"} for number in range(50)) for back in range(7)
@@ -88,7 +88,7 @@ def test_the_rows_of_each_tenant_are_found_by_going_through_the_days_once() -> N
     assert {rows.times for rows in days.values()} == {1}
 
 
-def test_a_long_name_is_cut_in_tables_and_whole_in_links(tmp_path: Path) -> None:
+def test_long_name_is_cut_in_tables_and_whole_in_links(tmp_path: Path) -> None:
     """It pushed every figure of the table out of sight."""
     name = "회사" * 150
     grown = FolderWarehouse(tmp_path / "warehouse")

@@ -40,7 +40,7 @@ def testrun_page(site: Path, beginning: str) -> Page:
     return Page(path)
 
 
-def test_a_run_shows_what_its_summary_holds(warehouse: FolderWarehouse, site: Path) -> None:
+def test_run_shows_what_its_summary_holds(warehouse: FolderWarehouse, site: Path) -> None:
     for path in SAMPLE_RUNS:
         write_run(warehouse, path, DAY)
     build(warehouse, site)
@@ -94,7 +94,7 @@ def test_what_fails_most_stands_first(warehouse: FolderWarehouse, site: Path) ->
     assert "앞 조건" not in causes
 
 
-def test_a_mean_of_equal_scores_claims_no_certainty(warehouse: FolderWarehouse, site: Path, tmp_path: Path) -> None:
+def test_mean_of_equal_scores_claims_no_certainty(warehouse: FolderWarehouse, site: Path, tmp_path: Path) -> None:
     rows = [LONG_HEADER, *(long_row(f"Q{n}", "1/1", 기대결과="@check formType=SELECT") for n in range(4))]
     write_run(warehouse, write_csv(tmp_path / "plan_agent_x.csv", rows), DAY)
     build(warehouse, site)
@@ -102,7 +102,7 @@ def test_a_mean_of_equal_scores_claims_no_certainty(warehouse: FolderWarehouse, 
     assert (accuracy["mean"], accuracy["low"], accuracy["high"]) == (0.0, None, None)
 
 
-def test_a_query_to_review_is_linked_where_the_page_shows_it(
+def test_query_to_review_is_linked_where_the_page_shows_it(
     warehouse: FolderWarehouse, site: Path, tmp_path: Path
 ) -> None:
     failed = {"1차 답변 raw": "", "1차 답변": "", "1차 응답 상태": "실패"}
@@ -132,7 +132,7 @@ def test_queries_to_review_stand_in_the_order_of_what_they_lost(
     assert review.index("두 번 실패") < review.index("한 번 실패")
 
 
-def test_the_list_of_runs_leads_to_every_page(warehouse: FolderWarehouse, site: Path) -> None:
+def test_list_of_runs_leads_to_every_page(warehouse: FolderWarehouse, site: Path) -> None:
     for path in SAMPLE_RUNS:
         write_run(warehouse, path, DAY)
     build(warehouse, site)
@@ -142,7 +142,7 @@ def test_the_list_of_runs_leads_to_every_page(warehouse: FolderWarehouse, site: 
         assert all((folder / link).is_file() for link in links)
 
 
-def test_a_file_scored_again_counts_once_with_its_last_day(warehouse: FolderWarehouse, site: Path) -> None:
+def test_file_scored_again_counts_once_with_its_last_day(warehouse: FolderWarehouse, site: Path) -> None:
     for offset in range(2):
         write_run(warehouse, SAMPLE_RUNS[0], DAY + timedelta(days=offset))
     build(warehouse, site)
@@ -179,7 +179,7 @@ def test_texts_of_a_run_that_look_like_code_stay_texts(warehouse: FolderWarehous
     assert all("1234-5678" not in source for source in sources(site).values())
 
 
-def test_a_rubric_that_nobody_has_told_the_site_of_has_its_page(
+def test_rubric_that_nobody_has_told_the_site_of_has_its_page(
     warehouse: FolderWarehouse, site: Path, tmp_path: Path
 ) -> None:
     path = write_csv(tmp_path / "any.csv", [LONG_HEADER, long_row(), long_row("Q2", **{"Raw JSON": raw("짧다")})])
@@ -192,7 +192,7 @@ def test_a_rubric_that_nobody_has_told_the_site_of_has_its_page(
     assert "length 2.50" in testrun_page(site, "any").text
 
 
-def test_the_summary_of_a_page_is_that_of_the_warehouse(warehouse: FolderWarehouse) -> None:
+def test_summary_of_a_page_is_that_of_the_warehouse(warehouse: FolderWarehouse) -> None:
     write_run(warehouse, SAMPLE_RUNS[0], DAY)
     (run,) = read_testruns(warehouse, 60)
     stored = warehouse.read("test_run_summaries")
@@ -203,7 +203,7 @@ def test_the_summary_of_a_page_is_that_of_the_warehouse(warehouse: FolderWarehou
 # --- Answers, checks and charts of any size --------------------------------------------------------------------------
 
 
-def test_a_page_shows_what_was_expected_answered_and_checked_in_both_rounds(
+def test_page_shows_what_was_expected_answered_and_checked_in_both_rounds(
     warehouse: FolderWarehouse, site: Path, tmp_path: Path
 ) -> None:
     check = "@check assistantMessageContains=평가기간; formType=SELECT"
@@ -227,7 +227,7 @@ def test_a_page_shows_what_was_expected_answered_and_checked_in_both_rounds(
     assert "1234" not in second
 
 
-def test_the_first_sentences_of_the_report_stand_on_the_page(
+def test_first_sentences_of_the_report_stand_on_the_page(
     warehouse: FolderWarehouse, site: Path, tmp_path: Path
 ) -> None:
     write_run(warehouse, write_csv(tmp_path / "plan_agent_x.csv", crowded_rows(4)), DAY)
@@ -251,7 +251,7 @@ def test_questions_are_named_by_their_text_and_link_to_their_answers(
     assert f"query-{UUID(int=1)}" in found.ids
 
 
-def test_a_cause_of_many_queries_counts_those_that_it_does_not_list(
+def test_cause_of_many_queries_counts_those_that_it_does_not_list(
     warehouse: FolderWarehouse, site: Path, tmp_path: Path
 ) -> None:
     write_run(warehouse, write_csv(tmp_path / "plan_agent_x.csv", crowded_rows(96)), DAY)
@@ -274,7 +274,7 @@ def test_what_is_wrong_with_the_test_set_stands_on_the_page_with_its_queries(
 
 @pytest.mark.long
 @pytest.mark.parametrize("executions", [10, 262, 2_000, 10_000])
-def test_a_chart_of_response_times_and_a_page_hold_at_any_size(
+def test_chart_of_response_times_and_a_page_hold_at_any_size(
     executions: int, warehouse: FolderWarehouse, tmp_path: Path
 ) -> None:
     most = min(executions, 40)
@@ -325,7 +325,7 @@ def write_plan_run(warehouse: FolderWarehouse, folder: Path, day: str, passing: 
     write_run(warehouse, write_csv(folder / f"plan_agent_{day}.csv", [LONG_HEADER, *rows]), DAY)
 
 
-def test_a_test_set_has_a_page_with_its_runs_in_the_order_in_which_they_ran(
+def test_test_set_has_a_page_with_its_runs_in_the_order_in_which_they_ran(
     warehouse: FolderWarehouse, site: Path, tmp_path: Path
 ) -> None:
     for day, passing in (("20260302", 20), ("20260301", 40), ("20260303", 30)):
@@ -343,7 +343,7 @@ def test_a_test_set_has_a_page_with_its_runs_in_the_order_in_which_they_ran(
     assert "0~5점, 띠는 95% 구간" in found.text
 
 
-def test_a_test_set_speaks_of_no_bands_where_none_are_drawn(
+def test_test_set_speaks_of_no_bands_where_none_are_drawn(
     warehouse: FolderWarehouse, site: Path, tmp_path: Path
 ) -> None:
     for day in ("20260301", "20260302"):
@@ -356,7 +356,7 @@ def test_a_test_set_speaks_of_no_bands_where_none_are_drawn(
     assert "띠는" not in found.source
 
 
-def test_a_page_compares_its_run_with_the_one_before(warehouse: FolderWarehouse, site: Path, tmp_path: Path) -> None:
+def test_page_compares_its_run_with_the_one_before(warehouse: FolderWarehouse, site: Path, tmp_path: Path) -> None:
     for day, passing in (("20260301", 40), ("20260302", 20)):
         write_plan_run(warehouse, tmp_path, day, passing)
     build(warehouse, site)
@@ -374,7 +374,7 @@ def test_a_page_compares_its_run_with_the_one_before(warehouse: FolderWarehouse,
     assert "비교할 지난 실행이 아직 없습니다" in testrun_page(site, "plan_agent_20260301").text
 
 
-def test_the_agents_stand_with_better_worse_or_why_it_cannot_be_told(
+def test_agents_stand_with_better_worse_or_why_it_cannot_be_told(
     warehouse: FolderWarehouse, site: Path, tmp_path: Path
 ) -> None:
     for day, passing in (("20260301", 40), ("20260302", 20)):
@@ -387,7 +387,7 @@ def test_the_agents_stand_with_better_worse_or_why_it_cannot_be_told(
     assert "이동 에이전트 url_agent_sample.csv 첫 실행 같은 테스트 세트의 지난 실행이 없음" in text
 
 
-def test_a_line_breaks_where_the_rules_changed(warehouse: FolderWarehouse, tmp_path: Path) -> None:
+def test_line_breaks_where_the_rules_changed(warehouse: FolderWarehouse, tmp_path: Path) -> None:
     write_plan_run(warehouse, tmp_path, "20260301", 40)
     write_plan_run(warehouse, tmp_path, "20260302", 20)
     runs = read_testruns(warehouse, 60)

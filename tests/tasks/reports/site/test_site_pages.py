@@ -26,12 +26,12 @@ def test_embedded_data_means_nothing_to_html_and_the_same_to_json(data: dict[str
     assert json.loads(text) == data
 
 
-def test_a_number_that_json_does_not_know_is_refused() -> None:
+def test_number_that_json_does_not_know_is_refused() -> None:
     with pytest.raises(ValueError, match="JSON"):
         embedded({"value": float("nan")})
 
 
-def test_the_policy_allows_what_is_in_the_page_and_nothing_else(tmp_path: Path) -> None:
+def test_policy_allows_what_is_in_the_page_and_nothing_else(tmp_path: Path) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     write_day(warehouse, DAY, [best()])
     build(warehouse, tmp_path / "site")
@@ -75,7 +75,7 @@ def hashed(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def test_the_vendored_files_are_those_of_the_note() -> None:
+def test_vendored_files_are_those_of_the_note() -> None:
     note = (VENDOR / "README.md").read_text(encoding="utf-8")
     files = sorted(VENDOR.glob("*.js"))
     assert files

@@ -18,7 +18,7 @@ def sample_run(tmp_path: Path, name: str, rubric: str) -> tuple[FolderWarehouse,
     return warehouse, site
 
 
-def test_the_total_stands_first_in_the_list_of_runs_on_the_page_of_their_set_and_beside_every_query(
+def test_total_stands_first_in_the_list_of_runs_on_the_page_of_their_set_and_beside_every_query(
     tmp_path: Path,
 ) -> None:
     warehouse, site = sample_run(tmp_path, "resume", "aqb-1.2")
@@ -37,13 +37,13 @@ def test_the_total_stands_first_in_the_list_of_runs_on_the_page_of_their_set_and
     assert all(f"종합 점수 {known:.2f} 의도 충족" in text for known in totals)
 
 
-def test_a_total_among_the_figures_of_the_set_stands_first_too(tmp_path: Path) -> None:
+def test_total_among_the_figures_of_the_set_stands_first_too(tmp_path: Path) -> None:
     warehouse, _ = sample_run(tmp_path, "plan", "recruit-agent")
     (run,) = read_testruns(warehouse, 60)
     assert next(iter(run.titles.items())) == (TOTAL, "종합 점수")
 
 
-def test_a_run_of_two_agents_has_the_total_of_each_and_no_line_of_one(tmp_path: Path) -> None:
+def test_run_of_two_agents_has_the_total_of_each_and_no_line_of_one(tmp_path: Path) -> None:
     warehouse, site = FolderWarehouse(tmp_path / "warehouse"), tmp_path / "site"
     header = [*WIDE_HEADER, "agent_type"]
     rows = [[*wide_row(f"A{n}"), agent] for n, agent in enumerate(("applicant_management", "move"))]
