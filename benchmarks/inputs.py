@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scoring.catalog import row_rubric
-from scoring.days import day_window
-from tasks.chat.local_engine import score_chat_rows, write_scored_day
+from tasks.chat.local_engine import LocalEngine
 from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import CROSSTAB, KPIS, SCORES, write_alerts
 from tasks.warehouse.folder import FolderWarehouse
@@ -154,16 +153,9 @@ def _fill(warehouse: FolderWarehouse, days: int, rows_a_day: int) -> None:
     dates = [_FIRST_DAY + timedelta(days=offset) for offset in range(days)]
     for day in dates[:DAYS]:
         with warehouse.staging("benchmark") as staging:
-            outcome = score_chat_rows(
-                ChatRowFiles([source]),
-                rubric,
-                time_zone=TIME_ZONE,
-                window=day_window(day, TIME_ZONE),
-                staging=staging,
-                keep_text="flagged",
-            )
-            write_scored_day(warehouse, day, outcome)
-            write_alerts(warehouse, day, rubric, outcome.counts.rejected)
+            scored = LocalEngine(ChatRowFiles([source]), warehouse, rubric, TIME_ZONE, "flagged", staging).score(day)
+            scored.write()
+        write_alerts(warehouse, day, rubric, scored.outcome.counts.rejected)
     for offset, day in enumerate(dates[DAYS:]):
         for table in (SCORES, KPIS, CROSSTAB, ALERTS):
             rows = pl.read_parquet(warehouse.path(table, dates[offset % DAYS]))

@@ -19,16 +19,18 @@ from playwright.sync_api import sync_playwright
 
 from scoring.alerting.messages import RouteFilter
 from scoring.chat.row_filter import RowFilter
+from scoring.chat.rubric import RowRubric
 from scoring.days import days_between
 from tasks.alerts.day_messages import digest_of, messages_of_day
-from tasks.chat.local_engine import score_chat_rows, write_scored_day
-from tasks.chat.sources import ChatRowFiles, open_source
+from tasks.chat.local_engine import LocalEngine
+from tasks.chat.sources import ChatRowFiles, ChatRowSource, open_source
 from tasks.chat.tables import write_alerts
 from tasks.config.alerts import AlertsSettings
 from tasks.config.settings import MonitoringSettings
 from tasks.context import Context
 from tasks.reports.site.build import build_pages
 from tasks.samples import SAMPLE_DAYS, SAMPLE_FIRST_DAY
+from tasks.warehouse import Warehouse
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.row_search import RowOrder
 from tests.builders.alert_messages import MADE
@@ -115,16 +117,9 @@ def draw_support_bot(folder: Path) -> None:
     with Context(settings) as context:
         for day in days:
             support_bot.write_day(folder / "data" / f"{day}.jsonl", day)
-            outcome = score_chat_rows(
-                open_source(folder / "data" / f"{day}.jsonl", settings),
-                context.rubric,
-                time_zone=settings.time_zone,
-                window=None,
-                staging=folder / f"staging-{day}",
-                keep_text="flagged",
+            _write_scored_day(
+                context.warehouse, day, open_source(folder / "data" / f"{day}.jsonl", settings), context.rubric, "UTC"
             )
-            write_scored_day(context.warehouse, day, outcome)
-            write_alerts(context.warehouse, day, context.rubric, outcome.counts.rejected)
         build_pages(context.warehouse, context.rubric, folder / "site", settings.time_zone)
         digest = replace(digest_of(context, support_bot.LAST_DAY), run_id=_RUN_ID)
         ((_, messages_for),) = messages_of_day(context, digest)
@@ -167,12 +162,14 @@ def _score_day(warehouse: FolderWarehouse, day: date, folder: Path) -> None:
     rows = ROWS_ON_WEEKENDS if day.weekday() >= _SATURDAY else ROWS_ON_BUSINESS_DAYS
     source = folder / f"{day}.parquet"
     pq.write_table(generate_chat_rows(day, 1, rows, SAMPLE_SEED, {LAST_DAY: INCIDENT_SHARE}), source)
-    staging = folder / f"staging-{day}"
-    outcome = score_chat_rows(
-        ChatRowFiles([source]), RUBRIC, time_zone=TIME_ZONE, window=None, staging=staging, keep_text="flagged"
-    )
-    write_scored_day(warehouse, day, outcome)
-    write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
+    _write_scored_day(warehouse, day, ChatRowFiles([source]), RUBRIC, TIME_ZONE)
+
+
+def _write_scored_day(warehouse: Warehouse, day: date, source: ChatRowSource, rubric: RowRubric, zone: str) -> None:
+    with warehouse.staging("pictures") as staging:
+        scored = LocalEngine(source, warehouse, rubric, zone, "flagged", staging).score(day)
+        scored.write()
+    write_alerts(warehouse, day, rubric, scored.outcome.counts.rejected)
 
 
 def _shoot(

@@ -319,29 +319,6 @@ def score_chat_rows(
     return rows
 
 
-def write_scored_day(
-    warehouse: Warehouse,
-    day: date,
-    rows: ScoredRows,
-    erased: Collection[str] = (),
-    most: Mapping[str | None, int] | None = None,
-) -> KpiTables:
-    """Replaces the day in every table of scored rows; see `ScoredDay.write`."""
-    rubric = rows.rubric
-    scores = (without_sessions(frame, erased) for frame in rows.score_frames())
-    excluded = (without_sessions(frame, erased) for frame in rows.excluded_frames())
-    warehouse.replace_day(SCORES, day, rubric.scores_schema, scores, most=most)
-    warehouse.replace_day(EXCLUDED, day, rubric.excluded_schema, excluded)
-    tables = KpiTables.of_day(rows.kpis(warehouse.day_queries(day, rubric).mean_intervals(), [day]), rows.crosstab())
-    warehouse.replace_day(KPIS, day, rubric.kpis_schema, [tables.kpis])
-    warehouse.replace_day(CROSSTAB, day, rubric.crosstab_schema, [tables.crosstab])
-    rejected = (
-        frame.with_columns(score_date=pl.lit(day), rubric=pl.lit(rubric.id)) for frame in rows.rejected_frames()
-    )
-    warehouse.replace_day(REJECTED, day, REJECTED_SCHEMA, rejected, only={"rubric": rubric.id})
-    return tables
-
-
 @dataclass(frozen=True)
 class LocalDay:
     """A day whose rows wait in a staging folder."""
@@ -354,7 +331,20 @@ class LocalDay:
 
     def write(self, erased: Collection[str] = (), most: Mapping[str | None, int] | None = None) -> KpiTables:
         """Replaces the day from the staged rows; returns the KPIs that were summed while they were scored."""
-        return write_scored_day(self._warehouse, self._day, self.outcome, erased, most)
+        warehouse, day, rows, rubric = self._warehouse, self._day, self.outcome, self.outcome.rubric
+        scores = (without_sessions(frame, erased) for frame in rows.score_frames())
+        excluded = (without_sessions(frame, erased) for frame in rows.excluded_frames())
+        warehouse.replace_day(SCORES, day, rubric.scores_schema, scores, most=most)
+        warehouse.replace_day(EXCLUDED, day, rubric.excluded_schema, excluded)
+        mean_intervals = warehouse.day_queries(day, rubric).mean_intervals()
+        tables = KpiTables.of_day(rows.kpis(mean_intervals, [day]), rows.crosstab())
+        warehouse.replace_day(KPIS, day, rubric.kpis_schema, [tables.kpis])
+        warehouse.replace_day(CROSSTAB, day, rubric.crosstab_schema, [tables.crosstab])
+        rejected = (
+            frame.with_columns(score_date=pl.lit(day), rubric=pl.lit(rubric.id)) for frame in rows.rejected_frames()
+        )
+        warehouse.replace_day(REJECTED, day, REJECTED_SCHEMA, rejected, only={"rubric": rubric.id})
+        return tables
 
     def discard(self) -> None:
         """Removes the staging folder."""
@@ -371,8 +361,8 @@ class LocalEngine:
     time_zone: str
     keep_text: KeepText
     staging: Path
-    workers: int
-    score_parts: ScoreParts
+    workers: int = 1
+    score_parts: ScoreParts = in_processes
 
     def score(self, day: date) -> LocalDay:
         """Scores the rows of a day, and those of no time at all in its files, into the staging folder."""

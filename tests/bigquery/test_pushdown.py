@@ -23,7 +23,7 @@ from scoring.errors import InputError, StorageError
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat.bigquery_engine import PushdownEngine
 from tasks.chat.engine import Counts, KpiTables, ScoringOutcome
-from tasks.chat.local_engine import score_chat_rows, write_scored_day
+from tasks.chat.local_engine import LocalEngine
 from tasks.chat.sources.bigquery import BigQueryChatRows
 from tasks.chat.tables import SCORES, write_alerts
 from tasks.config.bigquery import BigQuerySettings
@@ -95,18 +95,12 @@ def score_here(
 ) -> Counts:
     """The day by the local engine; with `reports` also what people are told."""
     with warehouse.staging("here") as staging:
-        outcome = score_chat_rows(
-            BigQueryChatRows(source, settings),
-            RUBRIC,
-            time_zone=SEOUL,
-            window=day_window(day, SEOUL),
-            staging=staging,
-            keep_text=keep_text,
-        )
-        tables = write_scored_day(warehouse, day, outcome, erased)
+        view = BigQueryChatRows(source, settings)
+        scored = LocalEngine(view, warehouse, RUBRIC, SEOUL, keep_text, staging).score(day)
+        tables = scored.write(erased)
         if reports:
-            tell(warehouse, day, outcome, tables, reports)
-    return outcome.counts
+            tell(warehouse, day, scored.outcome, tables, reports)
+    return scored.outcome.counts
 
 
 def score_there(

@@ -14,8 +14,6 @@ from scoring.alerting.snoozes import Snooze
 from scoring.catalog import TestRunChoices, plan_of
 from scoring.chat.rubric import RowRubric
 from scoring.testruns.scoring import score_testrun
-from tasks.chat.local_engine import score_chat_rows, write_scored_day
-from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import write_alerts
 from tasks.reports.site.build import SPAN_DAYS, BuiltSite, build_pages
 from tasks.testruns.files import read_testrun_file
@@ -23,6 +21,7 @@ from tasks.testruns.history import place_of
 from tasks.testruns.warehouse import write_testrun
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import RUBRIC, write_rows
+from tests.builders.scored_days import write_scored_day
 
 SAMPLE_RUNS = sorted(Path("tasks/samples/inbox").resolve().iterdir())
 
@@ -39,16 +38,8 @@ def write_day(
     timed = [{**row, "timestamp": (noon + n * apart).isoformat()} for n, row in enumerate(rows)]
     with TemporaryDirectory() as folder:
         source = write_rows(Path(folder) / "rows.jsonl", timed)
-        outcome = score_chat_rows(
-            ChatRowFiles([source]),
-            rubric,
-            time_zone="Asia/Seoul",
-            window=None,
-            staging=Path(folder) / "staging",
-            keep_text="flagged",
-        )
-        write_scored_day(warehouse, day, outcome)
-        write_alerts(warehouse, day, rubric, outcome.counts.rejected)
+        outcome, _ = write_scored_day(warehouse, day, source, rubric)
+    write_alerts(warehouse, day, rubric, outcome.counts.rejected)
 
 
 def of_version(version: str) -> RowRubric:

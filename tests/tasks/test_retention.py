@@ -22,7 +22,6 @@ from scoring.alerting.growth_wording import template_name
 from scoring.alerting.messages import Message
 from scoring.alerting.watch import AlertPolicy
 from scoring.chat.periods import week_of
-from scoring.days import day_window
 from scoring.errors import StorageError
 from scoring.judging.masking import masked
 from scoring.judging.requests import VerdictStatus
@@ -30,8 +29,6 @@ from scoring.markdown import cell
 from scoring.rules.arrow_types import empty_frame
 from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.alerts.outbox import Outbox
-from tasks.chat.local_engine import score_chat_rows, write_scored_day
-from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import ALERTS_SCHEMA
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.files.report_paths import ReportPaths
@@ -50,6 +47,7 @@ from tasks.waiting import begun
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import ALERTS
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, write_rows
+from tests.builders.scored_days import write_scored_day
 from tests.builders.state import in_context, opened
 
 pytestmark = pytest.mark.slow
@@ -67,17 +65,9 @@ DAY_MINUTES = 24 * 60
 def score(settings: Settings, days: list[date]) -> None:
     """Scores days as a run does: with what it knows of erased sessions."""
     for day in days:
-        outcome = score_chat_rows(
-            ChatRowFiles([settings.monitoring.source]),
-            RUBRIC,
-            time_zone="Asia/Seoul",
-            window=day_window(day, "Asia/Seoul"),
-            staging=Path(settings.reports) / "staging",
-            keep_text="all",
-        )
-        tables = write_scored_day(warehouse(settings), day, outcome, erased_in(settings))
+        source, erased = settings.monitoring.source, erased_in(settings)
+        outcome, tables = write_scored_day(warehouse(settings), day, source, keep_text="all", erased=erased)
         write_day_report(warehouse(settings), day, outcome, tables, Path(settings.reports), str(day), AlertPolicy())
-        shutil.rmtree(Path(settings.reports) / "staging")
 
 
 def erased_in(settings: Settings) -> frozenset[str]:

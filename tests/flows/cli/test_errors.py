@@ -19,12 +19,12 @@ import pytest
 from pydantic import BaseModel, field_serializer
 
 from scoring.limits import LONGEST_LINE
-from tasks.chat.local_engine import write_scored_day
 from tasks.chat.tables import write_alerts
 from tasks.samples import SAMPLE_INBOX
 from tasks.warehouse import open_warehouse
 from tests.builders import chat_rows
 from tests.builders.cases import portion
+from tests.builders.scored_days import write_scored_day
 from tests.builders.scored_testruns import plan_row, scored_folder
 from tests.flows.cli.conftest import PrefectAt
 from tests.flows.conftest import AQB, Command, Finished
@@ -283,9 +283,8 @@ def test_webhook_that_is_no_address_is_told_by_its_name(
         open_warehouse("data/warehouse"),
         chat_rows.write_rows(folder / "a.jsonl", [chat_rows.refused(0)]),
     )
-    outcome = chat_rows.scored(source, folder / "staging")
-    write_scored_day(warehouse, chat_rows.DAY, outcome)
-    write_alerts(warehouse, chat_rows.DAY, outcome.rubric, 0)
+    write_scored_day(warehouse, chat_rows.DAY, source)
+    write_alerts(warehouse, chat_rows.DAY, chat_rows.RUBRIC, 0)
     monkeypatch.setenv("SLACK_WEBHOOK_URL", "hooks.slack.example/secret")
     told = aqb("alerts", "--date", str(chat_rows.DAY))
     assert_said(told, 1, "variable SLACK_WEBHOOK_URL holds no address of a webhook", "for the next run")

@@ -6,11 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from scoring.days import day_window
-from tasks.chat.local_engine import score_chat_rows, write_scored_day
-from tasks.chat.sources import ChatRowFiles
 from tasks.warehouse.folder import FolderWarehouse
-from tests.builders.chat_rows import DAY, REFUSAL, RUBRIC, refused, write_rows
+from tests.builders.chat_rows import DAY, REFUSAL, refused, write_rows
+from tests.builders.scored_days import write_scored_day
 from tests.flows.conftest import Command
 
 SCORES = Path("data", "warehouse", "monitoring_scores", f"{DAY}.parquet")
@@ -19,15 +17,8 @@ SCORES = Path("data", "warehouse", "monitoring_scores", f"{DAY}.parquet")
 @pytest.fixture
 def scored(folder: Path) -> Path:
     """A scored day of two sessions at the places of the default settings."""
-    outcome = score_chat_rows(
-        ChatRowFiles([write_rows(folder / "rows.jsonl", [refused(0), refused(1, session_id="s2")])]),
-        RUBRIC,
-        time_zone="Asia/Seoul",
-        window=day_window(DAY, "Asia/Seoul"),
-        staging=folder / "staging",
-        keep_text="flagged",
-    )
-    write_scored_day(FolderWarehouse(folder / "data" / "warehouse"), DAY, outcome)
+    source = write_rows(folder / "rows.jsonl", [refused(0), refused(1, session_id="s2")])
+    write_scored_day(FolderWarehouse(folder / "data" / "warehouse"), DAY, source)
     return folder
 
 

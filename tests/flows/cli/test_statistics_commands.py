@@ -10,11 +10,11 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from tasks.chat.local_engine import write_scored_day
 from tasks.review.review_tab import SHEET
 from tasks.warehouse import open_warehouse
 from tasks.warehouse.tables import SCORES
 from tests.builders import chat_rows
+from tests.builders.scored_days import write_scored_day
 from tests.builders.scored_testruns import plan_row, scored_folder
 from tests.flows.conftest import Command
 
@@ -147,8 +147,7 @@ def test_chat_rows_have_no_queries_to_compare(runs: Path, aqb: Command) -> None:
 def scored_day(folder: Path) -> None:
     rows = [chat_rows.refused(0), *(chat_rows.plain(minute) for minute in range(1, 5))]
     source = chat_rows.write_rows(folder / "rows.jsonl", rows)
-    outcome = chat_rows.scored(source, folder / "staging")
-    write_scored_day(open_warehouse("data/warehouse"), chat_rows.DAY, outcome)
+    write_scored_day(open_warehouse("data/warehouse"), chat_rows.DAY, source)
 
 
 @pytest.mark.usefixtures("scored_day")

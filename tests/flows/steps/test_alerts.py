@@ -19,12 +19,9 @@ from flows.steps.day import score_day
 from scoring.alerting.day_messages import day_messages
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.run_messages import quiet_message
-from scoring.days import day_window
 from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.alerts.day_messages import digest_of
 from tasks.alerts.outbox import Outbox
-from tasks.chat.local_engine import score_chat_rows, write_scored_day
-from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import write_alerts
 from tasks.config.alerts import AlertsSettings, Destination, Route
 from tasks.config.settings import Settings
@@ -33,6 +30,7 @@ from tasks.state.run_ledger import NIGHTLY, RunLedger
 from tasks.warehouse import open_warehouse
 from tests.builders import flows as plain_flows
 from tests.builders.chat_rows import DAY, REFUSAL, RUBRIC, best, plain, refused, write_rows
+from tests.builders.scored_days import write_scored_day
 from tests.builders.settings import settings_in
 from tests.builders.state import in_context, opened
 from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
@@ -200,17 +198,7 @@ def scored(settings: Settings, *days: date) -> None:
     """Scores days without telling anybody."""
     warehouse = open_warehouse(settings.warehouse)
     for day in days:
-        staging = Path(settings.warehouse).with_name(f"staging-{day}")
-        window = day_window(day, settings.time_zone)
-        outcome = score_chat_rows(
-            ChatRowFiles([settings.monitoring.source]),
-            RUBRIC,
-            time_zone=settings.time_zone,
-            window=window,
-            staging=staging,
-            keep_text="flagged",
-        )
-        write_scored_day(warehouse, day, outcome)
+        outcome, _ = write_scored_day(warehouse, day, settings.monitoring.source)
         write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
 
 

@@ -15,15 +15,14 @@ from scoring.alerting.growth import TEMPLATE
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.snoozes import Snooze, is_snoozed
 from scoring.alerting.watch import AlertPolicy
-from scoring.days import day_text, day_window
+from scoring.days import day_text
 from tasks.alerts.day_digest import day_digest, read_week
 from tasks.alerts.rule_rates import rates_of_rule
-from tasks.chat.local_engine import score_chat_rows, write_scored_day
-from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import read_alerts, write_alerts
 from tasks.files.report_paths import ReportPaths
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, RUBRIC, best, refused, write_rows
+from tests.builders.scored_days import write_scored_day
 
 MINUTES_A_DAY = 24 * 60
 FIRST_RISEN = 21
@@ -52,15 +51,7 @@ def _turns(number: int, good: int, new: int) -> list[dict[str, Any]]:
 
 def _score(warehouse: FolderWarehouse, number: int, rows: Sequence[Mapping[str, Any]], folder: Path) -> None:
     day = _day(number)
-    outcome = score_chat_rows(
-        ChatRowFiles([write_rows(folder / f"{day}.jsonl", rows)]),
-        RUBRIC,
-        time_zone="Asia/Seoul",
-        window=day_window(day, "Asia/Seoul"),
-        staging=folder / f"staging-{day}",
-        keep_text="flagged",
-    )
-    write_scored_day(warehouse, day, outcome)
+    write_scored_day(warehouse, day, write_rows(folder / f"{day}.jsonl", rows))
     write_alerts(warehouse, day, RUBRIC, 0)
 
 

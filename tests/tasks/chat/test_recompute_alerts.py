@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from scoring.chat.rubric import RowRubric
-from scoring.days import day_window, days_between
-from tasks.chat.local_engine import score_chat_rows, write_scored_day
-from tasks.chat.sources import ChatRowFiles
+from scoring.days import days_between
 from tasks.chat.tables import write_alerts
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import ALERTS
 from tests.builders.chat_rows import DAY, RUBRIC, plain, refused, write_rows
+from tests.builders.scored_days import write_scored_day
 
 A_DAY = 24 * 60
 DAYS = days_between(DAY, DAY + timedelta(days=11))
@@ -30,16 +29,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def score(warehouse: FolderWarehouse, source: Path, day: date, rubric: RowRubric = RUBRIC) -> None:
-    with warehouse.staging(str(day)) as staging:
-        outcome = score_chat_rows(
-            ChatRowFiles([source]),
-            rubric,
-            time_zone="Asia/Seoul",
-            window=day_window(day, "Asia/Seoul"),
-            staging=staging,
-            keep_text="none",
-        )
-        write_scored_day(warehouse, day, outcome)
+    outcome, _ = write_scored_day(warehouse, day, source, rubric, "none")
     write_alerts(warehouse, day, rubric, outcome.counts.rejected)
 
 

@@ -8,13 +8,11 @@ import pytest
 
 from scoring.alerting.watch import AlertPolicy
 from scoring.chat.templates import question_template
-from scoring.days import day_window
-from tasks.chat.local_engine import score_chat_rows, write_scored_day
-from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import read_alerts, read_examples, write_alerts
 from tasks.reports.chat_folder import write_day_report
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, REFUSAL, RUBRIC, best, plain, refused, write_rows
+from tests.builders.scored_days import write_scored_day
 from tests.builders.site import build, page
 
 MINUTES_A_DAY = 24 * 60
@@ -34,15 +32,7 @@ def score_day(tmp_path: Path, warehouse: FolderWarehouse) -> ScoreDay:
 
     def run(rows: Sequence[Row], day: date) -> None:
         folder = tmp_path / f"run{next(runs)}"
-        outcome = score_chat_rows(
-            ChatRowFiles([write_rows(folder / "rows.jsonl", rows)]),
-            RUBRIC,
-            time_zone="Asia/Seoul",
-            window=day_window(day, "Asia/Seoul"),
-            staging=folder / "staging",
-            keep_text="flagged",
-        )
-        tables = write_scored_day(warehouse, day, outcome)
+        outcome, tables = write_scored_day(warehouse, day, write_rows(folder / "rows.jsonl", rows))
         write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
         write_day_report(warehouse, day, outcome, tables, tmp_path / "reports", str(day), AlertPolicy())
 

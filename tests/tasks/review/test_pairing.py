@@ -12,13 +12,13 @@ from scoring.errors import InputError, UsageError
 from scoring.rubrics.recruit_agent import RUBRIC as RECRUIT
 from scoring.stats.agreement import Agreement, Pair, agreements
 from scoring.testruns.rubric import TestRunRubric
-from tasks.chat.local_engine import write_scored_day
 from tasks.review.labels import Label
 from tasks.review.pairing import labelled_rows, labelled_testruns
 from tasks.testruns.read_folder import ScoredFolder
 from tasks.testruns.trusted_metrics import AGREEMENTS, Measured, read_agreements, untrusted_metrics, write_agreements
 from tasks.warehouse import Warehouse, open_warehouse
 from tests.builders import chat_rows
+from tests.builders.scored_days import write_scored_day
 from tests.builders.scored_testruns import plan_row, scored_folder
 
 NAME = "plan_agent_made.csv"
@@ -80,7 +80,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     folder = tmp_path_factory.mktemp("warehouse")
     rows = chat_rows.write_rows(folder / "rows.jsonl", [chat_rows.refused(0), chat_rows.plain(1), chat_rows.best(2)])
     warehouse = open_warehouse(str(folder / "warehouse"))
-    write_scored_day(warehouse, chat_rows.DAY, chat_rows.scored(rows, folder / "staging"))
+    write_scored_day(warehouse, chat_rows.DAY, rows)
     return warehouse
 
 

@@ -11,8 +11,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from scoring.chat.templates import question_template
-from tasks.chat.local_engine import score_chat_rows, write_scored_day
-from tasks.chat.sources import ChatRowFiles
 from tasks.config.alerts import AlertsSettings
 from tasks.config.settings import Settings
 from tasks.config.web import WebSettings
@@ -20,6 +18,7 @@ from tasks.context import Context
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import SCORES
 from tests.builders.chat_rows import RUBRIC, plain, refused, write_rows
+from tests.builders.scored_days import write_scored_day
 from tests.builders.settings import settings_in
 from tests.builders.site import Page, write_day
 from tests.builders.web import browser, opened_page
@@ -266,15 +265,7 @@ def test_row_page_reads_texts_that_are_not_kept_from_the_source(tmp_path: Path) 
     settings = settings_in(tmp_path)
     source = write_rows(tmp_path / "source" / "a.jsonl", [plain(0), plain(1, user_input=f"전화 {PHONE} 주세요")])
     with Context(settings) as context:
-        outcome = score_chat_rows(
-            ChatRowFiles([source]),
-            RUBRIC,
-            time_zone=settings.time_zone,
-            window=None,
-            staging=tmp_path / "staging",
-            keep_text="none",
-        )
-        write_scored_day(context.warehouse, DAYS[0], outcome)
+        write_scored_day(context.warehouse, DAYS[0], source, keep_text="none")
     with browser(settings) as client:
         (address, *_) = hrefs(rows(client))
         kept = opened_page(client, address)
