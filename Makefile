@@ -1,12 +1,12 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
-.PHONY: setup demo test test-computing test-waiting test-fast test-bigquery test-dask fuzz soak kills-nightly kills-backfill check audit bench bench-judge docs pictures lock clean
+.PHONY: setup demo test test-computing test-waiting test-fast test-bigquery test-dask test-ray fuzz soak kills-nightly kills-backfill check audit bench bench-judge docs pictures lock clean
 
 PYTEST = .venv/bin/python -m pytest
 # Tests here wait for servers and leases more than they compute: one process beside those that compute. A worker of
 # theirs would not do, since each worker collects all tests.
 WAITING = tests/tasks/alerts tests/tasks/judge tests/tasks/state
 # tests/conftest.py says what starts first and what stays on one worker.
-COMPUTING = $(addprefix --ignore=,tests/bigquery tests/flows/steps/test_dask.py $(WAITING)) --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
+COMPUTING = $(addprefix --ignore=,tests/bigquery tests/flows/steps/test_clusters.py $(WAITING)) --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
 CHOSEN = $(if $(ALL),,--ignore=tests/browser -m "not long")
 # Wherever the surroundings forbid it: each worker and each of a hundred processes would compile all modules again.
 export PYTHONDONTWRITEBYTECODE =
@@ -40,7 +40,12 @@ test-bigquery: setup
 
 # The parts of a day on a Dask scheduler with two workers, all of this machine.
 test-dask: setup
-	$(PYTEST) tests/flows/steps/test_dask.py
+	$(PYTEST) tests/flows/steps/test_clusters.py -k "not ray"
+
+# The same on a Ray head with two workers, from an environment of its own: Ray takes 400 MB, and not every machine.
+test-ray: setup
+	@sh .ci/ray-environment
+	.venv-ray/bin/python -m pytest tests/flows/steps/test_clusters.py -k ray
 
 # Damaged files and replies, always the same for the same seeds: as many as fit in the time. What fails is kept in
 # fuzz-failures/; `make test` runs a dozen of them, CI a hundred.
@@ -91,10 +96,12 @@ pictures: setup
 
 COMPILE = .venv/bin/uv pip compile --quiet --generate-hashes --no-header --universal --python-version 3.11
 
-# Two locks, for running and, with the same versions, for developing. Keeps the versions that still fit; `make lock OPTIONS=--upgrade` takes the newest.
+# Two locks, for running and, with the same versions, for developing, and what Ray needs beside these. Keeps the versions that still fit; `make lock OPTIONS=--upgrade` takes the newest.
 lock: setup
 	$(COMPILE) --output-file requirements.lock $(OPTIONS) pyproject.toml
 	$(COMPILE) --constraints requirements.lock --extra dask --extra dev --output-file requirements-dev.lock $(OPTIONS) pyproject.toml
+	$(COMPILE) --constraints requirements-dev.lock --extra ray $$(sed -n 's/^\([a-z0-9._-]*\)==.*/--no-emit-package \1/p' requirements-dev.lock) --output-file requirements-ray.lock $(OPTIONS) pyproject.toml
+	sed -i.whole '/^$$/,$$d' requirements-ray.lock && rm requirements-ray.lock.whole  # its end lists what it leaves out
 
 # Removes what can be made again; tables and reports stay.
 clean:

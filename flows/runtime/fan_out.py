@@ -10,15 +10,17 @@ A worker takes seconds to import everything, so they are worth it for work of ma
 
 import atexit
 import gc
+import logging
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from multiprocessing import active_children, parent_process
+from socket import create_connection
 from typing import Any, Literal, Self, TypeVar
 
 from prefect.context import (
@@ -95,21 +97,40 @@ def dask_cluster(address: str) -> Callable[[], Runner]:
     Raises:
         UsageError: `prefect-dask` is not installed.
     """
-    try:
+    with _needs_extra("dask"):
         from prefect_dask.task_runners import DaskTaskRunner  # an extra, and a second of imports
+
+    return lambda: DaskTaskRunner(address=address)
+
+
+def ray_cluster(address: str) -> Callable[[], Runner]:
+    """The worker processes of an existing Ray cluster, for steps that have no time limit of Prefect's.
+
+    Raises:
+        UsageError: `prefect-ray` is not installed.
+    """
+    with _needs_extra("ray"):
+        from prefect_ray.task_runners import RayTaskRunner  # an extra, and a second of imports
+
+    def runner() -> Runner:
+        host, _, port = address.removeprefix("ray://").rpartition(":")
+        create_connection((host, int(port)), timeout=10).close()  # Ray would ask for a quarter of an hour
+        cluster: Runner = RayTaskRunner(address, {"log_to_driver": False, "logging_level": logging.ERROR})
+        return cluster
+
+    return runner
+
+
+@contextmanager
+def _needs_extra(name: str) -> Iterator[None]:
+    try:
+        yield
     except ModuleNotFoundError as error:
         raise UsageError(
             f"{error.name} is not installed",
-            where='engine.task_runner = "dask"',
-            fix="install the extra `dask`: docs/how-to/dask.md has the command",
+            where=f'engine.task_runner = "{name}"',
+            fix=f"install the extra `{name}`: docs/how-to/clusters.md has the command",
         ) from None
-
-    class Cluster(DaskTaskRunner):
-        def submit(self, task: Any, parameters: dict[str, Any], *others: Any, **options: Any) -> Any:
-            # Dask takes the wrapper for the tuple that it is; what Prefect does not look through is a `partial`.
-            return super().submit(task, {name: one.value for name, one in parameters.items()}, *others, **options)
-
-    return lambda: Cluster(address=address)
 
 
 class FanOut:
@@ -173,9 +194,13 @@ class FanOut:
 
 
 def _submitted(runner: Runner, step: Step[..., R], arguments: Mapping[str, Any]) -> PrefectFuture[R]:
-    # Prefect would look through all that they hold for futures, which there are none of.
-    future: PrefectFuture[R] = runner.submit(step.task, {name: opaque(value) for name, value in arguments.items()})
+    future: PrefectFuture[R] = runner.submit(step.task, {name: _unseen(value) for name, value in arguments.items()})
     return future
+
+
+def _unseen(value: Any) -> Any:
+    """What Prefect does not search for futures: there are none. Clusters take its wrapper for the tuple that it is."""
+    return value if isinstance(value, (partial, int)) else opaque(value)
 
 
 def _result(of: Callable[[], R]) -> R | Exception:

@@ -1,4 +1,4 @@
-"""The parts of a large day as task runs: each is retried alone, in a worker process or on a Dask cluster."""
+"""The parts of a large day as task runs: each is retried alone, in a worker process or on a cluster."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -9,7 +9,7 @@ from typing import Any
 
 from prefect.context import FlowRunContext
 
-from flows.runtime.fan_out import FanOut, Runner, dask_cluster, processes
+from flows.runtime.fan_out import FanOut, Runner, dask_cluster, processes, ray_cluster
 from flows.runtime.flow_run import Step, step
 from scoring.errors import StorageError, UsageError
 from tasks.chat.local_engine import in_processes
@@ -17,6 +17,7 @@ from tasks.chat.parts import Part, ScoredPart, score_part
 from tasks.config.settings import Settings
 
 _log = logging.getLogger(__name__)
+_CLUSTERS = {"dask": dask_cluster, "ray": ray_cluster}
 PARTS_WORTH_A_WORKER = 10
 """A part takes about a second, a worker that knows Prefect two or three to start."""
 
@@ -60,7 +61,7 @@ def score_parts(parts: Iterator[Part], workers: int, *, settings: Settings) -> I
     """
     if not FlowRunContext.get():
         yield from in_processes(parts, workers)
-    elif settings.engine.task_runner == "dask":
+    elif settings.engine.task_runner in _CLUSTERS:
         yield from _on_cluster(parts, settings)
     else:
         ahead = [*islice(parts, PARTS_WORTH_A_WORKER * workers)]
@@ -78,17 +79,18 @@ def _on_cluster(parts: Iterator[Part], settings: Settings) -> Iterator[ScoredPar
         yield from map(score_part, ahead)
         return
     _refuse_relative(ahead[0].folder, settings)
-    address, shared = settings.engine.task_runner_address, [*ahead, *parts]
+    kind, address, shared = settings.engine.task_runner, settings.engine.task_runner_address, [*ahead, *parts]
     calls = {
         number: {"scoring": partial(score_where_shared, part), "number": number} for number, part in enumerate(shared)
     }
     try:
-        scored = _scored(score_shared_part, calls, dask_cluster(address))
+        scored = _scored(score_shared_part, calls, _CLUSTERS[kind](address))
     except OSError as error:
+        reason = str(error).strip().rpartition("\n")[2]  # behind the trace that Ray's head sends
         raise StorageError(
-            f"the Dask cluster cannot be reached: {error}",
+            f"the {kind.title()} cluster cannot be reached: {reason}",
             where=address,
-            fix="start its scheduler, or correct engine.task_runner_address",
+            fix="start it, or correct engine.task_runner_address",
         ) from error
     for number, part in enumerate(shared):
         if scored[number].failures:
@@ -116,6 +118,6 @@ def _refuse_relative(staging: Path, settings: Settings) -> None:
     if not staging.is_absolute() or ("://" not in source and not Path(source).is_absolute()):
         raise UsageError(
             "workers of a cluster have working folders of their own",
-            where='engine.task_runner = "dask"',
+            where=f'engine.task_runner = "{settings.engine.task_runner}"',
             fix="give monitoring.source and warehouse as absolute paths",
         )

@@ -99,8 +99,9 @@ def test_variable_that_is_no_setting_is_refused_with_the_nearest_and_where_all_s
         ("AQB_TIME_ZONE", "", "time_zone: .*no time zone"),
         ("AQB_TIME_ZONE", "../../etc/passwd", "time_zone: .*no time zone"),
         ("AQB_MONITORING__KEEP_TEXT", "some", "monitoring.keep_text: .*'flagged', 'all' or 'none'"),
-        ("AQB_ENGINE__TASK_RUNNER", "ray", "engine.task_runner: .*'processes' or 'dask'"),
+        ("AQB_ENGINE__TASK_RUNNER", "spark", "engine.task_runner: .*'processes', 'dask' or 'ray'"),
         ("AQB_ENGINE__TASK_RUNNER", "dask", "engine: .*needs task_runner_address"),
+        ("AQB_ENGINE__TASK_RUNNER", "ray", "engine: .*needs task_runner_address"),
         ("AQB_TEST_RUNS__AGENT_TYPE", "hiring", "test_runs.agent_type: .*use one of: move, plan, applicant_management"),
         ("AQB_ALERTS__REPORTS_URL", "reports.example/aqb", "alerts.reports_url: .*begins with https:// or http://"),
         ("AQB_WEB__URL", "https:///aqb", "web.url: .*begins with https:// or http://"),
@@ -136,10 +137,13 @@ def test_variable_of_a_list_or_a_table_that_is_no_json_is_named(
 def test_what_is_wrong_with_several_settings_together_is_named_with_all_that_set_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("AQB_ENGINE__TASK_RUNNER", "dask")
+    monkeypatch.setenv("AQB_ENGINE__TASK_RUNNER", "ray")
     with pytest.raises(UsageError, match="needs task_runner_address") as refused:
         load_settings()
     assert refused.value.where == "AQB_ENGINE__TASK_RUNNER"
+    monkeypatch.setenv("AQB_ENGINE__TASK_RUNNER_ADDRESS", "auto")
+    with pytest.raises(UsageError, match="address of Ray is ray://HOST:PORT"):
+        load_settings()
     Path("aqb.toml").write_text('[alerts.default]\nwebhook_env = "HOOK"\n', encoding="utf-8")
     monkeypatch.delenv("AQB_ENGINE__TASK_RUNNER")
     monkeypatch.setenv("AQB_ALERTS__DEFAULT__CHANNEL", "C0123456789")
