@@ -1,11 +1,11 @@
-"""What Inspect logs of an evaluation in JSON (`--log-format json`) as a test run in the long layout.
+"""What Inspect logs of an evaluation as a test run in the long layout.
 
 Read was version 2 of its logs, as inspect-ai 0.3.285 writes them. Fields that are not known here do no harm.
 
 Source: SPEC 13.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from scoring.errors import InputError
@@ -18,7 +18,7 @@ from scoring.testruns.raw_json import objects_of, part_of
 class InspectLog:
     """A row per sample and epoch, which is one execution; its `line` is its place in the list, from 1."""
 
-    samples: Sequence[object]
+    samples: Iterable[object]
     model: str
 
     columns = EXPORT_COLUMNS
@@ -47,17 +47,17 @@ class InspectLog:
 
 
 def inspect_log(found: object, where: str) -> InspectLog:
-    """The samples of the object that a file holds.
+    """The samples of the object that a file holds, or that an archive makes up.
 
     Raises:
         InputError: it has none, as logs that were written without them.
     """
     samples = found.get("samples") if isinstance(found, dict) else None
-    if not isinstance(samples, list):
+    if isinstance(samples, str | dict) or not isinstance(samples, Iterable):
         raise InputError(
             "a log of Inspect without its samples: they hold what was asked and answered",
             where=where,
-            fix="log it with samples, or dump the whole log: `inspect log dump LOG > log.json`",
+            fix="log it with samples",
         )
     return InspectLog(samples, export_cell(part_of(found, "eval").get("model")))
 

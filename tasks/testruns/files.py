@@ -2,7 +2,7 @@
 
 Of a workbook every visible sheet whose header is a test run's is read, in order, as one run; hidden sheets are left
 alone and noted. Sheets must share one layout, and may be named after the rounds (`2회차`). A JSON file is what
-promptfoo or Inspect wrote.
+promptfoo or Inspect wrote, an `.eval` file what Inspect packed.
 
 Source: SPEC 2, 5, 13.
 """
@@ -34,6 +34,7 @@ PACKED_ENDINGS = (".gz", ".zip", ".bz2", ".xz", ".zst")
 TextTable = DelimitedText | PromptfooResults | InspectLog
 OTHER_WORKBOOK_ENDINGS = (".xls", ".xlsm", ".xlsb", ".ods")  # that a team takes for files of a run, and nothing reads
 _EXPORT_ENDING = ".json"  # only of files that are named outright: folders hold other JSON, such as our summaries
+_PACKED_LOG_ENDING = ".eval"
 
 
 def read_testrun_file(path: Path, names: TeamNames = COMMON_NAMES) -> TestRunFile:
@@ -94,20 +95,25 @@ def text_table(path: Path) -> TextTable:
         InputError: another kind of file, or one that cannot be read.
     """
     ending = path.suffix.lower()
+    if ending == _PACKED_LOG_ENDING:
+        from tasks.testruns.inspect_archive import packed_inspect_log  # with zstd, which nothing else here needs
+
+        return packed_inspect_log(path)
     if ending == _EXPORT_ENDING:
         found = _parsed(path)
         is_log = isinstance(found, dict) and "eval" in found
         return inspect_log(found, str(path)) if is_log else promptfoo_results(found, str(path))
     if ending not in (".csv", ".tsv"):
-        endings, is_packed = ", ".join((*RUN_FILE_ENDINGS, _EXPORT_ENDING)), ending in PACKED_ENDINGS
+        endings = ", ".join((*RUN_FILE_ENDINGS, _EXPORT_ENDING, _PACKED_LOG_ENDING))
+        fix = "save the table as CSV in UTF-8 or as an Excel workbook (.xlsx); .json is of promptfoo or Inspect"
+        ko = "Excel 통합 문서(.xlsx)나 CSV UTF-8(쉼표로 분리)로 저장하세요."
+        if ending in PACKED_ENDINGS:
+            fix, ko = "unpack it first", "압축을 먼저 푸세요."
         raise InputError(
             f"expected a name ending in {endings}, found {ending or 'no ending'}",
             where=str(path),
-            fix="unpack it first"
-            if is_packed
-            else "save the table as CSV in UTF-8 or as an Excel workbook (.xlsx); .json is of promptfoo or Inspect",
-            ko=f"이름이 {', '.join(RUN_FILE_ENDINGS)} 가운데 하나로 끝나는 파일을 읽습니다. "
-            + ("압축을 먼저 푸세요." if is_packed else "Excel 통합 문서(.xlsx)나 CSV UTF-8(쉼표로 분리)로 저장하세요."),
+            fix=fix,
+            ko=f"이름이 {', '.join(RUN_FILE_ENDINGS)} 가운데 하나로 끝나는 파일을 읽습니다. {ko}",
         )
     return DelimitedText(path, "\t" if ending == ".tsv" else ",")
 

@@ -1,4 +1,5 @@
-"""Writes inspect.json: what Inspect logs when it asks the support bot, each question twice.
+"""Writes inspect.json, what Inspect logs when it asks the support bot, each question twice, and inspect.eval, the same
+as it packs it.
 
 In an environment of its own, in this folder:
 
@@ -13,6 +14,7 @@ from tempfile import TemporaryDirectory
 from inspect_ai import Task
 from inspect_ai import eval as evaluate
 from inspect_ai.dataset import Sample
+from inspect_ai.log import read_eval_log, write_eval_log
 from inspect_ai.model import GenerateConfig, get_model
 from inspect_ai.scorer import includes
 from inspect_ai.solver import generate, system_message
@@ -49,7 +51,9 @@ def main() -> None:
         if "error" in sample:
             sample["error"] |= {"traceback": "", "traceback_ansi": ""}
     text = json.dumps(written, ensure_ascii=False, indent=1)
-    Path(__file__).with_name("inspect.json").write_text(f"{text}\n", encoding="utf-8")
+    recorded = Path(__file__).with_name("inspect.json")
+    recorded.write_text(f"{text}\n", encoding="utf-8")
+    write_eval_log(read_eval_log(recorded), recorded.with_suffix(".eval"), format="eval")
 
 
 if __name__ == "__main__":

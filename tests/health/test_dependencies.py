@@ -57,7 +57,7 @@ def test_every_third_party_import_is_of_a_direct_dependency() -> None:
     packages = {
         re.sub(r"(/__init__)?\.(py|[\w.-]+\.so)$", "", file).replace("/", "."): package
         for one in distributions()
-        for package in [one.name.lower().replace("_", "-")]
+        for package in [re.sub("[_.]", "-", one.name.lower())]
         for line in (one.read_text("RECORD") or "").splitlines()
         if (file := line.partition(",")[0]).endswith((".py", ".so"))
     }

@@ -1,16 +1,19 @@
 """Logs of Inspect: what the real tool wrote of a support bot, and odd samples."""
 
 import json
+from collections.abc import Container
 from pathlib import Path
+from zipfile import ZIP_DEFLATED
 
 import pytest
+from backports.zstd.zipfile import ZipFile
 
 from scoring.errors import InputError
 from scoring.testruns.executions import parse_execution
 from scoring.testruns.testrun import TestRunFile
 from tasks.testruns.files import read_testrun_file
 
-RECORDED = Path("tests/exports/inspect.json")
+RECORDED, PACKED = Path("tests/exports/inspect.json"), Path("tests/exports/inspect.eval")
 SAMPLE = {
     "id": "greeting",
     "epoch": 1,
@@ -117,3 +120,68 @@ def test_log_of_inspect_without_samples_is_refused(tmp_path: Path) -> None:
     (tmp_path / "log.json").write_text('{"version": 2, "eval": {}}', encoding="utf-8")
     with pytest.raises(InputError, match="without its samples"):
         read_testrun_file(tmp_path / "log.json")
+
+
+def packed(path: Path, without: Container[str] = (), changed: tuple[str, bytes] = ("", b"")) -> Path:
+    """The recorded log packed anew by deflate, as Inspect did before it took zstd, with another entry of a name."""
+    with ZipFile(PACKED) as log, ZipFile(path, "w", ZIP_DEFLATED) as copy:
+        for entry in log.namelist():
+            if entry not in without:
+                copy.writestr(entry, changed[1] if entry == changed[0] else log.read(entry))
+    return path
+
+
+def test_packed_log_of_inspect_is_read_as_its_dump() -> None:
+    dumped, read = read_testrun_file(RECORDED), read_testrun_file(PACKED)
+    assert (read.counts, read.queries) == (dumped.counts, dumped.queries)
+
+
+def test_packed_log_by_deflate_and_of_an_evaluation_that_has_not_ended_is_read(tmp_path: Path) -> None:
+    unfinished = packed(tmp_path / "log.eval", without={"header.json", "samples/delivery_epoch_2.json"})
+    run = read_testrun_file(unfinished)
+    assert (run.counts.scored, {one.category for asked in run.queries.values() for one in asked}) == (
+        7,
+        {"openai-api/bot/gpt-4.1-mini"},
+    )
+
+
+@pytest.mark.parametrize("odd", [b"{", b"[]", b"\xff", b"[" * 100_000], ids=["cut", "no object", "no text", "too deep"])
+def test_sample_of_a_packed_log_that_cannot_be_read_is_rejected_and_the_others_are_read(
+    odd: bytes, tmp_path: Path
+) -> None:
+    run = read_testrun_file(packed(tmp_path / "log.eval", changed=("samples/2_epoch_1.json", odd)))
+    assert [(one.line, one.code) for one in run.rejects] == [(2, "other_format")]
+    assert (run.counts.rows_in, run.counts.scored) == (8, 7)
+
+
+def test_damaged_sample_of_a_packed_log_is_rejected(tmp_path: Path) -> None:
+    content = bytearray(PACKED.read_bytes())
+    with ZipFile(PACKED) as log:
+        entry = log.getinfo("samples/2_epoch_1.json")
+    middle = entry.header_offset + 30 + len(entry.filename) + entry.compress_size // 2
+    content[middle : middle + 8] = bytes(8)
+    (tmp_path / "log.eval").write_bytes(content)
+    assert [(one.line, one.code) for one in read_testrun_file(tmp_path / "log.eval").rejects] == [(2, "other_format")]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "cannot be read as a packed log"),
+        (b"PK\x05\x06" + bytes(18), "cannot be read as a packed log"),  # an archive without entries
+        (PACKED.read_bytes()[:-100], "cannot be read as a packed log"),
+        (RECORDED.read_bytes(), "cannot be read as a packed log"),
+    ],
+    ids=["empty", "nothing in it", "cut", "JSON"],
+)
+def test_file_that_is_no_packed_log_is_refused(content: bytes, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "log.eval").write_bytes(content)
+    with pytest.raises(InputError, match=problem):
+        read_testrun_file(tmp_path / "log.eval")
+
+
+def test_packed_log_without_samples_is_refused(tmp_path: Path) -> None:
+    with ZipFile(PACKED) as log:
+        samples = {name for name in log.namelist() if name.startswith("samples/")}
+    with pytest.raises(InputError, match="without its samples"):
+        read_testrun_file(packed(tmp_path / "log.eval", without=samples))

@@ -1,0 +1,90 @@
+"""Packed logs of Inspect (`.eval`): a zip archive with an entry for each sample, packed by zstd or deflate.
+
+Source: SPEC 13.
+"""
+
+import json
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from backports.zstd import ZstdError
+from backports.zstd.zipfile import BadZipFile, ZipFile
+
+from scoring.errors import InputError
+from scoring.limits import LARGEST_EXPORT
+from scoring.testruns.inspect_log import InspectLog, inspect_log
+from tasks.files.discovery import readable, refuse_protected
+
+_HEADERS = ("header.json", "_journal/start.json")  # of an evaluation that has not ended there is the second alone
+_HEAD_BYTES = 1024
+# RuntimeError: an entry with a password; NotImplementedError, packed by another method.
+_BROKEN = (BadZipFile, ZstdError, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """The samples of a log, one in memory at a time; one that cannot be read is None. Each iteration reads anew."""
+
+    path: Path
+    entries: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[object]:
+        with _opened(self.path) as log:
+            for entry in self.entries:
+                try:
+                    yield _object_in(log, entry)
+                except _BROKEN:
+                    yield None
+
+
+def packed_inspect_log(path: Path) -> InspectLog:
+    """The log in a packed file; its samples are in the order in which Inspect dumps them, by epoch and id.
+
+    Raises:
+        InputError: it is no such log, or damaged, it has no samples, or one that is too large.
+    """
+    with readable(path), path.open("rb") as file:
+        refuse_protected(path, file.read(_HEAD_BYTES))
+    try:
+        with _opened(path) as log:
+            sizes = {entry.filename: entry.file_size for entry in log.infolist()}
+            header = _object_in(log, next(entry for entry in _HEADERS if entry in sizes))
+    except (*_BROKEN, StopIteration) as error:
+        raise InputError(
+            "cannot be read as a packed log of Inspect (.eval)",
+            where=str(path),
+            fix="copy it again, or dump it where it was written: `inspect log dump LOG.eval > log.json`",
+        ) from error
+    entries = [entry for entry in sizes if entry.startswith("samples/") and entry.endswith(".json")]
+    if large := [entry for entry in entries if sizes[entry] > LARGEST_EXPORT]:
+        raise InputError(
+            f"{large[0]} has more than {LARGEST_EXPORT:,} bytes, which are parsed as a whole",
+            where=str(path),
+            fix="log fewer events of a sample",
+        )
+    found = header if isinstance(header, dict) else {}
+    samples = _Samples(path, tuple(sorted(entries, key=_place))) if entries else None
+    return inspect_log({"eval": found.get("eval"), "samples": samples}, str(path))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[ZipFile]:
+    with readable(path), ZipFile(path) as log:
+        yield log
+
+
+def _object_in(log: ZipFile, entry: str) -> object:
+    try:
+        return json.loads(log.read(entry))
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def _place(entry: str) -> tuple[int, str]:
+    """Epoch and id of the sample in `samples/ID_epoch_EPOCH.json`, numbers of ids in their order."""
+    sample, _, epoch = entry.removesuffix(".json").rpartition("_epoch_")
+    name = sample.removeprefix("samples/")
+    return int(epoch) if epoch.isdecimal() else 0, name.zfill(20) if name.isdecimal() else name
