@@ -1,7 +1,7 @@
-"""Observations of Langfuse, an object a line: of its scheduled exports (`observations_v2/`) or of its API.
+"""Observations of Langfuse, as objects of its scheduled exports (`observations_v2/`) or of its API.
 
-The export calls its fields `start_time`, the API `startTime`. Read are the fields of Langfuse 4 as its SDK 5.0.4 knows
-them; exports of before have no session beside an observation.
+The export calls its fields `start_time`, the API `startTime`, and writes an empty text where a field is not set. Read
+are the fields of Langfuse 4 as its SDK 5.0.4 knows them; exports of before have no session beside an observation.
 """
 
 import re
@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping
 from scoring.chat.exports import Names, Turn, joined_ids, named_values
 from scoring.chat.messages import answer_in, asks_for_tools, messages_of, question_in, unpacked
 from scoring.chat.rows import Unreadable
+
+FIELDS = ("id", "trace_id", "type", "start_time", "session_id", "input", "output", "usage_details")
+"""Those of a scheduled export that are read."""
 
 _DIGITS = re.compile(r"[0-9]{1,18}")
 _WITHOUT_ZONE = re.compile(r"[0-9-]+[ T][0-9:.]+")
@@ -29,17 +32,17 @@ def langfuse_turns(found: dict[str, object], names: Names) -> Iterator[Turn | Un
     if not isinstance(found.get("type"), str) or trace is None or time is None:
         yield _NO_OBSERVATION
         return
-    answers = messages_of(found.get("output"), "assistant")
+    answers = messages_of(found.get("output") or None, "assistant")
     if found["type"] != "GENERATION" or asks_for_tools(answers):
         return
     usage = unpacked(_field(found, "usage_details", "usageDetails"))
     turn = {
-        "user_input": question_in(messages_of(found.get("input"), "user")),
+        "user_input": question_in(messages_of(found.get("input") or None, "user")),
         "llm_response": answer_in(answers),
         "input_tokens": _count(usage, "input"),
         "output_tokens": _count(usage, "output"),
         "timestamp": f"{time}Z" if isinstance(time, str) and _WITHOUT_ZONE.fullmatch(time) else time,
-        "session_id": _field(found, "session_id", "sessionId"),
+        "session_id": _field(found, "session_id", "sessionId") or None,
         "source_id": joined_ids(trace, found.get("id")),
     }
     yield turn | named_values(found, names)

@@ -16,7 +16,7 @@ from scoring.days import Window
 from scoring.errors import InputError, counted
 from scoring.inputs import FileIdentity
 from tasks.chat.sources.delimited import cut_delimited, read_delimited
-from tasks.chat.sources.exports import EXPORT_ENDINGS, read_export
+from tasks.chat.sources.exports import export_endings, read_export
 from tasks.chat.sources.json_lines import read_json_lines
 from tasks.chat.sources.parquet import cut_parquet, read_parquet
 from tasks.chat.sources.pieces import FilePiece, RowStream, cut_lines
@@ -118,14 +118,16 @@ class ChatRowFiles:
 
 def endings_of(reading: Reading) -> tuple[str, ...]:
     """The endings of the files that are read so."""
-    return tuple(_READERS) if reading.format == ROWS else EXPORT_ENDINGS
+    return tuple(_READERS) if reading.format == ROWS else export_endings(reading.format)
 
 
 def _cut(path: Path, window: Window | None, reading: Reading, piece_bytes: int) -> Iterator[FilePiece]:
     """The pieces of a file; one that cannot be cut is one piece, whose reader says what is wrong with it."""
     ending = path.suffix.lower()
     try:
-        if reading.format != ROWS or ending in _LINE_ENDINGS:
+        if ending == ".parquet" and reading.format != ROWS:
+            yield FilePiece(path, bytes=path.stat().st_size)
+        elif reading.format != ROWS or ending in _LINE_ENDINGS:
             yield from cut_lines(path, piece_bytes)
         elif ending == ".parquet":
             yield from cut_parquet(path, window, reading, piece_bytes)

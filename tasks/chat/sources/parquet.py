@@ -69,10 +69,10 @@ def read_parquet(piece: FilePiece, window: Window | None, reading: Reading) -> I
     Source: SPEC 1.1.
     """
     path = piece.path
-    with _opened(path) as (opened, file):
+    with opened_parquet(path) as (opened, file):
         refuse_replaced(piece, opened)
         leaves = leaves_to_read(str(path), file.schema_arrow, reading.names)
-        source = _Source(opened, file, leaves, _HeldTexts(path, os.fstat(opened.fileno()).st_size))
+        source = _Source(opened, file, leaves, HeldTexts(path, os.fstat(opened.fileno()).st_size))
         _refuse_missing_keys(source, reading, str(path))
         line = piece.first_line
         wanted = range(file.metadata.num_row_groups)[piece.start : piece.stop]
@@ -95,7 +95,7 @@ class _Source:
     opened: BinaryIO
     file: pq.ParquetFile
     leaves: Mapping[str, Leaf]
-    held: "_HeldTexts"
+    held: "HeldTexts"
 
 
 def _refuse_missing_keys(source: _Source, reading: Reading, where: str) -> None:
@@ -105,7 +105,7 @@ def _refuse_missing_keys(source: _Source, reading: Reading, where: str) -> None:
     if not sought.left:
         return
     columns = _columns([leaves[name] for name in sought.left])
-    few = min(_FEW_ROWS, _rows_that_fit(source, columns, range(file.metadata.num_row_groups)))
+    few = min(_FEW_ROWS, rows_that_fit(source.opened, file, columns, range(file.metadata.num_row_groups)))
     for batch in file.iter_batches(few, columns=columns, use_threads=False):
         for name in sought.left:
             sought.search(name, texts_at(batch, leaves[name]))
@@ -120,7 +120,7 @@ def cut_parquet(path: Path, window: Window | None, reading: Reading, piece_bytes
     Raises:
         InputError, OSError, ArrowException: as `read_parquet`.
     """
-    with _opened(path) as (opened, file):
+    with opened_parquet(path) as (opened, file):
         inode = os.fstat(opened.fileno()).st_ino
         leaves = leaves_to_read(str(path), file.schema_arrow, reading.names)
         groups = range(file.metadata.num_row_groups)
@@ -137,7 +137,7 @@ def cut_parquet(path: Path, window: Window | None, reading: Reading, piece_bytes
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[BinaryIO, pq.ParquetFile]]:
+def opened_parquet(path: Path) -> Iterator[tuple[BinaryIO, pq.ParquetFile]]:
     """A file for both readers, opened once: one that is replaced meanwhile is another one."""
     with (
         path.open("rb") as opened,
@@ -201,7 +201,7 @@ def _counted(
 ) -> Iterator[pa.RecordBatch]:
     """These columns of the groups: no more rows at once than can be held, counted, and put together to batches."""
     columns = _columns(leaves)
-    rows_at_once = min(rows_at_once, _rows_that_fit(source, columns, groups))
+    rows_at_once = min(rows_at_once, rows_that_fit(source.opened, source.file, columns, groups))
     texts = [leaf for leaf in leaves if holds_text(leaf.kind)]
     few, size, rows = list[pa.RecordBatch](), 0, 0
     # One thread: two decode no faster here, and hold twice the pages.
@@ -222,12 +222,12 @@ def _columns(leaves: Iterable[Leaf]) -> list[str]:
     return list(dict.fromkeys(".".join(leaf.path) for leaf in leaves))
 
 
-def _rows_that_fit(source: _Source, columns: Collection[str], groups: Iterable[int]) -> int:
+def rows_that_fit(opened: BinaryIO, file: pq.ParquetFile, columns: Collection[str], groups: Iterable[int]) -> int:
     """How many rows can be held if each has the longest text that may be stored for several rows in these columns."""
     longest = 1
-    for group in map(source.file.metadata.row_group, groups):
+    for group in map(file.metadata.row_group, groups):
         chunks = map(group.column, range(group.num_columns))
-        shared = sum(_longest_shared_text(source.opened, chunk) for chunk in chunks if chunk.path_in_schema in columns)
+        shared = sum(_longest_shared_text(opened, chunk) for chunk in chunks if chunk.path_in_schema in columns)
         longest = max(longest, shared)
     return max(1, _TEXT_AT_ONCE // longest)
 
@@ -247,7 +247,7 @@ def _longest_shared_text(opened: BinaryIO, chunk: pq.ColumnChunkMetaData) -> int
     return sum((digit & 127) << 7 * place for place, digit in digits) >> 1 or int(chunk.total_uncompressed_size)
 
 
-class _HeldTexts:
+class HeldTexts:
     """Counts the bytes of text that rows of a file hold, however often it stores a text that they repeat."""
 
     def __init__(self, path: Path, file_bytes: int) -> None:

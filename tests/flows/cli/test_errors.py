@@ -132,9 +132,9 @@ MISTAKES = {
     "an endless line": Mistake("score endless.csv --out o", 1, "endless.csv: line 1 is longer", "that it is a table"),
     "packed": Mistake("score a.jsonl.gz --out o", 1, "a.jsonl.gz: expected a name", "unpack it", {"a.jsonl.gz": "x"}),
     "a table where a log was said": Mistake(
-        "score rows.parquet --format langfuse --out o",
+        "score rows.parquet --format phoenix --out o",
         1,
-        "expected a name of the format langfuse ending in .jsonl",
+        "expected a name of the format phoenix ending in .jsonl",
         "or correct monitoring.format (aqb score: --format)",
         {"rows.parquet": "PAR1"},
     ),

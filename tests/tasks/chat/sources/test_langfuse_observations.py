@@ -4,6 +4,8 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from scoring.chat.reading import Format, Reading
@@ -94,3 +96,68 @@ def test_odd_observation_is_rejected_and_its_neighbour_is_read(
     batch = batch_of(written(tmp_path, odd, observation()), LANGFUSE)
     assert rejects_of(batch) == [reject]
     assert batch.rows.height == 1
+
+
+RECORDED = Path("tests/exports/langfuse.parquet")
+
+
+def test_parquet_of_the_scheduled_export_is_read_as_its_json_lines() -> None:
+    of_parquet, of_lines = (batch_of(path, LANGFUSE) for path in (RECORDED, RECORDED.with_suffix(".jsonl")))
+    assert of_parquet.rows.rows() == of_lines.rows.rows()
+    assert (of_parquet.rows_in, of_parquet.naive_timestamps) == (5, 0)
+
+
+def test_fields_that_are_not_set_are_missing_though_the_export_writes_them_as_empty_texts(tmp_path: Path) -> None:
+    rows = batch_of(written(tmp_path, observation(input="", output="", session_id="")), LANGFUSE).rows
+    assert rows.select("user_input", "llm_response", "session_id").rows() == [(None, None, None)]
+
+
+def in_parquet(folder: Path, **changed: pa.Array) -> Path:
+    """Two observations of the scheduled export, in Parquet."""
+    columns = {name: pa.array([value] * 2) for name, value in observation(metadata={"tenant": "acme"}).items()}
+    columns["start_time"] = pa.array([datetime(2026, 2, 13, 16, 26, 40, tzinfo=UTC)] * 2)
+    pq.write_table(pa.table(columns | changed), folder / "observations.parquet")
+    return folder / "observations.parquet"
+
+
+def test_columns_of_parquet_lead_into_maps_and_json_text(tmp_path: Path) -> None:
+    asked = pa.array(['{"question": "Hello?"}'] * 2)
+    tenants = pa.array([[("tenant", "acme")]] * 2, pa.map_(pa.string(), pa.string()))
+    path = in_parquet(tmp_path, input=asked, metadata=tenants)
+    rows = batch_of(path, LANGFUSE, {"tenant_id": "metadata.tenant", "user_input": "input.question"}).rows
+    assert rows.select("tenant_id", "user_input", "line").rows() == [("acme", "Hello?", 1), ("acme", "Hello?", 2)]
+    assert "correct monitoring.columns.tenant_id" in error_of(path, LANGFUSE, {"tenant_id": "metadata.nobody"})
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "ms"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Seoul"])
+def test_times_of_parquet_are_instants_in_every_unit_and_in_utc_without_a_zone(
+    unit: str, zone: str | None, tmp_path: Path
+) -> None:
+    moment = datetime(2026, 2, 13, 16, 26, 40, 123000, tzinfo=UTC)
+    stored = pa.array([moment] * 2, pa.timestamp("us", "UTC")).cast(pa.timestamp(unit, zone))
+    assert batch_of(in_parquet(tmp_path, start_time=stored), LANGFUSE).rows["timestamp"].to_list() == [moment] * 2
+
+
+def test_text_of_parquet_that_is_no_utf8_is_rejected_and_the_others_are_read(tmp_path: Path) -> None:
+    batch = batch_of(in_parquet(tmp_path, output=pa.array([b"\xffHi.", b"Hi."]).view(pa.string())), LANGFUSE)
+    assert [line for line, _, _ in rejects_of(batch)] == [1]
+    assert batch.rows["line"].to_list() == [2]
+
+
+def test_parquet_of_chat_rows_is_refused_with_the_setting(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"user_input": ["질문"], "llm_response": ["답"]}), tmp_path / "rows.parquet")
+    said = error_of(tmp_path / "rows.parquet", LANGFUSE)
+    assert "no line holds an object of the format langfuse" in said
+    assert "set monitoring.format" in said
+
+
+def test_parquet_is_read_of_langfuse_alone(tmp_path: Path) -> None:
+    assert "expected a name of the format phoenix ending in .jsonl" in error_of(in_parquet(tmp_path), "phoenix")
+
+
+def test_parquet_whose_texts_are_far_larger_than_itself_is_refused(tmp_path: Path) -> None:
+    bomb = pa.array(["x" * 1_000_000]).take(pa.array([0] * 2_000))
+    columns = {name: pa.array([value] * 2_000) for name, value in observation(start_time="2026-02-13").items()}
+    pq.write_table(pa.table(columns | {"output": bomb}), tmp_path / "bomb.parquet")
+    assert "refused: " in error_of(tmp_path / "bomb.parquet", LANGFUSE)
