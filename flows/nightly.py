@@ -73,11 +73,11 @@ class NightlyOutcome:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What a person should look at."""
+        """What a person should look at, each once."""
         of_services = (problem for one in self.services for problem in one.problems)
         of_testruns = self.test_runs.problems if self.test_runs else ()
         own = (self.own.outcome or self.own).problems
-        return (
+        found = (
             *of_services,
             *self.problems_before,
             *own,
@@ -86,6 +86,7 @@ class NightlyOutcome:
             *self.unreported,
             *self.site.problems,
         )
+        return tuple(dict.fromkeys(found))
 
 
 class IncompleteRunError(AqbError):

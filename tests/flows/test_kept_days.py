@@ -1,6 +1,7 @@
 """Days of which the source has lost its rows: they stay as they were scored, and people are told. Source: SPEC 6."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Literal
@@ -169,6 +170,8 @@ def test_night_that_finds_its_day_gone_keeps_it_and_completes(
     outcome: NightlyOutcome = nightly(settings, DAY, kind)
     assert outcome.own.kept
     assert outcome.problems == outcome.own.problems
+    met_twice = replace(outcome, unmeasured=outcome.problems, unreported=("Slack is down", "Slack is down"))
+    assert met_twice.problems == (*outcome.problems, "Slack is down")
     assert tables(settings) == scored
     assert len(warnings(slack)) == 1
     assert nightly(settings, DAY, kind, allow_shrink=True).scored.counts.rows_in == 0
