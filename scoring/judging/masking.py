@@ -92,7 +92,8 @@ _AT_SIGN = re.compile(r"@|골뱅이|[\[({<][ ]?at", re.IGNORECASE)
 _OWNER = re.compile("법인|주민|rrn|뒷|생|birth|dob", re.IGNORECASE)
 _ADDRESS = re.compile("[0-9a-f][.:][0-9a-f:]", re.IGNORECASE)
 _PASSWORD = re.compile("passw(?:or)?d|비밀번호|비번", re.IGNORECASE)
-_NEEDS = (_LONG_NUMBER, _LONG_WORD, _AT_SIGN, _OWNER, _ADDRESS, _PASSWORD)
+_URL = re.compile("://")
+_NEEDS = (_LONG_NUMBER, _LONG_WORD, _AT_SIGN, _OWNER, _ADDRESS, _PASSWORD, _URL)
 
 _JOINED_PHONE = re.compile(rf"(?:82|0)(?:1[016-9][0-9]{{7,8}}|{_AREA}[0-9]{{7,8}})")
 _MOBILE_WITHIN = re.compile("010[0-9]{8}|01[16-9][0-9]{7}")  # a single digit may stand beside it
@@ -128,6 +129,8 @@ _KINDS = (
         rf"(?:{_PASSWORD.pattern})[\"'`]?[ ]?[:=은는][ ]?[\"'`]?(?P<data>(?=[^\s]{{0,16}}[0-9]){_TOKEN}{{4,}}+)",
         needs=_PASSWORD,
     ),
+    # scheme://user:password@host
+    _Kind("[인증키]", r"(?<=://)[^\s/?#@:]{0,64}:(?P<data>[^\s/?#]{1,128})@", needs=_URL),
     _Kind("[인증키]", rf"(?<![a-z])bearer[ ]{{1,2}}(?P<data>{_TOKEN}{{12,}}+)", needs=_LONG_WORD),
     _Kind(
         "[이메일]",
