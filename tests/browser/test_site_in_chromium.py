@@ -140,7 +140,7 @@ def one_of_each(site: Path) -> list[str]:
 
 def test_every_page_draws_its_charts_and_every_link_resolves(site: Path, tab: Tab) -> None:
     found = pages(site)
-    assert len(found) == 2 * (len(DAYS) + len(PERIODS)) + 2 * len(SAMPLE_RUNS) + 3  # with rows; a run, its test set
+    assert len(found) == 2 * (len(DAYS) + len(PERIODS)) + 2 * len(SAMPLE_RUNS) + 4  # with rows; a run, its test set
     broken = []
     for name, each in found.items():
         tab.goto((site / name).as_uri())

@@ -105,7 +105,7 @@ def build_pages(
     tables, runs = read_span(warehouse, rubric, days, span), read_testruns(warehouse, span)
     shown_runs, periods = _shown_runs(folder, runs), _periods(tables, folder, chosen)
     inputs, pages = PageInputs(warehouse, rubric, tables, shown_runs, time_zone), KeptPages(folder)
-    judge_pages, written = _write_judge_page(warehouse, folder, span, judge_end)
+    written = _write_judge_page(warehouse, folder, span, judge_end)
     first_page = inputs.first_page(policy, snoozes, periods)
     if not pages.is_as_made_from(FIRST_PAGE, first_page) or not pages.are_all_there():
         watched = WatchedDays(rubric, tables.kpis, policy)
@@ -132,7 +132,7 @@ def build_pages(
     with writable(folder):
         (folder / FIRST_PAGE).touch()
     last = folder / day_page_name(tables.days[-1]) if tables.days else None
-    return BuiltSite(folder / FIRST_PAGE, last, len(pages) + judge_pages, pages.written + written)
+    return BuiltSite(folder / FIRST_PAGE, last, len(pages) + 1, pages.written + written)
 
 
 def build_services_pages(
@@ -150,25 +150,25 @@ def build_services_pages(
     """
     shown_runs, pages = _shown_runs(folder, read_testruns(warehouse, SPAN_DAYS)), KeptPages(folder)
     inputs = PageInputs(warehouse, None, SpanTables([], {}, {}, {}, []), shown_runs, time_zone)
-    judge_pages, written = _write_judge_page(warehouse, folder, SPAN_DAYS, judge_end)
+    written = _write_judge_page(warehouse, folder, SPAN_DAYS, judge_end)
     over_all = {FIRST_PAGE: ("overview", FIRST_PAGE), ALERTS_PAGE: ("alerts", ALERTS_PAGE)}
     pages.begin(inputs.of_testruns() | dict.fromkeys(over_all))
     _testrun_pages(pages, warehouse, folder, shown_runs)
     for name, (section, leads_to) in reversed(over_all.items()):
-        pages.write(name, services_page(services, is_judged=bool(judge_pages), section=section, leads_to=leads_to))
+        pages.write(name, services_page(services, section=section, leads_to=leads_to))
     pages.keep()
     with writable(folder):
         (folder / FIRST_PAGE).touch()
-    return BuiltSite(folder / FIRST_PAGE, None, len(pages) + judge_pages, pages.written + written)
+    return BuiltSite(folder / FIRST_PAGE, None, len(pages) + 1, pages.written + written)
 
 
-def _write_judge_page(warehouse: Warehouse, folder: Path, span: int, end: ModelEnd | None) -> tuple[int, int]:
-    """Writes the page of the judge where it was asked something; how many pages that are, and how many had changed."""
+def _write_judge_page(warehouse: Warehouse, folder: Path, span: int, end: ModelEnd | None) -> bool:
+    """Writes the page of the judge; returns whether it has changed."""
     if not any(map(warehouse.days, _JUDGE_TABLES)):
-        return 0, 0
+        return write_changed(folder / JUDGE_PAGE, page("no_judge.html", root="", section="judge", title="판정 모델"))
     from tasks.reports.site.judge_page import judge_page  # with the judge's client, whose import takes long
 
-    return 1, int(write_changed(folder / JUDGE_PAGE, judge_page(warehouse, span, end)))
+    return write_changed(folder / JUDGE_PAGE, judge_page(warehouse, span, end))
 
 
 def _day_pages(

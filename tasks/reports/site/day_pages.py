@@ -94,7 +94,6 @@ def overview(
     """
     listed = testrun_list(runs[:_RUNS], f"{TESTRUNS}/")
     shown: dict[str, Any] = {"root": "", "section": "overview", "title": "품질 현황", "runs": listed}
-    shown["judged"] = any(run.is_judged for run in runs)
     days = span.days
     if not days:
         return page("no_days.html", **shown)

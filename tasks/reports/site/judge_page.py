@@ -52,7 +52,6 @@ def judge_page(warehouse: Warehouse, span: int, end: ModelEnd | None) -> str:
         root="",
         section="judge",
         title="판정 모델",
-        judged=True,
         end=end,
         epochs=_epochs(warehouse, span),
         anchors=chart,

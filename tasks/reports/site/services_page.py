@@ -50,7 +50,7 @@ def standing_of(context: Context) -> ServiceStanding:
     return ServiceStanding(name, days[-1], verdicts_text(windows.values()), happened)
 
 
-def services_page(services: list[ServiceStanding], *, is_judged: bool, section: str, leads_to: str) -> str:
+def services_page(services: list[ServiceStanding], *, section: str, leads_to: str) -> str:
     """The page, or with `leads_to` another one of the menu that each service has."""
     rows = [
         (
@@ -62,4 +62,4 @@ def services_page(services: list[ServiceStanding], *, is_judged: bool, section: 
         for one in services
     ]
     table = Table(_HEADER, rows)
-    return page("services.html", root="", section=section, title="서비스", judged=is_judged, services=table)
+    return page("services.html", root="", section=section, title="서비스", services=table)

@@ -80,7 +80,6 @@ def values_of_set(runs: Sequence[PublishedTestRun], intervals: RunIntervals) -> 
     return {
         "charts": charts,
         "title": f"{last.agent_title} 테스트 세트",
-        "judged": any(run.is_judged for run in runs),
         "last": last,
         "verdict": verdict,
         "why": why,

@@ -56,7 +56,6 @@ def testruns_index(runs: Sequence[PublishedTestRun]) -> str:
         root="../",
         section="runs",
         title="테스트 런",
-        judged=any(run.is_judged for run in runs),
         agents=agents_table(runs),
         runs=testrun_list(runs, ""),
     )
@@ -91,7 +90,6 @@ def testrun_values(
     return {
         "charts": [rounds, scores, *latencies],
         "title": run.name,
-        "judged": run.is_judged,
         "run": run,
         "parts": parts,
         "files": files,

@@ -90,11 +90,6 @@ class PublishedTestRun:
         return compared_with(self.summary)
 
     @property
-    def is_judged(self) -> bool:
-        """Whether a judge has answered a question of the run."""
-        return bool(self.summary["judge"].get("models"))
-
-    @property
     def agent_title(self) -> str:
         """What people call its agents; of agents of your own the title of their rubric."""
         names = [AGENT_TITLES[AgentType(name)] for name in filter(None, self.agents.split(", "))]

@@ -23,8 +23,8 @@ from tasks.reports.site.build import build_pages
 from tasks.testruns.trusted_metrics import Measured, write_agreements
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS, judgement_frame
 from tasks.warehouse.folder import FolderWarehouse
-from tests.builders.chat_rows import RUBRIC
-from tests.builders.site import SAMPLE_RUNS, Page, build, page, pages, write_run
+from tests.builders.chat_rows import RUBRIC, refused
+from tests.builders.site import SAMPLE_RUNS, Page, build, page, pages, write_day, write_run
 
 DAY = date(2026, 3, 2)
 EVIL = "judge-1<script>alert(1)</script>"
@@ -62,11 +62,17 @@ def judge_page(warehouse: FolderWarehouse, folder: Path, end: ModelEnd | None = 
     return page(folder, "judge.html")
 
 
-def test_judge_page_is_missing_where_nobody_judges(warehouse: FolderWarehouse, tmp_path: Path) -> None:
+def test_menu_is_the_same_on_every_page_whether_somebody_judges_or_not(
+    warehouse: FolderWarehouse, tmp_path: Path
+) -> None:
+    write_day(warehouse, DAY, [refused()])
     build(warehouse, tmp_path / "site")
-    built = pages(tmp_path / "site")
-    assert "judge.html" not in built
-    assert not any("판정 모델" in text for one in built.values() for text, href in one.links if "judge" in href)
+    assert "판정 모델에 물은 것이 없습니다" in page(tmp_path / "site", "judge.html").text
+    write_judgements(warehouse, DAY, EVIL, "e1", 3)
+    build(warehouse, tmp_path / "site")
+    menus = {tuple(text for text, _ in one.links[2:7]) for one in pages(tmp_path / "site").values()}
+    assert menus == {("현황", "날짜별", "알림", "테스트 런", "판정 모델")}
+    assert "판정 모델에 물은 것이 없습니다" not in page(tmp_path / "site", "judge.html").text
 
 
 def test_judge_page_tells_two_epochs_apart(warehouse: FolderWarehouse, tmp_path: Path) -> None:

@@ -299,7 +299,7 @@ def test_last_day_without_rows_claims_nothing(warehouse: FolderWarehouse, site: 
 
 def test_without_any_day_the_site_says_so(warehouse: FolderWarehouse, site: Path) -> None:
     built = build(warehouse, site)
-    assert built.pages == 3
+    assert built.pages == 4  # of nothing: days, alerts, test runs, the judge
     assert built.last_day_page is None
     assert "아직 채점한 날이 없습니다" in page(site).text
 
