@@ -1,7 +1,7 @@
-"""How far people and the score agree: can a metric be trusted without manual review?
+"""Agreement between people's labels and the scores: can a metric be trusted without manual review?
 
-A pair is one label of a person beside the score of the same item, on one scale. Items of one query (its rounds, several
-people's labels) are no independent witnesses: intervals resample queries.
+A pair is one label of a person and the score of the same item, on one scale. Items of one query (its rounds, several
+people's labels) are not independent observations: intervals resample queries.
 
 Source: SPEC 9 (`aqb agreement`); Cohen 1968 (weighted kappa).
 """
@@ -22,14 +22,14 @@ from scoring.stats.intervals import (
 
 ALL_AGENTS: Final = "*"
 SAME_SCORE: Final = 1e-9
-"""Scores less apart are the same: they are sums of fractions turned into floats."""
+"""Scores that differ by less are equal: they are sums of fractions converted to floats."""
 
 _ADJACENT = 1 + SAME_SCORE  # one point, or one grade
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One label beside the score of the same item; `cluster` is what its items have in common, the query."""
+    """One label and the score of the same item; `cluster` identifies the query that the item belongs to."""
 
     metric: str
     agent_type: str | None
@@ -71,8 +71,8 @@ class Agreement:
     def trusted(self, least: float) -> bool:
         """Whether the lower bound of linear kappa reaches `least`, over enough queries.
 
-        Linear, not quadratic: the square forgives scores that are off by a point or two, of which people see many. With
-        fewer queries than `MIN_N_FOR_VERDICT` even full agreement proves little.
+        The weights are linear, not quadratic: quadratic weights hardly penalise scores that are off by a point or two,
+        which people see often. Over fewer queries than `MIN_N_FOR_VERDICT` even full agreement proves little.
         """
         interval = self.linear.interval
         return interval is not None and self.clusters >= MIN_N_FOR_VERDICT and interval.low >= least
@@ -81,8 +81,8 @@ class Agreement:
 def agreements(pairs: Iterable[Pair], *, to_points: bool = True) -> list[Agreement]:
     """The agreement of every metric: over all pairs, then per agent type where there are several.
 
-    Where people gave whole points alone, `exact` and the kappas take scores to the nearest one (`to_points`): nobody
-    could have chosen the 3.33 of a score that is a mean. Two raters of one scale need none of it.
+    Where all labels are whole points, `exact` and the kappas round scores to the nearest point (`to_points`): nobody
+    could have chosen 3.33, the mean of several scores. Two raters of one scale need no rounding.
     """
     by_metric: dict[str, list[Pair]] = {}
     for pair in pairs:

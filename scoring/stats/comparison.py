@@ -1,14 +1,14 @@
-"""Two scored test runs side by side: what changed, query by query, and how sure one may be of it.
+"""Compares two scored test runs query by query, with intervals of the differences.
 
-Queries are paired by what they ask; a query's score is the mean of its executions, and a difference is candidate minus
-base. Only queries that both runs scored count. The interval resamples queries. A query is worse or better only where
-one of its scores moved by more than the measure's own noise: a response time beside the edge of a band moves one
-execution by a point, and the mean of a query by that point divided by its executions. Its answers decide which of the
-two it is: what is scored of the repeats alone, such as consistency, makes no query better whose answers got worse
-(failing every time is consistent, too), nor does its time. Of a query that the runs answered in different rounds only
-the rounds of both count, and nothing that is scored of all its rounds: a second round may be harder than a first.
-Where one of the runs had an outage nothing is compared: its
-scores are those of the servers.
+Queries are paired by their question; a query's score is the mean of its executions, and a difference is candidate minus
+base. Only queries that both runs scored count. The interval resamples queries. A query is worse or better only if one
+of its scores moved by more than the measurement noise: a response time near the edge of a band moves the score of one
+execution by a point, and the query's mean by a point divided by its number of executions.
+
+The scores of the answers decide the direction. Metrics of the repeats alone, such as consistency, and response times
+make no query better whose answers got worse (failing every time is consistent, too). If the runs answered a query in
+different rounds, only their common rounds count, and no metric computed over all rounds: a second round may be harder
+than the first. If one of the runs had an outage, nothing is compared: its scores measure the servers.
 
 Source: SPEC 9 (`aqb compare`).
 """
@@ -32,20 +32,20 @@ FINDING_TITLES: Mapping[Finding, str] = {
     "too_few": f"판단 보류(질의 {MIN_N_FOR_VERDICT}개 미만)",
     "hollow": "판단 보류(답변이 나빠진 질의가 더 많음)",
 }
-"""What may be said of a difference, in Korean."""
+"""What can be concluded from a difference, in Korean."""
 
 
 @dataclass(frozen=True)
 class MetricChange:
-    """One metric over the `n` queries that both runs scored; `difference` is None without any.
+    """One metric over the `n` queries that both runs scored; `difference` is None if there are none.
 
-    A `withheld` metric is not compared: where many queries are undecided, the others are those that were easy to
-    decide. Nor is the total where only one of the two runs withholds a metric, nor a metric `of_two_judges`: its
+    A `withheld` metric is not compared: where many queries are undecided, the remaining ones are those that were easy
+    to decide. Neither is the total if only one of the two runs withholds a metric, nor a metric `of_two_judges`: its
     difference may be that of the judges.
 
-    A rate is compared the same way, its shares from 0 to 1 where metrics have points, and as the metric that it is
-    `part_of` ('' for none, and for metrics). A metric `of_repeats` is scored of a query's repeats and of no answer; it
-    `is_hollow` where the answers of more queries got worse than better: to fail every time is consistent, too.
+    A rate is compared the same way, with shares from 0 to 1 instead of points, and as the metric that it is `part_of`
+    ('' for none, and for metrics). A metric `of_repeats` is computed from a query's repeats, not from an answer; it
+    `is_hollow` if the answers of more queries got worse than better: failing every time is consistent, too.
     """
 
     metric: str
@@ -61,7 +61,7 @@ class MetricChange:
 
     @property
     def finding(self) -> Finding | None:
-        """What may be said of it; None where nothing is compared."""
+        """The conclusion; None if nothing is compared."""
         if self.difference is None:
             return None
         found = self.difference.finding
@@ -70,7 +70,7 @@ class MetricChange:
 
 @dataclass(frozen=True)
 class ScoreChange:
-    """One score of a query that moved beyond its noise; `reason` is that of the lower side (Korean)."""
+    """One score of a query that moved beyond its noise; `reason` is the reason of the lower score (Korean)."""
 
     metric: str
     title: str
@@ -81,12 +81,12 @@ class ScoreChange:
 
 @dataclass(frozen=True)
 class QueryChange:
-    """One query with scores that `moved`, by its id in the candidate and in the base.
+    """One query with the scores that `moved`, by its id in the candidate and in the base.
 
-    `change` is that of the total; without one the mean over all metrics of its answers that both runs scored, those
-    inside their noise as 0, and of its repeats where no answer's score moved. `direction` is 1 for better and -1 for
-    worse: that of its answers, whatever the total, else of its repeats, else of its times (`by_time`). `against_time`
-    says that its times moved the other way.
+    `change` is the change of the total. Without a total it is the mean change over all metrics of the answers that both
+    runs scored (changes within the noise count as 0), or over the metrics of the repeats if no answer's score moved.
+    `direction` is 1 for better and -1 for worse: the direction of the answers, whatever the total; else of the repeats,
+    else of the response times (`by_time`). `against_time` says that the response times moved the other way.
     """
 
     query_id: str
@@ -103,15 +103,15 @@ class QueryChange:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`worse` and `better` have the largest change first, those of times alone last; `only_*` are the ids of
-    queries that the other run does not have, `reworded` those under which the two runs ask different things, and
-    `expected_otherwise` those of which they expect different things: none of these is compared, but these last
-    where the comparison is `across_expectations`.
+    """`worse` and `better` begin with the largest change and end with the changes in response times alone. `only_*` are
+    the ids of queries that the other run does not have, `reworded` those with different questions in the two runs,
+    `expected_otherwise` those with different expectations: none of these is compared, except the last if the comparison
+    is `across_expectations`.
 
-    `within_noise` counts the queries that only moved inside the noise of their measures, `same` those of which no
-    score is another one. `groups` show the change of the metric `grouped_by`, by the candidate's groups. `outage` is
-    the run that had one; then no query and no metric is compared. `rates` decide nothing of all this. `other_rounds`
-    counts the pairs of which the two runs have different rounds.
+    `within_noise` counts the queries that moved only within the noise of their measures, `same` those with equal
+    scores. `groups` show the change of the metric `grouped_by`, by the candidate's groups. `outage` is the run that had
+    one; then no query and no metric is compared. `rates` are shown and decide nothing. `other_rounds` counts the pairs
+    whose runs have different rounds.
     """
 
     base: TestRunScores
@@ -135,18 +135,21 @@ class Comparison:
 
     @property
     def outage_failures(self) -> Failures:
-        """The executions of the run that had an outage."""
+        """The failed executions of the run that had an outage."""
         return (self.base if self.outage == "base" else self.candidate).failures
 
     @property
     def more_failed(self) -> Side | None:
-        """The run of which surely more executions failed, though too few for an outage; None where no query is
-        compared."""
+        """The run with significantly more failed executions, though too few for an outage; None if no query is
+        compared.
+        """
         return None if self.outage else more_failed(self.base.failures, self.candidate.failures)
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many queries got worse and better, and of these by times alone and against their times."""
+        """The numbers of worse and of better queries, each also for response times alone and against the response
+        times.
+        """
         return {
             "worse": len(self.worse),
             "better": len(self.better),
@@ -158,23 +161,23 @@ class Comparison:
 
     @property
     def cause(self) -> GroupChange | None:
-        """The group that explains why the metric of the groups surely got worse."""
+        """The group that explains why the metric of the groups got significantly worse."""
         by = self.grouped_by
         return explanation(self.groups) if by and by.finding == "worse" else None
 
     @property
     def is_same(self) -> bool:
-        """Whether no score of any query is another one."""
+        """Whether all scores of all queries are equal."""
         return self.same == self.paired and any(one.difference for one in self.metrics)
 
     @property
     def is_same_file(self) -> bool:
-        """Whether it is one file of results, scored twice."""
+        """Whether both runs scored the same results file."""
         return self.base.sha256 == self.candidate.sha256 != ""
 
     @property
     def versions_differ(self) -> bool:
-        """Whether the rules changed too, so that a difference need not be the agent's."""
+        """Whether the rules changed too, so that a difference may not be due to the agent."""
         return self.base.rubric_version != self.candidate.rubric_version
 
 
@@ -188,11 +191,11 @@ def compare_testruns(
     *,
     across_expectations: bool = False,
 ) -> Comparison:
-    """The comparison of two runs of one rubric; `titles` are the metrics to compare, in order.
+    """Compares two runs of one rubric; `titles` are the metrics to compare, in order.
 
-    `noise`: metric -> by how many points an execution's score moves without a reason; 0 for others. `of_repeats` are
-    the metrics that are scored of a query's repeats and of no answer. `across_expectations` compares also queries of
-    which the runs expect different things, as two versions of one file that differ in nothing else.
+    `noise`: metric -> by how many points an execution's score may move without a reason; 0 for others. `of_repeats` are
+    the metrics computed from a query's repeats, not from an answer. `across_expectations` also compares queries for
+    which the runs have different expectations, such as two versions of one file that differ in nothing else.
 
     Raises:
         UsageError: the runs were scored by different rubrics.
@@ -203,13 +206,13 @@ def compare_testruns(
             fix="score both files with the same --rubric",
         )
     of_two_judges = {name for name in titles if base.epochs.get(name) != candidate.epochs.get(name)}
-    # Where one run alone has no verdicts of a metric (the judge's budget was used up), its totals are without it.
+    # If only one run has no verdicts of a metric (the judge's budget was used up), its totals do not include it.
     withheld = base.withheld | candidate.withheld | ({TOTAL} if base.withheld ^ candidate.withheld else set())
     of_other_metrics = withheld & {TOTAL}
     comparable = {name: title for name, title in titles.items() if name not in of_two_judges | of_other_metrics}
     base_texts, candidate_texts = ({id_: one.text for id_, one in run.queries.items()} for run in (base, candidate))
     paired = same_queries(base_texts, candidate_texts)
-    # Intervals resample by place: the order must be that of no file or table.
+    # Intervals resample by position: the order must not depend on a file or table.
     pairs = sorted(paired.items(), key=lambda ids: (question_key(base_texts[ids[0]]), ids))
     otherwise = [ids for ids in pairs if expect_otherwise(base.queries[ids[0]], candidate.queries[ids[1]])]
     pairs = pairs if across_expectations else [ids for ids in pairs if ids not in otherwise]
@@ -259,15 +262,18 @@ def compare_testruns(
 
 
 def most_moved(metrics: Iterable[MetricChange]) -> MetricChange | None:
-    """The metric with the largest difference, the first of equal ones, one of repeats where no other moved; None where
-    none did."""
+    """The metric with the largest difference, the first of equal ones, a metric of repeats only if no other moved; None
+    if none did.
+    """
     moved = [one for one in metrics if one.difference and abs(one.difference.mean) > SAME_SCORE]
     moved = [one for one in moved if not one.of_repeats] or moved
     return max(moved, key=lambda one: abs(one.difference.mean) if one.difference else 0, default=None)
 
 
 def _deciding(metrics: Sequence[MetricChange]) -> MetricChange | None:
-    """The metric that surely got worse by most, else better, else the total, else the one that moved most."""
+    """The metric with the largest significant loss, else the largest significant gain, else the total, else the one
+    that moved most.
+    """
     for finding in ("worse", "better"):
         sure = [one for one in metrics if one.metric != TOTAL and one.finding == finding]
         if sure:
@@ -277,7 +283,7 @@ def _deciding(metrics: Sequence[MetricChange]) -> MetricChange | None:
 
 
 def _measured(name: str, pairs: Iterable[tuple[QueryScores, QueryScores]]) -> list[MeasuredQuery]:
-    """The scores of a metric where both runs know it."""
+    """The scores of a metric for the queries where both runs have one."""
     return [
         MeasuredQuery(after.groups, old, new)
         for before, after in pairs
@@ -291,7 +297,7 @@ def _rate_changes(
     of_two_judges: Collection[str],
     pairs: Iterable[tuple[QueryScores, QueryScores]],
 ) -> Iterator[MetricChange]:
-    """The change of each rate; no difference of those that no query has, and whose metric cannot be compared."""
+    """The change of each rate; the difference is None if no query has the rate or its metric cannot be compared."""
     shares = [(replace(before, scores=before.rates), replace(after, scores=after.rates)) for before, after in pairs]
     for rate in rates:
         is_known = bool(_measured(rate.name, shares))
@@ -303,7 +309,7 @@ def _rate_changes(
 def _metric_change(
     name: str, title: str, pairs: Iterable[tuple[QueryScores, QueryScores]], *, withheld: bool, of_two_judges: bool
 ) -> MetricChange:
-    """The change of a metric; no difference where it cannot be compared."""
+    """The change of a metric; the difference is None if it cannot be compared."""
     if withheld or of_two_judges:
         return MetricChange(name, title, withheld=not of_two_judges, of_two_judges=of_two_judges)
     known = _measured(name, pairs)
@@ -321,7 +327,7 @@ def _query_change(
     noise: Mapping[str, int],
     of_repeats: Collection[str],
 ) -> QueryChange | None:
-    """How one query changed; None where no score that both runs know is another one."""
+    """How one query changed; None if all scores that both runs have are equal."""
     before, after = scores
     known = {
         name: (old, new)
@@ -350,7 +356,7 @@ def _query_change(
 
 
 def _reason(name: str, lower: QueryScores, other: QueryScores) -> str:
-    """Why the lower side has its score: in the round that lost most against the other side, where rounds are known."""
+    """The reason of the lower score: of the round that lost most against the other run, if rounds are known."""
     lost = [
         (theirs.points - mine.points, one, mine.reason)
         for one, scores in lower.rounds.items()
@@ -364,7 +370,7 @@ def _reason(name: str, lower: QueryScores, other: QueryScores) -> str:
 
 
 def _direction(deciding: Iterable[ScoreChange], change: float) -> int:
-    """1 where all that decides went up, -1 where all went down; where they differ, that of the change of the query."""
+    """1 if all deciding scores rose, -1 if all fell; if they disagree, the sign of the query's change."""
     signs = {1 if one.candidate > one.base else -1 for one in deciding}
     if len(signs) == 1:
         return signs.pop()
@@ -377,7 +383,7 @@ def _same_scores(before: QueryScores, after: QueryScores, names: Iterable[str]) 
 
 
 def _mean_change(moved: Sequence[ScoreChange], known: Collection[str], of_repeats: Collection[str]) -> float:
-    """What the answers' scores moved by on average, else those of the repeats."""
+    """The mean change of the answers' scores, or of the repeats' if no answer's score moved."""
     answers = [one for one in moved if one.metric not in of_repeats]
     like = [name for name in known if (name in of_repeats) != bool(answers)]
     return sum(one.candidate - one.base for one in answers or moved) / max(len(like), 1)

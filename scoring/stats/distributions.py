@@ -1,7 +1,7 @@
-"""What figures take from Student's distribution and the gamma function.
+"""Quantiles of Student's t distribution and the gamma function, for intervals.
 
-scipy has both, and would be the largest thing that is installed: 140 MB, and a seventh of a second of every command
-that shows an interval. Degrees of freedom are whole numbers here, for which the distribution is a short sum.
+scipy has both, but would be the largest dependency: 140 MB, and a seventh of a second of every command that shows an
+interval. Degrees of freedom are whole numbers here, for which the distribution function is a finite sum.
 
 Source: Abramowitz and Stegun 1964, 26.7.3 and 26.7.4.
 """
@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[Any]]  # `numpy.typing` would be one more import
+Array = np.ndarray[Any, np.dtype[Any]]  # importing `numpy.typing` costs time
 
 _HALVINGS = 60
-"""After them the ends of an interval of doubles meet."""
+"""Bisection steps until the ends of the interval are adjacent doubles."""
 
-_LOG_GAMMA = np.frompyfunc(lgamma, 1, 1)  # `numpy.vectorize` takes longer to prepare than to count a few
+_LOG_GAMMA = np.frompyfunc(lgamma, 1, 1)  # for a few values `numpy.vectorize` costs more than the loop
 
 
 @cache
 def student_quantile(degrees: int, tail: float) -> float:
-    """How many standard errors from the mean a share of `tail` lies beyond, on one side; `tail` is below a half."""
+    """The t quantile: beyond so many standard errors lies a share of `tail`, on one side; `tail` is below a half."""
     low, high = 0.0, pi / 2
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -35,7 +35,7 @@ def student_quantile(degrees: int, tail: float) -> float:
 
 
 def _share_within(degrees: int, angle: float) -> float:
-    """The share between -t and t, where the tangent of the angle is t / sqrt(degrees)."""
+    """The probability between -t and t, where tan(angle) = t / sqrt(degrees)."""
     is_odd = degrees % 2
     term, total = sin(angle) * (cos(angle) if is_odd else 1), 0.0
     for step in range(1 + is_odd, degrees, 2):
@@ -45,11 +45,11 @@ def _share_within(degrees: int, angle: float) -> float:
 
 
 def log_gamma(values: Array | Sequence[float] | float) -> Array:
-    """The logarithm of the gamma function of positive numbers, in their shape."""
+    """The elementwise logarithm of the gamma function of positive numbers."""
     return np.asarray(_LOG_GAMMA(values), dtype=float)
 
 
 def log_beta(first: Array | Sequence[float] | float, second: Array | Sequence[float] | float) -> Array:
-    """The logarithm of the beta function of positive numbers, in their common shape."""
+    """The elementwise logarithm of the beta function of positive numbers, with broadcasting."""
     found: Array = log_gamma(first) + log_gamma(second) - log_gamma(np.add(first, second))
     return found

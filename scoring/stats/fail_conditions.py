@@ -1,4 +1,4 @@
-"""What fails a build that compares two test runs: `accuracy < -0.1`. Source: SPEC 9 (`aqb compare`)."""
+"""Conditions that fail a build when two test runs are compared: `accuracy < -0.1`. Source: SPEC 9 (`aqb compare`)."""
 
 import operator
 import re
@@ -11,7 +11,7 @@ from scoring.stats.comparison import Comparison
 
 @dataclass(frozen=True)
 class FailCondition:
-    """`accuracy < -0.1`: what fails a comparison. `part` is `mean`, or an end of the interval, `low` or `high`."""
+    """One fail condition, such as `accuracy < -0.1`. `part` is `mean`, or an end of the interval, `low` or `high`."""
 
     text: str
     metric: str
@@ -20,9 +20,9 @@ class FailCondition:
     limit: float
 
     def failure(self, comparison: Comparison) -> str | None:
-        """Why the comparison fails (English, for a build log), None where it does not.
+        """Why the comparison fails (English, for a build log); None if it passes.
 
-        What cannot be compared fails too: a build must not pass because nothing was compared.
+        A metric that cannot be compared fails too: a build must not pass because nothing was compared.
         """
         if comparison.outage:
             failures = comparison.outage_failures
@@ -53,7 +53,7 @@ _CONDITION = re.compile(
 
 
 def conditions(texts: Iterable[str], metrics: Sequence[str]) -> list[FailCondition]:
-    """The conditions that people wrote: `metric op number`, also of an end of the interval: `accuracy.low < -0.1`.
+    """Parses conditions of the form `metric op number`, also for an end of the interval: `accuracy.low < -0.1`.
 
     Raises:
         UsageError: a text is no condition, or there is no such metric.

@@ -1,4 +1,4 @@
-"""Which queries a score changed on: the change group by group, and the group that explains a loss."""
+"""The change of a score by group of queries, and the group that explains a loss."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from scoring.stats.distributions import student_quantile
 from scoring.stats.intervals import TAIL, Interval, paired_difference
 
 LEAST_QUERIES = 10
-"""Of a group with an interval: the differences of fewer are too often alike for resampling to tell."""
+"""Minimum number of queries of a group with an interval: fewer differences are too often equal for resampling."""
 
 
 @dataclass(frozen=True)
 class MeasuredQuery:
-    """A score of a query that both runs know, and its groups: kind (`카테고리`) -> name, none without one."""
+    """A score of a query in both runs, and its groups: kind (`카테고리`) -> name; kinds without a group are missing."""
 
     groups: Mapping[str, str]
     base: float
@@ -23,10 +23,10 @@ class MeasuredQuery:
 
 @dataclass(frozen=True)
 class GroupChange:
-    """The means of the `n` queries of a group, '' for those without one; `interval` is that of the difference.
+    """The means of the `n` queries of a group ('' for queries without one); `interval` is that of the difference.
 
-    It is None for few. A group `explains_loss` where it surely got worse, surely by more than all other queries
-    together, and these did not surely get worse.
+    `interval` is None for too few queries. A group `explains_loss` if it got significantly worse, significantly more
+    than all other queries together, and the others did not get significantly worse.
     """
 
     kind: str
@@ -39,12 +39,12 @@ class GroupChange:
 
     @property
     def lost(self) -> float:
-        """The points that its queries lost, all together."""
+        """The points that the queries of the group lost in total."""
         return (self.base - self.candidate) * self.n
 
 
 def changes_by_group(queries: Sequence[MeasuredQuery]) -> tuple[GroupChange, ...]:
-    """The groups of every kind that has two or more, kind by kind, those that lost most points first."""
+    """The groups of every kind that has two or more groups, kind by kind, largest total loss first."""
     found: list[GroupChange] = []
     for kind in {kind: None for query in queries for kind in query.groups}:
         names = {query.groups.get(kind, ""): None for query in queries}
@@ -55,7 +55,7 @@ def changes_by_group(queries: Sequence[MeasuredQuery]) -> tuple[GroupChange, ...
 
 
 def explanation(groups: Iterable[GroupChange]) -> GroupChange | None:
-    """The group that explains a loss; None where none does, and where several of one kind do."""
+    """The group that explains a loss; None if there is none, or several of one kind."""
     found: dict[str, list[GroupChange]] = {}
     for one in groups:
         if one.explains_loss and one.name:
@@ -86,9 +86,10 @@ def _interval(queries: Sequence[MeasuredQuery]) -> Interval | None:
 
 
 def _lost_more(of_group: Sequence[MeasuredQuery], others: Sequence[MeasuredQuery], groups: int) -> bool:
-    """Whether a group surely lost more than the others (Welch's test), as the one chosen of so many groups.
+    """Whether a group lost significantly more than the others (Welch's test, corrected for the number of groups).
 
-    That one change is sure and another is not says little: where all groups lost alike, each is sure by chance alone.
+    A significant change beside one that is not proves little: where all groups lost alike, each may be significant by
+    chance.
     """
     changes = [[query.candidate - query.base for query in of] for of in (of_group, others)]
     error = sqrt(sum(variance(of) / len(of) for of in changes))

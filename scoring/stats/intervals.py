@@ -1,7 +1,7 @@
-"""How sure a figure is: intervals of rates, means, differences and agreement, and how often repeats come out the same.
+"""Confidence intervals of rates, means, differences and agreement, and how consistent repeats are.
 
-Every interval covers 95 %. Repeats of one query (or turns of one session) are no independent witnesses: means and
-agreement are resampled by cluster, never by row. Nothing is random: the seed is fixed.
+Every interval covers 95 %. Repeats of one query (or turns of one session) are not independent observations: means and
+agreement are resampled by cluster, never by row. Results are deterministic: the seed is fixed.
 
 Source: SPEC 1.4 (threshold evidence), seed 000, 2.2; E. B. Wilson 1927; T. Hesterberg 2015 (expanded percentiles).
 """
@@ -23,12 +23,12 @@ from scoring.stats.distributions import Array, student_quantile
 MIN_N_FOR_VERDICT = 30
 
 TAIL = 0.025
-"""What a 95% interval leaves out at either end."""
+"""The probability outside a 95% interval on either side."""
 _NORMAL = NormalDist()
 Z_95 = _NORMAL.inv_cdf(1 - TAIL)
 _RESAMPLES, _SEED = 2_000, 0
-# With more clusters the closed form is as good as resampling, and the normal distribution as Student's: a day of ten
-# thousand sessions takes milliseconds, not seconds.
+# With more clusters the closed form is as good as resampling, and the normal distribution as good as Student's: a day
+# of ten thousand sessions takes milliseconds, not seconds.
 _MANY_CLUSTERS = 300
 
 KappaWeights = Literal["linear", "quadratic"]
@@ -37,7 +37,7 @@ Finding = Literal["better", "worse", "unclear", "too_few", "hollow"]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where the true figure is, 95 times of 100; both ends are included."""
+    """A 95% confidence interval; both ends are included."""
 
     low: float
     high: float
@@ -53,7 +53,7 @@ class Difference:
 
     @property
     def finding(self) -> Finding:
-        """What may be said: nothing below `MIN_N_FOR_VERDICT` pairs, nothing while the interval holds zero."""
+        """The conclusion: undecided below `MIN_N_FOR_VERDICT` pairs and while the interval contains zero."""
         if self.interval is None or self.n < MIN_N_FOR_VERDICT:
             return "too_few"
         if self.interval.low > 0:
@@ -63,14 +63,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """Agreement beyond chance: 1 is full agreement, 0 what chance would give; None where all ratings are the same."""
+    """Agreement beyond chance: 1 is full agreement, 0 is chance level; None if all ratings are equal."""
 
     value: float | None
     interval: Interval | None
 
 
 def wilson_interval(successes: int, n: int, z: float = Z_95) -> Interval | None:
-    """The interval of the rate `successes / n`, which stays inside 0..1 and is honest for 0 and n; None for n = 0.
+    """Wilson's interval of the rate `successes / n`, which stays within 0..1 and is valid for 0 and n; None for n = 0.
 
     It reaches `z` standard errors to each side.
     """
@@ -80,17 +80,17 @@ def wilson_interval(successes: int, n: int, z: float = Z_95) -> Interval | None:
 
 
 def clustered_rate_interval(successes: Sequence[int], sizes: Sequence[int]) -> Interval | None:
-    """The interval of a rate whose rows come in clusters, each with its successes and rows; None without a row.
+    """The interval of a rate over clusters of rows, each with its successes and rows; None without rows.
 
-    Wilson's, of as many rows as would be as sure if they were independent (the design effect, from how far the clusters
-    lie apart); and as wide as that of one row a cluster, had all of them succeeded or failed: however alike the repeats
-    of 89 queries are, they leave open what other queries would do.
+    It is Wilson's interval for the effective sample size (rows divided by the design effect, from the variance between
+    clusters). It is at least as wide as for one row per cluster, had all of them succeeded or failed: however similar
+    the repeats of 89 queries are, they do not tell what other queries would do.
     """
     counted = [(passed, size) for passed, size in zip(successes, sizes, strict=True) if size]
     total, n, clusters = sum(passed for passed, _ in counted), sum(size for _, size in counted), len(counted)
     if not n:
         return None
-    alike = Fraction(sum(size**2 for _, size in counted), n)  # all rows of each cluster come out the same
+    alike = Fraction(sum(size**2 for _, size in counted), n)  # all rows of each cluster have the same result
     if clusters == 1:
         effect = alike
     elif total in (0, n):
@@ -106,19 +106,21 @@ def _wilson(rate: float, n: float, z: float) -> Interval:
     shrink = 1 + z**2 / n
     centre = (rate + z**2 / (2 * n)) / shrink
     half = z / shrink * sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2))
-    # At the ends the formula is exact and floats are not.
+    # At the ends the formula is exact, but floats are not.
     return Interval(0.0 if rate == 0 else centre - half, 1.0 if rate == 1 else centre + half)
 
 
 def cluster_bootstrap_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> Interval | None:
-    """The interval of the mean of `values`, resampled by cluster (one per value); None for fewer than two clusters."""
+    """The bootstrap interval of the mean of `values`, resampled by cluster (one per value); None for fewer than two
+    clusters.
+    """
     cluster_of = _numbered(clusters)
     sums = np.bincount(cluster_of, weights=np.asarray(values, dtype=float))
     return mean_of_clusters(sums, np.bincount(cluster_of))
 
 
 def mean_of_clusters(sums: Array, sizes: Array) -> Interval | None:
-    """The same from each cluster's sum and number of values, for tables that are too long for a list of values."""
+    """The same from each cluster's sum and number of values, for tables too long for a list of values."""
     if len(sizes) < 2:
         return None
     if len(sizes) > _MANY_CLUSTERS:
@@ -127,10 +129,11 @@ def mean_of_clusters(sums: Array, sizes: Array) -> Interval | None:
 
 
 def mean_of_moments(clusters: int, size: int, total: int, of_sums: int, mixed: int, of_sizes: int) -> Interval | None:
-    """The same in its closed form with the t distribution, for clusters that nobody lists; None for fewer than two.
+    """The same in closed form with the t distribution, from moments of the clusters; None for fewer than two clusters.
 
-    `size` values add up to `total`; over the clusters `of_sums` adds up their squared sums, `of_sizes` their squared
-    sizes, `mixed` the products of the two. Whole numbers, so that the order of adding does not matter.
+    `size` is the number of values and `total` their sum. Over the clusters, `of_sums` is the sum of their squared sums,
+    `of_sizes` of their squared sizes, `mixed` of sum times size. All are whole numbers, so that the order of addition
+    does not matter.
     """
     if clusters < 2:
         return None
@@ -141,14 +144,15 @@ def mean_of_moments(clusters: int, size: int, total: int, of_sums: int, mixed: i
 
 
 def _quantile(degrees: int) -> float:
-    """How many standard errors 95 % are, of so many degrees of freedom."""
+    """The quantile of a 95% interval in standard errors, for so many degrees of freedom."""
     return Z_95 if degrees >= _MANY_CLUSTERS else student_quantile(degrees, TAIL)
 
 
 def mean_of_days(sums: Sequence[int], sizes: Sequence[int]) -> Interval | None:
-    """The interval of the mean of values in days, from each day's sum and number of values; None for fewer than two.
+    """The interval of the mean of values over days, from each day's sum and number of values; None for fewer than two
+    days.
 
-    The closed form with the t distribution of the days: whatever depends on each other within a day does not matter.
+    It is the closed form with the t distribution and days as clusters: dependence within a day does not matter.
     """
     days, size = len(sizes), sum(sizes)
     if days < 2:
@@ -159,7 +163,7 @@ def mean_of_days(sums: Sequence[int], sizes: Sequence[int]) -> Interval | None:
 
 
 def _variance_of_days(sums: Sequence[int], sizes: Sequence[int]) -> float:
-    """The variance of the mean of values in two days or more, by what the days differ."""
+    """The variance of the mean over two or more days, from the differences between days."""
     days, size = len(sizes), sum(sizes)
     mean = sum(sums) / size
     deviations = sum((total - mean * count) ** 2 for total, count in zip(sums, sizes, strict=True))
@@ -177,8 +181,8 @@ def difference_of_days(
 ) -> Interval | None:
     """The interval of the difference of two such means, the later minus the earlier; None without two days of each.
 
-    A rate is never surer than so many independent rows are. Of several differences that are looked at together
-    (`looks`), all intervals hold at once 95 times of 100.
+    For a rate it is never narrower than for as many independent rows. If several differences are examined together
+    (`looks`), all intervals hold at once with 95 % confidence.
     """
     if min(len(sizes_before), len(sizes)) < 2:
         return None
@@ -192,7 +196,7 @@ def difference_of_days(
 
 
 def paired_difference(base: Sequence[float], candidate: Sequence[float]) -> Difference | None:
-    """How `candidate` differs from `base`, pair by pair; None without pairs."""
+    """The mean difference of `candidate` and `base` over pairs; None without pairs."""
     if not base:
         return None
     differences = [after - before for before, after in zip(base, candidate, strict=True)]
@@ -206,7 +210,7 @@ def weighted_kappa(
     clusters: Sequence[Hashable],
     weights: KappaWeights,
 ) -> Coefficient:
-    """Agreement of two raters beyond chance; a disagreement weighs as much as its distance, or its square.
+    """Agreement of two raters beyond chance; a disagreement has its distance, or the squared distance, as weight.
 
     The three sequences are parallel; ratings are numbers on one scale. Source: Cohen 1968.
     """
@@ -232,10 +236,11 @@ def weighted_kappa(
 
 
 def krippendorff_alpha(items: Sequence[Sequence[float]], clusters: Sequence[Hashable]) -> Coefficient:
-    """Agreement beyond chance of any number of raters, not all of whom rate everything; ratings are only in order.
+    """Agreement beyond chance of any number of raters with missing ratings; the scale is ordinal.
 
-    `items` are the ratings of one item each, and say nothing where there is one alone; the two sequences are parallel.
-    Two ratings lie as far apart as their middle ranks among all that were given. Source: Krippendorff 2011 (ordinal).
+    Each element of `items` holds the ratings of one item; items with a single rating do not count. The two sequences
+    are parallel. The distance of two ratings is that of their mid-ranks among all ratings. Source: Krippendorff 2011
+    (ordinal).
     """
     rated = [(ratings, cluster) for ratings, cluster in zip(items, clusters, strict=True) if len(ratings) > 1]
     scale = sorted({rating for ratings, _ in rated for rating in ratings})
@@ -261,20 +266,20 @@ def krippendorff_alpha(items: Sequence[Sequence[float]], clusters: Sequence[Hash
 
 
 def pass_hat_k(passed: int, n: int, k: int) -> Fraction | None:
-    """The chance that `k` of the `n` executions, drawn without putting back, all pass; None for n < k.
+    """The probability that `k` of the `n` executions, drawn without replacement, all pass; None for n < k.
 
-    Over queries it is averaged: the share of queries that can be relied on `k` times in a row.
+    Averaged over queries, it is the share of queries that succeed `k` times in a row.
     """
     return Fraction(comb(passed, k), comb(n, k)) if n >= k else None
 
 
 def mode_ratio(values: Sequence[Hashable]) -> Fraction:
-    """The share of the most frequent of one value or more; a tie does not change it."""
+    """The share of the most frequent of one or more values; a tie does not change it."""
     return Fraction(max(Counter(values).values()), len(values))
 
 
 def _numbered(clusters: Sequence[Hashable]) -> list[int]:
-    """Clusters as numbers in the order of their first appearance, whatever they are."""
+    """Clusters numbered in the order of their first appearance."""
     numbers: dict[Hashable, int] = {}
     return [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
 
@@ -282,7 +287,7 @@ def _numbered(clusters: Sequence[Hashable]) -> list[int]:
 def _bootstrap(totals: Array, statistic: Callable[[Array], Array]) -> Interval:
     """Percentiles of a statistic of summed clusters (one row each), widened as a t interval is for few clusters.
 
-    Resamples that have no such statistic (kappa with one rating left) are left out.
+    Resamples for which the statistic is undefined (kappa with a single rating left) are left out.
     """
     count = len(totals)
     drawn = np.random.default_rng(_SEED).multinomial(count, np.full(count, 1 / count), size=_RESAMPLES)
@@ -292,7 +297,7 @@ def _bootstrap(totals: Array, statistic: Callable[[Array], Array]) -> Interval:
 
 
 def _closed_form(sums: Array, sizes: Array) -> Interval:
-    """The interval of sum/size by its linearised variance over clusters."""
+    """The interval of sum/size from its linearised variance over clusters."""
     count, size = len(sums), float(sizes.sum())
     mean = float(sums.sum()) / size
     half = Z_95 * sqrt(count / (count - 1) * float(((sums - mean * sizes) ** 2).sum())) / size

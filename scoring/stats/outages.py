@@ -1,4 +1,4 @@
-"""Runs whose executions failed to run: what they score tells how the servers were, and not how good the agent is."""
+"""Outages: runs with so many failed executions that their scores measure the servers, not the agent."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -18,11 +18,11 @@ class Failures:
 
     @property
     def is_outage(self) -> bool:
-        """Whether surely more than a fifth failed: the interval of their share lies above it."""
+        """Whether significantly more than a fifth failed: the interval of the failure rate lies above it."""
         return self._ends[0] > OUTAGE_SHARE
 
     def are_more_than(self, others: "Failures") -> bool:
-        """Whether surely more failed than of another run: the two intervals are apart."""
+        """Whether significantly more failed than in another run: the two intervals do not overlap."""
         return self._ends[0] > others._ends[1]
 
     @property
@@ -35,14 +35,14 @@ NO_EXECUTIONS: Final = Failures(0, 0)
 
 
 def outage_of(base: Failures, candidate: Failures) -> Side | None:
-    """Which of two runs had an outage that the other had not: they tell nothing of each other's quality."""
+    """Which of two runs had an outage that the other did not have: such runs cannot be compared in quality."""
     side = more_failed(base, candidate)
     failures = base if side == "base" else candidate
     return side if failures.is_outage else None
 
 
 def more_failed(base: Failures, candidate: Failures) -> Side | None:
-    """Of which of two runs surely more executions failed: their scores of 0 are part of every difference."""
+    """The run with significantly more failed executions: their scores of 0 are part of every difference."""
     if candidate.are_more_than(base):
         return "candidate"
     return "base" if base.are_more_than(candidate) else None

@@ -1,23 +1,23 @@
-"""Which query of one test run is which of another: the one that asks the same."""
+"""Pairs the queries of two test runs by their question."""
 
 import re
 from collections import defaultdict
 from collections.abc import Mapping
 
-# Blanks, quotes and the marks of sentences; a dot or a comma before a digit is part of a number.
+# Blanks, quotes and punctuation; a dot or a comma before a digit is part of a number.
 _NO_WORDS = re.compile(r"[\s!?…。、·~\"'“”‘’]|[.,](?![0-9])")
 
 
 def question_key(text: str) -> str:
-    """What two wordings of one question have in common: they may differ in blanks, case and marks, and in no word."""
+    """The question without blanks, case and punctuation: wordings of one question differ in nothing else."""
     return _NO_WORDS.sub("", text).casefold() or text.strip()
 
 
 def same_queries(base: Mapping[str, str], candidate: Mapping[str, str]) -> dict[str, str]:
-    """Id in `base` -> id in `candidate` of the queries that ask the same, out of their texts by id.
+    """Id in `base` -> id in `candidate` of queries with the same question, from their texts by id.
 
-    Of several that do, those of one id belong together, the others in the order of their ids. Without a text the id
-    tells.
+    If several queries have the same question, those with equal ids are paired first, the others in the order of their
+    ids. Queries without a text are paired by id.
     """
     pairs = {
         query_id: query_id

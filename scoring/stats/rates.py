@@ -1,6 +1,6 @@
-"""The shares of executions that a rubric sets targets for, so that two runs can be compared by them.
+"""Shares of executions that a rubric sets targets for, compared between two runs.
 
-A metric may hold several things that move apart: accuracy is made of tools and of numbers.
+A metric may combine several rates that change independently: accuracy consists of tools and of numbers.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -12,9 +12,9 @@ from scoring.stats.exact import mean
 
 @dataclass(frozen=True)
 class Rate:
-    """A share of executions, by its title (Korean): those with a code in `column` of `scores.parquet` that passes.
+    """A share of executions with its title (Korean): those whose code in `column` of `scores.parquet` passes.
 
-    `passing`: agent -> the codes that pass. `metric` is the metric that this is a part of, '' where it is of none.
+    `passing`: agent -> the codes that pass. `metric` is the metric that the rate is a part of, '' for none.
     """
 
     name: str
@@ -24,9 +24,9 @@ class Rate:
     passing: Mapping[Any, Collection[str]]
 
     def passes(self, row: Mapping[str, Any]) -> bool | None:
-        """Whether an execution passes, by its `agent_type` and the column; None where it does not count.
+        """Whether an execution passes, by its `agent_type` and the column; None if it does not count.
 
-        It does not where the code is NULL, and where the row, as one of an earlier version, has no such column.
+        It does not count if the code is NULL, or if the row comes from an earlier version without the column.
         """
         agent, code = row.get("agent_type"), row.get(self.column)
         return None if agent is None or code is None else code in self.passing[agent]

@@ -1,4 +1,4 @@
-"""The scores of a test run as they are compared with those of another: by query, and by round."""
+"""The scores of a test run, by query and by round, for the comparison with another run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ TOTAL_TITLE: Final = "종합 점수"
 
 
 class ScoreOfRound(NamedTuple):
-    """The points of one execution in a metric, None where they are not known, and why (Korean)."""
+    """The points of one execution in a metric, None if unknown, and the reason (Korean)."""
 
     points: float | None
     reason: str = ""
@@ -19,12 +19,12 @@ class ScoreOfRound(NamedTuple):
 
 @dataclass(frozen=True)
 class QueryScores:
-    """One query of a run: its text, its score per metric (None where unknown), and the number of its executions.
+    """One query of a run: its text, its score per metric (None if unknown), and the number of its executions.
 
-    `reasons`: metric -> why its worst execution has its score (Korean); `rounds`: round -> metric -> the score of its
-    execution, {} where they are not known. `groups`: what people sort it by (Korean) -> where it belongs, as its file
-    says. `rates`: rate -> its share, 0 to 1, of the executions that count, else None. `expected` is the same where two
-    runs expect the same of a query, '' where it is not known.
+    `reasons`: metric -> the reason for the score of its worst execution (Korean); `rounds`: round -> metric -> the
+    score of its execution, {} if unknown. `groups`: kind of group (Korean) -> the query's group, as its file says.
+    `rates`: rate -> its share, 0 to 1, of the executions that count, else None. `expected` is equal for two runs with
+    the same expectation of a query, '' if unknown.
     """
 
     text: str
@@ -41,8 +41,8 @@ class QueryScores:
 class TestRunScores:
     """One scored run: its name and rubric, its queries by id. `withheld` metrics have too many undecided queries.
 
-    `epochs`: metric -> what judged it; those that rules score are not among them. `failures` counts its executions.
-    `sha256` is the hash of its file, '' where it is not known.
+    `epochs`: metric -> the judge that scored it; metrics scored by rules are missing. `failures` counts its executions.
+    `sha256` is the hash of its file, '' if unknown.
     """
 
     name: str
@@ -56,9 +56,9 @@ class TestRunScores:
 
 
 def expect_otherwise(before: QueryScores, after: QueryScores) -> bool:
-    """Whether the runs are known to expect different things of a query.
+    """Whether the runs are known to have different expectations of a query.
 
-    Marks of earlier code are a digit shorter: they do not say whether there was a ground truth.
+    Fingerprints of earlier versions are a digit shorter: they do not tell whether there was a ground truth.
     """
     return any(mark != other for mark, other in zip(before.expected, after.expected, strict=False))
 
@@ -69,9 +69,9 @@ def rounds_differ(before: QueryScores, after: QueryScores) -> bool:
 
 
 def of_same_rounds(before: QueryScores, after: QueryScores) -> tuple[QueryScores, QueryScores]:
-    """The scores of a query in the rounds that both runs have, where one has others, too.
+    """The scores of a query in the rounds that both runs have, if one of them has further rounds.
 
-    None for the total and metrics of repeats, which no round has: nobody knows what fewer rounds would give them.
+    None for the total and metrics of repeats, which have no round: their value over fewer rounds is unknown.
     """
     if not rounds_differ(before, after):
         return before, after

@@ -1,8 +1,8 @@
-"""Does a judge still answer as it did? The same questions night after night, each night against the nights before it.
+"""Detects a change of the judge: the same questions are asked every night and compared with the nights before.
 
-A night is unusual where so few repeated answers have less than a chance that comes to one false alarm a year. The
-chance is beta-binomial: of a rate that is only known from the nights before, so that few nights raise no false alarm.
-Questions differ in how sure their answers are; that makes a night vary less than the binomial says, never more.
+A night is unusual if so few equal answers are less likely than one false alarm a year. The probability is
+beta-binomial, because the rate is only estimated from the nights before: few nights raise no false alarm. Questions
+differ in the certainty of their answers, which makes a night vary less than the binomial distribution, never more.
 
 Source: SPEC 11; H. Jeffreys 1961 (the prior of a rate).
 """
@@ -22,7 +22,7 @@ _JEFFREYS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class AnchorNight:
-    """A night: of `asked` questions with an answer `agreed` had the answer that is stored."""
+    """A night: `agreed` of `asked` questions with an answer had the stored answer."""
 
     day: date
     agreed: int
@@ -31,10 +31,10 @@ class AnchorNight:
 
 @dataclass(frozen=True, slots=True)
 class WatchedNight:
-    """A night beside the nights before it, since the last change: `agreed_before` of `asked_before` answers.
+    """A night and the nights before it since the last change: `agreed_before` of `asked_before` answers.
 
-    `chance` is that of so few equal answers or fewer from an unchanged judge; `limit` the most that would be a change,
-    -1 where no number is. A change begins a new usual.
+    `chance` is the probability of so few equal answers or fewer from an unchanged judge; `limit` is the largest number
+    that would be a change, -1 if there is none. A change starts a new baseline.
     """
 
     night: AnchorNight
@@ -45,12 +45,12 @@ class WatchedNight:
 
     @property
     def is_change(self) -> bool:
-        """Whether the judge answers otherwise than before."""
+        """Whether the judge's answers have changed."""
         return self.night.agreed <= self.limit
 
 
 def watched(nights: Iterable[AnchorNight]) -> list[WatchedNight]:
-    """The nights in their order, each judged by what was known then. All have asked the same questions."""
+    """The nights in order, each evaluated with the knowledge of that night. All nights asked the same questions."""
     found: list[WatchedNight] = []
     agreed_before = asked_before = 0
     for night in nights:
@@ -65,7 +65,7 @@ def watched(nights: Iterable[AnchorNight]) -> list[WatchedNight]:
 
 
 def chances_of_fewer(asked: int, agreed_before: int, asked_before: int) -> list[float]:
-    """For 0, 1, ... `asked` equal answers the chance of so many or fewer, by the rate of the answers before."""
+    """For 0, 1, ... `asked` equal answers the probability of so many or fewer, from the rate of the answers before."""
     alpha, beta = agreed_before + _JEFFREYS, asked_before - agreed_before + _JEFFREYS
     agreed = np.arange(asked + 1)
     ways = -np.log(asked + 1) - log_beta(agreed + 1, asked - agreed + 1)
