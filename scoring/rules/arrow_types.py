@@ -24,18 +24,18 @@ _TYPES: dict[Type, pa.DataType] = {
 }
 
 
-@lru_cache(maxsize=2)  # a row's question and answer, to which each of its rules is put
+@lru_cache(maxsize=2)  # a row's question and answer, the input of each of its rules
 def _arrow_text(text: str) -> pa.Array:
-    """One text, taken by way of Polars: given to Arrow itself it would make Arrow import pandas, 0.3 s of CPU."""
+    """One text, converted by Polars: a conversion by Arrow itself makes Arrow import pandas, 0.3 s of CPU."""
     return pl.Series([text], dtype=pl.String).to_arrow()
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether an RE2 pattern is found anywhere in `text`. RE2 takes time in proportion to the text, so that no pattern
-    can hang a run; look-arounds and back references do not exist in it.
+    """Whether an RE2 pattern occurs anywhere in `text`. RE2 runs in linear time, so that no pattern can hang a run; it
+    has no look-arounds and no back references.
 
     Raises:
-        ValueError: no RE2 pattern.
+        ValueError: the text is no RE2 pattern.
     """
     return bool(pc.match_substring_regex(_arrow_text(text), pattern=pattern)[0].as_py())
 
@@ -46,15 +46,15 @@ def field(name: str, data_type: pa.DataType, description: str) -> pa.Field:
 
 
 def described(title: str, source: str) -> str:
-    """What a column is, and the clause it comes from if it has one."""
+    """A column's description, and its source clause if it has one."""
     return f"{title} ({source})" if source else title
 
 
 def definition_fields(definitions: Iterable[ex.Definition], columns: Kinds) -> list[pa.Field]:
-    """A column per definition; `columns` are those that definitions may use besides one another.
+    """A column per definition; `columns` are the input columns that definitions may use.
 
     Raises:
-        RuleError: as `with_kinds`, or a value is of a kind that is no column.
+        RuleError: as `with_kinds`, or a value's kind cannot be stored in a column.
     """
     definitions = list(definitions)
     kinds = with_kinds(definitions, columns)
@@ -62,10 +62,10 @@ def definition_fields(definitions: Iterable[ex.Definition], columns: Kinds) -> l
 
 
 def arrow_type(kind: Kind) -> pa.DataType:
-    """The type of a column of values of a kind.
+    """The Arrow type of a column with values of a kind.
 
     Raises:
-        RuleError: they are no column of a score table.
+        RuleError: the kind cannot be stored in a score table.
     """
     if kind.type not in _TYPES:
         raise RuleError(f"{TYPE_TITLES[kind.type]} fills no column", fix="give a text, a number or a condition")
@@ -73,16 +73,16 @@ def arrow_type(kind: Kind) -> pa.DataType:
 
 
 def empty_frame(schema: pa.Schema) -> pl.DataFrame:
-    """No rows in the columns of an Arrow schema."""
+    """An empty frame with the columns of an Arrow schema."""
     return pl.DataFrame(no_rows(schema))
 
 
 def frame_of(schema: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Rows in the columns of an Arrow schema."""
+    """A frame of these rows with the columns of an Arrow schema."""
     return pl.DataFrame(rows, schema=empty_frame(schema).schema)
 
 
 def no_rows(schema: pa.Schema) -> pa.Table:
-    """No rows in the columns of an Arrow schema, as Arrow."""
-    # `schema.empty_table()` says the same and imports pandas, a second of CPU, to do so.
+    """An empty Arrow table with the columns of an Arrow schema."""
+    # `schema.empty_table()` does the same, but imports pandas, a second of CPU.
     return pa.Table.from_batches([], schema)

@@ -1,4 +1,4 @@
-"""A number becomes points: ordered cuts with one edge rule, and the bands between them as Korean text."""
+"""Converts numbers to points: ordered cuts with one edge rule, and the bands between them as Korean text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,12 +15,11 @@ Number = int | float
 
 @dataclass(frozen=True)
 class Bands(Generic[Points]):
-    """Ordered cuts and the points each earns.
+    """Ordered cuts and the points for each.
 
-    `at_least`: cuts fall, the first cut that the number reaches counts (1200, 800, ...).
-    `at_most`: cuts rise, the first cut that the number does not exceed counts (5 s, 8 s, ...), so a band
-    includes its upper bound: 5.0 s earns what `<= 5` says and 5.01 s does not.
-    `beyond` is what a number past the last cut earns.
+    `at_least`: cuts fall; the first cut that the number reaches applies (1200, 800, ...). `at_most`: cuts rise; the
+    first cut that the number does not exceed applies (5 s, 8 s, ...), so a band includes its upper bound: 5.0 s gets
+    the points of `<= 5`, 5.01 s does not. `beyond` are the points of a number past the last cut.
 
     Raises:
         RuleError: no cuts, or cuts that are not strictly ordered.
@@ -43,7 +42,7 @@ class Bands(Generic[Points]):
                 )
 
     def points(self, number: Number | Fraction) -> Points:
-        """What `number` earns. A missing number is no number: callers decide before they ask."""
+        """The points of `number`. Callers handle missing numbers themselves."""
         for cut, points in self.cuts:
             if number >= cut if self.edge == "at_least" else number <= cut:
                 return points
@@ -51,9 +50,9 @@ class Bands(Generic[Points]):
 
 
 def band_rows(bands: Bands[int], unit: str = "", *, maximum: Number | None = None) -> list[tuple[str, int]]:
-    """Every band with its points, in the order of the cuts: `5초 초과 8초 이하` earns 4.
+    """Every band with its points, in the order of the cuts: `5초 초과 8초 이하` gets 4.
 
-    A first cut of `maximum` is the only number of its band: a ratio of `1`, not `1 이상`.
+    A first cut equal to `maximum` is the only number of its band: a ratio of `1`, not `1 이상`.
     """
     cuts = [f"{cut:g}{unit}" for cut, _ in bands.cuts]
     inner, outer, first, last = (
@@ -69,10 +68,10 @@ def band_rows(bands: Bands[int], unit: str = "", *, maximum: Number | None = Non
 
 
 def band_text(bands: Bands[int], number: Number | Fraction, unit: str = "") -> str:
-    """The band that `number` falls into; every band of `bands` must earn other points than the rest."""
+    """The text of the band that contains `number`; every band of `bands` must have different points."""
     return _text_of_points(bands, unit)[bands.points(number)]
 
 
-@lru_cache  # every score names its band
+@lru_cache  # every score has a band
 def _text_of_points(bands: Bands[int], unit: str) -> Mapping[int, str]:
     return {points: text for text, points in band_rows(bands, unit)}

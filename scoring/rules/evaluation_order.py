@@ -1,4 +1,4 @@
-"""Orders the definitions of a rubric: what can be computed together, and what has to wait."""
+"""Orders the definitions of a rubric by their dependencies."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
@@ -10,8 +10,8 @@ from scoring.rules.expressions import Column, Definition, MostLost
 def steps(definitions: Sequence[Definition]) -> list[list[Definition]]:
     """Definitions grouped so that each uses only input columns and columns of earlier groups.
 
-    There are as few groups as possible, and each definition stands in the last one that still serves those who use it:
-    what several of them look for is looked for once, when they stand together.
+    The number of groups is minimal, and each definition is placed in the last group before its users: definitions of
+    one group share a common search.
 
     Raises:
         RuleError: two definitions of one name, or one that uses a column defined after it.

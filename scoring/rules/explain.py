@@ -1,6 +1,6 @@
-"""One row explained: which rules fired and how many points each gave. The rules in plain Python, but for regular
-expressions: RE2 and Rust's regex never try a text again and again, so that no pattern of a rubric file can hang who
-explains a row.
+"""Explains one row: which rules fired and how many points each gave. The rules are evaluated in plain Python, except
+for regular expressions: RE2 and Rust's regex do not backtrack, so that no pattern of a rubric file can hang an
+explanation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Finding:
-    """One rule of one column: what was found (Korean) and what it gave; a rule not met gives 0."""
+    """One rule of one column: what was found (Korean) and its points; 0 for a rule that is not met."""
 
     column: str
     label: str
@@ -44,7 +44,7 @@ def explain(definitions: Sequence[ex.Definition], row: Row) -> Explanation:
 
 
 def findings(definition: ex.Definition, row: Row) -> list[Finding]:
-    """The rules behind one column of a row that holds every column before it."""
+    """The rules behind one column of a row; `row` contains every earlier column."""
     return _findings(definition.name, definition.expression, row)
 
 
@@ -97,7 +97,7 @@ def _of_text(expression: ex.Length | ex.Count | ex.Matches | ex.ContainsAny, tex
         case ex.Length():
             return len(text)
         case ex.Count(_, pattern):
-            # Arrow counts in what is left behind each match, at whose start `^` holds anew.
+            # Arrow counts in the rest of the text after each match, where `^` matches again at the start.
             return int(pl.Series([text], dtype=pl.String).str.count_matches(pattern.regex)[0])
         case ex.Matches(_, pattern):
             return matches(pattern.regex, text)
@@ -116,7 +116,7 @@ def _ratio(numerator: float | None, denominator: float | None) -> float | None:
 
 
 def _taken(case: ex.Case, row: Row) -> int | None:
-    """The position of the branch that is taken, None for the ELSE."""
+    """The index of the first branch whose condition is true; None for the ELSE."""
     for position, branch in enumerate(case.branches):
         if evaluate(branch.condition, row) is True:
             return position
@@ -124,7 +124,7 @@ def _taken(case: ex.Case, row: Row) -> int | None:
 
 
 def _findings(column: str, expression: ex.Expression, row: Row) -> list[Finding]:
-    """The labelled rules of a column: each term of a sum, the branch taken of a case."""
+    """The labelled rules of a column: each term of a sum, and the branch of a case whose condition is true."""
     if isinstance(expression, ex.Sum):
         return [finding for term in expression.terms for finding in _findings(column, term, row)]
     if not isinstance(expression, ex.Case):

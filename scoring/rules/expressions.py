@@ -21,10 +21,10 @@ OPERATORS: Mapping[Operator, Callable[[Any, Any], Any]] = {"=": eq, "!=": ne, "<
 LiteralValue = str | int | float | None
 
 OR_NO_VALUE = " 또는 값 없음"
-"""What ends the label of a band that also has what is not known (Korean)."""
+"""Suffix of the label of a band that also includes unknown values (Korean)."""
 
-# RE2, Rust and Python agree on these escapes; \d \s \w \b are ASCII in RE2 and Unicode elsewhere; \< \> are
-# signs in RE2 and Python, and edges of words in Rust.
+# RE2, Rust and Python agree on these escapes; \d \s \w \b are ASCII in RE2 and Unicode elsewhere; \< \> are literals in
+# RE2 and Python, and word boundaries in Rust.
 _PORTABLE_ESCAPES = frozenset("ntrf")
 _SET = re.compile(r"\[\^?\]?([^\]]*)\]")
 # $, flags and look-arounds, a repetition without a lower bound, possessive repetitions.
@@ -32,7 +32,7 @@ _NOT_PORTABLE = re.compile(r"\$|\(\?(?!:)|\{,|[*+?}]\+")
 # Nested and named sets, and the set operators of Rust and of future Python.
 _NOT_PORTABLE_IN_SET = re.compile(r"\[|&&|--|~~|\|\|")
 _REPETITION = re.compile(r"\{([0-9]+)(?:,([0-9]*))?\}")
-_MOST_REPEATED = 1_000  # RE2 refuses more
+_MOST_REPEATED = 1_000  # RE2's maximum
 
 
 @dataclass(frozen=True)
@@ -94,11 +94,11 @@ class Length:
 
 @dataclass(frozen=True)
 class Count:
-    """How often a pattern occurs in a text, without overlaps.
+    """The number of non-overlapping matches of a pattern in a text.
 
     Raises:
-        RuleError: the pattern matches an empty text, of which engines see more or fewer; it has several capturing
-            groups, with which GoogleSQL extracts nothing.
+        RuleError: the pattern matches an empty text, which engines count differently; it has several capturing groups,
+            which GoogleSQL cannot extract.
     """
 
     text: Column
@@ -192,7 +192,7 @@ class Not:
 
 @dataclass(frozen=True)
 class When:
-    """One branch of a CASE. `label` (Korean) tells people what was found when the branch is taken."""
+    """One branch of a CASE. `label` (Korean) describes what was found if the branch applies."""
 
     condition: Expression
     value: Expression
@@ -235,14 +235,14 @@ class Tenths:
 
 @dataclass(frozen=True)
 class MostLost:
-    """The name of the component furthest below its maximum; ties go to the earlier one."""
+    """The name of the component furthest below its maximum; the earlier one in a tie."""
 
     components: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
 class Fired:
-    """The ids of the conditions that are true, in their order; an empty list when none is."""
+    """The ids of the conditions that are true, in order; an empty list if there are none."""
 
     rules: tuple[tuple[str, Expression], ...]
 
@@ -272,7 +272,7 @@ Expression = (
 
 @dataclass(frozen=True)
 class Definition:
-    """A named output column: its expression, what it is (Korean), and the clause it comes from."""
+    """A named output column: its expression, its description (Korean), and its source clause."""
 
     name: str
     expression: Expression
@@ -281,12 +281,12 @@ class Definition:
 
 
 def points(earned: int, when: Expression, label: str) -> Case:
-    """`earned` points where the condition is true, else none."""
+    """`earned` points if the condition is true, else 0."""
     return Case((When(when, Value(earned), label),), Value(0))
 
 
 def banded(number: Expression, bands: Bands[int] | Bands[str], name: str) -> Case:
-    """A CASE over the cuts of `bands`; a NULL number reaches no cut and earns what lies beyond the last."""
+    """A CASE over the cuts of `bands`; a NULL number reaches no cut and gets the points beyond the last."""
     operator: Operator = ">=" if bands.edge == "at_least" else "<="
     sign = "≥" if bands.edge == "at_least" else "≤"
     branches = tuple(

@@ -1,6 +1,6 @@
-"""Row rules as GoogleSQL expressions; `sql_scores` and `sql_tables` of chat rows make queries of them.
+"""Translates row rules to GoogleSQL expressions; `sql_scores` and `sql_tables` of chat rows build queries from them.
 
-Nothing here is quoted by hand from data: constants come from rubrics.
+Constants come from rubrics only, never from data.
 """
 
 import math
@@ -52,7 +52,7 @@ def to_sql(expression: ex.Expression) -> str:
             return "CASE\n    " + "\n    ".join(whens) + f"\n    ELSE {to_sql(otherwise)} END"
         case ex.WeightedScore(weighted):
             hundredths = " + ".join(f"{weight} * {score.name}" for weight, score in weighted)
-            # Twice in brackets: local emulators of BigQuery forget them when they write DIV as an operator.
+            # Double parentheses: local emulators of BigQuery drop single ones when they write DIV as an operator.
             return f"DIV(({hundredths} + 5), 10) / 10"
         case ex.Tenths(score):
             return f"CAST(ROUND({to_sql(score)} * 10) AS INT64)"
@@ -67,7 +67,7 @@ def to_sql(expression: ex.Expression) -> str:
 
 
 def literal(value: ex.LiteralValue) -> str:
-    """A constant in GoogleSQL."""
+    """A constant as a GoogleSQL literal."""
     if value is None:
         return "NULL"
     if isinstance(value, str):
@@ -79,12 +79,12 @@ def literal(value: ex.LiteralValue) -> str:
 
 
 def column_list(names: Iterable[str]) -> str:
-    """Columns one after the other, in backquotes: a name may be a word of GoogleSQL."""
+    """A comma-separated list of columns in backquotes: a name may be a GoogleSQL keyword."""
     return ", ".join(f"`{name}`" for name in names)
 
 
 def _regex(regex: str) -> str:
-    """A raw string, as the seed writes them; a Pattern refuses what RE2 would read differently."""
+    """A raw string literal, as in the seed; a Pattern excludes what RE2 would read differently."""
     ex.Pattern(regex)
     if {"'", "\n", "\r"} & set(regex):
         return literal(regex)
@@ -92,5 +92,5 @@ def _regex(regex: str) -> str:
 
 
 def _operand(term: ex.Expression, *bracketed: type[object]) -> str:
-    """A part of an expression, in brackets where it is one of these."""
+    """An operand, in parentheses if it is one of these expressions."""
     return f"({to_sql(term)})" if isinstance(term, bracketed) else to_sql(term)

@@ -1,7 +1,7 @@
-"""What kind of value an expression gives, so that a rule on which engines would disagree is refused before it runs.
+"""The kind of value that an expression gives, so that a rule on which engines would disagree is refused before it runs.
 
-Polars compares a text with a number in its own way and GoogleSQL not at all; a sum of a NULL, a negative score that is
-divided and a number beyond INT64 end differently on each engine. None of these has a kind.
+Polars compares a text with a number in its own way and GoogleSQL not at all; engines differ in a sum of a NULL, in the
+division of a negative score, and in numbers beyond INT64. None of these has a kind.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,10 +26,10 @@ TYPE_TITLES: dict[Type, str] = {
     "null": "NULL",
 }
 LARGEST_WHOLE = 2**53
-"""Beyond it FLOAT64 has no place for every whole number, and sums of sums come near to INT64's end."""
+"""Beyond it FLOAT64 cannot represent every whole number, and sums of sums approach the limit of INT64."""
 
 MOST_RULES = 12
-"""Of one `Fired`: its local backend holds a list for every combination."""
+"""Maximum number of rules in one `Fired`: its local backend holds a list for every combination."""
 
 _LONGEST_TEXT = 2**31
 _NUMERIC: tuple[Type, ...] = ("whole", "score", "number")
@@ -37,9 +37,9 @@ _NUMERIC: tuple[Type, ...] = ("whole", "score", "number")
 
 @dataclass(frozen=True)
 class Kind:
-    """The type of a value, whether it may be NULL, for numbers between which bounds it lies, for codes which it can be.
+    """The type of a value, whether it may be NULL, the bounds of numbers, and the possible values of codes.
 
-    `codes` is empty for a text that can be any.
+    `codes` is empty for an arbitrary text.
     """
 
     type: Type
@@ -58,7 +58,7 @@ def kind_of(expression: ex.Expression, columns: Kinds) -> Kind:
     """The kind of the value that an expression gives.
 
     Raises:
-        RuleError: a column that is not there, or an operand on which engines would disagree.
+        RuleError: a column does not exist, or engines would disagree on an operand.
     """
     match expression:
         case ex.Column(name):
@@ -113,7 +113,7 @@ def kind_of(expression: ex.Expression, columns: Kinds) -> Kind:
 
 
 def with_kinds(definitions: Iterable[ex.Definition], columns: Kinds) -> dict[str, Kind]:
-    """The columns with those that definitions add to them, in their order.
+    """The columns and those that the definitions add, in order.
 
     Raises:
         RuleError: as `kind_of`.
@@ -173,7 +173,9 @@ def _comparison(left: Kind, operator: str, right: Kind) -> Kind:
 
 
 def _refuse_no_code(left: Kind, right: Kind) -> None:
-    """Refuses a text, or codes, that the other can never be: most often a slip, with which a rule is never true."""
+    """Refuses a comparison with a text or codes that the other side can never have: most often a typing error that
+    makes the rule never true.
+    """
     if not left.codes or not right.codes or left.codes & right.codes:
         return
     known, found = sorted((left.codes, right.codes), key=len, reverse=True)

@@ -39,13 +39,13 @@ FUNCTIONS = (
     "CASE",
 )
 MOST_NESTED = 40
-"""Brackets, NOTs and CASEs within each other: engines follow them by recursion."""
+"""Nesting of brackets, NOTs and CASEs: engines process them by recursion."""
 
 MOST_TERMS = 200
-"""Of one sum, AND, OR, CASE or list, for the same reason."""
+"""Elements of one sum, AND, OR, CASE or list, for the same reason."""
 
 _MOST_DIGITS = 30
-# An escape or a set, in which a bracket is only a sign; else the beginning of a group that captures.
+# An escape or a set, in which a bracket is a literal; else the beginning of a capturing group.
 _NO_GROUP_OR_ONE = re.compile(r"(\\.|\[\^?+\]?+(?:\\.|[^\]\\])*\])|\((?!\?)", re.DOTALL)
 _OPERATORS: dict[str, ex.Operator] = {one: one for one in ex.OPERATORS}
 _KEYWORDS = frozenset(
@@ -63,12 +63,12 @@ class Parsed:
 
 
 def parse(text: str, columns: Kinds) -> Parsed:
-    """The expression that a text writes, over these columns.
+    """Parses a text into an expression over these columns.
 
     `parse(to_sql(x))` is `x` for every expression without labels.
 
     Raises:
-        ConditionError: it is none of the rule language; says line, column, what was expected and the remedy.
+        ConditionError: the text is not in the rule language; gives line, column, what was expected and the remedy.
     """
     parser = _ConditionParser(text, columns)
     expression = parser.condition()
@@ -79,7 +79,7 @@ def parse(text: str, columns: Kinds) -> Parsed:
 
 
 def parse_condition(text: str, columns: Kinds) -> ex.Expression:
-    """The condition that a text writes: what is true, false or NULL of a row.
+    """Parses a text into a condition: it is true, false or NULL for a row.
 
     Raises:
         ConditionError: as `parse`, or the text gives no condition.
@@ -93,7 +93,7 @@ def parse_condition(text: str, columns: Kinds) -> ex.Expression:
 
 
 class _ConditionParser(TokenReader):
-    """A method for each line of the grammar: reads what it names from the next token on."""
+    """A method for each line of the grammar: parses that construct from the next token on."""
 
     def __init__(self, text: str, columns: Kinds) -> None:
         super().__init__(text)
@@ -121,32 +121,32 @@ class _ConditionParser(TokenReader):
         while self.accept(joint):
             terms.append(read_one())
             self._refuse_many(terms)
-        return self._made(start, join, tuple(terms)) if len(terms) > 1 else terms[0]
+        return self._build(start, join, tuple(terms)) if len(terms) > 1 else terms[0]
 
     def _negation(self) -> ex.Expression:
         start = self.next.offset
         if not self.accept("NOT"):
             return self._comparison()
-        return self._made(start, ex.Not, self._deeper(self._negation))
+        return self._build(start, ex.Not, self._deeper(self._negation))
 
     def _comparison(self) -> ex.Expression:
         start = self.next.offset
         left = self._sum()
         if operator := _OPERATORS.get(self.next.text):
             self.advance()
-            return self._made(start, ex.Compare, left, operator, self._sum())
+            return self._build(start, ex.Compare, left, operator, self._sum())
         if self.accept("IS"):
             negated = self.accept("NOT")
             self.expect("NULL")
-            unknown = self._made(start, ex.IsNull, left)
+            unknown = self._build(start, ex.IsNull, left)
             return ex.Not(unknown) if negated else unknown
         if self.accept("IN"):
             if self.next_are("(", "number"):
                 self.refuse("IN with a number", self.next.offset + 1, "write a = 1 OR a = 2")
             options = self._listed("(", self._string, ")")
             if len(options) == 1:
-                return self._made(start, ex.Compare, left, "=", ex.Value(options[0]))
-            return self._made(start, ex.IsIn, left, options)
+                return self._build(start, ex.Compare, left, "=", ex.Value(options[0]))
+            return self._build(start, ex.IsIn, left, options)
         return left
 
     def _sum(self) -> ex.Expression:
@@ -157,7 +157,7 @@ class _ConditionParser(TokenReader):
         if token.type == "string":
             return ex.Value(self._string())
         if token.type == "number" or token.text == "-":
-            return self._made(token.offset, ex.Value, self._number())
+            return self._build(token.offset, ex.Value, self._number())
         if self.accept("("):
             inner = self._deeper(self.condition)
             self.expect(")")
@@ -169,28 +169,28 @@ class _ConditionParser(TokenReader):
         if token.type != "name" or token.word in _KEYWORDS:
             self.unexpected("a column, a constant, a function or CASE")
         self.advance()
-        return self._deeper(self._call) if self.next.text == "(" else self._made(token.offset, ex.Column, token.text)
+        return self._deeper(self._call) if self.next.text == "(" else self._build(token.offset, ex.Column, token.text)
 
     def _call(self) -> ex.Expression:
         name = self.tokens[self.place - 1]
         match name.word:
             case "LENGTH":
-                return self._made(name.offset, ex.Length, *self._listed("(", self._column, ")", exactly=1))
+                return self._build(name.offset, ex.Length, *self._listed("(", self._column, ")", exactly=1))
             case "REGEXP_CONTAINS":
-                return self._made(name.offset, _contains, *self._text_and_regex())
+                return self._build(name.offset, _contains, *self._text_and_regex())
             case "ARRAY_LENGTH":
                 self.expect("(", "REGEXP_EXTRACT_ALL")
                 text, regex = self._text_and_regex()
                 self.expect(")")
-                return self._made(name.offset, _count, text, regex)
+                return self._build(name.offset, _count, text, regex)
             case "SAFE_DIVIDE":
-                return self._made(name.offset, ex.Ratio, *self._listed("(", self._sum, ")", exactly=2))
+                return self._build(name.offset, ex.Ratio, *self._listed("(", self._sum, ")", exactly=2))
             case "DIV":
                 return self._weighted(name)
             case "CAST":
                 return self._cast(name)
             case "ARRAY_CONCAT":
-                return self._made(name.offset, ex.Fired, self._listed("(", self._rule, ")"))
+                return self._build(name.offset, ex.Fired, self._listed("(", self._rule, ")"))
         known = f"the functions that there are: {', '.join(FUNCTIONS)}"
         self.refuse(f"expected a function of the rule language, found {name.text[:40]}", name.offset, known)
         return None
@@ -216,7 +216,7 @@ class _ConditionParser(TokenReader):
         self.expect("ELSE")
         otherwise = self._sum()
         self.expect("END")
-        return self._made(start, ex.Case, tuple(branches), otherwise)
+        return self._build(start, ex.Case, tuple(branches), otherwise)
 
     def _rule(self) -> tuple[str, ex.Expression]:
         """A rule of a list: `IF(condition, ['id'], [])`."""
@@ -237,7 +237,7 @@ class _ConditionParser(TokenReader):
             weights.append((weight, self._column()))
             self._refuse_many(weights)
             self.expect("+")
-        return self._as_printed(name, self._made(name.offset, ex.WeightedScore, tuple(weights)))
+        return self._as_printed(name, self._build(name.offset, ex.WeightedScore, tuple(weights)))
 
     def _cast(self, name: Token) -> ex.Expression:
         """`CAST('inf' AS FLOAT64)`, or `CAST(ROUND(score * 10) AS INT64)`."""
@@ -245,7 +245,7 @@ class _ConditionParser(TokenReader):
         if self.next.type == "string":
             return self._as_printed(name, ex.Value(-math.inf if "-" in self.next.text else math.inf))
         self.expect("ROUND", "(")
-        return self._as_printed(name, self._made(name.offset, ex.Tenths, self._column()))
+        return self._as_printed(name, self._build(name.offset, ex.Tenths, self._column()))
 
     def _most_lost(self) -> ex.Expression:
         """`CASE WHEN 5 - a = GREATEST(5 - a, 3 - b) THEN 'a' WHEN 3 - b = GREATEST(...) THEN 'b' END`."""
@@ -254,7 +254,7 @@ class _ConditionParser(TokenReader):
         self._lost()
         self.expect("=", "GREATEST")
         components = self._listed("(", self._lost, ")")
-        return self._as_printed(name, self._made(name.offset, ex.MostLost, components))
+        return self._as_printed(name, self._build(name.offset, ex.MostLost, components))
 
     def _lost(self) -> tuple[str, int]:
         maximum = self._whole()
@@ -262,7 +262,7 @@ class _ConditionParser(TokenReader):
         return self._column().name, maximum
 
     def _as_printed(self, first: Token, expression: ex.Expression) -> ex.Expression:
-        """The `expression` that the tokens so far stand for; the text from `first` on must be what is printed of it."""
+        """The `expression` of the tokens so far; the text from `first` on must equal the printed expression."""
         self.place = self.tokens.index(first)
         for token in tokens_of(to_sql(expression), self.refuse)[:-1]:
             self.expect(token.text)
@@ -289,7 +289,7 @@ class _ConditionParser(TokenReader):
         if self.next.text == "(":
             self.refuse(f"expected a column, found the function {token.text[:40]}", token.offset, "name a column here")
         column = ex.Column(token.text)
-        self._made(token.offset, lambda: column)
+        self._build(token.offset, lambda: column)
         return column
 
     def _string(self) -> str:
@@ -323,8 +323,8 @@ class _ConditionParser(TokenReader):
         self._depth -= 1
         return inner
 
-    def _made(self, start: int, make: Callable[..., ex.Expression], *parts: object) -> ex.Expression:
-        """The expression of these parts; what is wrong with it stands at `start`."""
+    def _build(self, start: int, make: Callable[..., ex.Expression], *parts: object) -> ex.Expression:
+        """Builds the expression of these parts; errors point to `start`."""
         try:
             expression = make(*parts)
             kind_of(expression, self._columns)
@@ -344,16 +344,16 @@ def _contains(text: ex.Column, regex: str) -> ex.Expression:
 
 def _count(text: ex.Column, regex: str) -> ex.Expression:
     pattern = _pattern(regex)
-    if re.compile(regex).groups > 1:  # GoogleSQL extracts by one at most; what captures changes no count
+    if re.compile(regex).groups > 1:  # GoogleSQL extracts one group at most; capturing does not change a count
         pattern = ex.Pattern(_NO_GROUP_OR_ONE.sub(lambda found: found[1] or "(?:", regex))
     return ex.Count(text, pattern)
 
 
 def _pattern(regex: str) -> ex.Pattern:
-    """A pattern that Rust's regex and RE2 read too, which say so only when it is used.
+    """A pattern that Rust's regex and RE2 accept too; they report errors only when a pattern is used.
 
     Raises:
-        RuleError: one does not, or as `Pattern`.
+        RuleError: one of them refuses it, or as `Pattern`.
     """
     pattern = ex.Pattern(regex)
     try:

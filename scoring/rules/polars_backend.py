@@ -1,4 +1,4 @@
-"""Row rules as Polars expressions: the local engine."""
+"""Translates row rules to Polars expressions: the local engine."""
 
 from collections.abc import Sequence
 from functools import cache, reduce
@@ -13,7 +13,7 @@ from scoring.rules.searches import SEARCH_PREFIX, shortest, with_searches
 
 
 def with_definitions(rows: pl.DataFrame, definitions: tuple[ex.Definition, ...]) -> pl.DataFrame:
-    """`rows` with one more column per definition, in the order of their dependencies."""
+    """`rows` with one more column per definition, computed in the order of their dependencies."""
     for columns in _translated(definitions):
         rows = rows.with_columns(columns)
     return rows.drop(cs.starts_with(SEARCH_PREFIX))
@@ -21,7 +21,7 @@ def with_definitions(rows: pl.DataFrame, definitions: tuple[ex.Definition, ...])
 
 @cache
 def _translated(definitions: tuple[ex.Definition, ...]) -> list[list[pl.Expr]]:
-    """The expressions of each step. Translating takes longer than scoring a small batch, so it is done once."""
+    """The expressions of each step, cached: translation takes longer than scoring a small batch."""
     return [[to_polars(one.expression).alias(one.name) for one in step] for step in steps(with_searches(definitions))]
 
 
@@ -39,9 +39,10 @@ def to_polars(expression: ex.Expression) -> pl.Expr:
         case ex.Count(text, pattern):
             return to_polars(text).str.count_matches(pattern.regex).cast(pl.Int64)
         case ex.Matches(text) | ex.ContainsAny(text):
-            return _found(to_polars(text), expression)
+            return _search(to_polars(text), expression)
         case ex.Ratio(numerator, denominator):
-            # One value for all rows of a batch would be multiplied by its reciprocal, which can round the other way.
+            # Polars multiplies by the reciprocal of a constant that is the same for all rows, which can round the other
+            # way.
             divisor = to_polars(denominator) + pl.int_range(pl.len()) * 0
             quotient = to_polars(numerator).cast(pl.Float64) / pl.when(divisor != 0).then(divisor)
             return pl.when(quotient.is_finite()).then(quotient)
@@ -49,16 +50,16 @@ def to_polars(expression: ex.Expression) -> pl.Expr:
             compared: pl.Expr = ex.OPERATORS[operator](to_polars(left), to_polars(right))
             return compared
         case ex.IsIn(value, options):
-            # A few comparisons cost a sixth of `is_in`.
+            # A few comparisons take a sixth of the time of `is_in`.
             return reduce(or_, (to_polars(value) == option for option in options))
         case ex.IsNull(value):
             return to_polars(value).is_null()
         case ex.AllOf(terms):
             first = to_polars(terms[0])
-            return reduce(and_, (_where(first, term) for term in terms[1:]), first)
+            return reduce(and_, (_where_undecided(first, term) for term in terms[1:]), first)
         case ex.AnyOf(terms):
             first = to_polars(terms[0])
-            return reduce(or_, (_where(~first, term) for term in terms[1:]), first)
+            return reduce(or_, (_where_undecided(~first, term) for term in terms[1:]), first)
         case ex.Not(term):
             return ~to_polars(term)
         case ex.Sum(terms):
@@ -74,16 +75,16 @@ def to_polars(expression: ex.Expression) -> pl.Expr:
         case ex.MostLost(components):
             names, lost = zip(*((name, maximum - pl.col(name)) for name, maximum in components), strict=True)
             worst = pl.max_horizontal(lost)
-            return _first_of(names, [points == worst for points in lost[:-1]])
+            return _first_true_text(names, [points == worst for points in lost[:-1]])
         case ex.Fired(rules):
             return _fired(rules)
 
 
-def _found(text: pl.Expr, search: ex.Matches | ex.ContainsAny) -> pl.Expr:
-    """Several words are found fastest by an alternation, one word or several signs by an automaton.
+def _search(text: pl.Expr, search: ex.Matches | ex.ContainsAny) -> pl.Expr:
+    """Several words are searched fastest by an alternation, one word or several single characters by Aho-Corasick.
 
-    One word as a literal costs the same, but a place among the 32 regexes that Polars keeps compiled: with more than
-    those in a rubric it compiles every one of them again for every batch.
+    One word as a literal takes as long, but uses one of the 32 regexes that Polars keeps compiled: if a rubric has more
+    than those, Polars compiles every one of them again for every batch.
     """
     if isinstance(search, ex.Matches):
         return text.str.contains(shortest(search.pattern.regex))
@@ -92,15 +93,15 @@ def _found(text: pl.Expr, search: ex.Matches | ex.ContainsAny) -> pl.Expr:
     return text.str.contains(ex.alternation(search.words))
 
 
-def _where(asked: pl.Expr, term: ex.Expression) -> pl.Expr:
-    """A term of an AND or an OR, which matters where the first one does not tell: elsewhere no text is searched."""
+def _where_undecided(undecided: pl.Expr, term: ex.Expression) -> pl.Expr:
+    """A term of an AND or an OR, NULL where the first term already decides: there no text is searched."""
     match term:
         case ex.Matches(column) | ex.ContainsAny(column):
             text = to_polars(column)
-            searched = text.is_not_null() & asked.fill_null(value=True)
-            # Texts that are put in place of others would all be copied.
+            searched = text.is_not_null() & undecided.fill_null(value=True)
+            # Replacing texts would copy all of them.
             place = pl.when(searched).then(searched.cum_sum() - 1)
-            return _found(text.filter(searched), term).gather(place)
+            return _search(text.filter(searched), term).gather(place)
         case _:
             return to_polars(term)
 
@@ -110,18 +111,18 @@ def _case(case: ex.Case) -> pl.Expr:
     values = [*(branch.value for branch in case.branches), case.otherwise]
     texts = [value.value for value in values if isinstance(value, ex.Value) and isinstance(value.value, str | None)]
     if len(texts) == len(values):
-        return _first_of(texts, conditions)
-    return _chosen(conditions, [*map(to_polars, values)])
+        return _first_true_text(texts, conditions)
+    return _first_true(conditions, [*map(to_polars, values)])
 
 
-def _first_of(texts: Sequence[str | None], conditions: Sequence[pl.Expr]) -> pl.Expr:
-    """The text beside the first condition that is true, else the last: its number is chosen in a third of the time."""
+def _first_true_text(texts: Sequence[str | None], conditions: Sequence[pl.Expr]) -> pl.Expr:
+    """The text of the first true condition, else the last text; selecting by its index takes a third of the time."""
     places = [pl.lit(place, dtype=pl.UInt32) for place in range(len(texts))]
-    return pl.lit(pl.Series(texts, dtype=pl.String)).gather(_chosen(conditions, places))
+    return pl.lit(pl.Series(texts, dtype=pl.String)).gather(_first_true(conditions, places))
 
 
-def _chosen(conditions: Sequence[pl.Expr], values: Sequence[pl.Expr]) -> pl.Expr:
-    """The value beside the first condition that is true, else the last one."""
+def _first_true(conditions: Sequence[pl.Expr], values: Sequence[pl.Expr]) -> pl.Expr:
+    """The value of the first true condition, else the last one."""
     result = values[-1]
     for condition, value in zip(reversed(conditions), reversed(values[:-1]), strict=True):
         result = pl.when(condition).then(value).otherwise(result)
@@ -129,7 +130,7 @@ def _chosen(conditions: Sequence[pl.Expr], values: Sequence[pl.Expr]) -> pl.Expr
 
 
 def _fired(rules: tuple[tuple[str, ex.Expression], ...]) -> pl.Expr:
-    """Which rules are true as the bits of a number, which finds its list: far cheaper than a list built per row."""
+    """The true rules as a bit mask that indexes a list of all combinations: much faster than a list built per row."""
     combinations = [
         [rule for bit, (rule, _) in enumerate(rules) if number >> bit & 1] for number in range(2 ** len(rules))
     ]

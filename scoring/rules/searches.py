@@ -1,6 +1,6 @@
-"""Searches in texts, most of what scoring costs: each is done once, and only as far as anything depends on it.
+"""Optimises text searches, which cost most of the time of scoring: each runs once, and only on rows that need it.
 
-The rules mean the same before and after. Only `polars_backend` asks for this.
+The meaning of the rules does not change. Only `polars_backend` uses this.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any
 from scoring.rules.expressions import AllOf, AnyOf, Column, ContainsAny, Count, Definition, Expression, Length, Matches
 
 SEARCH_PREFIX = "_search_"
-"""How the names of columns begin that only the rules themselves use."""
+"""Prefix of internal columns that only the rules themselves use."""
 
 _SEARCHES = (Length, Count, Matches, ContainsAny)
 _REPEATED_AT_START = re.compile(r"(\[\^?+\]?+(?:\\.|[^\]\\])*\]\{[0-9]+),[0-9]*\}(?!\?)")
@@ -20,17 +20,17 @@ _ONCE_OR_MORE_AT_END = re.compile(r"(?<!\\)\+\Z")
 
 
 def with_searches(definitions: Sequence[Definition]) -> list[Definition]:
-    """The definitions, behind a column for each search that they make: a search that is a definition serves the others.
-    One in a text that a definition gives stands right behind that.
+    """The definitions, preceded by a column for each search that they use; a search that is itself a definition is
+    reused. A search in a text that a definition gives follows that definition.
 
-    What an AND or an OR looks for behind its first term stays there: it is looked for where that term does not tell.
+    Searches after the first term of an AND or an OR stay there: they run only where that term does not decide.
     """
     named: dict[Any, Column] = {
         one.expression: Column(one.name) for one in definitions if isinstance(one.expression, _SEARCHES)
     }
     for search in _searches(tuple(one.expression for one in definitions)):
         named.setdefault(search, Column(f"{SEARCH_PREFIX}{len(named)}"))
-    # The longest first, so that each stands behind those which imply it.
+    # The longest first, so that each follows those that imply it.
     ordered = sorted(named, key=lambda search: -len(search.pattern.regex) if isinstance(search, Matches) else 0)
     searched: dict[str, list[Definition]] = defaultdict(list)
     for search in ordered:
@@ -45,14 +45,14 @@ def with_searches(definitions: Sequence[Definition]) -> list[Definition]:
 
 
 def shortest(regex: str) -> str:
-    """A regex that is found in the same texts, and sooner: `[0-9]{1}(,[0-9]{3})` for `[0-9]{1,3}(,[0-9]{3})+`."""
+    """A shorter regex that matches in the same texts: `[0-9]{1}(,[0-9]{3})` for `[0-9]{1,3}(,[0-9]{3})+`."""
     if found := _REPEATED_AT_START.match(regex):
         regex = f"{found[1]}}}{regex[found.end() :]}"
     return _ONCE_OR_MORE_AT_END.sub("", regex)
 
 
 def _searches(node: object) -> Iterator[Any]:
-    """What is looked for in every row."""
+    """The searches that run on every row."""
     match node:
         case Length() | Count() | Matches() | ContainsAny():
             yield node
@@ -67,13 +67,13 @@ def _searches(node: object) -> Iterator[Any]:
 
 
 def _unless_implied(search: Expression, named: Mapping[Expression, Column]) -> Expression:
-    """A search where none that implies it has found something: a text with `2026-02-13` has `2026-02`."""
+    """A search that is skipped where another one implies its result: a text with `2026-02-13` has `2026-02`."""
     implying = next((column for other, column in named.items() if _implies(other, search)), None)
     return AnyOf((implying, search)) if implying else search
 
 
 def _implies(one: Expression, other: Expression) -> bool:
-    """Whether the regex of the one goes on where that of the other ends."""
+    """Whether the regex of the first begins with the whole regex of the second."""
     if not isinstance(one, Matches) or not isinstance(other, Matches) or one.text != other.text:
         return False
     long, short = one.pattern.regex, other.pattern.regex
@@ -81,7 +81,7 @@ def _implies(one: Expression, other: Expression) -> bool:
 
 
 def _rewritten(node: Any, named: Mapping[Any, Column]) -> Any:
-    """The same with columns in place of searches."""
+    """The same expression with columns instead of searches."""
     if isinstance(node, tuple):
         return tuple(_rewritten(item, named) for item in node)
     if not is_dataclass(node) or isinstance(node, type):

@@ -1,4 +1,4 @@
-"""The words, numbers and texts of a rule's GoogleSQL, each with its place, and their reader."""
+"""Tokenises the GoogleSQL of a rule: words, numbers and texts with their positions."""
 
 import re
 from collections.abc import Callable
@@ -10,10 +10,10 @@ from scoring.rules.expressions import alternation
 
 TokenType = Literal["string", "number", "name", "sign", "end"]
 Refuse = Callable[[str, int, str], NoReturn]
-"""Takes what is wrong, at which character, and the remedy."""
+"""Raises an error from a message, a character position, and the remedy."""
 
 LONGEST_TEXT = 5_000
-"""Characters of one rule: engines follow its parts by recursion."""
+"""Maximum characters of one rule: engines process its parts by recursion."""
 
 _TOKEN = re.compile(
     r"""(?P<space>\s+)
@@ -47,7 +47,7 @@ _ESCAPED_SIGN = re.compile(r"\\([.?*+|(){}\[\]\\^$])")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of a rule as it is written, and its first character's place, from 0."""
+    """A token as written, and the position of its first character, from 0."""
 
     type: TokenType
     text: str
@@ -55,12 +55,12 @@ class Token:
 
     @property
     def word(self) -> str:
-        """A name in capitals: GoogleSQL's own words may be written either way. '' for what is no name."""
+        """A name in capitals, because GoogleSQL keywords are case-insensitive; '' for other tokens."""
         return self.text.upper() if self.type == "name" else ""
 
 
 def tokens_of(text: str, refuse: Refuse) -> list[Token]:
-    """The words of a rule, and its end."""
+    """The tokens of a rule, followed by an end token."""
     if len(text) > LONGEST_TEXT:
         refuse(
             f"a rule of {len(text):,} characters", 0, f"write at most {LONGEST_TEXT:,}, or make columns of its parts"
@@ -87,7 +87,7 @@ def tokens_of(text: str, refuse: Refuse) -> list[Token]:
 
 
 def text_of(token: Token, refuse: Refuse) -> str:
-    """The text that a quoted one stands for; one with an `r` in front stands for itself."""
+    """The value of a quoted text; a raw text (prefix `r`) is taken literally."""
     if token.text[0] in "rR":
         return token.text[2:-1]
 
@@ -104,13 +104,13 @@ def text_of(token: Token, refuse: Refuse) -> str:
 
 
 def words_of(regex: str) -> tuple[str, ...]:
-    """The plain words that a regex puts side by side; () where it is more than that."""
+    """The plain words of an alternation; () if the regex is more than that."""
     words = tuple(_ESCAPED_SIGN.sub(r"\1", part) for part in re.findall(r"(?:[^|\\]|\\.)+", regex, re.DOTALL))
     return words if alternation(words) == regex else ()
 
 
 class ConditionError(RuleError):
-    """A text that is no rule: what was expected, and at which character (from 0) of the text something else stands."""
+    """A text is not a rule: what was expected, and the position (character from 0) of the error."""
 
     def __init__(self, what: str, text: str, offset: int, fix: str) -> None:
         line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
@@ -119,7 +119,7 @@ class ConditionError(RuleError):
 
 
 class TokenReader:
-    """The tokens of a text and the place of the next one."""
+    """The tokens of a text and the position of the next one."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -128,7 +128,7 @@ class TokenReader:
 
     @property
     def next(self) -> Token:
-        """The token that is read next; at the end, that of the end."""
+        """The next token; the end token at the end."""
         return self.tokens[self.place]
 
     def next_are(self, *expected: str) -> bool:
@@ -139,30 +139,30 @@ class TokenReader:
         )
 
     def advance(self) -> Token:
-        """Reads a token."""
+        """Consumes a token."""
         self.place += 1
         return self.tokens[self.place - 1]
 
     def accept(self, expected: str) -> bool:
-        """Reads a sign or a word if it is the next token, and says whether it was."""
+        """Consumes a sign or a word if it is the next token, and returns whether it was."""
         if expected not in (self.next.text, self.next.word):
             return False
         self.advance()
         return True
 
     def expect(self, *expected: str) -> None:
-        """Reads these signs and words, or refuses the text."""
+        """Consumes these signs and words, or refuses the text."""
         for one in expected:
             if not self.accept(one):
                 self.unexpected(one)
 
     def unexpected(self, expected: str) -> NoReturn:
-        """Refuses the text for its next token."""
+        """Refuses the text at its next token."""
         token = self.next
         found = token.text[:40] or "the end"
         fix = _INSTEAD.get(token.word or token.text) or f"write {expected} here"
         self.refuse(f"expected {expected}, found {found}", token.offset, fix)
 
     def refuse(self, what: str, offset: int, fix: str) -> NoReturn:
-        """Refuses the text for what stands at a character of it, from 0."""
+        """Refuses the text at a character position, from 0."""
         raise ConditionError(what, self._text, offset, fix)
