@@ -1,15 +1,15 @@
-"""Chat rows: read, scored by a row rubric, named and summed up, in Polars and as SQL.
+"""Chat rows: reading, scoring by a row rubric, row ids and aggregates, in Polars and as SQL.
 
-Reading: `reading` finds the columns, `rows` says what every source becomes; `cells` read one by one, `text_columns`,
-`cell_rows` and `arrow_rows` a column at a time. `messages` and `exports` know what other tools recorded.
+Reading: `reading` finds the columns, `rows` defines the batches that every source is read into; `cells` parse single
+values, `text_columns`, `cell_rows` and `arrow_rows` whole columns. `messages` and `exports` read the formats of other
+tools.
 
-Scoring: `rubric` is what a row rubric is and `standard_rubric` makes one; `scorer` puts batches through it, `row_ids`
-names rows, `kpis` and `kpi_figures` sum them up. `sql_rows`, `sql_scores` and `sql_tables` are the same inside
-BigQuery.
+Scoring: `rubric` defines a row rubric and `standard_rubric` builds one; `scorer` scores batches, `row_ids` computes row
+ids, `kpis` and `kpi_figures` aggregate rows. `sql_rows`, `sql_scores` and `sql_tables` do the same inside BigQuery.
 
-Days: `day_content` and `shrinkage` tell whether a day has changed or would be lost, `kpi_windows` and `periods` pool
-them, `conclusion` says what they come to, `erasure` forgets sessions.
+Days: `day_content` and `shrinkage` detect that a day has changed or would lose rows, `kpi_windows` and `periods` pool
+days, `conclusion` summarises them, `erasure` removes sessions.
 
-Rows to look at: `row_filter`, `explained_rows`, `review_draw`, `golden`, `templates`; `results` go back to other
+Rows to look at: `row_filter`, `explained_rows`, `review_draw`, `golden`, `templates`; `results` are sent back to other
 tools.
 """

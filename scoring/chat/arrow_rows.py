@@ -1,11 +1,11 @@
-"""Chat rows that come as Arrow columns: which columns and types they need, and what each row says.
+"""Chat rows from Arrow columns: finds the required columns, checks their types, and parses each row.
 
-Timestamps of any unit, dates and the spellings of the text files are read; what is finer than microseconds is cut.
-A flat `session_id` stands above `request_metadata`, a struct or JSON text.
+Timestamps of any unit, dates and the timestamp formats of text files are read; precision beyond microseconds is
+truncated. A flat `session_id` takes precedence over `request_metadata`, a struct or JSON text.
 
-Parquet says what type a column has, not that its values are sound: text may be no UTF-8, numbers and timestamps may
-come as text. Columns are read in bulk wherever their type allows. The arithmetic is Polars', because the first value
-that pyarrow takes from Python makes it import pandas, which costs more than reading 50 MB.
+Parquet guarantees the type of a column, not valid values: text may be invalid UTF-8, numbers and timestamps may be
+text. Columns are parsed in bulk wherever their type allows. Polars does the arithmetic, because the first value that
+pyarrow takes from Python makes it import pandas, which costs more than reading 50 MB.
 
 Source: SPEC 1.1.
 """
@@ -36,7 +36,7 @@ _TEXT_TYPES = (
 
 
 class Leaf(NamedTuple):
-    """Where a column stands: its path through structs, the type there, and the keys inside its JSON text."""
+    """Location of a column: its path through structs, the type there, and the keys inside its JSON text."""
 
     path: tuple[str, ...]
     kind: pa.DataType
@@ -44,12 +44,12 @@ class Leaf(NamedTuple):
 
 
 def leaves_to_read(where: str, schema: pa.Schema, names: Mapping[str, str] | None = None) -> dict[str, Leaf]:
-    """The columns to read, by their names in chat rows; of metadata the session alone, its other half is personal.
+    """The columns to read, by chat-row name; of the metadata only the session, because the rest is personal data.
 
-    `names` is what they are called in the schema.
+    `names` are the column names in the schema.
 
     Raises:
-        InputError: a required column is missing, one is there twice, or one has a type that cannot hold chat rows.
+        InputError: a required column is missing, a column exists twice, or its type cannot hold chat rows.
     """
     found: dict[str, Leaf] = {}
     for name, place in column_places(where, schema.names, names).items():
@@ -87,7 +87,7 @@ def _leaf(schema: pa.Schema, place: Place) -> Leaf | None:
 
 
 def _below(leaf: Leaf, keys: Sequence[str]) -> Leaf | None:
-    """What stands below these keys; None where a struct does not have one of them."""
+    """The location below these keys; None if a struct lacks one of them."""
     path, kind, waiting = list(leaf.path), leaf.kind, [*leaf.keys, *keys]
     while waiting and types.is_struct(kind):
         position = kind.get_field_index(waiting[0])
@@ -99,7 +99,7 @@ def _below(leaf: Leaf, keys: Sequence[str]) -> Leaf | None:
 
 
 def holds_text(kind: pa.DataType) -> bool:
-    """Text of any layout, the bytes that old writers call text, and a column that is NULL throughout."""
+    """Whether a type holds text: any text layout, binary (which old writers use for text), or an all-NULL column."""
     return (kind.value_type if types.is_dictionary(kind) else kind) in _TEXT_TYPES
 
 
@@ -132,10 +132,10 @@ def read_batch(
     window: Window | None = None,
     naive_zone: str = UTC_ZONE,
 ) -> RowBatch:
-    """The rows of a batch that are readable and in the window, and an account of the others.
+    """The readable rows of the batch within the window, and the counts of the others.
 
-    `batch` has the columns of `leaves`; the two texts may be apart, when they are known to be UTF-8. Timestamps
-    without a zone are in `naive_zone`.
+    `batch` has the columns of `leaves`; the two texts may be passed separately if they are known to be UTF-8.
+    Timestamps without a zone are in `naive_zone`.
     """
     timestamps = _timestamp_column(_values(batch, leaves["timestamp"]), cells.other_zone(naive_zone))
     lines = pl.int_range(first_line, first_line + batch.num_rows, eager=True)
@@ -143,9 +143,9 @@ def read_batch(
 
 
 def row_batch(file: str, columns: Sequence[ParsedColumn], timestamps: Timestamps, window: Window | None) -> RowBatch:
-    """The rows of parsed columns, in the order of the schema, that are readable and in the window.
+    """The readable rows within the window from parsed columns, in the order of the schema.
 
-    A row has the problem of its timestamp, else of its first column that has one.
+    A row is rejected for its timestamp, else for its first column with a problem.
     """
     moments, lines = timestamps.microseconds, columns[-1].values
     problems = dict(timestamps.problems)
@@ -201,12 +201,12 @@ def _columns(
 
 
 def _values(batch: pa.RecordBatch, leaf: Leaf) -> pa.Array | list[object]:
-    """The column as it stands, or what its JSON text holds."""
+    """The column unchanged, or the values inside its JSON text."""
     return [value_in(text, leaf.keys) for text in texts_at(batch, leaf)] if leaf.keys else array_at(batch, leaf)
 
 
 def texts_at(batch: pa.RecordBatch, leaf: Leaf) -> list[str | None]:
-    """The texts at the end of the path of a column, which may be JSON."""
+    """The texts at the end of a column's path, which may lead into JSON."""
     return _texts(array_at(batch, leaf))
 
 
@@ -219,10 +219,11 @@ def array_at(batch: pa.RecordBatch, leaf: Leaf) -> pa.Array:
 
 
 def _text_column(name: str, array: pa.Array) -> ParsedColumn:
-    """Text as it stands once it is known to be UTF-8."""
+    """Text, unchanged once it is known to be valid UTF-8."""
     raw = _decoded(array).cast(pa.binary())
     try:
-        # As bytes, because Polars takes Arrow's text on trust; it checks twenty times faster than Arrow.
+        # As bytes, because Polars does not validate Arrow's text type; it validates bytes twenty times faster than
+        # Arrow.
         return ParsedColumn(pl.Series(raw).cast(pl.String), {})
     except pl.exceptions.ComputeError:
         return cells_column(name, _texts(raw))
@@ -247,7 +248,7 @@ def _number_column(name: str, array: pa.Array) -> ParsedColumn:
 
 
 def _timestamp_column(values: pa.Array | list[object], naive_zone: ZoneInfo | None) -> Timestamps:
-    """Timestamps of any unit, dates (their midnight) or text as UTC instants, cut to microseconds."""
+    """Timestamps of any unit, dates (midnight) or text as UTC instants, truncated to microseconds."""
     if isinstance(values, list):
         return cell_instants(values, naive_zone)
     array = _decoded(values)
@@ -268,7 +269,7 @@ def _timestamp_column(values: pa.Array | list[object], naive_zone: ZoneInfo | No
 
 
 def _in_zone(microseconds: pl.Series, zone: ZoneInfo) -> pl.Series:
-    """Local times as instants; one that a change of clocks repeats is the earlier, one that it skips is shifted."""
+    """Local times as instants; an ambiguous time (clock set back) is the earlier one, a nonexistent one is shifted."""
     local = microseconds.cast(pl.Datetime("us"))
     moments = local.dt.replace_time_zone(zone.key, ambiguous="earliest", non_existent="null").dt.epoch("us")
     for row in (moments.is_null() & microseconds.is_not_null()).arg_true():
@@ -277,7 +278,7 @@ def _in_zone(microseconds: pl.Series, zone: ZoneInfo) -> pl.Series:
 
 
 def _within_years(ticks: pl.Series, unit: str) -> tuple[pl.Series, dict[int, UnreadableCell]]:
-    """The timestamps, NULL where they stand outside the years in which every moment has a local date."""
+    """The timestamps, NULL outside the years in which every instant has a local date."""
     if unit not in _TICKS_IN_SECOND:
         return ticks, {}
     first, after_last = (second * _TICKS_IN_SECOND[unit] for second in (cells.FIRST_SECOND, cells.SECOND_AFTER_LAST))
@@ -291,6 +292,6 @@ def _decoded(array: pa.Array) -> pa.Array:
 
 
 def _texts(array: pa.Array) -> list[str | None]:
-    """The texts of a column; bytes that are no UTF-8 become lone surrogates, as in text files."""
+    """The texts of a column; bytes that are invalid UTF-8 become lone surrogates, as in text files."""
     raw = _decoded(array).cast(pa.binary()).to_pylist()
     return [value if value is None else value.decode("utf-8", "surrogateescape") for value in raw]

@@ -1,6 +1,6 @@
-"""Chat rows that come as columns of cells, each of which is text in bytes.
+"""Chat rows from columns of cells, each of which is text in bytes.
 
-An empty cell of the two texts is the empty text, elsewhere NULL. Source: SPEC 1.1.
+An empty cell of the two texts is the empty text, in other columns NULL. Source: SPEC 1.1.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from scoring.days import Window
 def cell_rows(
     file: str, columns: Mapping[str, Sequence[bytes]], lines: pl.Series, window: Window | None, naive_zone: str
 ) -> RowBatch | None:
-    """The rows of columns by their names; None where a cell is no UTF-8 or a row may be a blank line."""
+    """The rows of columns by name; None if a cell is invalid UTF-8 or a row may be a blank line."""
     try:
         found = {name: pl.Series(values, dtype=pl.Binary).cast(pl.String) for name, values in columns.items()}
     except pl.exceptions.PolarsError:

@@ -1,4 +1,4 @@
-"""One cell of a chat row from text or JSON: the value that is scored, or the reason why it cannot be read."""
+"""Parses one cell of a chat row from text or JSON: the value to score, or the reason why it cannot be read."""
 
 import math
 import re
@@ -15,7 +15,7 @@ _INSTANT = re.compile(
     r"(?:[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{0,9}))?)?)?"
     r"(?: ?(?:([Zz]|UTC)|([+-])([0-9]{2})(?::?([0-5][0-9]))?))?"
 )
-# What Excel makes of a timestamp that it saves as CSV: a date and time of the country, minutes and seconds alone, ####.
+# Timestamps that Excel saved as CSV: date and time in the local format, minutes and seconds only, ####.
 _OF_EXCEL = re.compile(
     r"[0-9]{1,4}(?:-|/|\. ?)[0-9]{1,2}(?:-|/|\. ?)[0-9]{1,4}\.?"
     r"(?: (?:오전 |오후 )?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: [AP]M)?)?"
@@ -25,20 +25,21 @@ _DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 FIRST_SECOND, SECOND_AFTER_LAST = -62_135_510_400, 253_402_214_400
-"""The years 0001 to 9999 but for a day at each end, in seconds since 1970: a moment has a local date in every zone."""
+"""The years 0001 to 9999 without a day at each end, in seconds since 1970: an instant has a local date in every zone.
+"""
 
 
 class Instant(NamedTuple):
-    """Microseconds since 1970 in UTC; `naive` when the text named no zone."""
+    """Microseconds since 1970 in UTC; `naive` if the text had no zone."""
 
     microseconds: int
     naive: bool
 
 
 def number(column: str, value: object) -> float | None:
-    """A token count; NULL for a missing one, a blank text and NaN. Negative and infinite ones pass.
+    """A token count; NULL for a missing value, a blank text and NaN. Negative and infinite values pass.
 
-    A text may set its thousands apart (`3,506`), as Excel saves a number with that format.
+    A text may have thousands separators (`3,506`), which Excel saves for a number with that format.
     """
     if isinstance(value, str):
         value = ungrouped(value.strip()) or None
@@ -56,10 +57,10 @@ def number(column: str, value: object) -> float | None:
 
 
 def instant(value: object, naive_zone: ZoneInfo | None = None) -> Instant | None:
-    """A timestamp in ISO 8601 or as BigQuery writes it (`2026-02-13 16:44:52.12 UTC`); NULL for a blank.
+    """A timestamp in ISO 8601 or in BigQuery's format (`2026-02-13 16:44:52.12 UTC`); NULL for a blank.
 
-    A fraction is cut to microseconds, a date alone is its midnight. Without a zone it is in `naive_zone` (None: UTC),
-    and marked. A number is refused: its unit is unknown. An `Instant` stays.
+    A fraction is truncated to microseconds; a date without a time is its midnight. Without a zone it is in `naive_zone`
+    (None: UTC), and marked as naive. A number is refused: its unit is unknown. An `Instant` is returned unchanged.
     """
     if isinstance(value, Instant):
         return _in_calendar(value)
@@ -92,14 +93,14 @@ def _in_calendar(found: Instant) -> Instant:
 
 
 def in_zone(microseconds: int, zone: ZoneInfo) -> int:
-    """A local time as the instant that it is in a zone, both as microseconds since 1970."""
+    """Converts a local time to an instant, both as microseconds since 1970."""
     return (_EPOCH.replace(tzinfo=zone) + timedelta(microseconds=microseconds) - _EPOCH) // _MICROSECOND
 
 
 def text(column: str, value: object) -> bytes | None:
-    """One of the two texts in UTF-8, untouched; NULL stays apart from the empty text.
+    """One of the two texts in UTF-8, unchanged; NULL is distinct from the empty text.
 
-    An `UnreadableCell` in place of a value is raised.
+    An `UnreadableCell` passed as a value is raised.
     """
     if value is None:
         return None
@@ -111,7 +112,7 @@ def text(column: str, value: object) -> bytes | None:
         return value.encode()
     except UnicodeEncodeError as error:
         unit = ord(value[error.start])
-        # A byte that is no text was decoded to 0xDC00 + byte; any other surrogate stood in the JSON itself.
+        # An invalid byte was decoded to 0xDC00 + byte; any other surrogate was in the JSON itself.
         is_byte = 0xDC80 <= unit <= 0xDCFF
         found = f"바이트 0x{unit - 0xDC00:02X}" if is_byte else f"짝 없는 서로게이트 U+{unit:04X}"
         reason = f"글자로 읽을 수 없는 것이 있습니다: {error.start + 1}번째 글자, {found}."
@@ -126,25 +127,25 @@ def label(column: str, value: object) -> bytes | None:
 
 
 def other_zone(name: str) -> ZoneInfo | None:
-    """The zone of times that name none, where that is not UTC."""
+    """The zone of timestamps without one, unless it is UTC."""
     return None if name == UTC_ZONE else ZoneInfo(name)
 
 
 def timestamp_out_of_range() -> UnreadableCell:
-    """Why a timestamp that has no local date in some zone is rejected."""
+    """The reason for rejecting a timestamp that has no local date in some zone."""
     reason = "0001-01-02부터 9999-12-30까지를 벗어납니다."
     return UnreadableCell("timestamp", "timestamp_out_of_range", reason)
 
 
-# No reason quotes its cell: where a column has slipped, it holds what a person wrote. Nor does one name the column,
-# which a file may call otherwise.
+# No reason quotes its cell: if columns have shifted, it contains a person's text. No reason names the column either,
+# because its name in the file may differ.
 def not_a_number(column: str) -> UnreadableCell:
-    """Why a row is rejected whose number cannot be read."""
+    """The reason for rejecting a number that cannot be read."""
     return UnreadableCell(column, "not_a_number", "숫자로 읽을 수 없습니다.")
 
 
 def not_an_instant(hint: str = "") -> UnreadableCell:
-    """Why a timestamp is rejected that cannot be read; the hint says how to write it."""
+    """The reason for rejecting a timestamp that cannot be read; the hint shows the format."""
     return UnreadableCell("timestamp", "not_a_timestamp", f"시각으로 읽을 수 없습니다.{hint}")
 
 

@@ -1,4 +1,4 @@
-"""The sentences with which pages and reports of chat rows begin: what happened, what matters most, what to do.
+"""The first sentences of pages and reports of chat rows: what happened, what matters most, what to do.
 
 Source: SPEC 10.
 """
@@ -13,20 +13,20 @@ from scoring.chat.rubric import AlertRule, RowRubric
 from scoring.chat.standard_rubric import one_if
 from scoring.figures import VERDICT_TITLES, Figure, Verdict
 
-_LEAST_ALLOWED = 1e-9  # of a target that allows none
+_LEAST_ALLOWED = 1e-9  # for a target that allows no rows
 _EXCLUDED_ACTION = "답변 없이 쌓이고 있는지 LLM 호출과 로그 적재부터 확인하세요."
 _REJECTED_ACTION = "왜 읽지 못했는지 거부한 까닭(rejected 표)부터 확인하고, 원본을 고쳐 다시 채점하세요."
 _MANY_REJECTED = 0.1
-"""Of the rows that came: what is left may be of one kind, such as the turns of few tokens."""
+"""Share of the input rows: the readable rest may be biased, such as the turns with few tokens."""
 _KPI_ACTION = "점수가 낮은 것부터 읽고 실패 유형 표에서 무엇이 많은지 확인하세요."
 
 
 @dataclass(frozen=True)
 class FirstRows:
-    """The rows to look at first: how many have an alert of the `rule`, count against the target of the rate `kpi`, or,
-    without either, stand in the frame of the cross table.
+    """The rows to look at first: those with an alert of the `rule`, those that count against the target of the rate
+    `kpi`, or, without either, those in the framed cells of the cross table.
 
-    Their number stands between the two parts of the sentence.
+    Their `count` is inserted between `before` and `after`.
     """
 
     count: int
@@ -46,13 +46,13 @@ class Conclusion:
 
     @property
     def sentences(self) -> list[str]:
-        """The sentences."""
+        """The sentences in order."""
         first = [f"{self.first.before}{self.first.count:,}{self.first.after}"] if self.first else []
         return [self.happened, *first, self.action]
 
 
 def verdicts_text(windows: Iterable[Sequence[ComparedKpi]]) -> str:
-    """`목표 4개 중 2개 미달 · 2개 판단 보류`: each KPI by the shortest window that decides."""
+    """`목표 4개 중 2개 미달 · 2개 판단 보류`: each KPI over the shortest window with a decided verdict."""
     found = [deciding(of_kpi).figure.verdict for of_kpi in windows]
     order: tuple[Verdict, ...] = ("missed", "met", "undecided")
     counted = [(VERDICT_TITLES[verdict], found.count(verdict)) for verdict in order]
@@ -71,14 +71,15 @@ def conclusion(
     mostly: str = "",
     rejected: int = 0,
 ) -> Conclusion:
-    """What is said of some days.
+    """Summarises one or more days.
 
-    `windows` are those of each KPI by its name, the first of them of these days alone, `alerted` the KPI row (or a sum
-    of such rows) with the counts of alerts, `framed` the number of rows in the frame of the cross table, `standing_out`
-    the alert rules that stand out, the gravest first, and `than` what they are compared with: what is not as usual
-    comes before what always is there, and of that the target that is missed by the most. `few` says that a day has far
-    fewer rows than usual: then these tell little. `mostly` is the tenant that made most of the rise of the rule that
-    stands out (Korean). `rejected` rows could not be read: where these are many, nothing else is looked at first.
+    `windows` are the windows of each KPI by name, the first of them over these days only. `alerted` is the KPI row (or
+    a sum of such rows) with the counts of alerts, `framed` the number of rows in the framed cells of the cross table,
+    `standing_out` the unusually frequent alert rules, most severe first, and `than` the baseline they are compared
+    with. Unusual changes come before permanent problems, and of these the target that is missed by the most. `few` says
+    that a day has far fewer rows than usual, so that its figures prove little. `mostly` is the tenant with most of the
+    increase of the first rule (Korean). `rejected` rows could not be read: if there are many, nothing else is
+    recommended first.
     """
     if not rows and rejected:
         return Conclusion(f"{rejected:,}행이 들어왔지만 채점한 행이 없습니다.", None, _REJECTED_ACTION)
@@ -89,7 +90,7 @@ def conclusion(
             else "원본에 행이 들어왔는지 먼저 확인하세요."
         )
         return Conclusion("채점한 행이 없습니다.", None, action)
-    happened = _happened([*windows.values()])
+    happened = _targets_sentence([*windows.values()])
     if rejected:
         came = rows + rejected + (alerted.get("excluded") or 0)
         happened = f"{came:,}행 가운데 {rejected:,}행을 읽지 못했고, 나머지에서 {happened}"
@@ -99,25 +100,29 @@ def conclusion(
         return Conclusion(f"{few} {happened}", None, "원본에 행이 다 들어왔는지 먼저 확인하세요.")
     if standing_out:
         rule = next((rule for rule in rubric.alert_rules if rule.id == standing_out[0]), None)
-        if rule is None:  # what has risen is the share of excluded rows
+        if rule is None:  # the share of excluded rows has risen
             return Conclusion(happened, None, f"제외한 행이 {than} 늘었으니 {_EXCLUDED_ACTION}")
         where = f"주로 {mostly}에서 " if mostly else ""
         said = f"가장 먼저 볼 것은 {than} {where}늘어난 '{rule.title}' "
         return Conclusion(happened, FirstRows(alerted[f"alert_{rule.id}"], said, rule), rule.action)
-    pairs, farthest = rubric.crosstab.framed, _farthest(rubric, windows)
-    if farthest and not _is_framed(rubric, farthest):
-        said = f"가장 먼저 볼 것은 목표에서 가장 많이 벗어난 {farthest.counted_title.removesuffix('행')}"
-        return Conclusion(happened, FirstRows(_against(windows[farthest.name][0]), said, kpi=farthest), _KPI_ACTION)
+    pairs, most_missed = rubric.crosstab.framed, _most_missed(rubric, windows)
+    if most_missed and not _is_framed(rubric, most_missed):
+        said = f"가장 먼저 볼 것은 목표에서 가장 많이 벗어난 {most_missed.counted_title.removesuffix('행')}"
+        return Conclusion(
+            happened, FirstRows(_rows_against_target(windows[most_missed.name][0]), said, kpi=most_missed), _KPI_ACTION
+        )
     if pairs and framed:
         return Conclusion(happened, FirstRows(framed, f"가장 먼저 볼 것은 {pairs.title} "), pairs.action)
-    rule, count = max(((rule, alerted.get(f"alert_{rule.id}") or 0) for rule in rubric.alert_rules), key=_gravity)
+    rule, count = max(((rule, alerted.get(f"alert_{rule.id}") or 0) for rule in rubric.alert_rules), key=_severity)
     if not count:
         return Conclusion(happened, None, "알림이 있는 행은 없습니다.")
     return Conclusion(happened, FirstRows(count, f"가장 먼저 볼 것은 '{rule.title}' ", rule), rule.action)
 
 
-def _happened(windows: Sequence[Sequence[ComparedKpi]]) -> str:
-    """The targets that are missed, or how many are met over which days; then what moved away from one that is not."""
+def _targets_sentence(windows: Sequence[Sequence[ComparedKpi]]) -> str:
+    """The missed targets, or how many are met over which windows; then the other KPIs that moved away from their
+    target.
+    """
     decided = [deciding(of_kpi) for of_kpi in windows]
     missed = [one for one in decided if one.figure.verdict == "missed"]
     met = [one for one in decided if one.figure.verdict == "met"]
@@ -130,39 +135,39 @@ def _happened(windows: Sequence[Sequence[ComparedKpi]]) -> str:
     return f"{said[:-1]}; 그러나 나빠진 지표: {', '.join(map(_moved, worse))}." if worse else said
 
 
-def _farthest(rubric: RowRubric, windows: Mapping[str, Sequence[ComparedKpi]]) -> Quotient | None:
-    """The rate that surely misses its target by the most and has rows to look at; the framed one before its equals."""
+def _most_missed(rubric: RowRubric, windows: Mapping[str, Sequence[ComparedKpi]]) -> Quotient | None:
+    """The rate that misses its target by the most and has rows to look at; the framed rate wins a tie."""
     missed = [
         (_times_allowed(deciding(windows[kpi.name]).figure), _is_framed(rubric, kpi), kpi)
         for kpi in rubric.quotients
         if kpi.is_rate and kpi.name in windows and deciding(windows[kpi.name]).figure.verdict == "missed"
     ]
-    missed = [one for one in missed if _against(windows[one[2].name][0])]
+    missed = [one for one in missed if _rows_against_target(windows[one[2].name][0])]
     return max(missed, key=lambda one: one[:2], default=(0, False, None))[2]
 
 
 def _times_allowed(figure: Figure) -> float:
-    """How many times as many rows as the target allows count against it at least, by the interval."""
+    """The lower 95% bound of the rows that count against the target, as a multiple of the rows that it allows."""
     assert figure.interval is not None
     if figure.target.operator == "<=":
         return figure.interval.low / max(figure.target.value, _LEAST_ALLOWED)
     return (1 - figure.interval.high) / max(1 - figure.target.value, _LEAST_ALLOWED)
 
 
-def _against(one: ComparedKpi) -> int:
-    """How many rows count against the target of a rate."""
+def _rows_against_target(one: ComparedKpi) -> int:
+    """The number of rows that count against the target of a rate."""
     figure = one.figure
     met = round((figure.value or 0) * figure.n)
     return figure.n - met if figure.target.operator == ">=" else met
 
 
 def _is_framed(rubric: RowRubric, kpi: Quotient) -> bool:
-    """Whether a rate is that of the rows in the frame of the cross table."""
+    """Whether a rate is the share of rows in the framed cells of the cross table."""
     return rubric.framed is not None and kpi.expression == one_if(rubric.framed)
 
 
 def _worsened(of_kpi: Sequence[ComparedKpi]) -> ComparedKpi | None:
-    """The shortest window in which a KPI has moved away from its target, and does not surely meet it."""
+    """The shortest window in which a KPI moved away from its target without a `met` verdict."""
     return next((one for one in of_kpi if one.has_worsened and one.figure.verdict != "met"), None)
 
 
@@ -176,7 +181,7 @@ def _named(one: ComparedKpi) -> str:
     return f"{figure.title} {figure.value_text}({one.window}, 목표 {figure.target_text})"
 
 
-def _gravity(counted: tuple[AlertRule, int]) -> tuple[bool, bool, int]:
-    """Critical before warning, then the most frequent."""
+def _severity(counted: tuple[AlertRule, int]) -> tuple[bool, bool, int]:
+    """Sort key: critical before warning, then by frequency."""
     rule, count = counted
     return count > 0, rule.level == "critical", count

@@ -1,8 +1,8 @@
-"""What a source holds of a day, whatever files it stands in: rows, bytes, and a fingerprint of the rows.
+"""The content of a day in a source, over all files: rows, bytes, and a fingerprint of the rows.
 
-The fingerprint does not depend on the order of the rows nor on their files. Equal fingerprints mean equal rows; it may
-change with the version of Polars, which costs a needless rescan and nothing else. Rows whose time cannot be read
-belong to no day and are left out.
+The fingerprint depends neither on the order of the rows nor on their files. Equal fingerprints mean equal rows; it may
+change with the version of Polars, which only causes a needless rescan. Rows with an unreadable time belong to no day
+and are left out.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ _CONTENT = (*TEXTS, *TOKENS, "timestamp", "tenant_id", "session_id")
 
 @dataclass(frozen=True)
 class DayContent:
-    """Readable rows, the bytes of their two texts, the sum of their hashes, and the rows of each tenant."""
+    """The number of readable rows, the bytes of their two texts, the sum of their hashes, the rows of each tenant."""
 
     rows: int = 0
     bytes: int = 0
@@ -30,7 +30,7 @@ class DayContent:
 
     @property
     def fingerprint(self) -> str:
-        """The text that the ledger keeps of it."""
+        """The fingerprint as text, as stored in the ledger."""
         return f"{self.rows}-{self.hash_sum:016x}"
 
     def __add__(self, other: "DayContent") -> "DayContent":
@@ -45,8 +45,8 @@ def local_day(time_zone: str) -> pl.Expr:
 
 
 def day_contents(rows: pl.DataFrame, day: pl.Expr) -> Iterator[tuple[date, DayContent]]:
-    """The content of each `day` of rows in the columns of the chat-row schema."""
-    if rows.is_empty():  # as of most files of a folder, which are of other days
+    """The content of each `day`, from rows with the columns of the chat-row schema."""
+    if rows.is_empty():  # true for most files of a folder: they hold other days
         return
     texts = pl.col(TEXTS).str.len_bytes().fill_null(0).cast(pl.Int64)
     sums = (

@@ -1,4 +1,4 @@
-"""Sessions whose people asked to be forgotten, taken out of rows. They are known by their hashes alone."""
+"""Removes erased sessions from rows. Only the hashes of their ids are known."""
 
 import hashlib
 from collections.abc import Collection
@@ -11,17 +11,17 @@ PERSONAL_COLUMNS = ("session_id", SOURCE_ID.name, *TEXTS)
 
 
 def session_hash(session_id: str) -> str:
-    """What is kept of an erased session."""
+    """The stored hash of an erased session."""
     return hashlib.sha256(session_id.encode()).hexdigest()
 
 
 def without_sessions(rows: pl.DataFrame, erased: Collection[str]) -> pl.DataFrame:
-    """The same rows; those of erased sessions without their ids in the source and texts. Scores and row ids stay."""
+    """All rows; those of erased sessions without their texts and source ids. Scores and row ids stay."""
     return cleared(rows, _is_of(rows, erased), PERSONAL_COLUMNS) if erased else rows
 
 
 def not_erased(rows: pl.DataFrame, erased: Collection[str]) -> pl.DataFrame:
-    """The same rows without those of erased sessions."""
+    """The rows without those of erased sessions."""
     return rows.remove(_is_of(rows, erased)) if erased else rows
 
 
@@ -31,6 +31,6 @@ def _is_of(rows: pl.DataFrame, erased: Collection[str]) -> pl.Expr:
 
 
 def cleared(rows: pl.DataFrame, where: pl.Expr, columns: Collection[str]) -> pl.DataFrame:
-    """The same rows; those that meet a condition with NULL in these columns."""
+    """All rows, with NULL in these columns where a condition is true."""
     met = where.fill_null(value=False)
     return rows.with_columns(pl.when(~met).then(pl.col(name)).alias(name) for name in columns if name in rows.columns)

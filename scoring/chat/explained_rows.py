@@ -1,4 +1,4 @@
-"""Scored rows explained: what each rule of the rubric found in them."""
+"""Explains scored rows: the result of each rule of the rubric."""
 
 from collections.abc import Collection, Iterable
 
@@ -11,7 +11,7 @@ from scoring.rules.explain import Explanation, explain
 def explained_rows(
     rubric: RowRubric, scored: Iterable[pl.DataFrame], row_ids: Collection[str]
 ) -> dict[str, Explanation]:
-    """Explains the rows with these ids, in the order of the ids; `scored` has all texts. Ids of no row are left out."""
+    """Explains the rows with these ids, in the order of the ids; `scored` has all texts. Unknown ids are ignored."""
     computed = {definition.name for definition in rubric.definitions}
     inputs = [name for name in rubric.scores_schema.names if name not in computed]
     found = {}

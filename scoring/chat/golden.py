@@ -1,4 +1,4 @@
-"""Candidates for a Golden Set: a short list that asks many things, not the same thing many times.
+"""Candidates for a Golden Set: a short list of different questions, without repetitions.
 
 Source: seed 002, 7.2; SPEC 1.4.
 """
@@ -15,13 +15,13 @@ TEMPLATE, SAME_TEMPLATE = "template", "same_template"
 
 
 def golden_schema(rubric: RowRubric) -> pa.Schema:
-    """The columns of candidates: id, time, tenant, category, score, question, answer, template and how many have it."""
+    """The columns of candidates: id, time, tenant, category, score, question, answer, template and its row count."""
     said = [pa.field(TEMPLATE, pa.string()), pa.field(SAME_TEMPLATE, pa.int64())]
     return pa.schema([*(rubric.scores_schema.field(name) for name in _candidate_columns(rubric)), *said])
 
 
 def best_rows(rubric: RowRubric, scored: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """The scored rows with the best final grade, best first, with their texts, in the columns of candidates."""
+    """The scored rows of the best final grade, best first, with their texts, in the columns of candidates."""
     columns = _candidate_columns(rubric)
     best = pl.col(rubric.final_scale.column) == rubric.final_scale.codes[0]
     found = [frame.filter(best).select(columns) for frame in scored]
@@ -38,9 +38,9 @@ def _candidate_columns(rubric: RowRubric) -> list[str]:
 def golden_candidates(rubric: RowRubric, rows: pl.DataFrame, limit: int, stratum: str | None) -> pl.DataFrame:
     """At most `limit` of the `rows` of the best grade, one per question template, in their order.
 
-    `rows` stand best first, and the first of a template is taken. Where there are more templates than `limit`, each
-    value of the column `stratum` gives its best in turn, so that frequent kinds of questions do not crowd out the rare.
-    Adds the template, and how many of the rows have it.
+    `rows` are sorted best first, and the first of each template is taken. If there are more templates than `limit`, the
+    values of the column `stratum` take turns in giving their best, so that frequent kinds of questions do not displace
+    rare ones. Adds the template and its number of rows.
     """
     templates = rows.with_columns(
         pl.Series(TEMPLATE, [rubric.template(text or "") for text in rows["user_input"]], pl.String)

@@ -1,6 +1,6 @@
-"""The figure of each KPI of a day and tenant, and the columns of the KPI table that keep it.
+"""The figure of each KPI by day and tenant, and the columns of the KPI table that store it.
 
-Every output makes its figures from KPI rows, so that the table holds what people see.
+All outputs compute their figures from KPI rows, so that the table agrees with what people see.
 
 Source: SPEC 10.
 """
@@ -21,14 +21,16 @@ from scoring.stats.intervals import Interval, mean_of_moments, wilson_interval
 
 _Key = tuple[date | None, str | None]
 MeanIntervals = Mapping[_Key, Mapping[str, Interval | None]]
-"""How sure means are, by day (None: all days together) and tenant (`*`: all), then by the KPI's name."""
+"""The intervals of means by day (None: all days together) and tenant (`*`: all), then by the KPI's name."""
 
 _MOST_POINTS = 100.0
-_ROWS_AT_ONCE = 100_000  # of whole days; their sessions take some ten megabytes
+_ROWS_AT_ONCE = 100_000  # whole days; the sessions of a day take some ten megabytes
 
 
 def kpi_figure(kpi: Quotient, row: Mapping[str, Any]) -> Figure:
-    """A KPI with a target of one KPI row: a rate gets Wilson's interval, a mean the one that its row keeps, if any."""
+    """The figure of a KPI with a target from one KPI row: a rate has Wilson's interval, a mean the interval stored in
+    its row, if any.
+    """
     assert kpi.target is not None, f"{kpi.name} has no target"
     value, rows = row[kpi.name], row["rows"]
     if kpi.is_rate:
@@ -40,12 +42,12 @@ def kpi_figure(kpi: Quotient, row: Mapping[str, Any]) -> Figure:
 
 
 def kpi_figures(kpis: Iterable[Quotient], row: Mapping[str, Any]) -> dict[str, Figure]:
-    """The KPIs with a target of one KPI row, by name."""
+    """The figures of the KPIs with a target from one KPI row, by name."""
     return {kpi.name: kpi_figure(kpi, row) for kpi in kpis if kpi.target}
 
 
 def with_figures(kpis: pl.DataFrame, quotients: Sequence[Quotient], mean_intervals: MeanIntervals) -> pl.DataFrame:
-    """A table of KPIs with three more columns a KPI with a target: the ends of its interval, and its verdict."""
+    """A table of KPIs with three more columns per KPI with a target: the ends of its interval, and its verdict."""
     types = empty_frame(pa.schema(figure_fields(quotients))).schema
     rows = [
         _figure_columns(quotients, row, mean_intervals.get((row["score_date"], row["tenant_id"]), {}))
@@ -80,15 +82,15 @@ def figure_fields(quotients: Iterable[Quotient]) -> list[pa.Field]:
 
 
 def means_with_target(quotients: Iterable[Quotient]) -> list[Quotient]:
-    """The KPIs that are means of scores and have a target."""
+    """The KPIs with a target that are means of scores."""
     return [kpi for kpi in quotients if kpi.target and not kpi.is_rate]
 
 
 def mean_intervals(scores: pl.LazyFrame, quotients: Iterable[Quotient]) -> MeanIntervals:
-    """How sure each mean with a target is, by day and tenant and by day for all tenants, from scored rows.
+    """The interval of each mean with a target, by day and tenant and by day for all tenants, from scored rows.
 
-    Turns of a session depend on each other; one without a session stands alone. The sums of sessions are held for a few
-    days at a time.
+    Turns of a session are not independent: sessions are the clusters, and a turn without a session is its own cluster.
+    The sums of sessions are held in memory for a few days at a time.
     """
     means = means_with_target(quotients)
     days = scores.group_by("score_date").len().sort("score_date").collect()
@@ -106,7 +108,7 @@ def _mean_intervals_together(scores: pl.LazyFrame, means: Sequence[Quotient]) ->
     of_tenants, counted = sessions.collect(), pl.col("size", *totals)
     of_all = of_tenants.group_by("score_date", "cluster").agg(counted.sum(), tenant_id=pl.lit(ALL_TENANTS))
     clusters = pl.concat([of_tenants, of_all.select(of_tenants.columns)])
-    exact = clusters.with_columns(counted.cast(pl.Int128))  # squares of large sessions
+    exact = clusters.with_columns(counted.cast(pl.Int128))  # squared sums of large sessions
     return intervals_of_moments((mean, exact.group_by(KPI_KEYS).agg(**_moments(mean)).to_dicts()) for mean in means)
 
 
@@ -123,7 +125,7 @@ def _moments(mean: Quotient) -> dict[str, pl.Expr]:
 
 
 def intervals_of_moments(moments: Iterable[tuple[Quotient, Iterable[Mapping[str, Any]]]]) -> MeanIntervals:
-    """The intervals of means from rows with a key and the arguments of `mean_of_moments`, in parts of a point."""
+    """The intervals of means, in parts of a point, from rows with a key and the arguments of `mean_of_moments`."""
     found: dict[tuple[date | None, str | None], dict[str, Interval | None]] = defaultdict(dict)
     for mean, rows in moments:
         for row in rows:
@@ -134,7 +136,7 @@ def intervals_of_moments(moments: Iterable[tuple[Quotient, Iterable[Mapping[str,
 
 
 def in_points(kpi: Quotient, of_sums: Interval) -> Interval:
-    """An interval of summed parts of a point as one of points, 0 to 100; whole numbers may go beyond that."""
+    """Converts an interval of summed parts of a point to points, 0 to 100; whole numbers may exceed that range."""
     if kpi.scale == 1:
         return of_sums
     return Interval(max(of_sums.low / kpi.scale, 0.0), min(of_sums.high / kpi.scale, _MOST_POINTS))

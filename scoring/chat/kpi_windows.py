@@ -1,7 +1,7 @@
-"""KPIs pooled over several days, from the KPI rows alone, and the verdict that a KPI has had since when.
+"""KPIs pooled over several days, from the KPI rows alone, and the day since which a KPI has its verdict.
 
-A day at the usual load decides almost nothing: the turns of four weeks together do. Days of different rubric versions
-are never pooled.
+With the usual number of turns one day rarely decides a verdict; four weeks do. Days of different rubric versions are
+never pooled.
 
 Source: SPEC 10.
 """
@@ -19,18 +19,18 @@ from scoring.markdown import score_text
 from scoring.stats.intervals import Interval, difference_of_days, mean_of_days, wilson_interval
 
 WEEK, FOUR_WEEKS = 7, 28
-"""The windows in days; `FOUR_WEEKS` is the one whose verdict people are told."""
+"""The windows in days; `FOUR_WEEKS` is the window whose verdict people are notified of."""
 
 WINDOWS = (1, WEEK, FOUR_WEEKS)
-"""What people see a KPI over, the shortest first."""
+"""The displayed windows, shortest first."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A KPI on a day: the `figure` of its last four weeks, and the verdict that was last decided, None before any.
+    """A KPI on a day: the `figure` of its last four weeks, and the latest decided verdict, None before any.
 
-    `since` is the day that decided it, `changed` whether that is this day and the verdict before was another one, or
-    the first verdict of all says missed.
+    `since` is the day of that decision. `changed` is true if it is this day and the verdict before was a different one,
+    or if the first verdict is `missed`.
     """
 
     figure: Figure
@@ -41,11 +41,11 @@ class Standing:
 
 @dataclass(frozen=True)
 class ComparedKpi:
-    """A KPI over a `window` of days, and beside it `before`, the same over as many days right before them.
+    """A KPI over a `window` of days, and `before`, the same over as many days right before them.
 
-    `change` is the interval of the difference, in the unit of the values; None where there are too few days to tell.
-    `days` and `days_before` are how many of them were scored; `despite_one_day` if the target is surely
-    missed without the worst day, which makes all of them too unsure.
+    `change` is the interval of the difference, in the unit of the values; None if there are too few days. `days` and
+    `days_before` are the numbers of scored days. `despite_one_day`: without the worst day the target is missed with 95
+    % confidence, although that day makes the interval of all days too wide to decide.
     """
 
     window: str
@@ -58,23 +58,23 @@ class ComparedKpi:
 
     @property
     def verdict_text(self) -> str:
-        """The verdict, and why there is none where the worst day stands apart (Korean)."""
+        """The verdict, and why it is undecided because of the worst day (Korean)."""
         return ("하루가 크게 달라 " if self.despite_one_day else "") + self.figure.verdict_text
 
     @property
     def before_text(self) -> str:
-        """The value before, `7.0% (14일치)` where fewer days make it than the one beside it (Korean)."""
+        """The value before, `7.0% (14일치)` if it has fewer days than the value it is compared with (Korean)."""
         is_short = 0 < self.days_before < self.days
         return self.before.value_text + (f" ({self.days_before}일치)" if is_short else "")
 
     @property
     def is_decided(self) -> bool:
-        """Whether it is sure that the target is met, or missed."""
+        """Whether the verdict is met or missed, with 95 % confidence."""
         return self.figure.verdict != "undecided"
 
     @property
     def has_worsened(self) -> bool:
-        """Whether the value has surely moved away from its target."""
+        """Whether the value moved away from its target, with 95 % confidence."""
         if self.change is None:
             return False
         return self.change.low > 0 if self.figure.target.operator == "<=" else self.change.high < 0
@@ -86,12 +86,12 @@ class ComparedKpi:
         if self.before.value is None:
             return "앞 기간이 없음"
         if self.window == window_name(1):
-            return "하루끼리는 비교하지 않음"  # how much days differ is not to be known from two
+            return "하루끼리는 비교하지 않음"  # two days do not tell the variance between days
         return change_text(self.change, factor, unit)
 
 
 def compared_kpi(kpi: Quotient, window: str, rows: Iterable[KpiRow], before: Iterable[KpiRow]) -> ComparedKpi:
-    """A KPI over the rows of a window, a row a day, beside those of the days before."""
+    """A KPI over the rows of a window, a row a day, and over the days before."""
     this, earlier = list(rows), list(before)
     sums, had = window_sums(kpi, this), window_sums(kpi, earlier)
     change = difference_of_days(*had, *sums, is_rate=kpi.is_rate)
@@ -102,7 +102,9 @@ def compared_kpi(kpi: Quotient, window: str, rows: Iterable[KpiRow], before: Ite
 
 
 def _is_missed_without_worst_day(kpi: Quotient, rows: Iterable[KpiRow]) -> bool:
-    """Whether the days but the one whose turns are farthest beyond the target, all together, miss it for sure."""
+    """Whether the days without the worst one (the turns farthest beyond the target) together miss it with 95 %
+    confidence.
+    """
     assert kpi.target is not None
     side, goal = (-1 if kpi.target.operator == ">=" else 1), kpi.target.value
     worst_last = sorted(_known(kpi, rows), key=lambda row: side * (row[kpi.name] - goal) * row["rows"])
@@ -130,12 +132,12 @@ def window_name(length: int) -> str:
 
 
 def deciding(windows: Sequence[ComparedKpi]) -> ComparedKpi:
-    """The shortest window that decides; where none does, the one that knows most."""
+    """The shortest window with a decided verdict; if none has one, the window with the most data."""
     return next((one for one in windows if one.is_decided), max(windows, key=lambda one: one.figure.n))
 
 
 def change_text(change: Interval | None, factor: float, unit: str) -> str:
-    """Whether a change is one, and how large, after multiplying by `factor`."""
+    """The change in words with its size, after multiplying by `factor`; no change if it is not significant."""
     if change is None:
         return "비교할 날이 모자람"
     shown = f"95% 구간 {_signed(change.low * factor)}~{_signed(change.high * factor)}{unit}"
@@ -149,18 +151,19 @@ def _signed(value: float) -> str:
 
 
 def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:
-    """A KPI with a target over KPI rows of one tenant, a row a day, weighted by the turns.
+    """The figure of a KPI with a target, from KPI rows of one tenant, a row a day, weighted by the turns.
 
-    Days are the witnesses, so that sessions and what varies from day to day are in the interval; that of a rate is
-    never narrower than Wilson's, and none reaches further than those of its days: how much two or three days vary is
-    hardly known, and their interval would hold nearly everything. A single day has its own figure.
+    Days are the independent observations, so that the interval includes dependence within sessions and variation
+    between days. For a rate it is never narrower than Wilson's, and it never exceeds the range of the daily intervals:
+    two or three days hardly determine the variance, and their own interval would be almost unlimited. A single day has
+    its own figure.
     """
     known = _known(kpi, rows)
     return _figure_of_days(kpi, known, [kpi_figure(kpi, row).interval for row in known])
 
 
 def _figure_of_days(kpi: Quotient, known: Sequence[KpiRow], intervals: Sequence[Interval | None]) -> Figure:
-    """`window_figure` of rows that have the KPI, with the intervals of each by itself."""
+    """`window_figure` for rows that have the KPI, with the interval of each."""
     assert kpi.target is not None, f"{kpi.name} has no target"
     if not known:
         return Figure(kpi.title, None, 0, kpi.target, None, kpi.is_rate)
@@ -177,7 +180,7 @@ def _figure_of_days(kpi: Quotient, known: Sequence[KpiRow], intervals: Sequence[
 
 
 def window_sums(kpi: Quotient, rows: Iterable[KpiRow]) -> tuple[list[int], list[int]]:
-    """The sum behind a KPI (in parts of a point for a mean) and the turns of each day that had any."""
+    """The sum behind a KPI (in parts of a point for a mean) and the number of turns of each day with turns."""
     return _sums(kpi, _known(kpi, rows))
 
 
@@ -197,7 +200,7 @@ def _rate_interval(count: int, rows: int, of_days: Interval | None) -> Interval 
 
 
 def _within_days(interval: Interval, of_days: Sequence[Interval | None]) -> Interval:
-    """The part of an interval from the lowest end of the days' own to the highest; all of it where one has none."""
+    """An interval limited to the range of the days' own intervals; unchanged if a day has none."""
     known = [one for one in of_days if one]
     if len(known) < len(of_days):
         return interval
@@ -208,12 +211,12 @@ def _within_days(interval: Interval, of_days: Sequence[Interval | None]) -> Inte
 def standings(kpi: Quotient, days: Mapping[date, KpiRow]) -> dict[date, Standing]:
     """The standing of a KPI on each of the scored days of one tenant; undecided days keep the verdict before.
 
-    A new rubric version begins anew.
+    A new rubric version starts without a verdict.
     """
     found: dict[date, Standing] = {}
     before: Standing | None = None
     version = None
-    recent: deque[tuple[date, Any, KpiRow, Interval | None]] = deque()  # with versions and intervals, the latest first
+    recent: deque[tuple[date, Any, KpiRow, Interval | None]] = deque()  # with versions and intervals, newest first
     for day, row in sorted(days.items()):
         if rubric_version_of(row) != version:
             before, version = None, rubric_version_of(row)
@@ -235,14 +238,15 @@ def _standing(day: date, figure: Figure, before: Standing | None) -> Standing:
 
 
 def rows_of_window(days: Mapping[date, KpiRow], last: date, length: int) -> list[KpiRow]:
-    """The rows of the `length` calendar days up to `last` that its rubric version has scored."""
+    """The rows of the `length` calendar days up to `last` that were scored by the rubric version of `last`."""
     version = rubric_version_of(days[last])
     window = (last - timedelta(days=back) for back in range(length))
     return [days[day] for day in window if day in days and rubric_version_of(days[day]) == version]
 
 
 def wider_figure(kpi: Quotient, days: Mapping[date, KpiRow], day: date) -> Figure | None:
-    """What more days say where a day decides nothing: a week, or four weeks; None where they do not decide either.
+    """The figure of a longer window if a day decides nothing: a week, or four weeks; None if these do not decide
+    either.
 
     The title names the window.
     """

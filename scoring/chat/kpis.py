@@ -1,4 +1,4 @@
-"""Tables that sum scored rows: KPIs per day and tenant, and the cross table of two grades.
+"""Aggregated tables of scored rows: KPIs per day and tenant, and the cross table of two grades.
 
 Sums are whole numbers, added chunk by chunk, and each quotient is divided once at the end: every engine and every order
 of rows gives the same bytes.
@@ -20,13 +20,13 @@ from scoring.rules.polars_backend import to_polars
 
 ALL_TENANTS = "*"
 KpiRow = Mapping[str, Any]
-"""A row of the KPI table: a day and a tenant, `*` for all of them together."""
+"""A row of the KPI table: a day and a tenant, `*` for all tenants."""
 
 KpisByDay = Mapping[date, Sequence[KpiRow]]
-"""The KPI rows of scored days, those of every tenant."""
+"""The KPI rows of several days and all tenants."""
 
 KPI_KEYS = ["score_date", "tenant_id"]
-"""What tells a row of the KPI table from the others."""
+"""The key of the KPI table."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +54,18 @@ class Quotient:
 
     @property
     def is_rate(self) -> bool:
-        """Whether it is the share of the rows that meet a condition, and no mean of a score."""
+        """Whether it is the share of the rows that meet a condition, not the mean of a score."""
         return self.scale == 1 and not isinstance(self.expression, Column)
 
     @property
     def counted(self) -> Expression:
-        """The condition of the rows that people want to see of a rate: those that count against its target."""
+        """The condition of the rows that are listed for a rate: those that count against its target."""
         in_favour = self.target is not None and self.target.operator == ">="
         return Compare(self.expression, "!=" if in_favour else "=", Value(1))
 
     @property
     def counted_title(self) -> str:
-        """What these rows are called (Korean): `실패율에 포함된 행`."""
+        """The title of these rows (Korean): `실패율에 포함된 행`."""
         if self.target is None:
             return self.title
         return f"{self.title}에 {'포함되지 않은' if self.target.operator == '>=' else '포함된'} 행"
@@ -73,7 +73,7 @@ class Quotient:
 
 @dataclass(frozen=True)
 class FramedPairs:
-    """The pairs of grades that a cross table frames: what people call them, and what to do about them (Korean)."""
+    """The framed (highlighted) pairs of grades of a cross table: their title, and what to do about them (Korean)."""
 
     row_grades: tuple[str, ...]
     column_grades: tuple[str, ...]
@@ -85,7 +85,7 @@ class FramedPairs:
 class Crosstab:
     """A table of two grade columns with the means of some whole-number scores.
 
-    `caption` says what it shows, `note` which KPIs can be read from it (Korean).
+    `caption` describes its content, `note` the KPIs that can be read from it (Korean).
     """
 
     row_grade: str
@@ -97,7 +97,7 @@ class Crosstab:
 
     @property
     def keys(self) -> list[str]:
-        """The columns that tell one row from another."""
+        """The key columns."""
         return ["score_date", self.row_grade, self.column_grade]
 
     @property
@@ -107,12 +107,12 @@ class Crosstab:
 
 
 def rows_by_tenant(rows: Iterable[KpiRow]) -> dict[str | None, KpiRow]:
-    """The KPI rows of one day by their tenants."""
+    """The KPI rows of one day by tenant."""
     return {row["tenant_id"]: row for row in rows}
 
 
 def days_by_tenant(kpis: KpisByDay) -> dict[str | None, dict[date, KpiRow]]:
-    """The KPI rows of each tenant, and of all together, by day."""
+    """The KPI rows of each tenant, and of all tenants, by day."""
     found: dict[str | None, dict[date, KpiRow]] = {}
     for day, rows in kpis.items():
         for row in rows:
@@ -121,17 +121,17 @@ def days_by_tenant(kpis: KpisByDay) -> dict[str | None, dict[date, KpiRow]]:
 
 
 def rows_of_tenant(kpis: KpisByDay, tenant: str | None = ALL_TENANTS) -> dict[date, KpiRow]:
-    """The KPI row of one tenant, or of all together, on each day that has one."""
+    """The KPI row of one tenant, or of all tenants, on each day that has one."""
     return {day: row for day, rows in kpis.items() for row in rows if row["tenant_id"] == tenant}
 
 
 def scored_and_excluded(row: KpiRow) -> int:
-    """How many rows of the day were read and not rejected."""
+    """The number of rows of the day that were read and not rejected."""
     return int(row["rows"] + row["excluded"])
 
 
 def rubric_version_of(row: KpiRow) -> tuple[str | None, str | None]:
-    """The id and the version of the rubric that scored the day; None where the row does not say."""
+    """The id and the version of the rubric that scored the day; None if the row does not have them."""
     return row.get("rubric"), row.get("rubric_version")
 
 
@@ -145,12 +145,12 @@ def kpi_sums(rows: pl.DataFrame, totals: Sequence[Measure | Quotient], count_as:
 
 @cache
 def _summed(total: Measure | Quotient) -> pl.Expr:
-    """Translating takes as long as summing a batch, so it is done once."""
+    """Cached: translation takes as long as summing a batch."""
     return to_polars(total.expression).sum().cast(pl.Int64).alias(total.name)
 
 
 def merged_kpi_sums(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Several results of `kpi_sums` as one; a total that a part does not have counts as 0."""
+    """Merges several results of `kpi_sums`; a total that is missing in a part counts as 0."""
     merged = pl.concat(parts, how="diagonal").group_by(KPI_KEYS)
     return merged.agg(pl.exclude(KPI_KEYS).sum())
 
@@ -198,12 +198,12 @@ def _quotient_columns(quotient: Quotient) -> list[pl.Expr]:
 
 
 def crosstab_sums(rows: pl.DataFrame, crosstab: Crosstab) -> pl.DataFrame:
-    """One row per day and pair of grades: how many rows, and the sum of each score."""
+    """One row per day and pair of grades: the number of rows, and the sum of each score."""
     return rows.group_by(crosstab.keys).agg(pl.len().cast(pl.Int64).alias("cnt"), pl.col(crosstab.mean_scores).sum())
 
 
 def merged_crosstab_sums(parts: Sequence[pl.DataFrame], crosstab: Crosstab) -> pl.DataFrame:
-    """Several results of `crosstab_sums` as one."""
+    """Merges several results of `crosstab_sums`."""
     return pl.concat(parts).group_by(crosstab.keys).agg(pl.exclude(crosstab.keys).sum())
 
 
@@ -233,19 +233,19 @@ def crosstab_table(parts: Sequence[pl.DataFrame], crosstab: Crosstab) -> pl.Data
 
 
 def _divided(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
-    """One division of whole numbers; NULL by 0. A column divisor is a true division in Polars."""
+    """One division of whole numbers; NULL for division by 0. A column as divisor makes Polars truly divide."""
     return numerator / pl.when(denominator != 0).then(denominator)
 
 
 def _rounded(numerator: pl.Expr, denominator: pl.Expr, digits: int) -> pl.Expr:
-    """A quotient of whole numbers rounded half away from zero, in whole numbers until the last step."""
+    """A quotient of whole numbers rounded half away from zero, in integer arithmetic until the last step."""
     scale = 10**digits
     shifted: pl.Expr = (numerator * (2 * scale) + denominator) // (denominator * 2)
     return (shifted / pl.lit(scale)).round(digits)
 
 
 def quotient_fields(quotients: Iterable[Quotient]) -> list[pa.Field]:
-    """Up to three columns per quotient: its value, its target and whether that is met."""
+    """Up to three columns per quotient: its value, its target and whether the target is met."""
     fields = []
     for quotient in quotients:
         fields.append(field(quotient.name, pa.float64(), described(quotient.title, quotient.source)))

@@ -1,7 +1,7 @@
-"""The question and the answer of a call of a model, in the messages that tools record of it.
+"""Extracts the question and the answer of a model call from the messages that tools record.
 
-A message is an object with a `role`. What it says is text, or a list of parts: `parts` in OpenTelemetry, `content` in
-the APIs of OpenAI and of others. Source: SPEC 13.
+A message is an object with a `role`. Its content is text, or a list of parts: `parts` in OpenTelemetry, `content` in
+the APIs of OpenAI and others. Source: SPEC 13.
 """
 
 import json
@@ -13,19 +13,19 @@ _TOOL_PARTS = frozenset({"tool_call", "tool_use", "function_call"})
 
 
 def question_in(messages: Sequence[object]) -> object:
-    """What the user said last in text; None where nobody did, and what is no text where a text should be."""
+    """The last text of the user; None if there is none, the value itself if it is no text where text is expected."""
     return next(_texts(reversed(messages), _ASKING), None)
 
 
 def answer_in(messages: Sequence[object]) -> object:
-    """What the model said in text, of several choices the first; otherwise as `question_in`."""
+    """The text of the model, from the first of several choices; otherwise as `question_in`."""
     return next(_texts(messages, _ANSWERING), None)
 
 
 def messages_of(recorded: object, role: str) -> list[object]:
-    """The messages of an input or an output as tools record it: a list, an object with `messages`, or one of them.
+    """The messages of a recorded input or output: a list, an object with `messages`, or a single message.
 
-    What is no message was said by `role`. JSON text may stand for each of these.
+    A value that is no message becomes a message of `role`. Each of these may be given as JSON text.
     """
     found = unpacked(recorded)
     if isinstance(found, dict) and isinstance(found.get("messages"), list):
@@ -37,7 +37,7 @@ def messages_of(recorded: object, role: str) -> list[object]:
 
 
 def unpacked(value: object) -> object:
-    """The object or list that a JSON text holds; whatever else as it stands."""
+    """The object or list in a JSON text; other values unchanged."""
     if not isinstance(value, str) or not value.startswith(("{", "[")):
         return value
     try:
@@ -47,14 +47,14 @@ def unpacked(value: object) -> object:
 
 
 def asks_for_tools(messages: Iterable[object]) -> bool:
-    """Whether the model wants to hear of tools before it answers."""
+    """Whether the model requests tool calls before it answers."""
     return any(isinstance(message, dict) and _names_a_tool(message) for message in messages)
 
 
 def _names_a_tool(message: dict[str, object]) -> bool:
     parts = _said(message)
     kinds = [part.get("type") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    kinds.append(message.get("type"))  # of what Responses put out, which may be such a part itself
+    kinds.append(message.get("type"))  # an output item of Responses may itself be such a part
     return bool(message.get("tool_calls")) or not _TOOL_PARTS.isdisjoint(map(str, kinds))
 
 
@@ -71,7 +71,7 @@ def _said(message: dict[str, object]) -> object:
 
 
 def _text_of(said: object) -> object:
-    """The text of all its parts."""
+    """The concatenated text of all parts."""
     if not isinstance(said, list):
         return said
     texts = [

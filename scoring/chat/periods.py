@@ -1,4 +1,4 @@
-"""Stretches of calendar days that people look at as one: a week, a month or any other, each beside the one before it.
+"""Periods of calendar days: a week, a month or any other range, each with the period that it is compared with.
 
 Source: SPEC 10.
 """
@@ -15,40 +15,40 @@ _KEY = re.compile(rf"week-{_DAY}|month-(\d{{4}}-\d\d)|days-{_DAY}-{_DAY}", re.AS
 
 @dataclass(frozen=True, order=True)
 class Period:
-    """The days from `first` to `last`, both included."""
+    """The days from `first` to `last`, inclusive."""
 
     first: date
     last: date
 
     @property
     def kind(self) -> Literal["week", "month", "days"]:
-        """A week from Monday to Sunday, a calendar month, or any other days."""
+        """A week from Monday to Sunday, a calendar month, or any other range."""
         if self.first.weekday() == 0 and self.length == 7:
             return "week"
         return "month" if self == month_of(self.first) else "days"
 
     @property
     def length(self) -> int:
-        """How many days it has."""
+        """The number of days."""
         return (self.last - self.first).days + 1
 
     @property
     def before(self) -> "Period":
-        """What it is compared with: the calendar month before a month, else as many days right before it."""
+        """The period that it is compared with: the calendar month before a month, else as many days right before it."""
         if self.kind == "month":
             return month_of(self.first - _ONE)
         return Period(self.first - timedelta(self.length), self.first - _ONE)
 
     @property
     def after(self) -> "Period":
-        """The next one of its kind."""
+        """The next period of the same kind."""
         if self.kind == "month":
             return month_of(self.last + _ONE)
         return Period(self.last + _ONE, self.last + timedelta(self.length))
 
     @property
     def key(self) -> str:
-        """`week-2026-02-09`, `month-2026-02`, `days-2026-02-03-2026-02-20`: its name in files."""
+        """The name in files: `week-2026-02-09`, `month-2026-02`, `days-2026-02-03-2026-02-20`."""
         names = {"week": f"{self.first}", "month": f"{self.first:%Y-%m}", "days": f"{self.first}-{self.last}"}
         return f"{self.kind}-{names[self.kind]}"
 
@@ -58,7 +58,7 @@ class Period:
         return {"week": "주", "month": "달", "days": "기간"}[self.kind]
 
     def before_name(self, days: int, days_before: int) -> str:
-        """`앞 주`, `앞 달(3일)` where fewer days of it are scored than of this one (Korean)."""
+        """`앞 주`, or `앞 달(3일)` if fewer of its days are scored than of this period (Korean)."""
         return f"앞 {self.word}" + (f"({days_before}일)" if 0 < days_before < days else "")
 
     @property
@@ -71,19 +71,19 @@ class Period:
 
 
 def week_of(day: date) -> Period:
-    """The week that holds a day, Monday to Sunday."""
+    """The week that contains a day, Monday to Sunday."""
     monday = day - timedelta(days=day.weekday())
     return Period(monday, monday + timedelta(days=6))
 
 
 def month_of(day: date) -> Period:
-    """The calendar month that holds a day."""
+    """The calendar month that contains a day."""
     first = day.replace(day=1)
     return Period(first, (first + timedelta(days=31)).replace(day=1) - _ONE)
 
 
 def period_of_key(key: str) -> Period | None:
-    """The period behind its name in files; None for any other name."""
+    """The period with this name in files; None for an invalid name."""
     match = _KEY.fullmatch(key)
     if match is None:
         return None

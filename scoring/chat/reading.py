@@ -1,4 +1,4 @@
-"""How chat rows are read: what wrote them, what their columns are called and where they stand, times without a zone.
+"""Settings for reading chat rows: the file format, the names and locations of columns, the zone of naive timestamps.
 
 Source: SPEC 1.1.
 """
@@ -12,21 +12,21 @@ from scoring.chat.row_ids import TEXTS, TOKENS
 from scoring.errors import InputError, counted
 
 REQUIRED_COLUMNS = (*TEXTS, "timestamp", *TOKENS)
-# `total_tokens`, `success` and `message_length` score nothing and `x_enc_data` is personal: none of them is ever
+# `total_tokens`, `success` and `message_length` are not used for scores, `x_enc_data` is personal: none of them is ever
 # read.
 READ_COLUMNS = (*REQUIRED_COLUMNS, "tenant_id", "session_id", "request_metadata", "source_id")
 UTC_ZONE = "UTC"
 ROWS: Literal["rows"] = "rows"
 Format = Literal["rows", "otel-genai", "langfuse", "openai-log", "phoenix"]
-"""What wrote a file: rows is a table with a row a turn, the others are of other tools."""
+"""File formats: `rows` is a table with a row per turn, the others are exports of other tools."""
 _NAMES_SHOWN, _NAME_CHARACTERS = 30, 30
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What the columns of the files are called, by the names of chat rows, and the zone of times that name none.
+    """The column names in the files, by chat-row name, and the zone of timestamps without one.
 
-    A name may be a path with dots that leads into structs and JSON text. `format` is what another tool wrote.
+    A name may be a dotted path into structs and JSON text. `format` is the export format of another tool.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -38,19 +38,19 @@ AS_IT_IS = Reading()
 
 
 class Place(NamedTuple):
-    """Where a column of chat rows stands: in a column of the table, or inside it, below these keys."""
+    """Location of a chat-row column: a column of the table, or a value inside it, below these keys."""
 
     column: str
     keys: tuple[str, ...] = ()
 
 
 def column_places(where: str, found: Sequence[str], names: Mapping[str, str] | None = None) -> dict[str, Place]:
-    """The places of the columns that a table with the columns `found` has, by their names in chat rows.
+    """The locations of the chat-row columns in a table with the columns `found`, by chat-row name.
 
-    `names` is what they are called there; None where no setting can say so.
+    `names` are the configured column names; None if the source has no setting for them.
 
     Raises:
-        InputError: a required column is missing, or a column that is read is there more than once.
+        InputError: a required column is missing, or a column that is read exists more than once.
     """
     fix = f"chat rows have the columns {', '.join(REQUIRED_COLUMNS)}: give a table with these"
     if names is not None:
@@ -78,19 +78,19 @@ def column_places(where: str, found: Sequence[str], names: Mapping[str, str] | N
 
 
 def value_in(value: object, keys: Sequence[str]) -> object:
-    """What stands below these keys in an object or its JSON text; None where nothing does or it cannot be read."""
+    """The value below these keys in an object or its JSON text; None if it is missing or cannot be read."""
     for key in keys:
         value = _object_in(value).get(key)
     return value
 
 
 def holds(value: object, keys: Sequence[str]) -> bool:
-    """Whether these keys lead to something in an object or its JSON text, be it null."""
+    """Whether these keys exist in an object or its JSON text, even with the value null."""
     return not keys or keys[-1] in _object_in(value_in(value, keys[:-1]))
 
 
 def _object_in(value: object) -> Mapping[str, object]:
-    """An object, or the one that is written in a text; an empty one where there is none."""
+    """An object, or the object in a JSON text; an empty one if there is none."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -100,16 +100,16 @@ def _object_in(value: object) -> Mapping[str, object]:
 
 
 def no_column(where: str, called: str, name: str, found: str) -> InputError:
-    """The error for a name in `[monitoring.columns]` that the table does not have."""
+    """The error for a name in `[monitoring.columns]` that does not exist in the table."""
     return InputError(
         f"there is no column {called} for {name}; {found}", where=where, fix=f"correct monitoring.columns.{name}"
     )
 
 
 class SoughtKeys:
-    """Keys inside JSON text that `[monitoring.columns]` names, while the cells of a file are searched for them.
+    """Checks, while the cells of a file are read, that the JSON keys named in `[monitoring.columns]` exist.
 
-    `keys` are those of each column, by its name in chat rows; `names` says what they are called in the file.
+    `keys` are the keys of each column, by chat-row name; `names` are the configured names in the file.
     """
 
     def __init__(self, keys: Mapping[str, Sequence[str]], names: Mapping[str, str]) -> None:
@@ -119,11 +119,11 @@ class SoughtKeys:
 
     @property
     def left(self) -> tuple[str, ...]:
-        """The columns whose keys no cell has had yet."""
+        """The columns whose keys have not been found in any cell yet."""
         return tuple(self._left)
 
     def search(self, name: str, cells: Iterable[object]) -> None:
-        """Looks for the keys of a column in some of its cells; one without an object tells nothing."""
+        """Looks for the keys of a column in some of its cells; cells without an object are ignored."""
         for cell in cells:
             if holds(cell, self._left[name]):
                 del self._left[name]
@@ -132,13 +132,13 @@ class SoughtKeys:
                 self._lacking.add(name)
 
     def refuse_lacking(self, where: str) -> None:
-        """Raises InputError for a column of whose objects none has the keys."""
+        """Raises InputError for a column that has objects, none of them with the keys."""
         if lacking := [name for name in self._left if name in self._lacking]:
             raise no_column(where, self._names[lacking[0]], lacking[0], "no object has it")
 
 
 def naive_text(count: int, zone: str) -> str:
-    """A sentence that times without a zone were read in a zone, and how to change that; '' where there were none."""
+    """A sentence that naive timestamps were read in a zone, and how to change it; '' if there were none."""
     if not count:
         return ""
     return (
@@ -148,7 +148,7 @@ def naive_text(count: int, zone: str) -> str:
 
 
 def place_of(called: str, found: Collection[str]) -> Place | None:
-    """The column that is called so, else the longest beginning of a path that is one."""
+    """The column with this name, else the longest prefix of a path that is a column."""
     parts = called.split(".")
     for length in range(len(parts), 0, -1):
         column = ".".join(parts[:length])
@@ -158,7 +158,7 @@ def place_of(called: str, found: Collection[str]) -> Place | None:
 
 
 def _described(found: Sequence[str], names: Mapping[str, str]) -> str:
-    """The columns of a file as evidence, unless its first line may be a person's row instead of a header."""
+    """The column names of a file for an error message, unless its first line may be data instead of a header."""
     if not any(name.casefold() in READ_COLUMNS or name in names.values() for name in found):
         columns = counted(len(found), "column")
         return f"found {columns} without a known name: is the header line there, the delimiter right?"

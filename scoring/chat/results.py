@@ -1,4 +1,4 @@
-"""Scores as other tools take them back: for each scored turn the results that its source can keep beside it.
+"""Scores in the formats of other tools: the results of each scored turn that its source can store.
 
 Source: SPEC 13.
 """
@@ -19,7 +19,7 @@ _EVENT = "gen_ai.evaluation.result"
 
 
 class Result(NamedTuple):
-    """What a turn was found to be: a number, a word for it, or both, and what the word means (Korean)."""
+    """One result of a turn: a number, a label, or both, and the meaning of the label (Korean)."""
 
     name: str
     value: float | None
@@ -28,7 +28,7 @@ class Result(NamedTuple):
 
 
 def results_schema(rubric: RowRubric) -> pa.Schema:
-    """The columns of the score table that results are made of."""
+    """The columns of the score table that results are built from."""
     graded = [part.grade_column for part in rubric.parts if part.grade_column]
     found = [*rubric.scores, rubric.final_scale.column, *graded, rubric.failure.column]
     names = ["row_id", "timestamp", *found, "rubric_version"]
@@ -36,7 +36,7 @@ def results_schema(rubric: RowRubric) -> pa.Schema:
 
 
 def results_of(rubric: RowRubric, row: Mapping[str, Any]) -> Iterator[Result]:
-    """The total, its parts, and how the turn failed where it did; of what is not known, nothing."""
+    """The total, its parts, and the failure type of a failed turn; unknown values are left out."""
     grades = {part.column: part.grade_column for part in rubric.parts} | {rubric.total: rubric.final_scale.column}
     titles = {scale.column: {grade.code: grade.title for grade in scale.grades} for scale in rubric.scales}
     for score, grade in grades.items():
@@ -49,9 +49,9 @@ def results_of(rubric: RowRubric, row: Mapping[str, Any]) -> Iterator[Result]:
 
 
 def otel_events(rubric: RowRubric, row: Mapping[str, Any]) -> Iterator[dict[str, object]]:
-    """The results of a turn as OTLP log records: events of its span, or of its response where there is no span.
+    """The results of a turn as OTLP log records: events of its span, or of its response if there is no span.
 
-    Their time is that of the turn, so that the same scores are the same events.
+    Their time is the turn's, so that equal scores give equal events.
     """
     span = _SPAN.fullmatch(row[SOURCE_ID.name])
     place = {"traceId": span[1], "spanId": span[2]} if span else {}
@@ -73,7 +73,7 @@ def otel_events(rubric: RowRubric, row: Mapping[str, Any]) -> Iterator[dict[str,
 
 
 def otel_line(events: list[dict[str, object]]) -> dict[str, object]:
-    """An `ExportLogsServiceRequest` of these events."""
+    """An `ExportLogsServiceRequest` with these events."""
     resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "aqb"}}]}
     return {"resourceLogs": [{"resource": resource, "scopeLogs": [{"scope": {"name": "aqb"}, "logRecords": events}]}]}
 
@@ -81,7 +81,7 @@ def otel_line(events: list[dict[str, object]]) -> dict[str, object]:
 def langfuse_scores(rubric: RowRubric, row: Mapping[str, Any]) -> Iterator[dict[str, object]]:
     """The results of a turn as bodies of Langfuse's `POST /api/public/scores`.
 
-    Sent again, they take the place of those sent before: id and time are the turn's.
+    Repeated requests overwrite earlier ones: id and time are the turn's.
     """
     trace, _, observation = row[SOURCE_ID.name].partition("/")
     moment: datetime = row["timestamp"]

@@ -1,7 +1,7 @@
-"""Which scored rows are asked for: one value that an address carries and that every engine filters by.
+"""A filter of scored rows: one value that is stored in URLs and that every engine applies.
 
-What a rubric knows (codes, rates) becomes part of a query as rules do. What people type or a row says (tenants, texts,
-bounds) travels as parameters.
+Values known to the rubric (codes, rates) become part of a query, as rules do. Values from people or rows (tenants,
+texts, bounds) are passed as parameters.
 """
 
 import math
@@ -23,30 +23,30 @@ from scoring.rules.googlesql_backend import literal, to_sql
 from scoring.rules.polars_backend import to_polars
 
 NOTHING = "-"
-"""What stands in an address for NULL: a row without tenant or without code."""
+"""NULL in a URL: a row without tenant or without code."""
 
 _NAMED = "-="
-"""What stands before a tenant's name that is empty or begins like this mark or the one above."""
+"""Prefix of a tenant's name in a URL if the name is empty or begins with this mark or the one above."""
 
 HOURS = tuple(map(str, range(24)))
 MOST_DAYS = 400
 _LONGEST_VALUE = 300
 _FIRST, _LAST, _TENANT, _RULE, _KPI = "first", "last", "tenant", "alert", "kpi"
 _HOUR, _LOWEST, _HIGHEST, _TEXT, _TEMPLATE, _SESSION = "hour", "lowest", "highest", "text", "template", "session"
-_OF_ROWS = (_TENANT, _TEMPLATE, _SESSION)  # what links carry as rows have it, and nobody types
+_OF_ROWS = (_TENANT, _TEMPLATE, _SESSION)  # set by links from rows, not typed by people
 
 Codes = Mapping[str, tuple[str | None, ...]]
 
 
 @dataclass(frozen=True)
 class RowFilter:
-    """The rows of the days from `first` to `last` that meet every condition; one that is left empty lets all through.
+    """The rows of the days from `first` to `last` that meet every condition; an empty condition matches all rows.
 
-    `codes` are the codes that a column may have, `rules` the alert rules of which one has fired, `kpi` the rate whose
-    rows are meant, `hours` (0 to 23) those of the day in `time_zone`, `lowest` and `highest` bound the total. `text`
-    occurs in the question or answer, whatever the case, as far as the table keeps them, or is the row's id. `template`
-    is that of the question. `row_ids` are the rows that were found to meet what no engine can tell by itself. They and
-    the zone are carried by no address.
+    `codes` are the allowed codes of each column, `rules` alert rules (one of them fired), `kpi` a rate (the row counts
+    against it), `hours` (0 to 23) hours of the day in `time_zone`; `lowest` and `highest` bound the total. `text`
+    occurs in the question or answer, ignoring case, as far as the table keeps them, or equals the row's id. `template`
+    is the question's template. `row_ids` are rows found by conditions that no engine can evaluate by itself. `row_ids`
+    and the zone are not stored in URLs.
     """
 
     first: date
@@ -66,11 +66,11 @@ class RowFilter:
 
     @property
     def days(self) -> list[date]:
-        """Every day that is asked for."""
+        """All days of the filter."""
         return days_between(self.first, self.last)
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Names and values as an address has them; `parse_filter` makes the same filter of them."""
+        """The filter as names and values of a URL; `parse_filter` is the inverse."""
         found = [(_FIRST, str(self.first)), (_LAST, str(self.last))]
         found += [(_TENANT, tenant_value(one)) for one in self.tenants]
         found += [(name, code or NOTHING) for name, codes in self.codes.items() for code in codes]
@@ -83,26 +83,26 @@ class RowFilter:
 
 
 def tenant_value(tenant: str | None) -> str:
-    """A tenant as addresses and forms have it: never empty, and no tenant's name means that there is none."""
+    """A tenant in URLs and forms: never empty, and no tenant's name is mistaken for NULL."""
     if tenant is None:
         return NOTHING
     return tenant if tenant and not tenant.startswith(NOTHING) else f"{_NAMED}{tenant}"
 
 
 def tenant_of(value: str) -> str | None:
-    """The tenant that `tenant_value` has written."""
+    """The inverse of `tenant_value`."""
     return None if value == NOTHING else value.removeprefix(_NAMED)
 
 
 def parse_filter(
     pairs: Iterable[tuple[str, str]], rubric: RowRubric, first: date, last: date, time_zone: str
 ) -> RowFilter:
-    """The filter that an address asks for, between `first` and `last` where it names no days.
+    """The filter from a URL's parameters; the days default to `first` to `last`.
 
-    Names that no filter has and empty values are passed over: a form sends them. So are blanks around what is typed.
+    Unknown names and empty values are ignored, because forms send them, and blanks around typed values are removed.
 
     Raises:
-        UsageError: a value that cannot be: no such code or rule, no date, no number, too long (Korean).
+        UsageError: an invalid value: no such code or rule, no date, no number, too long (Korean).
     """
     given: dict[str, list[str]] = {}
     for name, value in pairs:
@@ -195,7 +195,7 @@ def polars_condition(wanted: RowFilter, rubric: RowRubric) -> pl.Expr:
     if wanted.highest is not None:
         conditions.append(pl.col(rubric.total) <= wanted.highest)
     if wanted.text:
-        # As fast as a plain search; to lower the case of every text first takes twenty times as long.
+        # As fast as a case-sensitive search; converting every text to lower case first takes twenty times as long.
         pattern = f"(?i){pl.escape_regex(wanted.text)}"
         found = [pl.col(name).str.contains(pattern) for name in TEXTS]
         conditions.append(reduce(or_, found, pl.col("row_id") == wanted.text))
@@ -205,13 +205,13 @@ def polars_condition(wanted: RowFilter, rubric: RowRubric) -> pl.Expr:
 
 
 def is_in_hours(wanted: RowFilter) -> pl.Expr:
-    """Whether a row, also one that is not scored, is of the hours of the day that are asked for."""
+    """Whether a row, scored or not, is within the hours of the filter."""
     hour = pl.col("timestamp").dt.convert_time_zone(wanted.time_zone).dt.hour()
     return hour.is_in(list(wanted.hours))
 
 
 def sql_condition(wanted: RowFilter, rubric: RowRubric) -> tuple[str, dict[str, Any]]:
-    """The same in GoogleSQL, with its parameters: dates, numbers, texts and tuples of texts by their names."""
+    """The same condition in GoogleSQL, with its parameters by name: dates, numbers, texts and tuples of texts."""
     conditions = ["score_date BETWEEN @first AND @last"]
     bound: dict[str, Any] = {"first": wanted.first, "last": wanted.last}
     for place, (name, codes) in enumerate(_columns(wanted)):
@@ -241,7 +241,7 @@ def sql_condition(wanted: RowFilter, rubric: RowRubric) -> tuple[str, dict[str, 
 
 
 def _columns(wanted: RowFilter) -> list[tuple[str, tuple[str | None, ...]]]:
-    """The columns that must have one of some values."""
+    """The columns that are restricted to some values."""
     sessions = (wanted.session,) if wanted.session else ()
     columns = (("tenant_id", wanted.tenants), ("session_id", sessions), *wanted.codes.items())
     return [(name, values) for name, values in columns if values]

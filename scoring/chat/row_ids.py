@@ -19,15 +19,15 @@ from scoring.rules.arrow_types import field
 
 KEY_HEX_DIGITS = 32
 TEXTS = ("user_input", "llm_response")
-"""The two texts of a turn, which tables keep for some rows and retention removes."""
+"""The two texts of a turn, which tables keep for some rows and retention deletes."""
 
 TOKENS = ("input_tokens", "output_tokens")
-"""The two numbers of a turn: how many tokens its texts have."""
+"""The two numbers of a turn: the token counts of its texts."""
 
 SOURCE_ID = field(
     "source_id", pa.string(), "원본 기록의 id. 스팬이면 '트레이스 id/스팬 id', 로그면 응답 id. 모르면 NULL"
 )
-"""What the source calls a turn, for sending its scores back there; nothing is scored by it."""
+"""The source's id of a turn, for sending scores back; it does not affect scores."""
 
 _KEYED_TEXTS = ("tenant_id", "session_id", "user_input")
 _UNKNOWN: Mapping[str, str] = MappingProxyType({})
@@ -35,9 +35,9 @@ TIE_BREAK = (*TOKENS, "llm_response", SOURCE_ID.name)
 
 
 def row_keys(rows: pl.DataFrame, lengths: Mapping[str, str] = _UNKNOWN) -> pl.Series:
-    """The key of each row, without the suffix that tells equal keys apart.
+    """The key of each row, without the suffix of duplicate keys.
 
-    `lengths` are the columns that hold the length of a text; the others are measured.
+    `lengths` are the columns that contain the length of a text; other lengths are computed.
     """
 
     def length(name: str) -> pl.Expr:
@@ -49,7 +49,7 @@ def row_keys(rows: pl.DataFrame, lengths: Mapping[str, str] = _UNKNOWN) -> pl.Se
     for name in _KEYED_TEXTS:
         parts += [bar, length(name), pl.when(pl.col(name).is_not_null()).then(pl.lit(":")), pl.col(name)]
     canonical = rows.select(pl.concat_str(*parts, bar, length("llm_response"), ignore_nulls=True)).to_series()
-    # As bytes, not as text: Python need not decode and encode them again.
+    # As bytes, not as text: saves decoding and encoding in Python.
     digests = [sha256(key).digest() for key in canonical.cast(pl.Binary).to_list()]
     return pl.Series("row_key", digests, dtype=pl.Binary).bin.head(KEY_HEX_DIGITS // 2).bin.encode("hex")
 
@@ -57,7 +57,7 @@ def row_keys(rows: pl.DataFrame, lengths: Mapping[str, str] = _UNKNOWN) -> pl.Se
 def with_row_ids(rows: pl.DataFrame, in_tie_order: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.DataFrame:
     """Scored rows with their `row_id`, in the order of (`timestamp`, `row_id`).
 
-    `in_tie_order` sorts the rows whose keys are repeated by key and `TIE_BREAK`. Rows of one key must come together.
+    `in_tie_order` sorts the rows with duplicate keys by key and `TIE_BREAK`. It must keep rows of one key adjacent.
     """
     ids = rows["row_key"].alias("row_id")
     repeated = rows.select(_place=pl.arg_where(pl.col("row_key").is_duplicated()))
@@ -71,12 +71,12 @@ def with_row_ids(rows: pl.DataFrame, in_tie_order: Callable[[pl.DataFrame], pl.D
 
 
 def repeated_rows(rows: pl.DataFrame) -> int:
-    """How many rows with a `row_id` have the key of an earlier one."""
+    """The number of rows whose `row_id` repeats the key of an earlier row."""
     return int((rows["row_id"].str.len_bytes() > KEY_HEX_DIGITS).sum())
 
 
 def repeated_text(count: int) -> str:
-    """A sentence that rows came more than once, and where to look; '' where none did."""
+    """A sentence that rows occurred more than once, and where to look; '' if none did."""
     if not count:
         return ""
     came = "is equal to an earlier one" if count == 1 else "are equal to earlier ones"
@@ -87,7 +87,7 @@ def repeated_text(count: int) -> str:
 
 
 def key_sql() -> str:
-    """The same key in GoogleSQL."""
+    """The row key in GoogleSQL."""
     texts = [f"IFNULL(CONCAT(CAST(LENGTH({name}) AS STRING), ':', {name}), '-')" for name in _KEYED_TEXTS]
     parts = [
         "CAST(UNIX_MICROS(timestamp) AS STRING)",
@@ -99,7 +99,7 @@ def key_sql() -> str:
 
 
 def ordinal_sql(kind: str) -> str:
-    """The place of a row among those of its key and its `kind` (a column), in GoogleSQL."""
+    """The number of a row among those of its key and its `kind` (a column), in GoogleSQL."""
     return f"ROW_NUMBER() OVER (PARTITION BY row_key, {kind} ORDER BY {', '.join(TIE_BREAK)})"
 
 

@@ -1,4 +1,4 @@
-"""What every source of chat rows is read into: batches of one schema, rejects with their reasons, failed files."""
+"""The output of every source of chat rows: batches of one schema, rejects with their reasons, failed files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ CHAT_ROW_SCHEMA = pl.Schema(
         "line": pl.Int64(),
     }
 )
-# Large enough for the engine to work in columns, small enough that a few of them fit in memory.
+# Large enough for columnar processing, small enough that several fit in memory.
 BATCH_ROWS = 16384
 BATCH_BYTES = 48 * 1024 * 1024
 
@@ -35,11 +35,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class RowBatch:
-    """Some consecutive rows of one file: those in the window, and what became of the others.
+    """Consecutive rows of one file: those within the window, and the counts of the others.
 
-    `rows` has CHAT_ROW_SCHEMA; its `line` is the physical line a row starts on (CSV, JSON Lines; the first line is 1)
-    or the row number from 1 (Parquet). `naive_timestamps` counts those of them whose timestamp had no zone. Nothing
-    is lost between `rows_in` and the rest: a batch that does not add up cannot be built.
+    `rows` has CHAT_ROW_SCHEMA; its `line` is the physical line on which a row starts (CSV, JSON Lines; the first line
+    is 1) or the row number from 1 (Parquet). `naive_timestamps` counts those whose timestamp had no zone. `rows_in`
+    must equal the sum of the other counts: a batch that does not add up cannot be built.
     """
 
     file: str
@@ -56,9 +56,9 @@ class RowBatch:
 
 @dataclass(frozen=True)
 class FileFailure:
-    """A file that cannot be read, or not further: batches that it gave before stay valid.
+    """A file that cannot be read at all, or beyond some point: its earlier batches stay valid.
 
-    It is kept until all files are read, so its error lets go of the frames that it came from, which hold rows.
+    It is kept until all files are read, so its error drops the traceback frames, which reference rows.
     """
 
     file: str
@@ -69,17 +69,16 @@ class FileFailure:
 
 
 class Unreadable(NamedTuple):
-    """Why what should hold a row holds none: a code in English, a reason in Korean; nothing of its content."""
+    """Why a record cannot be read as a row: a code in English, a reason in Korean; nothing of its content."""
 
     code: str
     reason: str
 
 
 class RowBuilder:
-    """Batches from a file that comes a row at a time; a row is rejected for its first problem.
+    """Builds batches from a file read row by row; a row is rejected for its first problem.
 
-    The timestamp is read first: a row outside the window is none of this run's business, whatever else is wrong with
-    it.
+    The timestamp is read first: a row outside the window does not belong to this run, whatever else is wrong with it.
     """
 
     def __init__(self, file: str, window: Window | None, naive_zone: str) -> None:
@@ -90,13 +89,13 @@ class RowBuilder:
 
     @property
     def full(self) -> bool:
-        """Whether there is enough for a batch."""
+        """Whether the batch has its full size."""
         return self._rows_in >= BATCH_ROWS or self._bytes >= BATCH_BYTES
 
     def add(self, line: int, row: Mapping[str, object]) -> None:
-        """A row of the window, or a reject of it; a row outside the window is only counted.
+        """Adds a row within the window, or its reject; a row outside the window is only counted.
 
-        `row` holds what was found by the names of `READ_COLUMNS`; a flat `session_id` stands above `request_metadata`.
+        `row` has values by the names of `READ_COLUMNS`; a flat `session_id` takes precedence over `request_metadata`.
         """
         self._rows_in += 1
         moment = None
@@ -130,12 +129,12 @@ class RowBuilder:
         self._bytes += len(user_input or b"") + len(llm_response or b"")
 
     def reject(self, line: int, code: str, reason: str) -> None:
-        """A row of which not even the cells could be told apart."""
+        """Adds the reject of a record whose cells could not be separated."""
         self._rows_in += 1
         self._rejects.append(Reject(self._file, line, None, code, reason))
 
     def take(self) -> RowBatch:
-        """What was collected since the last time."""
+        """Returns the batch since the last call."""
         collected = zip(CHAT_ROW_SCHEMA.items(), self._columns, strict=True)
         rows = pl.DataFrame([_series(name, kind, values) for (name, kind), values in collected])
         batch = RowBatch(self._file, rows, tuple(self._rejects), self._naive, self._rows_in, self._outside)
@@ -149,11 +148,11 @@ class RowBuilder:
 
 
 def _series(name: str, kind: pl.DataType, values: list[object]) -> pl.Series:
-    """A column of the schema; its texts come as bytes, which are known to be UTF-8."""
+    """A column of the schema; its texts are bytes known to be valid UTF-8."""
     as_read = pl.Binary() if kind == pl.String() else kind
     return pl.Series(name, values, dtype=as_read).cast(kind)
 
 
 def microseconds(moment: datetime) -> int:
-    """Microseconds from 1970 to an instant with a zone."""
+    """Microseconds since 1970 of an instant with a zone."""
     return (moment - _EPOCH) // timedelta(microseconds=1)

@@ -1,4 +1,4 @@
-"""What a row rubric is: an identified, versioned set of rules, and the words in which people read its results."""
+"""The row rubric: an identified, versioned set of rules, and the titles under which people read its results."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ from scoring.rules.expressions import AllOf, Column, Definition, Expression, IsI
 AlertLevel = Literal["critical", "warning"]
 LEVEL_TITLES = {"critical": "Critical", "warning": "Warning"}
 
-# Alerts that no rule of a rubric makes; one of a KPI with a target is called `kpi_` and the KPI.
+# Alerts that AQB raises without a rule of the rubric; the alert of a KPI with a target is named `kpi_` plus the KPI.
 NO_ROWS, FEW_ROWS, ROWS_REJECTED = "no_rows", "few_rows", "rows_rejected"
 EXCLUDED_RATE_RISING = "excluded_rate_rising"
 KPI_RULE = "kpi_"
@@ -27,7 +27,7 @@ KPI_RULE = "kpi_"
 
 @dataclass(frozen=True)
 class RejectRule:
-    """A row that cannot be scored: the condition, the column to blame, and the reason (Korean)."""
+    """A reason to reject a row that cannot be scored: the condition, the column at fault, and the reason (Korean)."""
 
     code: str
     column: str
@@ -37,7 +37,7 @@ class RejectRule:
 
 @dataclass(frozen=True)
 class ExclusionRule:
-    """A row that was read well but has nothing to score; it is counted and kept with the code of its reason.
+    """A row that is valid but has nothing to score; it is counted and stored with the code of its reason.
 
     `title` is the reason in Korean.
     """
@@ -49,12 +49,12 @@ class ExclusionRule:
 
 @dataclass(frozen=True)
 class AlertRule:
-    """One condition of a row that people are told about. `title` and `action`, what to do about it, are Korean.
+    """One condition of a row that people are alerted to. `title` and `action`, what to do about it, are Korean.
 
-    `usual_rate` is the share of rows that met it before this was ever run, where that is known.
+    `usual_rate` is the share of rows that met it before AQB was first run, if known.
 
     Raises:
-        RuleError: its id is the name of an alert that AQB makes by itself, such as `no_rows`.
+        RuleError: its id is the name of a built-in alert of AQB, such as `no_rows`.
     """
 
     id: str
@@ -71,7 +71,7 @@ class AlertRule:
 
 @dataclass(frozen=True)
 class Grade:
-    """A grade as people read it: its sign, its title and what to do (Korean); `tone` is its colour on pages."""
+    """A grade for display: its sign, its title and what to do (Korean); `tone` is its colour on pages."""
 
     code: str
     sign: str
@@ -87,19 +87,19 @@ class Grade:
 
 @dataclass(frozen=True)
 class GradeScale:
-    """A column of grades, what it grades in a word (Korean), and its grades from the best to the worst."""
+    """A column of grades, what it grades (one Korean word), and its grades from best to worst."""
 
     column: str
     subject: str
     grades: tuple[Grade, ...]
 
     def grade(self, code: str) -> Grade:
-        """The grade of that code."""
+        """The grade with that code."""
         return next(grade for grade in self.grades if grade.code == code)
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """The codes from the best to the worst."""
+        """The codes from best to worst."""
         return tuple(grade.code for grade in self.grades)
 
     @property
@@ -114,7 +114,7 @@ class GradeScale:
 
 @dataclass(frozen=True)
 class PartScore:
-    """A score that the total is made of: its column, what it scores in a word (Korean), the column of its grade."""
+    """A part of the total score: its column, what it scores (one Korean word), the column of its grade."""
 
     column: str
     subject: str
@@ -125,12 +125,12 @@ FAILURE_NOTE = (
     "실패 유형은 점수와 따로 붙입니다. 유형이 있어도 점수로는 실패가 아닌 행이 있고, "
     "점수로는 실패인데 유형이 없는 행도 있습니다."
 )
-"""Why failure types do not add up to the rows that count against a target."""
+"""Why the counts of failure types do not add up to the rows that count against a target."""
 
 
 @dataclass(frozen=True)
 class CodedColumn:
-    """A column of codes and what people call each of them (Korean)."""
+    """A column of codes and the title of each code (Korean)."""
 
     column: str
     titles: dict[str, str]
@@ -138,7 +138,7 @@ class CodedColumn:
 
 @dataclass(frozen=True)
 class EvidenceReport:
-    """Whether `rows` scored rows still say what the thresholds were drawn from: for people and for programs."""
+    """Whether `rows` scored rows still support the thresholds: for people and for programs."""
 
     rows: int
     markdown: str
@@ -147,7 +147,7 @@ class EvidenceReport:
 
 @dataclass(frozen=True)
 class EvidenceCheck:
-    """How a rubric checks its thresholds: the columns of the score table that it reads, and its report on a period."""
+    """How a rubric validates its thresholds: the score columns that it reads, and its report on a period."""
 
     schema: pa.Schema
     report: Callable[[pl.LazyFrame, str], EvidenceReport]
@@ -157,21 +157,21 @@ class EvidenceCheck:
 class RowRubric:
     """A rubric that scores every row of a table by rule alone.
 
-    A row is rejected, excluded or scored, in this order; these conditions use input columns only. `definitions` are
-    the columns of a scored row in output order, `excluded_definitions` those of an excluded one. `flagged` tells the
-    rows whose texts are kept.
+    A row is rejected, excluded or scored, in this order; these conditions use input columns only. `definitions` are the
+    columns of a scored row in output order, `excluded_definitions` those of an excluded one. `flagged` is the condition
+    of the rows whose texts are kept.
 
-    `total` is the score of a row with one decimal, `parts` are what it is made of. The first of the `scales` grades the
-    total; the cross table has two of the others. `failure` is NULL where a row did not fail, `cause` names the part of
-    a score that lost the most, `category` the kind of question; a rubric may do without these two. `stocks` says
-    whether questions are about stocks, which then tell no template from another. `fingerprint` tells one state of the
-    file that defines the rubric from another; '' of one in Python.
+    `total` is the score of a row with one decimal, `parts` are its components. The first of the `scales` grades the
+    total; the cross table has two of the others. `failure` is NULL for a row that did not fail, `cause` names the part
+    of a score that lost the most, `category` the kind of question; a rubric may omit these two. `stocks` says whether
+    questions are about stocks, whose names are then ignored in templates. `fingerprint` identifies the content of the
+    file that defines the rubric; '' for a rubric in Python.
 
     Definitions always include `alert_level` and `alert_rules`, measures `<level>_rows` of each level in use,
     `alert_<rule>` of each alert rule and `<scale>_<grade>` of each grade, quotients `mean_<score>` of total and parts.
 
     Raises:
-        RuleError: a definition uses a column before it is defined, or a column that others rely on is missing.
+        RuleError: a definition uses a column before it is defined, or a required column is missing.
     """
 
     id: str
@@ -223,7 +223,7 @@ class RowRubric:
 
     @property
     def varying(self) -> str:
-        """What questions of one template may differ in (Korean)."""
+        """How questions of one template may differ (Korean)."""
         return "종목·종목코드·숫자" if self.stocks else "숫자"
 
     def template(self, question: str) -> str:
@@ -231,38 +231,38 @@ class RowRubric:
         return question_template(question, stocks=self.stocks)
 
     def template_or_id(self, question: str | None, row_id: str) -> str:
-        """What tells rows with questions of one template from others: a row without its question stands for itself."""
+        """Groups rows by the template of their question: the template, or the row's id if the row has no question."""
         return row_id if question is None else f"? {self.template(question)}"
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """What people call each defined column (Korean)."""
+        """The title of each defined column (Korean)."""
         return {definition.name: definition.title for definition in self.definitions}
 
     @cached_property
     def rule_titles(self) -> dict[str, str]:
-        """What people call each alert rule (Korean)."""
+        """The title of each alert rule (Korean)."""
         return {rule.id: rule.title for rule in self.alert_rules}
 
     @property
     def kinds(self) -> list[CodedColumn]:
-        """The columns that tell one kind of row from another: how it failed, and what was asked."""
+        """The columns that classify rows: how they failed, and what was asked."""
         return [self.failure, *([self.category] if self.category else [])]
 
     @property
     def coded_columns(self) -> list[CodedColumn]:
-        """The columns of codes that rows are told apart by, the grades first, each with what people call its codes."""
+        """The columns of codes, the grades first, each with the titles of its codes."""
         grades = [CodedColumn(scale.column, scale.names) for scale in self.scales]
         return [*grades, *self.kinds, CodedColumn("alert_level", self.alert_levels)]
 
     @property
     def targeted(self) -> list[Quotient]:
-        """The KPIs that have a target."""
+        """The KPIs with a target."""
         return [kpi for kpi in self.quotients if kpi.target]
 
     @property
     def rates(self) -> dict[str, Quotient]:
-        """The KPIs that are shares of the scored rows, by name; the rows that count against each can be asked for."""
+        """The KPIs that are shares of the scored rows, by name; rows can be filtered by each of them."""
         return {kpi.name: kpi for kpi in self.quotients if kpi.is_rate}
 
     @property
@@ -282,7 +282,7 @@ class RowRubric:
 
     @property
     def crosstab_scales(self) -> tuple[GradeScale, GradeScale]:
-        """The grades of the rows and of the columns of the cross table."""
+        """The grade scales of the rows and of the columns of the cross table."""
         by_column = {scale.column: scale for scale in self.scales}
         return by_column[self.crosstab.row_grade], by_column[self.crosstab.column_grade]
 
@@ -292,7 +292,7 @@ class RowRubric:
         return " × ".join(self.titles[scale.column] for scale in self.crosstab_scales)
 
     def crosstab_counts(self, pairs: Iterable[Mapping[str, Any]]) -> Counter[tuple[str, str]]:
-        """How many rows have each pair of grades (row, column), out of rows of the cross table."""
+        """The number of rows of each pair of grades (row, column), from rows of the cross table."""
         counts = Counter[tuple[str, str]]()
         for pair in pairs:
             counts[pair[self.crosstab.row_grade], pair[self.crosstab.column_grade]] += pair["cnt"]
@@ -300,7 +300,7 @@ class RowRubric:
 
     @property
     def framed(self) -> Expression | None:
-        """The condition of the rows in the frame of the cross table; None where nothing is framed."""
+        """The condition of the rows in the framed cells of the cross table; None if none are framed."""
         framed = self.crosstab.framed
         if framed is None:
             return None
@@ -312,7 +312,7 @@ class RowRubric:
         )
 
     def is_framed(self, row: Mapping[str, Any]) -> bool:
-        """Whether a scored row stands in the frame of the cross table."""
+        """Whether a scored row is in the framed cells of the cross table."""
         framed = self.crosstab.framed
         return (
             framed is not None
@@ -321,34 +321,35 @@ class RowRubric:
         )
 
     def framed_rows(self, counts: Mapping[tuple[str, str], int]) -> int:
-        """How many rows stand in the frame of the cross table, out of its counts; 0 where nothing is framed."""
+        """The number of rows in the framed cells of the cross table, from its counts; 0 if none are framed."""
         framed = self.crosstab.framed
         if framed is None:
             return 0
         return sum(counts[pair] for pair in product(framed.row_grades, framed.column_grades))
 
     def rates_without_target(self, kpis: Mapping[str, Any]) -> list[tuple[str, int]]:
-        """Title and number of rows of each rate that only stands beside the failure types, out of one KPI row.
+        """Title and number of rows of each rate without a target, which is shown beside the failure types, from one KPI
+        row.
 
-        Those that the row does not know are left out.
+        Rates that the row does not have are left out.
         """
         rates = (one for one in self.rates.values() if not one.target and kpis[one.name] is not None)
         return [(rate.title, round(kpis[rate.name] * kpis["rows"])) for rate in rates if kpis["rows"]]
 
     @property
     def alert_pairs(self) -> list[tuple[str, str]]:
-        """Every two critical rules, in their order. A measure `alerts_<one>_and_<other>` may count the rows of both."""
+        """All pairs of critical rules, in order. A measure `alerts_<one>_and_<other>` may count the rows with both."""
         return list(combinations([rule.id for rule in self.alert_rules if rule.level == "critical"], 2))
 
     @property
     def excluded_pairs(self) -> list[tuple[str, str]]:
-        """Every critical rule that excluded rows can meet, with their rate; a measure may count the rows of both."""
+        """Every critical rule that excluded rows can meet, with their rate; a measure may count the rows with both."""
         counted = {measure.name for measure in self.excluded_measures}
         critical = [rule.id for rule in self.alert_rules if rule.level == "critical" and f"alert_{rule.id}" in counted]
         return [(rule_id, EXCLUDED_RATE_RISING) for rule_id in critical]
 
     @property
     def alert_levels(self) -> dict[str, str]:
-        """The levels of its alert rules with their titles, the gravest first."""
+        """The levels of its alert rules with their titles, most severe first."""
         used = {rule.level for rule in self.alert_rules}
         return {level: title for level, title in LEVEL_TITLES.items() if level in used}

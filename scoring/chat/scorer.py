@@ -1,7 +1,6 @@
-"""A batch of rows through a row rubric: rejected, excluded or scored.
+"""Scores a batch of rows by a row rubric: each row is rejected, excluded or scored.
 
-Batches are independent of one another; what needs the whole (the order of rows, equal row keys, sums) is put together
-by the caller.
+Batches are independent of one another; the caller handles what needs all rows (row order, duplicate row keys, sums).
 """
 
 from collections.abc import Sequence
@@ -30,7 +29,7 @@ REJECTED_COLUMNS = {
 
 @dataclass(frozen=True)
 class ScoredBatch:
-    """The rows of a batch by what became of them; together they are the batch.
+    """The rows of a batch by outcome; together they are the whole batch.
 
     `scored`: input columns, `score_date`, `row_key` and every defined column, a row per scored row, in input order.
     `excluded`: the same without scores, with `reason`. `rejected`: `line`, `column`, `code`, `reason`.
@@ -73,7 +72,7 @@ def with_kept_texts(rubric: RowRubric, scored: pl.DataFrame, keep_text: KeepText
 
 
 def copied(text: pl.Expr) -> pl.Expr:
-    """The same texts in memory of their own: what is merely picked out of a frame holds on to all that it held."""
+    """The same texts in newly allocated memory: a selection from a frame keeps all of the frame's memory."""
     return pl.concat_str(text, pl.lit(""))
 
 
@@ -84,10 +83,10 @@ def excluded_rows(rubric: RowRubric, excluded: pl.DataFrame) -> pl.DataFrame:
 
 
 def score_together(rubric: RowRubric, batches: Sequence[RowBatch], time_zone: str) -> ScoredBatch:
-    """Scores the rows of some batches as one batch: its steps take as long for a few rows as for thousands.
+    """Scores the rows of several batches as one batch: its steps take as long for a few rows as for thousands.
 
-    `rejected` has `REJECTED_COLUMNS`: the rows that could not be read and those that a rule refused, file by file in
-    the order of their lines. So the order of all rejects of a file does not depend on its batches.
+    `rejected` has `REJECTED_COLUMNS`: the unreadable rows and those rejected by a rule, file by file in the order of
+    their lines. So the order of all rejects of a file does not depend on its batches.
     """
     rows = pl.concat([batch.rows for batch in batches])
     stood = pl.concat([batch.rows.select(pl.lit(batch.file).alias("file"), "line") for batch in batches])
@@ -102,19 +101,19 @@ def score_together(rubric: RowRubric, batches: Sequence[RowBatch], time_zone: st
         schema=REJECTED_COLUMNS,
         orient="row",
     )
-    files = pl.Enum([*dict.fromkeys(batch.file for batch in batches)])  # sorts as they were read
+    files = pl.Enum([*dict.fromkeys(batch.file for batch in batches)])  # sorts in the order of reading
     rejected = pl.concat([unread, refused]).sort(pl.col("file").cast(files), "line", maintain_order=True)
     return replace(outcome, rejected=rejected)
 
 
 def _lengths(rubric: RowRubric) -> dict[str, str]:
-    """The columns in which a rubric keeps the length of a text."""
+    """The columns that contain the length of a text in this rubric."""
     return {one.expression.text.name: one.name for one in rubric.definitions if isinstance(one.expression, Length)}
 
 
 @cache
 def _first_true(conditions: tuple[Expression, ...]) -> pl.Expr:
-    """The position of the first condition that is true; NULL when none is."""
+    """The index of the first true condition; NULL if there is none."""
     return pl.coalesce(
         *(
             pl.when(to_polars(condition)).then(pl.lit(position, dtype=pl.UInt8))

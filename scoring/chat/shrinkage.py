@@ -1,6 +1,6 @@
-"""Whether replacing a scored day would lose rows by accident: such a day stays as it is.
+"""Detects that replacing a scored day would lose rows by accident: such a day is not replaced.
 
-A source that has forgotten a day (retention), a file that was moved, or a wrong address must not erase scores.
+A source that has deleted a day (retention), a file that was moved, or a wrong address must not erase scores.
 
 Source: SPEC 6.
 """
@@ -12,13 +12,13 @@ from typing import Any
 from scoring.chat.kpis import ALL_TENANTS
 
 TENANT_MIN_ROWS = 30
-"""A tenant with fewer scored rows is not looked at by itself: two rows become one on any day."""
-_SHRINKS_BELOW = 2  # one part in so many must still be there
+"""A tenant with fewer scored rows is not checked separately: its counts vary too much from day to day."""
+_SHRINKS_BELOW = 2  # the fraction (one in so many) that must remain
 
 
 @dataclass(frozen=True)
 class TenantRows:
-    """Rows of one tenant on one day: scored ones, and those that were excluded (a text was NULL)."""
+    """Rows of one tenant on one day: scored rows, and excluded rows (a text was NULL)."""
 
     scored: int = 0
     excluded: int = 0
@@ -39,26 +39,27 @@ class Loss:
 
 
 RowsByTenant = Mapping[str | None, TenantRows]
-"""Rows by tenant; `*` are those of all tenants."""
+"""Rows by tenant; `*` is all tenants."""
 
 
 def rows_by_tenant(kpis: Iterable[Mapping[str, Any]]) -> dict[str | None, TenantRows]:
-    """The counts that the KPI rows of one day hold."""
+    """The row counts from the KPI rows of one day."""
     return {row["tenant_id"]: TenantRows(row["rows"], row["excluded"]) for row in kpis}
 
 
 @dataclass(frozen=True)
 class DayGuard:
-    """The rows that a day has in the tables by tenant, and those of them that belong to erased sessions."""
+    """The rows of a day in the tables by tenant, and those of them that belong to erased sessions."""
 
     before: RowsByTenant
     erased: Mapping[str | None, int]
 
     def losses(self, now: RowsByTenant) -> tuple[Loss, ...]:
-        """What replacing the day by these rows would lose: of all rows, else of single tenants, the largest first.
+        """What replacing the day by these rows would lose: over all rows, else for single tenants, the largest loss
+        first.
 
-        Empty where the day may be replaced. Lost is a day, or a tenant with at least `TENANT_MIN_ROWS` scored rows, of
-        which fewer than half of the scored rows are left, or nothing at all. Rows of erased sessions do not count.
+        Empty if the day may be replaced. A day, or a tenant with at least `TENANT_MIN_ROWS` scored rows, counts as lost
+        if fewer than half of its scored rows are left, or no rows at all. Rows of erased sessions do not count.
         """
         found = []
         for tenant, counts in self.before.items():
@@ -74,7 +75,7 @@ class DayGuard:
         return of_all or tuple(sorted(found, key=lambda one: (-one.before, one.tenant_id or "")))
 
     def most_replaceable(self, now: RowsByTenant) -> dict[str | None, int]:
-        """The most scored rows that may stand in the day, by tenant, for it to be replaced by these."""
+        """The largest numbers of scored rows by tenant that the day may have for these rows to replace it."""
         return {
             tenant: _SHRINKS_BELOW * now.get(tenant, TenantRows()).scored + self.erased.get(tenant, 0)
             for tenant in {*now, *self.erased}
@@ -82,4 +83,4 @@ class DayGuard:
 
 
 NOT_SCORED = DayGuard({}, {})
-"""A day that no table has: there is nothing to lose."""
+"""A day that is in no table: nothing can be lost."""

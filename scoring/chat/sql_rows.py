@@ -1,9 +1,9 @@
-"""The columns of a view as the columns of chat rows, in one SQL that both engines read.
+"""Converts the columns of a view to the columns of chat rows, in one SQL for both engines.
 
-Exported tables differ: other names, a prefix, tokens and times as text, JSON where others have structs. Here the names
-are found and the types made alike, so that both engines (this machine and BigQuery) score the same values, and what
-cannot be read is told apart in one place. A value that is there and that BigQuery's own SAFE_CAST cannot read makes
-its row unreadable; NULLs, negative and infinite tokens are for the rules of the rubric, as with files.
+Exported tables differ: other names, a prefix, tokens and times as text, JSON instead of structs. This query finds the
+names and unifies the types, so that both engines (this machine and BigQuery) score the same values, and detects
+unreadable values in one place. A value that is not NULL and that BigQuery's SAFE_CAST cannot read makes its row
+unreadable; NULLs, negative and infinite tokens are for the rules of the rubric, as with files.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ _RECORDS = ("RECORD", "STRUCT")
 _WITHOUT_ZONE = r"r'^\s*[0-9]+-[0-9]+-[0-9]+(?:[Tt ][0-9:.]*)?\s*$'"
 _NAMES_SHOWN = 30
 
-# By the column that cannot be read: the code and the reason of its reject.
+# By unreadable column: the code and the reason of its reject.
 UNREADABLE: Mapping[str, tuple[str, str]] = {
     cell.column: (cell.code, cell.reason) for cell in (not_an_instant(), *map(not_a_number, TOKENS))
 }
@@ -58,7 +58,7 @@ class ViewField(Protocol):
 
 
 class _Field(NamedTuple):
-    """A column that is taken to be there."""
+    """A column that is assumed to exist."""
 
     name: str
     field_type: str
@@ -67,7 +67,7 @@ class _Field(NamedTuple):
 
 
 class _ViewColumn(NamedTuple):
-    """A column of the view: how SQL writes it, and its type. What stands inside JSON is only `hoped` to be there."""
+    """A column of the view: its SQL expression, and its type. A value inside JSON is `hoped` for: it may be missing."""
 
     sql: str
     kind: str
@@ -115,13 +115,13 @@ def chat_rows_query(
     selected = ",\n  ".join(f"{sql} AS {name}" for name, sql in values.items())
     where = ""
     if period:
-        # A bare column here is what lets BigQuery read one day's partition only.
+        # BigQuery reads only one day's partition if the filter uses the bare column.
         where = f"\nWHERE {timestamp} >= {period[0]} AND {timestamp} < {period[1]} OR {timestamp} IS NULL"
     return f"SELECT\n  {selected}\nFROM `{view}` AS source{where}"
 
 
 def rejecting_unreadable(rubric: RowRubric) -> RowRubric:
-    """The rubric for rows of `chat_rows_query`: before anything else it rejects those that are `unreadable`."""
+    """The rubric for rows of `chat_rows_query`: its first rule rejects the rows that are `unreadable`."""
     return replace(rubric, rejects=(*_UNREADABLE_RULES, *rubric.rejects))
 
 
@@ -135,7 +135,7 @@ def _production_schema(prefix: str, names: Mapping[str, str]) -> list[_Field]:
 
 
 def _nested(paths: Sequence[tuple[Sequence[str], str]]) -> list[_Field]:
-    """Fields that hold columns of these paths and types."""
+    """Nested fields that contain columns of these paths and types."""
     inside: dict[str, list[tuple[Sequence[str], str]]] = {}
     for (first, *rest), kind in paths:
         inside.setdefault(first, []).append((rest, kind))
@@ -146,7 +146,7 @@ def _nested(paths: Sequence[tuple[Sequence[str], str]]) -> list[_Field]:
 
 
 def _columns(view: str, schema: Sequence[ViewField], prefix: str, names: Mapping[str, str]) -> dict[str, _ViewColumn]:
-    """The columns that the view has, by the names of chat rows."""
+    """The columns of the view, by chat-row name."""
 
     def look_up(path: str) -> _ViewColumn | None:
         found = [column for start in (prefix, "") if (column := _find(start + path, schema))]
@@ -171,7 +171,7 @@ def _columns(view: str, schema: Sequence[ViewField], prefix: str, names: Mapping
 
 
 def _find(path: str, schema: Sequence[ViewField]) -> _ViewColumn | None:
-    """A column by its dotted path, through structs and into JSON; None where there is none."""
+    """The column at a dotted path, through structs and into JSON; None if it does not exist."""
     fields, sql, kind = schema, "source", "RECORD"
     parts = path.split(".")
     for depth, part in enumerate(parts, start=1):
@@ -212,7 +212,7 @@ def _number(column: _ViewColumn) -> str:
 
 
 def _timestamp(column: _ViewColumn, naive_zone: str) -> str:
-    """The instant; the zone of those without one is named, since a project may have set another default than UTC."""
+    """The instant; the zone of naive timestamps is explicit, since a project may have a default other than UTC."""
     zone = literal(naive_zone)
     match column.kind:
         case "TIMESTAMP":
@@ -231,7 +231,7 @@ def _label(column: _ViewColumn | None) -> str:
 
 
 def _unreadable(columns: Mapping[str, _ViewColumn]) -> str:
-    """The first column whose text is neither blank nor what it should be."""
+    """The first column whose text is neither blank nor valid."""
     targets = {"timestamp": "TIMESTAMP", **dict.fromkeys(TOKENS, "FLOAT64")}
     cases = [
         f"WHEN TRIM({columns[name].sql}) != '' AND {_cast(columns[name], target)} IS NULL THEN '{name}'"

@@ -14,7 +14,7 @@ from scoring.rules.evaluation_order import steps
 from scoring.rules.expressions import Definition, Expression
 from scoring.rules.googlesql_backend import literal, to_sql
 
-# The first rule that keeps a row from being scored: its place among the rejects, then the exclusions; NULL when scored.
+# The first rule that rejects or excludes a row: its position among the rejects, then the exclusions; NULL when scored.
 UNSCORED_BY = field("unscored_by", pa.int64(), "채점하지 않은 규칙의 순번(거부, 다음 제외). 채점했으면 NULL")
 NAIVE = field("naive", pa.bool_(), "시각에 시간대가 없었는가")
 
@@ -22,7 +22,7 @@ _Queries = list[tuple[str, str]]
 
 
 def scoring_query(rubric: RowRubric, *, chat_rows: str, time_zone: str, keep_text: str) -> str:
-    """The rows of the query `chat_rows` as the columns of the score table, in the order of time.
+    """Scores the rows of the query `chat_rows`: the columns of the score table, in the order of time.
 
     Rows that the rubric rejects or excludes are left out.
     """
@@ -33,13 +33,13 @@ def scoring_query(rubric: RowRubric, *, chat_rows: str, time_zone: str, keep_tex
 
 
 def staged_query(rubric: RowRubric, *, chat_rows: str, time_zone: str, keep_text: str) -> str:
-    """Every row of the query `chat_rows` once, as `staged_schema` has it: what the tables of a day are made of."""
+    """Every row of the query `chat_rows` once, with the columns of `staged_schema`: the input of a day's tables."""
     parts = _judged(rubric, chat_rows, time_zone)
     return _scored(rubric, parts, staged_schema(rubric).names, keep_text)
 
 
 def staged_schema(rubric: RowRubric) -> pa.Schema:
-    """The columns of the score table, and what is known of rows that are not scored: their scores mean nothing."""
+    """The columns of the score table, and the outcome of rows that are not scored, whose scores are undefined."""
     return rubric.scores_schema.append(UNSCORED_BY).append(NAIVE)
 
 
@@ -50,7 +50,9 @@ def with_tables(parts: Sequence[tuple[str, str]], query: str) -> str:
 
 
 def step_queries(definitions: Sequence[Definition], source: str) -> _Queries:
-    """Named queries, each over the one before it, the first over `source`: its columns and those of one more step."""
+    """Named queries, each selecting from the one before it, the first from `source`: its columns and those of one more
+    step.
+    """
     queries = []
     previous = source
     for number, step in enumerate(steps(definitions), start=1):
@@ -64,7 +66,7 @@ def step_queries(definitions: Sequence[Definition], source: str) -> _Queries:
 
 
 def _judged(rubric: RowRubric, chat_rows: str, time_zone: str) -> _Queries:
-    """The rows with their day, their key, and what keeps them from being scored."""
+    """The rows with their day, their key, and the rule that rejects or excludes them."""
     unusable = [rule.condition for rule in rubric.rejects] + [rule.condition for rule in rubric.exclusions]
     whens = "\n    ".join(f"WHEN {to_sql(condition)} THEN {place}" for place, condition in enumerate(unusable))
     judged = (
@@ -75,9 +77,9 @@ def _judged(rubric: RowRubric, chat_rows: str, time_zone: str) -> _Queries:
 
 
 def _scored(rubric: RowRubric, parts: _Queries, output_columns: Sequence[str], keep_text: str) -> str:
-    """The rows of the last part with every definition and a number that tells equal keys apart."""
+    """The rows of the last step with every definition and a number that distinguishes duplicate keys."""
     parts = [*parts, *step_queries(rubric.definitions, parts[-1][0])]
-    # Numbered once: two window functions may number rows that are equal in everything differently.
+    # Computed once: two window functions may number fully equal rows differently.
     ordinal = ordinal_sql(UNSCORED_BY.name)
     parts.append(("numbered", f"SELECT\n  *,\n  {ordinal} AS key_ordinal\nFROM {parts[-1][0]}"))
     computed = {
@@ -99,5 +101,5 @@ def _kept_text(text: str, flagged: Expression, keep_text: str) -> str:
 
 
 def _indented(query: str) -> str:
-    # Not `splitlines`: it also breaks lines at U+0085 and its like, which may stand in a literal.
+    # Not `splitlines`: it also breaks lines at U+0085 and similar characters, which a literal may contain.
     return "\n".join(f"  {line}" for line in query.split("\n"))

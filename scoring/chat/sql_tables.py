@@ -1,7 +1,7 @@
-"""The tables of a day as GoogleSQL: what the local engine writes and reads back, computed inside BigQuery.
+"""The tables of a day in GoogleSQL: what the local engine writes and reads back, computed inside BigQuery.
 
-Each takes the day as the parameter `@day` and names of tables in backquotes. The source is scored once, into a staged
-day; everything else reads that, or the score table, whose rows are a tenth of the source's in bytes.
+Each query takes the day as the parameter `@day` and table names in backquotes. The source is scored once, into a staged
+day; all other queries read that, or the score table, which has a tenth of the source's bytes.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,8 +19,8 @@ _OF_DAYS = "WHERE score_date IN UNNEST(@days)"
 
 
 def outcome_counts_query(staged: str) -> str:
-    """`row_count`, `naive_count` and `repeated_count` of the staged rows by tenant and by the rule that left them
-    unscored (or NULL).
+    """`row_count`, `naive_count` and `repeated_count` of the staged rows by tenant and by the rule that rejected or
+    excluded them (NULL for scored rows).
     """
     keys = f"tenant_id, {UNSCORED_BY.name}"
     counts = f"COUNT(*) AS row_count, COUNTIF({NAIVE.name}) AS naive_count, {repeated_sql()} AS repeated_count"
@@ -28,9 +28,10 @@ def outcome_counts_query(staged: str) -> str:
 
 
 def contents_query(chat_rows: str, time_zone: str) -> str:
-    """`row_count` and `row_hash` by `day` and `tenant_id` of the query `chat_rows`, whatever the order of its rows.
+    """`row_count` and `row_hash` by `day` and `tenant_id` of the query `chat_rows`, independent of the order of its
+    rows.
 
-    The texts are left out: reading them to see whether a day has changed would cost as much as scoring it.
+    The texts are not hashed: reading them to detect a changed day would cost as much as scoring it.
     """
     columns = ("UNIX_MICROS(timestamp)", "tenant_id", "session_id", "input_tokens", "output_tokens")
     parts = ", '|', ".join(f"IFNULL(CAST({column} AS STRING), '-')" for column in columns)
@@ -42,7 +43,7 @@ def contents_query(chat_rows: str, time_zone: str) -> str:
 
 
 def scores_query(rubric: RowRubric, staged: str, personal: Collection[str]) -> str:
-    """The rows of the score table. Those of sessions whose hash is in @erased have NULL in the `personal` columns."""
+    """The rows of the score table. The `personal` columns are NULL for sessions whose hash is in @erased."""
     columns = _unless_erased(rubric.scores_schema.names, personal)
     return f"SELECT {columns}\nFROM {staged}\nWHERE {UNSCORED_BY.name} IS NULL"
 
@@ -62,7 +63,7 @@ def excluded_query(rubric: RowRubric, staged: str, personal: Collection[str]) ->
 
 
 def rejected_query(rubric: RowRubric, staged: str, file: str) -> str:
-    """The rows of the rejected table; a table has no lines."""
+    """The rows of the rejected table; rows of a table have no line number."""
     chosen = {
         "column": [rule.column for rule in rubric.rejects],
         "code": [rule.code for rule in rubric.rejects],
@@ -76,13 +77,13 @@ def rejected_query(rubric: RowRubric, staged: str, file: str) -> str:
 
 
 def kpis_query(rubric: RowRubric, scores: str, excluded: str) -> str:
-    """The KPIs: a row per tenant and one for all (`*`), also when the day has no rows.
+    """The KPIs: a row per tenant and one for all (`*`), even if the day has no rows.
 
-    How sure they are and their verdicts are not worked out in SQL: `with_figures` adds these columns.
+    Intervals and verdicts are not computed in SQL: `with_figures` adds these columns.
     """
     totals: list[Measure | Quotient] = [*rubric.measures, *rubric.quotients]
     counted = ["rows", "excluded", *(total.name for total in totals)]
-    # Every row counts for its tenant and for all; the row of zeros stands for a day without rows.
+    # Every row counts for its tenant and for `*`; the row of zeros covers a day without rows.
     sums = "\nUNION ALL\n".join(
         [
             _sums(rubric, scores, totals, "rows", counted),
@@ -129,8 +130,9 @@ def crosstab_query(rubric: RowRubric, scores: str) -> str:
 
 
 def value_counts_query(columns: Sequence[str], scores: str) -> str:
-    """How many rows (`row_count`) of each day of @days have each `value`, or NULL, of some columns (`name`), most
-    first."""
+    """The number of rows (`row_count`) of each day of @days by `value` (or NULL) of some columns (`name`), largest
+    first.
+    """
     counted = (
         f"SELECT score_date, {literal(column)} AS name, {column} AS value, COUNT(*) AS row_count\n"
         f"FROM {scores}\n{_OF_DAYS}\nGROUP BY score_date, value"
@@ -142,16 +144,16 @@ def value_counts_query(columns: Sequence[str], scores: str) -> str:
 def worst_rows_query(
     rubric: RowRubric, scores: str, columns: Sequence[str], rows: int, where: Expression | None = None
 ) -> str:
-    """The worst rows of the day, of those that meet a condition: flagged ones first, then the lowest scores."""
+    """The worst rows of the day that meet a condition: flagged ones first, then the lowest scores."""
     condition = f" AND ({to_sql(where)})" if where else ""
     order = f"NOT ({to_sql(rubric.flagged)}), {rubric.total}, timestamp, row_id"
     return f"SELECT {column_list(columns)}\nFROM {scores}\n{_OF_DAY}{condition}\nORDER BY {order}\nLIMIT {rows}"
 
 
 def moments_query(scores: str, mean: Quotient) -> str:
-    """What `mean_of_moments` needs of the sessions of the day, by tenant and for all (`*`).
+    """The input of `mean_of_moments` from the sessions of the day, by tenant and for all (`*`).
 
-    A turn without a session stands alone.
+    A turn without a session is its own cluster.
     """
     by_session = (
         "SELECT tenant, IFNULL(session_id, row_id) AS cluster, COUNT(*) AS size,\n"
@@ -168,22 +170,22 @@ def moments_query(scores: str, mean: Quotient) -> str:
 
 
 def rows_query(scores: str, columns: Sequence[str], row_ids: Iterable[str]) -> str:
-    """These rows of the day."""
+    """The rows of the day with these ids."""
     return f"SELECT {column_list(columns)}\nFROM {scores}\n{_OF_DAY} AND row_id IN ({', '.join(map(literal, row_ids))})"
 
 
 def repeated_rows_query(scores: str) -> str:
-    """How many rows of the day have the key of an earlier one (`repeated_count`)."""
+    """The number of rows of the day whose key repeats that of an earlier one (`repeated_count`)."""
     return f"SELECT {repeated_sql()} AS repeated_count\nFROM {scores}\n{_OF_DAY}"
 
 
 def fired_rows_query(scores: str, columns: Sequence[str]) -> str:
-    """These columns of the rows with an alert of the days @days."""
+    """These columns of the rows with an alert on the days @days."""
     return f"SELECT {column_list(columns)}\nFROM {scores}\n{_OF_DAYS} AND alert_level IS NOT NULL"
 
 
 def fired_columns(rubric: RowRubric) -> list[str]:
-    """What is known of a row with an alert when people are told what grew."""
+    """The columns of a row with an alert that explain an increase to people."""
     kinds = (kind.column for kind in rubric.kinds)
     return ["score_date", "row_id", "tenant_id", "session_id", "alert_rules", *kinds, "user_input", rubric.total]
 
@@ -191,7 +193,7 @@ def fired_columns(rubric: RowRubric) -> list[str]:
 def _sums(
     rubric: RowRubric, table: str, totals: Sequence[Measure | Quotient], count_as: str, counted: Sequence[str]
 ) -> str:
-    """The sums of one table by tenant, with 0 for what it does not count."""
+    """The sums of one table by tenant, with 0 for the measures of other tables."""
     alerts = _alert_counts(rubric)
     sums = {total.name: alerts.get(total.name, f"SUM({to_sql(total.expression)})") for total in totals}
     known = {count_as: "COUNT(*)"} | sums
@@ -200,7 +202,9 @@ def _sums(
 
 
 def _alert_counts(rubric: RowRubric) -> dict[str, str]:
-    """How many rows list each alert rule, and each two, by measure: the texts that a rule looked at may not be kept."""
+    """The number of rows with each alert rule, and with each pair, by measure; it reads no texts, which may not be
+    kept.
+    """
 
     def listing(*rules: str) -> str:
         return f"COUNTIF({' AND '.join(f'{literal(rule)} IN UNNEST(alert_rules)' for rule in rules)})"
@@ -212,7 +216,7 @@ def _alert_counts(rubric: RowRubric) -> dict[str, str]:
 
 
 def _quotient_columns(quotient: Quotient) -> dict[str, str]:
-    """The value of a quotient; with a target also the target and whether it is met."""
+    """The value of a quotient; if it has a target, also the target and whether it is met."""
     value = f"SAFE_DIVIDE({quotient.name}, `rows` * {quotient.scale})"
     columns = {quotient.name: value}
     if quotient.target:
@@ -223,7 +227,7 @@ def _quotient_columns(quotient: Quotient) -> dict[str, str]:
 
 
 def _rounded(numerator: str, denominator: str, digits: int) -> str:
-    """A quotient of whole numbers rounded half away from zero, in whole numbers until the last step."""
+    """A quotient of whole numbers rounded half away from zero, in integer arithmetic until the last step."""
     scale = 10**digits
     return f"DIV(({numerator} * {2 * scale} + {denominator}), ({denominator} * 2)) / {scale}"
 
@@ -239,5 +243,5 @@ def _selected(names: Iterable[str], computed: Mapping[str, str], table: str) -> 
 
 
 def _chosen(values: Sequence[str], place: str) -> str:
-    """The value at a place of a list."""
+    """The element at an index of a list."""
     return f"[{', '.join(map(literal, values))}][OFFSET({place})]"

@@ -1,6 +1,6 @@
-"""A row rubric from what its author decides: tables, counts and alert columns follow.
+"""Builds a row rubric from its author's decisions: tables, counts and alert columns are derived.
 
-A column that came later stands last in its table, behind `rubric_version`. Source: SPEC 1.1 to 1.5.
+A column added later is last in its table, after `rubric_version`. Source: SPEC 1.1 to 1.5.
 """
 
 import math
@@ -51,10 +51,10 @@ EXCLUDED_ROW_COLUMNS: Kinds = {
     "tenant_id": Kind("text", nullable=True),
     "session_id": Kind("text", nullable=True),
 }
-"""What is known of a row without a question or an answer."""
+"""The columns that are known of a row without a question or an answer."""
 
 SCORED_ROW_COLUMNS: Kinds = {"user_input": Kind("text"), "llm_response": Kind("text"), **EXCLUDED_ROW_COLUMNS}
-"""What is known of every row that is scored."""
+"""The columns that are known of every scored row."""
 
 _QUESTION_IS_NULL, _ANSWER_IS_NULL = IsNull(Column("user_input")), IsNull(Column("llm_response"))
 _NO_ROW = IsNull(Column("timestamp"))  # is rejected
@@ -97,10 +97,10 @@ _RUBRIC = (field("rubric", pa.string(), "루브릭 id"), field("rubric_version",
 
 @dataclass(frozen=True)
 class Alerts:
-    """The alert rules of a rubric in the order in which a row lists them, and the clause that they come from.
+    """The alert rules of a rubric in the order in which a row lists them, and their source clause.
 
-    `on_excluded_rows` are the ids of those that also hold for rows without a question or an answer: they look at
-    `EXCLUDED_ROW_COLUMNS` alone.
+    `on_excluded_rows` are the ids of those that also apply to rows without a question or an answer: they use
+    `EXCLUDED_ROW_COLUMNS` only.
     """
 
     rules: tuple[AlertRule, ...]
@@ -115,7 +115,7 @@ class Alerts:
 
 @dataclass(frozen=True)
 class AddedLater:
-    """Columns and KPIs that tables written earlier do not have."""
+    """Columns and KPIs that are missing in tables written by earlier versions."""
 
     columns: tuple[Definition, ...] = ()
     kpis: tuple[Quotient, ...] = ()
@@ -140,13 +140,13 @@ def standard_rubric(
     crosstab: Crosstab,
     added_later: AddedLater = AddedLater(),
 ) -> RowRubric:
-    """The rubric of these columns, alerts and KPIs.
+    """Builds the rubric of these columns, alerts and KPIs.
 
-    `kept_grades` are the grades of the total whose rows keep their texts, besides rows with an alert.
+    `kept_grades` are the grades of the total whose rows keep their texts, as do rows with an alert.
 
     Raises:
-        RuleError: as `RowRubric`; a column, KPI or count that engines would not fill alike, or with a code that no row
-            has; a column of a table that is there twice.
+        RuleError: as `RowRubric`; a column, KPI or count that engines would compute differently, or with a code that no
+            row has; a table has a column twice.
     """
     fired = _alert_columns(alerts.rules, alerts.source)
     definitions = (*columns, *fired, *([cause] if cause else []), *added_later.columns)
@@ -176,7 +176,7 @@ def standard_rubric(
         excluded_definitions=excluded,
         flagged=flagged,
         alert_rules=alerts.rules,
-        # No scored row is one of these, and whatever counts excluded rows counts scored ones too.
+        # 0 for every scored row: a measure of excluded rows must exist for scored rows as well.
         measures=(*counts, *shared_rows, *(replace(one, expression=Value(0)) for one in shared_excluded)),
         excluded_measures=(*_alert_counts(alerts.excluded_row_rules), *shared_excluded),
         quotients=quotients,
@@ -220,7 +220,7 @@ def one_if(condition: Expression) -> Expression:
 
 
 def _alert_columns(rules: tuple[AlertRule, ...], source: str) -> tuple[Definition, Definition]:
-    """The worst level of a row and its rules; NULL and none where there are no rules."""
+    """The most severe level of a row and its rules; NULL and none if there are no rules."""
     levels: list[tuple[Expression, str]] = [
         (AnyOf(tuple(rule.condition for rule in rules if rule.level == level)), level)
         for level in LEVEL_TITLES
@@ -234,7 +234,7 @@ def _alert_columns(rules: tuple[AlertRule, ...], source: str) -> tuple[Definitio
 
 
 def _grade_counts(scales: tuple[GradeScale, ...], definitions: Iterable[Definition]) -> list[Measure]:
-    """How many rows have each grade: of the total, then from the last scale on."""
+    """The number of rows of each grade: of the total, then from the last scale on."""
     titles = {definition.name: definition.title for definition in definitions}
     return [
         Measure(
@@ -265,7 +265,9 @@ def _alert_counts(rules: tuple[AlertRule, ...]) -> tuple[Measure, ...]:
 
 
 def _shared_rows(rules: tuple[AlertRule, ...]) -> tuple[Measure, ...]:
-    """The rows of every two critical rules: rules whose rows are mostly the same are told together. Source: SPEC 8."""
+    """The rows with both rules, for each pair of critical rules: rules that share most rows are reported together.
+    Source: SPEC 8.
+    """
     return tuple(
         Measure(
             f"alerts_{first.id}_and_{second.id}",
@@ -277,7 +279,7 @@ def _shared_rows(rules: tuple[AlertRule, ...]) -> tuple[Measure, ...]:
 
 
 def _shared_excluded_rows(rules: tuple[AlertRule, ...]) -> tuple[Measure, ...]:
-    """The excluded rows that meet each critical rule: an outage that leaves no answer is one cause with their rate."""
+    """The excluded rows that meet each critical rule: an outage without answers is one cause with their rate."""
     return tuple(
         Measure(
             f"alerts_{rule.id}_and_{EXCLUDED_RATE_RISING}",
@@ -290,7 +292,7 @@ def _shared_excluded_rows(rules: tuple[AlertRule, ...]) -> tuple[Measure, ...]:
 
 
 def _scores_schema(definitions: tuple[Definition, ...], later: int, kept_grades: tuple[str, ...]) -> pa.Schema:
-    """The score table; the last `later` definitions came later."""
+    """The score table; the last `later` definitions were added later."""
     defined = definition_fields(definitions, SCORED_ROW_COLUMNS)
     kept = f"알림이 있거나 {'·'.join(kept_grades)} 등급인 행" if kept_grades else "알림이 있는 행"
     return _schema(

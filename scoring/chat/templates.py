@@ -1,11 +1,12 @@
-"""The template of a question: its text with numbers, of a bot for stocks also their names and codes, as their kind.
+"""The template of a question: its text with numbers replaced by placeholders, for a stock bot also stock names and
+codes.
 
-The same question about two companies is one template, so that what comes many times is seen as one thing. There is no
-list of companies. A stock name is taken to be: the word right before a stock code; the word glued to or right before
-주가, 목표주가, 종목코드 and the like; the first word of a question that goes on to ask for a topic (실적, 배당, 살까);
-and a word joined to such a name by 와 or 과. A question of a single word without a topic is a bare name or a slip, as
-one of nothing but ㅋㅋ is, and all of these are one template. Words such as 최근 or 국내 are never names. Where this
-errs, two templates are taken for one or one for two; counts of rows stay right.
+The same question about two companies has one template, so that frequent questions are grouped. There is no list of
+companies. A stock name is assumed to be: the word right before a stock code; the word attached to or right before
+주가, 목표주가, 종목코드 and the like; the first word of a question that goes on to ask for a topic (실적, 배당,
+살까); and a word joined to such a name by 와 or 과. A question of a single word without a topic is a bare name or a
+typing error, as is one of nothing but ㅋㅋ, and all of these have one template. Words such as 최근 or 국내 are never
+names. Errors merge two templates or split one; row counts stay right.
 
 Source: SPEC 1.5.
 """
@@ -17,7 +18,7 @@ from unicodedata import normalize
 STOCK, CODE, NUMBER, WORD = "{종목}", "{종목코드}", "{숫자}", "{낱말}"
 
 MAX_TEXT = 300
-"""The characters of a question that are looked at: what comes later tells no template from another."""
+"""The number of characters of a question that are used; later characters do not distinguish templates."""
 
 _CODE = re.compile(r"(?<![0-9])\(? ?[0-9]{6} ?\)?(?![0-9]|,[0-9]|\.[0-9]|원|주(?!가)|만|억|달러)")
 _NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
@@ -40,16 +41,16 @@ _COMMON = re.compile(
 
 
 def question_template(text: str, *, stocks: bool) -> str:
-    """The template of a question; '' for one without a letter or digit. Two questions of one template have the same.
+    """The template of a question; '' for one without a letter or digit. It groups equal questions.
 
-    `stocks` says whether names and codes of stocks are looked for: elsewhere an order number would be taken for a code.
+    `stocks`: whether stock names and codes are replaced; for other bots an order number would be mistaken for a code.
     """
     return _template(text[:MAX_TEXT], stocks)
 
 
 @lru_cache(maxsize=4096)
 def _template(text: str, stocks: bool) -> str:
-    """A question is asked again and again, and a row with an alert is looked at on each of the seven days after it."""
+    """Cached: questions are repeated, and a row with an alert is processed on each of the seven days after it."""
     text = normalize("NFC", text)
     words = _words(_CODE.sub(f" {CODE} ", text) if stocks else text)
     if not words:
@@ -61,17 +62,17 @@ def _template(text: str, stocks: bool) -> str:
 
 
 def literal_parts(template: str) -> list[str]:
-    """The words of a template, each of which every question of it has (in NFC, in its first `MAX_TEXT` characters)."""
+    """The words of a template that every question of it contains (in NFC, in its first `MAX_TEXT` characters)."""
     return [part for part in re.split(r"\{[^{}]*\}|\s+", template) if part]
 
 
 def _words(text: str) -> list[str]:
-    """The words, without what only ends the text."""
+    """The words, without the ending punctuation of the text."""
     return _ENDING.sub("", text).split()
 
 
 def _named(words: list[str]) -> list[str]:
-    """The words with names of stocks as their kind, those in a row as one; what is glued to a name stands apart."""
+    """The words with stock names as placeholders, consecutive names as one; attached words are separated."""
     found: list[str] = []
     pairs = False
     for place, word in enumerate(words):
@@ -95,8 +96,9 @@ def _named(words: list[str]) -> list[str]:
 
 
 def _is_first_name(words: list[str], place: int) -> bool:
-    """Whether a word stands right before a price word, or is the first one (but for a period) of a question about a
-    topic."""
+    """Whether a word is right before a price word, or is the first word (after a period of time, if any) of a question
+    about a topic.
+    """
     following = words[place + 1 :]
     if following and re.match(_PRICE, following[0]):
         return True

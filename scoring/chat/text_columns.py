@@ -1,7 +1,7 @@
-"""Columns of texts that say numbers and times, a whole column at a time.
+"""Parses columns of texts with numbers and times, a whole column at a time.
 
-What is written plainly is read in bulk; every other text goes through `scoring.chat.cells`, which says what it is or
-why it is nothing. Both give the same values.
+Plain formats are parsed in bulk; every other text goes through `scoring.chat.cells`, which returns its value or the
+reason for rejecting it. Both give the same values.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,14 +24,14 @@ _PLAIN_TIME = (
 
 
 class ParsedColumn(NamedTuple):
-    """Values of the schema's type, and for each row that is NULL because it cannot be read its problem."""
+    """Values of the schema's type, and the problem of each row that is NULL because it cannot be read."""
 
     values: pl.Series
     problems: dict[int, UnreadableCell]
 
 
 class Timestamps(NamedTuple):
-    """Microseconds since 1970 in UTC (Int64), problems as in a ParsedColumn, and which values named no zone."""
+    """Microseconds since 1970 in UTC (Int64), problems as in a ParsedColumn, and which values had no zone."""
 
     microseconds: pl.Series
     problems: dict[int, UnreadableCell]
@@ -50,7 +50,7 @@ def numbers(name: str, texts: pl.Series) -> ParsedColumn:
 
 
 def instants(texts: pl.Series, naive_zone: ZoneInfo | None) -> Timestamps:
-    """Timestamps; those that name no zone are in `naive_zone` (None: UTC)."""
+    """Timestamps; those without a zone are in `naive_zone` (None: UTC)."""
     part = pl.col("text").struct.field
     microseconds = (
         pl.DataFrame({"text": texts.str.extract_groups(_PLAIN_TIME)})
@@ -78,7 +78,7 @@ def instants(texts: pl.Series, naive_zone: ZoneInfo | None) -> Timestamps:
 
 
 def cells_column(name: str, values: Sequence[object] | pl.Series) -> ParsedColumn:
-    """A column whose cells are read one by one, as those of text files."""
+    """A column parsed cell by cell, as in text files."""
     cell = cells.number if name in TOKENS else cells.text if name in TEXTS else cells.label
     found, problems = _read_each(values, lambda value: cell(name, value))
     if name in TOKENS:
@@ -87,7 +87,7 @@ def cells_column(name: str, values: Sequence[object] | pl.Series) -> ParsedColum
 
 
 def cell_instants(values: Sequence[object] | pl.Series, naive_zone: ZoneInfo | None) -> Timestamps:
-    """The same of timestamps."""
+    """The same for timestamps."""
     found, problems = _read_each(values, lambda value: cells.instant(value, naive_zone))
     microseconds = pl.Series([moment and moment.microseconds for moment in found], dtype=pl.Int64)
     naive = pl.Series([moment is not None and moment.naive for moment in found], dtype=pl.Boolean)
@@ -95,14 +95,14 @@ def cell_instants(values: Sequence[object] | pl.Series, naive_zone: ZoneInfo | N
 
 
 def _at(rows: pl.Series, problems: dict[int, UnreadableCell]) -> dict[int, UnreadableCell]:
-    """The problems of some rows by the places of these in the column."""
+    """The problems of some rows, by their positions in the column."""
     return {rows[row]: problem for row, problem in problems.items()}
 
 
 def _read_each(
     values: Sequence[object] | pl.Series, read: Callable[[Any], Any]
 ) -> tuple[list[Any], dict[int, UnreadableCell]]:
-    """What `read` makes of each value; None where it raises, with the problem."""
+    """The result of `read` for each value; None if it raises, with the problem."""
     found: list[Any] = []
     problems: dict[int, UnreadableCell] = {}
     for row, value in enumerate(values):
@@ -110,6 +110,6 @@ def _read_each(
             found.append(read(value))
         except UnreadableCell as problem:
             found.append(None)
-            # Not the one that was raised: with its frames it would keep all columns of the batch in memory.
+            # Not the raised error: its traceback would keep all columns of the batch in memory.
             problems[row] = UnreadableCell(problem.column, problem.code, problem.reason)
     return found, problems

@@ -1,7 +1,8 @@
-"""Observations of Langfuse, as objects of its scheduled exports (`observations_v2/`) or of its API.
+"""Langfuse observations as objects: from scheduled exports (`observations_v2/`) or the API.
 
-The export calls its fields `start_time`, the API `startTime`, and writes an empty text where a field is not set. Read
-are the fields of Langfuse 4 as its SDK 5.0.4 knows them; exports of before have no session beside an observation.
+The export names its fields like `start_time`, the API like `startTime`; the export writes an empty text for a field
+that is not set. The fields are those of Langfuse 4 as in its SDK 5.0.4; earlier exports have no session with an
+observation.
 """
 
 import re
@@ -53,7 +54,9 @@ def _field(found: _Object, exported: str, fetched: str) -> object:
 
 
 def _count(usage: object, kind: str) -> object:
-    """All tokens of a kind: those of a cache (`input_cached_tokens`) stand apart. ClickHouse may write digits."""
+    """All tokens of a kind, including the separate counts of a cache (`input_cached_tokens`). ClickHouse may write
+    digits.
+    """
     counts = [count for name, count in usage.items() if name.startswith(kind)] if isinstance(usage, dict) else []
     counts = [int(count) if isinstance(count, str) and _DIGITS.fullmatch(count) else count for count in counts]
     odd = [count for count in counts if not isinstance(count, int)]

@@ -1,6 +1,7 @@
-"""Logs of calls of OpenAI's API and of those that speak like it: an object with `request` and `response` a line.
+"""Logs of calls of OpenAI's API and compatible ones: one object with `request` and `response` a line.
 
-Read are Chat Completions and Responses, as SDK 3.54 of OpenAI sends and gets them; each side may be wrapped in `body`.
+Chat Completions and Responses are read, as OpenAI's SDK 3.54 sends and receives them; each side may be wrapped in
+`body`.
 """
 
 from collections.abc import Iterator
@@ -61,7 +62,7 @@ def _side(found: _Object, name: str) -> _Object:
 
 
 def _answers(response: _Object) -> list[object]:
-    """What the model gave: choices of Chat Completions, or what Responses put out."""
+    """The outputs of the model: choices of Chat Completions, or output items of Responses."""
     choices = response.get("choices")
     if isinstance(choices, list):
         return [choice.get("message") for choice in choices if isinstance(choice, dict)]
@@ -69,7 +70,7 @@ def _answers(response: _Object) -> list[object]:
 
 
 def _instant(value: object) -> object:
-    """Seconds since 1970; whatever else, for the reader of cells to refuse."""
+    """Seconds since 1970; any other value is passed on, for the cell parser to refuse."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < SECOND_AFTER_LAST:
         return Instant(int(value * 1_000_000), naive=False)
     return value

@@ -1,7 +1,8 @@
-"""OpenTelemetry's spans of generative AI, as OTLP in JSON: an `ExportTraceServiceRequest` a line.
+"""OpenTelemetry spans of generative AI, as OTLP in JSON: one `ExportTraceServiceRequest` a line.
 
-So the file exporters of the collector and of the SDKs write them. Read are the semantic conventions 1.37 (messages as
-attributes of the span), and of those since 1.27 what is called alike: without recorded messages a turn has no texts.
+The file exporters of the collector and of the SDKs write this format. The semantic conventions 1.37 are read (messages
+as attributes of the span), and equal names of the conventions since 1.27: without recorded messages a turn has no
+texts.
 """
 
 import json
@@ -20,9 +21,9 @@ _PLAIN = (
     ("input_tokens", "gen_ai.usage.input_tokens"),
     ("output_tokens", "gen_ai.usage.output_tokens"),
     ("session_id", "session.id"),
-    ("session_id", "gen_ai.conversation.id"),  # stands above the one before
+    ("session_id", "gen_ai.conversation.id"),  # takes precedence over the one before
 )
-_NANOSECONDS_DIGITS = 19  # of the years 2001 to 2286; fewer are another unit, or no time at all
+_NANOSECONDS_DIGITS = 19  # the years 2001 to 2286; fewer digits are another unit, or no time
 _NO_OTLP = Unreadable("other_format", "OTLP의 한 줄이 아닙니다: resourceSpans가 있는 객체여야 합니다.")
 _NO_SPAN = Unreadable("other_format", "OTLP의 스팬이 아닙니다: 목록이나 객체여야 할 곳에 다른 것이 있습니다.")
 
@@ -47,7 +48,7 @@ def otel_turns(found: _Object, names: Names) -> Iterator[Turn | Unreadable]:
 
 
 def _turn(span: _Object, resource: _Object, names: Names) -> Turn | None:
-    """The turn of a span, empty where it is of another kind; None where it is no span."""
+    """The turn of a span, empty if it is of another kind; None if it is no span."""
     attributes = _attributes(span)
     if attributes is None:
         return None
@@ -71,7 +72,7 @@ def _turn(span: _Object, resource: _Object, names: Names) -> Turn | None:
 
 
 def _messages(attributes: Mapping[str, object], key: str, column: str) -> Sequence[object] | UnreadableCell:
-    """The messages of an attribute: JSON text, as attributes of spans are, or a list as such."""
+    """The messages of an attribute: JSON text, as in span attributes, or a list."""
     value = _value(attributes.get(key))
     if isinstance(value, str):
         try:
@@ -85,7 +86,7 @@ def _messages(attributes: Mapping[str, object], key: str, column: str) -> Sequen
 
 
 def _instant(value: object) -> object:
-    """Nanoseconds since 1970, an integer or its digits; whatever else, for the reader of cells to refuse."""
+    """Nanoseconds since 1970, an integer or its digits; any other value is passed on, for the cell parser to refuse."""
     digits = str(value) if isinstance(value, (int, str)) else ""
     if digits.isascii() and digits.isdigit() and len(digits) == _NANOSECONDS_DIGITS:
         return Instant(int(digits) // 1000, naive=False)
@@ -93,7 +94,7 @@ def _instant(value: object) -> object:
 
 
 def _objects(holder: _Object | None, key: str) -> Iterator[_Object | None]:
-    """The objects of a list that an object holds; None in the place of whatever else stands there."""
+    """The objects of a list in an object; None for elements that are no objects."""
     held = [None] if holder is None else holder.get(key) or []
     yield from (_object(one) for one in held) if isinstance(held, list) else [None]
 
@@ -103,7 +104,7 @@ def _object(value: object) -> _Object | None:
 
 
 def _attributes(holder: _Object | None) -> _Object | None:
-    """The attributes of a span or a resource by their keys; None where they are none."""
+    """The attributes of a span or a resource by key; None if they are invalid."""
     found: _Object = {}
     for one in _objects(holder, "attributes"):
         if one is None:
@@ -113,7 +114,7 @@ def _attributes(holder: _Object | None) -> _Object | None:
 
 
 def _value(found: object) -> object:
-    """What an attribute's value (`AnyValue`) holds: text, a number (of 64 bits as digits), a list or an object."""
+    """The value of an attribute (`AnyValue`): text, a number (64-bit integers as digits), a list or an object."""
     if not isinstance(found, dict):
         return found
     kind, value = next(iter(found.items()), ("", None))

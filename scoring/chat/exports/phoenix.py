@@ -43,7 +43,7 @@ def phoenix_turns(found: dict[str, object], names: Names) -> Iterator[Turn | Unr
 
 
 def _messages(attributes: Mapping[str, object], key: str) -> list[object]:
-    """The messages that flat attributes tell of, in their order: `<key>.0.message.content`."""
+    """The messages in flat attributes, in order: `<key>.0.message.content`."""
     found: dict[int, dict[str, object]] = {}
     texts: dict[int, list[object]] = {}
     for name, value in attributes.items():
