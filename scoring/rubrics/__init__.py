@@ -1,4 +1,4 @@
 """The rubrics, a folder each. A folder that defines `RUBRIC` is a rubric; nothing else registers it."""
 
 DEFAULT_ROW_RUBRIC = "ola-monitoring"
-"""The rubric that scores chat rows unless another is chosen."""
+"""The default rubric of chat rows."""

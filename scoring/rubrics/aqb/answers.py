@@ -39,9 +39,9 @@ _SHOWN_NUMBERS = 6
 
 
 def semantic_request(reading: ParsedExecution, use: ToolUse, rubric: str) -> JudgeRequest | None:
-    """The question on one answer, None where a rule decides: a move agent, or no answer.
+    """The question on one answer; None if a rule decides: a move agent, or no answer.
 
-    The answer expected has `score` (a whole number from 0 to 5) and `tone_kept` (a boolean).
+    The expected verdict has `score` (a whole number from 0 to 5) and `tone_kept` (a boolean).
     """
     execution = reading.execution
     if not reading.answered or execution.agent_type is AgentType.MOVE:
@@ -63,7 +63,7 @@ def semantic_request(reading: ParsedExecution, use: ToolUse, rubric: str) -> Jud
 
 
 def semantic_score(reading: ParsedExecution, use: ToolUse, request: JudgeRequest | None, verdicts: Verdicts) -> Score:
-    """Points from 0 to 5. Failed or empty earns 0; NULL with the status where a verdict is not given."""
+    """Points from 0 to 5. A failed or empty answer gets 0; NULL with the status if there is no verdict."""
     if not reading.answered:
         return Score(t.UNANSWERED_POINTS, f"응답 실패: {reading.failure or reading.emptiness}")
     if request is not None:
@@ -74,9 +74,9 @@ def semantic_score(reading: ParsedExecution, use: ToolUse, request: JudgeRequest
 
 
 def tone_kept(request: JudgeRequest | None, verdicts: Verdicts) -> bool | None:
-    """Whether the judge found the tone kept, None where nothing tells: no question, no verdict, one without the field.
+    """Whether the judge found the tone kept; None if unknown: no question, no verdict, or a verdict without the field.
 
-    No part of any score. Source: seed 000, 3.1 (톤앤매너 준수율).
+    It is not part of any score. Source: seed 000, 3.1 (톤앤매너 준수율).
     """
     told = verdict_of(request, verdicts).answer.get("tone_kept") if request else None
     return told if isinstance(told, bool) else None
@@ -95,7 +95,7 @@ def _judged(use: ToolUse, request: JudgeRequest, verdicts: Verdicts) -> Score:
 
 
 def _offered(ui_value: JsonObject) -> dict[str, Any]:
-    """What the user sees of one entry: its form, message, button, and the names of its options."""
+    """The visible content of one entry: its form, message, button, and the names of its options."""
     texts = {key: ui_value[key] for key in ("formType", "message", "buttonName") if isinstance(ui_value.get(key), str)}
     names = [option.get("optionName") for option in objects_of(ui_value.get("selectOptionList"))]
     return {**texts, "options": [name for name in names if isinstance(name, str)]}
@@ -103,16 +103,16 @@ def _offered(ui_value: JsonObject) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """How the numbers of an answer meet the ground truth; `text` names them (Korean)."""
+    """How the numbers of an answer match the ground truth; `text` lists them (Korean)."""
 
     grade: NumbersGrade
     text: str
 
 
 def numbers_of(reading: ParsedExecution, tolerance: Fraction) -> Numbers | None:
-    """The numbers of an answer against its ground truth, None where there is none (or it states no number).
+    """Compares the numbers of an answer with its ground truth; None if there is none (or it has no number).
 
-    A failed or empty answer states no number. `tolerance` is relative: 1/100 for 1 %. Source: seed 000, 3.3.
+    A failed or empty answer has no number. `tolerance` is relative: 1/100 for 1 %. Source: seed 000, 3.3.
     """
     execution = reading.execution
     truth = given(execution.ground_truth) or ""
@@ -138,9 +138,9 @@ def numbers_of(reading: ParsedExecution, tolerance: Fraction) -> Numbers | None:
 
 
 def accuracy_of(reading: ParsedExecution, use: ToolUse, numbers: Numbers | None) -> tuple[Score, ToolVerdict | None]:
-    """Points from 0 to 5, and the verdict on the tools used; NULL where unknown.
+    """Points from 0 to 5, and the verdict on the tools used; NULL if unknown.
 
-    A failed or empty answer earns 0 wherever an answer could have earned points.
+    A failed or empty answer gets 0 wherever an answer could have got points.
     """
     if use.unmapped or use.unseen:
         return Score(None, use.text(), use.unknown_because), None
@@ -166,7 +166,7 @@ def listed_numbers(numbers: Sequence[Fraction]) -> str:
 
 
 def speed_score(reading: ParsedExecution, latency_class: LatencyClass, agent: AgentType) -> Score:
-    """Points of the seconds by class and agent; failed earns 0, NULL without a time.
+    """Points for the seconds by class and agent; a failed answer gets 0, NULL without a time.
 
     Source: seed 000, 3.4 and 3.5.
     """
@@ -182,7 +182,7 @@ def speed_score(reading: ParsedExecution, latency_class: LatencyClass, agent: Ag
 
 
 def ttft_pass(ttft_s: float | None) -> Literal["PASS", "FAIL"] | None:
-    """Whether the first token came in time; None where it was not measured. Source: seed 000, 2.4 and 5.4."""
+    """Whether the first token came in time; None if it was not measured. Source: seed 000, 2.4 and 5.4."""
     if ttft_s is None:
         return None
     return "PASS" if ttft_s <= t.TTFT_MAX_S else "FAIL"

@@ -19,14 +19,15 @@ from scoring.testruns.numbers import numbers_in, spread_within
 from scoring.testruns.rubric import Score, Undecided
 
 Conclusions = Sequence[int]
-_MOST_GROUPED_TEXTS = 7  # there are 877 ways to group so many, more would take too long
+_MOST_GROUPED_TEXTS = 7  # there are 877 such groupings; more would take too long
 
 
 @dataclass(frozen=True, slots=True)
 class Rooms:
-    """The answers to compare, in the order of rooms, out of `count` rooms; failed and empty ones have no answer.
+    """The answers to compare, in the order of rooms, from `count` rooms; failed and empty rooms have no answer.
 
-    `names`, `texts` and `numbers` are one per answer; `numbers` only where the rooms are `enough` to compare them.
+    `names`, `texts` and `numbers` have one element per answer; `numbers` only if the rooms are `enough` to compare
+    them.
     """
 
     query: str
@@ -38,17 +39,17 @@ class Rooms:
 
     @property
     def provisional(self) -> bool:
-        """Whether the seed asks for more rooms than those that are compared."""
+        """Whether the seed requires more rooms than are compared."""
         return self.enough and self.count < t.MIN_ROOMS
 
     @property
     def needed(self) -> int:
-        """How many rooms make two thirds of all."""
+        """Two thirds of all rooms, rounded up."""
         return ceil(t.AGREEING_SHARE * self.count)
 
     @property
     def distinct_texts(self) -> dict[str, str]:
-        """Texts that differ by more than white space, in order: folded -> as written first."""
+        """Texts that differ by more than white space, in order: normalised -> as first written."""
         distinct: dict[str, str] = {}
         for text in self.texts:
             distinct.setdefault(folded(text), text)
@@ -58,7 +59,7 @@ class Rooms:
 def rooms_of(readings: Sequence[ParsedExecution], least: int) -> Rooms:
     """The first execution of each room; repeats in a room have seen the answers before them.
 
-    `least` rooms are enough to compare (the option `consistency_min_runs`).
+    `least` is the minimum number of rooms for a comparison (the option `consistency_min_runs`).
     """
     first = [reading for reading in readings if reading.execution.round.repeat == 1]
     answered = [reading for reading in first if reading.answered]
@@ -75,9 +76,9 @@ def rooms_of(readings: Sequence[ParsedExecution], least: int) -> Rooms:
 
 
 def consistency_request(rooms: Rooms, rubric: str) -> JudgeRequest | None:
-    """The question which answers conclude the same; None where it cannot change the score.
+    """The question which answers have the same conclusion; None if it cannot change the score.
 
-    The answer expected has `groups`: for every one of `answers`, in order, the number of its conclusion.
+    The expected verdict has `groups`: for each of `answers`, in order, the number of its conclusion.
     """
     distinct = rooms.distinct_texts
     if not rooms.enough or _judge_cannot_matter(rooms):
@@ -87,7 +88,7 @@ def consistency_request(rooms: Rooms, rubric: str) -> JudgeRequest | None:
 
 
 def consistency_score(rooms: Rooms, request: JudgeRequest | None, verdicts: Verdicts) -> Score:
-    """Points from 0 to 5; NULL with too few rooms, or without the verdict that is needed."""
+    """Points from 0 to 5; NULL with too few rooms, or without a required verdict."""
     if not rooms.enough:
         return Score(
             None,
@@ -95,7 +96,7 @@ def consistency_score(rooms: Rooms, request: JudgeRequest | None, verdicts: Verd
             Undecided.NEEDS_3_RUNS,
         )
     distinct = list(rooms.distinct_texts)
-    # Unasked, nothing depends on the groups.
+    # If the question was not asked, the score does not depend on the groups.
     group_of_text: Sequence[int] = range(len(distinct))
     judged = ""
     if request is not None:
@@ -118,7 +119,7 @@ def consistency_score(rooms: Rooms, request: JudgeRequest | None, verdicts: Verd
 
 
 def _judge_cannot_matter(rooms: Rooms) -> bool:
-    """Whether every way to group the answers by their conclusion gives the same score."""
+    """Whether every grouping of the answers by conclusion gives the same score."""
     texts = len(rooms.distinct_texts)
     if len(rooms.texts) < rooms.needed:
         return True
@@ -131,7 +132,7 @@ def _judge_cannot_matter(rooms: Rooms) -> bool:
 
 
 def _groupings(count: int) -> Iterator[tuple[int, ...]]:
-    """Every way to put `count` things into groups, which are numbered in the order of first appearance."""
+    """All partitions of `count` elements, with groups numbered in the order of first appearance."""
     if not count:
         yield ()
         return
@@ -140,13 +141,13 @@ def _groupings(count: int) -> Iterator[tuple[int, ...]]:
 
 
 def _text_places(rooms: Rooms) -> list[int]:
-    """The place of each answer's text among the distinct ones."""
+    """The index of each answer's text among the distinct texts."""
     distinct = list(rooms.distinct_texts)
     return [distinct.index(folded(text)) for text in rooms.texts]
 
 
 def _rung(rooms: Rooms, conclusions: Conclusions) -> int:
-    """The first rung of the ladder that holds."""
+    """The first rung of the score table whose condition is true."""
     sets = rooms.numbers
     one_conclusion = len(conclusions) == rooms.count and len(set(conclusions)) == 1
     holds = (
@@ -172,7 +173,7 @@ def _groups(answer: object, texts: int) -> list[int] | None:
 
 
 def _conclusions_text(rooms: Rooms, conclusions: Conclusions) -> str:
-    """Which rooms conclude the same; without `conclusions` no way to group them changes the score."""
+    """Which rooms have the same conclusion; without `conclusions` no grouping changes the score."""
     if not conclusions and len(rooms.texts) >= rooms.needed:
         return "결론을 어떻게 나누어도 같은 점수"
     rooms_of_conclusion: dict[int, list[str]] = {}

@@ -1,4 +1,4 @@
-"""What earns which points, for people who score by hand. Source: seed 000, 3.1 to 3.3."""
+"""The scoring criteria, for people who score by hand. Source: seed 000, 3.1 to 3.3."""
 
 from math import ceil
 

@@ -1,4 +1,4 @@
-"""What the judge is told: the semantic quality of one answer, and which answers of a query conclude the same.
+"""The judge's prompts: the semantic quality of one answer, and which answers of a query have the same conclusion.
 
 The anchors are the tables of `thresholds`. Bump a version when a word of its instructions changes: verdicts given under
 other words are then asked again. Source: seed 000, 2.1, 2.2, 3.1, 3.2; SPEC 3.3 and 7.

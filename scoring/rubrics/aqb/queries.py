@@ -1,4 +1,4 @@
-"""One query of a test run: what to ask a judge, and every score. Source: seed 000, 3, 4, 5.3; SPEC 3.3."""
+"""One query of a test run: its questions for the judge, and all its scores. Source: seed 000, 3, 4, 5.3; SPEC 3.3."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ _NUMBERS_CAUSES = {
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """One execution, read, with what its tools and numbers come to, and the question for the judge."""
+    """One parsed execution with its tool usage, its numbers, and the question for the judge."""
 
     reading: ParsedExecution
     use: ToolUse
@@ -80,11 +80,10 @@ class _AnsweredQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AqbExecution(ScoredExecution):
-    """An execution with its grades (None where unknown), and what the summary counts.
+    """An execution with its grades (None if unknown), and what the summary counts.
 
-    `accuracy_cause`: why accuracy was lost (Korean), '' where it was not, or is not known, or where only the ground
-    truth is missing.
-    `tone_asked`: whether a judge is to tell `tone_kept`.
+    `accuracy_cause`: why accuracy was lost (Korean), '' if it was not lost, is unknown, or only the ground truth is
+    missing. `tone_asked`: whether the judge is asked for `tone_kept`.
     """
 
     mapping_grade: MappingGrade
@@ -117,15 +116,15 @@ class AqbQuery(ScoredQuery):
 
     @property
     def lacks_ground_truth(self) -> bool:
-        """Whether numbers would decide its accuracy and there are none. Source: SPEC 3.3."""
+        """Whether its accuracy depends on numbers and no ground truth is given. Source: SPEC 3.3."""
         return self.agent_type is AgentType.APPLICANT_MANAGEMENT and not self.has_ground_truth
 
 
 def requests(executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
-    """One `SEMANTIC` question per answer of a plan or applicant agent, and a `CONCLUSIONS` question where texts differ.
+    """One `SEMANTIC` question per answer of a plan or applicant agent, and a `CONCLUSIONS` question if texts differ.
 
     Raises:
-        UsageError: nothing tells the agent type.
+        UsageError: the agent type is unknown.
     """
     answered = _answered(executions, options)
     questions = [*(answer.question for answer in answered.answers), answered.question]
@@ -136,7 +135,7 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
     """One query with its executions in the order of rounds.
 
     Raises:
-        UsageError: nothing tells the agent type.
+        UsageError: the agent type is unknown.
     """
     answered = _answered(executions, options)
     latency_class = _latency_class(answered)
@@ -239,14 +238,16 @@ def _accuracy_cause(answer: _Answer, accuracy: Score) -> str:
 
 
 def _repeats(rooms: Rooms, scored: Sequence[AqbExecution]) -> Repeats:
-    """What the rooms come to; with too few their numbers are not compared, and rooms without an answer are unlike."""
+    """The comparison of the rooms; with too few, numbers are not compared, and rooms without an answer count as
+    different.
+    """
     unanswered = range(rooms.count - len(rooms.texts)) if rooms.enough else ()
     first = (one for one in scored if one.execution.round.repeat == 1)
     return repeats_of(first, t.PASS_MIN_POINTS, [*rooms.numbers, *unanswered])
 
 
 def _missing(scored: Sequence[AqbExecution], consistency: Score) -> dict[str, set[str]]:
-    """Per metric the codes of the scores that are not known, of every execution."""
+    """Per metric the codes of the unknown scores of all executions."""
     of_executions = {
         metric: {e.scores[metric].missing for e in scored if e.scores[metric].points is None}
         for metric in EXECUTION_METRICS
@@ -255,7 +256,7 @@ def _missing(scored: Sequence[AqbExecution], consistency: Score) -> dict[str, se
 
 
 def _over_executions(executions: Sequence[AqbExecution], metric: str) -> Score:
-    """The mean of the scores that are known, with every reason and the rounds that it stands for.
+    """The mean of the known scores, with every reason and its rounds.
 
     NULL while one of them is undecided. Source: seed 000, 1.3; SPEC 7.
     """
@@ -281,7 +282,7 @@ def _with_points(score: Score) -> str:
 
 
 def _problems(answer: _Answer) -> Iterator[tuple[str, str]]:
-    """What of a row's expectations cannot be used."""
+    """The expectations of a row that cannot be used."""
     execution, use = answer.reading.execution, answer.use
     truth = given(execution.ground_truth)
     if use.grade is MappingGrade.UNKNOWN:

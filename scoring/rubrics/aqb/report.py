@@ -43,7 +43,7 @@ _TOOL_NOTES = {
 
 
 def report_values(queries: Sequence[AqbQuery], summary: AqbSummary, options: Options) -> dict[str, Any]:
-    """What `report.md` shows beside the summary."""
+    """The values of `report.md` beside the summary."""
     flagged = by_points_lost(query for query in queries if query.manual_review_reasons)
     return {
         "t": t,
@@ -88,17 +88,17 @@ def headline(queries: Sequence[AqbQuery], summary: AqbSummary) -> list[str]:
 
 
 def limits(query: AqbQuery) -> dict[str, str]:
-    """Metric -> why the query cannot have all points for it (Korean)."""
+    """Metric -> why the query cannot reach full points (Korean)."""
     return {"accuracy": f"정답 수치가 없어 최고 {_BEST_WITHOUT_TRUTH}점"} if query.lacks_ground_truth else {}
 
 
 def by_points_lost(queries: Iterable[AqbQuery]) -> list[AqbQuery]:
-    """Most of the weighted points lost first, then most executions without an answer."""
+    """Sort key: largest weighted loss of points first, then most executions without an answer."""
     return sorted(queries, key=lambda query: (-t.WEIGHTS.lost(query.points), -query.unanswered, query.query_id))
 
 
 def _named(metrics: Sequence[str]) -> str:
-    """The titles in a sentence; each of those that a judge scores ends in a consonant (Korean)."""
+    """The titles as part of a sentence; each title of a judged metric ends in a consonant (Korean)."""
     return "과 ".join(METRIC_TITLES[metric] for metric in metrics)
 
 
@@ -112,7 +112,7 @@ def _total_text(figures: AgentFigures) -> str:
 
 
 def _main_loss(queries: Sequence[AqbQuery], summary: AqbSummary) -> str:
-    """The targets that are missed, the metric at which most weighted points are lost, why accuracy is unknown."""
+    """The missed targets, the metric with the largest weighted loss of points, why accuracy is unknown."""
     lost = {
         metric: sum(t.WEIGHTS.lost({metric: query.scores[metric].points}) for query in queries)
         for metric in METRIC_TITLES
@@ -167,14 +167,14 @@ def _distribution(summary: AqbSummary) -> dict[str, list[str]]:
 
 
 def _evidence(query: AqbQuery) -> str:
-    """The metric that explains the first trigger of a query best, with the reason of its score."""
+    """The metric that best explains the first trigger of a query, with the reason of its score."""
     _, _, named = query.manual_review_reasons[0].partition("_")
     metric = {"total": "accuracy", "": "stability"}.get(named, named)
     return f"{METRIC_TITLES[metric]}: {query.scores[metric].reason}"
 
 
 def page_parts(summary: Mapping[str, Any]) -> PageParts:
-    """The parts of a summary as `summary.json` holds it; one of an earlier version may lack some."""
+    """The parts of a summary as stored in `summary.json`; a summary of an earlier version may lack some."""
     agents = {
         AGENT_TITLES[AgentType(agent)]: cast(AgentFigures, figures)
         for agent, figures in summary.get("agents", {}).items()

@@ -1,4 +1,4 @@
-"""What sends a query to a person. Source: seed 000, 4.2; SPEC 3.3 (flag_manual_review)."""
+"""The triggers that flag a query for manual review. Source: seed 000, 4.2; SPEC 3.3 (flag_manual_review)."""
 
 from collections.abc import Collection, Mapping
 
@@ -8,7 +8,7 @@ from scoring.stats.exact import Exact
 from scoring.testruns.rubric import Undecided
 from scoring.testruns.totals import WeightedTotal
 
-# The codes of why a person should look at a query, in the seed's order.
+# The codes of these triggers, in the seed's order.
 REVIEW_TITLES = {
     "low_semantic": f"의도 충족 {t.REVIEW_AT_MOST['semantic']}점 이하",
     "low_accuracy": f"정확성 {t.REVIEW_AT_MOST['accuracy']}점 이하",
@@ -19,7 +19,7 @@ REVIEW_TITLES = {
     "unknown_accuracy": "정확성을 채점할 수 없는 응답 있음",
     "unknown_consistency": "일관성 판정을 받지 못함",
 }
-# No judge is one notice for the run, too few rooms a fact of the test plan: neither needs a look at the query.
+# A missing judge is one notice for the run, too few rooms a fact of the test plan: neither needs a review of the query.
 _NO_REASON_TO_LOOK = (VerdictStatus.NO_JUDGE, Undecided.NEEDS_3_RUNS)
 
 

@@ -1,4 +1,4 @@
-"""What a test run comes to: round means, final means and totals per agent, targets, patterns.
+"""The summary of a test run: round means, final means and totals per agent, targets, patterns.
 
 Source: seed 000, 1.3 and 4; SPEC 3.3 and 4.
 """
@@ -44,13 +44,13 @@ QUALITY_TITLES = {
 }
 
 
-# Runs of the expert flow and Tracks stand apart. Source: seed 000, 2.4 and 2.5; SPEC 3.3.
+# Runs of the expert flow and Tracks are shown separately. Source: seed 000, 2.4 and 2.5; SPEC 3.3.
 _GROUPS = {"Track": "track", "실행 유형": "run_type"}
 _NO_VALUE = "(없음)"
 
 
 class AgentFigures(TypedDict):
-    """What the queries of one agent come to; `weight_coverage` is 0 to 1, `mapping` counts executions by grade."""
+    """The figures of one agent; `weight_coverage` is 0 to 1, `mapping` counts executions by grade."""
 
     queries: int
     executions: int
@@ -69,7 +69,7 @@ class AgentFigures(TypedDict):
 
 
 class GroupFigures(TypedDict):
-    """What the queries of one Track or kind of run come to."""
+    """The figures of one Track or kind of run."""
 
     queries: int
     set: dict[str, dict[str, Any]]
@@ -94,10 +94,9 @@ class FailedStep(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class AqbSummary(TestRunSummary):
-    """Figures by agent type, the queries for a person by code, and the findings of the applicant agent's filters.
+    """Figures by agent type, the queries for manual review by code, and the findings on the applicant agent's filters.
 
-    `groups`: column (`Track`, `실행 유형`) -> value -> figures, where a file has several values or is of the expert
-    flow alone.
+    `groups`: column (`Track`, `실행 유형`) -> value -> figures, if a file has several values or only the expert flow.
     """
 
     agents: dict[str, AgentFigures]
@@ -110,7 +109,7 @@ class AqbSummary(TestRunSummary):
 
 
 def summarise(queries: Sequence[AqbQuery], options: Options) -> AqbSummary:
-    """`set` is over all queries; the weighted totals stand per agent in `agents`."""
+    """`set` is over all queries; the weighted totals are per agent in `agents`."""
     agents = {agent: [query for query in queries if query.agent_type is agent] for agent in AgentType}
     return AqbSummary(
         rounds=round_means(queries, EXECUTION_METRICS),
@@ -173,9 +172,9 @@ def _agent(agent: AgentType, queries: Sequence[AqbQuery], options: Options) -> A
 
 
 def _tone(executions: Sequence[AqbExecution]) -> dict[str, Any]:
-    """How many of the judged answers kept the tone: `kept` of `n`; `undecided` were asked about and are not known.
+    """How many of the judged answers kept the tone: `kept` of `n`; `undecided` were asked about without a verdict.
 
-    The `rate` is NULL where too many are undecided. Source: seed 000, 3.1 (톤앤매너 준수율).
+    The `rate` is NULL if too many are undecided. Source: seed 000, 3.1 (톤앤매너 준수율).
     """
     asked = [scored.tone_kept for scored in executions if scored.tone_asked]
     known = [kept for kept in asked if kept is not None]
@@ -192,7 +191,8 @@ def _tone(executions: Sequence[AqbExecution]) -> dict[str, Any]:
 def _groups(queries: Sequence[AqbQuery], name: str) -> dict[str, GroupFigures]:
     """The figures by a field of the executions; blank is a value, too.
 
-    A query with several values counts under each with its executions there; its consistency is that of all its rooms.
+    A query with several values counts for each with the executions of that value; its consistency is that of all its
+    rooms.
     """
     by_value: dict[str, list[AqbQuery]] = {}
     for query in queries:
@@ -212,13 +212,13 @@ def _executions(queries: Iterable[AqbQuery]) -> list[AqbExecution]:
 
 
 def _manual_review(queries: Iterable[AqbQuery]) -> dict[str, int]:
-    """Code -> the queries that it sends to a person; a query may have several."""
+    """Code -> the queries that it flags for manual review; a query may have several."""
     counted = Counter(reason for query in queries for reason in query.manual_review_reasons)
     return {code: counted[code] for code in REVIEW_TITLES if counted[code]}
 
 
 def _data_quality(queries: Sequence[AqbQuery]) -> dict[str, int]:
-    """Code -> the queries with at least one such gap, zeros included."""
+    """Code -> the queries with at least one such gap, including zeros."""
     counted = Counter(code for query in queries for code in set(_gaps(query)))
     return {code: counted[code] for code in QUALITY_TITLES}
 
@@ -240,7 +240,7 @@ def _gaps(query: AqbQuery) -> Iterable[str]:
 
 
 def _uncovered_filters(queries: Sequence[AqbQuery]) -> list[str]:
-    """The filters that no query expects, as people know them; [] where the applicant agent was not tested.
+    """The filters that no query expects, by title; [] if the applicant agent was not tested.
 
     Source: seed 000, 2.2 and 2.3 (필터당 1개 이상의 질문).
     """
@@ -250,7 +250,7 @@ def _uncovered_filters(queries: Sequence[AqbQuery]) -> list[str]:
 
 
 def _filter_combinations(queries: Sequence[AqbQuery]) -> list[FilterCombination]:
-    """The filters used together, the slowest mean first. Source: seed 000, 2.5 (성능 문제가 되는 필터 조합)."""
+    """The filters used together, slowest mean first. Source: seed 000, 2.5 (성능 문제가 되는 필터 조합)."""
     seconds: dict[tuple[str, ...], list[float]] = {}
     for execution in _executions(queries):
         filters = tuple(tool for tool in execution.used_tools if tool != PERIOD_FILTER)
@@ -265,7 +265,7 @@ def _filter_combinations(queries: Sequence[AqbQuery]) -> list[FilterCombination]
 
 
 def _failures_by_step(queries: Sequence[AqbQuery]) -> list[FailedStep]:
-    """Where answers broke, most failures first, with their queries. Source: seed 000, 2.6."""
+    """The steps at which answers failed, most failures first, with their queries. Source: seed 000, 2.6."""
     query_ids: dict[str, list[str]] = {}
     for query in queries:
         for execution in query.executions:
@@ -282,7 +282,7 @@ def accuracy_causes(queries: Iterable[AqbQuery]) -> list[Outage]:
 
 
 def unjudged(queries: Sequence[AqbQuery]) -> list[str]:
-    """The metrics of which a score waits for a judge that was not asked: one notice for the run. Source: SPEC 3.3."""
+    """The metrics with a score that needs a judge, if none was asked: one notice for the run. Source: SPEC 3.3."""
     scores = {
         "semantic": [execution.scores["semantic"] for query in queries for execution in query.executions],
         "consistency": [query.scores["consistency"] for query in queries],

@@ -1,4 +1,4 @@
-"""The targets of the team as rates of one agent, and the sets of messages that its chats hold.
+"""The team's targets as rates of one agent, and the sets of messages in its chats.
 
 Source: seed 000, 2.3 to 2.5; SPEC 3.3.
 """
@@ -23,7 +23,7 @@ Chat = tuple[str, int]
 
 
 def _of_executions(code: str, metric: str, column: str, passing: Mapping[AgentType, Collection[str]]) -> Rate:
-    """A target as a rate: what passes of the grades in a column, by agent; `metric` as in `Rate`."""
+    """A target as a rate: the passing grades of a column, by agent; `metric` as in `Rate`."""
     return Rate(code, t.GOALS[code].title, metric, column, passing)
 
 
@@ -31,16 +31,16 @@ TTFT = _of_executions("ttft_rate", "", "ttft_pass", dict.fromkeys(AgentType, ("P
 TOOLS = _of_executions("tool_accuracy_rate", "accuracy", "accuracy_grade", t.PASSING_TOOLS)
 NUMBERS = _of_executions("result_accuracy_rate", "accuracy", "numbers_grade", dict.fromkeys(AgentType, t.RIGHT_NUMBERS))
 RATES = (TTFT, TOOLS, NUMBERS)
-"""The targets of which the unit is one execution."""
+"""The targets whose unit is one execution."""
 
 
 def targets_of(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str, dict[str, Any]]:
-    """The rates of one agent by their code. The unit is one execution, or one chat for the wait.
+    """The rates of one agent by code. The unit is one execution, or one chat for the waiting time.
 
-    Tool accuracy counts the executions whose mapping is known, result accuracy those with a ground truth, TTFT those
-    with a measurement; an answer that failed or is empty did not use the right tools. The expert flow has no target
-    of response time: `expert` executions are left out there. `low` and `high` are the 95 % interval, for which the
-    executions of one query resemble each other.
+    Tool accuracy counts the executions with a known mapping, result accuracy those with a ground truth, TTFT those with
+    a measurement; an answer that failed or is empty did not use the right tools. The expert flow has no target of
+    response time: `expert` executions are left out there. `low` and `high` are the ends of the 95 % interval, with the
+    executions of one query as a cluster.
     """
     tools = _passes(TOOLS, executions, agent)
     usual = _of_usual_flow(executions)
@@ -69,12 +69,12 @@ def targets_of(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str
 
 
 def _of_usual_flow(executions: Iterable[AqbExecution]) -> list[AqbExecution]:
-    """Those that the targets of response time are for. Source: seed 000, 2.4 and 2.5 (전문가용 요청 흐름)."""
+    """The executions that the targets of response time apply to. Source: seed 000, 2.4 and 2.5 (전문가용 요청 흐름)."""
     return [one for one in executions if run_type_of(one.execution.run_type) != EXPERT_FLOW]
 
 
 def _by_class(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str, dict[str, int]]:
-    """How many executions of each class passed the target of TTFT, of the classes that have a measurement."""
+    """The number of executions of each class that passed the target of TTFT, for classes with a measurement."""
     found = {}
     for latency_class in LatencyClass:
         of_class = _passes(TTFT, (one for one in executions if one.latency_class is latency_class), agent)
@@ -94,7 +94,9 @@ def _passes(rate: Rate, executions: Iterable[AqbExecution], agent: AgentType) ->
 
 
 def chat_waits(executions: Iterable[AqbExecution]) -> dict[Chat, list[Fraction]]:
-    """Chat (run and room) -> the seconds of its single-tool answers. What failed or has no time is left out."""
+    """Chat (run and room) -> the seconds of its single-tool answers. Failed answers and those without a time are left
+    out.
+    """
     waits: dict[Chat, list[Fraction]] = {}
     for scored in executions:
         if scored.latency_class is LatencyClass.SINGLE and scored.latency_s is not None and not scored.failed:
@@ -103,12 +105,12 @@ def chat_waits(executions: Iterable[AqbExecution]) -> dict[Chat, list[Fraction]]
 
 
 def chat_sets(executions: Sequence[AqbExecution]) -> dict[str, Any]:
-    """Whether the chats (`rooms`) are the sets of messages that the team's test of the wait asks for.
+    """Whether the chats (`rooms`) are the sets of messages required by the team's test of the waiting time.
 
-    Chats by their number of messages, failed ones and those of several tools included: `sets` hold as many as a set
-    should, the others `fewer` or `more`. `enough`: whether there are `needed` sets. Of the sets with a wait (`timed`)
-    `passed` waited no longer than the target. Those of the expert flow are none. Source: seed 000, 2.4 (3~5개로 구성된
-    메시지 집합 10개).
+    Chats by their number of messages, including failed ones and those with several tools: `sets` have the required
+    number, the others `fewer` or `more`. `enough`: whether there are `needed` sets. Of the sets with a waiting time
+    (`timed`) `passed` waited no longer than the target. Chats of the expert flow are not counted. Source: seed 000, 2.4
+    (3~5개로 구성된 메시지 집합 10개).
     """
     usual = _of_usual_flow(executions)
     messages = Counter(_chat(scored) for scored in usual)
@@ -139,7 +141,7 @@ def _of_queries(rate: Rate, passes: Sequence[Sequence[bool]]) -> dict[str, Any]:
 
 
 def _rate(code: str, passes: Sequence[Sequence[bool]]) -> dict[str, Any]:
-    """The rate of what passes, in lists of what may resemble each other."""
+    """The rate of passes, from lists (clusters) that may be correlated internally."""
     goal, passed, sizes = t.GOALS[code], [*map(sum, passes)], [*map(len, passes)]
     rate = Fraction(sum(passed), sum(sizes)) if passes else None
     interval = clustered_rate_interval(passed, sizes)

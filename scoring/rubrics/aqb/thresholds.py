@@ -21,7 +21,7 @@ MAX_POINTS = 5
 
 # --- The closed sets of outcomes, with what people call them (Korean) ----------------------------------------------
 class MappingGrade(StrEnum):
-    """How the tools that an answer used meet the expected ones. Source: SPEC 3.3 (mapping grade)."""
+    """How the tools used by an answer match the expected ones. Source: SPEC 3.3 (mapping grade)."""
 
     EXACT = "exact"
     EXTRA = "extra"
@@ -31,7 +31,7 @@ class MappingGrade(StrEnum):
 
 
 class NumbersGrade(StrEnum):
-    """How the numbers of an answer meet the ground truth. Source: seed 000, 3.3 (결과 정확도)."""
+    """How the numbers of an answer match the ground truth. Source: seed 000, 3.3 (결과 정확도)."""
 
     EXACT = "exact"
     WITHIN = "within"
@@ -47,7 +47,7 @@ class ToolVerdict(StrEnum):
 
 
 class Missing(StrEnum):
-    """Why a score is not known, besides what keeps it undecided."""
+    """Why a score is unknown, besides the reasons that keep it undecided."""
 
     NOTHING_EXPECTED = "nothing_expected"
     NO_TIME = "no_time"
@@ -96,7 +96,7 @@ SEMANTIC_CAPS = {MappingGrade.EXTRA: 3, MappingGrade.PARTIAL: 3, MappingGrade.NO
 MIN_ROOMS = 3
 AGREEING_SHARE = Fraction(2, 3)
 NUMBER_SPREAD = Fraction(1, 100)
-# The first rung that holds counts. The rung of 1 stands before that of 2: it is the more special one.
+# The first rung whose condition is true counts. The rung of 1 comes before that of 2: it is the more specific one.
 CONSISTENCY_LADDER = (
     (5, "{n}회 모두 결론과 숫자 일치"),
     (4, "{n}회 모두 결론 일치, 숫자는 허용 오차 이내"),
@@ -114,7 +114,7 @@ PASS_MIN_POINTS = 3  # for pass^k: PARTIAL counts as a pass (SPEC 3.3)
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What a row of an accuracy table gives: points, and whether the right tools were used (None: unknown)."""
+    """The outcome of a row of an accuracy table: points, and whether the right tools were used (None: unknown)."""
 
     points: int
     tools: ToolVerdict | None
@@ -150,7 +150,7 @@ FILTER_ACCURACY = {
     (MappingGrade.UNKNOWN, NumbersGrade.WRONG): Accuracy(2, None),
 }
 RIGHT_NUMBERS = (NumbersGrade.EXACT, NumbersGrade.WITHIN)
-# With an unneeded data key the user still chooses; whether an unneeded filter did harm only the numbers can tell.
+# With an unneeded data key the user still chooses; only the numbers show whether an unneeded filter did harm.
 PASSING_TOOLS = {
     AgentType.MOVE: (_PASS, _PARTIAL),
     AgentType.PLAN: (_PASS, _PARTIAL),
@@ -183,7 +183,7 @@ REVIEW_TOTAL_AT_MOST = Decimal("2.5")
 # --- Targets (seed 000, 2.3 to 2.5) --------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Goal:
-    """A rate that the team wants to reach: what is counted, and the least share."""
+    """A rate that the team wants to reach: what is counted, and the minimum share."""
 
     title: str
     at_least: Fraction

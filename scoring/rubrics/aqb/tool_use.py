@@ -1,4 +1,4 @@
-"""Which tools a query expects, which an answer used, and how the two meet.
+"""Which tools a query expects, which an answer used, and how they match.
 
 Tools are data keys (move, plan), the page that a move leads to, or filters and grid columns (applicant management).
 Source: seed 000, 2.3; SPEC 2 (What an execution used) and 3.3 (mapping grade).
@@ -36,11 +36,11 @@ _SHOWN_BY = "답변 raw, buttonUrl, 감지된 필터, 사용 datakey"
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """Expected and used tools, sorted. `kind` is what they are called; `expected` is `found`, `missing` and `unseen`.
+    """Expected and used tools, sorted. `kind` is their title; the expected ones are `found`, `missing` and `unseen`.
 
     `extra` are used tools that were not expected, `weak` the found ones that are grid columns, `unmapped` the expected
-    names without a code, `unseen` the expected tools of which the file cannot show whether they were used. An answer
-    that failed or is empty used nothing. The period filter is never `extra`.
+    names without a code, `unseen` the expected tools whose use the file cannot show. An answer that failed or is empty
+    used nothing. The period filter is never `extra`.
     """
 
     kind: str
@@ -53,17 +53,17 @@ class ToolUse:
 
     @property
     def expected(self) -> tuple[str, ...]:
-        """Every expected tool that has a code."""
+        """Every expected tool with a code."""
         return tuple(sorted((*self.found, *self.missing, *self.unseen)))
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Every tool that the answer used, without columns, which a page may show of its own."""
+        """Every tool that the answer used, without columns, which a page may show by default."""
         return tuple(sorted({*self.found, *self.extra} - set(self.weak)))
 
     @property
     def grade(self) -> MappingGrade:
-        """Source: SPEC 3.3 (mapping grade)."""
+        """The mapping grade. Source: SPEC 3.3 (mapping grade)."""
         if self.unmapped or self.unseen or not self.expected:
             return MappingGrade.UNKNOWN
         if not self.found:
@@ -74,14 +74,14 @@ class ToolUse:
 
     @property
     def unknown_because(self) -> Missing | Undecided:
-        """Why the grade is unknown, where it is."""
+        """Why the grade is unknown, if it is."""
         if self.unmapped:
             return Undecided.UNMAPPED_FILTER
         return Undecided.TOOLS_NOT_SHOWN if self.unseen else Missing.NOTHING_EXPECTED
 
     @property
     def cause(self) -> str:
-        """What was expected and what was used instead (Korean), the same for all that fail alike; '' for none."""
+        """What was expected and what was used instead (Korean), equal for equal mistakes; '' for none."""
         if self.grade is MappingGrade.UNKNOWN:
             return ""
         if self.missing:
@@ -112,7 +112,7 @@ class ToolUse:
 
 
 def tool_use(reading: ParsedExecution) -> ToolUse:
-    """How the tools of one answer meet what its row expects."""
+    """Compares the tools of one answer with the expectations of its row."""
     use = _tool_use(reading)
     return use if shows_tools(reading) else replace(use, missing=(), unseen=use.missing)
 
@@ -129,7 +129,7 @@ def _tool_use(reading: ParsedExecution) -> ToolUse:
 
 
 _Wanted: TypeAlias = dict[str, Callable[[str], bool]]
-"""Expected tools, as people wrote them: each with whether a used one is meant by it."""
+"""Expected tools as written by people: each with a test whether a used tool matches it."""
 
 
 def _exactly(tools: Iterable[str]) -> Iterator[tuple[str, Callable[[str], bool]]]:
@@ -137,7 +137,7 @@ def _exactly(tools: Iterable[str]) -> Iterator[tuple[str, Callable[[str], bool]]
 
 
 def _met(wanted: _Wanted, used: Collection[str]) -> tuple[set[str], set[str]]:
-    """The expected tools that were used, and the used ones that nobody expected."""
+    """The expected tools that were used, and the used ones that were not expected."""
     there = {tool: set(filter(is_meant, used)) for tool, is_meant in wanted.items()}
     return {tool for tool, found in there.items() if found}, set(used).difference(*there.values())
 
@@ -189,7 +189,7 @@ def _checked(
     is_same: Callable[[str, str], bool] = eq,
     contains: Callable[[str, str], bool] = _is_part,
 ) -> _Wanted:
-    """The tools that the checks of `기대결과` ask for under a key: each names one, or is met by one of several."""
+    """The tools that the checks of `기대결과` require under a key: each names one, or accepts one of several."""
     wanted: _Wanted = {}
     for item in expected_of(execution).items:
         match item:

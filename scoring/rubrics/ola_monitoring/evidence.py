@@ -1,8 +1,8 @@
-"""Whether the rows still say what the thresholds were drawn from: the seed's section 2, rebuilt from any scored rows.
+"""Checks that rows still support the thresholds: recomputes the seed's section 2 from any scored rows.
 
-Each figure stands beside the seed's with its interval. A figure has *drifted* when the whole interval lies further from
-the seed's than `RATE_MARGIN` (rates) or `MEAN_MARGIN` (means, quantiles): of many thousand rows every difference is
-sure, and only large ones matter. Nothing here changes a threshold. A row failed when it has a `failure_type`.
+Each figure is shown with the seed's and its interval. A figure has *drifted* if the whole interval is further from the
+seed's than `RATE_MARGIN` (rates) or `MEAN_MARGIN` (means, quantiles): over many thousand rows every difference is
+significant, and only large ones matter. Nothing here changes a threshold. A row failed if it has a `failure_type`.
 
 Source: SPEC 1.4 (threshold evidence); seed 002, 2.
 """
@@ -48,9 +48,9 @@ SeedLine = TypeVar("SeedLine", SeedMetric, SeedBucket, SeedPrecision)
 
 @dataclass(frozen=True)
 class ComparedFigure:
-    """A figure of `n` rows beside the seed's; `value` is None where there are no rows, or no such column.
+    """A figure over `n` rows and the seed's figure; `value` is None if there are no rows, or no such column.
 
-    `margin` is how far it may be from the seed's; None where the seed counted something else.
+    `margin` is the allowed difference; None if the seed counted something else.
     """
 
     seed: float
@@ -61,7 +61,7 @@ class ComparedFigure:
 
     @property
     def verdict(self) -> Verdict:
-        """`too_few` below the least n of a verdict, `unknown` where there is nothing to compare."""
+        """`too_few` below the minimum n of a verdict, `unknown` if there is nothing to compare."""
         if self.value is None or self.margin is None:
             return "unknown"
         if self.n < MIN_N_FOR_VERDICT or self.interval is None:
@@ -77,7 +77,7 @@ class ComparedFigure:
 
 @dataclass(frozen=True)
 class Compared(Generic[SeedLine]):
-    """A line of one of the seed's tables, and each of its rates or means beside the same of the rows."""
+    """A line of one of the seed's tables, and each of its rates or means with that of the rows."""
 
     seed: SeedLine
     figures: tuple[ComparedFigure, ...]
@@ -95,7 +95,7 @@ class Compared(Generic[SeedLine]):
 
 @dataclass(frozen=True)
 class ThresholdEvidence:
-    """A threshold as it is, and what the rows would suggest; `basis` says in Korean how the seed drew it."""
+    """A threshold, and the value that the rows would suggest; `basis` says in Korean how the seed derived it."""
 
     title: str
     value: float
@@ -144,7 +144,7 @@ def evidence_report(rows: pl.LazyFrame, period: str) -> EvidenceReport:
 
 
 def _means(metric: SeedMetric, rows: pl.DataFrame) -> tuple[ComparedFigure, ...]:
-    """The mean (of a condition: the share of rows) over the good and over the failed answers."""
+    """The means (of a condition: the shares of rows) over the good and over the failed answers."""
 
     def figure(seed: float, of: pl.DataFrame, *, known: bool) -> ComparedFigure:
         of = of.drop_nulls(metric.column)
@@ -153,7 +153,7 @@ def _means(metric: SeedMetric, rows: pl.DataFrame) -> tuple[ComparedFigure, ...]
         margin = MEAN_MARGIN * seed if known else None
         if of.is_empty():
             return ComparedFigure(seed, None, None, 0, margin)
-        # Turns of one session are no independent witnesses.
+        # Turns of one session are not independent observations.
         values = pl.col(metric.column).cast(pl.Float64)
         clusters = of.group_by("cluster").agg(total=values.sum(), size=pl.len()).sort("cluster")
         interval = mean_of_clusters(clusters["total"].to_numpy(), clusters["size"].to_numpy())
@@ -189,7 +189,7 @@ def _rate(seed: float, met: pl.Series) -> ComparedFigure:
 
 
 def _safe_cut(rows: pl.DataFrame) -> ThresholdEvidence:
-    """The least number of tokens from which no answer failed."""
+    """The smallest number of tokens from which no answer failed."""
     safe = rows.filter(pl.col("output_tokens") >= SAFE_FROM_TOKENS)["failed"]
     failed, n, last = int(safe.sum()), safe.len(), rows.filter("failed")["output_tokens"].max()
     interval = wilson_interval(failed, n)
@@ -222,7 +222,7 @@ def _quantile(basis: Basis, rows: pl.DataFrame) -> ThresholdEvidence:
 
 
 def _element_points(precisions: Iterable[Compared[SeedPrecision]]) -> Iterator[ThresholdEvidence]:
-    """The elements that earn points because an answer that has them is good."""
+    """The elements that earn points because answers with them are good."""
     for element, figure in ((one.seed, one.figures[0]) for one in precisions if one.seed.column):
         title = f"{element.title}: 있을 때 정상 비율"
         basis = f"그 요소가 있는 행 {figure.n:,}건의 정상 비율"
@@ -353,7 +353,7 @@ def _between(interval: Interval | None, shown: Callable[[float | None], str]) ->
 
 
 def _number(value: float | None) -> str:
-    """About three digits, and none behind the point of a whole number."""
+    """About three significant digits, and no decimals for a whole number."""
     if value is None:
         return "–"
     if value == int(value) or value >= 1_000:
@@ -362,13 +362,13 @@ def _number(value: float | None) -> str:
 
 
 def _count(one: Compared[SeedBucket]) -> int:
-    """The failed rows of a bucket."""
+    """The number of failed rows in a bucket."""
     (rate,) = one.figures
     return round((rate.value or 0) * rate.n)
 
 
 def _ratios(one: Compared[SeedMetric]) -> tuple[float | None, float | None]:
-    """How many times the good answers have more, now and in the seed; infinite where the failed ones have none."""
+    """The ratio of good to failed answers, now and in the seed; infinite if the failed ones have none."""
     ok, failed = one.figures
     pairs = (ok.value, failed.value), (ok.seed, failed.seed)
     now, seed = (None if a is None or b is None else a / b if b else inf for a, b in pairs)

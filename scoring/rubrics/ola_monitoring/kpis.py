@@ -1,4 +1,4 @@
-"""What a day of scored rows adds up to: KPIs with their targets, means, and counts.
+"""The aggregates of a day of scored rows: KPIs with their targets, means, and counts.
 
 Source: seed 002, 10.2; SPEC 1.4.
 """

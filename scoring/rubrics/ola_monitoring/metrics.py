@@ -1,7 +1,7 @@
-"""What is measured of a turn, and the words in which the rules of `ola-monitoring` speak of it. Source: seed 002, 1.2.
+"""The metrics of a turn, and the conditions that the rules of `ola-monitoring` use. Source: seed 002, 1.2.
 
 One row per scored turn. `user_input` and `llm_response` are never NULL here (such rows are excluded before); tokens may
-be, and so may a ratio. Numbers and regexes stand in `thresholds`.
+be, and so may a ratio. Numbers and regexes are in `thresholds`.
 """
 
 from scoring.chat.standard_rubric import first_true

@@ -1,4 +1,4 @@
-"""What the scores of a turn come to: final score and grade, failure type, alerts, cause.
+"""The outcome of a turn from its scores: final score and grade, failure type, alerts, cause.
 
 One row per scored turn, after the columns of `metrics` and `scores`, in this order.
 """

@@ -254,7 +254,7 @@ INTERACTION_SCORE = (
         "i_information",
         Sum(
             (
-                # The seed's pattern here ends in an optional 원, which never changes whether it is found.
+                # The seed's pattern here ends in an optional 원, which never changes whether it matches.
                 points(
                     t.INFORMATION_POINTS,
                     AllOf((question_has(*t.PRICE_WORDS), Column("answer_has_number"))),

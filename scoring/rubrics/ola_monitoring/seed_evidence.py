@@ -1,6 +1,6 @@
-"""The figures that the thresholds of `ola-monitoring` were drawn from: 12,831 turns of 2026-01-27 to 02-19.
+"""The figures from which the thresholds of `ola-monitoring` were derived: 12,831 turns of 2026-01-27 to 02-19.
 
-Nothing is scored with them: they stand beside what newer rows say. Source: seed 002, 2 and the comments of 4 to 6.
+They score nothing: newer rows are compared with them. Source: seed 002, 2 and the comments of 4 to 6.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ METRICS = (
     SeedMetric("output_tokens", "출력 토큰", 1_060, 36, "M3"),
     SeedMetric("token_ratio", "출력/입력 토큰 비율", 0.21, 0.05, "M5"),
     SeedMetric("length_ratio", "답변/질문 길이 비율", 111.4, 13.0, "M6"),
-    # The seed's mean of 0.5 cannot be one of lines, of which every text has one: it must have counted line breaks.
+    # The seed's mean of 0.5 cannot count lines, since every text has at least one: it must have counted line breaks.
     SeedMetric("answer_lines", "답변 줄 수", 51, 0.5, "M7", "기준 문서의 실패 평균은 줄바꿈 수로 보임"),
     SeedMetric("answer_length", "답변 길이(자)", 2_136, 120, "M2"),
     SeedMetric("answer_has_table", "답변에 표", 0.833, 0.0, "M9"),
@@ -79,7 +79,7 @@ BUCKETS = {
 
 @dataclass(frozen=True)
 class SeedPrecision:
-    """How often an answer is good with and without an element. No `column`: the score table does not hold it."""
+    """How often an answer is good with and without an element. No `column`: it is not in the score table."""
 
     column: str | None
     title: str
@@ -101,7 +101,7 @@ PRECISIONS = (
 
 @dataclass(frozen=True)
 class Basis:
-    """A threshold that the seed took from a quantile of the rows: of good answers, or of all rows."""
+    """A threshold that the seed derived from a quantile of the rows: of good answers, or of all rows."""
 
     title: str
     value: float

@@ -143,7 +143,7 @@ SCOPE_REFUSAL = Pattern(r"^(>?[\t\n\f\r ]*)?죄송합니다\. 저는 주식")
 TOO_SHORT_MAX_LENGTH = 50
 
 # --- Answers that say that the data is not there (SPEC 1.5): no part of any score ------------------------------------
-# "중요 정보가 없다고 공시했습니다" is news of a company, so that 없다 counts after 데이터 alone.
+# "중요 정보가 없다고 공시했습니다" is company news, so 없다 counts only after 데이터.
 SAYS_NO_DATA = Pattern(
     r"제공되지 않|데이터(에|가)? 없|"
     r"(데이터|자료|정보)(가|는|에|에는)?( 내| 내에)? (없(습|어|으|는)|존재하지 않|포함되(어 있)?지 않|확인되지 않)"
@@ -155,7 +155,7 @@ WEAK_ANSWER_BELOW, REASONABLE_QUESTION_MIN = 40, 40
 GOOD_TIERS, BAD_GRADES = ("S", "A"), ("D", "F")
 VERY_SHORT_MIN_TOKENS, VERY_SHORT_MAX_TOKENS = 1, 100
 
-# How often rules fired before this was ever run, of the 12,831 turns of the seed: what the first days are held against.
+# How often rules fired before AQB was first run, of the 12,831 turns of the seed: the baseline of the first days.
 # A failed answer is the seed's FAIL (its 2.1); answers of 0 and of 1 to 100 tokens are counted in its 2.2.
 ANSWER_FAILED_USUAL_RATE = 689 / 12_831
 LLM_BLOCKED_USUAL_RATE = 223 / 12_831

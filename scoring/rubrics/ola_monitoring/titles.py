@@ -1,4 +1,4 @@
-"""What people call grades, scores, failures and questions of `ola-monitoring`. Source: seed 002, 1.2, 4.3 to 7.2."""
+"""The titles of grades, scores, failures and questions of `ola-monitoring`. Source: seed 002, 1.2, 4.3 to 7.2."""
 
 from scoring.chat.rubric import CodedColumn, Grade, GradeScale, PartScore
 

@@ -1,5 +1,6 @@
-"""What stands out in a run of the execution agent: the first sentences, the seed's operating check list, ticked from
-the scores, and insight lines, each of them a count and none an opinion. Source: seed 003, 4 and 6; SPEC 3.1 and 10."""
+"""The findings on a run of the execution agent: the first sentences, the seed's operating check list filled in from the
+scores, and insight lines, each a count and not an opinion. Source: seed 003, 4 and 6; SPEC 3.1 and 10.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,12 +30,12 @@ def headline(queries: Sequence[PlanQuery], summary: PlanSummary) -> list[str]:
 
 
 def _without_answer(queries: Sequence[PlanQuery]) -> list[Outage]:
-    """Why executions failed or are empty, not why the checks of those with an answer failed."""
+    """Why executions failed or are empty; failed checks of executions with an answer do not count."""
     return outages(one for query in queries for one in query.executions if one.failed or one.empty)
 
 
 def _scored(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
-    """Accuracy with its n where some executions have none, and consistency or why it is unknown."""
+    """Accuracy with its n if some executions have none, and consistency or why it is unknown."""
     pairs, accuracy = summary.set["consistency"], summary.set["accuracy"]
     if accuracy["mean"] is None:
         return "기대결과에 체크 항목이 없어 정확성은 알 수 없습니다"
@@ -72,13 +73,13 @@ def _too_slow(query: PlanQuery) -> bool:
 
 
 def slowest_queries(queries: Sequence[PlanQuery]) -> list[PlanQuery]:
-    """The queries with an execution of 3 points or less for its time, the longest mean time first."""
+    """The queries with an execution of 3 points or less for its time, longest mean time first."""
     late = [query for query in queries if slow(query.executions)]
     return sorted(late, key=lambda query: (-(query.latency_s or 0.0), query.query_id))
 
 
 def lowest_queries(queries: Sequence[PlanQuery]) -> list[PlanQuery]:
-    """The queries with an execution of 0, 1 or 2 points: most points lost first, then most such executions."""
+    """The queries with an execution of 0, 1 or 2 points: largest loss of points first, then most such executions."""
     low = [query for query in queries if low_scored(query.executions)]
     return sorted(low, key=lambda query: (-_points_lost(query), -len(low_scored(query.executions)), query.query_id))
 
@@ -88,13 +89,13 @@ def _points_lost(query: PlanQuery) -> Exact:
 
 
 def points_lost(scores: Mapping[str, Exact | None]) -> Exact:
-    """What a query loses is what its answers lose in accuracy: the other metrics follow it, or do not judge answers."""
+    """The points that a query's answers lose in accuracy: the other metrics follow it, or do not judge answers."""
     accuracy = scores.get("accuracy")
     return 0 if accuracy is None else t.MAX_POINTS - accuracy
 
 
 def checked_list(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
-    """The five lines: ticked where nothing needs a person, each with its figure."""
+    """The five lines: ticked if nothing needs a person, each with its figure."""
     executions = [scored for query in queries for scored in query.executions]
     lines = [
         (t.CHECK_ROUNDS, *_rounds(queries, summary)),
@@ -154,7 +155,7 @@ def _late_text(late: Sequence[PlanExecution], timed: int) -> str:
 
 
 def zeros_text(summary: PlanSummary) -> str:
-    """What has 0 points for stability (Korean), '' where nothing has."""
+    """What has 0 points for stability (Korean), '' if nothing has."""
     unanswered = summary.data_quality["failed"] + summary.data_quality["empty"]
     answered = summary.failures - unanswered
     without_answer, without_pass = (
@@ -180,7 +181,7 @@ def _failures(executions: Sequence[PlanExecution], summary: PlanSummary) -> tupl
 
 
 def insights(queries: Sequence[PlanQuery], patterns: Sequence[CheckPattern]) -> list[str]:
-    """One markdown line per finding, most telling first; a single line where nothing stands out."""
+    """One markdown line per finding, most important first; a single line if there is none."""
     lines = [
         *map(_check_line, patterns[:_SHOWN_PATTERNS]),
         *_failing_queries(queries),
@@ -191,7 +192,7 @@ def insights(queries: Sequence[PlanQuery], patterns: Sequence[CheckPattern]) -> 
 
 
 def slow_limit() -> str:
-    """The longest time that is not slow, as people say it (`8초`)."""
+    """The longest time that is not slow, in words (`8초`)."""
     fast = [cut for cut, points in t.SPEED_POINTS.cuts if points > t.SLOW_MAX_POINTS]
     return f"{fast[-1]:g}초"
 

@@ -86,7 +86,7 @@ QUERY_COLUMNS = (
 
 
 def requests(executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
-    """Nothing: rules alone decide."""
+    """None: rules alone decide."""
     return []
 
 
@@ -152,9 +152,9 @@ def speed_score(reading: ParsedExecution) -> Score:
 
 
 def consistency(executions: Sequence[ScoredExecution]) -> Score:
-    """5 where every round passes or every round fails, else 0; the set's consistency is the mean of these.
+    """5 if every round passes or every round fails, else 0; the set's consistency is the mean of these.
 
-    NULL with fewer than two rounds, and where a round could not be scored. Source: seed 003, 2-5; SPEC 3.1.
+    NULL with fewer than two rounds, and if a round could not be scored. Source: seed 003, 2-5; SPEC 3.1.
     """
     points = [scored.scores["accuracy"].points for scored in executions]
     if len(points) < t.MIN_ROUNDS:
@@ -172,7 +172,7 @@ def consistency(executions: Sequence[ScoredExecution]) -> Score:
 
 
 def _comparable(executions: Sequence[ScoredExecution]) -> list[Exact | None]:
-    """The item scores of rounds that can be compared; none where consistency cannot be told."""
+    """The item scores of comparable rounds; none if consistency is unknown."""
     points = [scored.scores["accuracy"].points for scored in executions]
     return [] if len(points) < t.MIN_ROUNDS or None in points else points
 
@@ -194,7 +194,7 @@ def _scored(execution: Execution, lookup: ValueLookup) -> PlanExecution:
         failed=bool(reading.failure),
         empty=bool(reading.emptiness),
         latency_s=reading.latency_s,
-        latency_class=LatencyClass.SINGLE,  # the seed knows this agent as one that calls a single tool
+        latency_class=LatencyClass.SINGLE,  # the seed describes this agent as one that calls a single tool
         scores={
             "intent": item,
             "accuracy": item,
@@ -212,7 +212,7 @@ def _scored(execution: Execution, lookup: ValueLookup) -> PlanExecution:
 
 
 def _problems(executions: Sequence[Execution]) -> tuple[tuple[str, str], ...]:
-    """What of the expected results no rule could check, each text once."""
+    """The expected results that no rule can check, without duplicates."""
     found: dict[tuple[str, str], None] = {}
     for execution in executions:
         expected = expected_of(execution)

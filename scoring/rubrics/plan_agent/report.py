@@ -43,12 +43,12 @@ CRITERIA = {
         (str(t.INCONSISTENT_POINTS), "회차마다 엇갈림"),
     ),
 }
-"""What earns which points, for people who score by hand."""
+"""The scoring criteria, for people who score by hand."""
 _SPEED_MEANINGS = {str(points): text for text, points in band_rows(t.SPEED_POINTS, "초")}
 
 
 def report_values(queries: Sequence[PlanQuery], summary: PlanSummary, options: Options) -> dict[str, Any]:
-    """What `report.md` shows beside the summary."""
+    """The values of `report.md` beside the summary."""
     figures = {**summary.rounds, "세트": summary.set}
 
     def each(text: Callable[[Mapping[str, Any]], str], rounds: Mapping[str, Any] = figures) -> str:
@@ -95,7 +95,7 @@ def _text(scored: ScoredExecution, metric: str) -> str:
 
 
 def _worst_reason(query: PlanQuery) -> str:
-    """The first cause of the lowest execution, and how many others there are in all that are low."""
+    """The first cause of the lowest execution, and the number of other causes in all low executions."""
     worst_first = sorted(low_scored(query.executions), key=lambda scored: scored.scores["accuracy"].points or 0)
     causes = (main_causes(scored.checks) or [scored.scores["accuracy"].reason] for scored in worst_first)
     first, *others = dict.fromkeys(cause for of_one in causes for cause in of_one)

@@ -1,4 +1,4 @@
-"""What a run of the execution agent comes to: rounds, set, distributions, agreement. Source: seed 003, 3; SPEC 3.1."""
+"""The summary of a run of the execution agent: rounds, set, distributions, agreement. Source: seed 003, 3; SPEC 3.1."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ from scoring.testruns.summaries import (
 
 
 class RecordedAgreement(TypedDict):
-    """How the item scores compare with recorded ones; `mean_difference` is rule minus recorded."""
+    """The agreement of item scores with recorded ones; `mean_difference` is rule minus recorded."""
 
     n: int
     exact: int
@@ -48,7 +48,7 @@ class PlanSummary(TestRunSummary):
     outages: list[Outage]
 
 
-_AVERAGED = tuple(metric for metric in EXECUTION_METRICS if metric != "speed")  # which has two readings
+_AVERAGED = tuple(metric for metric in EXECUTION_METRICS if metric != "speed")  # it has two interpretations
 
 
 def summarise(queries: Sequence[PlanQuery], options: Options) -> PlanSummary:
@@ -79,7 +79,7 @@ def summarise(queries: Sequence[PlanQuery], options: Options) -> PlanSummary:
 
 
 def low_scored(executions: Iterable[PlanExecution]) -> list[PlanExecution]:
-    """Executions with an item score of 0, 1 or 2, which the seed's check list wants looked at."""
+    """Executions with an item score of 0, 1 or 2, which the seed's check list wants reviewed."""
     points = ((scored, scored.scores["accuracy"].points) for scored in executions)
     return [scored for scored, score in points if score is not None and score <= t.LOW_MAX_POINTS]
 
@@ -91,7 +91,7 @@ def slow(executions: Iterable[PlanExecution]) -> list[PlanExecution]:
 
 
 def _speed(executions: Sequence[ScoredExecution]) -> dict[str, Exact | None]:
-    """The two readings of one round's speed, band of the mean time and mean of the bands, and the mean time."""
+    """The two interpretations of one round's speed, band of the mean time and mean of the bands, and the mean time."""
     seconds = mean(timed_latencies(executions))
     band = None if seconds is None else t.SPEED_POINTS.points(seconds)
     return {"band": band, "bands": mean(one.scores["speed"].points for one in executions), "seconds": seconds}

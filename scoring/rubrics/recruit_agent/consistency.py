@@ -1,4 +1,4 @@
-"""Whether repeated executions of a query come to the same: intents and what the user sees. Source: seed 004, 일관성."""
+"""Whether repeated executions of a query give the same intents and visible content. Source: seed 004, 일관성."""
 
 import json
 from collections import Counter
@@ -19,7 +19,7 @@ from scoring.testruns.tool_usage import filters_of
 
 @dataclass(frozen=True)
 class Consistency:
-    """The score and its two halves; None where there is too little to compare, `ratio_a` also where a label misses."""
+    """The score and its two halves; None if there is too little to compare, `ratio_a` also if a label is missing."""
 
     score: Score
     ratio_a: Fraction | None
@@ -27,9 +27,9 @@ class Consistency:
 
 
 def signature(reading: ParsedExecution) -> str:
-    """What the user sees, as canonical JSON of the seed's key fields of every entry, whatever their order.
+    """The visible content as canonical JSON of the seed's key fields of every entry, independent of their order.
 
-    `EMPTY` without entries and where the execution failed.
+    `EMPTY` without entries and for a failed execution.
     """
     if reading.failure or not reading.response.ui_entries:
         return t.EMPTY_SIGNATURE
@@ -39,7 +39,7 @@ def signature(reading: ParsedExecution) -> str:
 def consistency(intents: Sequence[Intent], signatures: Sequence[str]) -> Consistency:
     """((ratioA + ratioB) / 2) * 5 over the executions of one query; with fewer than two the seed gives 0.
 
-    NULL where the judge gave no label for one of them: the status is the reason.
+    NULL if the judge gave no label for one of them: the status is the reason.
     """
     n = len(signatures)
     if n < t.MIN_EXECUTIONS:

@@ -59,7 +59,7 @@ EXECUTION_METRICS = tuple(metric.name for metric in METRICS if metric.per_execut
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecruitExecution(ScoredExecution):
-    """An execution with the judge's words, None without a verdict; `pass_ratio` is None where nothing was checked."""
+    """An execution with the judge's words, None without a verdict; `pass_ratio` is None if nothing was checked."""
 
     intent_verdict: str | None
     intent_label: str | None
@@ -116,7 +116,7 @@ def checks_of(execution: Execution) -> tuple[Item, ...]:
 
 
 def score_query(executions: Sequence[Execution], options: Options, verdicts: Verdicts) -> RecruitQuery:
-    """One query, its executions in the order of rounds, with consistency, total and what a person should look at."""
+    """One query, its executions in the order of rounds, with consistency, total and reasons for a review."""
     ordered = sorted(executions, key=lambda execution: execution.round)
     readings = [parse_execution(execution) for execution in ordered]
     intents = [intent_of(reading, verdicts) for reading in readings]
@@ -145,14 +145,14 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
 
 
 def _evaluable(scored: RecruitExecution) -> bool:
-    """Whether the accuracy says something of the answer: with no checks the seed's 0 does not."""
+    """Whether the accuracy is a statement about the answer: without checks the seed's 0 is not."""
     return scored.failed or scored.pass_ratio is not None
 
 
 def weighted_total(points: Mapping[str, Exact | None], options: Options) -> WeightedTotal:
-    """The seed's weights over the metrics that are known; speed is the mean of the speed metrics there are.
+    """The seed's weights over the known metrics; speed is the mean of the speed metrics that exist.
 
-    Without `weighted_total=on` there is none. Source: seed 004, 종합 점수; SPEC 3.2.
+    NULL without `weighted_total=on`. Source: seed 004, 종합 점수; SPEC 3.2.
     """
     if options["weighted_total"] == "off":
         return WeightedTotal(None, None)
@@ -191,9 +191,9 @@ def speed_scores(latency_s: float | None, latency_class: LatencyClass) -> dict[s
 
 
 def review_reasons(intents: Sequence[Intent]) -> list[str]:
-    """Codes of why a person should look: a question that was asked and got no answer (`intent_refused`, ...).
+    """Codes of why a person should review a query: a question was asked and not answered (`intent_refused`, ...).
 
-    Without any judge the run says so once, and no query is flagged. Source: SPEC 3.3 and 7.
+    Without any judge there is one notice for the run, and no query is flagged. Source: SPEC 3.3 and 7.
     """
     asked = (intent.missing for intent in intents if intent.missing not in ("", VerdictStatus.NO_JUDGE))
     return [f"intent_{status}" for status in dict.fromkeys(asked)]

@@ -1,4 +1,4 @@
-"""The judge's part: what is asked about an answer, what the verdict comes to. Source: seed 004, 의도 충족; SPEC 7."""
+"""The judge's part: its question about an answer, and the score of its verdict. Source: seed 004, 의도 충족; SPEC 7."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _DESCRIBED_TEXTS = ("formType", "actionType", "planId", "message", "buttonName")
 
 @dataclass(frozen=True)
 class Intent:
-    """What is known of an answer's intent. Without a verdict both words are None and `missing` is the status."""
+    """The intent of an answer. Without a verdict both words are None and `missing` is the status."""
 
     score: Score
     verdict: str | None
@@ -29,12 +29,14 @@ class Intent:
 
     @property
     def missing(self) -> str:
-        """Why there is no verdict: the status of the question; empty with one."""
+        """Why there is no verdict: the status of the question; empty if there is one."""
         return self.score.missing
 
 
 def requests(executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
-    """One question per execution that answered, verdict and label together; what did not answer is decided by rule."""
+    """One question per answered execution, verdict and label together; executions without an answer are decided by
+    rule.
+    """
     readings = (parse_execution(execution) for execution in executions)
     return [intent_request(reading) for reading in readings if reading.answered]
 
@@ -79,7 +81,7 @@ def intent_of(reading: ParsedExecution, verdicts: Verdicts) -> Intent:
 
 
 def _described(entry: JsonObject) -> Mapping[str, Any]:
-    """What the user saw beside the message, short: the judge needs its meaning, not its JSON."""
+    """A short description of what the user saw beside the message: the judge needs its meaning, not its JSON."""
     ui_value = part_of(entry, "uiValue")
     names = [option.get("optionName") for option in objects_of(ui_value.get("selectOptionList"))]
     described: dict[str, Any] = {

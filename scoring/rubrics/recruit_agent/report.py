@@ -64,11 +64,11 @@ CRITERIA = {
         (str(t.TOO_FEW_EXECUTIONS_POINTS), f"실행이 {t.MIN_EXECUTIONS}건 미만"),
     ),
 }
-"""What earns which points, for people who score by hand."""
+"""The scoring criteria, for people who score by hand."""
 
 
 def report_values(queries: Sequence[RecruitQuery], summary: RecruitSummary, options: Options) -> dict[str, Any]:
-    """What `report.md` shows beside the summary."""
+    """The values of `report.md` beside the summary."""
     return {
         "t": t,
         "metrics": METRICS,
@@ -115,7 +115,7 @@ def headline(queries: Sequence[RecruitQuery], summary: RecruitSummary) -> list[s
 
 
 def _unknown(summary: RecruitSummary) -> list[str]:
-    """The titles of the metrics with a weight that the total is without."""
+    """The titles of the weighted metrics that are missing in the total."""
     known = {name for name, figures in summary.set.items() if figures["mean"] is not None}
     if known & {"speed_single", "speed_multi"}:
         known.add("speed")
@@ -123,7 +123,7 @@ def _unknown(summary: RecruitSummary) -> list[str]:
 
 
 def by_points_lost(queries: Sequence[RecruitQuery]) -> list[RecruitQuery]:
-    """Most of the weighted points lost first."""
+    """Sort key: largest weighted loss of points first."""
     return sorted(queries, key=lambda query: (-points_lost(query.points), query.query_id))
 
 

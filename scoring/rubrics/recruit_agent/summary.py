@@ -1,4 +1,4 @@
-"""What a run of a recruiting agent comes to: rounds, set, total, distributions. Source: seed 004; SPEC 3.2 and 4."""
+"""The summary of a run of a recruiting agent: rounds, set, total, distributions. Source: seed 004; SPEC 3.2 and 4."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,9 @@ from scoring.testruns.summaries import as_float, distributions, repeat_figures, 
 
 @dataclass(frozen=True, kw_only=True)
 class RecruitSummary(TestRunSummary):
-    """The judge's words and what went wrong; `notice` is '' or one Korean sentence, `manual_review` counts queries."""
+    """The counts of the judge's words and of problems; `notice` is '' or one Korean sentence, `manual_review` counts
+    queries.
+    """
 
     notice: str
     manual_review: int
@@ -33,7 +35,7 @@ class RecruitSummary(TestRunSummary):
 
 
 def summarise(queries: Sequence[RecruitQuery], options: Options) -> RecruitSummary:
-    """Means per round and of the set with the set's total, and what keeps scores from being known."""
+    """Means per round and of the set with the set's total, and the reasons for unknown scores."""
     executions = [scored for query in queries for scored in query.executions]
     unanswered = Counter(scored.scores["intent"].missing for scored in executions)
     return RecruitSummary(
@@ -57,7 +59,8 @@ def summarise(queries: Sequence[RecruitQuery], options: Options) -> RecruitSumma
 def _consistency(queries: Sequence[RecruitQuery]) -> dict[str, Any]:
     """The mean over the queries and the means of its halves; queries with too few executions count with their 0.
 
-    Where too many queries wait for a label, the mean of those that failed throughout is none of `ratio_a` either.
+    If too many queries lack a label, `ratio_a` is NULL as well: it would be the mean of those
+    that failed throughout.
     """
     whole = set_mean(queries, "consistency")
     return {

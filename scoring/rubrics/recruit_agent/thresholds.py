@@ -15,7 +15,7 @@ MAX_POINTS = 5
 
 @dataclass(frozen=True)
 class IntentGrade:
-    """A word that the judge may say, what it earns, and when it applies."""
+    """A word of the judge's vocabulary, its points, and when it applies."""
 
     points: int
     meaning: str
@@ -37,7 +37,7 @@ PASS_RATIO_POINTS = Bands("at_least", ((1, 5), (0.75, 4), (0.50, 3), (0.25, 2)),
 NOTHING_PASSED_POINTS = 0
 FAILED_POINTS = 0
 NOT_EVALUABLE_POINTS = 0
-PASS_MIN_POINTS = 3  # for pass^k only; seed 004 has no pass mark; seed 003, 2-5 and seed 000, 2.3 draw it at 3
+PASS_MIN_POINTS = 3  # for pass^k only; seed 004 has no pass mark; seed 003, 2-5 and seed 000, 2.3 set it at 3
 
 # --- Consistency (seed 004, 일관성) --------------------------------------------------------------------------------
 MIN_EXECUTIONS = 2
@@ -68,7 +68,7 @@ STABLE_POINTS, UNSTABLE_POINTS = 5, 0
 # --- Weighted total (seed 004, 종합 점수) --------------------------------------------------------------------------
 WEIGHTS = Weights({"intent": 20, "consistency": 10, "accuracy": 30, "speed": 20, "stability": 20})
 
-# --- What the judge sees of a dataUIList (SPEC 7: material, kept short) --------------------------------------------
+# --- The judge's view of a dataUIList (SPEC 7: material, kept short) ----------------------------------------------
 DESCRIBED_ENTRIES = 20
 DESCRIBED_OPTIONS = 10
 DESCRIBED_CHARACTERS = 200
