@@ -1,4 +1,4 @@
-"""The tables of a rubric file that say how points are given, as expressions of the rule language."""
+"""Converts the tables of a rubric file that define points to expressions of the rule language."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -13,9 +13,9 @@ from scoring.rules.parser import parse, parse_condition
 
 
 class FileExpressions:
-    """What a file writes over some columns: `kinds`, which grow as columns are added, and their `titles`.
+    """The expressions of a file over its columns: `kinds`, which grows as columns are added, and their `titles`.
 
-    Every method takes the keys that lead to what it reads, and says of what is wrong where it stands: UsageError.
+    Every method takes the keys that lead to its input. UsageError names the line and column of an error.
     """
 
     def __init__(self, text: RubricText, kinds: Kinds, titles: Mapping[str, str]) -> None:
@@ -29,12 +29,12 @@ class FileExpressions:
             return parse(text or "", self.kinds).expression
 
     def condition(self, text: str | None, *path: str | int, columns: Kinds | None = None) -> ex.Expression:
-        """The condition of a text, over `columns` where they are others."""
+        """The condition of a text; `columns` replaces the default columns."""
         with self._text.at(*path):
             return parse_condition(text or "", self.kinds if columns is None else columns)
 
     def summed(self, terms: Sequence[str | Given], *path: str | int) -> ex.Sum:
-        """What is added up."""
+        """The sum of these parts."""
         return ex.Sum(
             tuple(
                 self.expression(term, *path, "sum", at) if isinstance(term, str) else self.given(term, *path, "sum", at)
@@ -43,7 +43,7 @@ class FileExpressions:
         )
 
     def given(self, given: Given, *path: str | int) -> ex.Case:
-        """Points or codes: by one condition, by the first of several, or by the band of a number."""
+        """Points or codes from one condition, from the first true one of several, or from the band of a number."""
         match given.way:
             case "when":
                 branch = ex.When(self.condition(given.when, *path, "when"), ex.Value(given.gives), given.label)
@@ -66,7 +66,7 @@ class FileExpressions:
                 return ex.banded(number, bands, given.called or self._called(given.of))
 
     def graded(self, grades: tuple[GradeTable, ...], score: str) -> ex.Case:
-        """The grade of a score, from the best to the worst."""
+        """The grade of a score, from best to worst."""
         cuts = tuple((one.at_least, one.code) for one in grades if one.at_least is not None)
         refuse_out_of_reach(kind_of(ex.Column(score), self.kinds), "at_least", *(cut for cut, _ in cuts))
         return ex.banded(ex.Column(score), Bands("at_least", cuts, grades[-1].code), self._called(score))
@@ -76,10 +76,10 @@ class FileExpressions:
 
 
 def refuse_out_of_reach(kind: Kind, edge: Literal["at_least", "at_most"], *cuts: Number) -> None:
-    """Refuses a number that no value of a kind can reach: most often one of another unit, 80 for 0.8.
+    """Refuses a number that no value of a kind can reach: most often a different unit, 80 instead of 0.8.
 
     Raises:
-        RuleError: says between which numbers the values lie.
+        RuleError: states the range of the values.
     """
     for cut in cuts:
         if cut > kind.high if edge == "at_least" else cut < kind.low:
@@ -88,5 +88,5 @@ def refuse_out_of_reach(kind: Kind, edge: Literal["at_least", "at_most"], *cuts:
 
 
 def _nothing(given: list[int | str | None]) -> int | None:
-    """What is given where no condition is true and nothing else is said: no points, or no code."""
+    """The default if no condition is true: no points, or no code."""
     return None if any(isinstance(one, str) for one in given) else 0

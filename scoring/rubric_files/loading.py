@@ -1,4 +1,4 @@
-"""A rubric from its TOML text."""
+"""Builds a rubric from its TOML text."""
 
 import json
 from collections.abc import Iterator
@@ -30,10 +30,10 @@ from scoring.testruns.rubric import AnyTestRunRubric
 
 
 def rubric_from_toml(text: str, name: str) -> RowRubric | AnyTestRunRubric:
-    """The rubric that a TOML text defines, for chat rows or for test runs; `name` is what errors call the text.
+    """The rubric in a TOML text, for chat rows or for test runs; `name` identifies the text in errors.
 
     Raises:
-        UsageError: it defines none; says line, column and remedy.
+        UsageError: it is no valid rubric; gives line, column and remedy.
 
     Source: SPEC 13.
     """
@@ -47,8 +47,9 @@ def rubric_from_toml(text: str, name: str) -> RowRubric | AnyTestRunRubric:
 
 
 def _fingerprint(file: RubricFile) -> str:
-    """The same for files that differ in comments and layout, in what is said of the rubric as a whole, and in what was
-    added later, which changes no score."""
+    """A hash that ignores comments and layout, the description of the rubric as a whole, and columns added later, none
+    of which change a score.
+    """
     written = file.model_dump(mode="json", exclude={"title", "summary"}, exclude_unset=True)
     for name in ("columns", "kpis"):
         written[name] = {key: table for key, table in written[name].items() if not table.get("added_later")}
@@ -56,7 +57,7 @@ def _fingerprint(file: RubricFile) -> str:
 
 
 class _RowRubricLoading(FileExpressions):
-    """The parts of the rubric, in the order in which they build on each other."""
+    """Builds the parts of the rubric in the order of their dependencies."""
 
     def __init__(self, text: RubricText, file: RubricFile) -> None:
         super().__init__(text, SCORED_ROW_COLUMNS, {name: column.title for name, column in file.columns.items()})
@@ -157,7 +158,7 @@ class _RowRubricLoading(FileExpressions):
         return self._file.columns[score].subject or self._titles[score]
 
     def _grade_columns(self) -> dict[str, str]:
-        """The column of the grades of each score that has one."""
+        """The grade column of each score that has grades."""
         found: dict[str, str] = {}
         for name, column in self._file.columns.items():
             if column.grades:
@@ -190,7 +191,7 @@ class _RowRubricLoading(FileExpressions):
         return GradeScale(name, self._subject(score), tuple(made))
 
     def _coded(self, key: str, name: str) -> CodedColumn:
-        """The codes of a column with their titles."""
+        """The titles of a column's codes."""
         column = self._file.columns.get(name)
         if column is None or not column.first:
             raise self._text.wrong((key,), f"there is no column {name} with `first`", "name a column of codes")
@@ -254,7 +255,7 @@ class _RowRubricLoading(FileExpressions):
         return Quotient(name, column, title, source, target=target)
 
     def _missing_means(self, scores: tuple[str, ...]) -> Iterator[Quotient]:
-        """The means of scores that no KPI is called: every table has them."""
+        """The means of scores that are not defined as KPIs: every table has them."""
         for score in scores:
             name = f"mean_{score}"
             called = self._file.kpis.get(name)

@@ -1,6 +1,6 @@
-"""Where in a TOML text each of its values stands: `tomllib` says what they are, not where.
+"""Finds the positions of values in a TOML text: `tomllib` returns the values, not their positions.
 
-The text is one that `tomllib` has read, so that only what delimits values is looked at.
+`tomllib` has already accepted the text, so that only delimiters are parsed.
 """
 
 import re
@@ -29,25 +29,25 @@ _ESCAPE = re.compile(r"\\(?:u.{4}|U.{8}|[ \t]*\n[ \t\n]*|.)", re.DOTALL)
 
 
 class TextSpan(NamedTuple):
-    """The first character of something, from 0, and the one after its last."""
+    """The positions of the first character, from 0, and of the one after the last."""
 
     start: int
     end: int
 
 
 def spans_of(text: str) -> dict[Path, TextSpan]:
-    """Where every value of a TOML text stands; a table stands where its header does.
+    """The position of every value of a TOML text; the position of a table is its header.
 
-    Line ends are `\\n`, as `tomllib` has them before it reads.
+    Line ends are `\n`, as `tomllib` normalises them.
 
     Raises:
-        ValueError: a key has too many parts; ends with its place, as errors of `tomllib` do.
+        ValueError: a key has too many parts; ends with its position, as errors of `tomllib` do.
     """
     return _Scanner(text).document()
 
 
 def nearest(spans: dict[Path, TextSpan], path: Sequence[str | int]) -> Path:
-    """The path, or as much of its beginning as the text has; what it has not among them is passed over."""
+    """The path, or the longest prefix of it that the text has; unknown keys are skipped."""
     found: Path = ()
     for part in path:
         if (*found, part) in spans:
@@ -61,7 +61,7 @@ def line_and_column(text: str, offset: int) -> str:
 
 
 def place_in_string(text: str, string: TextSpan, offset: int) -> int:
-    """Where in the text a character of a string's value stands; `offset` is its position in the value."""
+    """The position in the text of a character in a string's value; `offset` is its position in the value."""
     quotes = 3 if text.startswith(('"""', "'''"), string.start) else 1
     at = string.start + quotes
     if quotes == 3 and text.startswith("\n", at):
@@ -114,7 +114,7 @@ class _Scanner:
         return table
 
     def _resolved(self, keys: Path) -> Path:
-        """The path of a table whose parents may be arrays of tables: the last of each is meant."""
+        """The path of a table whose parents may be arrays of tables: the last element of each."""
         path: Path = ()
         for key in keys:
             path = (*path, key)
@@ -172,7 +172,7 @@ class _Scanner:
             self._pair(path)
 
     def _goes_on(self, closing: str) -> bool:
-        """Reads the comma or the sign that closes; whether another part follows."""
+        """Consumes the comma or the closing sign; returns whether another part follows."""
         self._skip()
         if self._text[self._at] == ",":
             self._at += 1
@@ -189,5 +189,5 @@ class _Scanner:
 
 
 def _name(key: str) -> str:
-    """The name that a key as it is written stands for."""
+    """The name that a written key stands for."""
     return next(iter(tomllib.loads(f"{key}=0")))

@@ -1,4 +1,4 @@
-"""A rubric file as tables of known shape, and where each of its values stands: what is wrong is said with its line."""
+"""Reads a rubric file into validated tables, with the positions of its values: errors name the line."""
 
 import re
 import tomllib
@@ -16,7 +16,7 @@ from scoring.rules.tokens import ConditionError
 
 MOST_CHARACTERS = 500_000
 LONGEST_LINE = 20_000
-"""Characters of a line: `tomllib` takes time with the square of what stands on one."""
+"""Maximum characters of a line: `tomllib` takes quadratic time in the length of a line."""
 
 _LONG_NUMBER = re.compile("[0-9][0-9_]{4300,}")  # Python makes none of it
 _PLACE = re.compile(r" \(at (?:(line [0-9]+, column [0-9]+)|end of document)\)$")
@@ -37,7 +37,7 @@ class RubricText:
     """The text of a rubric file, called `name` in errors."""
 
     def __init__(self, text: str, name: str) -> None:
-        self._text = text.removeprefix("\ufeff").replace("\r\n", "\n")  # editors on Windows begin with a mark
+        self._text = text.removeprefix("\ufeff").replace("\r\n", "\n")  # editors on Windows write a byte-order mark
         self._name = name
         if len(text) > MOST_CHARACTERS:
             raise self._wrong(f"{len(text):,} characters", "line 1, column 1", f"write at most {MOST_CHARACTERS:,}")
@@ -53,19 +53,19 @@ class RubricText:
 
     @property
     def text(self) -> str:
-        """The file as it is read."""
+        """The content of the file."""
         return self._text
 
     @property
     def kind(self) -> object:
-        """What the file scores, as it says; where it says nothing, chat rows unless it has metrics."""
+        """What the file scores, as it declares; by default chat rows, unless it has metrics."""
         return self._tables.get("kind", "testrun" if "metrics" in self._tables else "chat")
 
     def file(self, model: type[_File]) -> _File:
-        """The tables of the file, in the shape of `model`.
+        """The tables of the file, validated by `model`.
 
         Raises:
-            UsageError: a key is missing, unknown or of another kind; says line, column and remedy.
+            UsageError: a key is missing, unknown or of the wrong type; gives line, column and remedy.
         """
         try:
             return model.model_validate(self._tables)
@@ -74,7 +74,7 @@ class RubricText:
 
     @contextmanager
     def at(self, *path: str | int) -> Iterator[None]:
-        """Says of a rule that is wrong in this block that it stands at `path`.
+        """Converts a rule error in this block to an error at `path`.
 
         Raises:
             UsageError: with line, column and remedy.
@@ -87,7 +87,7 @@ class RubricText:
             ) from None
 
     def wrong(self, path: Path, what: str, fix: str, offset: int | None = None) -> UsageError:
-        """The error of what stands at `path`; `offset` is a character of the text there."""
+        """The error for the value at `path`; `offset` is a character position in its text."""
         span = self._spans[self._known(path)]
         at = span.start if offset is None else place_in_string(self._text, span, offset)
         return self._wrong(what, line_and_column(self._text, at), fix)
@@ -107,9 +107,9 @@ class RubricText:
         return nearest(self._spans, path)
 
     def _cause(self, problems: list[ErrorDetails]) -> list[ErrorDetails]:
-        """A misspelt key, which is missing under its right name; else what stands first, and inside of others.
+        """The error to report: a misspelt key (its correct name is reported missing), else the first, innermost one.
 
-        Where a value may be of several kinds, it is none of each of them.
+        For a value of alternative types there is an error for each type.
         """
         paths = [self._known(problem["loc"]) for problem in problems]
         around = {path[:length] for path in paths for length in range(len(path))}
@@ -122,9 +122,9 @@ class RubricText:
         return [problem for path, problem in zip(paths, problems, strict=True) if path == cause]
 
     def _misshapen(self, problems: list[ErrorDetails], model: type[BaseModel]) -> UsageError:
-        if isinstance(problems[0]["input"], str):  # a text that may be a number or a code is a code that is none
+        if isinstance(problems[0]["input"], str):  # for a text that may be a number or a code, report the invalid code
             problems = [one for one in problems if one["type"].startswith("string_")] or problems
-        else:  # a table that may be a text is a table that says too little, or too much
+        else:  # for a table that may be a text, report the missing or unknown keys
             problems = [one for one in problems if one["type"] == "value_error"] or problems
         problem = problems[0]
         path, key = problem["loc"], problem["loc"][-1] if problem["loc"] else ""
@@ -147,13 +147,13 @@ class RubricText:
 
 
 def _keys_of(model: type[BaseModel]) -> list[str]:
-    """Every key that a table of the file may have."""
+    """All allowed keys of the file's tables."""
     schema = model.model_json_schema()
     return sorted({key for table in (schema, *schema["$defs"].values()) for key in table["properties"]})
 
 
 def _header_of(model: type[BaseModel], key: str) -> str:
-    """What the table of a file begins with: `[crosstab]`, or `[kpis.NAME]` where it holds tables; '' for a value."""
+    """The header of a table: `[crosstab]`, or `[kpis.NAME]` if it contains tables; '' for a value."""
     shape = model.model_json_schema()["properties"][key]
     if "$ref" in shape:
         return f"[{key}]"

@@ -1,4 +1,4 @@
-"""The tables and keys of a rubric file, and which kind of value each takes. Its JSON schema is for editors."""
+"""The tables and keys of a rubric file, and the type of each value. Editors use its JSON schema."""
 
 import re
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from scoring.rules.kinds import MOST_RULES
 from scoring.rules.tokens import LONGEST_TEXT
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-# What GoogleSQL reads as a word of its own; what tables of every rubric, their queries and addresses of pages have.
+# GoogleSQL keywords; names used by the tables of every rubric, their queries and URLs.
 _SQL_WORDS = (
     "all and any array as asc assert_rows_modified at between by case cast collate contains create cross cube "
     "current default define desc distinct else end enum escape except exclude exists extract false fetch following "
@@ -56,13 +56,13 @@ Codes = Annotated[tuple[Code, ...], ARRAY]
 
 
 class FileTable(BaseModel):
-    """A table of a file: its keys are those that are listed, of the very type."""
+    """A table of a file: it has exactly the listed keys, with strict types."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
 
 class Branch(FileTable):
-    """A condition of `first`, and what it gives where it is the first that is true."""
+    """A condition of `first`, and its result if it is the first that is true."""
 
     when: Rule
     """The condition, in GoogleSQL."""
@@ -74,11 +74,11 @@ class Branch(FileTable):
     """What was found when it is true: shown beside the points of a row."""
 
     title: NoText = ""
-    """What people call the code, in the columns of failures and categories."""
+    """The title of the code, in the columns of failures and categories."""
 
 
 class Way(NamedTuple):
-    """One way to fill a column: the key that names it, those that it needs besides, and those that may be there."""
+    """One way to define a column: its main key, the other required keys, and the optional keys."""
 
     key: str
     needs: tuple[str, ...] = ()
@@ -96,10 +96,10 @@ class Given(FileTable):
     )
 
     when: Rule | None = None
-    """The condition, in GoogleSQL: where it is not true, the points are 0 and the code is NULL."""
+    """The condition, in GoogleSQL: if it is not true, the points are 0 and the code is NULL."""
 
     gives: Points | Code | None = None
-    """What `when` gives."""
+    """The result if `when` is true."""
 
     label: NoText = ""
     """What was found when it is true."""
@@ -108,13 +108,13 @@ class Given(FileTable):
     """Conditions, of which the first that is true counts."""
 
     otherwise: Points | Code | None = None
-    """What `first` gives where none is true. Left out: 0 points, or no code (NULL)."""
+    """The result of `first` if no condition is true. Left out: 0 points, or no code (NULL)."""
 
     otherwise_label: NoText = ""
-    """What is shown where none is true."""
+    """What is shown if no condition is true."""
 
     otherwise_title: NoText = ""
-    """What people call the code of `otherwise`."""
+    """The title of the code of `otherwise`."""
 
     of: Rule | None = None
     """The number whose bands give points: a column, or an expression of columns."""
@@ -129,11 +129,11 @@ class Given(FileTable):
     """The points of a number past the last cut, or NULL."""
 
     called: NoText = ""
-    """What people call the number. Left out: the title of the column."""
+    """The title of the number. Left out: the title of the column."""
 
     @property
     def way(self) -> str:
-        """The key of the way that is taken."""
+        """The main key of the definition used."""
         return next(way.key for way in self.ways if way.key in self.model_fields_set)
 
     @model_validator(mode="after")
@@ -153,25 +153,25 @@ class Given(FileTable):
 
 
 class GradeTable(FileTable):
-    """A grade, from the best to the worst; all but the last say from where on they are given."""
+    """A grade, from best to worst; all but the last have a lower bound."""
 
     code: Code
     at_least: Number | None = None
-    """The least score that earns it; the last grade has none."""
+    """The lowest score of the grade; the last grade has none."""
 
     title: Text
     sign: Annotated[NoText, Field(max_length=2)] = ""
-    """What stands for it where there is little room. Left out: its code, or the first letter of a long one."""
+    """Its short form. Left out: its code, or the first letter of a long one."""
 
     action: NoText = ""
     """What to do about a row of this grade."""
 
     tone: Literal["met", "undecided", "missed", ""] = ""
-    """Its colour on pages: that of a target that is met, undecided or missed."""
+    """Its colour on pages: as for a target that is met, undecided or missed."""
 
     @property
     def short(self) -> str:
-        """The sign that is shown."""
+        """The short form that is shown."""
         return self.sign or (self.code if len(self.code) <= 2 else self.code[0])
 
 
@@ -188,7 +188,7 @@ Grades = Annotated[tuple[GradeTable, ...], ARRAY, Field(min_length=2, max_length
 
 
 class ColumnTable(Given):
-    """A column of the score table; those that it uses stand above it."""
+    """A column of the score table; it may use the columns above it."""
 
     ways: ClassVar[tuple[Way, ...]] = (
         *Given.ways,
@@ -200,16 +200,16 @@ class ColumnTable(Given):
 
     title: Text
     source: NoText = ""
-    """The clause that it comes from. Left out: that of the file."""
+    """Its source clause. Left out: that of the file."""
 
     subject: NoText = ""
-    """What a score is of, in a word. Left out: its title."""
+    """What a score measures, in one word. Left out: its title."""
 
     value: Rule | None = None
     """An expression of columns above: a length, a count, a ratio, a condition."""
 
     sum: Annotated[tuple[Rule | Given, ...], ARRAY, Field(min_length=1, max_length=100)] = ()
-    """What is added up: columns and expressions that are never NULL, and points."""
+    """The terms of the sum: columns and expressions that are never NULL, and points."""
 
     weights: Annotated[dict[str, Points], Field(min_length=1, max_length=20)] = Field(default_factory=dict)
     """The total: scores from 0 to 100 with their weights in percent, which add up to 100."""
@@ -218,14 +218,14 @@ class ColumnTable(Given):
     """The score that `grades` grade: the total, or one of its parts."""
 
     grades: Grades = ()
-    """The grades from the best to the worst."""
+    """The grades from best to worst."""
 
     added_later: bool = False
-    """Whether tables of earlier days do not have it: then it stands last."""
+    """Whether tables of earlier days lack it: then it is the last column."""
 
 
 class AlertTable(FileTable):
-    """A condition of a row that people are told about."""
+    """A condition of a row that people are alerted to."""
 
     level: Literal["critical", "warning"]
     when: Rule
@@ -234,10 +234,10 @@ class AlertTable(FileTable):
     """What to do about it."""
 
     usual_rate: Annotated[float, Field(ge=0, le=1)] | None = None
-    """The share of rows that met it before, where that is known."""
+    """The share of rows that met it before, if known."""
 
     on_excluded_rows: bool = False
-    """Whether it also holds for rows without a question or an answer; it may look at tokens, tenant and session."""
+    """Whether it also applies to rows without a question or an answer; it may use tokens, tenant and session."""
 
 
 class KpiTable(FileTable):
@@ -246,15 +246,15 @@ class KpiTable(FileTable):
     title: Text
     source: NoText = ""
     rate_of: Rule | None = None
-    """The condition of the rows that are counted, over columns: tables keep the texts of some rows alone."""
+    """The condition of the rows that are counted, over columns: tables keep the texts of some rows only."""
 
     mean_of: str = ""
-    """The score whose mean it is."""
+    """The score to average."""
 
     at_least: Number | None = None
     at_most: Number | None = None
     added_later: bool = False
-    """Whether tables of earlier days do not have it: then it stands last."""
+    """Whether tables of earlier days lack it: then it is the last column."""
 
     @model_validator(mode="after")
     def _one_of_each(self) -> Self:
@@ -269,13 +269,13 @@ class KpiTable(FileTable):
 
 
 class CauseTable(FileTable):
-    """The column `cause`: of the rows that it is told of, the part of a score that lost the most."""
+    """The column `cause`: the part of a score that lost the most, for the rows that meet its condition."""
 
     title: Text
     source: NoText = ""
     when: Rule
     most_lost: Annotated[dict[str, Points], Field(min_length=1, max_length=20)]
-    """The parts, with the most points that each can have."""
+    """The parts, with the maximum points of each."""
 
 
 class FramedTable(FileTable):
@@ -298,11 +298,11 @@ class CrosstabTable(FileTable):
 
 
 class RubricHead(FileTable):
-    """What every rubric file begins with."""
+    """The keys that every rubric file begins with."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
     version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._-]{0,19}$")]
-    """Another one has finished days scored anew: change it with the rules."""
+    """A new version makes finished days be scored again: change it with the rules."""
 
     title: Text
     summary: Text
@@ -315,19 +315,19 @@ class RubricFile(RubricHead):
     """What it scores."""
 
     source: NoText = ""
-    """The clause that columns and KPIs come from, unless they name another."""
+    """The source clause of columns and KPIs that name none."""
 
     failure: str
-    """The column that says how a row failed: a `first` of codes with titles, NULL where it did not."""
+    """The column that classifies how a row failed: a `first` of codes with titles, NULL if it did not fail."""
 
     category: str = ""
-    """The column that says what was asked: a `first` of codes with titles."""
+    """The column that classifies questions: a `first` of codes with titles."""
 
     kept_grades: Codes = ()
     """Grades of the total whose rows keep their texts, besides rows with an alert."""
 
     stocks: bool = False
-    """Whether questions are about stocks: those that differ in names and codes of stocks alone count as the same."""
+    """Whether questions are about stocks: those that differ only in names and codes of stocks count as the same."""
 
     columns: Annotated[dict[Name, ColumnTable], Field(min_length=1, max_length=200)]
     alerts: Annotated[dict[Name, AlertTable], Field(min_length=1, max_length=MOST_RULES)]
@@ -337,12 +337,14 @@ class RubricFile(RubricHead):
 
 
 def rubric_schema() -> dict[str, Any]:
-    """The JSON schema of a rubric file for chat rows: editors complete its keys and underline what is none."""
+    """The JSON schema of a rubric file for chat rows: editors complete its keys and underline invalid ones."""
     return editor_schema(RubricFile, ("columns", "alerts", "kpis"), (Given, ColumnTable))
 
 
 def editor_schema(file: type[FileTable], named: Iterable[str], with_ways: Iterable[type[Given]]) -> dict[str, Any]:
-    """The JSON schema of a file; `named` are its tables of tables with names, `with_ways` those of several ways."""
+    """The JSON schema of a file; `named` are its tables of named tables, `with_ways` those with alternative
+    definitions.
+    """
     schema = file.model_json_schema()
     for table in named:
         schema["properties"][table]["additionalProperties"] = False
