@@ -1,1 +1,1 @@
-"""Tables of pandas, Polars and Arrow: what they hold, and their scores as tables of the same kind."""
+"""Scoring of pandas, Polars and Arrow tables: conversion, and scores as tables of the same kind."""

@@ -1,4 +1,4 @@
-"""Tables of pandas, Polars and Arrow: their columns, what they hold as Arrow, and tables of the same kind."""
+"""Conversion between pandas, Polars and Arrow tables: column names, Arrow data, and results of the same kind."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -11,7 +11,7 @@ from pyarrow import types
 from scoring.errors import InputError, UsageError
 
 FRAME = "frame"
-"""What rejected rows and errors name in place of a file."""
+"""Used instead of a file name in rejected rows and errors."""
 
 _UNLIKE_ARROW = (
     *(pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException),
@@ -20,10 +20,10 @@ _UNLIKE_ARROW = (
 
 
 def columns_of(frame: object) -> list[str]:
-    """The names of the columns of a table, in order; behind them named parts of a pandas index, as in Parquet.
+    """The names of the columns of a table, in order, followed by the named levels of a pandas index, as in Parquet.
 
     Raises:
-        UsageError: no table of a known kind.
+        UsageError: the table is of no supported kind.
     """
     match frame:
         case pa.Table():
@@ -41,9 +41,9 @@ def columns_of(frame: object) -> list[str]:
 
 
 def arrow_table(frame: Any, names: Collection[str], unread: Collection[str] = ()) -> pa.Table:
-    """The columns of a table that are among `names`, in its order.
+    """The columns of a table that are among `names`, in the table's order.
 
-    Those among `unread` are NULL where Arrow cannot hold them.
+    Columns among `unread` are NULL if Arrow cannot hold them.
 
     Raises:
         InputError: a column that Arrow cannot hold, such as one with values of several types.
@@ -59,14 +59,14 @@ def arrow_table(frame: Any, names: Collection[str], unread: Collection[str] = ()
             arrays.append(_arrow_column(frame, place))
         except (UnicodeEncodeError, *_UNLIKE_ARROW) as problem:
             if name not in unread:
-                # Arrow's own words quote a cell, which may be what a person wrote.
+                # Arrow's own message quotes a cell, which may be a person's text.
                 raise _unreadable(name, problem, frame, place) from None
             arrays.append(pa.nulls(len(frame)))
     return pa.Table.from_arrays(arrays, names=found)
 
 
 def maker_like(frame: object) -> Callable[[pl.DataFrame, pa.Schema], Any]:
-    """What makes rows in the columns of a schema into a table of the same kind as `frame`."""
+    """A function that converts rows with a schema to a table of the same kind as `frame`."""
 
     def made(rows: pl.DataFrame, schema: pa.Schema) -> Any:
         table = rows.select(schema.names).to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema)
@@ -84,7 +84,7 @@ def maker_like(frame: object) -> Callable[[pl.DataFrame, pa.Schema], Any]:
 
 
 def _is_pandas(frame: object) -> bool:
-    """Whether it is a table of pandas, which is not imported to tell."""
+    """Whether it is a pandas table, determined without importing pandas."""
     kinds = type(frame).__mro__
     return any(kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas" for kind in kinds)
 
@@ -97,13 +97,13 @@ def _arrow_column(frame: Any, place: int) -> Any:
             column = frame.to_series(place).to_arrow(compat_level=pl.CompatLevel.oldest())
         case _:
             column = pa.Array.from_pandas(_pandas_column(frame, place))
-    # Categories of numbers and times; Parquet keeps none either.
+    # Categories of numbers and times; Parquet does not keep them either.
     of_numbers = types.is_dictionary(column.type) and types.is_primitive(column.type.value_type)
     return pc.dictionary_decode(column) if of_numbers else column
 
 
 def _index_names(frame: Any) -> list[Any]:
-    """The names of the parts of a pandas index that are no columns as well."""
+    """The names of the pandas index levels that are not also columns."""
     return [name for name in frame.index.names if name is not None and name not in frame.columns]
 
 
@@ -129,7 +129,7 @@ def _unreadable(name: str, problem: BaseException, frame: Any, place: int) -> In
 
 
 def _held(frame: Any, place: int) -> str:
-    """The type of a column that Arrow cannot hold; of objects the types of the values."""
+    """The type of a column that Arrow cannot hold; for object columns the types of the values."""
     column = frame.to_series(place) if isinstance(frame, pl.DataFrame) else _pandas_column(frame, place)
     if column.dtype == object:
         return ", ".join(sorted({type(value).__name__ for value in column}))

@@ -44,12 +44,12 @@ _FINDINGS_SCHEMA = pa.schema([*((name, pa.string()) for name in ("row_id", "colu
 
 @dataclass(frozen=True)
 class ScoredChat(Generic[Frame]):
-    """What became of chat rows, in the tables that `aqb score` writes: the same rows, order, columns and types.
+    """The result for chat rows, in the tables that `aqb score` writes: the same rows, order, columns and types.
 
     `scored`: a row per scored row, in the order of (`timestamp`, `row_id`). `excluded`: a row per row without a
     question or an answer, in the order of time. `rejected`: a row per row that cannot be read or scored, with `line`
-    (the row number from 1), `column`, `code` and the Korean `reason`. `kpis`: a row per day and tenant, and per day
-    for all (`tenant_id` = `*`). `crosstab`: a row per day and pair of grades.
+    (the row number from 1), `column`, `code` and the Korean `reason`. `kpis`: a row per day and tenant, and per day for
+    all (`tenant_id` = `*`). `crosstab`: a row per day and pair of grades.
     """
 
     scored: Frame
@@ -145,11 +145,11 @@ def explain_rows(frame: Frame, row_ids: str | Collection[str], rubric: str = DEF
 
 @dataclass(frozen=True)
 class ScoredRuns(Generic[Frame]):
-    """What became of a test run, in the tables that `aqb score` writes: the same rows, order, columns and types.
+    """The result for a test run, in the tables that `aqb score` writes: the same rows, order, columns and types.
 
     `scores`: a row per execution. `queries`: a row per query. `rejected`: a row per row that cannot be read, with
-    `line` (the row number from 1), `column`, `code` and the Korean `reason`. `summary`: what `summary.json` says, but
-    for the file.
+    `line` (the row number from 1), `column`, `code` and the Korean `reason`. `summary`: the content of `summary.json`
+    without the file.
     """
 
     scores: Frame
@@ -202,7 +202,7 @@ class _TextTable:
         """The rows in order."""
         headers = zip(self.columns, COMMON_NAMES.headers(self.columns), strict=True)
         unread = {name for name, header in headers if not is_read(header)}
-        # All columns, as of files: a row that holds something is no blank one.
+        # All columns, as for files: a row with any value is not blank.
         table = arrow_table(self._frame, self.columns, unread)
         read = (field for field in table.schema if field.name not in unread)
         wrong = [field for field in read if types.is_nested(field.type) or types.is_binary(field.type)]
@@ -235,10 +235,10 @@ def _row_rubric(rubric: str) -> RowRubric:
 
 
 def _is_text(rubric: str) -> bool:
-    """Whether it is the text of a rubric file, and no id.
+    """Whether it is the text of a rubric file, not an id.
 
     Raises:
-        UsageError: it is the name of a file, and scoring reads none.
+        UsageError: it is a file name; in-memory scoring reads no files.
     """
     text = str(rubric)  # of a Path, too
     if "\n" not in text and text.endswith(".toml"):
