@@ -1,1 +1,1 @@
-"""What people think of the same items: labels, the workbook they come from, and how far scores agree with them."""
+"""Human review: labels, the review workbook, and the agreement of scores with labels."""

@@ -1,8 +1,8 @@
-"""Every verdict that people have given, in the state database: a row each, and none is ever changed. Only the note of
-a label goes where the session that it is about is erased.
+"""Stores all labels of people in the state database: a row each, never updated. Only the note of a label is deleted
+when the session that it is about is erased.
 
-Who changes their mind gives a later verdict of the same item: the newest of each reviewer counts. One that is empty
-takes the one before back.
+Reviewers who change their mind give a later label of the same item: the newest of each reviewer counts. An empty label
+withdraws the one before.
 
 Source: SPEC 12.
 """
@@ -39,11 +39,12 @@ _labels = sa.Table(
 
 @dataclass(frozen=True)
 class KeptLabel:
-    """What one person said of one item, and what they had before them.
+    """One label of one person for one item, and the content and versions that they saw.
 
-    An item is a `row_id`, or a query of the test run with this content, '' in the others' columns. `round` is '' for
-    the query as a whole. `epoch` is what judged the metric, None where rules score it. `probability` is that of the
-    item to be drawn for review, None where nobody drew it. An empty `label` takes the reviewer's earlier ones back.
+    An item is a `row_id`, or a query of the test run with this content; the columns of the other kind are ''. `round`
+    is '' for the query as a whole. `epoch` is the judge of the metric, None for a metric scored by rules. `probability`
+    is the item's sampling probability, None if it was not sampled. An empty `label` withdraws the reviewer's earlier
+    ones.
     """
 
     labelled_at: datetime
@@ -63,17 +64,17 @@ class KeptLabel:
 
     @property
     def item(self) -> tuple[str, ...]:
-        """What the verdict is of."""
+        """The item of the label."""
         return (self.rubric, self.input_sha256, self.query_id, self.round, self.row_id, self.metric)
 
     @property
     def given(self) -> tuple[str, ...]:
-        """Who has given a verdict of what."""
+        """The reviewer and the item."""
         return (*self.item, self.reviewer)
 
 
 def kept_labels(labels: Iterable[Label], labelled: Labelled, at: datetime) -> list[KeptLabel]:
-    """Labels of a file that meet these scores, as they are kept from `at` on."""
+    """Labels of a file, matched with these scores, as they are stored at time `at`."""
     only = next(iter(labelled.contents)) if len(labelled.contents) == 1 else ""
     return [
         KeptLabel(
@@ -100,7 +101,7 @@ class LabelStore:
     """The labels of a state database. Every method is one transaction.
 
     Raises:
-        StorageError: the state database cannot be used; every method may find that out.
+        StorageError: the state database cannot be used; every method may raise it.
     """
 
     def __init__(self, database: StateDatabase) -> None:
@@ -108,9 +109,9 @@ class LabelStore:
         self._database = database
 
     def add(self, labels: Sequence[KeptLabel]) -> int:
-        """Adds what is not known yet, and returns how many that are: the same file twice adds nothing.
+        """Adds the new labels and returns their number: adding the same file twice adds nothing.
 
-        Nor does taking back what was never said.
+        Withdrawing a label that was never given adds nothing either.
         """
         reviewers = {one.reviewer for one in labels}
         with self._database.transaction() as connection:
@@ -122,15 +123,15 @@ class LabelStore:
         return len(new)
 
     def restore(self, labels: Sequence[KeptLabel]) -> int:
-        """Adds labels with the times at which they were given, and returns how many were not known.
+        """Adds labels with their original times, and returns the number of new ones.
 
-        What a reviewer said of an item later than that stays what counts.
+        A later label of the same reviewer and item stays the newest.
         """
         last = {one.given: one.labelled_at for one in sorted(self.every_label(), key=lambda one: one.labelled_at)}
         return self.add([one for one in labels if one.given not in last or one.labelled_at > last[one.given]])
 
     def every_label(self) -> list[KeptLabel]:
-        """Every label in the order in which they were given."""
+        """All labels in the order in which they were given."""
         with self._database.transaction() as connection:
             return _read(connection)
 
@@ -141,20 +142,20 @@ class LabelStore:
             return _read(connection, *of_input, _labels.c.row_id.in_(row_ids))
 
     def forget_notes(self, row_ids: Sequence[str], *, dry_run: bool) -> int:
-        """Takes the notes from the labels of these rows, which may quote them; returns how many labels had one."""
+        """Deletes the notes of the labels of these rows, which may quote them; returns how many labels had one."""
         quoting = (_labels.c.row_id.in_(row_ids), _labels.c.note != "")
         return self._database.take_away(sa.update(_labels).where(*quoting).values(note=""), dry_run=dry_run)
 
     def newest_at(self) -> datetime | None:
-        """When the last label was given; None where there is none."""
+        """The time of the latest label; None if there is none."""
         found: datetime | None = self._database.value(sa.select(sa.func.max(_labels.c.labelled_at)))
         return found
 
 
 def newest(labels: Iterable[KeptLabel]) -> list[KeptLabel]:
-    """The verdict of each reviewer on each item that counts, from labels in the order in which they were given.
+    """The newest label of each reviewer on each item, from labels in the order in which they were given.
 
-    None of an item whose verdict was taken back.
+    Items whose label was withdrawn have none.
     """
     return [one for one in {one.given: one for one in labels}.values() if one.label]
 
@@ -166,10 +167,10 @@ def _read(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> lis
 
 
 def exported_labels(path: Path) -> list[KeptLabel] | None:
-    """The labels of a file that `write_kept_labels` wrote; None of a file of labels that people wrote.
+    """The labels of a file written by `write_kept_labels`; None for a label file written by people.
 
     Raises:
-        InputError: no such file, no table, or a time or a probability that is none.
+        InputError: no such file, no table, or an invalid time or probability.
     """
     if path.suffix.lower() == ".xlsx":
         return None
@@ -193,7 +194,9 @@ def exported_labels(path: Path) -> list[KeptLabel] | None:
 
 
 def labels_about(kept: Iterable[KeptLabel], rubric: str, files: Mapping[str, str]) -> list[Label]:
-    """Those of a rubric's runs as `read_labels` gives them, `files` by their hashes; without any those of chat rows."""
+    """The labels of a rubric's runs as `read_labels` returns them, `files` by their hashes; without files those of chat
+    rows.
+    """
     return [
         Label(
             one.metric,
@@ -212,7 +215,7 @@ def labels_about(kept: Iterable[KeptLabel], rubric: str, files: Mapping[str, str
 
 
 def write_kept_labels(path: Path, labels: Iterable[KeptLabel]) -> None:
-    """Writes labels with all that is known of them; `exported_labels` reads the file, and so does `read_labels`.
+    """Writes labels with all their columns; `exported_labels` and `read_labels` can read the file.
 
     Raises:
         StorageError: the file cannot be written.

@@ -1,7 +1,7 @@
-"""Labels of people, from a CSV or TSV file: a row per judged item.
+"""Reads labels of people from a CSV or TSV file: a row per labelled item.
 
-An item of a test run is a file, a query, a round ('' for a metric of the whole query) and a metric; one of chat rows is
-a `row_id` and a grade. Several people may label one item, each once.
+An item of a test run is a file, a query, a round ('' for a metric of the whole query) and a metric; an item of chat
+rows is a `row_id` and a grade. Several people may label one item, each once.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,9 +25,9 @@ Problem = tuple[int, str]
 
 @dataclass(frozen=True)
 class Label:
-    """What one person said of one item; `label` as written. Either `row_id` is given or `query_id`, '' elsewhere.
+    """One label of one person; `label` as written. Either `row_id` or `query_id` is set, the other is ''.
 
-    `probability` is that of the item to be drawn for review, '' where nobody drew it.
+    `probability` is the item's sampling probability, '' if it was not sampled.
     """
 
     metric: str
@@ -81,10 +81,10 @@ def label_rows(table: TextTable, problems: list[Problem]) -> Iterator[tuple[int,
 
 
 def one_each(labels: Iterable[Label], problems: Iterable[Problem], path: Path) -> list[Label]:
-    """The labels of a file, which names an item for each and none twice for one person.
+    """The labels of a file that names an item for each, and no item twice per person.
 
     Raises:
-        InputError: it does not, or it has these `problems` already: (line, what is wrong).
+        InputError: it does not, or there are `problems` already: (line, what is wrong).
     """
     found, kept = [*problems], dict[tuple[str, ...], Label]()
     for label in labels:
@@ -109,7 +109,7 @@ def _is_probability(text: str) -> bool:
 
 
 def refuse(problems: Sequence[Problem], path: Path) -> None:
-    """Raises InputError for labels that mean nothing: a figure over the others would look as good as a whole one."""
+    """Raises InputError for invalid labels: a figure over the remaining ones would look complete."""
     if problems:
         shown = "; ".join(f"line {line}: {problem}" for line, problem in sorted(problems)[:_SHOWN_PROBLEMS])
         more = f"; and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
@@ -117,7 +117,7 @@ def refuse(problems: Sequence[Problem], path: Path) -> None:
 
 
 def write_labels(path: Path, labels: Iterable[Label]) -> None:
-    """Writes a file that `read_labels` reads, in UTF-8 with the mark by which Excel knows it.
+    """Writes a file for `read_labels`, in UTF-8 with the byte-order mark that Excel needs.
 
     Raises:
         StorageError: the file cannot be written.

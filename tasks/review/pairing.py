@@ -1,4 +1,4 @@
-"""Labels beside the scores of the same items: from folders of scored test runs, or from the warehouse's chat rows."""
+"""Pairs labels with scores of the same items, from folders of scored test runs or from the warehouse's chat rows."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from tasks.warehouse.tables import SCORES
 
 _RowKey = tuple[str, str]
 LabelledPair = tuple[Label, Pair]
-"""A label, and what it says beside the score."""
+"""A label, and its value on the scale of the score."""
 
 
 class ScoredRun(Protocol):
@@ -39,9 +39,9 @@ class ScoredRun(Protocol):
 
 @dataclass(frozen=True)
 class Labelled:
-    """Labels beside scores, of which rubric, and what people call its metrics. Items without a score are left out.
+    """Pairs of labels and scores, their rubric, and the titles of its metrics. Items without a score are left out.
 
-    `epochs` is what judged the metrics that are judged, `contents` the SHA-256 of each file of a test run.
+    `epochs` are the judges of the judged metrics, `contents` the SHA-256 of each file of a test run.
     """
 
     pairs: list[Pair]
@@ -53,7 +53,7 @@ class Labelled:
 
 
 def labelled_testruns(labels: Sequence[Label], runs: Sequence[ScoredFolder], path: Path) -> Labelled:
-    """The labels of test runs beside their scores; `path` is where the labels stand.
+    """The labels of test runs paired with their scores; `path` is the label file.
 
     Raises:
         InputError: a label names no item or no metric of these runs, or is no number of points.
@@ -75,7 +75,7 @@ def labelled_testruns(labels: Sequence[Label], runs: Sequence[ScoredFolder], pat
 
 
 def testrun_pairs(labels: Sequence[Label], runs: Iterable[ScoredRun]) -> tuple[list[LabelledPair], list[Problem]]:
-    """The labels of these runs beside their scores, and what is wrong with a line of the others."""
+    """The pairs of labels and scores of these runs, and the problems of the other lines."""
     by_file = {run.file: _Items(run) for run in runs}
     pairs, problems = [], []
     for label in labels:
@@ -89,7 +89,7 @@ def testrun_pairs(labels: Sequence[Label], runs: Iterable[ScoredRun]) -> tuple[l
 
 
 def _epochs(runs: Sequence[ScoredFolder], metrics: Collection[str]) -> dict[str, str]:
-    """What judged these metrics, where it is known."""
+    """The judges of these metrics, if known."""
     epochs: dict[str, str] = {}
     for metric in runs[0].rubric.metrics:
         if metric.name not in metrics:
@@ -106,7 +106,7 @@ def _epochs(runs: Sequence[ScoredFolder], metrics: Collection[str]) -> dict[str,
 
 
 def labelled_rows(rubric: RowRubric, labels: Sequence[Label], warehouse: Warehouse, path: Path) -> Labelled:
-    """The labels of chat rows beside their grades, both as places on the scale, 0 for the worst.
+    """The labels of chat rows paired with their grades, both as ranks on the scale, 0 for the worst.
 
     Raises:
         InputError: a label names no scored row or no grade.
@@ -119,8 +119,9 @@ def labelled_rows(rubric: RowRubric, labels: Sequence[Label], warehouse: Warehou
 def row_pairs(
     rubric: RowRubric, labels: Sequence[Label], warehouse: Warehouse
 ) -> tuple[list[LabelledPair], list[Problem], str]:
-    """The labels of scored rows beside their grades, what is wrong with a line of the others, and which versions of the
-    rubric have scored them."""
+    """The pairs of labels and grades of scored rows, the problems of the other lines, and the versions of the rubric
+    that scored the rows.
+    """
     scales = {scale.column: scale.codes[::-1] for scale in (*rubric.crosstab_scales, rubric.final_scale)}
     rows = _rows(rubric, {label.row_id for label in labels}, warehouse)
     pairs: list[LabelledPair] = []
@@ -142,7 +143,7 @@ def row_pairs(
 
 
 class _LabelError(Exception):
-    """What is wrong with a label: what it names is not there, or it is no number of points."""
+    """A label is invalid: the item that it names does not exist, or it is no number of points."""
 
 
 class _Items:

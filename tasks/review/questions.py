@@ -1,4 +1,4 @@
-"""What one person is asked of one item: a metric, what there is to choose from, and the label that is kept of it."""
+"""The review questions about one item: a metric, its choices, and the label to store."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ WHY_DRAWN = {
 
 @dataclass(frozen=True)
 class Choice:
-    """One verdict: the key that gives it, the label that is kept, and what it says (Korean, may be empty)."""
+    """One choice: its key, the label to store, and its description (Korean, may be empty)."""
 
     key: str
     label: str
@@ -49,7 +49,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class ReviewQuestion:
-    """One metric of one item. `blank` is the label without a verdict, `why` the reason to look at it (Korean)."""
+    """One metric of one item. `blank` is the label without a verdict, `why` the reason for the review (Korean)."""
 
     blank: KeptLabel
     title: str
@@ -58,16 +58,16 @@ class ReviewQuestion:
 
     @property
     def id(self) -> str:
-        """An id that is always the same, for everybody; none of its characters needs an escape."""
+        """A stable id, the same for everybody; it needs no escaping."""
         return sha256("\0".join(self.blank.item).encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS]
 
     def answered(self, label: str, note: str, reviewer: str, at: datetime) -> KeptLabel:
-        """The label that is kept; an empty one takes the reviewer's earlier one back."""
+        """The label to store; an empty one withdraws the reviewer's earlier one."""
         return replace(self.blank, label=label, note=note, reviewer=reviewer, labelled_at=at)
 
 
 def row_questions(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> dict[date, list[ReviewQuestion]]:
-    """What is asked of the drawn rows of each of these days.
+    """The questions about the sampled rows of each of these days.
 
     Raises:
         StorageError: the warehouse cannot be read.
@@ -92,7 +92,7 @@ def _of_rows(rows: pl.DataFrame, rubric: RowRubric, day: date) -> Iterator[Revie
 
 
 def run_questions(run: ScoredFolder, drawn: Drawn) -> Iterator[ReviewQuestion]:
-    """What is asked of an item of a test run."""
+    """The questions about an item of a test run."""
     metrics = {metric.name: metric for metric in run.rubric.metrics}
     for name in drawn.item.metrics:
         blank = _blank(
@@ -121,7 +121,7 @@ def _blank(rubric: RowRubric | AnyTestRunRubric, version: str, probability: floa
 
 
 def _grades(scale: GradeScale) -> list[Choice]:
-    """The best grade has the largest key, as the most points have."""
+    """The best grade has the largest key, as the highest points do."""
     largest = max(_LARGEST_KEY, len(scale.grades) - 1)
     return [Choice(str(largest - place), grade.code, grade.name) for place, grade in enumerate(scale.grades)]
 

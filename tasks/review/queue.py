@@ -1,8 +1,9 @@
-"""What people should look at in a scored test run: the flagged queries, and some of the others by lot, more of those
-that are neither good nor bad.
+"""The review queue of a scored test run: the flagged queries, and a random sample of the others, with a higher rate for
+borderline scores.
 
-The lot is drawn by a hash of the run's content and the query's id: the same run always gives the same queries, another
-run others. Scores are left out, and the order is that of the hash: a person who knows the score agrees with it.
+The random order is a hash of the run's content and the query's id: the same run always gives the same sample, another
+run a different one. The queue shows no scores and keeps the random order: people who know a score tend to agree with
+it.
 """
 
 import re
@@ -21,21 +22,21 @@ from scoring.testruns.team_names import COMMON_NAMES, TeamNames
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.read_folder import ScoredFolder
 
-# Whether an answer was quick, and whether there was one, needs no opinion.
+# Speed and stability need no human opinion.
 _MEASURED = ("speed", "speed_single", "speed_multi", "stability")
-# Rubrics without review flags: seed 003, 6 wants items of 0 to 2 points looked at.
+# Rubrics without review flags: seed 003, 6 requires a review of items with 0 to 2 points.
 _LOW_POINTS = 2
 _GOOD_POINTS = 4
 _BORDERLINE_TIMES = 5
 _HASHES = 2**64
-_BY_LOT, _BORDERLINE = "무작위로 뽑음", f"{_LOW_POINTS}점과 {_GOOD_POINTS}점 사이의 점수가 있어 뽑음"
+_AT_RANDOM, _BORDERLINE = "무작위로 뽑음", f"{_LOW_POINTS}점과 {_GOOD_POINTS}점 사이의 점수가 있어 뽑음"
 USUAL_AUDIT = Fraction(1, 20)
-"""The share of the queries that are neither flagged nor borderline; of the borderline ones five times as many."""
+"""The sampling rate of queries that are neither flagged nor borderline; borderline ones have five times this rate."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """An item with why its query is on the list (Korean), and the probability with which it got there."""
+    """An item with the reason why its query is in the queue (Korean), and its sampling probability."""
 
     item: ReviewItem
     why: str
@@ -44,7 +45,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Review:
-    """The items, query by query; `flagged`, `borderline` and `audited`, those at random, count queries."""
+    """The items, query by query; `flagged`, `borderline` and `audited` (random) are counts of queries."""
 
     items: list[Drawn]
     flagged: int
@@ -66,12 +67,12 @@ def share_of(text: str) -> Fraction:
 
 
 def reviewed_metrics(rubric: AnyTestRunRubric) -> tuple[Metric, ...]:
-    """What people have an opinion about."""
+    """The metrics that need a human opinion."""
     return tuple(metric for metric in rubric.metrics if metric.name not in _MEASURED)
 
 
 def flagged_queries(rubric: AnyTestRunRubric, queries: pl.DataFrame, scores: pl.DataFrame) -> dict[str, str]:
-    """Query id -> why a person should look at it (Korean), the worst first; both tables are those of the test run."""
+    """Query id -> why a person should review it (Korean), the worst first; both tables are those of the test run."""
     if "manual_review_reasons" in queries.columns:
         flagged = rubric.flagged(queries.iter_rows(named=True))
         return {row["query_id"]: ", ".join(rubric.review_titles(row["manual_review_reasons"])) for row in flagged}
@@ -83,30 +84,33 @@ def flagged_queries(rubric: AnyTestRunRubric, queries: pl.DataFrame, scores: pl.
 
 
 def borderline_queries(rubric: AnyTestRunRubric, queries: pl.DataFrame) -> set[str]:
-    """The queries of which a score that people have an opinion about is neither low nor good."""
+    """The queries with a reviewed metric whose score is neither low nor good."""
     names = [f"{metric.name}_score" for metric in reviewed_metrics(rubric)]
     between = [pl.col(name).is_between(_LOW_POINTS, _GOOD_POINTS, "none") for name in names if name in queries.columns]
     return set(queries.filter(pl.any_horizontal(pl.lit(value=False), *between))["query_id"])
 
 
 def drawn_queries(run: ScoredFolder, audit: Fraction) -> dict[str, tuple[str, float]]:
-    """Query id -> why it is looked at (Korean) and with which probability, in the order of the lots."""
+    """Query id -> the reason for the review (Korean) and the sampling probability, in random order."""
     flagged = flagged_queries(run.rubric, run.queries, run.scores)
     borderline = borderline_queries(run.rubric, run.queries)
     drawn = {}
-    for lot, query_id in sorted((_lot(run, query_id), query_id) for query_id in run.queries["query_id"]):
+    for order, query_id in sorted((_hash_number(run, query_id), query_id) for query_id in run.queries["query_id"]):
         share, why = (
-            (min(_BORDERLINE_TIMES * audit, Fraction(1)), _BORDERLINE) if query_id in borderline else (audit, _BY_LOT)
+            (min(_BORDERLINE_TIMES * audit, Fraction(1)), _BORDERLINE)
+            if query_id in borderline
+            else (audit, _AT_RANDOM)
         )
         if query_id in flagged:
             drawn[query_id] = (flagged[query_id], 1.0)
-        elif lot < share * _HASHES:
+        elif order < share * _HASHES:
             drawn[query_id] = (why, float(share))
     return drawn
 
 
 def review_queue(run: ScoredFolder, audit: Fraction, names: TeamNames = COMMON_NAMES) -> Review:
-    """What to look at in `run`; `audit` is the share of the other queries, `names` what a team calls its columns.
+    """The review queue of `run`; `audit` is the sampling rate of the other queries, `names` are the team's column
+    names.
 
     Raises:
         InputError: the copy of the input in `scores.xlsx` cannot be read.
@@ -121,11 +125,11 @@ def review_queue(run: ScoredFolder, audit: Fraction, names: TeamNames = COMMON_N
         for item in review_items(sorted(answers[query_id], key=attrgetter("round")), metrics)
     ]
     whys = Counter(why for why, _ in drawn.values())
-    others = whys[_BORDERLINE] + whys[_BY_LOT]
-    return Review(items, len(drawn) - others, whys[_BORDERLINE], whys[_BY_LOT])
+    others = whys[_BORDERLINE] + whys[_AT_RANDOM]
+    return Review(items, len(drawn) - others, whys[_BORDERLINE], whys[_AT_RANDOM])
 
 
-def _lot(run: ScoredFolder, query_id: str) -> int:
-    """A number below `_HASHES` that only the run's content and the query decide."""
+def _hash_number(run: ScoredFolder, query_id: str) -> int:
+    """A hash below `_HASHES`, determined by the run's content and the query only."""
     digest = sha256(f"{run.summary['inputs'][0]['sha256']}\0{query_id}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big")

@@ -1,4 +1,4 @@
-"""The tab in which people give their verdicts: a row per answer, a drop-down per metric, room for a note."""
+"""The workbook tab for verdicts: a row per answer, a drop-down per metric, room for a note."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -29,11 +29,11 @@ _IDS = (SheetColumn(QUERY, width=16), SheetColumn(FILE, width=24))
 
 
 def review_tab(file: str, rubric: AnyTestRunRubric, items: Sequence[Drawn], *, blind: bool) -> Tab:
-    """The answers with why they are to be judged, which in a `blind` tab is folded away. `file` is their test run.
+    """The answers with the reasons for their review, which are hidden in a `blind` tab. `file` is their test run.
 
-    The probability of an answer to be drawn is folded away in any tab: it is there for what reads the verdicts.
+    The sampling probability of an answer is always hidden: it is used when the verdicts are read.
 
-    Yellow cells are to be filled, grey ones are not asked of this row.
+    Yellow cells are to be filled in; grey ones do not apply to their row.
     """
     metrics = reviewed_metrics(rubric)
     columns = [
@@ -50,7 +50,7 @@ def review_tab(file: str, rubric: AnyTestRunRubric, items: Sequence[Drawn], *, b
 
 
 def criteria_tab(rubric: AnyTestRunRubric) -> Tab:
-    """What earns which points, and by which name a metric is stored."""
+    """The scoring criteria, and the stored name of each metric."""
     columns = [
         SheetColumn(METRIC),
         SheetColumn("점수"),

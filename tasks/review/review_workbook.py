@@ -31,7 +31,7 @@ from tasks.testruns.workbooks import Sheet, TestRunWorkbook
 
 _ITEM = (FILE, QUERY, ROUND, NOTE)
 _HEADINGS_SHOWN, _VERDICT_SHOWN = 20, 20
-# Workbooks written before had these headings, and the stored name of a metric behind its title.
+# Earlier workbooks had these headings, and the stored name of a metric after its title.
 _EARLIER_HEADINGS = {"Query ID": QUERY, "방/반복": ROUND}
 _HELP = (
     "행마다 답변을 읽고 노란 칸에서 0~5점을 고르세요. 무엇이 몇 점인지는 '점수 기준' 탭에 있습니다. "
@@ -46,7 +46,7 @@ _HELP = (
 
 
 def write_review_workbook(path: Path, run: ScoredFolder, review: Review) -> None:
-    """Writes the items to `path`. What people wrote never becomes a formula; the same review gives the same bytes.
+    """Writes the items to `path`. Texts of people never become formulas; the same review gives the same bytes.
 
     Raises:
         StorageError: the file cannot be written.
@@ -57,15 +57,15 @@ def write_review_workbook(path: Path, run: ScoredFolder, review: Review) -> None
 
 
 def read_review_workbook(path: Path, reviewer: str) -> list[Label]:
-    """The verdicts of a filled workbook, a label each; empty ones and `판단 불가` are none.
+    """The verdicts of a filled workbook, a label each; empty cells and `판단 불가` give none.
 
     Raises:
         InputError: no such file, no review workbook, a column is missing, a formula has no value, a verdict is no
-            number of points, or a row stands twice.
-        UsageError: not one verdict is filled in.
+            number of points, or a row exists twice.
+        UsageError: no verdict is filled in.
     """
     with readable(path), path.open("rb"):
-        pass  # a file that is not there is no workbook that was spoilt
+        pass  # a missing file is not a damaged workbook
     try:
         with closing(TestRunWorkbook(path)) as book:
             sheets = {sheet.name: sheet for sheet in book.sheets}
@@ -83,7 +83,7 @@ def read_review_workbook(path: Path, reviewer: str) -> list[Label]:
     is_earlier = not _EARLIER_HEADINGS.keys().isdisjoint(headings)  # those have no probability
     missing = [title for title in (*_ITEM, *([] if is_earlier else [PROBABILITY])) if title not in titles]
     if missing or not metrics:
-        # Without one that is known, the first row may be a question with its answer.
+        # Without a known heading, the first row may be a question with its answer.
         is_header = metrics or not {*_ITEM, PROBABILITY}.isdisjoint(titles)
         found = ", ".join(filter(None, headings[:_HEADINGS_SHOWN])) if is_header else "no known column"
         raise InputError(
@@ -115,7 +115,7 @@ def _labels(
     reviewer: str,
     problems: list[tuple[int, str]],
 ) -> list[Label]:
-    """A label for each verdict; a cell that holds none becomes one of the `problems`."""
+    """A label for each verdict; an invalid cell is added to the `problems`."""
     item = [titles.index(title) for title in _ITEM]
     drawn_with = titles.index(PROBABILITY) if PROBABILITY in titles else None
     labels = []
@@ -137,7 +137,7 @@ def _labels(
 
 
 def _stored_names(criteria: Sheet | None) -> dict[str, str]:
-    """The title of each metric -> the name it is stored by, from the tab of criteria."""
+    """The title of each metric -> its stored name, from the tab of criteria."""
     if criteria is None:
         return {}
     title, name = (criteria.columns.index(column) for column in (METRIC, STORED_NAME))
@@ -145,6 +145,6 @@ def _stored_names(criteria: Sheet | None) -> dict[str, str]:
 
 
 def _stored_name(heading: str, names: Mapping[str, str]) -> str:
-    """The metric that a column is of, '' of none; earlier workbooks have it behind the title: `정확성 [accuracy]`."""
+    """The metric of a column, '' if it has none; earlier workbooks have it after the title: `정확성 [accuracy]`."""
     _, bracket, name = heading.removesuffix("]").rpartition(" [")
     return name if bracket and heading.endswith("]") else names.get(heading, "")

@@ -1,6 +1,6 @@
-"""Whether people's labels bear the scores out, judged anew from every label that was kept.
+"""Agreement of the scores with people's labels, recomputed from all stored labels.
 
-Labels say something of an answer, not of its score: they are compared with the scores that the warehouse holds now.
+Labels judge an answer, not its score: they are compared with the current scores of the warehouse.
 
 Source: SPEC 12.
 """
@@ -33,10 +33,10 @@ _Run = tuple[str, str]
 
 @dataclass(frozen=True)
 class ComparedLabels:
-    """Labels of one rubric, each beside the score of its item.
+    """Labels of one rubric, each paired with the score of its item.
 
-    `version` names the versions of the rubric that have scored them; `epoch` is what judged their metrics, None where
-    rules score.
+    `version` names the versions of the rubric that scored them; `epoch` is the judge of their metrics, None for metrics
+    scored by rules.
     """
 
     rubric: str
@@ -48,10 +48,10 @@ class ComparedLabels:
 def judge_trust(
     labels: Sequence[KeptLabel], rubric: RowRubric | None, warehouse: Warehouse, day: date, trusted_from: float
 ) -> dict[str, int]:
-    """Writes, as of `day`, how far these labels agree with the scores; returns the compared labels by rubric.
+    """Writes, as of `day`, the agreement of these labels with the scores; returns the compared labels by rubric.
 
-    `rubric` is that of the chat rows; None leaves them out. A label is left out whose row or run the warehouse does not
-    hold.
+    `rubric` is that of the chat rows; None leaves them out. A label is left out if its row or run is not in the
+    warehouse.
 
     Raises:
         StorageError: the warehouse cannot be read or written.
@@ -71,9 +71,9 @@ def judge_trust(
 def compared_labels(
     labels: Sequence[KeptLabel], rubric: RowRubric | None, warehouse: Warehouse
 ) -> Iterator[ComparedLabels]:
-    """These labels beside the scores that the warehouse holds, by rubric and by what judged the metrics.
+    """These labels paired with the scores of the warehouse, by rubric and by judge of the metrics.
 
-    `rubric` and what is left out are those of `judge_trust`.
+    `rubric` and the omissions are as in `judge_trust`.
 
     Raises:
         StorageError: the warehouse cannot be read.
@@ -99,7 +99,7 @@ def compared_labels(
 
 
 def _lines(kept: Sequence[KeptLabel], file: str) -> list[Label]:
-    """Labels as a file would have them; the line of each is its place."""
+    """Labels as lines of a file; the line number of each is its position."""
     return [
         Label(one.metric, one.label, file, one.query_id, one.round, one.row_id, one.reviewer, line=place)
         for place, one in enumerate(kept)
@@ -107,7 +107,7 @@ def _lines(kept: Sequence[KeptLabel], file: str) -> list[Label]:
 
 
 def _said_of_items(pairs: Iterable[ComparedLabel]) -> list[dict[str, Pair]]:
-    """What each person said, item by item."""
+    """The label of each person, item by item."""
     by_item: dict[tuple[str, ...], dict[str, Pair]] = {}
     for kept, pair in pairs:
         by_item.setdefault(kept.item, {})[kept.reviewer] = pair
@@ -116,7 +116,7 @@ def _said_of_items(pairs: Iterable[ComparedLabel]) -> list[dict[str, Pair]]:
 
 @dataclass(frozen=True)
 class PeopleAgreement:
-    """How far all people who judged one metric agree, over the items that more than one of them judged."""
+    """The agreement of all people who labelled one metric, over the items labelled by more than one of them."""
 
     metric: str
     people: int
@@ -125,7 +125,7 @@ class PeopleAgreement:
 
 
 def agreement_of_people(pairs: Iterable[ComparedLabel]) -> list[PeopleAgreement]:
-    """The agreement on every metric of which an item has the verdicts of two people or more."""
+    """The agreement on every metric with an item labelled by two or more people."""
     by_metric: dict[str, list[dict[str, Pair]]] = {}
     for said in _said_of_items(pairs):
         if len(said) > 1:
@@ -145,9 +145,9 @@ def agreement_of_people(pairs: Iterable[ComparedLabel]) -> list[PeopleAgreement]
 
 
 def pairs_of_people(pairs: Iterable[ComparedLabel]) -> dict[tuple[str, str], list[Pair]]:
-    """What two people said of the same items, by their names in the order of the alphabet.
+    """The pairs of labels that two people gave to the same items, by their names in alphabetical order.
 
-    The score of such a pair is what the first of them said.
+    The label of the first person takes the place of the score.
     """
     found: dict[tuple[str, str], list[Pair]] = {}
     for said in _said_of_items(pairs):
@@ -159,7 +159,7 @@ def pairs_of_people(pairs: Iterable[ComparedLabel]) -> dict[tuple[str, str], lis
 
 @dataclass(frozen=True)
 class _StoredRun:
-    """A test run as the warehouse holds it; `epochs` is what judged the metrics that are judged."""
+    """A test run in the warehouse; `epochs` are the judges of the judged metrics."""
 
     rubric: AnyTestRunRubric
     file: str
@@ -171,7 +171,7 @@ class _StoredRun:
 
 
 def _stored_runs(warehouse: Warehouse, wanted: Iterable[_Run]) -> Iterator[_StoredRun]:
-    """The wanted runs that the warehouse holds, each as it was scored last."""
+    """The requested runs in the warehouse, with the latest scores of each."""
     summaries = table_rows(warehouse, SUMMARIES, SUMMARIES_SCHEMA)
     rows = summaries.filter(pl.col("input_sha256").is_in([sha256 for _, sha256 in wanted])).collect()
     last = {(row["rubric"], row["input_sha256"]): row for row in rows.sort("score_date").iter_rows(named=True)}
@@ -194,7 +194,7 @@ def _stored_runs(warehouse: Warehouse, wanted: Iterable[_Run]) -> Iterator[_Stor
 
 
 def _table(warehouse: Warehouse, table: str, day: date, run: _Run) -> pl.DataFrame:
-    """The rows of a run with a column for each metric, as the table in its folder has them."""
+    """The rows of a run with a column for each metric, as in the table of its folder."""
     schema = SCORES_SCHEMA if table == SCORES else QUERIES_SCHEMA
     rows = table_rows(warehouse, table, schema, [day])
     found = rows.filter((pl.col("rubric") == run[0]) & (pl.col("input_sha256") == run[1])).collect()
