@@ -1,1 +1,1 @@
-"""Whether the judge can be relied on: anchors night by night, the audit, and the switch to another model."""
+"""The reliability of the judge: nightly anchor questions, the audit, and a switch to another model."""

@@ -1,4 +1,4 @@
-"""The anchors in the state database: what is asked again each night, and the answers that are to come back."""
+"""Stores the anchors in the state database: the questions repeated each night, and their expected answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -32,7 +32,7 @@ _anchors = sa.Table(
 
 @dataclass(frozen=True)
 class Anchor:
-    """A question with the answer that is to come back. `material` is masked: as it was sent.
+    """A question with its expected answer. `material` is masked: as it was sent.
 
     `model` and `epoch` are those that gave the answer.
     """
@@ -48,12 +48,12 @@ class Anchor:
 
     @property
     def query(self) -> str:
-        """What the agent was asked, '' where the material does not tell."""
+        """The question to the agent, '' if the material does not contain it."""
         return str(self.material.get("query", ""))
 
     def question(self, settings: JudgeSettings) -> Question | None:
-        """The question as it would be asked now; None where it is no longer the same: model, parameters, prompt."""
-        rubric = testrun_rubrics().get(self.rubric)  # None of one in a file: its prompts are not known here
+        """The question as it would be asked now; None if it has changed: model, parameters, prompt."""
+        rubric = testrun_rubrics().get(self.rubric)  # not for a rubric file: its prompts are not known here
         prompts = {prompt.kind: prompt for prompt in rubric.prompts} if rubric else {}
         if (prompt := prompts.get(self.kind)) is None:
             return None
@@ -63,12 +63,12 @@ class Anchor:
 
 
 def set_id(anchors: Sequence[Anchor]) -> str:
-    """The name of these questions with these answers of these epochs: nights of one set can be compared."""
+    """The id of these questions with their answers and epochs: nights with the same id can be compared."""
     return digest([[one.key, one.epoch, decision(one.answer)] for one in anchors])[:_SET_DIGITS]
 
 
 class AnchorStore:
-    """The anchors of today. Every method is one transaction and may raise StorageError."""
+    """The current anchors. Every method is one transaction and may raise StorageError."""
 
     def __init__(self, database: StateDatabase) -> None:
         database.create_tables(_anchors)
@@ -80,7 +80,7 @@ class AnchorStore:
         return [Anchor(*row) for row in self._database.rows(query)]
 
     def replace(self, anchors: Sequence[Anchor]) -> None:
-        """Stores these anchors in place of all others."""
+        """Replaces all anchors by these."""
         with self._database.transaction() as connection:
             connection.execute(sa.delete(_anchors))
             connection.execute(sa.insert(_anchors), [asdict(one) | {"place": n} for n, one in enumerate(anchors)])

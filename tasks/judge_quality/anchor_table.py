@@ -1,4 +1,4 @@
-"""The `anchors` table of the warehouse: what the judge answered each night, question by question."""
+"""The `anchors` table of the warehouse: the judge's nightly answers, question by question."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -44,7 +44,7 @@ _ANSWERED = (VerdictStatus.OK, VerdictStatus.REFUSED, VerdictStatus.INVALID)
 
 
 def write_anchors(warehouse: Warehouse, day: date, anchors: Sequence[Anchor], judgements: Sequence[Judgement]) -> None:
-    """Replaces what is known of a night.
+    """Replaces the rows of a night.
 
     Raises:
         StorageError: the warehouse cannot be written.
@@ -78,7 +78,7 @@ def _row(anchor: Anchor, now: Judgement) -> dict[str, Any]:
 
 
 def anchor_nights(warehouse: Warehouse) -> list[tuple[str, list[WatchedNight]]]:
-    """The nights of every set of anchors beside those before them, the oldest set first, each with its name."""
+    """The nights of every set of anchors, each with the nights before it, the oldest set first, by set name."""
     counted = (
         table_rows(warehouse, ANCHORS, ANCHORS_SCHEMA)
         .group_by("anchor_set", "score_date")
@@ -93,7 +93,7 @@ def anchor_nights(warehouse: Warehouse) -> list[tuple[str, list[WatchedNight]]]:
 
 
 def news_of_night(warehouse: Warehouse, day: date) -> JudgeNews | None:
-    """What a night has shown of the judge, whether anything changed or not; None where it was not asked."""
+    """The result of a night, whether the judge changed or not; None if it was not asked."""
     rows = warehouse.read(ANCHORS, [day], ANCHORS_SCHEMA) if day in warehouse.days(ANCHORS) else None
     if rows is None:
         return None
@@ -102,7 +102,7 @@ def news_of_night(warehouse: Warehouse, day: date) -> JudgeNews | None:
     nights = dict(anchor_nights(warehouse))[name]
     (night,) = (one for one in nights if one.night.day == day)
     other = known.filter(pl.col("epoch") != pl.col("epoch_stored")).sort("epoch")
-    # An epoch is of one kind of question: a model that answers all kinds is one change.
+    # An epoch belongs to one kind of question: a new model for all kinds is reported as one change.
     changes = {
         (row["model_stored"], model): ModelChange(row["epoch"], row["model_stored"], model)
         for row in other.iter_rows(named=True)

@@ -1,7 +1,6 @@
-"""Asks the anchors: questions of earlier test runs, once more, past the store of verdicts.
+"""Asks the anchor questions: questions of earlier test runs, asked again without the verdict store.
 
-They are chosen once and stay the same until the judge is asked otherwise: another model, parameters or prompts.
-Source: SPEC 11.
+They are chosen once and stay the same until the judge changes: another model, parameters or prompts. Source: SPEC 11.
 """
 
 from collections import Counter
@@ -27,7 +26,7 @@ _RUNS_READ = 20
 
 @dataclass(frozen=True)
 class AnchorQuestions:
-    """The anchors with their questions; `chosen_now` where there were none that are still asked in this way."""
+    """The anchors with their questions; `chosen_now` if no stored anchor is still asked in this way."""
 
     anchors: tuple[Anchor, ...]
     questions: tuple[Question, ...]
@@ -35,7 +34,7 @@ class AnchorQuestions:
 
 
 def anchor_settings(settings: JudgeSettings) -> JudgeSettings:
-    """The settings with which anchors are asked: one call a question, within the budget of anchors."""
+    """The settings for asking anchors: one call per question, within the budget of anchors."""
     if settings.price:
         limits = {"max_usd": settings.anchors_max_usd, "max_tokens": None}
     else:
@@ -44,14 +43,14 @@ def anchor_settings(settings: JudgeSettings) -> JudgeSettings:
 
 
 def are_due(context: Context, night: date) -> bool:
-    """Whether settings want anchors asked, there are some, and nobody has asked them in this night."""
+    """Whether anchors are enabled, exist, and have not been asked in this night."""
     settings = context.settings.judge
     is_wanted = settings.enabled and settings.anchors and AnchorStore(context.state).read()
     return bool(is_wanted) and night not in context.warehouse.days(ANCHORS_TABLE)
 
 
 def anchor_questions(context: Context) -> AnchorQuestions:
-    """The anchors of the judge as it is set; new ones where there are none. Nothing is stored or asked.
+    """The anchors of the configured judge; newly chosen ones if there are none. Stores and asks nothing.
 
     Raises:
         InputError: no test run of the inbox has a verdict of this judge.
@@ -73,7 +72,7 @@ def anchor_questions(context: Context) -> AnchorQuestions:
 
 
 def _chosen(plans: Iterable[TestRunPlan], settings: JudgeSettings, store: VerdictStore) -> list[Anchor]:
-    """Anchors from the verdicts on these runs, the newest first, of the epoch that is the newest of its kind."""
+    """Chooses anchors from the verdicts on these runs, newest first, of the newest epoch of each kind."""
     anchors: dict[str, Anchor] = {}
     newest: dict[tuple[str, str], str] = {}
     for plan in plans:
@@ -84,7 +83,7 @@ def _chosen(plans: Iterable[TestRunPlan], settings: JudgeSettings, store: Verdic
         for one in found:
             question = questions[one.key]
             anchor = _anchor(question, one)
-            # Material that is too long is sent as a piece of text, and some would be masked once more.
+            # Material that is too long is sent truncated, and some would be masked a second time.
             is_whole = anchor.material.keys() == question.request.material.keys() and anchor.question(settings)
             if is_whole and one.epoch == newest[one.rubric, one.kind]:
                 anchors[anchor.key] = anchor
@@ -106,7 +105,7 @@ def _anchor(question: Question, judged: Judgement) -> Anchor:
 
 
 def estimate_anchors(context: Context, asked: AnchorQuestions) -> Estimate:
-    """What asking them would take. Asks and spends nothing."""
+    """Estimates the cost of asking them. Asks and spends nothing."""
     return Judge(anchor_settings(context.settings.judge), PastTheStore(context.state)).estimate(asked.questions)
 
 
@@ -118,9 +117,10 @@ def ask_anchors(
     renew: bool = False,
     progress: Progress | None = None,
 ) -> AqbError | None:
-    """Asks the anchors past the store and writes what was answered; why the judge broke down half-way, if it did.
+    """Asks the anchors without the verdict store and writes the answers; returns why the judge failed half-way, if it
+    did.
 
-    Verdicts of test runs stay as they are. With `renew` later nights are compared with the answers of this one.
+    Verdicts of test runs do not change. With `renew`, later nights are compared with the answers of this night.
 
     Raises:
         AqbError: the judge has answered nothing; no night is written.
@@ -148,7 +148,7 @@ def _unanswered(judged: Judged) -> AqbError:
 
 
 def _renewed(anchors: Iterable[Anchor], judged: Judged) -> list[Anchor]:
-    """The anchors with the answers that were given now; those without one keep what they had."""
+    """The anchors with their new answers; those without one keep the old answer."""
     given = {one.key: one for one in judged.judgements if one.verdict.given and one.epoch}
     return [
         replace(anchor, answer=now.answer, model=now.model_answered, epoch=str(now.epoch))

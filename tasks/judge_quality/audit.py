@@ -1,4 +1,4 @@
-"""Asks the questions of the audit, past the store: what the judge would say now. Source: SPEC 11."""
+"""Asks the audit questions without the verdict store: the judge's current behaviour. Source: SPEC 11."""
 
 import tomllib
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import AUDITS as AUDITS
 
 AUDITED_RUBRIC = "aqb-1.2"
-"""Its prompts are audited: the score from 0 to 5, and the groups of answers that conclude the same."""
+"""The rubric with the audited prompts: the score from 0 to 5, and the groups of answers with the same conclusion."""
 
 AUDITS_SCHEMA = pa.schema(
     [
@@ -58,8 +58,9 @@ AUDITS_SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit has found. `unanswered` of the `questions` have no verdict; `usd` is None where the price is
-    unknown, and `failure` why the judge broke down half-way."""
+    """The result of an audit. `unanswered` of the `questions` have no verdict; `usd` is None if the price is unknown,
+    `failure` the reason if the judge failed half-way.
+    """
 
     model: str
     models_answered: tuple[str, ...]
@@ -72,7 +73,7 @@ class Audit:
 
 
 def audit_texts() -> AuditTexts:
-    """The answers and attacks that come with AQB."""
+    """The answers and attacks shipped with AQB."""
     found = tomllib.loads(Path(__file__).with_name("audit.toml").read_text(encoding="utf-8"))
     return AuditTexts(
         tuple(BadAnswer(**one) for one in found["bad_answers"]),
@@ -83,7 +84,7 @@ def audit_texts() -> AuditTexts:
 
 
 class Auditor:
-    """The questions of the audit for the judge of the settings.
+    """The audit questions for the configured judge.
 
     Raises:
         UsageError: a budget without a price.
@@ -115,7 +116,7 @@ class Auditor:
         return {case: question for case, question in plain if case.fenced}
 
     def estimate(self) -> Estimate:
-        """What the audit would take. Asks nothing."""
+        """Estimates the cost of the audit. Asks nothing."""
         first, again = (self._judge.estimate(list(asked.values())) for asked in (self._questions, self._repeated))
         known = None not in (first.usd, again.usd)
         return Estimate(
@@ -161,7 +162,7 @@ def _answers(questions: dict[AuditCase, Question], judged: Judged) -> Answers:
 
 
 def write_audit(warehouse: Warehouse, day: date, audit: Audit) -> None:
-    """Replaces what that day knows of this model.
+    """Replaces the results of that day and model.
 
     Raises:
         StorageError: the warehouse cannot be written.
@@ -180,7 +181,7 @@ def write_audit(warehouse: Warehouse, day: date, audit: Audit) -> None:
 
 
 def rate_row(rate: AuditRate) -> dict[str, object]:
-    """A rate in the columns of `AUDITS_SCHEMA`."""
+    """A rate as a row of `AUDITS_SCHEMA`."""
     interval = rate.interval
     return {
         "part": rate.part.value,

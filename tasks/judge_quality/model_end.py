@@ -1,4 +1,4 @@
-"""When the model that judges is shut down, as its endpoint says once a night; pages and digests read it.
+"""The shutdown date of the judge's model, read nightly from its endpoint; pages and digests show it.
 
 Source: SPEC 11.
 """
@@ -20,13 +20,13 @@ _models = sa.Table(
 
 
 def look_up_end(database: StateDatabase, settings: JudgeSettings) -> None:
-    """Asks the endpoint for its list of models, at no cost, and keeps what it says of the model that judges.
+    """Reads the endpoint's list of models, at no cost, and stores the shutdown date of the judge's model.
 
     Raises:
         UsageError: there is no endpoint to ask.
         AqbError: it has no list of models.
     """
-    from tasks.judge.check import shutdown_date  # with the openai package, which pages do without
+    from tasks.judge.check import shutdown_date  # imports the openai package, which pages do not need
 
     row = {"name": _name(settings), "shutdown_date": shutdown_date(settings)}
     database.create_tables(_models)
@@ -36,7 +36,7 @@ def look_up_end(database: StateDatabase, settings: JudgeSettings) -> None:
 
 
 def near_end(database: StateDatabase, settings: JudgeSettings, today: date) -> ModelEnd | None:
-    """The end of the model from 60 days before; None where it is later, or none is known. Asks nobody."""
+    """The shutdown date of the model from 60 days before; None if it is later or unknown. Makes no request."""
     if not settings.enabled or endpoint_of(settings) is None:
         return None
     database.create_tables(_models)

@@ -1,6 +1,7 @@
-"""What another model would say: the questions of the last test runs, answered by both, scored by both. Source: SPEC 11.
+"""Compares the judge with another model: the questions of the last test runs, answered and scored by both. Source: SPEC
+11.
 
-Verdicts that the store has are used, the others are asked for and stored: after a switch they are not paid for again.
+Stored verdicts are reused, the others are asked for and stored: they are not paid for again after a switch.
 """
 
 from collections import Counter
@@ -51,9 +52,9 @@ SWITCHES_SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Switch:
-    """Two judges side by side. `unanswered` counts questions without a verdict by status, of either judge.
+    """Two judges compared. `unanswered` counts questions without a verdict by status, of either judge.
 
-    `usd` is what was asked anew, None where a price is unknown.
+    `usd` is the cost of the new requests, None if a price is unknown.
     """
 
     before: str
@@ -67,7 +68,7 @@ class Switch:
 
 
 class Succession:
-    """The questions of some test runs for the judge of the settings and for another model.
+    """The questions of some test runs for the configured judge and for another model.
 
     Raises:
         UsageError: both are the same, no run has a question for a judge, or a budget without a price.
@@ -88,12 +89,13 @@ class Succession:
         self._store = store
 
     def estimates(self) -> dict[str, Estimate]:
-        """What asking each model would take, by its name. Asks nothing."""
+        """Estimates the cost of asking each model, by name. Asks nothing."""
         found = zip(self._settings, self._judges, strict=True)
         return {one.model: judge.estimate(self._questions(one)) for one, judge in found}
 
     def ask(self, progress: Callable[[str], Progress]) -> Switch:
-        """Asks both what the store does not know, within one budget, and scores the runs with the verdicts of each.
+        """Asks both models the questions without a stored verdict, within one budget, and scores the runs with each
+        judge.
 
         Raises:
             AqbError: an endpoint has answered nothing.
@@ -142,7 +144,7 @@ def _usd(answers: Sequence[Judged]) -> float | None:
 
 
 def write_switch(warehouse: Warehouse, day: date, switch: Switch) -> None:
-    """Replaces what that day knows of these two models.
+    """Replaces the results of that day and these two models.
 
     Raises:
         StorageError: the warehouse cannot be written.
@@ -160,7 +162,7 @@ def write_switch(warehouse: Warehouse, day: date, switch: Switch) -> None:
 
 
 def shift_row(one: MetricShift) -> dict[str, Any]:
-    """A metric in the columns of `SWITCHES_SCHEMA`."""
+    """A metric as a row of `SWITCHES_SCHEMA`."""
     found, kappa = one.agreement, one.agreement.linear
     return {
         "rubric": one.rubric,
