@@ -1,8 +1,8 @@
-"""A day scored inside BigQuery: the same rules as SQL. Only sums, ids and a few examples leave it.
+"""Scores a day inside BigQuery with the same rules as SQL. Only sums, ids and a few examples leave BigQuery.
 
-The source is scanned once, into a staged day in the dataset of the tables; everything else is made of that, table by
-table, each replaced in one statement. A run that dies leaves whole tables and a staged day that expires; the next run
-of the day begins anew and replaces them all.
+The source is scanned once, into a staged day in the dataset of the tables; all tables are built from it, one by one,
+each replaced in one statement. A run that is killed leaves complete tables and a staged day that expires; the next run
+of the day starts over and replaces all tables.
 """
 
 from collections import Counter
@@ -46,9 +46,9 @@ from tasks.warehouse.tables import REJECTED
 
 @dataclass(frozen=True)
 class PushdownDay:
-    """A day scored inside BigQuery: its counts, and the staged rows that the tables are made of.
+    """A day scored inside BigQuery: its counts, and the staged rows for the tables.
 
-    `outcome.rubric` also rejects what cannot be read.
+    `outcome.rubric` also rejects unreadable rows.
     """
 
     outcome: ScoringOutcome
@@ -59,7 +59,7 @@ class PushdownDay:
     _staged: TableName
 
     def write(self, erased: Collection[str] = (), most: Mapping[str | None, int] | None = None) -> KpiTables:
-        """Replaces the day table by table, each in one statement; returns the KPIs as they are then read.
+        """Replaces the day table by table, each in one statement; returns the KPIs read back afterwards.
 
         Raises:
             StorageError: a table did not get as many rows as were counted, or the day has more rows than `most`.
@@ -70,7 +70,7 @@ class PushdownDay:
         self._replace(counts.scored, SCORES, rubric.scores_schema, query, without, most=most)
         query = excluded_query(rubric, staged, PERSONAL_COLUMNS)
         self._replace(counts.excluded, EXCLUDED, rubric.excluded_schema, query, without)
-        scores, excluded = map(self._warehouse.rows_of, (SCORES, EXCLUDED))  # which are there now
+        scores, excluded = map(self._warehouse.rows_of, (SCORES, EXCLUDED))  # which are in the tables now
         kpis = self._kpis(kpis_query(rubric, scores, excluded))
         self._warehouse.replace_day(KPIS, self._day, rubric.kpis_schema, [kpis])
         self._replace(None, CROSSTAB, rubric.crosstab_schema, crosstab_query(rubric, scores))
@@ -92,7 +92,7 @@ class PushdownDay:
         only: Mapping[str, str] | None = None,
         most: Mapping[str | None, int] | None = None,
     ) -> None:
-        """Replaces the day of one table, which then must have so many `rows`."""
+        """Replaces the day of one table and checks that it has so many `rows`."""
         written = self._warehouse.replace_day_by(table, self._day, schema, query, parameters, only, most)
         if rows is not None and written != rows:
             raise StorageError(
@@ -102,7 +102,7 @@ class PushdownDay:
             )
 
     def _kpis(self, query: str) -> pl.DataFrame:
-        """The KPIs of the written rows with their figures, which are worked out here as by the local engine."""
+        """The KPIs of the written rows with their figures, which are computed here as in the local engine."""
         rubric, rows = self.outcome.rubric, self._warehouse.ask(query, self._day)
         types = empty_frame(rubric.kpis_schema).schema
         kpis = pl.DataFrame(rows, schema={name: types[name] for name in rows[0]}).sort("tenant_id", nulls_last=True)
@@ -118,7 +118,7 @@ class PushdownDay:
 
 @dataclass(frozen=True)
 class PushdownEngine:
-    """Scores the rows of a view inside BigQuery, for a dataset in the same place."""
+    """Scores the rows of a view inside BigQuery, for a dataset in the same location."""
 
     source: BigQueryChatRows
     warehouse: BigQueryWarehouse
@@ -127,19 +127,19 @@ class PushdownEngine:
     keep_text: KeepText
 
     def score(self, day: date) -> PushdownDay:
-        """Scores the rows of a day, and those of no time at all, into a staged day.
+        """Scores the rows of a day, and the rows without a timestamp, into a staged day.
 
         Raises:
-            InputError: there is no such view, or it is not where the dataset is.
+            InputError: there is no such view, or it is in another location than the dataset.
             UsageError: no permission, or more bytes than allowed.
-            StorageError: BigQuery is busy or out of reach.
+            StorageError: BigQuery is busy or unreachable.
         """
         rubric = rejecting_unreadable(self.rubric)
         window = day_window(day, self.time_zone)
         query = staged_query(
             rubric, chat_rows=self.source.sql(window), time_zone=self.time_zone, keep_text=self.keep_text
         )
-        # Before the rows: what arrives meanwhile is then found by the next run.
+        # Before the rows: the next run then detects rows that arrive meanwhile.
         content = self.source.contents(window, self.time_zone).get(day, DayContent())
         staged = self.warehouse.keep(SCORES, query, bounds(window))
         try:
@@ -158,7 +158,7 @@ class PushdownEngine:
 
 
 def _outcome(rubric: RowRubric, counted: Sequence[Mapping[str, Any]], content: DayContent) -> ScoringOutcome:
-    """Counts by the rule that kept a row from being scored, from the counts of the staged rows."""
+    """Counts by the rule that rejected or excluded a row, from the counts of the staged rows."""
     by_rule = Counter[int | None]()
     for group in counted:
         by_rule[group[UNSCORED_BY.name]] += int(group["row_count"])
@@ -182,7 +182,7 @@ def _outcome(rubric: RowRubric, counted: Sequence[Mapping[str, Any]], content: D
 
 
 def _by_tenant(counted: Iterable[Mapping[str, Any]], rejects: int) -> dict[str | None, TenantRows]:
-    """Scored and excluded rows by tenant and for all (`*`); rules before number `rejects` reject rows."""
+    """Scored and excluded rows by tenant and for all (`*`); rules with an index below `rejects` reject rows."""
     found: dict[str | None, TenantRows] = {}
     for group in counted:
         rule, count = group[UNSCORED_BY.name], int(group["row_count"])

@@ -1,4 +1,4 @@
-"""Which engine scores chat rows: this machine, or the BigQuery that already has them."""
+"""Chooses the engine for chat rows: this machine, or BigQuery if it has the rows."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ def uses_pushdown(settings: Settings) -> bool:
     """Whether the rows are scored inside BigQuery.
 
     Raises:
-        UsageError: they are to be, and the source or the tables are elsewhere.
+        UsageError: the settings require it, but the source or the tables are elsewhere.
     """
     places = {"monitoring.source": settings.monitoring.source, "warehouse": settings.warehouse}
     elsewhere = [f'{name} = "{place}"' for name, place in places.items() if not is_bigquery(place)]
@@ -38,18 +38,19 @@ def open_engine(
     read_before: ChatRowSource | None,
     score_parts: ScoreParts,
 ) -> ChatEngine:
-    """The engine that the settings ask for, over the configured source unless the rows were `read_before`.
+    """The engine of the settings, over the configured source unless `read_before` has the rows.
 
-    `labels` (`rubric`, `run_id`) mark the jobs of BigQuery. `score_parts` is how the local engine shares its parts out.
+    `labels` (`rubric`, `run_id`) mark the jobs of BigQuery. `score_parts` is how the local engine distributes its
+    parts.
 
     Raises:
-        InputError: the source is not there.
+        InputError: the source does not exist.
         UsageError: as `uses_pushdown`, or an address that is not supported.
-        StorageError: BigQuery is busy or out of reach.
+        StorageError: BigQuery is busy or unreachable.
     """
     monitoring, zone = settings.monitoring, settings.time_zone
     if uses_pushdown(settings):
-        # A second of imports that only BigQuery needs.
+        # A second of imports, needed for BigQuery only.
         from tasks.chat.bigquery_engine import PushdownEngine
         from tasks.chat.sources.bigquery import BigQueryChatRows
         from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
@@ -59,5 +60,5 @@ def open_engine(
         return PushdownEngine(view, dataset, rubric, zone, monitoring.keep_text)
     source = read_before or open_source(monitoring.source, settings, labels)
     warehouse = open_warehouse(settings.warehouse, settings, labels)
-    workers = settings.engine.workers if settings.engine.task_runner == "processes" else 2  # or more: of a cluster
+    workers = settings.engine.workers if settings.engine.task_runner == "processes" else 2  # or more, of a cluster
     return LocalEngine(source, warehouse, rubric, zone, monitoring.keep_text, staging, workers, score_parts)

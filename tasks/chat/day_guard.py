@@ -1,4 +1,4 @@
-"""What a day would lose if it were replaced by what the source holds now. Source: SPEC 6."""
+"""Determines what a day would lose if it were replaced by the current rows of the source. Source: SPEC 6."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ _COUNTED = pa.schema([("tenant_id", pa.string()), ("session_id", pa.string())])
 
 
 class DayKeptError(AqbError):
-    """The source holds far fewer rows of a day than were scored: its tables stay as they are.
+    """The source has far fewer rows of a day than were scored: its tables are not replaced.
 
-    `content` is the fingerprint of the rows that the source holds now.
+    `content` is the fingerprint of the current rows of the source.
     """
 
     def __init__(self, day: date, lost: Sequence[Loss], content: str, service: str = "") -> None:
-        aqb = f"aqb --service {service}" if service else "aqb"  # without it other services might lose scores, too
+        aqb = f"aqb --service {service}" if service else "aqb"  # otherwise other services might lose scores, too
         super().__init__(
             f"kept as it was scored: {losses_text(lost)}",
             fix="look for the missing rows (retention of the source, a moved file, a wrong monitoring.source); "
@@ -35,10 +35,10 @@ class DayKeptError(AqbError):
 
 
 def day_guards(warehouse: Warehouse, days: Sequence[date], *, any_erased: bool) -> dict[date, DayGuard]:
-    """The guards of these days that have been scored.
+    """The guards of those of these days that have been scored.
 
-    With `any_erased`, sessions have been erased at some time: the scored rows of a day that have no session, where
-    others have one, are then taken for theirs.
+    With `any_erased`, sessions were erased at some time: scored rows without a session, on a day with sessions, are
+    then counted as erased.
     """
     if not days:
         return {}
@@ -55,7 +55,7 @@ def day_guards(warehouse: Warehouse, days: Sequence[date], *, any_erased: bool) 
 
 
 def losses_text(lost: Sequence[Loss]) -> str:
-    """What is lost, in a line."""
+    """The losses, in one line."""
     parts = [f"{_name(one.tenant_id)} had {one.before:,} rows, the source holds {one.now:,}" for one in lost[:3]]
     return "; ".join(parts) + (f"; {len(lost) - 3} more tenants" if len(lost) > 3 else "")
 
@@ -65,7 +65,7 @@ def _name(tenant: str | None) -> str:
 
 
 def _erased_rows(warehouse: Warehouse, day: date) -> dict[str | None, int]:
-    """The scored rows without a session of a day that has sessions, by tenant and for all (`*`)."""
+    """The scored rows without a session on a day that has sessions, by tenant and for all (`*`)."""
     scores = table_rows(warehouse, SCORES, _COUNTED, [day])
     without = pl.col("session_id").is_null().sum().alias("without")
     counted = scores.group_by("tenant_id").agg(pl.len().alias("rows"), without).collect()

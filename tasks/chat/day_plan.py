@@ -1,8 +1,8 @@
-"""Which days are to be scored: those of a backfill, and those that a nightly run does before its own.
+"""Selects the days to score: those of a backfill, and those that a nightly run scores before its own.
 
-A day is done when the run that wrote it last was completed as a whole day. It is up to date when it was also made by
-this version of the rubric, with these parameters, of the rows that the source holds now, and the tables still have it.
-A day that has lost most of its rows in the source is kept as it was (`tasks/chat/day_guard.py`).
+A day is done if the latest run that wrote it completed it as a whole day. It is up to date if that run also used this
+version of the rubric, these parameters and the current rows of the source, and the tables still have the day. A day
+that has lost most of its rows in the source is not replaced (`tasks/chat/day_guard.py`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -28,8 +28,8 @@ from tasks.state.erased_sessions import erased_sessions
 from tasks.state.run_ledger import INTRADAY, Run, RunLedger
 
 PORTION_BYTES = 500_000_000
-# CPU seconds of a backfill as benchmarks/RESULTS.md and docs/scale.md have them: a day and a row of it; what a worker
-# process costs to start, and a day more in one; and the share of the work that workers may cost.
+# CPU seconds of a backfill, from benchmarks/RESULTS.md and docs/scale.md: per day and per row; the startup of a worker
+# process, and each further day in it; and the share of the work that workers may cost.
 _DAY_S, _ROW_S = 0.15, 30e-6
 _WORKER_S, _DAY_IN_WORKER_S = 2.5, 0.01
 _MOST_OVERHEAD = 0.15
@@ -38,10 +38,10 @@ _RULES = "rules"
 
 @dataclass(frozen=True)
 class PlannedDay:
-    """A day of a backfill: what the source holds of it, why it is to be scored, and what that would lose.
+    """A day of a backfill: its content in the source, the reason to score it, and what would be lost.
 
-    `reason` is None for a day that is up to date. A day with `losses` stays as it is, unless it may shrink.
-    `problem` is what the run that made it found wrong, '' for nothing: of a day that is up to date it still is.
+    `reason` is None for a day that is up to date. A day with `losses` is not replaced unless it may shrink. `problem`
+    is the problem reported by the run that made it, '' for none: it still exists if the day is up to date.
     """
 
     day: date
@@ -52,11 +52,11 @@ class PlannedDay:
 
     @property
     def up_to_date(self) -> bool:
-        """Whether its tables are as they would be made now."""
+        """Whether its tables would be the same if made now."""
         return self.reason is None
 
     def text(self, *, force: bool, allow_shrink: bool) -> str:
-        """The day with its rows in the source, and what is done with it and why, in a line."""
+        """The day with its rows in the source, the action and its reason, in one line."""
         if self.losses and (force or self.reason):
             outcome = "replaced all the same" if allow_shrink else "kept"
             what = f"would shrink, {outcome}: {losses_text(self.losses)}"
@@ -67,19 +67,19 @@ class PlannedDay:
 
 @dataclass(frozen=True)
 class SourceContents:
-    """The content of every day that has rows, and the files that could not be read."""
+    """The content of every day with rows, and the files that could not be read."""
 
     days: dict[date, DayContent]
     failures: list[FileFailure]
 
     def of(self, day: date) -> DayContent:
-        """The content of a day; a day without rows has none, which is a content too."""
+        """The content of a day; a day without rows has empty content."""
         return self.days.get(day, DayContent())
 
 
 @dataclass(frozen=True)
 class BackfillPlan:
-    """Every day from the first to the last, and the files of the source that could not be read."""
+    """Every day from first to last, and the source files that could not be read."""
 
     days: tuple[PlannedDay, ...]
     failures: tuple[FileFailure, ...]
@@ -90,16 +90,16 @@ class BackfillPlan:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is still wrong with the days that are up to date."""
+        """The existing problems of the days that are up to date."""
         return tuple(f"{one.day}: {one.problem}" for one in self.days if one.up_to_date and one.problem)
 
 
 @dataclass(frozen=True)
 class EarlierDays:
-    """What a nightly run does before its own day: days without a completed run, days whose rows have changed.
+    """The days that a nightly run scores before its own: days without a completed run, days whose rows have changed.
 
-    `out_of_reach` are the first and the last day of a longer gap that no nightly run fills. `unread` is why the source
-    could not be asked for changed rows: none are known then.
+    `out_of_reach` are the first and the last day of a longer gap that no nightly run fills. `unread` is why changed
+    rows could not be read from the source: then none are known.
     """
 
     missing: tuple[date, ...] = ()
@@ -109,7 +109,7 @@ class EarlierDays:
 
 
 def day_parameters(settings: Settings, rubric: RowRubric) -> dict[str, Any]:
-    """The settings that a day's tables depend on, and the state of the file of the rubric, if there is one."""
+    """The settings that a day's tables depend on, and the fingerprint of the rubric's file, if there is one."""
     return {
         "time_zone": settings.time_zone,
         "keep_text": settings.monitoring.keep_text,
@@ -119,11 +119,11 @@ def day_parameters(settings: Settings, rubric: RowRubric) -> dict[str, Any]:
 
 
 def backfill_plan(context: Context, first: date, last: date, today: date) -> BackfillPlan:
-    """What a backfill of these days would do. Reads the source once and writes nothing.
+    """The plan of a backfill of these days. Reads the source once and writes nothing.
 
     Raises:
         UsageError: the days are no range, or not over `today`.
-        InputError: the source is not there.
+        InputError: the source does not exist.
     """
     settings = context.settings
     if last < first:
@@ -151,7 +151,7 @@ def backfill_plan(context: Context, first: date, last: date, today: date) -> Bac
 
 
 def source_contents(source: ChatRowSource, first: date, last: date, time_zone: str) -> SourceContents:
-    """The contents of these days in a source; where it cannot tell them, by one pass over its rows."""
+    """The contents of these days in a source; if it cannot report them, from one pass over its rows."""
     window = days_window(first, last, time_zone)
     known = source.contents(window, time_zone)
     if known is not None:
@@ -167,7 +167,7 @@ def source_contents(source: ChatRowSource, first: date, last: date, time_zone: s
 
 
 def portions(days: Sequence[PlannedDay]) -> Iterator[list[date]]:
-    """The days in portions of about `PORTION_BYTES` of text, earliest first: what is read from the source at once."""
+    """The days in portions of about `PORTION_BYTES` of text, earliest first: each is read from the source at once."""
     portion: list[date] = []
     size = 0
     for planned in days:
@@ -181,16 +181,16 @@ def portions(days: Sequence[PlannedDay]) -> Iterator[list[date]]:
 
 
 def worthwhile_workers(days: Sequence[PlannedDay], cores: int) -> int:
-    """How many worker processes score these days for at most 15 % more CPU than this process alone; 1 is this one."""
+    """The number of worker processes that costs at most 15 % more CPU than this process alone; 1 is this process."""
     work_s = _DAY_S * len(days) + _ROW_S * sum(planned.content.rows for planned in days)
     spare_s = _MOST_OVERHEAD * work_s - _DAY_IN_WORKER_S * len(days)
     return max(1, min(cores, len(days), int(spare_s / _WORKER_S)))
 
 
 def earlier_days(context: Context, day: date) -> EarlierDays:
-    """What a nightly run of `day` has to do before it.
+    """The days that a nightly run of `day` scores first.
 
-    A gap begins after a day that was completed: before the first one there is nothing to miss.
+    A gap begins after a completed day: before the first one no day is missing.
     """
     ledger, reach, yesterday = RunLedger(context.state), context.settings.monitoring, day - timedelta(days=1)
     missing, out_of_reach = missing_days(context, day), None
@@ -210,7 +210,7 @@ def earlier_days(context: Context, day: date) -> EarlierDays:
 
 
 def missing_days(context: Context, day: date) -> tuple[date, ...]:
-    """The days before another, as far as a night catches up with them, that no run has completed."""
+    """The days before another that no run has completed, as far back as a nightly run catches up."""
     ledger, monitoring = RunLedger(context.state), context.settings.monitoring
     reach, look_back = timedelta(days=monitoring.catch_up_days), timedelta(days=monitoring.lookback_days)
     runs = ledger.latest_of_days(day - max(reach, look_back), day - timedelta(days=1))
@@ -221,7 +221,7 @@ def missing_days(context: Context, day: date) -> tuple[date, ...]:
 
 
 def days_out_of_reach(context: Context, day: date) -> list[date]:
-    """The days since the first night that no run has completed, and that a night of `day` does not catch up with."""
+    """The days since the first night that no run has completed and that are too early for the nightly run of `day`."""
     ledger, reach = RunLedger(context.state), timedelta(days=context.settings.monitoring.catch_up_days)
     first, last = ledger.first_night(), day - reach - timedelta(days=1)
     if first is None or first > last:
@@ -231,9 +231,9 @@ def days_out_of_reach(context: Context, day: date) -> list[date]:
 
 
 def stale_days(context: Context, last: date) -> dict[date, str]:
-    """The scored days up to `last` that a backfill would score again whatever rows the source holds, with the reason.
+    """The scored days up to `last` that a backfill would score again regardless of the source's rows, with the reason.
 
-    A day that a run works on now is none.
+    Days that a run is working on are left out.
     """
     if not (days := [day for day in context.warehouse.days(KPIS) if day <= last]):
         return {}
@@ -244,16 +244,16 @@ def stale_days(context: Context, last: date) -> dict[date, str]:
 
 
 def lost_days(context: Context, last: date) -> list[date]:
-    """The days up to `last` that a run has completed and that the score tables have no more, but for expired ones."""
+    """The days up to `last` that a run completed and that are missing in the score tables, except expired ones."""
     written, ledger = _WrittenDays(context), RunLedger(context.state)
     runs, done = ledger.latest_of_days(date.min, last), ledger.completed_days(date.min, last)
     return sorted(day for day in done if not (written.have(runs[day]) or written.may_have_expired(day, written.kpis)))
 
 
 def finished_night(context: Context, day: date) -> Run | None:
-    """The run that scored `day`, if a nightly run of it would find this day and those before it up to date; else None.
+    """The run that scored `day`, if a nightly run of it would find it and the days before up to date; else None.
 
-    The source is asked last: on a usual night the ledger knows that the day is still to be scored.
+    The source is queried last: on a usual night the ledger already shows that the day is not scored.
 
     Raises:
         AqbError: the state database, the warehouse or the source cannot be read.
@@ -278,7 +278,7 @@ def finished_backfill(context: Context, first: date, last: date, today: date) ->
 
 
 def _known_up_to_date(context: Context, days: Sequence[date]) -> bool:
-    """Whether the ledger has no reason to score any of these days, whatever rows the source holds now."""
+    """Whether the ledger has no reason to score any of these days, regardless of the source's current rows."""
     runs = RunLedger(context.state).latest_of_days(days[0], days[-1])
     if len(runs) < len(days) or not all(map(_WrittenDays(context).have, runs.values())):
         return False
@@ -287,9 +287,9 @@ def _known_up_to_date(context: Context, days: Sequence[date]) -> bool:
 
 
 def has_rows_so_far(settings: Settings, day: date) -> bool:
-    """Whether the source has rows of a day that goes on. Files that have not changed since it began are not read.
+    """Whether the source has rows of a day in progress. Files unchanged since the day began are not read.
 
-    A view of BigQuery is taken to have them: to ask costs as much as to score. A source that is not there has none.
+    A BigQuery view is assumed to have rows: the query would cost as much as scoring. A missing source has none.
     """
     if is_bigquery(settings.monitoring.source):
         return True
@@ -304,7 +304,7 @@ def has_rows_so_far(settings: Settings, day: date) -> bool:
 
 
 def _late(settings: Settings, days: list[date], runs: Mapping[date, Run], kept: Mapping[date, Run]) -> tuple[date, ...]:
-    """The days whose rows are neither those that were scored nor those for which the day was kept."""
+    """The days whose rows differ both from the scored rows and from those for which the day was kept."""
     if not days:
         return ()
     contents = _contents(settings, days[0], days[-1])
@@ -321,23 +321,23 @@ def _contents(settings: Settings, first: date, last: date) -> SourceContents:
 
 
 class _WrittenDays:
-    """The days that the tables of KPIs and of scores have now, whatever the ledger knows of them."""
+    """The days that the KPI and score tables have now, regardless of the ledger."""
 
     def __init__(self, context: Context) -> None:
         self.kpis, self.scores = (set(context.warehouse.days(table)) for table in (KPIS, SCORES))
         self._expire = is_bigquery(context.settings.warehouse)
 
     def have(self, run: Run) -> bool:
-        """Whether they have what a run has made, but for scores that may have expired since.
+        """Whether the tables have the results of a run, except for scores that may have expired since.
 
-        Of a day without a scored row BigQuery keeps no scores.
+        BigQuery keeps no scores of a day without scored rows.
         """
         day = run.score_date
         has_scores = day in self.scores or not run.scored or self.may_have_expired(day, self.scores)
         return day in self.kpis and has_scores
 
     def may_have_expired(self, day: date, days: Set[date]) -> bool:
-        """Whether BigQuery may have dropped a day of a table that has these: it is before the first of them."""
+        """Whether BigQuery may have expired a day of a table with these days: it is before the first of them."""
         return self._expire and bool(days) and day < min(days)
 
 
@@ -346,7 +346,7 @@ def _done(run: Run) -> bool:
 
 
 def _reason(run: Run, rubric: RowRubric, parameters: Mapping[str, Any]) -> str | None:
-    """Why what this run made is not what would be made now of the same rows; None where it is."""
+    """Why a run now would produce other results from the same rows; None if it would not."""
     if run.outcome == "running":
         return "run died"
     if run.outcome != "completed":
@@ -356,13 +356,13 @@ def _reason(run: Run, rubric: RowRubric, parameters: Mapping[str, Any]) -> str |
     if (run.rubric, run.rubric_version) != (rubric.id, rubric.version):
         name = "rubric" if run.rubric == rubric.id else f"rubric {run.rubric} -> {rubric.id},"
         return f"{name} {run.rubric_version} -> {rubric.version}"
-    made = {_RULES: parameters[_RULES], **(run.parameters or {})}  # runs of earlier code did not keep it
+    made = {_RULES: parameters[_RULES], **(run.parameters or {})}  # runs of earlier versions did not store it
     if made[_RULES] != parameters[_RULES]:
         return f"rules of {rubric.id} {rubric.version} changed"
     return None if made == parameters else "settings"
 
 
 def _all_scored(content: DayContent) -> dict[str | None, TenantRows]:
-    """The rows of the source as if each of them were scored: not more than these will be."""
+    """The rows of the source as if all were scored: an upper bound of the scored rows."""
     tenants = {tenant: TenantRows(rows) for tenant, rows in content.tenants.items()}
     return {**tenants, ALL_TENANTS: TenantRows(content.rows)}

@@ -1,4 +1,4 @@
-"""What every engine that scores a day of chat rows has in common: its outcome, and how the day is written."""
+"""The interface of engines that score a day of chat rows: the outcome, and writing the day."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -22,7 +22,7 @@ from tasks.warehouse import Warehouse
 
 @dataclass
 class Counts:
-    """What became of the rows: `rows_in` = `scored` + `excluded` + `rejected`, always."""
+    """The number of rows by outcome: `rows_in` = `scored` + `excluded` + `rejected`, always."""
 
     rows_in: int = 0
     scored: int = 0
@@ -33,7 +33,7 @@ class Counts:
         return Counts(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
     def check(self) -> None:
-        """Raises AssertionError when a row was lost or counted twice: a defect of ours, never of the data."""
+        """Raises AssertionError if a row was lost or counted twice: a defect of AQB, never of the data."""
         accounted = self.scored + self.excluded + self.rejected
         if self.rows_in != accounted:
             raise AssertionError(f"{self.rows_in} rows came in, {accounted} are accounted for")
@@ -41,12 +41,12 @@ class Counts:
 
 @dataclass(kw_only=True)
 class ScoringOutcome:
-    """What is known of scored rows without the rows.
+    """The outcome of scoring, without the rows.
 
     `first_rejected` are the first rejected rows (`file`, `line`, `column`, `code`, `reason`) that have a line, in
-    reading order; rows of a view have none, nor has it `rows_by_file`. `naive_timestamps` name no zone and were read in
-    `naive_zone`. `repeated` are the scored rows that are equal to an earlier one, known when the scores are written.
-    `content` is what the source holds of the scored window, None without a window.
+    reading order; rows of a view have none, nor has it `rows_by_file`. `naive_timestamps` had no zone and were read in
+    `naive_zone`. `repeated` counts the scored rows that equal an earlier one, known after the scores are written.
+    `content` is the source's content of the scored window, None without a window.
     """
 
     rubric: RowRubric
@@ -63,19 +63,19 @@ class ScoringOutcome:
 
     @property
     def files_with_rows(self) -> set[str]:
-        """The files whose rows these are, and those of which nobody knows, for they could not be read."""
+        """The files of these rows, and the files that could not be read, whose rows are unknown."""
         failed = {failure.file for failure in self.failures}
         return failed | {file for file, rows in self.rows_by_file.items() if rows}
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What people should know and need not act on."""
+        """Information for people that needs no action."""
         return (*filter(None, [naive_text(self.naive_timestamps, self.naive_zone), repeated_text(self.repeated)]),)
 
     def require_read(self, files: int, kept: str) -> None:
-        """Refuses a source without a row of which some or all of the `files` could not be read: there its rows may be.
+        """Refuses a source without rows if some or all of its `files` could not be read: they may have the rows.
 
-        `kept` says what stays as it was.
+        `kept` names what is left unchanged.
 
         Raises:
             InputError: why each of them could not be read.
@@ -89,8 +89,9 @@ class ScoringOutcome:
 
 @dataclass(frozen=True)
 class KpiTables:
-    """KPIs per day and tenant and per day for all (`tenant_id` = '*'), the tier x grade table per day, and `period`:
-    the KPIs of all rows together, whatever their day and tenant."""
+    """KPIs per day and tenant and per day for all (`tenant_id` = '*'), the cross table per day, and `period`: the KPIs
+    of all rows together.
+    """
 
     kpis: pl.DataFrame
     crosstab: pl.DataFrame
@@ -103,7 +104,7 @@ class KpiTables:
 
 
 class ScoredDay(Protocol):
-    """A day whose rows are scored and not yet written."""
+    """A day whose rows are scored but not yet written."""
 
     @property
     def outcome(self) -> ScoringOutcome:
@@ -118,8 +119,8 @@ class ScoredDay(Protocol):
     def write(self, erased: Collection[str] = (), most: Mapping[str | None, int] | None = None) -> KpiTables:
         """Replaces the day in the score, excluded, KPI, cross and rejected tables; returns its KPIs.
 
-        Rows of `erased` sessions, given by their hashes, are written without session and texts. `most` are the rows by
-        tenant that the day may have at the moment when it is replaced (None: any number).
+        Rows of `erased` sessions, given by their hashes, are written without session and texts. `most` is the maximum
+        number of rows by tenant that the day may have when it is replaced (None: no limit).
 
         Raises:
             StorageError: the day has more rows than `most`, or a table cannot be written.
@@ -127,7 +128,7 @@ class ScoredDay(Protocol):
         ...
 
     def discard(self) -> None:
-        """Removes the scored rows from where they wait to be written."""
+        """Removes the staged rows."""
         ...
 
 
@@ -148,8 +149,8 @@ class ChatEngine(Protocol):
         """Scores the rows of a day, which the caller then writes and discards.
 
         Raises:
-            InputError: the source is not there or has no such columns.
+            InputError: the source does not exist or lacks required columns.
             UsageError: no permission for it.
-            StorageError: the rows cannot be read or kept now.
+            StorageError: the rows cannot be read or staged now.
         """
         ...

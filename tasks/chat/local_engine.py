@@ -1,8 +1,8 @@
-"""Chat rows of a source become scored, excluded and rejected rows, in one streaming pass.
+"""Scores chat rows of a source in one streaming pass: each row is scored, excluded or rejected.
 
-The pass goes over the rows in parts (`tasks/chat/parts.py`), one after the other or in several processes. It keeps sums
-and counts in memory and the rows themselves in a staging folder; the tables are then written from there in the order of
-time. Memory depends on the length of the period and the number of processes, not on the number or size of the rows.
+The pass processes the rows in parts (`tasks/chat/parts.py`), sequentially or in several processes. It keeps sums and
+counts in memory and the rows themselves in a staging folder, from which the tables are written in the order of time.
+Memory depends on the length of the period and the number of processes, not on the number or size of the rows.
 """
 
 import os
@@ -41,20 +41,20 @@ from tasks.files.atomic import writable
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import REJECTED
 
-_SOURCE_ID = cs.by_name(SOURCE_ID.name, require_all=False)  # a rubric may do without it
+_SOURCE_ID = cs.by_name(SOURCE_ID.name, require_all=False)  # a rubric may omit it
 _UNKNOWN: MeanIntervals = MappingProxyType({})
 _FIRST_REJECTED = 20
 _FRAMES_AHEAD = 4  # the writer takes several of them at once, for a row group
 
 PART_BYTES = 96_000_000
-"""Of a part, before compression: a third of a second of work, and what a worker holds of Parquet texts at a time."""
+"""Size of a part before compression: a third of a second of work, and the Parquet texts in a worker's memory."""
 
 
 @dataclass(kw_only=True)
 class ScoredRows(ScoringOutcome):
     """The outcome of all parts: counts, sums, and the rows in their staging folder.
 
-    With `several_cores` what is independent of each other is done in two threads.
+    With `several_cores` independent work runs in two threads.
     """
 
     source: ChatRowSource
@@ -65,13 +65,13 @@ class ScoredRows(ScoringOutcome):
     _outside_by_file: Counter[str] = field(default_factory=Counter)
     _undated_by_file: dict[str, Counter[str]] = field(default_factory=dict)
     _of_other_days: set[str] = field(default_factory=set)
-    """Files whose rejected rows are told by other days."""
+    """Files whose rejected rows are reported with other days."""
     _rejected_folders: list[Path] = field(default_factory=list)
     _kpi_sums: list[pl.DataFrame] = field(default_factory=list)
     _crosstab_sums: list[pl.DataFrame] = field(default_factory=list)
 
     def add(self, part: ScoredPart) -> None:
-        """Adds the next part, in the order of the rows. What follows in a file that broke off is left out."""
+        """Adds the next part, in the order of the rows. Later rows of a file that failed are left out."""
         if {failure.file for failure in self.failures} & part.files:
             return
         self.counts += part.counts
@@ -92,9 +92,9 @@ class ScoredRows(ScoringOutcome):
         self._crosstab_sums += part.crosstab_sums
 
     def close(self) -> None:
-        """Leaves undated rows to the days of their file, if it has some and none of them is here.
+        """Leaves undated rows to the days of their file, if it has days and none of them is scored here.
 
-        Each of these days tells them once. Without this, every night that looks at the file would fail because of them.
+        Each of these days reports them once. Otherwise every night that reads the file would fail because of them.
         """
         broken_off = {failure.file for failure in self.failures}
         for file, codes in self._undated_by_file.items():
@@ -109,7 +109,7 @@ class ScoredRows(ScoringOutcome):
         self.counts.check()
 
     def kpis(self, mean_intervals: MeanIntervals = _UNKNOWN, days: Sequence[date | None] = ()) -> pl.DataFrame:
-        """The KPI table, also for `days` without rows; how sure the means are is known from the written scores."""
+        """The KPI table, also for `days` without rows; the intervals of means require the written scores."""
         return self._kpis(self._kpi_sums, mean_intervals, days)
 
     def rows_by_tenant(self) -> RowsByTenant:
@@ -151,10 +151,10 @@ class ScoredRows(ScoringOutcome):
                 yield pl.read_parquet(path).filter(~pl.col("file").is_in(self._of_other_days)).with_columns(called)
 
     def _in_tie_order(self, repeated: pl.DataFrame) -> pl.DataFrame:
-        """Rows with repeated keys in the order of tokens and answer text, whatever order they came in.
+        """Rows with duplicate keys in the order of tokens and answer text, independent of the input order.
 
-        The staged rows hold only a hash of the answer. Where that decides (equal key, equal tokens, another answer of
-        the same length) the answers are read from the source once more.
+        The staged rows have only a hash of the answer. If that is needed (equal key, equal tokens, another answer of
+        the same length), the answers are read from the source again.
         """
         same = ["row_key", *TOKENS]
         undecided = repeated.filter(pl.col(ANSWER_HASH).n_unique().over(same) > 1)
@@ -202,7 +202,7 @@ class ScoredRows(ScoringOutcome):
 
 
 def _ahead(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """The same frames; a thread makes the next few while the caller has the one before them."""
+    """The same frames; a thread computes the next few while the caller uses the current one."""
     with ThreadPoolExecutor(1) as thread:
         following = deque(thread.submit(next, frames, None) for _ in range(_FRAMES_AHEAD))
         while (frame := following.popleft().result()) is not None:
@@ -212,10 +212,10 @@ def _ahead(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 @dataclass(frozen=True)
 class ScoringJob:
-    """The rows of a source within `window` (all rows when None), and how they are scored.
+    """The rows of a source within `window` (all rows if None), and how they are scored.
 
-    `score_part` of each of the `parts`, in any order and process, and `gathered` of what came of them, in the order of
-    the parts. `staging` is a folder of its own, which must not exist yet; the caller removes it when the tables are
+    Call `score_part` for each of the `parts`, in any order and process, then `gathered` with the results in the order
+    of the parts. `staging` is a separate folder, which must not exist yet; the caller removes it when the tables are
     written.
     """
 
@@ -238,7 +238,7 @@ class ScoringJob:
     def gathered(
         self, parts: Iterable[ScoredPart], on_progress: Callable[[int], None] = lambda rows: None
     ) -> ScoredRows:
-        """The outcome of all parts, which come in their order."""
+        """The outcome of all parts, given in order."""
         self.staging.mkdir(parents=True, exist_ok=True)
         known = self._known_contents
         outcome = ScoredRows(
@@ -258,11 +258,11 @@ class ScoringJob:
 
     @cached_property
     def _known_contents(self) -> dict[date, DayContent] | None:
-        """What the source can tell of the window without its rows; None where only reading them tells it."""
+        """The content of the window if the source knows it without reading rows; else None."""
         return self.source.contents(self.window, self.time_zone) if self.window else None
 
     def _part(self, number: int, rows: RowStream) -> Part:
-        # Before the rows: what arrives meanwhile is then found by the next run.
+        # Before the rows: the next run then detects rows that arrive meanwhile.
         known = self._known_contents
         return Part(
             rows=rows,
@@ -276,11 +276,11 @@ class ScoringJob:
 
 
 ScoreParts = Callable[[Iterator[Part], int], Iterable[ScoredPart]]
-"""Does `score_part` of each part in that many processes, and gives what came of them in the order of the parts."""
+"""Calls `score_part` for each part in that many processes, and returns the results in the order of the parts."""
 
 
 def in_processes(parts: Iterator[Part], workers: int, server: WorkerServer | None = None) -> Iterator[ScoredPart]:
-    """Scores parts in processes of this machine that know of no flow: those of a `server`, or of a new one."""
+    """Scores parts in processes of this machine outside any flow: those of a `server`, or of a new one."""
     return in_workers(score_part, parts, workers, server)
 
 
@@ -297,14 +297,14 @@ def score_chat_rows(
     part_bytes: int = PART_BYTES,
     score_parts: ScoreParts = in_processes,
 ) -> ScoredRows:
-    """Scores every row of `source` within `window` (all rows when None).
+    """Scores every row of `source` within `window` (all rows if None).
 
     `staging` is as in a ScoringJob. `on_progress` is called with the number of rows read so far. `workers` is the
-    number of processes (0: one for each core that has two parts to score); 1 is this one. The outcome is the same for
-    any number of them, and for any `part_bytes`.
+    number of processes (0: one for each core that has two parts to score); 1 is this one. The outcome does not depend
+    on their number or on `part_bytes`.
 
     Raises:
-        StorageError: worker processes were killed again and again.
+        StorageError: worker processes were killed repeatedly.
     """
     job = ScoringJob(source, rubric, time_zone, window, keep_text, staging)
     parts = job.parts(part_bytes)
@@ -321,7 +321,7 @@ def score_chat_rows(
 
 @dataclass(frozen=True)
 class LocalDay:
-    """A day whose rows wait in a staging folder."""
+    """A day whose rows are in a staging folder."""
 
     outcome: ScoredRows
     rows_by_tenant: RowsByTenant
@@ -330,7 +330,7 @@ class LocalDay:
     _staging: Path
 
     def write(self, erased: Collection[str] = (), most: Mapping[str | None, int] | None = None) -> KpiTables:
-        """Replaces the day from the staged rows; returns the KPIs that were summed while they were scored."""
+        """Replaces the day from the staged rows; returns the KPIs that were summed during scoring."""
         warehouse, day, rows, rubric = self._warehouse, self._day, self.outcome, self.outcome.rubric
         scores = (without_sessions(frame, erased) for frame in rows.score_frames())
         excluded = (without_sessions(frame, erased) for frame in rows.excluded_frames())
@@ -353,7 +353,7 @@ class LocalDay:
 
 @dataclass(frozen=True)
 class LocalEngine:
-    """Scores rows of any source on this machine, by way of a staging folder, for any warehouse."""
+    """Scores rows of any source on this machine, using a staging folder, for any warehouse."""
 
     source: ChatRowSource
     warehouse: Warehouse
@@ -365,8 +365,8 @@ class LocalEngine:
     score_parts: ScoreParts = in_processes
 
     def score(self, day: date) -> LocalDay:
-        """Scores the rows of a day, and those of no time at all in its files, into the staging folder."""
-        shutil.rmtree(self.staging, ignore_errors=True)  # what an earlier attempt left there takes room
+        """Scores the rows of a day, and the rows of its files without a timestamp, into the staging folder."""
+        shutil.rmtree(self.staging, ignore_errors=True)  # remains of an earlier attempt occupy disk space
         with writable(self.staging):
             rows = score_chat_rows(
                 self.source,
@@ -382,5 +382,5 @@ class LocalEngine:
 
 
 def _cores() -> int:
-    """Cores that this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

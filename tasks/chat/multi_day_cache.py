@@ -1,8 +1,8 @@
-"""Days of chat row files that are read once for all of them.
+"""Reads chat row files once for many days.
 
-Reading one day means looking at every file. For many days their rows are read in one pass, put into a folder by day,
-and handed out from there, exactly as if each day had been read alone: with the rejected rows of the day, and those rows
-of its files whose time nobody knows.
+Reading one day requires every file. For many days the rows are read in one pass, stored in a folder by day, and
+returned from there exactly as if each day had been read alone: with the rejected rows of the day, and the rows of its
+files whose time is unknown.
 """
 
 from collections import Counter, defaultdict
@@ -24,9 +24,9 @@ from tasks.files.atomic import writable
 
 
 class _Piece(NamedTuple):
-    """What a day has in one batch of a file: some record batches of a kept file, and rejected rows.
+    """The rows of a day in one batch of a file: record batches of a cached file, and rejected rows.
 
-    `naive` are those of the rows whose timestamp named no zone.
+    `naive` counts the rows whose timestamp had no zone.
     """
 
     path: Path
@@ -36,7 +36,7 @@ class _Piece(NamedTuple):
     naive: int
 
     def frames(self) -> list[pl.DataFrame]:
-        """The rows, which stay in the file until they are used."""
+        """The rows, which are read from the file when they are used."""
         if not self.places:
             return []
         with pa.memory_map(str(self.path)) as file:
@@ -46,14 +46,14 @@ class _Piece(NamedTuple):
 
 @dataclass
 class _FileOfDay:
-    """The pieces of a file that a day has, how many rows of the file are of other days, and what the rows are."""
+    """The pieces of a file for one day, the number of the file's rows on other days, and the rows' content."""
 
     pieces: list[_Piece] = field(default_factory=list)
     outside: int = 0
     content: DayContent = field(default_factory=DayContent)
 
     def batches(self, file: str) -> Iterator[RowBatch]:
-        """The rows in batches of the usual size: rows in no order of time make many pieces of a few rows each."""
+        """The rows in batches of the usual size: rows that are not sorted by time make many small pieces."""
         frames: list[pl.DataFrame] = []
         pieces: list[_Piece] = []
         outside = self.outside
@@ -73,10 +73,10 @@ class _FileOfDay:
 def read_at_once(
     source: ChatRowFiles, days: Sequence[date], time_zone: str, folder: Path
 ) -> Mapping[date, ChatRowSource]:
-    """The rows of each of these days, kept in a new folder that the caller removes.
+    """The rows of each of these days, stored in a new folder that the caller removes.
 
-    A file that cannot be read, or that names a zone in some timestamps of a batch and none in others, is left where it
-    is, and read anew for each day.
+    A file that cannot be read, or that mixes timestamps with and without a zone in a batch, is not cached but read
+    again for each day.
 
     Raises:
         StorageError: the folder cannot be written.
@@ -106,7 +106,7 @@ def read_at_once(
 
 
 class _DayReadBefore(ChatRowFiles):
-    """One day of files, most of which have been read before. It holds nothing of other days: workers are sent it."""
+    """One day of files, most of which are cached. It holds nothing of other days, because it is sent to workers."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class _DayReadBefore(ChatRowFiles):
         self._left = left
 
     def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
-        """The rows of the day, which `window` must be, file by file."""
+        """The rows of the day, which must equal `window`, file by file."""
         for file in self.files:
             if str(file) in self._left:
                 yield from ChatRowFiles([file], reading=self.reading).batches(window)
@@ -131,27 +131,27 @@ class _DayReadBefore(ChatRowFiles):
                 yield from kept.batches(str(file))
 
     def contents(self, window: Window, time_zone: str) -> dict[date, DayContent] | None:
-        """What the rows were when they were read; None where a file was left where it is."""
+        """The content of the rows when they were cached; None if a file was not cached."""
         if self._left:
             return None
         return {self._day: sum((kept.content for kept in self._kept.values()), DayContent())}
 
     def parts(self, window: Window | None, part_bytes: int) -> Iterator[RowStream]:
-        """The whole day as one part: it is one of many."""
+        """The whole day as one part: there are many days."""
         yield self
 
     def fingerprint(self, names: Collection[str] | None = None) -> tuple[FileIdentity, ...]:
-        """What identified the files when they were read."""
+        """The fingerprint of the files when they were cached."""
         return tuple(one for one in self._identities if names is None or one.name in names)
 
 
 def _of_one_kind(batch: RowBatch) -> bool:
-    """Whether all timestamps of a batch name a zone, or none does: which of them do is not known."""
+    """Whether all timestamps of a batch have a zone, or none has: single rows are not distinguished."""
     return batch.naive_timestamps in (0, batch.rows["timestamp"].count())
 
 
 def _pieces(batch: RowBatch, days: Sequence[date], day_of_row: pl.Expr, path: Path) -> Iterator[tuple[date, _Piece]]:
-    """What each of the days has in a batch, whose rows are put into a new file. Rows of no day are of each of them."""
+    """The pieces of a batch by day; their rows are written to a new file. Rows without a day belong to every day."""
     by_day = batch.rows.with_columns(day=day_of_row).partition_by("day", as_dict=True, include_key=False)
     kept: dict[date | None, tuple[int, pl.DataFrame]] = {
         day: (place, rows) for place, ((day,), rows) in enumerate(by_day.items())

@@ -1,11 +1,11 @@
-"""Parts of a source's rows, each scored on its own, wherever that is.
+"""Parts of a source's rows, each scored independently, in any process.
 
     Part  --score_part-->  ScoredPart
 
-A `Part` can be pickled: it names rows, rubric and a folder, and holds none of the rows. What comes of it are counts and
-sums, which are small, and files in that folder. Doing a part again replaces what was there, so it can be retried; the
-outcome of all parts depends on the rows and their order alone, not on where they were cut (`tasks/chat/local_engine.py`
-puts it together).
+A `Part` can be pickled: it names rows, rubric and a folder, and holds none of the rows. Its result is counts and sums,
+which are small, and files in that folder. Scoring a part again replaces the files, so it can be retried; the outcome of
+all parts depends only on the rows and their order, not on the boundaries of parts (`tasks/chat/local_engine.py` merges
+it).
 
 Source: SPEC 14.
 """
@@ -46,9 +46,9 @@ _TOGETHER_BYTES = 12_000_000
 class Part:
     """Rows of one source that are scored together.
 
-    `rows` is a stretch of a file or some whole files; a source that cannot be cut is one part, which stays in its
-    process. `folder` is the part's own: it is replaced, and the caller removes it. With `counts_content` the outcome
-    says what the part holds of the window.
+    `rows` is a section of a file or some whole files; a source that cannot be split is one part, which stays in its
+    process. `folder` belongs to the part: it is replaced, and the caller removes it. With `counts_content` the outcome
+    includes the part's content of the window.
     """
 
     rows: RowStream
@@ -62,9 +62,9 @@ class Part:
 
 @dataclass(kw_only=True)
 class ScoredPart(ScoringOutcome):
-    """What came of a part: counts, sums, and the rows in files of its folder; the first rejected are not picked yet.
+    """The result of a part: counts, sums, and the rows in files of its folder; the first rejected are not selected yet.
 
-    `undated_by_file` counts the rejected rows of which nobody knows the day, by file and code.
+    `undated_by_file` counts the rejected rows whose day is unknown, by file and code.
     """
 
     keep_text: KeepText
@@ -77,16 +77,16 @@ class ScoredPart(ScoringOutcome):
     crosstab_sums: list[pl.DataFrame] = field(default_factory=list)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the rubric, which the caller has: it is larger than all the rest."""
+        """Everything but the rubric, which the caller has: it is larger than the rest."""
         return {name: value for name, value in vars(self).items() if name != "rubric"}
 
     @property
     def files(self) -> set[str]:
-        """The files that it has read from."""
+        """The files that it has read, including those that failed."""
         return {*self.rows_by_file, *(failure.file for failure in self.failures)}
 
     def note(self, batch: RowBatch) -> None:
-        """Adds what a batch tells of its file and its days."""
+        """Records a batch's information on its file and days."""
         rows_in = batch.rows.height + len(batch.rejects)
         self.counts.rows_in += rows_in
         self.rows_by_file[batch.file] += rows_in
@@ -113,7 +113,7 @@ class ScoredPart(ScoringOutcome):
         self._stage(scored)
 
     def close(self) -> None:
-        """Writes what waits to the folder."""
+        """Writes the buffered rows to the folder."""
         self.scored.spill()
         self.excluded.spill()
         self._merge_sums()
@@ -142,7 +142,7 @@ class ScoredPart(ScoringOutcome):
 
 
 def score_part(part: Part, on_progress: Callable[[int], None] = lambda rows: None) -> ScoredPart:
-    """Scores the rows of a part into its folder; what an earlier attempt left there is removed.
+    """Scores the rows of a part into its folder, after removing the files of an earlier attempt.
 
     `on_progress` is called with the number of rows read so far.
 
@@ -169,9 +169,9 @@ def score_part(part: Part, on_progress: Callable[[int], None] = lambda rows: Non
 
 
 def _noted(part: Part, outcome: ScoredPart, on_progress: Callable[[int], None]) -> Iterator[RowBatch]:
-    """The batches of a part that have something to score or to reject, once `outcome` has noted what each tells.
+    """The batches of a part with rows to score or to reject, after each has been recorded in `outcome`.
 
-    Most files of a folder are of other days.
+    Most files of a folder hold other days.
     """
     for batch in part.rows.batches(part.window):
         if isinstance(batch, FileFailure):
@@ -185,9 +185,9 @@ def _noted(part: Part, outcome: ScoredPart, on_progress: Callable[[int], None]) 
 
 
 def _small_ones_together(batches: Iterable[RowBatch]) -> Iterator[Sequence[RowBatch]]:
-    """The same batches in their order, small ones in groups: scoring takes as long for one row as for thousands.
+    """The same batches in order, small ones grouped: scoring takes as long for one row as for thousands.
 
-    A batch of which rows were left out waits for no other: the few that it has may hold the memory of all of them.
+    A batch whose other rows were left out is not delayed: its few rows may hold the memory of all of them.
     """
     waiting, size = list[RowBatch](), 0
     for batch in batches:

@@ -1,4 +1,4 @@
-"""Rows read again from the source and scored again, with their texts, which score tables keep for some rows only."""
+"""Reads rows from the source again and scores them with their texts, which score tables keep for some rows only."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,12 +25,12 @@ from tasks.warehouse.tables import SCORES
 def scored_source(
     source: str | None, window: Window | None, context: Context
 ) -> Iterator[tuple[Iterator[pl.DataFrame], list[FileFailure]]]:
-    """The rows of the window scored with their texts, as long as the block lasts, and files not read.
+    """The rows of the window scored with their texts, available within the block, and the unreadable files.
 
-    None is the configured source. Rows of erased sessions are left out, though it may still have them.
+    None is the configured source. Rows of erased sessions are left out, even if it still has them.
 
     Raises:
-        StorageError: the state database cannot be used, or the folder of temporary files takes no rows.
+        StorageError: the state database cannot be used, or the folder of temporary files cannot be written.
     """
     settings, erased = context.settings, erased_sessions(context.state)
     with TemporaryDirectory(prefix="aqb-") as folder:
@@ -49,13 +49,13 @@ def scored_source(
 def rows_of_source(
     row_ids: Sequence[str], source: str | None, window: Window | None, context: Context
 ) -> tuple[dict[str, Explanation], list[FileFailure]]:
-    """The rows of these ids that the source holds, in the order asked, explained; and files not read."""
+    """The rows of the source with these ids, in their order, explained; and the unreadable files."""
     with scored_source(source, window, context) as (scored, failures):
         return explained_rows(context.rubric, scored, row_ids), failures
 
 
 def window_of(row_ids: Sequence[str], context: Context) -> Window | None:
-    """The days on which the warehouse has these rows; None (look everywhere) when it does not have them all."""
+    """The days on which the warehouse has these rows; None (all days) if it lacks any of them."""
     keys = [row_id[:KEY_HEX_DIGITS] for row_id in row_ids]
     scores = context.warehouse.read(SCORES)
     if scores is None:

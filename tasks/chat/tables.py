@@ -69,11 +69,11 @@ ALERTS_SCHEMA = pa.schema(
 
 
 def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: int) -> list[AlertFact]:
-    """Works out the alert facts of a day that has just been written, and replaces it in the alert table; returns them.
+    """Computes the alert facts of a day that has just been written, and replaces it in the alert table; returns them.
 
-    A day is compared with those of the last seven scored days before it that this version of the rubric has scored too.
-    So the later days whose history holds the day are worked out anew: the table must not depend on the order in which
-    days are scored. A later day that another version has scored keeps the facts that this version found.
+    A day is compared with those of the last seven scored days before it that have the same rubric version. So the later
+    days whose history includes the day are recomputed: the table must not depend on the order in which days are scored.
+    A later day of another version keeps the facts computed by that version.
     """
     kpis = _kpis_around(warehouse, day, rubric)
     history = _history_of_affected(kpis, day, rubric)
@@ -95,8 +95,7 @@ def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: i
 
 
 def _history_of_affected(kpis: KpisByDay, day: date, rubric: RowRubric) -> dict[date, KpisByDay]:
-    """The day and the later days that are compared with it, each with the KPI rows that it is compared with, latest
-    first."""
+    """The day and the later days that are compared with it, each with the KPI rows of its history, latest first."""
     with_rows = _days_with_rows(kpis)
     later = [
         when
@@ -121,7 +120,7 @@ def _facts_of(
     growth: Mapping[tuple[str, str | None], Growth],
     rejected: int,
 ) -> list[AlertFact]:
-    """The facts of a day from its KPI rows and those of the days that it is compared with, latest first."""
+    """The alert facts of a day from its KPI rows and those of its history, latest first."""
     worth_deciding = any(row["excluded"] >= MIN_COUNT for row in kpis)
     decided = WatchedDays(rubric, {**usual_days, day: kpis}, AlertPolicy()).decided[day] if worth_deciding else {}
     of_day = monitoring_facts(rubric, day, kpis, usual_days, growth, rejected)
@@ -139,7 +138,7 @@ def _rejected_rows(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]
 def read_growth(
     warehouse: Warehouse, rubric: RowRubric, days: KpisByDay, usual_days: KpisByDay
 ) -> dict[tuple[str, str | None], Growth]:
-    """What grew among the rows of each rule that fired on some days, against other days; both with their KPI rows."""
+    """What increased among the rows of each rule that fired on some days, compared with other days, from KPI rows."""
     return growth_of_days(read_fired_rows(warehouse, rubric, {*days, *usual_days}), days, usual_days)
 
 
@@ -149,7 +148,7 @@ def growth_of_days(
     usual_days: KpisByDay,
     wanted: Collection[tuple[str, str | None]] | None = None,
 ) -> dict[tuple[str, str | None], Growth]:
-    """The same of rows that were read; of thousands of tenants most are of no interest: `wanted` says which are."""
+    """The same for rows already read; `wanted` selects rules and tenants: most of thousands are irrelevant."""
 
     def turns(rows: Iterable[Sequence[KpiRow]]) -> Counter[str | None]:
         counted = Counter[str | None]()
@@ -205,20 +204,20 @@ def read_alerts(warehouse: Warehouse, days: Sequence[date]) -> dict[date, list[A
 
 
 def read_kpis_of_all(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> dict[date, dict[str, Any]]:
-    """The KPI row of all tenants together of each scored day, whichever version has scored it."""
+    """The KPI row of all tenants together of each scored day, of any version."""
     rows = table_rows(warehouse, KPIS, rubric.kpis_schema, days).filter(tenant_id=ALL_TENANTS).collect()
     return {row["score_date"]: row for row in rows.iter_rows(named=True)}
 
 
 def read_kpis(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> dict[date, list[dict[str, Any]]]:
-    """The KPI rows of scored days, by day, whichever version has scored them."""
+    """The KPI rows of scored days, by day, of any version."""
     return rows_by_day(warehouse, KPIS, days, rubric.kpis_schema)
 
 
 def rows_by_day(
     warehouse: Warehouse, table: str, days: Sequence[date], schema: pa.Schema
 ) -> dict[date, list[dict[str, Any]]]:
-    """The rows that a table has of each of these days."""
+    """The number of rows that a table has of each of these days."""
     found: dict[date, list[dict[str, Any]]] = {day: [] for day in days}
     for row in table_rows(warehouse, table, schema, days).collect().iter_rows(named=True):
         found[row["score_date"]].append(row)
@@ -226,7 +225,7 @@ def rows_by_day(
 
 
 def read_examples(warehouse: Warehouse, rubric: RowRubric, day: date, row_ids: Collection[str]) -> dict[str, Example]:
-    """The rows that alert facts of a day point to, by row id, as messages show them."""
+    """The example rows of a day's alert facts, by row id, as shown in messages."""
     columns = ["row_id", "user_input", "llm_response", rubric.failure.column, rubric.total]
     rows = ([row[name] for name in columns] for row in warehouse.day_queries(day, rubric).rows(row_ids, columns))
     return {
@@ -236,9 +235,9 @@ def read_examples(warehouse: Warehouse, rubric: RowRubric, day: date, row_ids: C
 
 
 def _kpis_around(warehouse: Warehouse, day: date, rubric: RowRubric) -> dict[date, list[dict[str, Any]]]:
-    """The KPI rows of a day and of the scored days around it, earliest first, whichever version has scored them.
+    """The KPI rows of a day and of the scored days around it, earliest first, of any version.
 
-    There are at least seven days with rows before it, and seven after it, where there are so many.
+    At least seven days with rows before it, and seven after it, if there are as many.
     """
     scored = warehouse.days(KPIS)
     place, reach = bisect_left(scored, day), HISTORY_DAYS

@@ -1,10 +1,10 @@
-"""Rows that arrive in batches of any order and leave in the order of time, in bounded memory.
+"""Sorts batches of rows by time in bounded memory.
 
     batches --> files of some thousand rows --> buckets of neighbouring minutes
 
-Rows that arrive nearly in the order of time make files of few minutes each, so a bucket is read from few files. Of rows
-in no order, such as an export of BigQuery, every file overlaps every bucket. Such files are parted by time before, as
-often as it takes; so the work grows with the rows, not with their square.
+Rows that arrive nearly sorted make files of few minutes each, so a bucket is read from few files. Unsorted rows, such
+as a BigQuery export, make files that all overlap every bucket. Such files are first split by time, repeatedly if
+needed, so the work grows with the rows, not with their square.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ import polars as pl
 
 BUCKET_BYTES = 4_000_000
 _MANY_READS = 10
-"""Files for each bucket: reading more of them takes longer than writing all rows once more."""
+"""Files per bucket: reading more of them takes longer than writing all rows again."""
 
-_FILES_AT_ONCE = 4  # each file that is cut: 50 MB with what they are sorted into
+_FILES_AT_ONCE = 4  # each file that is split: 50 MB with its parts
 _PARTS = 16
 _TIME = pl.Datetime("us", "UTC")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Span(NamedTuple):
-    """Some minutes since 1970, both ends included."""
+    """A range of minutes since 1970, both ends included."""
 
     first: int
     last: int
 
     def of(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Those of some rows, in the order of time, that are of these minutes."""
+        """The rows within these minutes, from rows sorted by time."""
         borders = pl.Series([_EPOCH + timedelta(minutes=minute) for minute in (self.first, self.last + 1)], dtype=_TIME)
         start, end = rows["timestamp"].search_sorted(borders)
         return rows[start:end]
 
     def overlaps(self, other: _Span) -> bool:
-        """Whether they share a minute."""
+        """Whether the ranges share a minute."""
         return self.first <= other.last and other.first <= self.last
 
 
@@ -53,12 +53,11 @@ class _File(NamedTuple):
 
 
 class TimeSortedRows:
-    """Batches go to files of a folder; buckets of neighbouring minutes come back out.
+    """Writes batches to files of a folder; returns them in buckets of neighbouring minutes.
 
-    In memory stay a count per minute, the span of each file, and what is not yet worth a file; of rows in no order a
-    few files at a time. Their folder holds all rows twice while they are parted. Rows of one minute are never split
-    over two buckets, so whatever depends on rows with equal timestamps can be settled within a bucket. `timestamp` must
-    not be NULL.
+    In memory are a count per minute, the span of each file, and rows too few for a file; for unsorted rows also a few
+    files at a time. The folder holds all rows twice while they are split. Rows of one minute are always in one bucket,
+    so whatever depends on rows with equal timestamps can be computed within a bucket. `timestamp` must not be NULL.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -71,14 +70,14 @@ class TimeSortedRows:
         self._waiting_bytes = 0
 
     def add(self, rows: pl.DataFrame) -> None:
-        """Takes a batch with a `timestamp` column."""
+        """Adds a batch with a `timestamp` column."""
         self._waiting.append(rows)
         self._waiting_bytes += int(rows.estimated_size())
         if self._waiting_bytes >= BUCKET_BYTES:
             self.spill()
 
     def spill(self) -> None:
-        """Writes what waits to a file of its own: until then it is in memory alone."""
+        """Writes the buffered rows, which are only in memory, to a file."""
         rows = pl.concat(self._waiting) if self._waiting else pl.DataFrame()
         if not rows.is_empty():
             minutes = rows["timestamp"].dt.epoch("us") // 60_000_000
@@ -90,17 +89,17 @@ class TimeSortedRows:
         self._waiting, self._waiting_bytes = [], 0
 
     def extend(self, other: TimeSortedRows) -> None:
-        """Takes over the rows of another folder, whose files stay where they are."""
+        """Adds the rows of another folder, whose files stay where they are."""
         other.spill()
         self._rows_per_minute.update(other._rows_per_minute)
         self._bytes += other._bytes
         self._files += other._files
 
     def buckets(self) -> Iterator[pl.DataFrame]:
-        """All rows in buckets of time, earlier buckets first; the rows of a bucket have no order."""
+        """All rows in buckets of time, earlier buckets first; a bucket is unsorted."""
         self.spill()
         self._part_by_time()
-        read = lru_cache(maxsize=2)(pl.read_ipc)  # of rows in order a file is that of the next bucket, too
+        read = lru_cache(maxsize=2)(pl.read_ipc)  # for sorted rows a file overlaps the next bucket, too
         for bucket in self._buckets():
             files = (file.path for file in self._files if file.span.overlaps(bucket))
             yield pl.concat(bucket.of(read(path)) for path in files)
@@ -121,7 +120,7 @@ class TimeSortedRows:
         return buckets
 
     def _part_by_time(self) -> None:
-        """Replaces the files by files of shorter spans where a bucket would be read from many."""
+        """Splits the files by time if a bucket would be read from many."""
         buckets = self._buckets()
         if len(buckets) < 2 or self._reads(buckets) <= _MANY_READS * len(buckets):
             return
@@ -134,7 +133,7 @@ class TimeSortedRows:
             cuts = [0, *rows["timestamp"].search_sorted(borders).to_list(), rows.height]
             for part, (start, end) in zip(parts, pairwise(cuts), strict=True):
                 part.add(rows[start:end])
-                part.spill()  # what waits would hold all the rows that it was cut from
+                part.spill()  # buffered rows would keep the memory of the rows they were cut from
         former, self._files = self._files, []
         for part in parts:
             part._part_by_time()
@@ -143,6 +142,6 @@ class TimeSortedRows:
             file.path.unlink()
 
     def _reads(self, buckets: Sequence[_Span]) -> int:
-        """How often a file is read for a bucket."""
+        """The number of times that files are read for buckets."""
         firsts, lasts = [bucket.first for bucket in buckets], [bucket.last for bucket in buckets]
         return sum(bisect_right(firsts, span.last) - bisect_left(lasts, span.first) for _, span in self._files)

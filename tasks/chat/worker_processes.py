@@ -1,4 +1,4 @@
-"""Work in other processes, which may be killed and never outlive their parent.
+"""Worker processes that may be killed and never outlive their parent.
 
 One server process has imported what the work needs, and forks a worker for each connection that it is sent, which
 takes milliseconds. Polars has done nothing in the server when it forks, so no lock of its threads is left behind.
@@ -6,8 +6,8 @@ takes milliseconds. Polars has done nothing in the server when it forks, so no l
     parent --> server --fork--> worker
        └-------- connection -------┘
 
-A command that has only imported so far forks the server itself; in a process with threads it is a new one, which has
-to import all of it again (half a second).
+A command that has only imported modules forks the server itself; in a process with threads it is a new process, which
+has to import everything again (half a second).
 
 A worker ends when its connection does: when the work is done, after Ctrl-C, and when the parent is killed. (The pools
 of the standard library leave orphans when their parent is killed, and run its main module again in each worker, which
@@ -37,7 +37,7 @@ _Result = TypeVar("_Result")
 _MOST_ATTEMPTS = 3
 _SERVE = "import sys; from tasks.chat.worker_processes import serve; serve(int(sys.argv[1]), sys.argv[2])"
 _THREADS_OF_IMPORTS = ("jemalloc_bg_thd", "polars-ooc-clea")
-"""The names (Linux cuts them) of threads that Polars has before it does anything: they hold no lock of its work."""
+"""The names (truncated by Linux) of the threads that Polars starts on import: they hold no locks of work."""
 
 
 class WorkerServer:
@@ -56,7 +56,7 @@ class WorkerServer:
 
 @contextmanager
 def forked_server() -> Iterator[WorkerServer | None]:
-    """A server that is a copy of this process; None where Polars or another library already has threads here."""
+    """A server forked from this process; None if Polars or another library already has threads here."""
     if not _has_only_imported():
         yield None
         return
@@ -78,7 +78,7 @@ def forked_server() -> Iterator[WorkerServer | None]:
 
 @contextmanager
 def _ctrl_c_later() -> Iterator[None]:
-    """Keeps a Ctrl-C for the end of the block: Python loses one that comes while it forks. The child never gets one."""
+    """Delays a Ctrl-C to the end of the block: Python loses a signal during a fork. The child never gets one."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
@@ -95,7 +95,7 @@ def spawned_server(module: str) -> Iterator[WorkerServer]:
             [sys.executable, "-P", "-c", _SERVE, str(theirs.fileno()), module],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is the parent's business
+            start_new_session=True,  # the parent handles Ctrl-C
         )
     try:
         with orders:
@@ -107,11 +107,11 @@ def spawned_server(module: str) -> Iterator[WorkerServer]:
 def in_workers(
     do: Callable[[_Item], _Result], items: Iterable[_Item], workers: int, server: WorkerServer | None = None
 ) -> Iterator[_Result]:
-    """`do(item)` of each item, in the order of the items, by at most `workers` processes at a time.
+    """`do(item)` for each item, in the order of the items, by at most `workers` processes at a time.
 
-    `do` is a function of a module; items and results can be pickled. Items are taken when a worker is free. Where a
-    worker was killed another one does its item again; so does one of a new server where that was killed, too. All
-    processes but a `server` that was given end with the iterator.
+    `do` is a function of a module; items and results can be pickled. Items are taken when a worker is free. If a worker
+    was killed, another one repeats its item; if the server was killed, a worker of a new server does. All processes
+    except a given `server` end with the iterator.
 
     Raises:
         StorageError: three workers were killed over one item.
@@ -134,7 +134,7 @@ def in_workers(
 
 
 class _Workers(Generic[_Item, _Result]):
-    """The workers of a server, and what each of them is doing; they end with the block."""
+    """The workers of a server and their current items; they end with the block."""
 
     def __init__(self, do: Callable[[_Item], _Result], server: WorkerServer) -> None:
         self._do = do
@@ -152,21 +152,21 @@ class _Workers(Generic[_Item, _Result]):
 
     @property
     def busy(self) -> int:
-        """How many items are being worked on."""
+        """The number of items in progress."""
         return len(self._doing)
 
     def give(self, number: int, item: _Item) -> None:
-        """Gives an item to an idle worker, or to a new one."""
+        """Sends an item to an idle worker, or to a new one."""
         worker = self._idle.popleft() if self._idle else self._new()
         self._doing[worker] = number, item
         self._attempts[number] += 1
         try:
             worker.send((self._do, item))
         except BrokenPipeError:
-            return  # it was killed, which `finished` finds
+            return  # it was killed; `finished` detects that
 
     def finished(self) -> Iterator[tuple[int, _Result]]:
-        """Waits for workers; the items that are done, by their numbers."""
+        """Waits for workers; returns the finished items by number."""
         for worker in wait([*self._doing]):
             assert isinstance(worker, Connection)
             number, item = self._doing.pop(worker)
@@ -198,26 +198,26 @@ class _Workers(Generic[_Item, _Result]):
 
 
 def serve(descriptor: int, module: str) -> None:
-    """What a new server process does: it imports `module`, and serves until the parent is gone."""
+    """The main function of a new server process: it imports `module`, and serves until the parent has ended."""
     import_module(module)
     with socket.socket(fileno=descriptor) as orders:
         _fork_workers(orders)
 
 
 def _serve_as_copy(of_parent: socket.socket, orders: socket.socket) -> None:
-    of_parent.close()  # else it would never see the end of the parent
+    of_parent.close()  # otherwise it would never detect the end of the parent
     os.setsid()
     _fork_workers(orders)
-    os._exit(0)  # what the parent was about to print is its own
+    os._exit(0)  # the parent's buffered output must not be printed twice
 
 
 def _fork_workers(orders: socket.socket) -> None:
-    """Forks a worker for each connection that arrives, until the parent is gone."""
+    """Forks a worker for each connection that arrives, until the parent has ended."""
     while received := socket.recv_fds(orders, 1, 1)[1]:
         with Connection(received[0]) as connection:
             if os.fork() == 0:
                 orders.close()
-                with suppress(EOFError, ConnectionError):  # nobody is left to work for
+                with suppress(EOFError, ConnectionError):  # there is no parent left to work for
                     _work(connection)
                 os._exit(0)
     with suppress(ChildProcessError):
@@ -226,14 +226,14 @@ def _fork_workers(orders: socket.socket) -> None:
 
 
 def _has_only_imported() -> bool:
-    """Whether this process has no thread but its own and those of imports; False where nobody knows (not Linux)."""
+    """Whether this process has no threads but its own and those of imports; False if unknown (not Linux)."""
     tasks = Path("/proc/self/task")
     names = [(task / "comm").read_text().strip() for task in tasks.iterdir()] if tasks.exists() else []
     return sum(name not in _THREADS_OF_IMPORTS for name in names) == 1
 
 
 def _work(connection: Connection) -> None:
-    """Does what arrives until the connection ends."""
+    """Processes what arrives until the connection ends."""
     threading.Thread(target=_end_with, args=[connection.fileno()], daemon=True).start()
     while True:
         do, item = connection.recv()
@@ -242,13 +242,13 @@ def _work(connection: Connection) -> None:
             outcome = True, do(item)
         except Exception as error:  # noqa: BLE001 - the parent raises it
             if not hasattr(error, "__notes__"):
-                error.add_note(line_of_ours(error))  # the parent does not see the trace
+                error.add_note(line_of_ours(error))  # the parent does not get the traceback
             outcome = False, error
         connection.send(outcome)
 
 
 def _end_with(descriptor: int) -> None:
-    """Ends the process, whatever it is doing, when nobody is at the other end of a connection."""
+    """Ends the process at once when the other end of the connection is closed."""
     hangup = select.poll()
     hangup.register(descriptor, 0)
     hangup.poll()
