@@ -1,6 +1,6 @@
 """Addresses of BigQuery tables and datasets: `bigquery://project.dataset.view`, `bigquery://project/dataset`.
 
-And where the reports of a service lie below those of all.
+Also the folder of a service's reports within that of all reports.
 """
 
 import re
@@ -10,14 +10,14 @@ from scoring.errors import UsageError
 
 SCHEME = "bigquery://"
 SERVICES_FOLDER = "services"
-# A project may carry its domain (`example.com:project`); a table name may be in any script.
+# A project may have a domain prefix (`example.com:project`); a table name may be in any script.
 _PROJECT = r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]*"
 _PARTS = re.compile(rf"({_PROJECT})[./](\w+)(?:[./]([^./`\\]+))?", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class DatasetName:
-    """A dataset and the project that it is in."""
+    """A dataset and its project."""
 
     project: str
     dataset: str
@@ -36,7 +36,7 @@ class TableName:
 
     @property
     def quoted(self) -> str:
-        """The name as GoogleSQL writes it."""
+        """The name in GoogleSQL."""
         return f"`{self}`"
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ def is_bigquery(url: str) -> bool:
 
 
 def table_of(url: str) -> TableName:
-    """The table or view of an address; dots and slashes between its parts are alike.
+    """The table or view of an address; its parts may be separated by dots or slashes.
 
     Raises:
         UsageError: it does not name a project, a dataset and a table.
@@ -61,7 +61,7 @@ def table_of(url: str) -> TableName:
 
 
 def dataset_of(url: str) -> DatasetName:
-    """The dataset of an address; dots and slashes between its parts are alike.
+    """The dataset of an address; its parts may be separated by dots or slashes.
 
     Raises:
         UsageError: it does not name a project and a dataset, or names a table too.

@@ -1,4 +1,4 @@
-"""The `[alerts]` section of the settings: who is notified of what, where and when. It names secrets and holds none."""
+"""The `[alerts]` section of the settings: who is notified of what, where and when. It only names secrets."""
 
 import re
 from datetime import date, datetime, time
@@ -14,9 +14,9 @@ from tasks.config.section import VARIABLE, Section
 
 DEFAULT_ROUTE = "default"
 DEFAULT_WEBHOOK = "SLACK_WEBHOOK_URL"
-"""The environment variable with the webhook that is used where no route is set."""
+"""The environment variable with the webhook that is used if no route is set."""
 
-_BLOCK = re.compile(r"[a-z0-9-]+")  # how Prefect names its blocks
+_BLOCK = re.compile(r"[a-z0-9-]+")  # Prefect's syntax for names of blocks
 _TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 _HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
 _MENTION = re.compile(r"<(?:@[UW][A-Z0-9]+|!subteam\^S[A-Z0-9]+|!here|!channel)>")
@@ -26,36 +26,36 @@ class Destination(Section):
     """Where messages go: a webhook, or a bot's channel. Secrets come from the environment or a Prefect Secret block."""
 
     webhook_env: str = ""
-    """The environment variable that holds the webhook's address."""
+    """The environment variable with the webhook's address."""
 
     webhook_secret_block: str = ""
-    """Or the Prefect Secret block that holds it."""
+    """Or the Prefect Secret block with the address."""
 
     bot_token_env: str = ""
-    """Or the environment variable that holds a bot's token; then `channel` says where."""
+    """Or the environment variable with a bot's token; then `channel` is required."""
 
     bot_token_secret_block: str = ""
-    """Or the Prefect Secret block that holds the token."""
+    """Or the Prefect Secret block with the token."""
 
     format: str = "slack"
-    """What the webhook takes: slack, or json (docs/alerts-webhook.md) for any other receiver."""
+    """The webhook's message format: slack, or json (docs/alerts-webhook.md) for any other receiver."""
 
     channel: str = ""
-    """The id of the bot's channel, such as C0123456789; the messages of one day stand in one thread there."""
+    """The id of the bot's channel, such as C0123456789; the messages of one day form one thread."""
 
     mention: str = ""
-    """Whom Critical messages but digests call: <@U123>, <!subteam^S123>, <!here>; several with blanks between."""
+    """Who is mentioned in Critical messages except digests: <@U123>, <!subteam^S123>, <!here>; separated by blanks."""
 
     quiet_hours: str = ""
-    """When Warnings wait, in the `time_zone`: "22:00-08:00"."""
+    """Quiet hours in which Warnings are held back, in the `time_zone`: "22:00-08:00"."""
 
     @property
     def uses_bot(self) -> bool:
-        """Whether a bot posts, and not a webhook."""
+        """Whether a bot posts, not a webhook."""
         return bool(self.bot_token_env or self.bot_token_secret_block)
 
     def holds(self, level: str, now: datetime, time_zone: str) -> bool:
-        """Whether a message of this level has to wait now for the end of the quiet hours."""
+        """Whether a message of this level must wait for the end of the quiet hours."""
         if level == "critical" or not (match := _HOURS.fullmatch(self.quiet_hours)):
             return False
         hours = [int(number) for number in match.groups()]
@@ -66,7 +66,7 @@ class Destination(Section):
     @field_validator("webhook_env", "bot_token_env")
     @classmethod
     def _names_a_variable(cls, name: str) -> str:
-        if name and not VARIABLE.fullmatch(name):  # most likely the secret itself: it is not repeated
+        if name and not VARIABLE.fullmatch(name):  # most likely the secret itself, so the error does not repeat it
             raise ValueError("give the name of an environment variable, such as SLACK_WEBHOOK_QA, not its value")
         return name
 
@@ -113,10 +113,10 @@ class Destination(Section):
 
 
 class Route(Destination):
-    """A subscription: which messages go where. A filter that is left out lets everything through."""
+    """A subscription: which messages go where. An omitted filter matches everything."""
 
     name: str
-    """How messages of this route are known; renaming a route makes it a new subscriber."""
+    """The route's identity in stored messages; a renamed route is a new subscriber."""
 
     levels: tuple[Literal["critical", "warning"], ...] = ()
     """Levels that it receives: critical, warning; empty: both."""
@@ -125,17 +125,18 @@ class Route(Destination):
     """Ids of the rubrics that it receives; empty: all."""
 
     tenants: tuple[str, ...] = ()
-    """Tenants whose chat rows it receives ("": rows without one), and of no test runs; empty: all."""
+    """Tenants whose chat rows it receives ("": rows without one); then it receives no test runs; empty: all."""
 
     agent_types: tuple[Literal["move", "plan", "applicant_management"], ...] = ()
-    """Agents whose test runs it receives (move, plan, applicant_management), and of no chat rows; empty: all."""
+    """Agents whose test runs it receives (move, plan, applicant_management); then it receives no chat rows; empty: all.
+    """
 
 
 class WatchSettings(Section):
-    """What `aqb watch` waits for."""
+    """The deadline that `aqb watch` checks."""
 
     due: str = "07:00"
-    """By when a nightly run of the day before has to be completed, every day, in the `time_zone`."""
+    """The time of day, in the `time_zone`, by which a nightly run of the day before must be completed."""
 
     @field_validator("due")
     @classmethod
@@ -146,60 +147,62 @@ class WatchSettings(Section):
 
 
 class HeartbeatSettings(Section):
-    """Where a service outside is told that the nights go on."""
+    """The external service that is notified of each nightly run (dead man's switch)."""
 
     url: SecretStr = SecretStr("")
-    """Pinged at start (`/start`), success and failure (`/fail`) of the nightly flow, as healthchecks.io wants it."""
+    """Pinged at start (`/start`), success and failure (`/fail`) of the nightly flow, in the format of healthchecks.io.
+    """
 
     @field_validator("url")
     @classmethod
     def _an_address(cls, url: SecretStr) -> SecretStr:
         secret = url.get_secret_value()
         if secret and not is_masked(url) and not (is_http_address(secret) and secret.isascii()):
-            # the address, which is a secret, is not repeated
+            # the address is a secret, so the error does not repeat it
             raise ValueError("give an http or https address, such as https://hc-ping.com/UUID")
         return url
 
 
 class AlertsSettings(Section):
-    """Alerts: sent once, to every route that accepts them. Without a webhook nothing is sent."""
+    """Alerts: sent once, to every route that matches them. Without a webhook nothing is sent."""
 
     route: tuple[Route, ...] = ()
     """The subscriptions; several may match."""
 
     default: Destination = Destination(webhook_env=DEFAULT_WEBHOOK)
-    """Receives what no route takes; without routes, everything. If its variable is unset, nothing is sent there."""
+    """Receives what no route matches; without routes, everything. If its variable is unset, nothing is sent there."""
 
     false_pages_per_year: float = Field(default=1.0, gt=0, le=365)
-    """How often a year people may be interrupted for nothing, all rules and tenants together. Less is later, too."""
+    """The allowed number of false pages a year, over all rules and tenants. A lower number also delays true pages."""
 
     days_off: tuple[date, ...] = ()
-    """More days on which people do not work, such as temporary holidays; weekends and Korean holidays are known."""
+    """Further days off, such as temporary holidays; weekends and Korean holidays are built in."""
 
     intraday_looks: int = Field(default=24, ge=1, le=1440)
-    """How often intraday runs look at a day. They share half of what it may page falsely; the night has the other."""
+    """Intraday runs per day. They share half of the allowed false pages; the nightly run has the other half."""
 
     dry_run: bool = False
-    """Whether runs only log what they would send."""
+    """Whether runs only log the messages instead of sending them."""
 
     weekly: bool = True
-    """Whether routes get the KPIs of the week on Mondays, against the week before, with what changed most."""
+    """Whether routes receive the KPIs of the week on Mondays, compared with the week before, with the largest changes.
+    """
 
     all_quiet_weekly: bool = False
-    """Whether a route without messages for a week gets one that says so, on Mondays."""
+    """Whether a route without messages for a week receives a message that says so, on Mondays."""
 
     watch: WatchSettings = WatchSettings()
 
     heartbeat: HeartbeatSettings = HeartbeatSettings()
 
     reports_url: MessageUrl = ""
-    """Where the folder `reports` is served to people; empty: messages name the file."""
+    """The URL at which the folder `reports` is served; empty: messages name the file."""
 
     locale: Literal["ko"] = "ko"
-    """The language of the messages; there is Korean only."""
+    """The language of the messages; only Korean is available."""
 
     api_url: Url = "https://slack.com/api/"
-    """Where bots post, for a proxy in front of Slack."""
+    """The API address for bots, for a proxy in front of Slack."""
 
     @field_validator("route")
     @classmethod

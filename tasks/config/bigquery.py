@@ -1,4 +1,4 @@
-"""`[bigquery]`: how BigQuery is reached, what a query may cost, how the columns of a view are called."""
+"""`[bigquery]`: the connection to BigQuery, cost limits of queries, and the column names of a view."""
 
 from typing import Annotated, Literal
 
@@ -26,37 +26,37 @@ class BigQuerySettings(Section):
     """BigQuery. The credentials are those of the machine (Application Default Credentials), never a setting."""
 
     location: str = ""
-    """Where its jobs run, for example asia-northeast3; empty: where the view or the dataset is."""
+    """The location of its jobs, for example asia-northeast3; empty: that of the view or the dataset."""
 
     billing_project: str = ""
-    """The project that pays for its jobs; empty: the project of the view or the dataset."""
+    """The project that is billed for its jobs; empty: the project of the view or the dataset."""
 
     maximum_bytes_billed: int = Field(default=1_099_511_627_776, ge=0)
-    """A query that would bill more is refused before it costs anything; 0 is no limit."""
+    """The maximum bytes billed per query: larger queries are refused at no cost; 0 is no limit."""
 
     usd_per_tib: float = Field(default=6.25, ge=0)
-    """The price of scanning a TiB, for estimates: on demand in the US; 0 where slots are paid for."""
+    """The price in USD of scanning a TiB, for estimates: on demand in the US; 0 for reserved slots."""
 
     use_storage_api: bool = True
-    """Read rows through the BigQuery Storage API, many times faster; without its permission REST is used."""
+    """Read rows through the BigQuery Storage API, many times faster; without permission for it REST is used."""
 
     retry_s: float = Field(default=600.0, ge=0)
-    """Seconds for which a call is repeated while BigQuery is busy or out of reach (600 or more for starting a job)."""
+    """Seconds for which a call is retried while BigQuery is busy or unreachable (at least 600 for starting a job)."""
 
     scratch: str = "data/bigquery"
-    """A folder of this machine for what is on its way: scored rows before they are loaded."""
+    """A local folder for data in transit: scored rows before they are loaded."""
 
     endpoint: Url = ""
-    """The address of the API, where it is not Google's public one: a private endpoint, or an emulator."""
+    """The address of the API if it is not Google's public one: a private endpoint, or an emulator."""
 
     storage_endpoint: Url = ""
-    """The same for the Storage API; with `endpoint` alone rows are read over REST."""
+    """The same for the Storage API; with `endpoint` only, rows are read over REST."""
 
     anonymous: bool = False
-    """Send no credentials, as emulators want it."""
+    """Send no credentials, for emulators."""
 
     prefix: str = Field(default="", pattern=_PATH.replace("+$", "*$"))
-    """What stands before the columns of the source where they are so called: `jsonPayload.` in exported logs."""
+    """The prefix of the source's column names, where they have it: `jsonPayload.` in exported logs."""
 
     columns: dict[SourceColumn, ColumnPath] = Field(default_factory=dict)
-    """Columns of the source that are called differently: `user_input = "question"`; looked up with the prefix first."""
+    """Columns of the source with other names: `user_input = "question"`; looked up with the prefix first."""

@@ -16,38 +16,38 @@ _ColumnName = Annotated[str, Field(min_length=1)]
 
 
 class ChatRowSettings(Section):
-    """The chat rows of a service: where they come from, what scores them and what the score table keeps."""
+    """The chat rows of a service: their source, their rubric, and the texts that the score table keeps."""
 
     rubric: str = DEFAULT_ROW_RUBRIC
-    """The rubric that scores chat rows: its id, or its file (`my-rubric.toml`). A warehouse holds the days of one."""
+    """The rubric of chat rows: its id, or its file (`my-rubric.toml`). A warehouse holds the days of one rubric."""
 
     source: Place = "data/chat_rows"
     """Chat rows: a file, a folder or a glob (Parquet, CSV, JSON Lines), or `bigquery://project.dataset.view`."""
 
     format: Format = ROWS
-    """What wrote the files: `rows` is a table with a row a turn, the others are exports of other tools."""
+    """The format of the files: `rows` is a table with a row per turn, the others are exports of other tools."""
 
     columns: dict[SourceColumn, _ColumnName] = Field(default_factory=dict)
-    """Columns of files that are called differently: `user_input = "question"`; dots lead into structs and JSON."""
+    """Columns of files with other names: `user_input = "question"`; dots lead into structs and JSON."""
 
     naive_timestamps: Zone = "UTC"
-    """The zone of timestamps that name none."""
+    """The zone of timestamps without one."""
 
     keep_text: Literal["flagged", "all", "none"] = "flagged"
     """Rows whose two texts the score table keeps: those with an alert or a final grade C or F, all, or none."""
 
 
 class ServiceSettings(ChatRowSettings):
-    """One of several services. What it leaves out is as `[monitoring]` has it."""
+    """One of several services. Omitted settings are inherited from `[monitoring]`."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
-    """How tables, pages and messages call it: small letters, digits and hyphens. A new name is a new service."""
+    """Its name in tables, pages and messages: small letters, digits and hyphens. A new name is a new service."""
 
     source: Place
     """Its chat rows, as `monitoring.source`."""
 
     routes: tuple[str, ...] = ()
-    """The names of the routes that get its messages; empty: all."""
+    """The names of the routes that receive its messages; empty: all."""
 
     has_unnamed_days: bool = False
-    """Whether days without a name are its own: those scored before there were services, and all that follow."""
+    """Whether days without a service name belong to it: those scored before there were services, and all later ones."""

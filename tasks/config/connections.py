@@ -1,4 +1,4 @@
-"""Whether an address can be one of a server, and what is said of one that cannot be reached."""
+"""Checks HTTP addresses and explains failed connections."""
 
 import os
 import socket
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 def is_http_address(url: str) -> bool:
-    """Whether a text is an http or https address with a host and, if it names one, a port that there is."""
+    """Whether a text is an http or https address with a host and, if given, a valid port."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -16,14 +16,14 @@ def is_http_address(url: str) -> bool:
 
 
 def failed_connection(error: BaseException) -> str:
-    """Why a connection failed, as the system says it, else as the client does."""
+    """Why a connection failed, in the words of the operating system, else of the client."""
     causes = [error]
     while cause := causes[-1].__cause__ or causes[-1].__context__:
         causes.append(cause)
     first = causes[-1]
     if any(isinstance(one, TimeoutError) for one in causes):
         return "no answer in time"
-    if isinstance(first, ssl.SSLError | socket.gaierror):  # their numbers are none of the system's
+    if isinstance(first, ssl.SSLError | socket.gaierror):  # their numbers are not those of the system
         return first.strerror or str(first)
     if isinstance(first, OSError) and first.errno:
         return os.strerror(first.errno)

@@ -1,4 +1,4 @@
-"""`[engine]`: how the work of a run is shared out."""
+"""`[engine]`: how the work of a run is distributed."""
 
 import re
 from typing import Literal, Self
@@ -9,13 +9,13 @@ from tasks.config.section import Section
 
 
 class EngineSettings(Section):
-    """How the work is shared out."""
+    """How the work is distributed."""
 
     workers: int = Field(default=0, ge=0, le=256)
-    """Processes that score the rows of a day or of a file; 0: one for each core, and one alone for small inputs."""
+    """Processes that score the rows of a day or of a file; 0: one for each core, and a single one for small inputs."""
 
     task_runner: Literal["processes", "dask", "ray"] = "processes"
-    """Where a flow has the parts of a day scored: in processes of this machine, or on an existing cluster."""
+    """Where a flow scores the parts of a day: in processes of this machine, or on an existing cluster."""
 
     task_runner_address: str = ""
     """That cluster: the scheduler of Dask (`tcp://10.0.0.5:8786`), or the head of Ray (`ray://10.0.0.5:10001`)."""

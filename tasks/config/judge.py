@@ -1,4 +1,4 @@
-"""The `[judge]` section of the settings, and the endpoint that it and the environment name."""
+"""The `[judge]` section of the settings, and the endpoint from it and the environment."""
 
 import os
 from dataclasses import dataclass, field
@@ -15,36 +15,36 @@ from tasks.config.section import Section
 
 OPENAI_URL = "https://api.openai.com/v1"
 SHUTDOWN_NOTICE = timedelta(days=60)
-"""How long before its end people are told of it."""
-_NO_KEY = "no-key"  # local servers want none, the client wants one
+"""How long before a model's shutdown people are notified."""
+_NO_KEY = "no-key"  # local servers need none, but the client requires one
 
 
-_none = BeforeValidator(lambda value: None if value == "none" else value)  # neither TOML nor a variable has a null
+_none = BeforeValidator(lambda value: None if value == "none" else value)  # TOML and variables have no null
 
 
 class Price(Section):
     """The list price of a model, in USD per million tokens."""
 
     model: str
-    """The model, as `judge.model` names it."""
+    """The model, as in `judge.model`."""
 
     input_usd: float = Field(ge=0)
-    """USD per million tokens of input that the endpoint has not cached."""
+    """USD per million input tokens that the endpoint has not cached."""
 
     cached_usd: float = Field(ge=0)
-    """USD per million tokens of input that the endpoint has cached."""
+    """USD per million input tokens that the endpoint has cached."""
 
     output_usd: float = Field(ge=0)
-    """USD per million tokens of output, those of reasoning among them."""
+    """USD per million output tokens, including reasoning."""
 
     cache_write_usd: Annotated[float | None, _none] = Field(default=None, ge=0)
-    """USD per million tokens of input that the endpoint puts into its cache; "none": as other input."""
+    """USD per million input tokens that the endpoint writes to its cache; "none": the same as other input."""
 
     as_of: date | None = None
-    """The day on which somebody read the price."""
+    """The day on which the price was looked up."""
 
     source: str = ""
-    """Where it was read."""
+    """The source of the price."""
 
 
 _OPENAI_MODELS = "https://developers.openai.com/api/docs/models"
@@ -52,13 +52,13 @@ _READ_ON = date(2026, 11, 23)
 
 
 class JudgeSettings(Section):
-    """The judge: off until it is switched on, because it costs money."""
+    """The judge: disabled by default, because it costs money."""
 
     enabled: bool = False
     """Whether runs ask the judge; `--judge` does it for one run."""
 
     mode: Literal["live", "batch"] = "live"
-    """One call a question, or the Batch API: half the price, an answer within a day."""
+    """One call per question, or the Batch API: half the price, an answer within a day."""
 
     api: Literal["chat", "responses"] = "chat"
     """Chat completions, which every compatible endpoint has, or the responses API."""
@@ -67,52 +67,52 @@ class JudgeSettings(Section):
     """The endpoint, for example http://localhost:8000/v1; empty: OPENAI_BASE_URL, else OpenAI."""
 
     api_key: SecretStr = SecretStr("")
-    """The key; better left empty here and given as OPENAI_API_KEY."""
+    """The API key; better given as OPENAI_API_KEY and left empty here."""
 
     model: str = Field(default="gpt-6-luna", min_length=1)
     """The model that judges."""
 
     temperature: Annotated[float | None, _none] = Field(default=0.0, ge=0, le=2)
-    """How freely the model words its answer; "none" leaves it out, and so does a run whose model takes none."""
+    """The sampling temperature; "none" omits it, as does a run whose model accepts none."""
 
     seed: Annotated[int | None, _none] = 1
-    """Asks for the same answer to the same question; "none" leaves it out. The responses API has none."""
+    """The seed for reproducible answers; "none" omits it. The responses API has none."""
 
     reasoning_effort: str = Field(default="", pattern="^[a-z]*$")
-    """How much a model that reasons does so before it answers, for example low; empty: as its provider chose."""
+    """The reasoning effort of a reasoning model, for example low; empty: the provider's default."""
 
     max_output_tokens: int = Field(default=1000, ge=1)
-    """An answer that is longer is cut, and does not count."""
+    """The maximum output tokens; a longer answer is truncated and invalid."""
 
     max_reasoning_tokens: int = Field(default=3000, ge=0)
-    """Room for the reasoning before the answer; 0 saves budget where the model does not reason."""
+    """Further output tokens for the reasoning before the answer; 0 saves budget if the model does not reason."""
 
     max_input_chars: int = Field(default=24_000, ge=1000)
-    """Material that is longer keeps its head and its tail."""
+    """The maximum characters of material; longer material keeps its beginning and its end."""
 
     rpm: int = Field(default=500, ge=0)
-    """Requests a minute, over all processes that share the state database; 0 is no limit."""
+    """Requests per minute, over all processes that share the state database; 0 is no limit."""
 
     tpm: int = Field(default=200_000, ge=0)
-    """Tokens a minute, over all processes that share the state database; 0 is no limit."""
+    """Tokens per minute, over all processes that share the state database; 0 is no limit."""
 
     max_in_flight: int = Field(default=200, ge=1)
-    """Calls at the same time, in one process."""
+    """Concurrent calls, in one process."""
 
     max_usd: Annotated[float | None, _none] = Field(default=None, ge=0)
-    """What one run may spend; "none" is no limit."""
+    """The maximum cost of one run in USD; "none" is no limit."""
 
     max_tokens: Annotated[int | None, _none] = Field(default=None, ge=0)
-    """The tokens that one run may use; "none" is no limit."""
+    """The maximum tokens of one run; "none" is no limit."""
 
     anchors: bool = False
-    """Whether the nightly flow asks a hundred judged questions once more, to notice a judge that was replaced."""
+    """Whether the nightly flow repeats a hundred judged questions, to detect a replaced judge model."""
 
     anchors_max_usd: float = Field(default=0.10, ge=0)
-    """What the anchors of one night may cost."""
+    """The maximum cost in USD of the anchors of one night."""
 
     anchors_max_tokens: int = Field(default=600_000, ge=0)
-    """The tokens that they may use where the price of the model is unknown."""
+    """The maximum tokens of the anchors if the price of the model is unknown."""
 
     prices: tuple[Price, ...] = (
         Price(
@@ -154,42 +154,42 @@ class JudgeSettings(Section):
 
     @property
     def longest_output_tokens(self) -> int:
-        """The most tokens that a call may return: those of the answer and of the reasoning before it."""
+        """The maximum tokens of a call's output: those of the answer and of the reasoning before it."""
         return self.max_output_tokens + self.max_reasoning_tokens
 
     @property
     def price(self) -> Price | None:
-        """The price of the model that judges, None where the table has none."""
+        """The price of the judge's model, None if the table has none."""
         return next((price for price in self.prices if price.model == self.model), None)
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where to ask. The key shows nowhere."""
+    """The endpoint to ask. The key is never shown."""
 
     base_url: str = field(repr=False)
     api_key: str = field(repr=False)
 
     def redacted(self, text: str) -> str:
-        """`text` without the key: endpoints like to quote it in their errors."""
+        """`text` without the key: endpoints often quote it in their errors."""
         return text.replace(self.api_key, "***") if self.api_key else text
 
     @property
     def shown(self) -> str:
-        """The address as people may see it."""
+        """The address for display, without secrets."""
         return shown_url(self.base_url)
 
     def of_model(self, model: str) -> str:
-        """The name of limits, batches and wordings of a model in the state database: address and model."""
+        """The key of a model's limits, batches and wordings in the state database: address and model."""
         return f"{self.shown} {model}"
 
 
 def endpoint_of(settings: JudgeSettings) -> Endpoint | None:
-    """The endpoint to ask; None where there is neither a key nor an address. Settings win over the environment.
+    """The endpoint to ask; None if there is neither a key nor an address. Settings override the environment.
 
     Raises:
-        UsageError: an address that is none, a key that no header can carry (its text is not shown), or one that cannot
-            be read where it lies.
+        UsageError: an invalid address, a key that no header can carry (its text is not shown), or a key that cannot be
+            read from its place.
     """
     key = (settings.api_key.get_secret_value() or secret_of("OPENAI_API_KEY").value).strip()
     url = (settings.base_url or os.environ.get("OPENAI_BASE_URL", "")).strip()

@@ -1,4 +1,4 @@
-"""Log lines of our own on standard error: plain, or one JSON document a line with the id of a run or of a request."""
+"""AQB's log lines on standard error: plain, or one JSON document a line with the id of a run or of a request."""
 
 import json
 import logging
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 OURS: Final = ("flows", "tasks")
-"""The loggers of our own lines."""
+"""The loggers of AQB."""
 
 _PLAIN = logging.Formatter("%(asctime)s.%(msecs)03d | %(levelname)-7s | %(of)s - %(message)s", "%H:%M:%S")
 _ids: ContextVar[Mapping[str, str | None]] = ContextVar("ids", default={"run_id": None})  # noqa: B039  (never changed)
@@ -18,7 +18,7 @@ _ids: ContextVar[Mapping[str, str | None]] = ContextVar("ids", default={"run_id"
 
 @contextmanager
 def lines_with(**ids: str) -> Iterator[None]:
-    """Every line within the block carries these ids, also in threads that it starts work in."""
+    """Adds these ids to every line within the block, also in threads started there."""
     before = _ids.set(ids)
     try:
         yield
@@ -27,16 +27,16 @@ def lines_with(**ids: str) -> Iterator[None]:
 
 
 class ToStandardError(logging.Handler):
-    """Writes to what is standard error at that moment."""
+    """Writes to the current standard error."""
 
     def __init__(self, *, as_json: bool) -> None:
         super().__init__()
         self.setFormatter(_JsonLine() if as_json else _PLAIN)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Writes one line; a full or closed pipe stops nothing."""
+        """Writes one line; errors of a full or closed pipe are ignored."""
         run_id = _ids.get().get("run_id")
-        record.of = f"Run {run_id}" if run_id else record.name  # as Prefect's own lines, which stand beside them
+        record.of = f"Run {run_id}" if run_id else record.name  # same format as Prefect's own lines
         try:
             sys.stderr.write(self.format(record) + "\n")
         except OSError:
@@ -58,9 +58,9 @@ class _JsonLine(logging.Formatter):
 
 
 def send_lines_to(*handlers: logging.Handler) -> None:
-    """Sends our lines to these handlers and nowhere else. The last call counts."""
+    """Sends AQB's log lines to these handlers only. The last call wins."""
     for name in OURS:
         logger = logging.getLogger(name)
         logger.handlers = list(handlers)
         logger.setLevel(logging.INFO)
-        logger.propagate = False  # Prefect's console would say it again
+        logger.propagate = False  # otherwise Prefect's console handler would repeat it

@@ -1,7 +1,7 @@
-"""Where secrets lie: in an environment variable, in a file, or in Secret Manager of Google Cloud.
+"""Reads secrets from an environment variable, a file, or Google Cloud's Secret Manager.
 
-`NAME` holds the secret itself, `NAME_FILE` says where it is. What lies elsewhere is read anew by each run, so that a
-changed secret needs no restart.
+`NAME` contains the secret itself, `NAME_FILE` its place. Secrets in files and Secret Manager are read by each run, so
+that a changed secret needs no restart.
 """
 
 import base64
@@ -21,14 +21,14 @@ _PATIENCE_S = 30.0
 
 @dataclass(frozen=True)
 class Secret:
-    """A secret, '' where there is none, and where it came from, which may be shown."""
+    """A secret, '' if there is none, and its origin, which may be shown."""
 
     value: str = field(repr=False)
     origin: str
 
 
 def secret_of(variable: str) -> Secret:
-    """The secret of an environment variable, or of the place that `<variable>_FILE` names.
+    """The secret in an environment variable, or at the place named by `<variable>_FILE`.
 
     Raises:
         UsageError: that place cannot be read.
@@ -41,7 +41,7 @@ def secret_of(variable: str) -> Secret:
 
 
 def is_set(variable: str) -> bool:
-    """Whether there is a secret of this variable, or a place of one."""
+    """Whether this variable has a secret or names the place of one."""
     return bool(os.environ.get(variable) or os.environ.get(f"{variable}{ELSEWHERE}"))
 
 
@@ -62,13 +62,13 @@ def read_secret(place: str, variable: str) -> str:
 
 
 def _of_secret_manager(project: str, name: str, version: str, variable: str) -> str:
-    """Asks with the credentials of the machine (Application Default Credentials)."""
-    import google.auth  # half a second, which is for those who keep secrets there
+    """Reads with the credentials of the machine (Application Default Credentials)."""
+    import google.auth  # a half-second import that only users of Secret Manager need
     from google.auth.exceptions import GoogleAuthError
     from google.auth.transport.requests import AuthorizedSession
     from requests.exceptions import RequestException
 
-    api = os.environ.get("CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER", _API)  # as gcloud calls it
+    api = os.environ.get("CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER", _API)  # gcloud's name for it
     try:
         credentials, _ = google.auth.default(scopes=["https://www.googleapis.com/auth/cloud-platform"])
         with AuthorizedSession(credentials) as session:  # type: ignore[no-untyped-call]

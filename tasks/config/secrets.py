@@ -1,4 +1,4 @@
-"""What is shown and kept of settings that hold a secret: a mask in its place."""
+"""Masks secrets in settings that are shown or stored."""
 
 import re
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ _PLACE = re.compile(r"[\w.-]*(:[0-9]+)?(/[\w./-]*)?")
 
 
 def shown_url(url: str) -> str:
-    """A URL as people may see it: `***` for its password, its options, and for what is no URL and may hide either.
+    """A URL for display: `***` replaces its password, its options, and any text that is no URL and may contain either.
 
-    A URL without them stays as it is. A user without a password may be a token where the URL is one of the web.
+    A URL without them is unchanged. In a web URL a user without a password may be a token and is masked, too.
     """
     scheme, sign, rest = url.partition("://")
     if not sign:
         return url if _PLACE.fullmatch(url) else _MASK
-    user, at, place = ("", "", rest) if rest.startswith("/") else rest.rpartition("@")  # a password may hold any sign
+    user, at, place = ("", "", rest) if rest.startswith("/") else rest.rpartition("@")  # a password may have any sign
     name, has_password, _ = user.partition(":")
     if has_password:
         user = f"{name}:{_MASK}"
@@ -30,7 +30,7 @@ def shown_url(url: str) -> str:
 
 
 Url = Annotated[str, Field(repr=False), PlainSerializer(shown_url, when_used="json")]
-"""A URL that may hold a password. Its JSON form is the one that people see: Prefect keeps the settings of its runs."""
+"""A URL that may contain a password. Its JSON form is masked, because Prefect stores the settings of its runs."""
 
 
 def _can_be_shown(url: str) -> str:
@@ -42,17 +42,17 @@ def _can_be_shown(url: str) -> str:
 
 
 MessageUrl = Annotated[str, AfterValidator(_can_be_shown)]
-"""A URL that stands in messages: one that may hold a secret is refused."""
+"""A URL used in messages: one that may contain a secret is refused."""
 
 
 def is_masked(value: Any) -> bool:
-    """Whether only the mask is left of a secret: of a URL as above, of a key as Pydantic writes it into JSON."""
+    """Whether a value is a masked secret: a URL as above, or a key as Pydantic writes it to JSON."""
     plain = value.get_secret_value() if isinstance(value, SecretStr) else value
     return isinstance(plain, str) and _MASK in plain
 
 
 def part_of(tree: Mapping[str, Any], *, masked: bool) -> dict[str, Any]:
-    """The settings of a tree of which only the mask is left, or the others."""
+    """The masked settings of a tree, or the others."""
     return {
         name: part_of(value, masked=masked) if isinstance(value, Mapping) else value
         for name, value in tree.items()

@@ -1,4 +1,4 @@
-"""What every section of the settings is: frozen, without unknown names, each setting described where it stands."""
+"""The base of all settings sections: frozen, no unknown names, a description for each setting."""
 
 import re
 from typing import Annotated, Any
@@ -9,7 +9,7 @@ from scoring.days import is_time_zone
 
 # One letter may be a drive.
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""What the name of an environment variable looks like."""
+"""The syntax of an environment variable's name."""
 _PREFIX = re.compile(r"[a-z][a-z0-9+.-]+:(?!//)", re.IGNORECASE)
 
 
@@ -29,7 +29,7 @@ def _without_prefix(place: str) -> str:
     return place
 
 
-# An empty variable, as a script with a misspelt name sets it, must not mean the working folder.
+# An empty variable, such as from a script with a misspelt name, must not mean the working directory.
 Place = Annotated[str, Field(min_length=1)]
 FolderOrAddress = Annotated[Place, AfterValidator(_without_prefix)]
 LocalFolder = Annotated[Place, AfterValidator(_of_this_machine)]
@@ -52,7 +52,7 @@ class Section(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _true_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
-        """To Python it is 1."""
+        """In Python True equals 1."""
         if isinstance(value, bool) and cls.model_fields[str(info.field_name)].annotation is not bool:
             raise ValueError(f"{str(value).lower()} is no value of it")
         return value

@@ -1,4 +1,4 @@
-"""Several services: the settings of each as if it were alone, and what wants one or none of them.
+"""Several services: the settings of each as if it were the only one, and checks for commands that need one or none.
 
 Source: SPEC 13.
 """
@@ -8,12 +8,12 @@ from tasks.config.settings import Settings, settings_of_service
 
 
 def is_of_several(settings: Settings) -> bool:
-    """Whether there are services with names, and none of them is chosen."""
+    """Whether there are named services and none is selected."""
     return bool(settings.monitoring.service) and not settings.service
 
 
 def refuse_several(settings: Settings) -> None:
-    """Refuses settings of several services where one is meant.
+    """Refuses settings of several services for a command that needs one.
 
     Raises:
         UsageError: they are of several.
@@ -27,17 +27,17 @@ def refuse_several(settings: Settings) -> None:
 
 
 def refuse_chosen(settings: Settings, what: str) -> None:
-    """Refuses settings of a chosen service for what is of none.
+    """Refuses settings of a selected service for a command that concerns none.
 
     Raises:
-        UsageError: one is chosen.
+        UsageError: one is selected.
     """
     if settings.service:
         raise UsageError(f"{what} are of no service", where=f"service {settings.service}", fix="choose none")
 
 
 def services_of(settings: Settings) -> list[Settings]:
-    """The settings of each service; of one that has no name, or is chosen, the given ones."""
+    """The settings of each service; the given ones for an unnamed or selected service."""
     if not is_of_several(settings):
         return [settings]
     return [settings_of_service(settings, one.name) for one in settings.monitoring.service]

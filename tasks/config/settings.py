@@ -39,7 +39,7 @@ _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
 _PASSWORD_IN_URL = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 
 
-# `tolerance_percent = 1` is as good as "1".
+# `tolerance_percent = 1` equals "1".
 _OptionValue = Annotated[str, Field(coerce_numbers_to_str=True)]
 
 
@@ -54,24 +54,26 @@ class MonitoringSettings(ChatRowSettings):
     """Chat rows of production."""
 
     engine: Literal["auto", "local", "bigquery"] = "auto"
-    """Where rows are scored: on this machine or inside BigQuery; auto: there when it has both source and tables."""
+    """Where rows are scored: on this machine or inside BigQuery; auto: in BigQuery if it has both source and tables."""
 
     lookback_days: int = Field(default=2, ge=0, le=31)
-    """Days before the nightly one that are scored again when their rows have changed: late rows."""
+    """Number of earlier days that a nightly run scores again if their rows have changed (late rows)."""
 
     catch_up_days: int = Field(default=14, ge=0, le=366)
-    """Days before the nightly one that are scored first when no run has completed them."""
+    """Number of earlier days that a nightly run scores first if no run has completed them."""
 
     parallel_days: int = Field(default=0, ge=0, le=64)
-    """Days that a backfill works on at the same time, each in a process; 0: as many as cores where it is worth it."""
+    """Number of days that a backfill scores in parallel, each in a process; 0: up to one per core if worthwhile."""
 
     service: tuple[ServiceSettings, ...] = ()
-    """`[[monitoring.service]]`: several services, each with its rows, tables, pages and messages. None: one unnamed."""
+    """`[[monitoring.service]]`: several services, each with its rows, tables, pages and messages. None: one without a
+    name.
+    """
 
     @model_validator(mode="before")
     @classmethod
     def _inherited(cls, given: Any) -> Any:
-        """Gives services what is set for all of them, where they do not set it."""
+        """Services inherit settings that they do not set."""
         if not isinstance(given, dict) or not isinstance(given.get("service"), list):
             return given
         common = {name: given[name] for name in ChatRowSettings.model_fields if name in given and name != "source"}
@@ -89,14 +91,14 @@ class MonitoringSettings(ChatRowSettings):
 
 
 class AgreementSettings(Section):
-    """When a metric may be believed without a look."""
+    """When a metric can be trusted without manual review."""
 
     trusted_from: float = Field(default=0.6, ge=-1, le=1)
-    """A metric is trusted when the lower bound of its linear weighted kappa with people reaches this."""
+    """A metric is trusted if the lower bound of its linear weighted kappa with people reaches this."""
 
 
 class Settings(BaseSettings):
-    """Everything that a run needs to know, read once at its start."""
+    """All settings of a run, read once at its start."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -107,10 +109,10 @@ class Settings(BaseSettings):
     )
 
     time_zone: Zone = "Asia/Seoul"
-    """The zone whose calendar days are scored."""
+    """The time zone of the calendar days that are scored."""
 
     warehouse: FolderOrAddress = "data/warehouse"
-    """Where the score tables go: a folder, or `bigquery://project/dataset`."""
+    """The location of the score tables: a folder, or `bigquery://project/dataset`."""
 
     reports: LocalFolder = "data/reports"
     """The folder of the reports for people."""
@@ -122,7 +124,7 @@ class Settings(BaseSettings):
     """Log lines on standard error: plain ones, or a JSON document a line."""
 
     service: str = ""
-    """The one of several services that a command is about; empty: all. `aqb --service` does it for one command."""
+    """The selected one of several services; empty: all. `aqb --service` selects it for one command."""
 
     monitoring: MonitoringSettings = MonitoringSettings()
 
@@ -153,7 +155,7 @@ class Settings(BaseSettings):
 
     @property
     def stored_service(self) -> str | None:
-        """What tables and keys hold of the service that these settings are of; None where it has no name there."""
+        """The service's name in tables and keys; None if it has no name there."""
         of_name = (one for one in self.monitoring.service if one.name == self.service)
         return next((one.name for one in of_name if not one.has_unnamed_days), None)
 
@@ -166,17 +168,17 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Options win over the environment, the environment over the file. There is no `.env` file.
+        """Options override the environment, the environment the file. There is no `.env` file.
 
-        A variable `..._FILE` names the place of a value, for those that are secrets; the variable itself wins over it.
+        A variable `..._FILE` names the place of a secret's value; the variable itself overrides it.
 
-        Prefect gives settings back without their secrets: of these the environment and the file know better.
+        Prefect returns settings without their secrets: these are taken from the environment and the file.
         """
         given = init_settings()
         clear, masked = (InitSettingsSource(settings_cls, part_of(given, masked=one)) for one in (False, True))
         elsewhere = InitSettingsSource(settings_cls, _settings_elsewhere())
         variables = EnvSettingsSource(settings_cls)
-        # In a section the name of a place would be a field of it, which does not exist.
+        # In a section the name of a place would be a field that does not exist.
         values = {name: value for name, value in variables.env_vars.items() if not name.upper().endswith(ELSEWHERE)}
         variables.env_vars = values
         return clear, variables, elsewhere, _SettingsFile(settings_cls), masked
@@ -203,7 +205,7 @@ def load_settings(**options: Any) -> Settings:
         raise UsageError(
             f"cannot be read: {error.strerror}", where=SETTINGS_FILE, fix="check its permissions"
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:  # the last of lists in lists
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:  # the last of nested lists
         raise UsageError(
             f"not valid TOML in UTF-8: {error}", where=SETTINGS_FILE, fix="correct it, or save it as UTF-8"
         ) from error
@@ -213,7 +215,7 @@ def load_settings(**options: Any) -> Settings:
 
 
 def settings_of_service(settings: Settings, name: str) -> Settings:
-    """The settings of one service: its rows, its reports and its routes in place of those of all.
+    """The settings of one service: its rows, reports and routes replace the general ones.
 
     Raises:
         UsageError: there is no such service.
@@ -234,16 +236,16 @@ def settings_of_service(settings: Settings, name: str) -> Settings:
         "monitoring": settings.monitoring.model_copy(update=own),
         "reports": f"{settings.reports}/{SERVICES_FOLDER}/{name}",
         "alerts": alerts.model_copy(update=told),
-        "web": settings.web.model_copy(update={"url": ""}),  # pages are those of one service
+        "web": settings.web.model_copy(update={"url": ""}),  # pages belong to one service
     }
     return settings.model_copy(update=changed)
 
 
 def refuse_masked(settings: Settings) -> None:
-    """Refuses secrets of which only the mask is left.
+    """Refuses masked secrets.
 
     Raises:
-        UsageError: Prefect has kept settings of another folder or environment than this one.
+        UsageError: Prefect has stored settings of another folder or environment than this one.
     """
     if masked := [name for name, value in leaves(settings.model_dump()) if is_masked(value)]:
         variables = ", ".join(map(variable_of, masked))
@@ -255,7 +257,7 @@ def refuse_masked(settings: Settings) -> None:
 
 
 def setting_origins(settings: Settings) -> list[tuple[str, Any, str]]:
-    """Every setting as (dotted name, value, where it came from), in the order of declaration; secrets are masked."""
+    """Every setting as (dotted name, value, origin), in the order of declaration; secrets are masked."""
     origins, given = dict.fromkeys(_names_in_file(), SETTINGS_FILE), environment()
     for ending in (ELSEWHERE, ""):
         variables = {name: variable_of(name) + ending for name in _names()}
@@ -265,7 +267,7 @@ def setting_origins(settings: Settings) -> list[tuple[str, Any, str]]:
 
 
 def _origin_of(name: str, origins: Mapping[str, str]) -> str:
-    """Where a setting came from; a table may have come as a whole."""
+    """The origin of a setting; a table may come from one origin as a whole."""
     above = name.rpartition(".")[0]
     return origins.get(name) or (_origin_of(above, origins) if above else "default")
 
@@ -280,7 +282,7 @@ def _names_in_file() -> list[str]:
 
 
 def _settings_elsewhere() -> dict[str, Any]:
-    """The settings whose place a variable names, as a tree."""
+    """The settings whose place is named by a variable, as a tree."""
     tree: dict[str, Any] = {}
     given = environment()
     for name in _names():
@@ -300,7 +302,7 @@ def _names() -> list[str]:
 
 
 def _wrong(error: ValidationError, options: Mapping[str, Any]) -> UsageError:
-    """Names each wrong setting and what is wrong with it; its value may be a secret."""
+    """Names each invalid setting and its problem; its value may be a secret."""
     names = {".".join(map(str, problem["loc"])): problem for problem in error.errors()}
     given = dict(leaves(options))
     places = {f"--{name.rpartition('.')[2].replace('_', '-')}" if name in given else _origin(name) for name in names}
@@ -314,20 +316,20 @@ def _wrong(error: ValidationError, options: Mapping[str, Any]) -> UsageError:
 
 
 def _nearest(unknown: Collection[str], known: Collection[str]) -> str:
-    """What to do about names that do not exist: the nearest of those that do, and where all of them stand."""
+    """The remedy for unknown names: the nearest known names, and where all are documented."""
     near = [close[0] for name in unknown if (close := get_close_matches(name, known, 1))]
     return (f"did you mean {', '.join(near)}? " if near else "") + "docs/reference/settings.md lists all that exist"
 
 
 def _problem_text(name: str, message: str) -> str:
-    """What is wrong with a setting; what is wrong with several together has no name."""
+    """The problem of a setting; a problem of several settings together has no name."""
     said = message.removeprefix("Value error, ")
     return f"{name}: {said}" if name else said
 
 
 def _origin(name: str) -> str:
-    """The variable that a wrong setting came from, or the file. A list is one variable for all its parts; what is wrong
-    with several settings of a table together came from all places that set one of them.
+    """The variable of an invalid setting, or the file. A list is one variable for all its elements; a problem of
+    several settings of a table comes from all places that set one of them.
     """
     variable, given = variable_of(name), environment()
     if whole := next((one for one in given if f"{variable}__".startswith(f"{one}__")), None):
@@ -339,7 +341,7 @@ def _origin(name: str) -> str:
 
 
 def _no_json() -> list[str]:
-    """The variables of lists and tables whose value is none."""
+    """The variables of lists and tables whose value is no JSON."""
     defaults = Settings.model_construct().model_dump()
     texts = {
         variable_of(name) for name, value in leaves(defaults, empty_tables=True) if not isinstance(value, tuple | dict)
@@ -352,7 +354,7 @@ def _no_json() -> list[str]:
 
 
 def _refuse_unknown_options(settings: Settings) -> None:
-    """An option that no rubric has would change nothing, and say nothing."""
+    """Refuses options that no rubric has: they would silently change nothing."""
     for rubric_id, options in settings.rubric_options.items():
         from scoring.catalog import rubric_of  # builds every rubric, which few commands need
         from scoring.testruns.rubric import TestRunRubric
@@ -367,7 +369,7 @@ def _refuse_unknown_options(settings: Settings) -> None:
 
 
 def _refuse_readable_secrets(settings: Settings) -> None:
-    """A key or a password in a file that everybody on the machine reads is no secret any more."""
+    """Refuses a key or a password in a file that every user of the machine can read."""
     file = Path(SETTINGS_FILE)
     if not file.is_file() or not stat.S_IMODE(file.stat().st_mode) & _READABLE_BY_OTHERS:
         return
@@ -383,7 +385,7 @@ def _refuse_readable_secrets(settings: Settings) -> None:
 
 
 def _is_secret(value: Any, setting: Any) -> bool:
-    """Whether a value is one, of a setting that may now be another's: a variable wins over the file."""
+    """Whether a value is a secret; the setting may now have another value, because a variable overrides it."""
     return bool(value) if isinstance(setting, SecretStr) else bool(_PASSWORD_IN_URL.search(str(value)))
 
 

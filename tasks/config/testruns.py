@@ -1,4 +1,4 @@
-"""`[test_runs]`: where test runs of agents arrive, what scores them, what a team calls their columns and filters."""
+"""`[test_runs]`: where test runs of agents arrive, their rubric, and a team's names of columns and filters."""
 
 from fnmatch import fnmatchcase
 from typing import Annotated
@@ -23,10 +23,10 @@ _AgentName = Annotated[str, AfterValidator(_an_agent)]
 
 
 class InboxFiles(Section):
-    """Files of the inbox with a rubric or an agent of their own."""
+    """Files of the inbox with their own rubric or agent."""
 
     pattern: Annotated[str, Field(min_length=1)]
-    """Which files: their names without folder, with `*` and `?`; capitals do not matter. The first pattern counts."""
+    """File names without folder, with `*` and `?`; case-insensitive. The first matching pattern counts."""
 
     rubric: str = ""
     """The rubric of these files. Empty: `test_runs.rubric`."""
@@ -36,31 +36,32 @@ class InboxFiles(Section):
 
 
 class InboxSettings(Section):
-    """Test runs of agents: where their files arrive."""
+    """Test runs of agents: the inbox of their files."""
 
     inbox: LocalFolder = "data/inbox"
     """The folder whose new files (CSV, TSV, XLSX) are scored once each."""
 
     quiet_s: float = Field(default=5.0, ge=0, le=86_400)
-    """Seconds that a file must have rested: a younger one may still be on its way and is left for the next run."""
+    """Minimum seconds since the last change of a file: a younger one may be incomplete and waits for the next run."""
 
     rubric: str = ""
-    """The rubric of all files of the inbox, as `--rubric` chooses it: id or rubric file. Empty: each file tells."""
+    """The rubric of all files of the inbox, like `--rubric`: id or rubric file. Empty: detected for each file."""
 
     rubrics: tuple[str, ...] = ()
-    """Rubric files (`.toml`) besides the shipped rubrics: a test run tells by its name and columns which scores it."""
+    """Rubric files (`.toml`) besides the shipped rubrics, chosen by a test run's name and columns."""
 
     agent_type: _AgentName = ""
-    """The agent of files that do not tell it, as `--agent-type`. Empty: such files are refused where it matters."""
+    """The agent of files that do not name it, like `--agent-type`. Empty: such files are refused if the agent matters.
+    """
 
     files: tuple[InboxFiles, ...] = ()
     """`[[test_runs.files]]` with a `pattern` of file names and its `rubric` or `agent_type`."""
 
     columns: dict[str, str] = Field(default_factory=dict)
-    """What a team calls columns: our name = theirs (`"질의" = "Question"`, `"N차 답변" = "Answer {n}"`)."""
+    """A team's column names: AQB's name = theirs (`"질의" = "Question"`, `"N차 답변" = "Answer {n}"`)."""
 
     filters: dict[str, str] = Field(default_factory=dict)
-    """What a team calls filters: name = code (`"외국어 시험" = "FOREIGN_EXAM"`), before the common names."""
+    """A team's filter names: name = code (`"외국어 시험" = "FOREIGN_EXAM"`), used before the common names."""
 
     @field_validator("columns")
     @classmethod
@@ -71,11 +72,11 @@ class InboxSettings(Section):
 
     @property
     def names(self) -> TeamNames:
-        """What the team calls columns and filters."""
+        """The team's names of columns and filters."""
         return TeamNames(self.columns, self.filters)
 
     def of_file(self, file_name: str) -> InboxFiles:
-        """The rubric and agent chosen for a file, by its name without folder; '' where nothing is."""
+        """The rubric and agent configured for a file, by its name without folder; '' if none is."""
         name = normalize("NFC", file_name).casefold()
         matching = (one for one in self.files if fnmatchcase(name, normalize("NFC", one.pattern).casefold()))
         own = next(matching, InboxFiles(pattern="*"))

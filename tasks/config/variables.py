@@ -1,4 +1,4 @@
-"""Settings by name: dotted in a file and in words, with two underscores as a variable `AQB_...`."""
+"""Names of settings: dotted in files and texts, with double underscores as a variable `AQB_...`."""
 
 import json
 import os
@@ -18,7 +18,7 @@ def leaves(tree: Mapping[str, Any], prefix: str = "", *, empty_tables: bool = Fa
 
 
 def environment() -> dict[str, str]:
-    """The variables of settings, their names in capitals."""
+    """The variables of settings, with names in capitals."""
     return {name.upper(): value for name, value in os.environ.items() if name.upper().startswith(PREFIX)}
 
 
@@ -28,7 +28,7 @@ def variable_of(name: str) -> str:
 
 
 def is_json(text: str) -> bool:
-    """Whether a variable holds what lists and tables are given as."""
+    """Whether a variable has the syntax used for lists and tables."""
     try:
         json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`[web]`: who may open the pages of `aqb web`, and what they may see and do. It names secrets and holds none."""
+"""`[web]`: who may open the pages of `aqb web`, and their permissions. It contains names of secrets only."""
 
 import re
 from ipaddress import ip_network
@@ -11,7 +11,7 @@ from tasks.config.section import VARIABLE, LocalFolder, Section
 
 Role = Literal["reader", "reviewer", "operator"]
 ROLES: tuple[Role, ...] = get_args(Role)
-"""Who may do the least comes first; each may do what those before it may."""
+"""Roles in ascending order; each includes the permissions of those before it."""
 
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 
@@ -20,19 +20,20 @@ class WebUser(Section):
     """A person who may open the pages."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
-    """Who it is, in notes and records; behind a proxy exactly what its header says, such as a mail address."""
+    """The person's name in notes and records; behind a proxy the exact value of its header, such as a mail address."""
 
     role: Role = "reader"
-    """reader: sees; reviewer: also labels; operator: also decides about alerts, and reads the record of accesses."""
+    """reader: views pages; reviewer: also labels; operator: also decides about alerts, and reads the access log."""
 
     token_env: str = ""
-    """The variable of the person's token (20 characters or more), for `auth = "token"`; `<variable>_FILE` may say
-    where it lies."""
+    """The variable with the person's token (20 characters or more), for `auth = "token"`; `<variable>_FILE` may name
+    its place.
+    """
 
     @field_validator("token_env")
     @classmethod
     def _names_a_variable(cls, name: str) -> str:
-        if name and not VARIABLE.fullmatch(name):  # most likely the token itself: it is not repeated
+        if name and not VARIABLE.fullmatch(name):  # most likely the token itself, so the error does not repeat it
             raise ValueError("give the name of an environment variable, such as WEB_TOKEN_KIM, not its value")
         return name
 
@@ -41,48 +42,50 @@ class WebSettings(Section):
     """The pages that `aqb web` serves."""
 
     auth: Literal["none", "token", "proxy"] = "none"
-    """How people are known: none (this machine alone, everybody is an operator), token, or by the header of a proxy."""
+    """The authentication: none (this machine only, everybody is an operator), token, or a proxy's header."""
 
     users: tuple[WebUser, ...] = ()
     """`[[web.users]]` with `name`, `role`, and with tokens `token_env`."""
 
     other_role: Literal["", Role] = ""
-    """The role of people whom the proxy lets through and who are not among the users. Empty: they see nothing."""
+    """The role of people authenticated by the proxy who are not in `users`. Empty: no access."""
 
     proxy_addresses: tuple[str, ...] = ("127.0.0.1", "::1")
-    """Where requests of the proxy come from: addresses or networks. Its header counts from nowhere else."""
+    """Addresses or networks of the proxy. Its header is ignored in requests from elsewhere."""
 
     proxy_user_header: str = "X-Forwarded-Email"
-    """The header in which the proxy says who it is; it must take away one that a client sends."""
+    """The header with the user's name from the proxy, which must remove it from client requests."""
 
     proxy_address_header: str = ""
-    """The header in which the proxy says from which address a request comes, such as X-Real-IP, for the limit of logins
-    and the record of accesses; it must take away one that a client sends. Empty: they count as the proxy's own."""
+    """The header with the client's address from the proxy, such as X-Real-IP, for the login limit and the access log;
+    the proxy must remove it from client requests. Empty: requests have the proxy's address.
+    """
 
     url: MessageUrl = ""
-    """Where people open the pages, such as `https://aqb.example.com`: messages lead to the rows there. Those of a
-    service with a name do not. Empty: messages lead to the reports."""
+    """The public URL of the pages, such as `https://aqb.example.com`, for links in messages, except those of a named
+    service. Empty: messages link to the reports.
+    """
 
     hosts: tuple[str, ...] = ()
-    """The names under which the pages are opened, without port, besides those of this machine."""
+    """The host names of the pages, without port, in addition to those of this machine."""
 
     personal_data: Literal["nobody", Role] = "nobody"
-    """From which role on texts are shown and searched as they are. For all others personal data is masked."""
+    """The lowest role that sees and searches texts unmasked. For all others personal data is masked."""
 
     session_hours: float = Field(default=12, gt=0, le=24 * 31)
-    """Hours after which a person has to log in again."""
+    """Hours until a login expires."""
 
     requests_per_minute: int = Field(default=300, ge=10)
-    """The most requests of one person, and of one address that nobody has logged in from."""
+    """The maximum requests a minute of one person, and of one address without a login."""
 
     uploads: LocalFolder = "data/uploads"
-    """The folder of the test runs that people send, with their results."""
+    """The folder of uploaded test runs and their results."""
 
     upload_megabytes: int = Field(default=20, ge=1, le=500)
-    """The largest file that may be sent."""
+    """The maximum size of an upload in megabytes."""
 
     upload_seconds: float = Field(default=300, gt=0, le=3600)
-    """Seconds within which a file must have arrived."""
+    """The maximum seconds of an upload."""
 
     @field_validator("proxy_addresses")
     @classmethod
