@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def _in_a_process(name: str, options: list[str]) -> str:
-    """A section, measured in a process of its own: none holds what another left."""
+    """Measures a section in its own process, free of the state of other sections."""
     command = [sys.executable, "-m", "benchmarks", "--only", name, *options]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own
     if done.returncode:

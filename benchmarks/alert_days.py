@@ -1,4 +1,4 @@
-"""Years of made-up days at the production load, for counting what would be reported: nothing, or one planted change.
+"""Simulated years of days at the production load, for counting messages: without a change, or with one planted change.
 
 Turns a day, weekends and holidays, the rules' usual rates, rules that share rows, tenants, and rates that vary from day
 to day. Everything is drawn from one seed.
@@ -35,19 +35,19 @@ RATES = {
 
 EXCLUDED = 0.004
 _F_OF_FAILED = 0.8
-"""How much of the F grades are failed answers; all calls that were blocked are."""
+"""The share of F grades that are failed answers; all blocked calls are failed answers, too."""
 
 DAYS_OFF_RATIOS = (0.5, 1.0, 2.0)
-"""What the rates of days off may be of those of business days."""
+"""The simulated ratios of rates on days off to rates on business days."""
 
 KpiDays = dict[date, list[dict[str, Any]]]
 Times = Callable[[int, str], float | NDArray[np.float64]]
-"""What a rule's rate of a day (its number) is multiplied by: that of all tenants, or of each."""
+"""The factor of a rule's rate on a day (by number): for all tenants, or for each."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What a service is like: `variation` of its rates from day to day, and those of days off as times the others."""
+    """A service's load: `variation` of its rates from day to day, and the ratio of rates on days off."""
 
     tenants: int = 1
     variation: float = 0.0
@@ -55,7 +55,7 @@ class Load:
 
 
 def kpi_days(load: Load, days: int, seed: int, times: Times = lambda day, rule: 1.0) -> KpiDays:
-    """The KPI rows of so many days, as far as alerts read them; `times` changes a rule's rate on a day."""
+    """The KPI rows of so many days, with the columns that alerts read; `times` changes a rule's rate on a day."""
     draw = np.random.default_rng([seed, load.tenants, round(100 * load.variation), round(100 * load.days_off_ratio)])
     dates = [FIRST_DAY + timedelta(number) for number in range(days)]
     return {day: _kpi_rows(load, day, number, times, draw) for number, day in enumerate(dates)}
@@ -85,7 +85,7 @@ def _kpi_rows(load: Load, day: date, number: int, times: Times, draw: np.random.
 
 def _row(tenant: str, rows: int, counts: Mapping[str, int]) -> dict[str, Any]:
     excluded = counts["excluded"]
-    fired = {f"alert_{rule.id}": 0 for rule in RUBRIC.alert_rules}  # also a rule that has no rate above
+    fired = {f"alert_{rule.id}": 0 for rule in RUBRIC.alert_rules}  # also a rule without a rate above
     fired |= {f"alert{'s' if '_and_' in rule else ''}_{rule}": count for rule, count in counts.items()}
     kpis: dict[str, float | None] = {kpi.name: None for kpi in RUBRIC.quotients if kpi.target}
     kpis |= {
@@ -94,11 +94,11 @@ def _row(tenant: str, rows: int, counts: Mapping[str, int]) -> dict[str, Any]:
         "gold_mine_rate": counts["good_question_bad_answer"] / rows if rows else None,
         "mean_final_score": 71.5,
     }
-    met = {f"{name}_met": None for name in kpis}  # what is reported of a KPI is the verdict of four weeks
+    met = {f"{name}_met": None for name in kpis}  # KPIs are reported by their four-week verdict
     read = {"tenant_id": tenant, "rows": rows, "excluded": excluded, "excluded_rate": excluded / max(rows, 1)}
     return kpis | met | read | fired
 
 
 def _varied(load: Load, draw: np.random.Generator) -> float:
-    """What a rate is multiplied by on a day: lognormal with mean 1."""
+    """The factor of a rate on a day: lognormal with mean 1."""
     return float(np.exp(draw.normal(-(load.variation**2) / 2, load.variation))) if load.variation else 1.0

@@ -1,4 +1,6 @@
-"""What is reported on years of days without a change, and how soon one is: the old rule on counts and the new one."""
+"""False messages in simulated years without a change, and the delay until a change is reported: old rule on counts
+against the new one.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,9 @@ _GROWING = ("new", "rising", "drifting")
 
 @dataclass(frozen=True)
 class Change:
-    """A planted change of one rule from the first such weekday after eight weeks on: its rate is then `times` as high.
+    """A planted change of one rule from the first such weekday after eight weeks on: its rate is multiplied by `times`.
 
-    `days` are those in which it should be reported; they begin `after` so many others.
+    `days` are those in which it should be reported; they begin after `after` others.
     """
 
     title: str
@@ -73,7 +75,7 @@ def alerts(scale: Scale) -> str:
 
 
 def reported(days: KpiDays, shown: Iterable[date] | None = None) -> list[PreviewedMessage]:
-    """The messages of days to a route that hears of everything."""
+    """The messages of days to a route without filters."""
     return preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(shown or days), _ROUTE)
 
 
@@ -139,7 +141,7 @@ def _changes(seeds: int) -> str:
 
 
 def is_reported(change: Change, variation: float, seed: int) -> tuple[bool, bool]:
-    """Whether the new and the old rule tell a change in time."""
+    """Whether the new and the old rule report a change in time."""
     start = next(day for day in range(_BEFORE, _BEFORE + 7) if (FIRST_DAY.weekday() + day) % 7 == change.weekday)
 
     def times(day: int, rule: str) -> float:
@@ -181,7 +183,7 @@ def _weekly(rule: str, rise: float) -> Change:
 
 
 def _of_one_tenant(seeds: int) -> str:
-    """What a route hears of a rule that rises for one of six tenants."""
+    """The messages to a route about a rule whose rate rises for one of six tenants."""
     lines = []
     for tenant, share in enumerate(TENANTS[6][:3]):
         for rise in (2.0, 3.0):
@@ -202,7 +204,7 @@ def _of_one_tenant(seeds: int) -> str:
 
 
 def _messages_of_one(tenant: int, rise: float, seed: int) -> tuple[int, int, int]:
-    """The pages and digests of three weeks, and the nights with a page and a digest of what rose."""
+    """The pages and digests of three weeks, and the nights with both a page and a digest of the rise."""
     of_each = np.where(np.arange(len(TENANTS[6])) == tenant, rise, 1.0)
     days = kpi_days(
         Load(tenants=6),

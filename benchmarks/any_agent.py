@@ -1,4 +1,4 @@
-"""What it costs to score any agent: a rubric in TOML against the same one in Python, spans against SQL by hand."""
+"""The cost of scoring any agent: a rubric in TOML against the same one in Python, spans against hand-written SQL."""
 
 import tempfile
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from benchmarks.scored_files import score
 
 _RUBRIC_FILE = Path(__file__).parents[1] / "docs" / "examples" / "ola-monitoring.toml"
 _PAIRS = 5
-"""At least so many: what is looked for is one part in fifty."""
+"""Minimum number of rounds: the difference is about two percent."""
 
 
 def rubric_file(scale: Scale) -> str:

@@ -1,7 +1,8 @@
-"""The rule engine's peer: seed 002 as a data team writes it first, one Python function a row and `DataFrame.apply`.
+"""Alternative to the rule engine: seed 002 as a first implementation, one Python function per row and
+`DataFrame.apply`.
 
-Not slowed down on purpose: patterns are compiled once, common parts are computed once, single words are found with
-`in`. `re.ASCII` and the written-out blanks make it agree with RE2.
+It is not slowed down on purpose: patterns are compiled once, common parts are computed once, single words are found
+with `in`. `re.ASCII` and explicit white space make it agree with RE2.
 """
 
 import hashlib
@@ -55,12 +56,12 @@ MAXIMA = {"a_volume": 25, "a_structure": 25, "a_data": 25, "a_efficiency": 15, "
 
 
 def apply_scores(rows: pd.DataFrame) -> pd.DataFrame:
-    """`COLUMNS` for each row, the usual way: a Series a row, which `apply` makes a table of."""
+    """`COLUMNS` for each row, the usual way: a Series per row, from which `apply` builds a table."""
     return rows.apply(lambda row: pd.Series(score_row(row)), axis=1)
 
 
 def loop_scores(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The same functions without the table: what Python and `re` alone need."""
+    """The same functions without the table: the cost of Python and `re` alone."""
     return [score_row(row) for row in rows]
 
 

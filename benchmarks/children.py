@@ -1,4 +1,4 @@
-"""What a child process costs: CPU seconds of all its threads, seconds, and the most memory it ever held."""
+"""The cost of a child process: CPU seconds of all its threads, wall time in seconds, and peak memory."""
 
 import json
 import os
@@ -34,13 +34,15 @@ def job(name: str, *arguments: str | Path) -> Cost:
 
 
 def work(name: str, *arguments: str | Path) -> Cost:
-    """The same for a job that tells its CPU seconds itself: those of its work, without start and preparation."""
+    """The same for a job that reports its CPU seconds itself: those of its work, without start and preparation."""
     cost = job(name, *arguments)
     return cost._replace(cpu_s=cost.printed["cpu_s"])
 
 
 def input_file(kind: str, *sizes: int) -> str:
-    """The path of an input of `benchmarks.inputs`, made by a child: its memory would count as that of later ones."""
+    """The path of an input of `benchmarks.inputs`, made by a child: its memory would otherwise count for later
+    children.
+    """
     path: str = job("made", kind, *map(str, sizes)).printed["path"]
     return path
 
@@ -64,7 +66,7 @@ def cost_of(command: Sequence[str | Path], environment: Mapping[str, str] | None
 
 
 def interleaved(rounds: int, contestants: Mapping[str, Callable[[], Cost]]) -> dict[str, Cost]:
-    """The best times and the highest peak of each contestant, run in turns."""
+    """The best times and the highest peak memory of each contestant, run in turns."""
     costs: dict[str, list[Cost]] = {name: [] for name in contestants}
     for _ in range(rounds):
         for name, run in contestants.items():

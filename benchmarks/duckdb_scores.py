@@ -1,4 +1,4 @@
-"""The peer of the whole way: DuckDB with hand-written SQL (`duckdb_scores.sql`), Parquet in and Parquet out."""
+"""Alternative to the whole pipeline: DuckDB with hand-written SQL (`duckdb_scores.sql`), Parquet in and Parquet out."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""What the flows cost, and what Prefect costs of it: one night, and a backfill of a year.
+"""The cost of the flows, and Prefect's share of it: one night, and a backfill of a year.
 
-The same command runs with Prefect, whose server is up before, and without (`benchmarks.without_prefect`).
+The same command runs with Prefect, whose server is already running, and without (`benchmarks.without_prefect`).
 """
 
 import os
@@ -60,7 +60,9 @@ def nightly(scale: Scale) -> str:
 
 
 def _night(scale: Scale, folder: Path, server: Server, more: Mapping[str, str]) -> tuple[Cost, Cost, float]:
-    """What a night costs without and with Prefect, and the CPU seconds of its server; test runs where a judge is."""
+    """The cost of a night with and without Prefect, and the CPU seconds of its server; with test runs if there is a
+    judge.
+    """
     source = days_file(1, scale.rows_of_night)
     command = ("nightly", "--date", str(FIRST_DAY), "--json")
     served = []
@@ -86,7 +88,7 @@ def _night(scale: Scale, folder: Path, server: Server, more: Mapping[str, str]) 
 
 
 def backfill(scale: Scale) -> str:
-    """A year of usual days, and once more when everything is up to date."""
+    """A year of usual days, and again when everything is up to date."""
     source = days_file(scale.days, ROWS_A_DAY)
     last = FIRST_DAY + timedelta(days=scale.days - 1)
     command = ("backfill", "--from", str(FIRST_DAY), "--to", str(last), "--json")
@@ -141,7 +143,7 @@ def _check_same_scores(folder: Path, days: int) -> None:
 
 
 def _environment(source: Path, folder: str, server: Server | None = None) -> dict[str, str]:
-    """Where a run finds its rows and leaves everything; nobody is told of it."""
+    """The environment of a run: its rows, its output folders, and no notifications."""
     own = {
         "AQB_MONITORING__SOURCE": str(source),
         "AQB_WAREHOUSE": f"{folder}/warehouse",
@@ -156,7 +158,7 @@ def _environment(source: Path, folder: str, server: Server | None = None) -> dic
 
 @contextmanager
 def prefect_server(home: Path) -> Iterator[Server]:
-    """A Prefect server of its own, up and migrated."""
+    """A separate Prefect server, running and migrated."""
     from flows.runtime.prefect_env import prepare_prefect
 
     os.environ["PREFECT_HOME"] = str(home)
@@ -167,13 +169,13 @@ def prefect_server(home: Path) -> Iterator[Server]:
 
     with prefect_test_harness(server_startup_timeout=180):
         url = str(PREFECT_API_URL.value())
-        process = SubprocessASGIServer(urlsplit(url).port).server_process  # the one that is there
+        process = SubprocessASGIServer(urlsplit(url).port).server_process  # the existing one
         assert process
         yield Server(url, lambda: _cpu_s(process.pid))
 
 
 def _cpu_s(pid: int) -> float:
-    """CPU seconds of a process that runs. Only Linux tells; elsewhere not a number."""
+    """CPU seconds of a running process. Only Linux reports them; elsewhere NaN."""
     try:
         after_name = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:

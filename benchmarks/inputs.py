@@ -39,12 +39,12 @@ def parquet_file(rows: int) -> Path:
 
 
 def one_group_file(rows: int) -> Path:
-    """The same rows in one row group, as a writer makes it that buffers everything."""
+    """The same rows in one row group, as from a writer that buffers everything."""
     return _made(f"{rows}_one_group.parquet", lambda path: _write_parquet(path, rows, rows))
 
 
 def no_order_file(rows: int) -> Path:
-    """The same rows in an order that has nothing to do with time, as BigQuery exports a table."""
+    """The same rows in an order unrelated to time, as in a BigQuery export."""
 
     def write(path: Path) -> None:
         shuffled = pl.read_parquet(parquet_file(rows)).sample(fraction=1, shuffle=True, seed=_SEED)
@@ -89,7 +89,7 @@ def day_files(days: int, rows_a_day: int) -> Path:
 
 
 def write_run_file(path: Path, file: int, queries: int) -> None:
-    """Test runs of as many queries, each in ROUNDS rounds, as a tester's CSV; those of other `file` numbers differ."""
+    """A tester's CSV with so many queries, each in ROUNDS rounds; the content differs between `file` numbers."""
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = [
         wide_row(f"AM-{number}", **{"질의": f"{file}번 공고 지원자 {number}번의 점수는?"} | _answers(file, number))
@@ -106,7 +106,7 @@ def _answers(file: int, number: int) -> dict[str, str]:
 
 
 def spans_file(copies: int) -> Path:
-    """Spans of a support bot as OpenTelemetry's exporter writes them, so many times, their answers of many lengths."""
+    """Spans of a support bot as OpenTelemetry's exporter writes them, repeated, with answers of many lengths."""
     exported = _EXPORTED_SPANS.read_text(encoding="utf-8")
 
     def write(path: Path) -> None:

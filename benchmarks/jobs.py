@@ -1,4 +1,4 @@
-"""What the child processes of the benchmarks do: `python -m benchmarks.jobs JOB ARGUMENT...`."""
+"""The work of the benchmarks' child processes: `python -m benchmarks.jobs JOB ARGUMENT...`."""
 
 import json
 import sys
@@ -24,7 +24,7 @@ def made(kind: str, *sizes: str) -> dict[str, str]:
 
 
 def text_gb(source: str) -> dict[str, float]:
-    """How much text a Parquet file holds, in GB of 1,000,000,000 bytes."""
+    """The size of the texts in a Parquet file, in GB of 1,000,000,000 bytes."""
     from benchmarks.inputs import text_bytes
 
     return {"text_gb": text_bytes(source) / 1e9}
@@ -179,7 +179,7 @@ def read_duckdb(source: str) -> dict[str, Any]:
 
 
 def read_spans(source: str) -> dict[str, Any]:
-    """The chat rows of OpenTelemetry's spans by our reader: how many, and the characters of their texts."""
+    """The chat rows of OpenTelemetry's spans by our reader: their number, and the characters of their texts."""
     from scoring.chat.reading import Reading
     from scoring.chat.rows import FileFailure
     from tasks.chat.sources import ChatRowFiles
@@ -215,7 +215,7 @@ def _rows_and_characters(batches: Iterable[pl.DataFrame]) -> dict[str, int]:
 
 
 def shuffle(scores: str, out: str) -> None:
-    """The rows of a table in an order that has nothing to do with time."""
+    """The rows of a table in an order unrelated to time."""
     pl.read_parquet(scores).sample(fraction=1, shuffle=True, seed=1).write_parquet(out)
 
 
@@ -256,7 +256,7 @@ def write_duckdb(scores: str, out: str) -> dict[str, Any]:
 
 
 def build_site(warehouse: str, folder: str) -> dict[str, Any]:
-    """The pages of the report site; timed without the imports that a night has behind it when it builds them."""
+    """The pages of the report site; timed without the imports that a night has already done when it builds them."""
     from scoring.catalog import row_rubric
     from tasks.reports.site.build import build_pages
     from tasks.warehouse.folder import FolderWarehouse
@@ -283,7 +283,7 @@ def ask_pages(warehouse: str, *addresses: str) -> dict[str, Any]:
 
 
 def ask_at_once(warehouse: str, people: str, *addresses: str) -> dict[str, Any]:
-    """The seconds until each of so many people has the page that all of them open at the same moment."""
+    """The seconds until each of so many people gets the page that all of them open at the same moment."""
     import httpx
 
     from tests.builders.settings import settings_in

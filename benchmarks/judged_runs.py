@@ -24,7 +24,7 @@ _HEADER = ("", "span s", "limit used", "admitted", "lost", "paid twice", "429s",
 
 
 class Case(NamedTuple):
-    """What is run: the command or the flow, in how many processes, under which limit, with which faults."""
+    """The measured command or flow, its number of processes, its limit and its faults."""
 
     command: str = "score"
     processes: int = 1
@@ -109,7 +109,7 @@ def _measured(case: Case, questions: int, folder: Path, prefect_url: str) -> tup
 
 
 def _costs(case: Case, folder: Path, run: str, environment: dict[str, str]) -> list[Cost]:
-    """What the processes of a case cost, which run at the same time and share a state database."""
+    """The cost of the processes of a case, which run at the same time and share a state database."""
 
     def cost(process: int) -> Cost:
         own = folder / str(process)

@@ -1,4 +1,4 @@
-"""What ten million rows cost, and what more cores would give."""
+"""The cost of ten million rows, and the expected gain of more cores."""
 
 import tempfile
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def _line(title: str, rows: int, cost: Cost) -> Sequence[str]:
 
 
 def _more_cores(one_s: float, two_s: float) -> str:
-    """What Amdahl's law makes of the times of one and of two processes."""
+    """An extrapolation by Amdahl's law from the times of one and of two processes."""
     serial = min(1.0, max(0.0, 2 * two_s / one_s - 1))
     times = ", ".join(f"{cores}: {serial + (1 - serial) / cores:.2f}" for cores in _CORES)
     return (

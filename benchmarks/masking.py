@@ -1,4 +1,4 @@
-"""What masking finds of generated personal data, and what it takes by mistake."""
+"""Recall and false positives of masking on generated personal data."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -9,7 +9,7 @@ from tests.samples.personal_data import HARMLESS_FORMS, PERSONAL_FORMS, harmless
 
 
 def masking(scale: Scale) -> str:
-    """The share of texts that are masked, by kind; of personal data all should be, of other numbers none."""
+    """The share of masked texts by kind: it should be all of the personal data and none of the other numbers."""
     count = scale.texts_a_kind
     personal = [
         _line(kind, ((form, is_hidden(one, masked(one.text))) for form, one in personal_texts(kind, count)), worst=min)

@@ -1,4 +1,4 @@
-"""The sections by name, how much they measure, the machine they run on, and how all of them look."""
+"""The sections by name, their sizes, the machine, and the common layout."""
 
 import os
 import platform
@@ -33,7 +33,7 @@ SECTIONS = {
 """The function of each section and its module, in the order of the report."""
 
 USUAL = [name for name in SECTIONS if name != "large"]
-"""What is measured unless one section is asked for: ten gigabytes of files are made for the other."""
+"""The sections measured by default: the other one needs ten gigabytes of files."""
 
 _BY_HAND = "by_hand"
 _MARK = re.compile(r"^<!-- (\w+) -->\n", re.MULTILINE)
@@ -41,7 +41,7 @@ _LIBRARIES = ("polars", "pyarrow", "pandas", "duckdb", "prefect", "openai")
 
 
 class Scale(NamedTuple):
-    """How much is measured: rows of the largest file and how many such files, days of the backfill, and so on."""
+    """The sizes: rows of the largest file and number of such files, days of the backfill, and so on."""
 
     rows: int
     rounds: int
@@ -85,7 +85,7 @@ def section(name: str, scale: Scale) -> str:
 
 
 def head() -> str:
-    """How to repeat it, the machine, and what the numbers are."""
+    """How to repeat the benchmarks, the machine, and the meaning of the numbers."""
     memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     return (
@@ -101,7 +101,7 @@ def head() -> str:
 
 
 def renewed(page: str, measured: Mapping[str, str]) -> str:
-    """The page of results with the sections that were measured; others stay, as what was written by hand does."""
+    """The page of results with the measured sections replaced; other sections and manual text stay."""
     _, *parts = _MARK.split(page)
     sections = {**dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True)), **measured}
     marked = (f"<!-- {name} -->\n{sections[name]}" for name in (*SECTIONS, _BY_HAND) if name in sections)

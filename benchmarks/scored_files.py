@@ -1,4 +1,4 @@
-"""What scoring costs: the rules alone, `aqb score` against SQL by hand, more rows, and its start."""
+"""The cost of scoring: the rules alone, `aqb score` against hand-written SQL, more rows, and startup."""
 
 import tempfile
 from collections.abc import Sequence
@@ -79,7 +79,7 @@ def end_to_end(scale: Scale) -> str:
 
 
 def growth(scale: Scale) -> str:
-    """`aqb score` on a fifth of the rows, on half of them, on all; and on files that are less kind."""
+    """`aqb score` on a fifth of the rows, on half of them, on all; and on less convenient files."""
     sources = {
         f"{rows:,} rows": input_file("parquet_file", rows) for rows in (scale.rows // 5, scale.rows // 2, scale.rows)
     }
@@ -104,7 +104,7 @@ def growth(scale: Scale) -> str:
 
 
 def start_up(scale: Scale) -> str:
-    """What a command costs before it has much to do."""
+    """The cost of a command before it has much to do."""
     seed, csv = (partial(score, input_file(kind, SEED_ROWS)) for kind in ("parquet_file", "csv_file"))
     with tempfile.TemporaryDirectory() as folder:
         costs = interleaved(
@@ -124,6 +124,6 @@ def start_up(scale: Scale) -> str:
 
 
 def score(source: str, out: Path, workers: int = 1, rubric: str | Path = "ola-monitoring") -> Cost:
-    """What `aqb score` costs."""
+    """The cost of `aqb score`."""
     command: list[str | Path] = [AQB, "score", source, "--out", out, "--rubric", rubric]
     return cost_of(command, {"AQB_ENGINE__WORKERS": str(workers)})

@@ -1,4 +1,4 @@
-"""What building the report site costs: at first, with one day more, and again with nothing changed."""
+"""The cost of building the report site: initially, with one more day, and again without changes."""
 
 import tempfile
 from collections.abc import Sequence

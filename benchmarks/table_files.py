@@ -1,4 +1,4 @@
-"""What files cost: reading chat rows, writing the score table; against what a data team would write in one line."""
+"""The cost of files: reading chat rows, writing the score table; against the one-line alternatives of a data team."""
 
 import tempfile
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ _FORMATS = {
     "CSV": ("csv_file", "read_csv"),
     "JSON Lines": ("json_lines_file", "read_json"),
 }
-"""The input of each format, and what reads it in pandas."""
+"""The input of each format, and its pandas reader."""
 
 
 def folder(scale: Scale) -> str:
-    """The last day of a folder with a file a day: all of them are looked at, for rows may come late."""
+    """The last day of a folder with a file per day: all files are read, because rows may come late."""
     folders, last = Path(input_file("day_files", scale.days, _ROWS_A_DAY)), FIRST_DAY + timedelta(days=scale.days - 1)
     lines = []
     for kind in _FORMATS:

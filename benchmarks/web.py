@@ -1,4 +1,4 @@
-"""What a page of `aqb web` costs over two months of large days, on one core."""
+"""The cost of a page of `aqb web` over two months of large days, on one core."""
 
 from statistics import median
 from urllib.parse import urlencode
@@ -44,7 +44,7 @@ def web(scale: Scale) -> str:
 
 
 def _address(page: str | list[tuple[str, str]], place: int) -> str:
-    """Every address is another one, so that each has a line of its own."""
+    """Makes every address unique, so that each has its own line."""
     if isinstance(page, str):
         return f"{page}{'&' if '?' in page else '?'}line={place}"
     return f"/rows?{urlencode([*_EVERY_DAY.items(), *page, ('line', str(place))])}"

@@ -1,4 +1,4 @@
-"""What a QA lead waits for in a morning with the pages of `aqb web`, in Chromium."""
+"""The waiting times of a QA lead on the pages of `aqb web` during a morning, in Chromium."""
 
 import json
 import re
@@ -31,7 +31,7 @@ _LONGEST_MS = 120_000
 
 
 def web_morning(scale: Scale) -> str:
-    """The steps of the morning over two months, one after the other, with the seconds that each takes."""
+    """The steps of the morning over two months, in sequence, with the seconds of each."""
     warehouse = FolderWarehouse(Path(input_file("warehouse", scale.days_of_site, ROWS_A_DAY)))
     source = MonitoringSettings(source=input_file("parquet_file", ROWS_A_DAY))
     cost_s: dict[str, tuple[float, float]] = {}
@@ -59,7 +59,7 @@ def web_morning(scale: Scale) -> str:
 
 
 def _link_of_message(settings: Settings, address: str) -> str:
-    """The first link to rows in what the latest day with any has told."""
+    """The first link to rows in the messages of the latest day with any."""
     served_there = settings.model_copy(update={"web": settings.web.model_copy(update={"url": address})})
     with Context(served_there) as context:
         for day in reversed(context.warehouse.days(SCORES)):

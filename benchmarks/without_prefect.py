@@ -1,7 +1,7 @@
 """`aqb` without Prefect: `python -m benchmarks.without_prefect nightly --date 2026-02-13`.
 
-The same command by the same functions. What they import of Prefect is not Prefect: a flow or task is the function that
-it was made of, and whatever else is asked of it does nothing. Not even the import of Prefect is paid.
+The same command with the same functions. Prefect's modules are replaced by stubs: a flow or task is its undecorated
+function, and everything else does nothing. Not even the import of Prefect costs time.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ _INSTEAD = {
 
 class _Module(ModuleType):
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # Python's own questions, such as where the module's file is
+        if name.startswith("__"):  # Python's own attributes, such as the path of the module's file
             raise AttributeError(name)
         return _INSTEAD.get(name, _Nothing())
 
 
 class _Absent(MetaPathFinder, Loader):
-    """Finds every module of Prefect, and nothing in it."""
+    """Provides an empty stub for every module of Prefect."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
