@@ -1,4 +1,4 @@
-"""One query's executions become the scores that the rules of a file give."""
+"""Scores one query's executions by the rules of a file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class FileExecution(ScoredExecution):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileQuery(ScoredQuery):
-    """A query with its total; `verdict` is None where there is no total, or the file gives no verdicts."""
+    """A query with its total; `verdict` is None if there is no total, or the file defines no verdicts."""
 
     executions: tuple[FileExecution, ...]
     total: WeightedTotal
@@ -73,7 +73,7 @@ class FileQuery(ScoredQuery):
 
 @dataclass(frozen=True)
 class _Examined:
-    """An execution with its checks, and the columns that metrics look at."""
+    """An execution with its checks, and the input columns of metrics."""
 
     reading: ParsedExecution
     results: tuple[CheckResult, ...]
@@ -81,7 +81,7 @@ class _Examined:
 
 
 def requests(rules: TestRunRules, executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
-    """One question for each metric that a judge decides and each execution that answered."""
+    """One question for each judged metric and each execution with an answer."""
     if not rules.judged:
         return []
     answered = [one for one in _examined(rules, executions)[0] if one.reading.answered]
@@ -97,7 +97,7 @@ def requests(rules: TestRunRules, executions: Sequence[Execution], options: Opti
 def score_query(
     rules: TestRunRules, executions: Sequence[Execution], options: Options, verdicts: Verdicts
 ) -> FileQuery:
-    """One query, its executions in the order of rounds, with its total and what makes it one for a person."""
+    """One query, its executions in the order of rounds, with its total and the reasons for a manual review."""
     examined, latency_class = _examined(rules, executions)
     scored = tuple(_scored(rules, one, latency_class, verdicts) for one in examined)
     scores = query_means(scored, [rule.name for rule in rules.of_executions])
@@ -120,13 +120,13 @@ def score_query(
         verdict=verdict,
         manual_review_reasons=[
             *(one.code for one in rules.triggers if evaluate(one.condition, row) is True),
-            *_asked_in_vain(rules, scored),
+            *_unanswered_codes(rules, scored),
         ],
     )
 
 
 def _examined(rules: TestRunRules, executions: Sequence[Execution]) -> tuple[list[_Examined], LatencyClass]:
-    """The executions of a query, and their latency class."""
+    """The executions of a query with their checks, and their latency class."""
     readings = [parse_execution(execution) for execution in executions]
     latency_class = latency_class_of_query(readings, expected_filters=None, used_filters=0, criteria=None)
     found = []
@@ -137,14 +137,14 @@ def _examined(rules: TestRunRules, executions: Sequence[Execution]) -> tuple[lis
     return found, latency_class
 
 
-def _asked_in_vain(rules: TestRunRules, scored: Sequence[FileExecution]) -> list[str]:
-    """The codes of questions that a judge was asked and did not answer."""
+def _unanswered_codes(rules: TestRunRules, scored: Sequence[FileExecution]) -> list[str]:
+    """The codes of questions that were asked and not answered by the judge."""
     missing = (f"{rule.name}_{one.scores[rule.name].missing}" for rule in rules.judged for one in scored)
     return [code for code in dict.fromkeys(missing) if code in review_codes(rules.judged)]
 
 
 def _query_row(rules: TestRunRules, scored: Sequence[FileExecution], means: dict[str, Score]) -> dict[str, Any]:
-    """What a query's own metrics and the triggers look at, but for the total."""
+    """The input columns of a query's own metrics and of the triggers, without the total."""
     row: dict[str, Any] = {
         "rounds": len(scored),
         "unanswered": sum(one.not_answered is not None for one in scored),
@@ -177,7 +177,7 @@ def _scored(rules: TestRunRules, examined: _Examined, latency_class: LatencyClas
 
 
 def _check_results(checks: Sequence[CheckRule], reading: ParsedExecution, row: Row) -> tuple[CheckResult, ...]:
-    """The checks of the file that the answer is asked, then those of its expected result."""
+    """The results of the file's checks for the answer, then of those in its expected result."""
     of_file = tuple(_check_result(check, row) for check in checks if _applies(check.only_if, row))
     return of_file + evaluate_expected(expected_of(reading.execution).items, reading.response)
 
@@ -202,7 +202,7 @@ def _execution_score(rubric: str, rule: MetricRule | JudgedRule, examined: _Exam
 
 
 def metric_score(rule: MetricRule, row: Row) -> Score:
-    """The points of a metric with what was found; none where it does not apply or its number is not known."""
+    """The points of a metric with what was found; NULL if it does not apply or its number is unknown."""
     if not _applies(rule.only_if, row):
         return _NOT_MEANT
     if rule.number is not None and evaluate(rule.number, row) is None:
@@ -213,7 +213,7 @@ def metric_score(rule: MetricRule, row: Row) -> Score:
 
 
 def _found(rule: MetricRule, row: Row) -> str:
-    """What gave the points: every part of a sum with its own, else the condition that was true."""
+    """The findings behind the points: of every part of a sum, else the condition that was true."""
     if isinstance(rule.expression, Sum):
         parts = findings(Definition(rule.name, rule.expression, rule.title, ""), row)
         return ", ".join(f"{part.label} {part.points}점" for part in parts)

@@ -1,4 +1,4 @@
-"""The metrics of a file that a judge decides: what it is told and asked, what its verdict comes to. Source: SPEC 7."""
+"""The judged metrics of a file: their prompts and questions, and the scores of the verdicts. Source: SPEC 7."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from scoring.rubric_files.testruns.rules import JudgedRule
 from scoring.rules.explain import Row, evaluate
 from scoring.testruns.rubric import Score
 
-_FRAME_VERSION = "1"  # of what is added to the text of the file; that text is part of a question's identity itself
+_FRAME_VERSION = "1"  # of the text added to that of the file; a question's identity includes the file's text itself
 _FRAME = """\
 {prompt}
 
@@ -27,11 +27,11 @@ _ASKED_IN_VAIN = {
     VerdictStatus.FAILED: "판정 호출이 실패함",
     VerdictStatus.OVER_BUDGET: "예산을 넘겨 판정하지 못함",
 }
-"""What a person should look at (Korean), by the status of a question that was asked."""
+"""The reason for a manual review (Korean), by the status of a question that was asked."""
 
 
 def judge_prompt(metric: str, prompt: str, scale: Mapping[int, str], sees: tuple[str, ...]) -> JudgePrompt:
-    """What the judge is told about a metric; its verdict is a reason and points of the scale."""
+    """The judge's prompt for a metric; its verdict is a reason and points of the scale."""
     return JudgePrompt(
         kind=metric,
         version=_FRAME_VERSION,
@@ -50,7 +50,7 @@ def judge_prompt(metric: str, prompt: str, scale: Mapping[int, str], sees: tuple
 
 
 def request_of(rubric: str, rule: JudgedRule, row: Row) -> JudgeRequest | None:
-    """The question about an answer, None where a guard leaves nothing to ask."""
+    """The question about an answer; None if a guard leaves only the lowest points."""
     if _cap(rule, row) <= min(rule.scale):
         return None
     return JudgeRequest(rubric, rule.prompt.kind, {name: row[name] for name in rule.sees})
@@ -73,7 +73,7 @@ def judged_score(rubric: str, rule: JudgedRule, row: Row, verdicts: Verdicts) ->
 
 
 def review_codes(rules: tuple[JudgedRule, ...]) -> dict[str, str]:
-    """The codes of questions that were asked in vain, with their titles."""
+    """The codes of unanswered questions, with their titles."""
     return {
         f"{rule.name}_{status}": f"{rule.title}: {title}" for rule in rules for status, title in _ASKED_IN_VAIN.items()
     }

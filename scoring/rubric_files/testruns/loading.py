@@ -1,4 +1,4 @@
-"""A test-run rubric from the tables of its file."""
+"""Builds a test-run rubric from the tables of its file."""
 
 from collections.abc import Container
 from dataclasses import replace
@@ -61,7 +61,7 @@ def testrun_rubric(text: RubricText) -> AnyTestRunRubric:
     """The rubric for test runs that a file defines.
 
     Raises:
-        UsageError: it defines none; says line, column and remedy.
+        UsageError: it is no valid rubric; gives line, column and remedy.
     """
     file = text.file(TestRunRubricFile)
     rules = _TestRunLoading(text, file).rules()
@@ -97,7 +97,7 @@ def testrun_rubric(text: RubricText) -> AnyTestRunRubric:
 
 
 class _TestRunLoading:
-    """The rules, in the order in which they build on each other."""
+    """Builds the rules in the order of their dependencies."""
 
     def __init__(self, text: RubricText, file: TestRunRubricFile) -> None:
         self._text, self._file = text, file
@@ -182,7 +182,7 @@ class _TestRunLoading:
             what = f"from {kind.low:g} to {kind.high:g} points" if kind.type == "whole" else "no points"
             raise self._text.wrong((*path, table.way), f"{name} gives {what}", "give whole points from 0 to 5")
         number = None
-        if table.of and isinstance(expression, ex.Case):  # where it is not known there is no score
+        if table.of and isinstance(expression, ex.Case):  # no score if it is unknown
             number = over.expression(table.of, *path, "of")
             label = expression.otherwise_label.removesuffix(ex.OR_NO_VALUE)
             expression = replace(expression, otherwise_label=label)

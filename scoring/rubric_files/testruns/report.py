@@ -1,4 +1,4 @@
-"""What people read of a test run that the rules of a file have scored (Korean, with the titles of the file)."""
+"""The report of a test run scored by the rules of a file (Korean, with the titles of the file)."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -31,13 +31,13 @@ QUALITY_TITLES = {
 
 
 def code_titles(rules: TestRunRules) -> dict[str, str]:
-    """What the codes of the data quality and of the manual review mean."""
+    """The titles of the codes of data quality and manual review."""
     triggers = {trigger.code: trigger.title for trigger in rules.triggers}
     return {**QUALITY_TITLES, **triggers, **review_codes(rules.judged)}
 
 
 def criteria_of(rule: MetricRule | JudgedRule) -> tuple[tuple[str, str], ...]:
-    """What earns which points: the scale of a judge, the labels of the file, else its conditions."""
+    """The scoring criteria: the scale of a judge, the labels of the file, else its conditions."""
     if isinstance(rule, JudgedRule):
         return tuple((str(points), meaning) for points, meaning in rule.scale.items())
     if isinstance(rule.expression, Sum):
@@ -70,7 +70,7 @@ def headline(rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSum
 def report_values(
     rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSummary, options: Options
 ) -> dict[str, Any]:
-    """What `report.md` shows beside the summary."""
+    """The values of `report.md` beside the summary."""
     lowest, titles = by_points_lost(rules, queries), code_titles(rules)
     return {
         "rules": rules,
@@ -89,7 +89,7 @@ def report_values(
 
 
 def page_parts(titles: Mapping[str, str], summary: Mapping[str, Any]) -> PageParts:
-    """Failed checks, causes of failures, and the verdicts where the file gives any: `titles` by their codes."""
+    """Failed checks, causes of failures, and the verdicts if the file defines any: `titles` by their codes."""
     parts = check_parts(summary)
     if not titles:
         return parts
@@ -100,7 +100,7 @@ def page_parts(titles: Mapping[str, str], summary: Mapping[str, Any]) -> PagePar
 
 
 def by_points_lost(rules: TestRunRules, queries: Sequence[FileQuery]) -> list[FileQuery]:
-    """Most of the weighted points lost first."""
+    """Sort key: largest weighted loss of points first."""
     return sorted(queries, key=lambda query: (-rules.weights.lost(query.points), query.query_id))
 
 

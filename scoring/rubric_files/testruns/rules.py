@@ -1,4 +1,4 @@
-"""The rules of a test-run rubric in a file, and the columns that they look at."""
+"""The rules of a test-run rubric in a file, and their input columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ ANSWER_COLUMNS: Mapping[str, tuple[Kind, str]] = {
     "ttft_s": (_SECONDS, "TTFT(초)"),
     "tool_calls": (Kind("whole", nullable=True, low=0), "도구 호출 수"),
 }
-"""What checks look at, each with its Korean title: texts that a file does not give are '', numbers NULL."""
+"""The input columns of checks, with Korean titles: missing texts are '', missing numbers NULL."""
 
 EXECUTION_COLUMNS: Mapping[str, tuple[Kind, str]] = {
     **ANSWER_COLUMNS,
@@ -47,7 +47,7 @@ EXECUTION_COLUMNS: Mapping[str, tuple[Kind, str]] = {
     "check_count": (COUNT, "확인한 체크 수"),
     "pass_ratio": (_RATIO, "체크 통과율"),
 }
-"""What metrics look at: also what came of the checks. The ratio is NULL without checks."""
+"""The input columns of metrics: also the results of the checks. The ratio is NULL without checks."""
 
 _OF_CHECKS = frozenset({"pass_count", "check_count", "pass_ratio"})
 _OF_TIME = frozenset({"latency_s", "ttft_s"})
@@ -55,7 +55,7 @@ _OF_TIME = frozenset({"latency_s", "ttft_s"})
 
 @dataclass(frozen=True)
 class CheckRule:
-    """A check of every answer; `only_if` says of which, None of all."""
+    """A check of every answer; `only_if` restricts it to some answers (None: all)."""
 
     title: str
     condition: ex.Expression
@@ -65,9 +65,9 @@ class CheckRule:
 
 @dataclass(frozen=True)
 class MetricRule:
-    """How a metric gives points; there are none where `number`, whose bands give them, is NULL.
+    """How a metric gives points; there are none if `number`, whose bands give them, is NULL.
 
-    `only_if` says to what the metric applies, None to all.
+    `only_if` restricts the executions that the metric applies to; None: all.
     """
 
     name: str
@@ -79,19 +79,19 @@ class MetricRule:
 
     @property
     def uses_checks(self) -> bool:
-        """Whether its points come from what checks found."""
+        """Whether its points depend on the results of checks."""
         return not _OF_CHECKS.isdisjoint(columns_of(self.expression))
 
     @property
     def metric(self) -> Metric:
-        """The metric as tables and comparisons know it: a time beside the edge of a band moves points by chance."""
+        """The metric as used by tables and comparisons: a time near the edge of a band moves points by chance."""
         by_time = not _OF_TIME.isdisjoint(columns_of(self.expression))
         return Metric(self.name, self.title, per_execution=not self.per_query, noise=int(by_time))
 
 
 @dataclass(frozen=True)
 class Guard:
-    """What caps the points of a judge, and what people are told of it."""
+    """A limit of the judge's points, with its reason for people."""
 
     condition: ex.Expression
     at_most: int
@@ -113,13 +113,13 @@ class JudgedRule:
 
     @property
     def metric(self) -> Metric:
-        """The metric as tables and comparisons know it."""
+        """The metric as used by tables and comparisons."""
         return Metric(self.name, self.title, judged_by=self.prompt.kind)
 
 
 @dataclass(frozen=True)
 class Trigger:
-    """What makes a query one for a person."""
+    """A condition that flags a query for manual review."""
 
     code: str
     title: str
@@ -128,10 +128,10 @@ class Trigger:
 
 @dataclass(frozen=True)
 class TestRunRules:
-    """Everything that a file says of scores, under its `id`, `version` and `title`.
+    """All scoring rules of a file, with its `id`, `version` and `title`.
 
-    `verdict` gives a query's verdict by its total, None where the file gives none; `verdict_titles` are those of its
-    codes, from the best to the worst.
+    `verdict` gives a query's verdict by its total, None if the file defines none; `verdict_titles` are those of its
+    codes, from best to worst.
     """
 
     id: str
@@ -146,12 +146,12 @@ class TestRunRules:
 
     @property
     def of_executions(self) -> tuple[MetricRule | JudgedRule, ...]:
-        """The metrics that every execution has."""
+        """The metrics scored per execution."""
         return tuple(rule for rule in self.metrics if not rule.per_query)
 
     @property
     def of_queries(self) -> tuple[MetricRule, ...]:
-        """The metrics that only queries have."""
+        """The metrics scored per query."""
         return tuple(rule for rule in self.metrics if isinstance(rule, MetricRule) and rule.per_query)
 
     @property
@@ -182,7 +182,7 @@ def answer_row(reading: ParsedExecution, latency_class: LatencyClass) -> dict[st
 
 
 def execution_row(of_answer: Row, reading: ParsedExecution, results: Sequence[CheckResult]) -> dict[str, Any]:
-    """The values of `EXECUTION_COLUMNS`, of which `of_answer` holds the first."""
+    """The values of `EXECUTION_COLUMNS`; `of_answer` contains the first ones."""
     ratio: Fraction | None = pass_ratio(results)
     return {
         **of_answer,

@@ -1,4 +1,4 @@
-"""The tables and keys of a rubric file for test runs. Its JSON schema is for editors."""
+"""The tables and keys of a rubric file for test runs. Editors use its JSON schema."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -21,43 +21,43 @@ _Texts = Annotated[tuple[Text, ...], ARRAY]
 
 
 class RecognitionTable(FileTable):
-    """How a file of a test run shows that this rubric scores it, where `test_runs.rubrics` names the rubric."""
+    """How a file of a test run is recognised as one for this rubric, if `test_runs.rubrics` names the rubric."""
 
     file_names: _Texts = ()
-    """What its name begins with, in small letters."""
+    """Prefixes of the file's name, in small letters."""
 
     columns: _Texts = ()
-    """Headers of which it has one, as the file or as `[test_runs.columns]` calls them."""
+    """Headers, one of which the file must have, as named in the file or in `[test_runs.columns]`."""
 
 
 class CheckTable(FileTable):
-    """A check: every answer passes it or not."""
+    """A check: every answer passes or fails it."""
 
     title: Text
     when: Rule
-    """What is true of an answer that passes, in GoogleSQL."""
+    """The condition of an answer that passes, in GoogleSQL."""
 
     only_if: Rule | None = None
-    """Which answers it is made of. Left out: all."""
+    """The answers that are checked. Left out: all."""
 
     weight: Annotated[int, Field(ge=1, le=1_000)] = 1
-    """How much it counts among the checks."""
+    """Its weight among the checks."""
 
 
 class ScaleTable(FileTable):
-    """Points that a judge may give."""
+    """Points of a judge's scale."""
 
     points: Annotated[int, Field(ge=0, le=5)]
     means: Text
-    """What earns them."""
+    """The meaning of the points."""
 
 
 class GuardTable(FileTable):
-    """A condition under which a judge cannot give more."""
+    """A condition that limits the points of a judge."""
 
     when: Rule
     at_most: Annotated[int, Field(ge=0, le=5)]
-    """The most points; where they are the least of the scale, nothing is asked."""
+    """The maximum points; if they are the lowest of the scale, the judge is not asked."""
 
     label: Text
     """What was found when it is true."""
@@ -70,26 +70,27 @@ class MetricTable(Given):
 
     title: Text
     only_if: Rule | None = None
-    """Of which executions there is a score. Left out: all, also those without an answer."""
+    """The executions that have a score. Left out: all, also those without an answer."""
 
     sum: Annotated[tuple[Rule | Given, ...], ARRAY, Field(min_length=1, max_length=20)] = ()
-    """What is added up."""
+    """The terms of the sum."""
 
     prompt: Annotated[str, Field(min_length=1, max_length=10_000)] | None = None
-    """What a judge is told to judge; scale, material and how to answer are added."""
+    """The judge's instruction for the metric; scale, material and the format of the answer are added."""
 
     scale: Annotated[tuple[ScaleTable, ...], ARRAY, Field(min_length=2, max_length=6)] = ()
-    """The points that a judge may give."""
+    """The points of the scale."""
 
     sees: Annotated[tuple[str, ...], ARRAY, Field(min_length=1, max_length=20)] = ()
-    """The columns of an answer that a judge sees."""
+    """The columns of an answer that are sent to the judge."""
 
     guards: Annotated[tuple[GuardTable, ...], ARRAY, Field(max_length=20)] = ()
-    """What caps the points of a judge."""
+    """The limits of the judge's points."""
 
     per_query: bool = False
-    """Whether a query has one score, out of the columns of queries: `rounds`, `unanswered`, and of each metric above
-    `NAME_score`, its mean, and `NAME_same`, the share of the rounds with the commonest points."""
+    """Whether the metric is scored per query, from the columns of queries: `rounds`, `unanswered`, and of each metric
+    above `NAME_score`, its mean, and `NAME_same`, the share of the rounds with the most frequent points.
+    """
 
 
 class TotalTable(FileTable):
@@ -99,11 +100,11 @@ class TotalTable(FileTable):
     """Metrics with their weights in percent, which add up to 100."""
 
     grades: Grades | None = None
-    """The verdicts on a query by its total, from the best to the worst."""
+    """The verdicts on a query by its total, from best to worst."""
 
 
 class ReviewTable(FileTable):
-    """What makes a query one that a person should look at."""
+    """A condition that flags a query for manual review."""
 
     title: Text
     when: Rule
@@ -124,5 +125,5 @@ class TestRunRubricFile(RubricHead):
 
 
 def testrun_rubric_schema() -> dict[str, Any]:
-    """The JSON schema of a rubric file for test runs: editors complete its keys and underline what is none."""
+    """The JSON schema of a rubric file for test runs: editors complete its keys and underline invalid ones."""
     return editor_schema(TestRunRubricFile, ("checks", "metrics", "review"), (Given, MetricTable))

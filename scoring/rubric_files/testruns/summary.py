@@ -1,4 +1,4 @@
-"""What a test run comes to under the rules of a file: rounds, set, total, verdicts, what went wrong."""
+"""The summary of a test run under the rules of a file: rounds, set, total, verdicts, problems."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from scoring.testruns.summaries import distributions, round_means, set_mean, set
 
 @dataclass(frozen=True, kw_only=True)
 class FileSummary(TestRunSummary):
-    """What went wrong; `notice` is '' or one Korean sentence.
+    """The problems of a run; `notice` is '' or one Korean sentence.
 
-    `verdicts` counts queries by the code of their verdict, `manual_review` those for a person.
+    `verdicts` counts queries by the code of their verdict, `manual_review` those flagged for a person.
     """
 
     notice: str
@@ -28,7 +28,7 @@ class FileSummary(TestRunSummary):
 
 
 def summarise(rules: TestRunRules, queries: Sequence[FileQuery], options: Options) -> FileSummary:
-    """Means per round and of the set with its total, and what keeps scores from being known."""
+    """Means per round and of the set with its total, and the reasons for unknown scores."""
     executions = [scored for query in queries for scored in query.executions]
     of_executions = [rule.name for rule in rules.of_executions]
     names = [rule.name for rule in rules.metrics]
@@ -52,7 +52,7 @@ def summarise(rules: TestRunRules, queries: Sequence[FileQuery], options: Option
             "empty": sum(one.empty and not one.failed for one in executions),
             NO_VALUE: sum(score.missing == NO_VALUE for score in scores),
             "unchecked_text": sum(len(query.problems) for query in queries),
-            **_asked_in_vain(rules, executions),
+            **_unanswered_counts(rules, executions),
         },
         notice=_notice(rules, executions),
         manual_review=sum(bool(query.manual_review_reasons) for query in queries),
@@ -62,8 +62,8 @@ def summarise(rules: TestRunRules, queries: Sequence[FileQuery], options: Option
     )
 
 
-def _asked_in_vain(rules: TestRunRules, executions: Sequence[FileExecution]) -> dict[str, int]:
-    """How many scores wait for a verdict, by the code of what keeps it, where there are any."""
+def _unanswered_counts(rules: TestRunRules, executions: Sequence[FileExecution]) -> dict[str, int]:
+    """The number of scores without a verdict, by the code of the reason, if there are any."""
     found = Counter(f"{rule.name}_{one.scores[rule.name].missing}" for rule in rules.judged for one in executions)
     return {code: found[code] for code in review_codes(rules.judged) if found[code]}
 
