@@ -17,8 +17,8 @@ from scoring.testruns.scoring import TestRunPlan, score_testrun
 from tasks.config.judge import JudgeSettings
 from tasks.config.settings import Settings
 from tasks.context import Context
-from tasks.files.atomic import sole_writer
-from tasks.files.report_paths import safe_name
+from tasks.files.atomic import remove_together, sole_writer
+from tasks.files.report_paths import SCORE_FILES, safe_name
 from tasks.judge.client import Estimate, Judge, Judged, JudgeProgress, Progress
 from tasks.judge.judge_thread import FILES_AT_ONCE, JudgeThread, finished_in_turn
 from tasks.judge.questions import questions_of
@@ -34,6 +34,7 @@ _T = TypeVar("_T")
 def score_testruns(files: Sequence[Path], choices: TestRunChoices, out: Path, settings: Settings) -> list[ScoredFile]:
     """Scores a single run into `out`, several into sub-folders of it; one that fails does not stop the others.
 
+    Several runs remove what an earlier call wrote into `out` itself: it would be taken for a result of theirs.
     Questions of all files are asked as one run; a file is scored while those after it are being judged.
 
     Raises:
@@ -48,7 +49,9 @@ def score_testruns(files: Sequence[Path], choices: TestRunChoices, out: Path, se
                 raise scored.error
             return [scored]
         begun = (_begin_file(path, choices, folder, settings, judge) for path, folder in _folders(files, out).items())
-        return list(finished_in_turn(begun, FILES_AT_ONCE if judge else 1))
+        scored_in_turn = list(finished_in_turn(begun, FILES_AT_ONCE if judge else 1))
+        remove_together(out, "summary.json", (*SCORE_FILES, "report.md"))
+        return scored_in_turn
 
 
 def estimate_testruns(files: Sequence[Path], choices: TestRunChoices, settings: Settings) -> dict[str, Estimate]:

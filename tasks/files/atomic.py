@@ -156,6 +156,18 @@ def replacing_together(folder: Path, last: str, others: Collection[str] = ()) ->
             _remove(unfinished)
 
 
+def remove_together(folder: Path, last: str, others: Collection[str]) -> None:
+    """Removes the files that `replacing_together` has written there, `last` first; none from a folder without `last`.
+
+    Raises:
+        StorageError: they cannot be removed.
+    """
+    if (folder / last).is_file():
+        with writable(folder):
+            for name in (last, *others):
+                (folder / name).unlink(missing_ok=True)
+
+
 def _remove(folder: Path) -> None:
     """Removes a folder with what is in it; a link is removed, never followed."""
     folder.unlink() if folder.is_symlink() else shutil.rmtree(folder, ignore_errors=not folder.exists())

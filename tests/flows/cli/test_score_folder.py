@@ -93,6 +93,15 @@ def test_score_leaves_nothing_of_an_earlier_input_of_another_kind(
     assert names_in("out") == sorted([*names_in("fresh"), "notes.md"])
 
 
+def test_several_runs_leave_nothing_of_one_that_was_scored_into_their_folder(aqb: Command) -> None:
+    aqb("score", WIDE, "--out", "out")
+    Path("out/notes.md").write_text("mine")
+    assert aqb("score", WIDE, MOVE, "--out", "out").exit_code == 0
+    assert names_in("out") == sorted([WIDE.stem, MOVE.stem, "notes.md"])
+    assert aqb("score", MOVE, "--out", "out").exit_code == 0
+    assert {WIDE.stem, MOVE.stem, "notes.md", "report.md"} < {*names_in("out")}
+
+
 def test_score_removes_no_file_from_a_folder_that_it_has_not_written(aqb: Command, chat: Path) -> None:
     Path("out").mkdir()
     for name in ("queries.parquet", "review.csv", "scores.csv"):
