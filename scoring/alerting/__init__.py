@@ -1,15 +1,14 @@
-"""From the KPI rows of scored days to messages that people act on. Korean for readers.
+"""Turns the KPI rows of scored days into messages that people act on. Texts for readers are Korean.
 
-What is decided about rates: `rates` says how improbable a count is, `episodes` goes through the days, `watch` says
-which rates are looked at and how sure a page must be, `causes` pages once a cause, `decision` is what comes of it on a
-day.
+Decisions about rates: `rates` computes how improbable a count is, `episodes` tracks rises over days, `watch` selects
+the watched rates and their significance levels, `causes` pages once per cause, `decision` is the result for a day.
 
-What a day has to say: `facts`, and in `growth` what made a rise; over days they become `incidents`, with those of
-`kpi_incidents` and `few_rows`. `days_off` is the calendar, `snoozes` are what people do not want to hear of.
+Alerts of a day: `facts`, and `growth` with the values that caused a rise; over days they become `incidents`, with those
+of `kpi_incidents` and `few_rows`. `days_off` is the calendar, `snoozes` are rules that people have silenced.
 
-What people read: `day_messages` and `called_off` of a day, `weekly`, `run_messages` and `all_clear` of runs,
-`judge_messages`, in the words of `wording` and `growth_wording`. `messages` says what a message is and which of them a
-route gets, `blocks` what it is made of.
+Messages: `day_messages` and `called_off` for a day, `weekly` for a week, `run_messages` and `all_clear` for runs,
+`judge_messages` for the judge, with the texts of `wording` and `growth_wording`. `messages` defines a message and
+routing, `blocks` its content.
 
 For reports and pages: `preview`, `standing_out`, `rule_changes`.
 """

@@ -1,7 +1,7 @@
-"""Messages about work that is missing, and the all-clear when it has been done (SPEC 8).
+"""Messages about missing work, and the all-clear when it has been done (SPEC 8).
 
-A message that has to be called off has a key that says what must be done first (`Unfinished`); the all-clear has the
-same key with another beginning. So the keys of a route tell what it still has to hear of.
+A message that needs an all-clear has a key that names the work to be done first (`Unfinished`); the all-clear has the
+same key with another prefix. So the keys of a route tell which all-clears it still needs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,9 +29,10 @@ _WORKS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Unfinished:
-    """Work that failed or has not taken place: the days that have to be scored for it to be over, None where unknown.
+    """Work that failed or did not take place: the days to score until it is finished, None if unknown.
 
-    `late` is a night of which no run was completed in time. `name` tells it from other failures of the same work.
+    `late` is a night without a run that completed in time. `name` distinguishes it from other failures of the same
+    work.
     """
 
     work: str
@@ -51,7 +52,7 @@ class Unfinished:
 
     @property
     def title(self) -> str:
-        """What people call it (Korean)."""
+        """Its name in messages (Korean)."""
         what = _WORKS.get(self.work, inert(self.work, 60))
         if not self.first or not self.last:
             return what
@@ -68,7 +69,7 @@ class Unfinished:
         return {"intraday": "aqb nightly --intraday", "test-runs": "aqb test-runs"}.get(self.work, "aqb nightly")
 
     def is_covered_by(self, other: "Unfinished") -> bool:
-        """Whether somebody who was notified of the other work knows of this one."""
+        """Whether people who were notified of the other work know of this one."""
         if not (self.first and self.last and other.first and other.last):
             return self.work == other.work
         return self.work == other.work and other.first <= self.first and self.last <= other.last
@@ -79,7 +80,7 @@ class Unfinished:
 
     @classmethod
     def of_key(cls, key: str) -> "Unfinished":
-        """The work that the key of a message names."""
+        """The work that a message key names."""
         _, work, first, last, name = key.split("|", 4)
         return cls(work, _day(first), _day(last), name)
 
@@ -89,14 +90,14 @@ def _day(text: str) -> date | None:
 
 
 def uncalled(known: Mapping[str, KnownKey]) -> dict[Unfinished, datetime]:
-    """What a route with these keys has been notified of and not heard the end of, with when that was."""
+    """The work that a route was notified of and whose end it was not, with the time of the notification."""
     written = {without_part(key): one.written_at for key, one in known.items()}
     found = {Unfinished.of_key(key): at for key, at in written.items() if key.startswith(_OPEN)}
     return {one: at for one, at in found.items() if one.over_key not in written}
 
 
 def all_clear_message(over: Mapping[Unfinished, datetime], zone: ZoneInfo) -> list[Message]:
-    """The one message that calls off what is over, with when each was reported; none without any."""
+    """The single message that calls off finished work, with the time of each notification; none if there is none."""
     if not over:
         return []
     first, *others = over
@@ -115,10 +116,10 @@ NightState = Literal["absent", "running", "died", "failed"]
 
 @dataclass(frozen=True)
 class LateNight:
-    """A night of which no run was completed by its due time.
+    """A night without a run that completed by its due time.
 
-    `day` is the day to be scored, due at `due` on the day after it. `state` is that of the last run of the night, with
-    `started`, `run_id` and `reason` (why it failed), where there was one. `last_day` is the last completed one before.
+    `day` is the day to be scored, due at `due` on the next day. `state` is the state of the night's last run, with
+    `started`, `run_id` and `reason` (why it failed), if there was one. `last_day` is the last completed day before.
     """
 
     day: date
@@ -131,12 +132,12 @@ class LateNight:
 
     @property
     def unfinished(self) -> Unfinished:
-        """What has to be done for it to be over."""
+        """The work to do until it is finished."""
         return Unfinished("late", self.day, self.day, str(self.day + timedelta(days=1)))
 
     @property
     def command(self) -> str:
-        """The command that does it. A night does missed days as well, but none before the first that was scored."""
+        """The command to run. A night also scores missed days, but none before the first scored day."""
         return "aqb nightly" if self.last_day else f"aqb nightly --date {self.day}"
 
 
@@ -149,7 +150,7 @@ _ACTIONS: dict[NightState, str] = {
 
 
 def late_message(night: LateNight, zone: ZoneInfo) -> list[Message]:
-    """The message that a night is late. Critical: while nothing runs, nothing else is reported."""
+    """The message that a night is late. It is Critical, because without runs nothing else is reported."""
     level: MessageLevel = "critical"
     due = f"{day_text(night.day + timedelta(days=1))} {night.due:%H:%M}"
     what = f"{due}까지 끝난 야간 실행이 없음"
@@ -167,7 +168,7 @@ def late_message(night: LateNight, zone: ZoneInfo) -> list[Message]:
 
 
 def _last_runs(night: LateNight, zone: ZoneInfo) -> Sequence[Line]:
-    """What is known of the night's own run, and which day was completed last."""
+    """The state of the night's own run, and the last completed day."""
     states = {"running": "아직 끝나지 않음", "died": "끝나지 못하고 사라짐", "failed": "실패"}
     own = f"{_instant(night.started, zone)}에 시작, {states[night.state]}" if night.started else "없음"
     lines: list[Line] = [[bold("이 밤의 실행  "), plain(own)]]

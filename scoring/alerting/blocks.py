@@ -1,12 +1,12 @@
-"""The blocks of a message: what it shows, as plain values that every channel writes in its own way.
+"""The blocks of a message: its content as plain values, which every channel renders in its own markup.
 
-A text is only a text here: it formats nothing, links nowhere and mentions no one, because bold, links and mentions are
-spans of their own. A channel escapes what its own markup would read. What readers could be deceived by is removed
-here: characters that show nothing or turn the reading direction, line breaks, and clickable addresses.
+A text is plain: it formats nothing, links nowhere and mentions no one, because bold, links and mentions are separate
+spans. A channel escapes its own markup. Content that could deceive readers is removed here: invisible characters and
+those that change the reading direction, line breaks, and clickable addresses.
 
 A message is split at the limits of the narrowest channel, Slack: 50 blocks a message, 150 characters a header, 3,000 a
-section. Slack also refuses messages whose blocks together are too long (`msg_blocks_too_long`, seen above about 11,000
-characters of text), which it documents nowhere.
+section. Slack also refuses messages whose blocks are too long in total (`msg_blocks_too_long`, observed above about
+11,000 characters of text), an undocumented limit.
 """
 
 import json
@@ -19,7 +19,7 @@ from scoring.markdown import shortened
 
 
 class Span(TypedDict):
-    """A piece of a line. `url` belongs to a link; a mention is `@` and the id of a person or group."""
+    """A piece of a line. `url` is the address of a link; a mention is `@` and the id of a person or group."""
 
     type: Literal["text", "bold", "code", "link", "mention"]
     text: str
@@ -51,7 +51,7 @@ class Bullets(TypedDict):
 
 
 class ContextBlock(TypedDict):
-    """The small print: what scored, and in which run."""
+    """The small print: the rubric that scored, and the run."""
 
     type: Literal["context"]
     text: str
@@ -70,14 +70,14 @@ MAX_TEXT = 1_000
 EMPTY = "(빈 텍스트)"
 _BLOCK_BYTES = {"header": 79, "paragraph": 81, "bullets": 97, "context": 86}
 _SPAN_BYTES = {"text": 30, "bold": 55, "code": 55, "link": 41}
-"""What Slack needs around the text of a block or a span, with the comma behind it, in bytes."""
+"""Bytes that Slack's format adds to the text of a block or a span, including the following comma."""
 _ITEM_BYTES = 45
 
 
 def inert(text: str, length: int = MAX_TEXT, unread: int = 0) -> str:
-    """A text on one line, every sign of it visible, without a clickable address, cut after `length` characters.
+    """A text on one line with only visible characters and no clickable address, cut after `length` characters.
 
-    `unread` is how many more characters it has; they count as cut.
+    `unread` is the number of further characters that were not read; they count as cut.
     """
     one_line = " ".join(text.split())
     visible = "".join(char for char in one_line if not is_invisible(char)).strip()
@@ -87,7 +87,7 @@ def inert(text: str, length: int = MAX_TEXT, unread: int = 0) -> str:
 
 
 def masked_text(text: str, length: int = MAX_TEXT) -> str:
-    """What people or machines wrote, for people to read: without personal data, inert, never empty."""
+    """A text of people or machines for display: without personal data, inert, never empty."""
     return inert(masked(text, end=SHOWN), length, unread=max(0, len(text) - SHOWN)) or EMPTY
 
 
@@ -122,12 +122,12 @@ def context(text: str, run_id: str) -> ContextBlock:
 
 
 def paragraph(*lines: Line) -> list[Block]:
-    """Lines below each other, in as many blocks as they need; none without lines."""
+    """Lines below each other, in as many blocks as needed; no block without lines."""
     return [{"type": "paragraph", "lines": group} for group in _groups(lines, separator_length=1)]
 
 
 def bullets(items: Sequence[Line]) -> list[Block]:
-    """A list, in as many blocks as it needs, none without items; lines within an item are divided by `plain("\\n")`."""
+    """A list, in as many blocks as needed, none without items; lines of an item are separated by `plain("\\n")`."""
     return [{"type": "bullets", "items": group} for group in _groups(items, separator_length=0)]
 
 
@@ -137,7 +137,8 @@ def fallback(*texts: str) -> str:
 
 
 def split(blocks: Sequence[Block]) -> list[list[Block]]:
-    """The messages that the blocks of one become: as few as Slack takes. Every part repeats the header with its number.
+    """Splits the blocks of one message into as few messages as Slack accepts. Every part repeats the header with its
+    number.
 
     The first block is the header.
     """
@@ -158,7 +159,7 @@ def split(blocks: Sequence[Block]) -> list[list[Block]]:
 
 
 def slack_bytes(block: Block) -> int:
-    """The bytes of a block with the comma behind it, as Slack gets it."""
+    """The bytes of a block in Slack's format, including the following comma."""
     frame = _BLOCK_BYTES[block["type"]]
     match block["type"]:
         case "paragraph":
@@ -186,7 +187,7 @@ def _groups(lines: Sequence[Line], separator_length: int) -> Iterator[list[Line]
 
 
 def _broken(line: Line) -> Iterator[Line]:
-    """A line in pieces short enough for a block; a single piece is at most `MAX_TEXT` and a little."""
+    """A line in pieces short enough for a block; a single piece may exceed `MAX_TEXT` slightly."""
     piece: list[Span] = []
     for inline in line:
         if piece and _length(piece) + _length([inline]) > MAX_RICH_TEXT - 1:
@@ -209,7 +210,7 @@ def _json_size(text: str) -> int:
 
 
 def readable(blocks: Sequence[Block]) -> str:
-    """The blocks as lines of text, an empty line between blocks. People who are called stand as `@U123`."""
+    """The blocks as lines of text, with an empty line between blocks. Mentioned people appear as `@U123`."""
     return "\n\n".join(map(_readable_block, blocks))
 
 

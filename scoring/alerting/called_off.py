@@ -1,7 +1,7 @@
-"""Pages that the rows of their day no longer bear out: they came late, were corrected, or half of the day paged.
+"""Calls off pages that the rows of their day no longer support: rows came late, were corrected, or half a day paged.
 
-That an incident ended is reported by the digest of the day (scoring/alerting/day_messages.py). One whose day was
-scored again never began, as far as its rows say, and nobody would hear that it is over. Source: SPEC 8.
+The digest of a day reports that an incident ended (scoring/alerting/day_messages.py). An incident whose day was scored
+again has, according to its rows, never begun, so no digest would report its end. Source: SPEC 8.
 """
 
 from collections.abc import Collection
@@ -16,9 +16,9 @@ from scoring.markdown import percent
 
 
 def called_off(digest: DayDigest, page_keys: Collection[str], known_keys: Collection[str]) -> list[Message]:
-    """The one message that calls off a route's pages (their keys) of the last days; none without any.
+    """The single message that calls off a route's pages (their keys) of the last days; none if there are none.
 
-    None of an intraday run: what half of a day says may change again.
+    An intraday run sends none: the result of half a day may change again.
     """
     if digest.kind == "intraday":
         return []
@@ -47,7 +47,7 @@ def called_off(digest: DayDigest, page_keys: Collection[str], known_keys: Collec
 
 
 def _stands(page: NamedFact, digest: DayDigest) -> bool:
-    """Whether its day, or one since, still says so, or the digest tells its end."""
+    """Whether its day, or a later one, still supports it, or a digest reports its end."""
     rule_of_tenant = page.rule, page.tenant_id
     since = [decided for day, decided in digest.lately.items() if day >= page.day]
     if page.rule == NO_ROWS:
@@ -59,13 +59,13 @@ def _stands(page: NamedFact, digest: DayDigest) -> bool:
 
 
 def _ends(known: NamedFact, page: NamedFact) -> bool:
-    """Whether a route has been notified of the end of what paged."""
+    """Whether a route has been notified of the end of a paged incident."""
     same = (known.rubric, known.rule, known.tenant_id) == (page.rubric, page.rule, page.tenant_id)
     return same and known.is_over and known.day >= page.day
 
 
 def _now(page: NamedFact, digest: DayDigest) -> str:
-    """What the day says now."""
+    """The current figures of the day."""
     decided, day = digest.lately[page.day], day_text(page.day)
     if page.rule == NO_ROWS:
         return f"{day}에 {max(one.rows for one in decided.values()):,}행이 들어와 있음"

@@ -1,11 +1,12 @@
-"""Which rises interrupt people: one cause pages once, also where its parts are found on different days.
+"""Decides which rises interrupt people: one cause pages once, even if its parts are found on different days.
 
-A cause that has paged goes on while its rise does. Part of it is, unless the day would page even if the rate that was
-reported, of the day of the page or of all days up to it, were usual, or it was over meanwhile and has risen anew:
+A cause that has paged continues as long as its rise does. These count as part of it, unless the day would page even
+with the reported rate (that of the page's day, or of all days up to it) as the usual one, or the cause was over
+meanwhile and has risen again:
 
-    a tenant, of a rise of all tenants together (a route that names the tenant still hears of it)
-    a rule, of another one of the tenant that has mostly the same rows
-    all tenants together, of tenants that have paged and make most of the rise
+    a tenant, of a rise of all tenants together (a route that names the tenant is still notified)
+    a rule, of another rule of the tenant with mostly the same rows
+    all tenants together, of tenants that have paged and cause most of the rise
 
 Source: SPEC 8.
 """
@@ -21,19 +22,21 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.stats.distributions import Array
 
 RulesTogether = Callable[[int, int], tuple[str, ...]]
-"""The rules that have mostly the rows of a stream on a day (its number)."""
+"""The rules with mostly the same rows as a stream on a day (by its index)."""
 
 
 @dataclass(frozen=True)
 class Pages:
-    """What interrupts people, [streams, days]: `pages`, and which of these are tenants' parts of one `of_all`."""
+    """Rises that interrupt people, [streams, days]: `pages`, and those that are a tenant's part of a rise of all
+    (`of_all`).
+    """
 
     pages: Array
     of_all: Array
 
 
 def first_pages(watched: Watch, together: RulesTogether) -> Pages:
-    """The pages of the rules watched without those about a cause that has paged before."""
+    """The pages of the watched rules, without those about a cause that has paged before."""
     rises = watched.episodes.pages
     found = Pages(np.zeros_like(rises), np.zeros_like(rises))
     for number, stream in np.argwhere(rises.T):  # day by day, all tenants together first
@@ -46,7 +49,7 @@ def first_pages(watched: Watch, together: RulesTogether) -> Pages:
 
 @dataclass(frozen=True)
 class _Causes:
-    """The rises that have paged (`pages`, [streams, days]) and go on on a day."""
+    """The rises that have paged (`pages`, [streams, days]) and continue on a day."""
 
     watched: Watch
     pages: Array
@@ -58,12 +61,14 @@ class _Causes:
         return any(self.pages[other, self.day] or self._is_part(stream, other) for other in of_all)
 
     def has_its_rows(self, stream: int, same: Collection[str]) -> bool:
-        """Whether another of the `same` rules of the tenant has paged before; on the same day they share a page."""
+        """Whether another of the `same` rules of the tenant has paged before; rules that page on the same day share a
+        page.
+        """
         others = self._others(stream, self.watched.rules[stream].tenant_id)
         return any(self.watched.rules[other].id in same and self._is_part(stream, other) for other in others)
 
     def has_its_tenants(self, stream: int) -> bool:
-        """Whether more than half of a rise of all tenants together is that of tenants that have paged before."""
+        """Whether tenants that have paged before cause more than half of a rise of all tenants together."""
         rules, rule = self.watched.rules, self.watched.rules[stream]
         if rule.tenant_id != ALL_TENANTS:
             return False
@@ -77,7 +82,7 @@ class _Causes:
 
     def _is_part(self, stream: int, cause: int) -> bool:
         """Whether a rise is part of a cause that has paged before today: its rate is no higher than it was then, on the
-        day of the page or on all days up to it, and was not back since.
+        day of the page or on all days up to it, and has not returned to usual since.
         """
         streams, episodes, today = self.watched.streams, self.watched.episodes, (stream, [self.day])
         if (reported := self._days_reported(cause)) is None or episodes.ended[stream, reported.stop : self.day].any():
@@ -89,7 +94,7 @@ class _Causes:
         return bool(chance[0] >= self.watched.budget.levels(episodes.rate[:, self.day]).paged_chance[stream])
 
     def _days_reported(self, cause: int) -> slice | None:
-        """From the day on which an open episode rose to that of its last page before today, None without one."""
+        """The days from the rise of an open episode to its last page before today, None without one."""
         episodes = self.watched.episodes
         since = int(episodes.since[cause, self.day])
         paged = self.pages[cause, since : self.day].nonzero()[0]
@@ -98,7 +103,7 @@ class _Causes:
         return slice(since, since + int(paged[-1]) + 1)
 
     def _risen(self, stream: int, cause: int) -> float:
-        """How many rows more than usual a stream has had since a cause rose."""
+        """The number of rows above usual of a stream since a cause rose."""
         episodes, days = self.watched.episodes, slice(int(self.watched.episodes.since[cause, self.day]), self.day + 1)
         counts, rows = self.watched.streams.counts[stream, days], self.watched.streams.rows[stream, days]
         return float((counts - rows * episodes.rate[stream, days]).sum())

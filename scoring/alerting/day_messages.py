@@ -1,7 +1,7 @@
-"""Messages about a scored day: pages that interrupt, and one digest of what else is new.
+"""Messages about a scored day: pages that interrupt, and one digest of everything else that is new.
 
-Each reads in this order: level and what; how many of how many, and usual; since when; what to do and where to look; up
-to five examples; the run. Source: SPEC 8; seed 002, 10.1 and 10.2.
+Every message has this order: level and title; count, rows and the usual rate; since when; what to do and where to look;
+up to five examples; the run. Source: SPEC 8; seed 002, 10.1 and 10.2.
 """
 
 from collections import defaultdict
@@ -59,14 +59,14 @@ def day_messages(
     known_keys: Collection[str] = (),
     page_keys: Collection[str] | None = None,
 ) -> list[Message]:
-    """The messages of one run to one route: pages, one digest, or none where nothing is new.
+    """The messages of one run to one route: pages, one digest, or none if nothing is new.
 
-    Incidents with a key among `known_keys` are not new to the route; where one of them has paged, a rule with mostly
-    the same rows pages no more. Such a rule is reported with the page of that day, as is a rise of all tenants together
-    that is mostly that of tenants which page. An intraday run only pages, and not for a day without rows: the day is
-    not over. The end of what paged makes a message where the route got the page (`page_keys`; None where nobody knows
-    what it got). A snooze hides no end of what the route was notified of, and what it hid is new on the day after it if
-    it goes on.
+    Incidents with a key among `known_keys` are not new to the route; if one of them has paged, a rule with mostly the
+    same rows does not page again. Such a rule is reported with the page of that day, and so is a rise of all tenants
+    together that mostly consists of tenants that page. An intraday run only pages, and not for a day without rows,
+    because the day is not over. The end of a paged incident causes a message if the route received the page
+    (`page_keys`; None if that is unknown). A snooze hides no end of an incident that the route was notified of, and an
+    incident that it hid is new on the day after it if it continues.
     """
     known = set(map(without_part, known_keys))
     seen, snoozes = visible_to(route, digest.incidents), digest.snoozes
@@ -83,8 +83,9 @@ def day_messages(
 
 
 class _NewIncidents(NamedTuple):
-    """What is new to a route: `paging` interrupts, `parts` have mostly the rows of one that does, `whole` are all
-    tenants together where their rise is that of tenants that page, and `news` is left for the digest."""
+    """The incidents that are new to a route: `paging` ones interrupt, `parts` have mostly the same rows as one of
+    these, `whole` are rises of all tenants together that consist of paging tenants, and `news` remain for the digest.
+    """
 
     paging: list[Incident]
     parts: list[Incident]
@@ -109,13 +110,13 @@ def _new_to_route(visible: Sequence[Incident], digest: DayDigest, known: Collect
 
 
 def _was_reported(one: Incident, known: Collection[str]) -> bool:
-    """Whether the route was notified of an incident on a day before, since it began."""
+    """Whether the route was notified of an incident on an earlier day since it began."""
     days = (one.since + timedelta(days) for days in range((one.day - one.since).days))
     return any(_key(one, day, is_over=False) in known for day in days)
 
 
 def _ended_since(one: Incident, known: Collection[str]) -> bool:
-    """Whether the route knows the end of an incident from a later day: the rows of this one came late."""
+    """Whether the route was notified of the end of an incident on a later day: the rows of this day came late."""
     later = (one.day + timedelta(days) for days in range(1, REFERENCE_DAYS + 1))
     return one.is_over and any(_key(one, day, is_over=True) in known for day in later)
 
@@ -127,13 +128,13 @@ def _share_rows(one: Incident, other: Incident) -> bool:
 
 
 def _is_of_tenants(one: Incident, calls: Sequence[Incident]) -> bool:
-    """Whether a rise of all tenants together is mostly that of tenants that page for the same rule."""
+    """Whether a rise of all tenants together mostly consists of tenants that page for the same rule."""
     risen = sum(_risen(call) for call in calls if call.fact.rule == one.fact.rule)
     return one.fact.tenant_id == ALL_TENANTS and not one.is_over and risen > 0 and 2 * risen > _risen(one)
 
 
 def _risen(one: Incident) -> float:
-    """How many rows more than usual met a rule today."""
+    """The number of rows above usual that met a rule today."""
     usual = one.fact.rows * one.usual.rate if one.usual else 0.0
     return (one.fact.count or 0) - usual if one.fires else 0.0
 
@@ -141,9 +142,9 @@ def _risen(one: Incident) -> float:
 def visible_to(route: RouteFilter, of_day: Sequence[Incident]) -> list[Incident]:
     """The incidents that a route accepts.
 
-    A route that names no tenant gets those of all tenants together, and those of one tenant only where that one pages,
-    or is over and has paged, and all together have not for the same cause. A route that names tenants also gets those
-    of the whole day.
+    A route that names no tenant gets incidents of all tenants together. It gets those of one tenant only if that tenant
+    pages, or is over and has paged, and all tenants together have not paged for the same cause. A route that names
+    tenants also gets incidents of the whole day.
     """
 
     def matches(one: Incident) -> bool:
@@ -169,7 +170,7 @@ def _key(one: Incident, day: date, *, is_over: bool) -> str:
 
 
 def _worth_a_message(one: Incident, pages: Sequence[NamedFact] | None) -> bool:
-    """Whether it makes a message by itself: an end only where its beginning has paged, or of a KPI."""
+    """Whether it causes a message by itself: an end only if its beginning has paged, or if it is of a KPI."""
     if not one.is_over or one.figure is not None:
         return True
     return one.paged if pages is None else any(_is_page_of(one, page) for page in pages)
@@ -181,7 +182,7 @@ def _is_page_of(one: Incident, page: NamedFact) -> bool:
 
 
 def _events(paging: Sequence[Incident]) -> list[list[list[Incident]]]:
-    """The causes that page, each in a message of its own, rule by rule; three and more at once are one event."""
+    """The paging causes, one message each, ordered by rule; three or more at once are one event."""
     causes = one_cause(paging)
     return [_by_rule(cause) for cause in causes] if len(causes) <= _OWN_PAGES else [_by_rule(paging)]
 
@@ -194,10 +195,10 @@ def _by_rule(found: Sequence[Incident]) -> list[list[Incident]]:
 
 
 def _page(event: Sequence[Sequence[Incident]], digest: DayDigest, whole: Sequence[Incident]) -> list[Message]:
-    """Rules that interrupt for one reason, each for all tenants together or for the affected ones, beside which stands
-    the `whole` that rose with them.
+    """One page for rules with one cause, each for all tenants together or for the affected ones, with the `whole` that
+    rose with them.
 
-    What to do is said once, of the gravest rule.
+    The action is given once, for the most severe rule.
     """
     found, rubric = [one for rule in event for one in rule], digest.rubric
     level = found[0].fact.level
@@ -222,7 +223,7 @@ def _page(event: Sequence[Sequence[Incident]], digest: DayDigest, whole: Sequenc
 
 
 def _rule_name(rule: Sequence[Incident]) -> str:
-    """What happened: to all tenants together, to one, or to some of them each by itself."""
+    """The title of what happened: for all tenants together, for one, or for several tenants individually."""
     first = rule[0]
     if first.fact.tenant_id == ALL_TENANTS:
         return headline(first)
@@ -234,7 +235,7 @@ def _rule_name(rule: Sequence[Incident]) -> str:
 def _rule_lines(
     rule: Sequence[Incident], digest: DayDigest, whole: Sequence[Incident], *, named: bool
 ) -> Iterator[Line]:
-    """The figures of one rule, and its name where the header has that of another."""
+    """The figures of one rule, with its name if the header names another rule."""
     if named:
         yield [bold(_rule_name(rule))]
     for one in rule:
@@ -252,8 +253,9 @@ def _digest(
     snoozed: Sequence[Line],
     tenants: Sequence[str | None],
 ) -> list[Message]:
-    """Everything of a day that is new, what pages reported `apart` and what goes on the `same` in a line each, what is
-    snoozed, and the rows and KPIs of these `tenants`."""
+    """The digest: everything that is new on a day, one line each for what pages reported (`apart`) and for what
+    continues (`same`), snoozed rules, and the rows and KPIs of these `tenants`.
+    """
     started, ended = [one for one in news if not one.is_over], [one for one in news if one.is_over]
     resolved, settled = ([one for one in ended if one.state == state] for state in ("resolved", "settled"))
     level: MessageLevel = started[0].fact.level if started else "info"
@@ -284,7 +286,7 @@ def _subject(digest: DayDigest) -> Line:
 
 
 def _counts(digest: DayDigest) -> Line:
-    """The rows of the day; nobody knows the tenant of one that was rejected."""
+    """The rows of the day; the tenant of a rejected row is unknown."""
     row = rows_of_tenant(digest.kpis)[digest.day]
     parts = [_scored(row), f"거부 {digest.rejected:,}건"]
     return [plain(f"읽은 행 {scored_and_excluded(row) + digest.rejected:,}건 = {' + '.join(parts)}")]
@@ -295,8 +297,9 @@ def _scored(row: KpiRow) -> str:
 
 
 def _kpis(digest: DayDigest, tenant: str | None, *, named: bool) -> list[Block]:
-    """The KPIs of all tenants together, `named` where the message tells of one of them, too; or those of one tenant,
-    and its rows."""
+    """The KPIs of all tenants together, labelled as such (`named`) if the message also reports one of them; or the KPIs
+    and rows of one tenant.
+    """
     kpis = rows_of_tenant(digest.kpis, tenant)
     title = bold(f"핵심 지표({tenant_name(tenant)})" if named or tenant != ALL_TENANTS else "핵심 지표")
     row = kpis.get(digest.day)
@@ -312,7 +315,7 @@ def _more(tenants: Sequence[str | None]) -> Line:
 
 
 def _figure_lines(one: Incident, digest: DayDigest) -> Iterator[Line]:
-    """How many of how many; for all tenants together also who they are, where there are several."""
+    """Count and rows; for all tenants together also the affected tenants, if there are several."""
     tenant = one.fact.tenant_id
     if tenant != ALL_TENANTS:
         yield [bold(f"{tenant_name(tenant)}  "), *_figures(one, digest)]
@@ -331,7 +334,7 @@ def _figure_lines(one: Incident, digest: DayDigest) -> Iterator[Line]:
 
 
 def _figures(one: Incident, digest: DayDigest) -> Line:
-    """How many of how many, and where they are shown one by one."""
+    """Count and rows, with a link to the list of these rows."""
     url = digest.rows_urls.get((one.fact.rule, one.fact.tenant_id), "")
     return [*fact_figures(one), *([plain(" · "), link(url, "행 보기")] if url else [])]
 

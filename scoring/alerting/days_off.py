@@ -1,7 +1,7 @@
-"""Days on which people in Korea do not work: weekends, public holidays, and the days on which the exchange is closed.
+"""Days off in Korea: weekends, public holidays, and days on which the stock exchange is closed.
 
-Source: python-holidays 0.109 (public holidays of KR and closed days of XKRX), with substitute and election days, with
-1 May, the last day of the year, and Constitution Day from 2026 on. Holidays that are added later are for the setting
+Source: python-holidays 0.109 (public holidays of KR and closed days of XKRX), including substitute and election days, 1
+May, the last day of the year, and Constitution Day from 2026 on. Holidays that are added later belong in the setting
 `alerts.days_off`.
 """
 
@@ -103,16 +103,16 @@ WEEKDAYS_OFF = {date.fromisoformat(line[:10]): line[11:] for line in _WEEKDAYS_O
 """Days off from Monday to Friday, with their names (Korean)."""
 
 FIRST_DAY, LAST_DAY = date(2024, 1, 1), date(2028, 12, 31)
-"""The days that the calendar covers; before and after them only weekends are known."""
+"""The days that the calendar covers; outside them only weekends are known."""
 
 _SATURDAY, _SUNDAY = 5, 6
 
 
 def is_day_off(day: date, more: Collection[date] = ()) -> bool:
-    """Whether a day is one off: a weekend, a holiday, or one of `more`."""
+    """Whether a day is a day off: a weekend, a holiday, or one of `more`."""
     return day.weekday() >= _SATURDAY or day in WEEKDAYS_OFF or day in more
 
 
 def weekday_of(day: date) -> int:
-    """The weekday that a day off is like: its own on a weekend, else a Sunday."""
+    """The weekday that a day off is treated as: its own on a weekend, else Sunday."""
     return day.weekday() if day.weekday() >= _SATURDAY else _SUNDAY

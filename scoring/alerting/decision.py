@@ -1,7 +1,7 @@
-"""What is reported of a rule on a day: whether its rate is improbable, for how long, and whether that pages people.
+"""The decision about a rule on a day: whether its rate is improbable, since when, and whether it pages people.
 
-From the KPI rows of days alone, for every rule of every tenant. Which rates are watched, and at what levels, stands in
-scoring/alerting/watch.py, what belongs to one cause in scoring/alerting/causes.py.
+Decisions use only the KPI rows of days, for every rule of every tenant. scoring/alerting/watch.py defines the watched
+rates and their levels, scoring/alerting/causes.py what belongs to one cause.
 
 Source: SPEC 8.
 """
@@ -28,10 +28,10 @@ Basis = Literal["days", "rubric", "nothing"]
 
 @dataclass(frozen=True)
 class UsualRate:
-    """The share of rows that usually meet a rule on a day like this one; 95 of 100 such days are within `low..high`.
+    """The share of rows that usually meet a rule on such a day; 95 of 100 such days are within `low..high`.
 
-    It comes from the last `days` scored days; while these are few (`basis`) from them and the rubric's prior rate, or
-    from them and nothing else.
+    It is estimated from the last `days` scored days; while these are few (`basis`), from them and the rubric's prior
+    rate, or from them alone.
     """
 
     rate: float
@@ -42,19 +42,19 @@ class UsualRate:
 
     @property
     def is_known(self) -> bool:
-        """Whether a day or the rubric tells it."""
+        """Whether scored days or the rubric provide a rate."""
         return self.days > 0 or self.basis != "nothing"
 
 
 @dataclass(frozen=True)
 class RateDecision:
-    """What is decided about one rule of one tenant on a day: `count` of `rows` met it.
+    """The decision about one rule of one tenant on a day: `count` of `rows` met it.
 
-    `change` is None where the rate is as usual; `since` is the day on which it rose, or began to. `settles` on the last
-    day before a rate that has not come back is what is usual, unless people have accepted it. `is_news` on the day on
-    which it is first reported, and again on the day on which it pages; `pages` if it interrupts people today, `paged`
-    if it has. `of_all` if a tenant's page is part of a rise of all tenants together that has paged. `together` are the
-    rules whose rows of the day are mostly those of this one.
+    `change` is None if the rate is as usual; `since` is the day on which it rose, or began to rise. `settles` is true
+    on the last day before a rate that has not returned becomes the usual one, unless people have accepted it. `is_news`
+    is true on the day on which the rise is first reported, and on the day on which it pages; `pages` if it interrupts
+    people today, `paged` if it has. `of_all` is true if a tenant's page is part of a paged rise of all tenants
+    together. `together` are the rules with mostly the same rows on this day.
     """
 
     rule: str
@@ -74,14 +74,15 @@ class RateDecision:
 
     @property
     def has_risen(self) -> bool:
-        """Whether a rise of the rate goes on, however high it is today."""
+        """Whether a rise of the rate continues, however high it is today."""
         return self.change in ("rising", "drifting")
 
     @property
     def is_high(self) -> bool:
-        """Whether a rate that rose is higher than usual on this day too: its days together may be, and one of them not.
+        """Whether a risen rate is higher than usual on this day too: several days together may be high without this
+        one.
 
-        On the day on which it is reported any rate above the usual is, on later ones what is above its usual range.
+        On the day of the report any rate above the usual one is high, later only a rate above the usual range.
         """
         return self.has_risen and self.count > self.rows * (self.usual.rate if self.is_news else self.usual.high)
 
@@ -91,7 +92,7 @@ DayDecisions = Mapping[RuleOfTenant, RateDecision]
 
 @dataclass(frozen=True)
 class WatchedDays:
-    """The KPI rows of scored days under a policy, and what their rates did: worked out when first asked for."""
+    """The KPI rows of scored days under a policy, and the behaviour of their rates, computed on first use."""
 
     rubric: RowRubric
     kpis: KpisByDay
@@ -99,23 +100,24 @@ class WatchedDays:
 
     @cached_property
     def watches(self) -> list[Watch]:
-        """A watch for each run of days that one rubric version has scored, earliest first."""
+        """One watch for each series of days scored by one rubric version, earliest first."""
         return watch(self.rubric, self.kpis, self.policy)
 
     @cached_property
     def decided(self) -> Mapping[date, DayDecisions]:
-        """The decisions of each day, each from that day and those before it alone.
+        """The decisions of each day, each based on that day and earlier days only.
 
-        Another rubric version counts differently: with it the history begins anew. Rules that a day did not count, and
-        tenants without rows, have no decision on it; nor have rules of a tenant of which a day has no row and whose
-        rate is as usual: of thousands of tenants these are most.
+        Another rubric version counts differently: its history starts anew. A day has no decision for rules that it did
+        not count and for tenants without rows, nor for a rule of a tenant that no row met and whose rate is as usual:
+        with thousands of tenants these are the majority.
         """
         return _DecidedDays(self)
 
 
 class _DecidedDays(Mapping[date, DayDecisions]):
-    """The decisions of a day, made when they are first asked for: of the days of a history most are never, and each
-    has a decision for each rule of each tenant."""
+    """The decisions of a day, made on first use: most days of a history are never requested, and each has a decision
+    for every rule of every tenant.
+    """
 
     def __init__(self, of: WatchedDays) -> None:
         self._of, self._made = of, dict[date, DayDecisions]()
@@ -154,7 +156,7 @@ class _DecidedDays(Mapping[date, DayDecisions]):
 
 
 def _worth_deciding(watched: Watch, number: int) -> Sequence[int]:
-    """The streams of which a day (its number) says something: all tenants together, what met a rule, what has risen."""
+    """The streams that a day (by its index) can decide: all tenants together, rules that a row met, and risen rates."""
     streams, episodes = watched.streams, watched.episodes
     together = [rule.tenant_id == ALL_TENANTS for rule in watched.rules]
     changed = (episodes.change[:, number] != CALM) | episodes.ended[:, number]
@@ -196,12 +198,14 @@ def _usual_rate(rate: float, variance: float, rows: int, days: int, cold: Basis)
 
 
 def _rules_together(rubric: RowRubric, watched: Watch, rows: Sequence[Mapping[str | None, KpiRow]]) -> RulesTogether:
-    """Which rules share rows, by the KPI rows of the days by tenant."""
+    """The rules that share rows, from the KPI rows of the days by tenant."""
     columns = {rule.id: rule.column for rule in watched.rules}
     pairs = [*rubric.alert_pairs, *rubric.excluded_pairs]
 
     def together(stream: int, number: int) -> tuple[str, ...]:
-        """The rules whose rows are mostly those of this one, or the other way round; none where nobody counted that."""
+        """The rules with mostly the same rows as this one, in either direction; none if the shared rows were not
+        counted.
+        """
         rule = watched.rules[stream]
         row, found = rows[number][rule.tenant_id], set()
         for pair in pairs:

@@ -1,10 +1,11 @@
-"""When the rate of a stream rose and when it was back: the days gone through one by one, all streams at a time.
+"""Detects when the rate of a stream rose and when it returned: processes the days in order, all streams at once.
 
-A stream is calm, or in an episode: it rose on one day (`rising`), or is higher than before for days (`drifting`). While
-an episode is open, its days are no reference; it is reported again where the rate doubles or grows once more. It ends
-when the rate is back: the days of what was no chance are never a reference then, but what was only reported may as well
-have been chance, and without such days the rest would look calmer than it is. Or it ends after `REFERENCE_DAYS`, or
-when people accept it: then its days become what is usual, and those before it are forgotten.
+A stream is calm, or in an episode: it rose on one day (`rising`), or has been higher than before for days (`drifting`).
+The days of an open episode are excluded from the reference; an episode is reported again if its rate doubles or grows
+once more. An episode ends when the rate has returned. Then the days of a significant rise stay excluded from the
+reference, while a merely reported rise may have been chance: without its days the remaining ones would look calmer than
+the stream is. An episode also ends after `REFERENCE_DAYS`, or when people accept its rate: then its days become the
+reference, and earlier days are dropped.
 
 Source: SPEC 8.
 """
@@ -27,22 +28,24 @@ from scoring.alerting.rates import (
 from scoring.stats.distributions import Array
 
 MIN_COUNT = 5
-"""Fewer rows on a day are no news by themselves. Source: SPEC 8."""
+"""Minimum number of matching rows for a report based on one day alone. Source: SPEC 8."""
 
 COLD_DAYS, COLD_MIN_COUNT = 7, 10
-"""How many days are no history yet; and the least count that is reported in them where no rate was known before."""
+"""Number of days that are too few for a history; and the minimum number of matching rows on them without a prior rate.
+"""
 
 WORSE_TIMES = 2
-"""What was reported is reported again at twice the rate."""
+"""A reported rate is reported again at this multiple."""
 
 _NO_CHANCE = 0.01
-"""What chance would tell a hundred times more seldom than what is reported is taken for no chance at all."""
+"""A rise with at most this share of the probability of a reported one is treated as certainly not chance."""
 
 _KNOWN_EVENTS = 1.0
 
 _RETURN_EVIDENCE = log(30)
-"""A rate is back when the days since say so thirty times as well as they say that it is still high. With less, a rise
-that lasts is called over on a quiet day, and reported once more on the next."""
+"""A rate has returned if the days since are 30 times more probable under the usual rate than under a high one (log
+scale). With a lower factor a lasting rise would be called over on a quiet day, and reported again on the next.
+"""
 
 CALM, RISING, DRIFTING = 0, 1, 2
 
@@ -51,9 +54,9 @@ _ALL = slice(None)
 
 @dataclass(frozen=True)
 class Streams:
-    """Counts and rows ([streams, days], 0 rows where a day has none) of scored days, of which some are days `off`.
+    """Counts and rows ([streams, days], 0 rows for a day without any) of scored days, some of which are days `off`.
 
-    `accepted` ([streams]) is the day (its number, or -1) from which people take the rate of that day for usual.
+    `accepted` ([streams]) is the day (its index, or -1) whose rate people have accepted as usual.
     """
 
     counts: Array
@@ -65,7 +68,7 @@ class Streams:
 
 @dataclass(frozen=True)
 class Levels:
-    """When a rise is reported, and when it pages, [streams]: the chance of a day, log evidence of a lasting rise."""
+    """Thresholds for reports and pages, [streams]: the probability of one day, the log evidence of a lasting rise."""
 
     reported_chance: Array
     paged_chance: Array
@@ -75,8 +78,8 @@ class Levels:
 
 @dataclass(frozen=True)
 class FalseAlarmBudget:
-    """How often a day the rules of a tenant may together be reported and page falsely, [streams]: by a day alone, and
-    by days together; no rule pages where that is 0. `tenant` is the number of each stream's tenant.
+    """Allowed false reports and pages a day for all rules of a tenant together, [streams]: by single days, and by
+    several days together; a rule with 0 never pages. `tenant` is the index of each stream's tenant.
     """
 
     tenant: Array
@@ -86,9 +89,9 @@ class FalseAlarmBudget:
     paged_lasting: Array
 
     def levels(self, rate: Array) -> Levels:
-        """The levels of each rule: the budget of its tenant is shared out by usual rates.
+        """The thresholds of each rule: the budget of its tenant is divided in proportion to usual rates.
 
-        With ten times the rows a rule shows a small rise days sooner; a rare rule shows none at any level.
+        With ten times the rows a rule detects a small rise days sooner; a rare rule detects none at any level.
         """
         reported, paged = self._shares(rate), self._shares(rate * (self.paged_day > 0))
         paged_chance = self.paged_day * paged
@@ -108,13 +111,13 @@ class FalseAlarmBudget:
 
 @dataclass(frozen=True)
 class Episodes:
-    """What each day made of each stream, [streams, days].
+    """The result of each day for each stream, [streams, days].
 
-    `change` is RISING or DRIFTING while an episode is open, `since` the number of the day on which it began, `reported`
-    whether it begins on this day or is worse than was reported, `pages` whether it interrupts, `ended` whether one that
-    was reported is over (then `since` is its beginning), `settled` whether its rate has lasted and is what is usual
-    from the next day on, `had_paged` whether the episode has paged. `rate`, `variance` (relative) and `days` are what
-    was usual for the day; `last` is what is usual after the last one.
+    `change` is RISING or DRIFTING while an episode is open, `since` the index of the day on which it began, `reported`
+    whether it begins on this day or is worse than reported, `pages` whether it interrupts, `ended` whether a reported
+    one is over (then `since` is its beginning), `settled` whether its rate has lasted and becomes the usual one from
+    the next day on, `had_paged` whether the episode has paged. `rate`, `variance` (relative) and `days` describe the
+    usual rate for the day; `last` is the usual rate after the last day.
     """
 
     change: Array
@@ -131,7 +134,7 @@ class Episodes:
 
 
 def follow(streams: Streams, budget: FalseAlarmBudget) -> Episodes:
-    """Goes through the days and finds the episodes of every stream."""
+    """Processes the days in order and finds the episodes of every stream."""
     follower = _Follower(streams, budget)
     shape = streams.counts.shape
     whole = {name: np.zeros(shape, int) for name in ("change", "since", "days")}
@@ -145,14 +148,13 @@ def follow(streams: Streams, budget: FalseAlarmBudget) -> Episodes:
 
 
 class _Follower:
-    """The streams while the days go by.
+    """The state of the streams during the pass over the days.
 
-    `_recent` are the numbers of the last days that count, -1 where there are fewer; the last `_open_days` of them
-    belong to the open episode, and the last `_level_days` of these came after something was reported of it. In the last
-    `_days_back` days the evidence has grown that the rate is back (`_returned`). Of what ended and stays among the days
-    that count, the rise is known: the next one is looked for in the `_days_since` then. `_risen` is the number of the
-    day since which the rate is as high as was last reported. An open episode that paged, or whose rise is beyond any
-    chance, is `_no_chance`.
+    `_recent` are the indexes of the last days that count, -1 if there are fewer; the last `_open_days` of them belong
+    to the open episode, and the last `_level_days` of these follow its latest report. In the last `_days_back` days the
+    evidence for a return has grown (`_returned`). For ended rises whose days still count, the rise is known: the next
+    one is searched in the `_days_since` then. `_risen` is the index of the day since which the rate is as high as last
+    reported. An open episode that paged, or whose rise is far beyond chance, is `_no_chance`.
     """
 
     def __init__(self, streams: Streams, budget: FalseAlarmBudget) -> None:
@@ -166,7 +168,7 @@ class _Follower:
         self._days_back, self._days_since = np.zeros(count, int), np.full(count, REFERENCE_DAYS)
 
     def usual(self) -> Usual:
-        """What is usual after the last days that count, without those of an open episode."""
+        """The usual rate after the last days that count, without those of an open episode."""
         place = np.arange(2 * REFERENCE_DAYS) - self._open_days[:, None]
         numbers = np.where(place < 0, -1, np.take_along_axis(self._recent, np.maximum(place, 0), 1))
         return usual_rates(*self._of_days(numbers), self._streams.prior)
@@ -230,9 +232,9 @@ class _Follower:
         return np.concatenate([self._recent[which], np.full((len(which), 1), day)], axis=1)
 
     def _lasting(self, day: int, usual: Usual, asked: Array) -> Lasting:
-        """The evidence for a lasting rise of the streams `asked` about; none of others.
+        """The evidence for a lasting rise of the requested streams (`asked`); none for others.
 
-        It takes most of the time, and of thousands of tenants most have no row on a day that meets a rule.
+        It takes most of the time, and with thousands of tenants most streams have no matching row on a day.
         """
         which = asked.nonzero()[0]
         days, prior = self._of_days(self._with(day, which), which), self._streams.prior.of(which)
@@ -240,19 +242,19 @@ class _Follower:
         return self._nothing_but(found, which)
 
     def _nothing_but(self, found: Lasting, which: Array) -> Lasting:
-        """Evidence of some streams as that of all: there is none of the others."""
+        """Expands the evidence of some streams to all: the others have none."""
         whole = Lasting(np.full(len(self._change), -np.inf), np.ones(len(self._change), int))
         whole.log_evidence[which], whole.days[which] = found.log_evidence, found.days
         return whole
 
     def _enough(self, day: int, days: Array) -> Array:
-        """Whether enough rows met the rule for the day by itself to be reported."""
+        """Whether enough rows met the rule to report the day by itself."""
         unknown = (days < COLD_DAYS) & (self._streams.prior.events < _KNOWN_EVENTS)
         enough: Array = self._streams.counts[:, day] >= np.where(unknown, COLD_MIN_COUNT, MIN_COUNT)
         return enough
 
     def _back(self, day: int, usual: Usual) -> Array:
-        """Whether the days since an episode began say that the rate is as before (CUSUM of their evidence)."""
+        """Whether the days since an episode began show that the rate is as before (CUSUM of their evidence)."""
         which, evidence = (self._change != CALM).nonzero()[0], np.zeros(len(self._change))
         counts, rows = self._streams.counts[which, day], self._streams.rows[which, day]
         is_off, reported_times = bool(self._streams.off[day]), self._reported_times[which]
@@ -262,7 +264,7 @@ class _Follower:
         return self._returned >= _RETURN_EVIDENCE
 
     def _begin(self, day: int, calm: Array, reported_day: Array, reported_lasting: Array, lasting: Lasting) -> Array:
-        """Opens episodes today, those of a lasting rise with the days before that belong to it, if any do."""
+        """Opens episodes today; those of a lasting rise include the earlier days that belong to it."""
         begun: Array = calm & (reported_day | reported_lasting)
         drifts = begun & ~reported_day & (lasting.days > 1)
         before = np.where(drifts, lasting.days - 1, 0)
@@ -271,7 +273,7 @@ class _Follower:
         return begun
 
     def _rise(self, day: int, which: Array, before: Array) -> None:
-        """Notes a rise that is reported today and began so many days before, and that it has not paged."""
+        """Records a rise that is reported today, began so many days ago, and has not paged."""
         first = self._recent[self._each[:, 0], -np.maximum(before, 1)]
         self._change = np.where(which, np.where(before > 0, DRIFTING, RISING), self._change)
         self._since = np.where(which, np.where(before > 0, first, day), self._since)
@@ -279,8 +281,9 @@ class _Follower:
         self._paged &= ~which
 
     def _growing(self, day: int) -> Lasting:
-        """The evidence that the rate has risen since an open episode was reported, against the days since then; none
-        on a day that is no higher than these."""
+        """The evidence that the rate has risen since an open episode was reported, compared with the days since then;
+        none on a day that is no higher than these.
+        """
         which = (self._level_days >= COLD_DAYS).nonzero()[0]
         numbers, prior = self._with(day, which), self._streams.prior.of(which)
         is_since = np.arange(numbers.shape[1])[::-1] <= self._level_days[which, None]
@@ -292,7 +295,7 @@ class _Follower:
         return self._nothing_but(Lasting(np.where(is_higher, found.log_evidence, -np.inf), found.days), which)
 
     def _worse(self, day: int, begun: Array, reported_day: Array) -> Array:
-        """Whether the rate of an open episode is twice the highest that was reported; notes what is reported today."""
+        """Whether the rate of an open episode is twice the highest reported one; records the rate reported today."""
         rate = self._rate_of(day)
         worse: Array = reported_day & (self._change != CALM) & ~begun & (rate >= WORSE_TIMES * self._reported_rate)
         self._reported_rate = np.where(begun | worse, rate, self._reported_rate)
@@ -300,7 +303,7 @@ class _Follower:
         return worse
 
     def _note_reported(self, day: int, pages: Array) -> None:
-        """Notes the rate of a page: it is reported, too."""
+        """Records the rate of a page, which counts as reported."""
         self._reported_rate = np.where(pages, np.maximum(self._reported_rate, self._rate_of(day)), self._reported_rate)
 
     def _rate_of(self, day: int) -> Array:
@@ -308,7 +311,7 @@ class _Follower:
         return rate
 
     def _forget(self, which: Array) -> None:
-        """Takes the days of episodes out of the reference, but for those since the rate is back."""
+        """Removes the days of episodes from the reference, except those since the rate returned."""
         days = self._recent.shape[1]
         for stream in np.flatnonzero(which):
             since_back = min(self._days_back[stream] - 1, self._open_days[stream])  # without today
@@ -317,10 +320,10 @@ class _Follower:
             self._recent[stream] = np.concatenate([np.full(days - len(kept), -1), kept])
 
     def _settle(self, day: int) -> Array:
-        """Takes the rate of an episode for usual that has lasted long enough, or that people accept today; gives those
-        that nobody has accepted.
+        """Makes the rate of an episode the usual one if it has lasted long enough, or if people accept it today;
+        returns the episodes that nobody has accepted.
 
-        Long enough since it rose last, unless few days before the episode are left.
+        Long enough is measured from its last rise, unless few days before the episode are left.
         """
         days, is_open = self._recent.shape[1], self._change != CALM
         since_rise = (self._recent >= self._risen[:, None]).sum(1)

@@ -1,4 +1,4 @@
-"""Alert facts of a scored day, before it is decided how and whether people are notified.
+"""Alert facts of a scored day, before the decision whether and how people are notified.
 
 Source: seed 002, 10.1 and 10.2; SPEC 1.4 and 8.
 """
@@ -25,7 +25,7 @@ from scoring.chat.kpis import (
 from scoring.chat.rubric import EXCLUDED_RATE_RISING, FEW_ROWS, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertLevel, RowRubric
 
 HISTORY_DAYS = 7
-"""How many scored days before a day its counts are shown beside."""
+"""Number of earlier scored days whose counts are shown with those of a day."""
 
 _MAX_EXAMPLES_ON_PAGE = 200
 
@@ -42,12 +42,13 @@ _NONE_READ_TITLE = "이날 행을 하나도 읽지 못함"
 class AlertFact:
     """One rule on one day for one tenant (`*` for all, None for rows without one).
 
-    `count` of `rows` met the rule; `rows` are those that the rule looks at, for a blocked call the excluded ones too,
-    and for a day without rows those that came and could not be read. For a KPI `value` missed `limit`. `usual` are the
-    counts of the last scored days, latest first, 0 where the tenant had no rows (for a day without rows: how many there
-    were, on business days or on days off as it is one where such days are known), without days that did not count this;
-    `usual_values` are those of a KPI, where it is known, or of the excluded rate. `grown` says what made most of a
-    rise; `row_ids` are examples of it, and `alike` how many rows have their template and failure type.
+    `count` of `rows` met the rule; `rows` are the rows that the rule considers: for a blocked call also the excluded
+    ones, and for a day without rows those that arrived and could not be read. For a KPI `value` missed `limit`. `usual`
+    are the counts of the last scored days, latest first, 0 for days without rows of the tenant, without days that did
+    not count this. (For a day without rows they are the rows of business days or of days off, whichever it is, if such
+    days are known.) `usual_values` are the known values of a KPI, or of the excluded rate. `grown` are the values that
+    caused most of a rise; `row_ids` are examples of it, and `alike` is the number of rows with their template and
+    failure type.
     """
 
     rule: str
@@ -66,7 +67,7 @@ class AlertFact:
 
 
 def titles_of_rules(rubric: RowRubric) -> dict[str, str]:
-    """Every rule that can make a fact under this rubric, with what people call it (Korean)."""
+    """All rules that can create a fact under this rubric, with their titles (Korean)."""
     of_kpis = {KPI_RULE + kpi.name: _kpi_title(kpi) for kpi in rubric.targeted}
     return rubric.rule_titles | of_kpis | _DAY_TITLES
 
@@ -74,7 +75,7 @@ def titles_of_rules(rubric: RowRubric) -> dict[str, str]:
 def rows_on_page(examples: Iterable[tuple[str | None, Sequence[str]]]) -> list[str]:
     """The examples of a day's facts, (tenant, row ids) each, that the page of the day shows: messages link to these.
 
-    Those of all tenants together come first; of hundreds of tenants not every one has a place.
+    Those of all tenants together come first; with hundreds of tenants there is no space for all.
     """
     ordered = sorted(examples, key=lambda one: (one[0] != ALL_TENANTS, str(one[0])))
     return list(dict.fromkeys(row_id for _, row_ids in ordered for row_id in row_ids))[:_MAX_EXAMPLES_ON_PAGE]
@@ -88,10 +89,11 @@ def monitoring_facts(
     growth: Mapping[tuple[str, str | None], Growth],
     rejected: int,
 ) -> list[AlertFact]:
-    """The facts of a day: row rules that fired, KPIs that surely missed their target, problems of the day itself.
+    """The facts of a day: row rules that fired, KPIs that significantly missed their target, problems of the day
+    itself.
 
     `kpis` are the day's KPI rows, `history` those of up to seven earlier days scored by the same rubric version (latest
-    first; none after a version was raised, as on the first day of all), `growth` what grew by (rule, tenant).
+    first; none after the version changed, or on the first day), `growth` the grown values by (rule, tenant).
     """
     facts, of_days = [], [rows_by_tenant(rows) for rows in history.values()]
     rules = watched_rules(rubric, ALL_TENANTS)[:-1]  # but the share of excluded rows, which is decided
@@ -112,17 +114,17 @@ def monitoring_facts(
 
 
 def is_unread(fact: AlertFact) -> bool:
-    """Whether it says that a day has no rows because none that came could be read."""
+    """Whether it reports that a day has no rows because none that arrived could be read."""
     return fact.rule == NO_ROWS and fact.rows > 0
 
 
 def rejected_rows(facts: Iterable[tuple[str, int | None]]) -> int:
-    """How many rows of a day could not be read, by its facts, (rule, count) each."""
+    """The number of rejected rows of a day, from its facts, as (rule, count)."""
     return sum(count or 0 for rule, count in facts if rule in (NO_ROWS, ROWS_REJECTED))
 
 
 def excluded_facts(decided: Iterable[RateDecision], history: Sequence[Sequence[KpiRow]]) -> list[AlertFact]:
-    """The facts of rates of excluded rows that have risen, by what is decided about them."""
+    """The facts of risen rates of excluded rows, from their decisions."""
     found, of_days = [], [rows_by_tenant(rows) for rows in history]
     for one in decided:
         if one.rule == EXCLUDED_RATE_RISING and one.has_risen:
@@ -142,7 +144,7 @@ def rate_fact(decision: RateDecision, title: str) -> AlertFact:
 
 
 def facts_of_days(rubric: RowRubric, days: KpisByDay) -> dict[date, list[AlertFact]]:
-    """The facts of scored days from their KPI rows alone: without examples and rejected rows."""
+    """The facts of scored days from their KPI rows only: without examples and rejected rows."""
     found: dict[date, list[AlertFact]] = {}
     history: list[date] = []
     for day in sorted(days):
@@ -157,7 +159,7 @@ def facts_of_days(rubric: RowRubric, days: KpisByDay) -> dict[date, list[AlertFa
 
 
 def _rows_of_days_like(day: date, history: KpisByDay) -> tuple[int, ...]:
-    """How many rows the business days had, for a day off the days off; where there are none, all days."""
+    """The rows of earlier business days, or of days off for a day off; if there are none, of all days."""
     of_all = rows_of_tenant(history)
     alike = [row for when, row in of_all.items() if is_day_off(when) == is_day_off(day)]
     return tuple(map(scored_and_excluded, alike or of_all.values()))
@@ -205,7 +207,7 @@ def _kpi_facts(rubric: RowRubric, row: KpiRow, earlier: Sequence[KpiRow | None])
 
 
 def kpi_fact(kpi: Quotient, tenant: str | None, rows: int, value: float | None) -> AlertFact:
-    """The fact of a KPI with a target that has this value over so many rows."""
+    """The fact of a KPI with a target and this value over so many rows."""
     assert kpi.target is not None
     limit = float(kpi.target.value)
     return AlertFact(KPI_RULE + kpi.name, "warning", _kpi_title(kpi), tenant, None, rows, value, limit)

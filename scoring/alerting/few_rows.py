@@ -1,4 +1,6 @@
-"""Whether a day has far fewer rows than days like it: what came may be a part of what was said. Source: SPEC 10."""
+"""Detects a day with far fewer rows than similar days: it may contain only a part of the conversations. Source: SPEC
+10.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
@@ -10,15 +12,16 @@ from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_of_tenant, sc
 from scoring.chat.rubric import FEW_ROWS, RowRubric
 
 _LEAST_DAYS, _TIMES = 3, 3
-"""A day has few rows with less than a third of the fewest that the last days of its kind had; three such days are
-needed. A load whose days vary by a fifth of themselves (standard deviation) does not get there by chance."""
+"""A day has few rows if it has less than a third of the minimum of the last days of its kind; three such days are
+needed. A load with a standard deviation of a fifth from day to day does not reach that by chance.
+"""
 
 
 def few_rows(days: Mapping[date, KpiRow], day: date, days_off: Collection[date]) -> str:
-    """`이날은 3행뿐입니다(쉬는 날 평소 59~72행).`, '' where a day has as many as others, or none at all.
+    """`이날은 3행뿐입니다(쉬는 날 평소 59~72행).`, '' if a day has as many as others, or none at all.
 
     `days` are the KPI rows of all tenants by day. Business days are compared with each other, and so are days off,
-    to which `days_off` belong as well.
+    which include `days_off`.
     """
     usual = _many_more(days, day, days_off)
     if not usual:
@@ -29,7 +32,7 @@ def few_rows(days: Mapping[date, KpiRow], day: date, days_off: Collection[date])
 
 
 def few_rows_incidents(days: KpisByDay, day: date, rubric: RowRubric, days_off: Collection[date]) -> list[Incident]:
-    """The same as an incident of the day, of which a digest tells; `days` are the KPI rows of all days by day."""
+    """The same as an incident of the day, for a digest; `days` are the KPI rows of all days by day."""
     of_all = rows_of_tenant(days)
     usual = _many_more(of_all, day, days_off) if day in of_all else ()
     if not usual:
@@ -40,7 +43,7 @@ def few_rows_incidents(days: KpisByDay, day: date, rubric: RowRubric, days_off: 
 
 
 def _many_more(days: Mapping[date, KpiRow], day: date, days_off: Collection[date]) -> Sequence[int]:
-    """How many rows the last days of its kind had, the latest last, where a day has far fewer; else none."""
+    """The rows of the last days of its kind, latest last, if a day has far fewer; else none."""
     off, rows = is_day_off(day, days_off), scored_and_excluded(days[day])
     alike = [row for when, row in sorted(days.items()) if when < day and is_day_off(when, days_off) == off]
     usual = list(filter(None, map(scored_and_excluded, alike)))[-HISTORY_DAYS:]

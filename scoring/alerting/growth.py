@@ -1,9 +1,10 @@
-"""What grew among the rows on which a rule fired: which tenant, category, failure type or template made the rise.
+"""Finds what grew among the rows of a fired rule: the tenant, category, failure type or template that caused the rise.
 
-Rows of a day are compared with those of the days before it, scaled to as many turns. A value is named only where its
-part of the rise is surely larger than that of every other value; examples are then rows of what is named.
+Rows of a day are compared with those of earlier days, scaled to the same number of turns. A value is named only if its
+share of the rise is significantly larger than that of every other value; the examples are then rows with the named
+values.
 
-Source: SPEC 8; counts are Poisson, with the variation of a rate from day to day on top.
+Source: SPEC 8; counts are Poisson, with additional day-to-day variation of the rate.
 """
 
 from collections import Counter, defaultdict
@@ -19,15 +20,15 @@ from scoring.stats.intervals import TAIL, Z_95
 
 TENANT = "tenant_id"
 TEMPLATE = "template"
-"""What stands for the template of the question, where a column is named."""
+"""Name that represents the template of the question where a column is expected."""
 
 EXAMPLES = 5
 
 LEAST_SESSIONS = 3
-"""How many sessions must have asked in one form before it is named: of fewer it would be what a person wrote."""
+"""Minimum number of sessions that asked in one form before it is named: fewer could identify a person."""
 
 _DAILY_VARIATION = 0.15
-"""How much the rate of a value varies from day to day without a change, as a share of itself. Source: SPEC 8."""
+"""Relative day-to-day variation of a value's rate without a change. Source: SPEC 8."""
 
 _UNSEEN = 1  # a value that never came may come once
 
@@ -37,10 +38,9 @@ _Likeness = tuple[str, str | None]
 
 @dataclass(frozen=True)
 class FiredRow:
-    """A row on which `rules` fired. `values` are those of the columns that are compared, by column.
+    """A row on which `rules` fired. `values` are the values of the compared columns, by column.
 
-    `failure` is its failure type; `template` is None where the question is not kept, and `session_id` where it is not
-    known.
+    `failure` is its failure type; `template` is None if the question is not kept, and `session_id` if it is unknown.
     """
 
     row_id: str
@@ -55,9 +55,9 @@ class FiredRow:
 
 @dataclass(frozen=True)
 class Grown:
-    """The value of a column that made most of a rise: `count` rows, where `usual` would be expected.
+    """The value of a column that caused most of a rise: `count` rows, with `usual` expected.
 
-    `share` of the whole rise, 95 of 100 times between `low` and `high`; above 1 where other values fell.
+    `share` is its share of the whole rise, with the 95 % interval `low` to `high`; it exceeds 1 if other values fell.
     """
 
     column: str
@@ -71,9 +71,10 @@ class Grown:
 
 @dataclass(frozen=True)
 class Growth:
-    """What grew among the rows of a rule and a tenant: what can be named, the surest first, and rows that show it.
+    """What grew among the rows of a rule and a tenant: the significant values, most certain first, and example rows.
 
-    `row_ids` are one of each template and failure, those that grew most first; `alike` says how many rows have both.
+    `row_ids` are one of each template and failure type, those that grew most first; `alike` is the number of rows with
+    both.
     """
 
     grown: tuple[Grown, ...] = ()
@@ -88,10 +89,11 @@ def growth_by_rule(
     turn_shares: Mapping[str | None, float],
     wanted: Collection[tuple[str, str | None]] | None = None,
 ) -> dict[tuple[str, str | None], Growth]:
-    """What grew by rule and tenant, the tenant also as `*`, for the rules that fired today, or those `wanted` of them.
+    """The growth by rule and tenant (the tenant also as `*`), for the rules that fired today, or the `wanted` ones of
+    them.
 
-    `scales` say by tenant how many turns of today come on one of the days of `usual`; 0 or left out without such days.
-    A tenant is named only where its part of a rise is surely larger than its part of the turns (`turn_shares`).
+    `scales` give by tenant the ratio of today's turns to those of `usual`; 0 or missing without such days. A tenant is
+    named only if its share of a rise is significantly larger than its share of the turns (`turn_shares`).
     """
     before = _by_rule(usual)
     return {
@@ -116,7 +118,7 @@ def _growth(
     scale: float,
     turn_shares: Mapping[str | None, float] | None,
 ) -> Growth:
-    """What grew among the rows of a rule; without `turn_shares` they are of one tenant."""
+    """The growth among the rows of a rule; without `turn_shares` the rows are of one tenant."""
     columns = [column for column in today[0].values if turn_shares is not None or column != TENANT]
     compared = [
         most_grown(column, _counts(today, column), _counts(usual, column), scale) for column in (*columns, TEMPLATE)
@@ -135,9 +137,9 @@ def _growth(
 
 
 def _is_common(template: str | None, rows: Iterable[FiredRow]) -> bool:
-    """Whether so many sessions asked in this form that no single person can be known by it.
+    """Whether enough sessions asked in this form that it cannot identify a person.
 
-    A row without a session counts as a session of its own.
+    A row without a session counts as its own session.
     """
     if template in (None, WORD):
         return template is not None
@@ -146,23 +148,23 @@ def _is_common(template: str | None, rows: Iterable[FiredRow]) -> bool:
 
 
 def _showing(rows: Sequence[FiredRow], grown: Iterable[Grown]) -> Sequence[FiredRow]:
-    """The rows that have every value that is named, or as many of the surest as one row has."""
+    """The rows with all named values, or with as many of the most certain ones as one row has."""
     for one in grown:
         rows = [row for row in rows if _value(row, one.column) == one.value] or rows
     return rows
 
 
 def _inert(one: Grown) -> Grown:
-    """What is kept of a template holds no personal data."""
+    """Removes personal data from the stored part of a template."""
     return replace(one, value=masked(one.value)) if one.column == TEMPLATE and one.value else one
 
 
 def most_grown(
     column: str, today: Mapping[str | None, int], usual: Mapping[str | None, int], scale: float
 ) -> Grown | None:
-    """The value that grew most, where its part of the rise is separated from that of every other; else None.
+    """The value that grew most, if its share of the rise is significantly larger than every other; else None.
 
-    `scale` times the `usual` counts are expected today. Of a column with one value alone nothing is said.
+    `scale` times the `usual` counts are expected today. A column with a single value has no result.
     """
     values = sorted(today.keys() | usual.keys(), key=str)
     if len(values) < 2:
@@ -208,5 +210,5 @@ def _value(row: FiredRow, column: str) -> str | None:
 
 
 def _likeness(row: FiredRow) -> _Likeness:
-    """Template and failure of a row; a question that is not kept is like no other."""
+    """Template and failure type of a row; a question that is not kept equals no other."""
     return row.row_id if row.template is None else row.template, row.failure

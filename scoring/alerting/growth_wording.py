@@ -1,4 +1,4 @@
-"""What messages show of a rise, in Korean: what made most of it, and example rows with links to their places."""
+"""The texts of messages about a rise, in Korean: what caused most of it, and example rows with links."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -17,7 +17,7 @@ _QUESTION_CHARACTERS, _ANSWER_CHARACTERS, _TEMPLATE_CHARACTERS = 100, 100, 60
 
 
 def tenant_name(tenant: str | None) -> str:
-    """A tenant as people call it."""
+    """The name of a tenant for people."""
     if tenant is None:
         return "테넌트 없음"
     if tenant == ALL_TENANTS:
@@ -26,7 +26,7 @@ def tenant_name(tenant: str | None) -> str:
 
 
 def grown_name(one: Grown, rubric: RowRubric) -> str:
-    """What grew, as people call it: a tenant, a failure type, a kind of question, or a template."""
+    """The name of what grew for people: a tenant, a failure type, a kind of question, or a template."""
     if one.column == TENANT:
         return tenant_name(one.value)
     if one.column == TEMPLATE:
@@ -37,12 +37,12 @@ def grown_name(one: Grown, rubric: RowRubric) -> str:
 
 
 def template_name(template: str) -> str:
-    """Questions of one form, as messages and reports name them."""
+    """The name of questions of one form, in messages and reports."""
     return f"'{masked_text(template, _TEMPLATE_CHARACTERS)}' 형태의 질문"
 
 
 def headline_growth(found: Iterable[Incident], rubric: RowRubric) -> str:
-    """What grew most, for a headline, and the tenant that made most of it; '' where nothing can be named."""
+    """What grew most, for a headline, and the tenant that caused most of it; '' if nothing can be named."""
     named = next((one.fact.grown for one in found if one.fires and one.fact.grown), ())
     if not named:
         return ""
@@ -51,7 +51,7 @@ def headline_growth(found: Iterable[Incident], rubric: RowRubric) -> str:
 
 
 def growth_lines(found: Iterable[Incident], rubric: RowRubric) -> Iterator[Line]:
-    """What grew, by everything that can be named, each once; of a rise of several days since when it is counted."""
+    """All that grew and can be named, each once; for a rise of several days also the day from which it is counted."""
     named = {
         (one.column, one.value): (f"{day_text(incident.since)}부터 " if incident.lasts else "")
         + _grown_text(one, rubric, compared=bool(incident.fact.usual))
@@ -63,14 +63,14 @@ def growth_lines(found: Iterable[Incident], rubric: RowRubric) -> Iterator[Line]
 
 
 def grown_tenant(grown: Iterable[Grown]) -> str:
-    """The tenant among what made most of a rise; '' where none is named."""
+    """The tenant among what caused most of a rise; '' if none is named."""
     return next((tenant_name(one.value) for one in grown if one.column == TENANT), "")
 
 
 def grown_texts(grown: Sequence[Grown], rubric: RowRubric, *, compared: bool = True) -> list[str]:
-    """`질문을 이해하지 못함 20건, 평소라면 3건 · 증가분의 77% (95% 구간 57~100%)`, what tells most first.
+    """`질문을 이해하지 못함 20건, 평소라면 3건 · 증가분의 77% (95% 구간 57~100%)`, most informative first.
 
-    Where no earlier days were `compared`, nothing is said of what would be usual.
+    If no earlier days were `compared`, the usual count is omitted.
     """
     return [_grown_text(one, rubric, compared=compared) for one in _most_telling(grown, rubric)]
 
@@ -83,7 +83,7 @@ def _grown_text(one: Grown, rubric: RowRubric, *, compared: bool) -> str:
 
 
 def _most_telling(grown: Sequence[Grown], rubric: RowRubric) -> list[Grown]:
-    """What grew, the surest first; of what cannot be told apart from it how rows failed, then whose they are."""
+    """What grew, most certain first; among equally certain values failure types, then tenants."""
     order = [rubric.failure.column, TENANT]
 
     def place(one: Grown) -> tuple[bool, int]:
@@ -94,9 +94,9 @@ def _most_telling(grown: Sequence[Grown], rubric: RowRubric) -> list[Grown]:
 
 
 def example_blocks(found: Sequence[Incident], digest: DayDigest, paged: Iterable[Incident] = ()) -> list[Block]:
-    """Rows that show what grew, one of each template and failure, in turns of the incidents, five at most.
+    """Example rows of what grew, one per template and failure type, alternating between the incidents, five at most.
 
-    The examples of what pages have `paged` are not shown again.
+    Examples that a page (`paged`) has shown are not repeated.
     """
     facts = [one.fact for one in found if one.fires]
     of_pages = {row_id for one in paged for row_id in one.fact.row_ids}
@@ -122,7 +122,7 @@ def example_blocks(found: Sequence[Incident], digest: DayDigest, paged: Iterable
 
 
 def _example_lines(example: Example, alike: int, url: str) -> list[Span]:
-    """A row: id, score and failure, then the beginnings of its texts, masked."""
+    """A row: id, score and failure type, then the beginnings of its texts, masked."""
     row_id = inert(example.row_id)
     facts = [f"{score_text(example.score, 1)}점", *([example.failure] if example.failure else [])]
     facts += [f"같은 형태의 질문 {alike:,}건"] if alike > 1 else []

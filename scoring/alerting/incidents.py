@@ -1,23 +1,23 @@
-"""What became of each alert: the facts of a day, the decisions about their rates, and the days before.
+"""The state of each alert over days, from the facts of a day, the decisions about their rates, and earlier days.
 
-A rule that fires every night is no news every night. An incident is one rule of one tenant over days:
+A rule that fires every night is not news every night. An incident is one rule of one tenant over days:
 
     new          fires today, and did not on the last 28 scored days (rejected rows: seven)
-    rising       its rate is improbable today, given the days before (scoring/alerting/decision.py)
-    drifting     its rate has been higher for days, for sure
-    continuing   fires, or is higher, as was reported before
-    resolved     its rate is back; rows are back, or none has been rejected for seven scored days
-    settled      its rate is not back after 28 scored days, and is what is usual from the next day on
+    rising       its rate is improbable today, given earlier days (scoring/alerting/decision.py)
+    drifting     its rate has been significantly higher for days
+    continuing   fires, or is higher, and was reported before
+    resolved     its rate has returned; rows are back, or none has been rejected for seven scored days
+    settled      its rate has not returned after 28 scored days, and is the usual one from the next day on
 
-A day off without rows is no incident where the last two like it had none either: a service that rests on Sundays is
-down on none of them.
+A day off without rows is no incident if the last two of its kind had none either: a service that rests on Sundays is
+not down on them.
 
-KPIs are incidents of their own (scoring/alerting/kpi_incidents.py). Days that were not scored, and days without rows,
-count for nothing: neither as quiet nor as usual.
+KPIs are separate incidents (scoring/alerting/kpi_incidents.py). Days that were not scored, and days without rows, count
+neither as quiet nor as usual.
 
-An incident outlives a rubric version: it goes on under the same rule, `since` when it began. What is usual begins anew,
-because two versions count differently, and a rise under the version before is over. What fired under a rule that the
-rubric no longer has ends without a word.
+An incident continues across rubric versions: it has the same rule, and `since` remains. The usual rate starts anew,
+because two versions count differently, and a rise under the earlier version is over. An incident of a rule that the
+rubric no longer has ends without a message.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -35,21 +35,21 @@ from scoring.figures import Figure
 IncidentState = Literal["new", "rising", "drifting", "continuing", "resolved", "settled"]
 
 QUIET_DAYS = 7
-"""After how many scored days without them rejected rows are over."""
+"""Number of scored days without rejected rows after which these are over."""
 
 _DAYS_ALIKE = 2
-"""How many days off of a kind must have been empty, one after the other, for the next to be no news."""
+"""Number of consecutive days off of a kind without rows after which the next one is not news."""
 
 
 @dataclass(frozen=True)
 class Incident:
     """One rule of one tenant on a day.
 
-    `fact` is today's, for an incident that stopped firing its last, of the day `seen`. `since` is the day it began or
-    rose; `since_or_before` if it was there on the earliest day that is known. `pages` if it interrupts people on this
-    day, `paged` if it has since it rose; `of_all` if a tenant's page is part of one of all tenants together. `usual` is
-    None for what has no rate. `together` are the rules whose rows are mostly those of this one: with them it is one
-    cause. `figure` is that of a KPI over its window.
+    `fact` is today's fact; for an incident that stopped firing it is the last one, of the day `seen`. `since` is the
+    day it began or rose; `since_or_before` is true if it was there on the earliest known day. `pages` if it interrupts
+    people on this day, `paged` if it has since it rose; `of_all` if a tenant's page is part of one of all tenants
+    together. `usual` is None if it has no rate. `together` are the rules with mostly the same rows, which have the same
+    cause. `figure` is the figure of a KPI over its window.
     """
 
     fact: AlertFact
@@ -74,19 +74,19 @@ class Incident:
 
     @property
     def lasts(self) -> bool:
-        """Whether it fires today as a rise of several days that is news: `fact.grown` is of all of these."""
+        """Whether it fires today as a reported rise of several days: `fact.grown` then covers all of these."""
         is_news = self.pages or self.state in ("rising", "drifting")
         return self.fires and is_news and self.usual is not None and self.since < self.day
 
     @property
     def is_over(self) -> bool:
-        """Whether it ends today: what comes later is another incident."""
+        """Whether it ends today: a later occurrence is another incident."""
         return self.state in ("resolved", "settled")
 
 
 @dataclass(frozen=True)
 class _Open:
-    """An incident while the days go by."""
+    """An incident during the pass over the days."""
 
     fact: AlertFact
     state: Literal["new", "continuing", "resolved"]
@@ -106,10 +106,10 @@ def incidents(
     rubric: RowRubric,
     days_off: Collection[date],
 ) -> list[Incident]:
-    """The incidents of a day; `decided` is what is decided about the rates of that day.
+    """The incidents of a day; `decided` are the decisions about the rates of that day.
 
-    `facts` holds the day and every scored day before it that is known, without facts where nothing fired. `days_off`
-    are added to the calendar.
+    `facts` has the day and every known earlier scored day, empty for days on which nothing fired. `days_off` extend the
+    calendar.
     """
     past = {when: of_day for when, of_day in facts.items() if when <= day}
     return incidents_of_days(past, {day: decided}, rubric, days_off)[day]
@@ -121,7 +121,7 @@ def incidents_of_days(
     rubric: RowRubric,
     days_off: Collection[date],
 ) -> dict[date, list[Incident]]:
-    """The incidents of the days in `decided`, each from its facts and those before it."""
+    """The incidents of the days in `decided`, each from its facts and earlier ones."""
     opened: dict[_Key, _Open] = {}
     found = {}
     scored = sorted(facts)
@@ -137,7 +137,7 @@ def incidents_of_days(
 def _is_usually_empty(
     day: date, before: Sequence[date], facts: Mapping[date, Sequence[AlertFact]], days_off: Collection[date]
 ) -> bool:
-    """Whether a day is one off, of which the last two like it had no rows."""
+    """Whether a day is a day off of a kind whose last two had no rows."""
     if not is_day_off(day, days_off):
         return False
     alike = [one for one in before if one.weekday() == weekday_of(day)][-_DAYS_ALIKE:]
@@ -148,7 +148,9 @@ def _is_usually_empty(
 def _of_day(
     opened: Mapping[_Key, _Open], day: date, facts: Sequence[AlertFact], decided: DayDecisions, rubric: RowRubric
 ) -> list[Incident]:
-    """The incidents after a day, the gravest first: critical before warning, what pages first, facts in their order."""
+    """The incidents after a day, most severe first: critical before warning, then paging ones, then the order of the
+    facts.
+    """
     still = [(one, decided.get(key)) for key, one in opened.items()]
     found = [_incident(one, day, decision, rubric) for one, decision in still if _is_seen(one, day, decision)]
     of_today = {_key(fact): fact for fact in facts}
@@ -163,18 +165,19 @@ def _of_day(
 
 
 def _is_seen(one: _Open, day: date, decision: RateDecision | None) -> bool:
-    """Whether it fires on the day, or ends: of thousands of tenants most do neither."""
+    """Whether it fires or ends on the day: with thousands of tenants most do neither."""
     return one.seen == day or one.state == "resolved" or (decision is not None and decision.change is not None)
 
 
 def _is_reported_today(decision: RateDecision) -> bool:
-    """Whether a rate has changed and the day has rows that meet it, or it ends: a rise is not over on its first quiet
-    day, but nothing of it goes on there."""
+    """Whether a rate has changed and the day has rows that meet it, or the incident ends: a rise is not over on its
+    first quiet day, but that day does not report it.
+    """
     return decision.change is not None and (decision.count > 0 or decision.change == "resolved" or decision.settles)
 
 
 def one_cause(found: Sequence[Incident]) -> list[list[Incident]]:
-    """Incidents in groups of one cause, in their order: one rule, or rules whose rows are mostly the same."""
+    """Groups incidents by cause, in their order: one rule, or rules with mostly the same rows."""
     groups: list[list[Incident]] = []
     for one in found:
         same = [group for group in groups if any(_same_cause(one, other) for other in group)]
@@ -194,7 +197,7 @@ def _key(fact: AlertFact) -> _Key:
 
 
 def _incident(one: _Open, day: date, decision: RateDecision | None, rubric: RowRubric) -> Incident:
-    """What became of an open incident: what its facts say, unless a decision knows better."""
+    """The state of an open incident: from its facts, unless a decision overrides them."""
     no_rows = one.fact.rule == NO_ROWS
     of_facts = Incident(
         one.fact,
@@ -212,7 +215,7 @@ def _incident(one: _Open, day: date, decision: RateDecision | None, rubric: RowR
 
 
 def _changed(fact: AlertFact | None, decision: RateDecision, day: date, rubric: RowRubric) -> Incident:
-    """A change of a rate that no open incident is about: that of excluded rows, or of a rule that is silent today."""
+    """A change of a rate without an open incident: of excluded rows, or of a rule that does not fire today."""
     made = fact or rate_fact(decision, titles_of_rules(rubric)[decision.rule])
     return _decided(Incident(made, day, rubric.id, rubric.version, "continuing", day, day), decision)
 
@@ -238,9 +241,9 @@ def _decided(one: Incident, decision: RateDecision) -> Incident:
 def _after_day(
     before: Mapping[_Key, _Open], day: date, facts: Sequence[AlertFact], is_at_rest: bool, begins_unseen: bool
 ) -> dict[_Key, _Open]:
-    """The open incidents after one more scored day, those that ended on it included.
+    """The open incidents after one more scored day, including those that ended on it.
 
-    A day `is_at_rest` if it has no rows because none like it has.
+    A day `is_at_rest` if it has no rows because similar days have none.
     """
     known = {key: one for key, one in before.items() if one.state != "resolved" and not _is_forgotten(one)}
     # What is reported of excluded rows is decided about their rate alone, and of KPIs by their last four weeks.
@@ -257,7 +260,7 @@ def _after_day(
 
 
 def _quiet(one: _Open) -> _Open:
-    """After one more day without it. Rows are back as soon as there are any."""
+    """The state after one more day without it. Rows are back as soon as there are any."""
     quiet = replace(one, state="continuing", quiet_days=one.quiet_days + 1)
     if quiet.fact.rule in (NO_ROWS, ROWS_REJECTED):
         over = quiet.quiet_days >= (1 if quiet.fact.rule == NO_ROWS else QUIET_DAYS)
@@ -266,5 +269,5 @@ def _quiet(one: _Open) -> _Open:
 
 
 def _is_forgotten(one: _Open) -> bool:
-    """Whether it has not fired for so long that the next time is a new one."""
+    """Whether it has not fired for so long that its next occurrence is a new incident."""
     return one.quiet_days >= REFERENCE_DAYS

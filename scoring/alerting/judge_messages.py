@@ -1,4 +1,4 @@
-"""The Warning about a judge that is no longer the same: another model answers, or the same questions get other answers.
+"""The Warning about a changed judge: another model answers, or the same questions get different answers.
 
 Source: SPEC 11.
 """
@@ -22,8 +22,9 @@ _NEVER = 0.0001
 
 @dataclass(frozen=True)
 class ModelChange:
-    """Answers of another epoch than those stored, and the models that gave these; the same model where only the
-    parameters that it takes have changed."""
+    """Answers of another epoch than the stored ones, and the models that gave these; the same model if only its
+    accepted parameters have changed.
+    """
 
     epoch: str
     before: str
@@ -39,7 +40,7 @@ class ModelEnd:
 
 
 def end_lines(end: ModelEnd, today: date) -> list[Line]:
-    """The lines that say when the model is shut down, and what to do before."""
+    """The lines about the shutdown date of the model and what to do before it."""
     days = (end.last - today).days
     left = f"{days:,}일 남음" if days > 0 else "이미 종료됨"
     what = f"{inert(end.model, _NAME_CHARACTERS)}의 종료일은 {end.last}입니다({left}). "
@@ -51,10 +52,10 @@ def end_lines(end: ModelEnd, today: date) -> list[Line]:
 
 @dataclass(frozen=True)
 class JudgeNews:
-    """What a night's anchors have shown: `different` are the queries with another answer, of `questions` about so
-    many `queries`.
+    """The result of a night's anchors: `different` are the queries with another answer, among `questions` about
+    `queries` queries.
 
-    `usd` is what they cost, None where price or usage are unknown.
+    `usd` is their cost, None if price or usage are unknown.
     """
 
     anchor_set: str
@@ -68,12 +69,12 @@ class JudgeNews:
 
     @property
     def keys(self) -> list[str]:
-        """The keys of what has changed: one for each other epoch, and one for the night in which answers changed."""
+        """The keys of the changes: one for each other epoch, and one for the night in which answers changed."""
         keys = [f"judge|{self.anchor_set}|epoch|{change.epoch}" for change in self.changes]
         return keys + ([f"judge|{self.anchor_set}|answers|{self.watched.night.day}"] if self.watched.is_change else [])
 
     def summary(self) -> dict[str, Any]:
-        """The same for programs. `changed` says whether anything has; `usual` is None in a first night."""
+        """The result for programs. `changed` is whether anything has changed; `usual` is None in a first night."""
         watched, night = self.watched, self.watched.night
         return {
             "night": str(night.day),
@@ -93,7 +94,7 @@ class JudgeNews:
 
     @property
     def lines(self) -> list[str]:
-        """What the night has shown, in Korean sentences."""
+        """The result of the night in Korean sentences."""
         watched, night = self.watched, self.watched.night
         if not night.asked:
             return [f"앵커 질문 {self.questions:,}개에 판정 모델이 하나도 답하지 않았습니다."]
@@ -120,7 +121,7 @@ class JudgeNews:
 
 
 def change_text(change: ModelChange) -> str:
-    """What has changed about the model that answers, in Korean."""
+    """The change of the answering model, in Korean."""
     before, after = (inert(name, _NAME_CHARACTERS) for name in (change.before, change.after))
     if before == after:
         return f"같은 모델({after})이지만 묻는 조건이나 답의 형식이 저장된 판정과 다릅니다."
@@ -128,7 +129,7 @@ def change_text(change: ModelChange) -> str:
 
 
 def judge_message(news: JudgeNews, known: Collection[str] = ()) -> list[Message]:
-    """The Warning about a judge that has changed; none where it has not, or where its change is known."""
+    """The Warning about a changed judge; none without a change, or if the change is known."""
     new = [key for key in news.keys if key not in known]
     if not new:
         return []

@@ -13,7 +13,7 @@ from scoring.chat.rubric import RowRubric
 
 
 def kpi_incidents_of_days(days: KpisByDay, rubric: RowRubric) -> dict[date, list[Incident]]:
-    """The incidents of KPIs on each scored day, from the KPI rows of that day and those before it.
+    """The incidents of KPIs on each scored day, from the KPI rows of that day and earlier ones.
 
     `new` when a target is missed, `resolved` when it is met again, `continuing` while it is missed.
     """

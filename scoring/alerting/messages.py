@@ -1,6 +1,6 @@
-"""Messages, what a message about a day is made of, and which of them a route gets (SPEC 8).
+"""Messages, the content of a day's message, and routing (SPEC 8).
 
-Keys name facts, never wordings, and no route. A message in several parts has keys that end with its part (`#1/2`).
+Keys identify facts, not wordings or routes. A message in several parts has keys with a suffix for the part (`#1/2`).
 """
 
 import re
@@ -33,9 +33,9 @@ _LATER_PART = re.compile(r"#(?!1/)[0-9]+/[0-9]+$")
 
 @dataclass(frozen=True)
 class Message:
-    """One message as every channel gets it. `text` is the one line that a notification shows.
+    """One message for every channel. `text` is the single line of a notification.
 
-    `service` is the one of several services that it is about, '' where there is one alone.
+    `service` is the service that it is about, '' if there is only one.
     """
 
     kind: MessageKind
@@ -47,16 +47,16 @@ class Message:
 
 
 NEVER_TRIED = "it was never tried"
-"""The error of a message that waited behind another one until it expired."""
+"""The error of a message that waited for an earlier one until it expired."""
 
 
 @dataclass(frozen=True)
 class OutboxMessage:
-    """A message on its way to one route.
+    """A message to one route, in the outbox.
 
-    `thread` is the day that it is about, '' without one. `unsure_since` is when an attempt began whose outcome is not
-    known: the message may have arrived. `keys` name its facts and `thread_ts` is Slack's id of the first message of
-    its thread; both are read when it is sent.
+    `thread` is the day that it is about, '' without one. `unsure_since` is the start of an attempt with unknown
+    outcome: the message may have arrived. `keys` identify its facts and `thread_ts` is Slack's id of the first message
+    of its thread; both are read when it is sent.
     """
 
     id: int
@@ -80,23 +80,23 @@ class OutboxMessage:
 
     @property
     def identity(self) -> str:
-        """What no other message of this or another state database has."""
+        """An id that is unique across messages and state databases."""
         return f"{self.id}-{self.created_at.isoformat()}"
 
     @classmethod
     def unsaved(cls, route: str, message: Message, now: datetime, thread: str = "") -> "OutboxMessage":
-        """A message that no outbox holds."""
+        """A message that is not stored in an outbox."""
         unsaved = cls(0, route, message.kind, message.level, thread, message.text, message.blocks, now)
         return replace(unsaved, keys=message.keys, service=message.service or None)
 
 
 _ABOUT_A_SERVICE = ("aqb rows ", "aqb alerts snooze ", "aqb alerts accept ", "aqb backfill ")
-"""How commands begin that refuse to guess which of several services is meant, or that would do all of them."""
+"""Beginnings of commands that need an explicit service if there are several."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A row that shows what happened. Texts are masked when they are shown; None where the warehouse keeps none.
+    """A row as an example. Its texts are masked for display; None if the warehouse does not keep them.
 
     `failure` is the Korean title of the failure type, `score` the final score (0..100).
     """
@@ -110,14 +110,14 @@ class Example:
 
 @dataclass(frozen=True)
 class DayDigest:
-    """A scored day with its incidents, and what messages about them need. `kpis` are the KPI rows of the day and of
-    those before it, by day; `rejected` of its rows were.
+    """A scored day with its incidents, and the data for messages about them. `kpis` are the KPI rows of the day and of
+    earlier days, by day; `rejected` is its number of rejected rows.
 
-    `report` is the path of the report, `report_url` its address where the reports are served. `examples` by row id,
-    `row_urls` where they are shown, `rows_urls` where those of an incident are, by rule and tenant. What an intraday
-    run says is provisional. `snoozes` are those that nobody has ended and that went on the day before. `lately` is what
-    is decided of the last scored days of this rubric version, up to this one, from their rows as they are now; nothing
-    of a day without rows.
+    `report` is the path of the report, `report_url` its address if the reports are served. `examples` by row id,
+    `row_urls` the addresses of rows, `rows_urls` those of an incident's rows, by rule and tenant. The results of an
+    intraday run are provisional. `snoozes` are those that nobody has ended and that were active the day before.
+    `lately` are the decisions of the last scored days of this rubric version, up to this one, from their current rows;
+    none for a day without rows.
     """
 
     day: date
@@ -142,14 +142,14 @@ def fact_key(rubric: str, version: str, rule: str, day: date, tenant: str | None
 
 
 class KnownKey(NamedTuple):
-    """When a message with a key was written for a route, and of what kind it is."""
+    """The time at which a message with a key was written for a route, and its kind."""
 
     written_at: datetime
     kind: MessageKind
 
 
 class NamedFact(NamedTuple):
-    """What the key of a fact names: a rule of a tenant on a day under a rubric, or that it `is_over`."""
+    """The fact that a key identifies: a rule of a tenant on a day under a rubric, or its end (`is_over`)."""
 
     rubric: str
     rule: str
@@ -159,7 +159,7 @@ class NamedFact(NamedTuple):
 
 
 def named_facts(keys: Iterable[str]) -> list[NamedFact]:
-    """What these keys name, of those that name a fact."""
+    """The facts that these keys identify; keys of other kinds are ignored."""
     found = []
     for key in map(without_part, keys):
         if named := _FACT.fullmatch(key):
@@ -176,7 +176,7 @@ def _named_tenant(text: str) -> str | None:
 
 
 def without_part(key: str) -> str:
-    """The key as it was before its message became several."""
+    """The key without the suffix of a part."""
     return _PART.sub("", key)
 
 
@@ -193,9 +193,9 @@ def messages(
     blocks: Iterable[Block],
     details: Iterable[str] = (),
 ) -> list[Message]:
-    """A message, or its parts where it is larger than Slack takes. Nothing is left out.
+    """A message, or its parts if it exceeds Slack's limits. Nothing is left out.
 
-    `title` is the header in its parts; a notification shows the `details` behind it.
+    `title` is the header of each part; a notification shows the `details` after it.
     """
     text, parts = fallback(*title, *details), split([header(" · ".join(title)), *blocks])
     if len(parts) == 1:
@@ -207,11 +207,13 @@ def messages(
 
 
 def with_mention(message: Message, mention: str) -> Message:
-    """A Critical message that calls those in `mention` right below its header. Any other message stays as it is.
+    """A Critical message with mentions of the people in `mention` directly below its header. Other messages are
+    unchanged.
 
-    A digest calls nobody: it is there to be read, and people are called only for pages, which are counted.
+    A digest mentions nobody: only pages call people, because pages are counted.
 
-    `mention` is the setting, `<@U1> <!subteam^S2> <!here>`. Of a message in several parts only the first one calls.
+    `mention` is the setting, `<@U1> <!subteam^S2> <!here>`. If a message has several parts, only the first one
+    mentions.
     """
     if not mention or message.level != "critical" or message.kind == "digest" or _LATER_PART.search(message.keys[0]):
         return message
@@ -223,8 +225,8 @@ def with_mention(message: Message, mention: str) -> Message:
 
 
 def with_service(message: Message, service: str) -> Message:
-    """A message that begins with the name of the service that it is about, and names it in commands that are about one;
-    '' leaves it as it is.
+    """A message that begins with the name of its service, and names it in service-specific commands; '' leaves it
+    unchanged.
     """
     if not service:
         return message
@@ -252,20 +254,20 @@ def _line_of_service(line: Line, service: str) -> Line:
 
 
 def _tenant(tenant: str | None) -> str:
-    """A name that no other tenant has, missing and all of them included."""
+    """A unique name for a tenant, including a missing tenant and all tenants."""
     return {None: "-", "*": "*"}.get(tenant) or repr(tenant)
 
 
 NO_TENANT = ""
-"""How a filter names the turns without a tenant."""
+"""The name of turns without a tenant in a filter."""
 
 
 @dataclass(frozen=True)
 class RouteFilter:
-    """What a route accepts; an empty part lets everything through, but never what one of the `others` accepts.
+    """The messages that a route accepts; an empty part accepts everything, except what one of the `others` accepts.
 
-    Naming tenants asks for these chat rows, and not for test runs, which have none; naming agent types asks for their
-    test runs, and not for chat rows.
+    A filter by tenants accepts their chat rows, and no test runs, which have no tenant; a filter by agent types accepts
+    their test runs, and no chat rows.
     """
 
     levels: frozenset[str] = frozenset()
@@ -276,7 +278,7 @@ class RouteFilter:
 
     @property
     def whose(self) -> list[str | None]:
-        """The tenants that it names, in their order; without any all of them together (`*`)."""
+        """The tenants that it names, in order; without any, all of them together (`*`)."""
         return [None if name == NO_TENANT else name for name in sorted(self.tenants)] or [ALL_TENANTS]
 
     def matches_rows(self, level: str, rubric: str, tenant: str | None = ALL_TENANTS) -> bool:
@@ -292,12 +294,12 @@ class RouteFilter:
         return matches and not any(other.matches_testrun(level, rubric, agent_types) for other in self.others)
 
     def matches_pipeline(self, level: str) -> bool:
-        """Whether the route accepts what is not about a rubric: a failed flow, a quiet week, undelivered messages."""
+        """Whether the route accepts messages without a rubric: a failed flow, a quiet week, undelivered messages."""
         matches = not self.levels or level in self.levels
         return matches and not any(other.matches_pipeline(level) for other in self.others)
 
     def matches_inbox(self, level: str) -> bool:
-        """Whether the route accepts files of the inbox that cannot be read: they are test runs, of whichever agent."""
+        """Whether the route accepts unreadable files of the inbox: they are test runs of an unknown agent."""
         matches = (not self.levels or level in self.levels) and not self.tenants
         return matches and not any(other.matches_inbox(level) for other in self.others)
 

@@ -1,7 +1,7 @@
-"""What past days would have reported under today's settings, and what is to be expected: for setting thresholds.
+"""The messages that past days would have sent under today's settings, and a forecast: for choosing thresholds.
 
-Everything comes from the KPI rows of scored days: without rejected rows, and without grouping where nobody counted the
-rows that two rules share.
+Everything is computed from the KPI rows of scored days: without rejected rows, and without grouping if the shared rows
+of two rules were not counted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,16 +29,16 @@ from scoring.markdown import score_text
 from scoring.stats.distributions import Array
 
 KIND_TITLES = {"page": "긴급 알림", "digest": "요약"}
-"""What people call the kinds of previewed messages (Korean)."""
+"""Names of the kinds of previewed messages (Korean)."""
 
 _FEW_ROWS = 0.1
 _DAYS_OFF_A_YEAR = 118
-"""Weekends, and about 14 holidays on weekdays."""
+"""Days off per year: weekends, and about 14 holidays on weekdays."""
 
 
 @dataclass(frozen=True)
 class PreviewedIncident:
-    """An incident of a message: `reason` is what people read (Korean)."""
+    """An incident of a message: `reason` is its Korean text."""
 
     rule: str
     tenant_id: str | None
@@ -48,7 +48,7 @@ class PreviewedIncident:
 
 @dataclass(frozen=True)
 class PreviewedMessage:
-    """A message that a past day would have sent to a route; a digest with what goes on as before, too."""
+    """A message that a past day would have sent to a route; a digest includes what continues."""
 
     day: date
     route: str
@@ -57,7 +57,7 @@ class PreviewedMessage:
 
     @property
     def named(self) -> list[PreviewedIncident]:
-        """The incidents that lists of messages name: of a digest not those that go on as before."""
+        """The incidents in lists of messages: for a digest without those that continue."""
         return [one for one in self.incidents if one.change != "continuing" or self.kind == "page"]
 
     @property
@@ -69,9 +69,9 @@ class PreviewedMessage:
 def preview_days(
     watched: WatchedDays, days: Sequence[date], routes: Mapping[str, RouteFilter]
 ) -> list[PreviewedMessage]:
-    """The messages that `days` would have sent, each in its own night, by day and route.
+    """The messages of `days`, each from its own night, by day and route.
 
-    Every scored day is watched, those before `days` as their history.
+    Every scored day is evaluated; earlier days are their history.
     """
     rubric, kpis = watched.rubric, _visible_rows(watched, routes.values())
     shown = {day: watched.decided[day] for day in sorted(set(days) & kpis.keys())}
@@ -85,7 +85,9 @@ def preview_days(
 
 
 def _visible_rows(watched: WatchedDays, routes: Iterable[RouteFilter]) -> KpisByDay:
-    """The KPI rows that routes can hear of: where none names a tenant, those of all together and of what ever paged."""
+    """The KPI rows that routes can receive: if no route names a tenant, those of all tenants together and of tenants
+    that paged.
+    """
     if any(route.tenants for route in routes):
         return watched.kpis
     heard: set[str | None] = {ALL_TENANTS}
@@ -95,12 +97,12 @@ def _visible_rows(watched: WatchedDays, routes: Iterable[RouteFilter]) -> KpisBy
 
 
 def preview_for_all(watched: WatchedDays, days: Sequence[date]) -> list[PreviewedMessage]:
-    """The same for a route that hears of everything."""
+    """The same for a route that accepts everything."""
     return preview_days(watched, days, {"": RouteFilter()})
 
 
 def paged_lines(reported: Iterable[PreviewedMessage]) -> list[str]:
-    """What called people, a message a line (Korean): days after them may have made rates usual again."""
+    """The pages, one line each (Korean): later days may have made their rates usual."""
     return [f"{day_text(one.day)} 긴급 알림: {one.text}" for one in reported if one.kind == "page"]
 
 
@@ -125,9 +127,10 @@ def _previewed(one: Incident) -> PreviewedIncident:
 
 @dataclass(frozen=True)
 class SmallestRise:
-    """The smallest counts of a rule that are `reported`, or `paged`, on a day: `usual` of its `rows` usually meet it.
+    """The smallest counts of a rule that are `reported`, or `paged`, on a day with `rows` rows of which `usual` usually
+    meet it.
 
-    None where not even all rows would be, or where the rule never pages.
+    None if not even all rows would suffice, or if the rule never pages.
     """
 
     rule: str
@@ -140,22 +143,25 @@ class SmallestRise:
 
     @property
     def usual_text(self) -> str:
-        """`2.3행`; `0.1행 미만` of a rule that is hardly ever met (Korean)."""
+        """`2.3행`; `0.1행 미만` for a rule that is hardly ever met (Korean)."""
         return f"{score_text(self.usual, 1)}행" if self.usual >= _FEW_ROWS else f"{_FEW_ROWS}행 미만"
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What is to be expected after the last scored day: false pages a year, by the model, and the smallest rises."""
+    """A forecast for the days after the last scored one: false pages a year under the model, and the smallest
+    detectable rises.
+    """
 
     false_pages_per_year: float
     rises: tuple[SmallestRise, ...]
 
 
 def forecast(watched: WatchedDays) -> Forecast:
-    """How often days like the last ones would page without a change, and how much must change; for all tenants.
+    """The expected false pages on days like the last ones without a change, and the detectable changes; for all
+    tenants.
 
-    A level is seldom used up: counts are whole numbers, and the next lower one would be too many.
+    A significance level is rarely used up, because counts are whole numbers and the next lower count would exceed it.
     """
     if not watched.watches:
         return Forecast(0.0, ())
@@ -180,7 +186,9 @@ def forecast(watched: WatchedDays) -> Forecast:
 
 @dataclass(frozen=True)
 class _UsualDay:
-    """A business day or a day off like the last ones; of each stream its rows (0: too few), its rate and how sure."""
+    """A business day or a day off like the last ones; for each stream its rows (0: too few), its rate and its
+    uncertainty.
+    """
 
     day_off: bool
     rows: Array
@@ -188,11 +196,11 @@ class _UsualDay:
     variance: Array
 
     def chance(self, counts: Array) -> Array:
-        """The chance of so many or more without a change."""
+        """The probability of so many or more rows without a change."""
         return chance_of(counts, self.rows, self.rate, self.variance)
 
     def smallest(self, level: Array) -> Array:
-        """The smallest count whose chance is below a level; 0 where not even that of all rows is."""
+        """The smallest count whose probability is below a level; 0 if not even that of all rows is."""
         smallest = np.zeros_like(self.rows)
         found = np.flatnonzero((self.rows > 0) & (level > 0))
         found = found[self._only(found).chance(self.rows[found]) < level[found]]
@@ -206,7 +214,9 @@ class _UsualDay:
         return smallest
 
     def _only(self, streams: Array) -> "_UsualDay":
-        """The same of some streams: of the rules of thousands of tenants few have enough rows for any count to tell."""
+        """Restricts it to some streams: among thousands of tenants few have enough rows for any count to be
+        significant.
+        """
         return _UsualDay(self.day_off, self.rows[streams], self.rate[streams], self.variance[streams])
 
 

@@ -1,9 +1,10 @@
-"""What is usual for a rate, and how improbable a count is given that: one day alone, and the last days together.
+"""Estimates the usual rate of a stream, and how improbable a count is under it: for one day, and for the last days
+together.
 
 A stream is one rule of one tenant: per scored day `counts` of `rows`. Its usual rate has a gamma posterior from up to
 `REFERENCE_DAYS` earlier days. A rate also varies from day to day beyond chance, so that the count of one day is
-beta-binomial. Business days and days off lend each other what they know, the more the less a stream has of its own.
-Arrays are [streams] or [streams, days]; `off` tells the days off. Nothing here is random or holds state.
+beta-binomial. Business days and days off share data, the more the less a stream has of its own. Arrays are [streams] or
+[streams, days]; `off` marks days off. The functions are deterministic and stateless.
 
 Source: SPEC 8; A. Gelman et al., Bayesian Data Analysis, 2.6 (gamma-Poisson); J. Shin, A. Ramdas, A. Rinaldo 2024
 (e-detectors).
@@ -16,49 +17,54 @@ import numpy as np
 from scoring.stats.distributions import Array, log_beta, log_gamma
 
 REFERENCE_DAYS = 28
-"""Four weeks: every weekday four times, and a change of the chatbot is the usual one month later. Source: SPEC 8."""
+"""Four weeks: every weekday occurs four times, and a change of the chatbot becomes the usual rate after a month.
+Source: SPEC 8.
+"""
 
 DAILY_VARIATION, _VARIATION_SD, _LEAST_VARIATION = 0.10, 0.02, 0.05
-"""How much a rate varies from day to day beyond chance, as a share of itself, where its days do not say; the standard
-deviation of the square of that from stream to stream; and the least that is believed. Between no variation and 15 %,
-these keep the false pages below the setting; `python -m benchmarks --only alerts` shows it."""
+"""Relative day-to-day variation of a rate beyond chance, as a default; the standard deviation of its square between
+streams; and its minimum. For variations between none and 15 % these keep the false pages below the setting; see `python
+-m benchmarks --only alerts`.
+"""
 
 _DAYS_OFF_DIFFER = 0.5
-"""How much rates of days off differ from those of business days (log scale): seldom by more than a third or three
-times."""
+"""Standard deviation of the log ratio between rates of days off and of business days: the ratio is rarely below 1/3 or
+above 3.
+"""
 
 _RISES = (1.5, 3.0)
-"""The lasting rises that evidence is weighed for: the least that is to be seen within days, and an outage. What lies
-between is found as soon, and each more would take its part of the evidence."""
+"""The factors of lasting rises that are tested: the smallest to detect within days, and an outage. Factors between them
+are detected as fast, and each additional factor would share the evidence.
+"""
 
 _STILL_HIGH = 1.5
-"""The least that is worth to be called higher than usual, in days after a rise."""
+"""The smallest factor that counts as higher than usual on days after a rise."""
 
 _STEP = 64
 
 
 @dataclass(frozen=True)
 class Prior:
-    """What is known of each stream before its first day: a rate, and how many events that knowledge is worth."""
+    """Prior knowledge of each stream before its first day: a rate, and the number of events that it is worth."""
 
     rate: Array
     events: Array
 
     @property
     def exposure(self) -> Array:
-        """The rows in which so many events are seen at that rate."""
+        """The number of rows in which so many events are expected at that rate."""
         return self.events / self.rate
 
     def of(self, streams: Array) -> "Prior":
-        """The same of these streams."""
+        """Selects these streams."""
         return Prior(self.rate[streams], self.events[streams])
 
 
 @dataclass(frozen=True)
 class Usual:
-    """The usual rate of each stream on business days [0] and days off [1], and how sure it is.
+    """The usual rate of each stream on business days [0] and days off [1], and its uncertainty.
 
-    `doubt` is the relative variance of the rate because it is estimated, `variation` the one from day to day.
+    `doubt` is the relative variance of the estimated rate, `variation` its relative variance from day to day.
     """
 
     rate: Array
@@ -66,18 +72,18 @@ class Usual:
     variation: Array
 
     def on(self, off: bool) -> tuple[Array, Array]:
-        """Rate and relative variance of a day to come."""
+        """Rate and relative variance of a future day."""
         return self.rate[int(off)], self.variation + self.doubt[int(off)]
 
     def of(self, streams: Array) -> "Usual":
-        """The same of these streams."""
+        """Selects these streams."""
         return Usual(self.rate[:, streams], self.doubt[:, streams], self.variation[streams])
 
 
 def usual_rates(counts: Array, rows: Array, off: Array, prior: Prior) -> Usual:
-    """What is usual after these days ([streams, 2 * REFERENCE_DAYS], 0 rows for a day that does not count).
+    """Estimates the usual rates after these days ([streams, 2 * REFERENCE_DAYS], 0 rows for a day that does not count).
 
-    The rate is that of the last `REFERENCE_DAYS`; how much it varies takes more days to know.
+    The rate is estimated from the last `REFERENCE_DAYS`; its variation needs more days.
     """
     default: Array = np.full(len(counts), DAILY_VARIATION**2)
     rough = (counts.sum(-1) + prior.events) / (rows.sum(-1) + prior.exposure)
@@ -91,25 +97,29 @@ def usual_rates(counts: Array, rows: Array, off: Array, prior: Prior) -> Usual:
 def _weighted(
     counts: Array, rows: Array, off: Array, rough: Array, variation: Array, prior: Prior
 ) -> tuple[Array, Array]:
-    """The rates of both kinds of days and their relative variances, from days weighted by how much each can say."""
+    """The rates of both kinds of days and their relative variances, from days weighted by their information."""
     weight = _weight(rows * rough[:, None], variation[:, None])
     events, exposure = (np.stack([(each * weight * kind).sum(-1) for kind in (~off, off)]) for each in (counts, rows))
     return _of_kinds(events, exposure, prior.events, prior.exposure)
 
 
 def _expected(rates: Array, rows: Array, off: Array) -> Array:
-    """The counts of days ([streams, days]) under the rates of both kinds of days."""
+    """The expected counts of days ([streams, days]) under the rates of both kinds of days."""
     expected: Array = rows * np.where(off, rates[1][:, None], rates[0][:, None])
     return expected
 
 
 def _weight(expected: Array, variation: Array | float) -> Array:
-    """What a day's events count for: a thousand on one day say less of the usual rate than a thousand over ten."""
+    """The weight of a day's events: a thousand events on one day contain less information about the rate than a
+    thousand over ten days.
+    """
     return 1 / (1 + expected * variation)
 
 
 def _of_kinds(events: Array, exposure: Array, prior_events: Array, prior_exposure: Array) -> tuple[Array, Array]:
-    """The rates of both kinds of days and their relative variances: a kind's own events, and a few of the other's."""
+    """The rates of both kinds of days and their relative variances: from the own events of a kind, and some of the
+    other's.
+    """
     lent_rate = (prior_events + events[::-1]) / (prior_exposure + exposure[::-1])
     lent = 1 / (1 / (prior_events + events[::-1]) + _DAYS_OFF_DIFFER**2)
     known = lent + events
@@ -117,7 +127,7 @@ def _of_kinds(events: Array, exposure: Array, prior_events: Array, prior_exposur
 
 
 def _variation(counts: Array, expected: Array) -> Array:
-    """The variation from day to day beyond chance: by moments, drawn towards the default the more the less is known."""
+    """The day-to-day variation beyond chance, by moments, shrunk towards the default by its uncertainty."""
     days = (expected > 0).sum(-1)
     lost = (days / np.maximum(days - 1, 1))[:, None]  # the rate is fitted to the same days
     weight = _weight(expected, DAILY_VARIATION**2) ** 2
@@ -130,7 +140,7 @@ def _variation(counts: Array, expected: Array) -> Array:
 
 
 def chance_of(counts: Array, rows: Array, rate: Array, variance: Array) -> Array:
-    """The chance of so many or more, beta-binomial; 1 where a count is hardly above what is expected.
+    """The probability of so many or more (beta-binomial); 1 if a count is hardly above the expectation.
 
     `variance` is the relative variance of the rate.
     """
@@ -157,8 +167,8 @@ def chance_of(counts: Array, rows: Array, rate: Array, variance: Array) -> Array
 class Lasting:
     """Evidence for a lasting rise up to the last day, [streams].
 
-    `log_evidence` is the log of a Shiryaev-Roberts e-detector: without a change it exceeds log(d) once in d days at
-    most. `days` is how long ago the likeliest change was: 1 is today.
+    `log_evidence` is the log of a Shiryaev-Roberts e-detector: without a change it exceeds log(d) at most once in d
+    days. `days` is how long ago the most probable change was: 1 is today.
     """
 
     log_evidence: Array
@@ -168,10 +178,10 @@ class Lasting:
 def lasting_rise(
     counts: Array, rows: Array, off: Array, usual: Usual, prior: Prior, min_days: int, most_days: Array | int
 ) -> Lasting:
-    """The evidence that the rate rose on one of the last `REFERENCE_DAYS`, each against all days before it.
+    """The evidence that the rate rose on one of the last `REFERENCE_DAYS`, each compared with all days before it.
 
-    The arrays end with today and are [streams, 2 * REFERENCE_DAYS + 1]; a change is looked for in the last `most_days`
-    ([streams]), where `min_days` stand before it. A rise by a given factor has the likelihood ratio of two
+    The arrays end with today and are [streams, 2 * REFERENCE_DAYS + 1]; a change is searched in the last `most_days`
+    ([streams]), with at least `min_days` before it. A rise by a given factor has the likelihood ratio of two
     gamma-Poisson predictions in closed form.
     """
     weight = _weight(_expected(usual.rate, rows, off), usual.variation[:, None])
@@ -195,15 +205,15 @@ def lasting_rise(
 
 
 def _cumulated(values: Array) -> Array:
-    """Sums of the first 0, 1, ... days."""
+    """The cumulated sums of the first 0, 1, ... days."""
     return np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
 
 
 def evidence_of_return(counts: Array, rows: Array, usual: Usual, off: bool, reported_times: Array) -> Array:
-    """The log likelihood ratio of a day ([streams]): its rate is as usual again, against still being high.
+    """The log likelihood ratio of a day ([streams]): its rate is as usual again, or still high.
 
-    High is half as high again as usual, or half way (log scale) to what was reported, which was so many times what was
-    usual. Both have the gamma-Poisson prediction of `lasting_rise`.
+    High is 1.5 times the usual rate, or half way (log scale) to the reported rate, which was so many times the usual
+    one. Both use the gamma-Poisson prediction of `lasting_rise`.
     """
     rate, doubt = usual.rate[int(off)], usual.doubt[int(off)]
     half_way = reported_times**0.5
@@ -218,7 +228,9 @@ def evidence_of_return(counts: Array, rows: Array, usual: Usual, off: bool, repo
 
 
 def _log_likelihood(seen: Array, expected: Array, known: Array) -> Array:
-    """Of a count (gamma-Poisson), but for a term of the count alone; `known` events tell what is expected."""
+    """The log likelihood of a count (gamma-Poisson), without the term that depends on the count only; the expectation
+    is based on `known` events.
+    """
     chances = seen * np.log(np.maximum(expected, 1e-300)) - (known + seen) * np.log(known + expected)
     likelihood: Array = log_gamma(known + seen) - log_gamma(known) + known * np.log(known) + chances
     return likelihood

@@ -1,4 +1,5 @@
-"""Which alert rules have surely another rate over some days than over those before, what changed most first.
+"""Finds the alert rules whose rate over some days differs significantly from that over earlier days, largest change
+first.
 
 Source: SPEC 8 and 10.
 """
@@ -16,8 +17,9 @@ from scoring.stats.intervals import Interval, difference_of_days
 
 @dataclass(frozen=True)
 class RuleChange:
-    """A rule whose rate went from `before` to `now`; `change` is the 95 % interval of the difference of this one rule,
-    as its KPI would have it."""
+    """A rule whose rate went from `before` to `now`; `change` is the 95 % interval of the difference for this rule
+    alone, as for a KPI.
+    """
 
     rule: AlertRule
     before: float
@@ -31,9 +33,9 @@ class RuleChange:
 
 
 def rule_changes(rubric: RowRubric, this: Sequence[KpiRow], before: Sequence[KpiRow]) -> list[RuleChange]:
-    """The rules that have changed, the surest first; how many rules are looked at counts against each.
+    """The changed rules, most significant first; the test is corrected for the number of rules.
 
-    `this` and `before` are KPI rows of a tenant, a row a day; days that did not count a rule leave it out.
+    `this` and `before` are KPI rows of a tenant, one per day; days that did not count a rule are left out for it.
     """
     rules = [rule for rule in rubric.alert_rules if all(row.get(f"alert_{rule.id}") is not None for row in before)]
     watched = {rule.id: rule for rule in watched_rules(rubric, ALL_TENANTS)}
@@ -50,7 +52,7 @@ def rule_changes(rubric: RowRubric, this: Sequence[KpiRow], before: Sequence[Kpi
 
 
 def risen_rules(rubric: RowRubric, this: Sequence[KpiRow], before: Sequence[KpiRow]) -> list[str]:
-    """The ids of those whose rates rose, critical ones first, of each level the surest."""
+    """The ids of the rules whose rates rose, critical ones first, then by significance."""
     risen = [one.rule for one in rule_changes(rubric, this, before) if one.has_risen]
     return [rule.id for rule in sorted(risen, key=lambda rule: rule.level != "critical")]
 
@@ -60,9 +62,9 @@ def tenant_of_rise(
     risen: Sequence[str],
     by_tenant: Mapping[str | None, tuple[Sequence[KpiRow], Sequence[KpiRow]]],
 ) -> str:
-    """The tenant that made most of the rise of the first of these rules (Korean); '' where none can be named.
+    """The tenant that caused most of the rise of the first of these rules (Korean); '' if none can be named.
 
-    `by_tenant` are the KPI rows of each tenant over some days and over those before.
+    `by_tenant` are the KPI rows of each tenant over some days and over the days before them.
     """
     if not risen:
         return ""
@@ -78,6 +80,6 @@ def tenant_of_rise(
 
 
 def _sums(rule: WatchedRule, rows: Sequence[KpiRow]) -> tuple[list[int], list[int]]:
-    """Counts and rows of a rule by day, of days that had any."""
+    """Counts and rows of a rule by day, without days that have no rows."""
     counted = [(count, looked_at) for count, looked_at in map(rule.read, rows) if looked_at]
     return [count for count, _ in counted], [looked_at for _, looked_at in counted]

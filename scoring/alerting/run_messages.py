@@ -1,7 +1,7 @@
-"""Messages about runs and about the pipeline itself, all but those about a scored day.
+"""Messages about runs and about the pipeline itself, all except those about a scored day.
 
-A test run that people should look at, a flow that failed, a quiet week, days that were kept, undelivered messages.
-The numbers count work to do; they are no sample of anything, so that they have no interval. Source: SPEC 3.3, 7, 8.
+They report a test run that people should look at, a failed flow, a quiet week, kept days, and undelivered messages. The
+numbers count work to do, not a sample, so they have no interval. Source: SPEC 3.3, 7, 8.
 """
 
 from collections.abc import Collection, Sequence
@@ -56,9 +56,9 @@ _SHOWN_LOSSES = 3
 class FlowFailure:
     """A flow run that did not complete.
 
-    `error` is the class and `reason` the first line of what ended it; `step` is the task that failed, None outside of
-    one. `tries` of `max_tries` were made. `rerun` is the exact command. `unfinished` is the work whose end calls it
-    off, None where a person stopped it.
+    `error` is the class and `reason` the first line of the error that ended it; `step` is the failed task, None outside
+    of one. `tries` of `max_tries` were made. `rerun` is the exact command. `unfinished` is the work whose completion
+    calls it off, None if a person stopped the run.
     """
 
     flow: str
@@ -75,7 +75,9 @@ class FlowFailure:
 
 
 def failure_message(ended: FlowFailure) -> list[Message]:
-    """The message about a flow that failed, crashed or was cancelled. Critical, unless a person cancelled it."""
+    """The message about a flow that failed, crashed or was cancelled. It is Critical, unless a person cancelled the
+    flow.
+    """
     level: MessageLevel = "warning" if ended.state == "cancelled" else "critical"
     what = f"{inert(ended.run_name, 60)} {_STATES[ended.state]}"
     left = "더 시도하지 않습니다" if ended.tries >= ended.max_tries else "다시 시도합니다"
@@ -100,7 +102,7 @@ def failure_message(ended: FlowFailure) -> list[Message]:
 
 
 def quiet_message(first: date, last: date, days: int, rows: int) -> list[Message]:
-    """The weekly line of a route without other messages: `days` scored days between two dates with `rows` rows."""
+    """The weekly message for a route without other messages: `days` scored days between two dates with `rows` rows."""
     what = f"{day_text(first)}~{day_text(last)} 새로 알릴 일 없음"
     blocks = paragraph([plain(f"채점한 날 {days:,}일, 행 {rows:,}건. 알림은 정상으로 동작하고 있습니다.")])
     return messages("quiet", "info", [f"quiet|{last}"], (level_mark("info"), what), blocks)
@@ -108,7 +110,9 @@ def quiet_message(first: date, last: date, days: int, rows: int) -> list[Message
 
 @dataclass(frozen=True)
 class KeptDay:
-    """A scored day that was not replaced, because its source holds too few rows; `content` is what it holds now."""
+    """A scored day that was not replaced because its source has too few rows; `content` is the current content of the
+    source.
+    """
 
     day: date
     losses: tuple[Loss, ...]
@@ -116,12 +120,12 @@ class KeptDay:
 
     @property
     def key(self) -> str:
-        """The key of its message: one for each state of the source."""
+        """The key of its message: one per state of the source."""
         return f"kept|{self.day}|{self.content}"
 
 
 def kept_message(days: Sequence[KeptDay]) -> list[Message]:
-    """The one message about days that were kept as they were, earliest first; none without any."""
+    """The single message about kept days, earliest first; none if there are none."""
     if not days:
         return []
     ordered = sorted(days, key=lambda one: one.day)
@@ -153,7 +157,7 @@ def _losses(lost: Sequence[Loss]) -> str:
 
 
 def expired_message(expired: Sequence[OutboxMessage], known: Collection[str], zone: ZoneInfo) -> list[Message]:
-    """The message about messages that were given up, oldest first; none without any whose key is not `known`."""
+    """The message about abandoned messages, oldest first; none if all their keys are `known`."""
     by_key = {key: one for one in expired if (key := f"dead|{one.id}") not in known}
     if not by_key:
         return []
@@ -184,7 +188,7 @@ _QUERY_CHARACTERS, _NAME_CHARACTERS = 120, 80
 
 @dataclass(frozen=True)
 class ReviewedQuery:
-    """A query that a person should look at; `total` (0..5) is None where too little is known. Reasons are Korean."""
+    """A query that a person should look at; `total` (0..5) is None if it is unknown. Reasons are Korean."""
 
     query_id: str
     text: str | None
@@ -194,13 +198,13 @@ class ReviewedQuery:
 
 @dataclass(frozen=True)
 class ReviewedTestRun:
-    """A scored test run, known by its rubric and the hash of its input.
+    """A scored test run, identified by its rubric and the hash of its input.
 
-    `rejected` of `rows_in` rows could not be read. `flagged` of the `queries` need a look, `reasons` say how many for
-    what (Korean), `worst` come first; `over_budget` questions were not asked because the judge's budget was spent.
-    `review_list` and `report` are paths, `report_url` the report's address where it is served. `change` compares with
-    the run before (Korean), '' for the first; `worse` are the metrics that got worse. `outage` says that many of its
-    executions failed (Korean), '' where they did not: then its queries are not worth a look.
+    `rejected` of `rows_in` rows could not be read. `flagged` of the `queries` need a person, `reasons` give the number
+    per reason (Korean), `worst` come first; `over_budget` questions were not asked because the judge's budget was
+    spent. `review_list` and `report` are paths, `report_url` is the report's address if it is served. `change` compares
+    with the previous run (Korean), '' for the first; `worse` are the metrics that got worse. `outage` reports that many
+    of its executions failed (Korean), '' otherwise: then its queries need no review.
     """
 
     name: str
@@ -226,7 +230,7 @@ class ReviewedTestRun:
 
 
 def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
-    """The message about one test run; none where there is nothing to look at, or the route does not accept it."""
+    """The message about one test run; none if nothing needs a person, or if the route does not accept it."""
     level: MessageLevel = "warning"
     what, looks = _headline(run), not run.outage
     if not what or not route.matches_testrun(level, run.rubric, run.agent_types):
@@ -249,7 +253,7 @@ def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
 
 
 def _headline(run: ReviewedTestRun) -> str:
-    """The first of what is to be done, '' where nothing is."""
+    """The most important action, '' if there is none."""
     if run.outage:
         return "테스트 결과에서 실행이 많이 실패함"
     if run.flagged:
@@ -309,9 +313,9 @@ def _query_lines(query: ReviewedQuery) -> list[Span]:
 
 @dataclass(frozen=True)
 class RefusedFile:
-    """A file of the inbox that cannot be read; `content` identifies what it held, else where it lies.
+    """A file of the inbox that cannot be read; `content` identifies its content, else its path.
 
-    `reason` is for operators, `for_pages` says the same in the message.
+    `reason` is for operators, `for_pages` is the same for messages.
     """
 
     name: str
@@ -321,13 +325,14 @@ class RefusedFile:
 
     @property
     def key(self) -> str:
-        """The key of its message: one for each content."""
+        """The key of its message: one per content."""
         return f"inbox|{self.content}"
 
 
 def refused_message(route: RouteFilter, files: Sequence[RefusedFile]) -> list[Message]:
-    """The message about files of the inbox that cannot be read, in their order; none without any, or where the route
-    does not accept them."""
+    """The message about unreadable files of the inbox, in order; none if there are none, or if the route does not
+    accept it.
+    """
     if not files or not route.matches_inbox("warning"):
         return []
     what = f"inbox에서 읽지 못한 파일 {len(files):,}개"

@@ -1,4 +1,4 @@
-"""Which news a person has snoozed: a rule is quiet until a day, unless its rate doubles meanwhile.
+"""Decides which news a snooze hides: a rule is silent until a day, unless its rate doubles meanwhile.
 
 Source: SPEC 8.
 """
@@ -14,18 +14,18 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import FEW_ROWS, NO_ROWS
 
 RULES_WITHOUT_RATE = (NO_ROWS, FEW_ROWS)
-"""The rules about how many rows a day has: a snooze of one holds to its end."""
+"""The rules about the number of rows of a day: a snooze of such a rule always lasts to its end."""
 
 BREAKING_TIMES = 2
-"""A snooze hides no rate that is this many times the one that it was made at."""
+"""A snooze hides no rate of this multiple of the rate at which it was made."""
 
 
 @dataclass(frozen=True)
 class Snooze:
-    """A rule that is quiet up to the day `until`, for one tenant or for all of them together and each (`*`).
+    """A rule that is silent up to the day `until`, for one tenant, or for all of them together and each (`*`).
 
-    `rates` are those that it was made at, by tenant; 0 where the rule did not fire. `why` and `who` are a person's.
-    `ended_at` is when a person ended it before its time.
+    `rates` are the rates at which it was made, by tenant; 0 if the rule did not fire. `why` and `who` were entered by a
+    person. `ended_at` is the time at which a person ended it early.
     """
 
     rule: str
@@ -38,11 +38,11 @@ class Snooze:
     ended_at: datetime | None = None
 
     def is_about(self, rule: str, tenant_id: str | None) -> bool:
-        """Whether it was made for this rule of this tenant, however high its rate is."""
+        """Whether it is for this rule and tenant, regardless of the rate."""
         return self.rule == rule and self.tenant_id in (ALL_TENANTS, tenant_id)
 
     def was_on(self, day: date, zone: tzinfo) -> bool:
-        """Whether it went on on a day, by the dates of a time zone on which it was made and ended."""
+        """Whether it was active on a day, by the dates (in a time zone) on which it was made and ended."""
         ended = self.ended_at is not None and self.ended_at.astimezone(zone).date() <= day
         return self.made_at.astimezone(zone).date() <= day <= self.until and not ended
 
@@ -51,24 +51,26 @@ class Snooze:
         return BREAKING_TIMES * self.rates.get(tenant_id, 0.0)
 
     def holds(self, day: date, tenant_id: str | None, rate: float | None) -> bool:
-        """Whether it still keeps its rule quiet on a day with this rate; None where the rule has none."""
+        """Whether it still silences its rule on a day with this rate; None if the rule has no rate."""
         return day <= self.until and (not rate or rate < self.breaking_rate(tenant_id))
 
 
 def fact_rate(fact: AlertFact) -> float | None:
-    """The rate of a fact: its share of the rows; of a KPI how far it misses its target; of a day without rows, or with
-    far fewer, none."""
+    """The rate of a fact: its share of the rows; for a KPI its distance from the target; none for a day without rows or
+    with far fewer.
+    """
     if fact.count is None:
         return None if fact.value is None or fact.limit is None else abs(fact.value - fact.limit)
     return fact.count / fact.rows if fact.rows and fact.rule not in RULES_WITHOUT_RATE else None
 
 
 def rates_to_break(rule: str, facts: Mapping[date, Sequence[AlertFact]], latest: int = 1) -> dict[str | None, float]:
-    """The rate by tenant that a snooze of a rule is made at: of the `latest` days, or the usual one if higher.
+    """The rate by tenant at which a snooze of a rule is made: that of the `latest` days, or the usual rate if it is
+    higher.
 
-    Usual is the median of all days of `facts`, which hold every scored day, without facts where nothing fired. The
-    last day alone would not do: on a quiet Sunday a rule that fires every week does not. Days without rows have no
-    rate, and count for neither.
+    Usual is the median of all days of `facts`, which contain every scored day, empty for days on which nothing fired.
+    The last day alone would be misleading: on a quiet Sunday a rule that fires every week does not. Days without rows
+    have no rate and are ignored.
     """
     of_day = [
         {fact.tenant_id: rate for fact in facts[day] if fact.rule == rule and (rate := fact_rate(fact)) is not None}
@@ -85,13 +87,13 @@ def rates_to_break(rule: str, facts: Mapping[date, Sequence[AlertFact]], latest:
 
 
 def is_snoozed(one: Incident, snoozes: Iterable[Snooze]) -> bool:
-    """Whether a snooze keeps an incident quiet on its day, or the end of one that it has kept quiet."""
+    """Whether a snooze silences an incident on its day, or the end of one that it has silenced."""
     tenant, rate = one.fact.tenant_id, fact_rate(one.fact)
     return any(one.is_over or snooze.holds(one.day, tenant, rate) for snooze in _about(one, snoozes))
 
 
 def outlives_snooze(one: Incident, snoozes: Iterable[Snooze]) -> bool:
-    """Whether an incident goes on, above what is usual, on the day after the last one of a snooze."""
+    """Whether an incident continues above its usual rate on the day after a snooze."""
     if one.state != "continuing":
         return False
     is_high = one.usual is None or (one.fact.count or 0) > one.fact.rows * one.usual.high

@@ -1,4 +1,4 @@
-"""Which alerts stand out on a day: what its report and page name, and tell people to look at first. Source: SPEC 10."""
+"""Finds the alerts that stand out on a day: its report and page name them first. Source: SPEC 10."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
@@ -17,11 +17,11 @@ _LEAST_DAYS = 7
 def standing_out(
     rubric: RowRubric, days: Mapping[date, KpiRow], day: date, decided: Callable[[], DayDecisions]
 ) -> list[str]:
-    """The alert rules of all tenants together that have risen and are higher than usual on this day, gravest first.
+    """The alert rules of all tenants together that have risen and are higher than usual on this day, most severe first.
 
-    `days` are the KPI rows of all tenants by day. What is `decided` about the day takes the history of all tenants, so
-    it is asked for only where the share of any rule is surely above that of the four weeks before the last four: a rise
-    is taken for usual after as many, so they hold none that is still watched.
+    `days` are the KPI rows of all tenants by day. The decisions of the day need the history of all tenants, so
+    `decided` is called only if the share of any rule is significantly above that of the four weeks before the last
+    four: a rise becomes the usual rate after four weeks, so these weeks contain no active one.
     """
     before, rules = _before(days, day), watched_rules(rubric, ALL_TENANTS)
     if not any(_is_above(rule, days[day], before) for rule in rules):
@@ -31,12 +31,12 @@ def standing_out(
 
 
 def _gravity(one: RateDecision) -> tuple[bool, bool]:
-    """What interrupts people, then what is critical; the order of the rubric, as in messages, else."""
+    """Sort key: pages first, then critical rules, then the order of the rubric, as in messages."""
     return not (one.pages or one.paged), one.level != "critical"
 
 
 def _before(days: Mapping[date, KpiRow], day: date) -> Sequence[KpiRow]:
-    """The rows of the four weeks before the last four under the same version; of all eight where few are so old."""
+    """The rows of the four weeks before the last four under the same version; of all eight if few are so old."""
     version, eight_weeks = days[day].get("rubric_version"), timedelta(2 * REFERENCE_DAYS)
     known = {when: row for when, row in days.items() if row.get("rubric_version") == version}
     earlier = {when: row for when, row in known.items() if day - eight_weeks < when < day}

@@ -1,8 +1,8 @@
-"""Which rates are watched and how improbable they must be: rules of every tenant over the days of a rubric version.
+"""Selects the watched rates and their significance levels: rules of every tenant over the days of a rubric version.
 
-All rules and tenants together page falsely at most `AlertPolicy.false_pages_per_year` times a year: that is shared out
-here. How improbable a day is stands in scoring/alerting/rates.py, and what becomes of it over days in
-scoring/alerting/episodes.py.
+All rules and tenants together page falsely at most `AlertPolicy.false_pages_per_year` times a year: this budget is
+divided here. scoring/alerting/rates.py computes how improbable a day is, scoring/alerting/episodes.py follows rises
+over days.
 
 Source: SPEC 8.
 """
@@ -21,25 +21,32 @@ from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_by_tenant, ru
 from scoring.chat.rubric import EXCLUDED_RATE_RISING, AlertLevel, AlertRule, RowRubric
 
 DECISION_DAYS = 3 * REFERENCE_DAYS
-"""How many scored days before a day decide about it: an episode, the change it is measured from, and the reference."""
+"""Number of scored days that affect the decision of a day: an episode, the change it is measured from, and the
+reference.
+"""
 
 FALSE_DIGESTS_PER_YEAR = 12
-"""How often a year all rules together may be reported in a digest without a reason; with what is new and what is over a
-route gets at most 30 digests a year then. `python -m benchmarks --only alerts` shows it."""
+"""Allowed false reports in digests a year for all rules together; with new and ended incidents a route then gets at
+most 30 digests a year. See `python -m benchmarks --only alerts`.
+"""
 
 _DAY_SHARE_OF_PAGES, _LASTING_SHARE_OF_PAGES = 0.15, 0.1
-"""How much of the false pages single days and lasting changes may make; the rest is kept for what no model knows, such
-as rates that vary more than their days show, and for single years, which have more or fewer than the mean."""
+"""Share of the false pages for single days and for lasting changes; the rest is a reserve for effects that the model
+does not cover, such as rates that vary more than their days show, and for single years, which have more or fewer than
+the mean.
+"""
 
 _DAY_SHARE_OF_DIGESTS, _LASTING_SHARE_OF_DIGESTS = 0.1, 4.5
-"""The same of the digests: a lasting change is found soonest by its days together. More than all of it, because the
-detector is wrong three times (rare rules, rates that vary) to fifteen times less often than it guarantees."""
+"""The same for digests: several days together detect a lasting change soonest. The sum exceeds 1, because the detector
+is wrong three times (rare rules, varying rates) to fifteen times less often than it guarantees.
+"""
 
 _TENANTS_SHARE = 0.5
 
 EXCLUDED_TITLE = "질문이나 답변이 없는 행의 비율이 오름"
-"""The share of excluded rows is watched like that of a rule: an outage that leaves answers NULL lowers the failure
-rate, and only this gives it away."""
+"""Name under which the share of excluded rows is watched like a rule: an outage with NULL answers lowers the failure
+rate, and only this share shows it.
+"""
 
 # What is known of a rule before its first day where the rubric says nothing: about 1 %, or ten times that.
 _UNKNOWN_RATE, _UNKNOWN_EVENTS, _KNOWN_EVENTS = 0.01, 0.5, 4.0
@@ -50,10 +57,10 @@ RuleOfTenant = tuple[str, str | None]
 
 @dataclass(frozen=True)
 class AlertPolicy:
-    """How sure a page must be, and what people have said.
+    """The required significance of a page, and the decisions of people.
 
-    `days_off` are added to the calendar. A day is looked at `looks` times, which share its level. `accepted` are the
-    days on which people took the risen rate of a rule for usual; what they accept for all tenants (`*`) holds for each.
+    `days_off` extend the calendar. A day is evaluated `looks` times, which share its level. `accepted` are the days on
+    which people accepted the risen rate of a rule as usual; for all tenants (`*`) this applies to each of them.
     """
 
     false_pages_per_year: float = 1.0
@@ -64,7 +71,7 @@ class AlertPolicy:
 
 @dataclass(frozen=True)
 class WatchedRule:
-    """A rule of a tenant whose rate is watched: how its count and its rows are read from a KPI row."""
+    """A watched rule of a tenant, and how to read its count and rows from a KPI row."""
 
     id: str
     tenant_id: str | None
@@ -75,7 +82,7 @@ class WatchedRule:
     prior_rate: float | None = None
 
     def read(self, row: KpiRow | None) -> tuple[int, int]:
-        """Count and rows of a KPI row; no rows where there is nothing to count."""
+        """Count and rows of a KPI row; no rows if it does not count the rule."""
         if row is None or row.get(self.column) is None:
             return 0, 0
         return int(row[self.column]), scored_and_excluded(row) if self.of_all_rows else int(row["rows"])
@@ -88,7 +95,7 @@ class WatchedRule:
 
 @dataclass(frozen=True)
 class Watch:
-    """The rules of all tenants (first those of all together) over the days of one rubric version, and what they did."""
+    """The rules of all tenants (first those of all together) over the days of one version, and their episodes."""
 
     rules: Sequence[WatchedRule]
     days: Sequence[date]
@@ -98,7 +105,7 @@ class Watch:
 
 
 def watch(rubric: RowRubric, days: KpisByDay, policy: AlertPolicy) -> list[Watch]:
-    """What the rates did, from the KPI rows of scored days; another rubric version begins anew."""
+    """The episodes from the KPI rows of scored days; another rubric version starts anew."""
     ordered = sorted((day, rows) for day, rows in days.items() if rows)
     by_version = groupby(ordered, key=lambda one: rubric_version_of(one[1][0]))
     return [_of_version(rubric, dict(run), policy) for _, run in by_version]
@@ -114,7 +121,7 @@ def _of_version(rubric: RowRubric, days: KpisByDay, policy: AlertPolicy) -> Watc
 
 
 def watched_rules(rubric: RowRubric, tenant: str | None) -> list[WatchedRule]:
-    """The rules of a tenant: those of the rubric, and last the share of excluded rows."""
+    """The watched rules of a tenant: those of the rubric, and last the share of excluded rows."""
     also_excluded = {measure.name for measure in rubric.excluded_measures}
     of_rows = [
         WatchedRule(rule.id, tenant, rule.level, rule.title, column, column in also_excluded, rule.usual_rate)
@@ -126,7 +133,7 @@ def watched_rules(rubric: RowRubric, tenant: str | None) -> list[WatchedRule]:
 
 
 def alert_counts(rubric: RowRubric, rows: Sequence[KpiRow]) -> list[tuple[AlertRule, int, int]]:
-    """Each alert rule over KPI rows: how many rows met it, and how many it looks at."""
+    """Each alert rule over KPI rows: the number of rows that met it, and the number that it considers."""
     watched = watched_rules(rubric, ALL_TENANTS)[:-1]
     return [(rule, *one.total(rows)) for rule, one in zip(rubric.alert_rules, watched, strict=True)]
 
@@ -149,17 +156,17 @@ def _streams(
 
 
 def _accepted(rule: WatchedRule, days: Sequence[date], accepted: Mapping[RuleOfTenant, date]) -> int:
-    """The number of the last scored day when people accepted the rate of a rule, -1 where they did not."""
+    """The index of the last scored day on which people accepted the rate of a rule, -1 without one."""
     keys = ((rule.id, rule.tenant_id), (rule.id, ALL_TENANTS))
     when = max((accepted[key] for key in keys if key in accepted), default=date.min)
     return sum(day <= when for day in days) - 1
 
 
 def _budget(rules: Sequence[WatchedRule], tenants: int, policy: AlertPolicy) -> FalseAlarmBudget:
-    """What the rules of each tenant may do falsely, so that all together are wrong as seldom as they may be.
+    """The allowed false reports and pages of each tenant's rules, so that all together stay within the budget.
 
-    All tenants together have half of the pages, the tenants the other half; a single tenant is all of them. A digest
-    goes to a route that hears of all tenants together, or of one: there each has the whole.
+    All tenants together have half of the pages, the individual tenants the other half; a single tenant is all of them.
+    A digest goes to a route for all tenants together, or for one: each has the whole budget there.
     """
     number = {name: place for place, name in enumerate(dict.fromkeys(rule.tenant_id for rule in rules))}
     shares = np.array([_share(rule.tenant_id, tenants) * (rule.level == "critical") for rule in rules])

@@ -1,4 +1,4 @@
-"""The message on Mondays: the KPIs of a week beside those of the week before, and what changed most.
+"""The message on Mondays: the KPIs of a week compared with the week before, and what changed most.
 
 Source: SPEC 8 and 10.
 """
@@ -35,10 +35,10 @@ from scoring.markdown import percent
 
 @dataclass(frozen=True)
 class Week:
-    """The seven days up to `last`. `kpis` hold the KPI rows of these days and of the week before by day; `growth` what
-    grew of a rule against that week by (rule, tenant); `watched` are the days that tell what paged in it; `report` is
-    its page, '' where there is none, `report_url` where that is served; `snoozes` go on after it; `judge_end` is the
-    end of the model that judges, where it is near.
+    """The seven days up to `last`. `kpis` are the KPI rows of these days and of the week before by day; `growth` is the
+    growth of a rule against that week by (rule, tenant); `watched` are the days that show what paged in it; `report` is
+    its page, '' if there is none, `report_url` its address if it is served; `snoozes` are active after it; `judge_end`
+    is the shutdown of the judge's model, if it is near.
     """
 
     last: date
@@ -53,7 +53,7 @@ class Week:
     judge_end: ModelEnd | None = None
 
     def rows(self, tenant: str | None) -> tuple[list[KpiRow], list[KpiRow]]:
-        """The KPI rows of a tenant in this week and in the one before, of the rubric version of the last day."""
+        """The rows of a tenant in this week and in the one before, of the rubric version of the last day."""
         of_tenant = rows_of_tenant(self.kpis, tenant)
         known = [day for day in of_tenant if self.last - timedelta(WEEK) < day <= self.last]
         if not known:
@@ -66,10 +66,10 @@ class Week:
 def weekly_message(
     week: Week, route: RouteFilter, known_keys: Collection[str] = (), page_keys: Collection[str] | None = None
 ) -> list[Message]:
-    """The message about a week; none where the route has had it or does not accept it, or nothing was scored.
+    """The message about a week; none if the route has received it or does not accept it, or if nothing was scored.
 
-    A route that names tenants gets theirs. Of the pages of the week it names those that the route got (`page_keys`;
-    None where nobody knows what it got).
+    A route that names tenants gets theirs. It lists the pages of the week that the route received (`page_keys`; None if
+    that is unknown).
     """
     rubric = week.rubric
     heard = [one for one in route.whose if route.matches_rows("info", rubric.id, one)]
@@ -95,7 +95,7 @@ def weekly_message(
 
 
 def _worsened(week: Week, tenant: str | None) -> Iterator[str]:
-    """The KPIs that missed their targets and surely moved away from them."""
+    """The KPIs that missed their targets and moved away from them significantly."""
     this, before = week.rows(tenant)
     for kpi in week.rubric.targeted:
         compared = compared_kpi(kpi, "", this, before)
@@ -105,7 +105,7 @@ def _worsened(week: Week, tenant: str | None) -> Iterator[str]:
 
 
 def _paged(week: Week, route: RouteFilter, pages: Sequence[NamedFact] | None) -> Iterator[Line]:
-    """What called people in the week, a message a line: the days after it may have made the rates usual again."""
+    """The pages of the week, one line each: later days may have made the rates usual."""
     days = [week.last - timedelta(back) for back in range(WEEK)]
     shown = set[tuple[str, date, str | None]]()
     sent = {(one.rule, one.day, one.tenant_id) for one in pages or () if one.rubric == week.rubric.id}
@@ -126,13 +126,13 @@ def _turns(rows: Iterable[KpiRow]) -> list[int]:
 
 
 def _days(rows: Sequence[KpiRow]) -> str:
-    """`6일`, and how many more had no row to score."""
+    """`6일`, and the number of further days without rows to score."""
     empty = sum(not turns for turns in _turns(rows))
     return f"{len(rows) - empty}일" + (f", 행이 없는 날 {empty}일" if empty else "")
 
 
 def _of_tenant(week: Week, tenant: str | None) -> Iterator[Block]:
-    """What the week was for all tenants together, or for one."""
+    """The week of all tenants together, or of one."""
     this, before = week.rows(tenant)
     turns, had = sum(_turns(this)), sum(_turns(before))
     counted = f"채점 {turns:,}건({_days(this)})" + (f", 앞 주 {had:,}건({_days(before)})" if had else ", 앞 주는 없음")
@@ -144,7 +144,7 @@ def _of_tenant(week: Week, tenant: str | None) -> Iterator[Block]:
 
 
 def _against(kpi: Quotient, this: Sequence[KpiRow], before: Sequence[KpiRow]) -> list[Span]:
-    """A KPI against the week before."""
+    """A KPI compared with the week before."""
     compared = compared_kpi(kpi, "", this, before)
     if compared.before.value is None or compared.figure.value is None:
         return []
@@ -152,7 +152,9 @@ def _against(kpi: Quotient, this: Sequence[KpiRow], before: Sequence[KpiRow]) ->
 
 
 def _most_changed(week: Week, tenant: str | None, this: Sequence[KpiRow], before: Sequence[KpiRow]) -> Line:
-    """The alert rule whose rate changed most, for sure; of many rules none may have, where a KPI surely did."""
+    """The alert rule whose rate changed most and significantly; with many rules there may be none although a KPI
+    changed.
+    """
     lead = bold("가장 달라진 것  ")
     changes = rule_changes(week.rubric, this, before)
     if not changes:

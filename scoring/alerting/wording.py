@@ -1,4 +1,4 @@
-"""The texts about one incident, in Korean: what, how many, since when, what to do."""
+"""The Korean texts about one incident: title, count, since when, action."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
@@ -48,25 +48,25 @@ _SNOOZED_DAYS = 7
 
 
 def report_line(path: str, url: str) -> Line:
-    """Where the report is: a link where the reports are served, else its file."""
+    """The location of the report: a link if the reports are served, else its file."""
     return [bold("보고서  "), link(url, "열기") if url else code(path)]
 
 
 def headline(one: Incident) -> str:
-    """What it is and what became of it: `답변 실패 · 급증, 평소의 3.6배`."""
+    """Title and state of an incident: `답변 실패 · 급증, 평소의 3.6배`."""
     times = times_usual(one) if one.pages or one.state in ("rising", "drifting") else ""
     return f"{one.fact.title} · {', '.join(filter(None, (STATE_NAMES[one.state], times)))}"
 
 
 def since(one: Incident) -> str:
-    """Since when it is there, or above its usual range."""
+    """Since when it exists, or is above its usual range."""
     if one.since_or_before:
         return f"적어도 {day_text(one.since)}부터"
     return "이날부터" if one.since == one.day else f"{day_text(one.since)}부터"
 
 
 def action(one: Incident, rubric: RowRubric) -> list[Span]:
-    """What to do, with the command where the day has to be scored again."""
+    """The action, with the command if the day has to be scored again."""
     rule = ROWS_REJECTED if is_unread(one.fact) else one.fact.rule
     if rule.startswith(KPI_RULE):
         return [plain(_KPI_ACTION)]
@@ -76,9 +76,9 @@ def action(one: Incident, rubric: RowRubric) -> list[Span]:
 
 
 def if_known(one: Incident) -> list[list[Span]]:
-    """The command for readers who know the cause: usual from now on where it lasts, else quiet for a week.
+    """The command for readers who know the cause: accept the rate if it lasts, else snooze it for a week.
 
-    None for what has no rate.
+    None for an incident without a rate.
     """
     if one.usual is None:
         return []
@@ -91,7 +91,7 @@ def if_known(one: Incident) -> list[list[Span]]:
 
 
 def ended_line(one: Incident) -> list[Span]:
-    """How an incident ended: it is over, or it lasts and is reported no more."""
+    """How an incident ended: it is over, or it lasts and is no longer reported."""
     today = (
         f"이날 {brief_figure(one)}" if one.fires else f"이날은 없음, 마지막은 {day_text(one.seen)} {one.fact.count:,}건"
     )
@@ -114,8 +114,9 @@ def ended_line(one: Incident) -> list[Span]:
 def snooze_lines(
     rubric: RowRubric, snoozes: Iterable[Snooze], day: date, route: RouteFilter, found: Sequence[Incident] = ()
 ) -> list[list[Span]]:
-    """The snoozes of a day, but those of other tenants than the route names: until when, why, and which of the
-    incidents that were `found` break them."""
+    """The snoozes of a day, without those of tenants that the route does not name: until when, why, and which of the
+    `found` incidents break them.
+    """
     titles = titles_of_rules(rubric)
     return [
         _snooze_line(snooze, titles.get(snooze.rule, snooze.rule), found)
@@ -185,21 +186,22 @@ def brief_figure(one: Incident) -> str:
 
 
 def times_usual(one: Incident) -> str:
-    """`평소의 3.6배` of the rate; '' where none is known."""
+    """`평소의 3.6배` for a rate; '' without a usual rate."""
     rate = fact_rate(one.fact)
     known = one.usual and one.usual.is_known and one.usual.rate
     return f"평소의 {times_text(rate / known)}" if rate and known else ""
 
 
 def times_text(times: float) -> str:
-    """`3.6배`, `100배 이상`: what hardly ever happens rises any number of times."""
+    """`3.6배`, `100배 이상` for a rule that is hardly ever met."""
     return f"{score_text(times, 1)}배" if times < _MANY_TIMES else f"{_MANY_TIMES}배 이상"
 
 
 def kpi_line(kpi: Figure, wider: Figure | None) -> list[Span]:
     """`🔴 실패율 6.1% (95% 구간 4.7~7.9%) · 목표 3% 이하 · 미달 · n=535`.
 
-    Where only `wider` decides, more days, the line is theirs and says so; what the day had follows.
+    If only the longer window `wider` decides, the line shows its figure and names the window; the figure of the day
+    follows.
     """
     if wider is None:
         return [plain(f"{_SIGNS[kpi.verdict]} {kpi.title} "), bold(kpi.value_text), plain(kpi.details)]
@@ -208,14 +210,14 @@ def kpi_line(kpi: Figure, wider: Figure | None) -> list[Span]:
 
 
 def _usual_rate(one: Incident) -> str:
-    """What is usual for the rate of an incident; '' where it has none."""
+    """The usual rate of an incident; '' if it has none."""
     if one.usual is None:
         return ""
     return f" · {'평소 ' if one.usual.is_known else ''}{usual_rate_text(one.usual)}"
 
 
 def usual_rate_text(usual: UsualRate) -> str:
-    """`5.2% (3.9~6.6%)`, and where it comes from while few days tell it."""
+    """`5.2% (3.9~6.6%)`, with its basis while there are few days."""
     if not usual.is_known:
         return "비교할 지난 날이 없음"
     sources = {"days": "", "rubric": ", 기준 문서의 비율에서 어림", "nothing": f", 지난 {usual.days}일에서 어림"}
@@ -238,5 +240,5 @@ def _of_rows(fact: AlertFact) -> str:
 
 
 def _cases(count: float) -> str:
-    """A number of rows; a median may lie between two."""
+    """A number of rows; a median may lie between two integers."""
     return f"{rounded(exact(count), 1 if count % 1 else 0):,}건"
