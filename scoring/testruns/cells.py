@@ -41,7 +41,9 @@ _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?")
 
 
 def cell_text(value: object) -> str:
-    """What a cell of a workbook or a table says, as a CSV file would hold it. A day has no time: workbooks say 0:00."""
+    """The text of a cell of a workbook or a table, as in a CSV file. A date has no time part, although workbooks store
+    0:00.
+    """
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():
@@ -54,10 +56,10 @@ def cell_text(value: object) -> str:
 
 
 def given(value: object) -> str | None:
-    """The text of a cell without what nobody sees around it, None where that is nothing, `nan`, `None`, `null` or `-`.
+    """The text of a cell without invisible characters around it; None for a blank, `nan`, `None`, `null` and `-`.
 
-    A character without width, as pages and chats leave it in what is copied, makes no other id or status. False and
-    empty lists or objects hold nothing either: `"error": false` reports no error.
+    Zero-width characters, which copying from pages and chats adds, are ignored in ids and statuses. False and empty
+    lists or objects are empty values too: `"error": false` reports no error.
 
     Source: seed 000, 5.1 (the wide layout).
     """
@@ -68,34 +70,36 @@ def given(value: object) -> str | None:
 
 
 def cut_mark(characters: int) -> str:
-    """What stands behind the beginning of a text of so many characters, of which a cell of Excel holds no more."""
+    """The suffix of a text that was cut after so many characters, the maximum of an Excel cell."""
     return f"…(잘림: 전체 {characters:,}자)"
 
 
 def is_cut(text: str) -> bool:
-    """Whether a cell ends with a `cut_mark`: nobody can read from it what it held."""
+    """Whether a cell ends with a `cut_mark`: its full content is unknown."""
     return text.endswith("자)") and _CUT.search(text[-40:]) is not None
 
 
 def says_timeout(text: str) -> bool:
-    """Whether a cell for a time says that none came in time."""
+    """Whether a cell for a time reports a timeout."""
     return _TIMED_OUT.fullmatch(folded(text)) is not None
 
 
 def says_not_measured(text: str) -> bool:
-    """Whether a cell for a number says that there is none."""
+    """Whether a cell for a number says that there is no measurement."""
     return folded(text).casefold() in _NOT_MEASURED
 
 
 def says_all_is_well(text: str) -> bool:
-    """Whether a status or an error says that nothing went wrong: `정상`, `OK`, `N/A`."""
+    """Whether a status or an error reports no problem: `정상`, `OK`, `N/A`."""
     return folded(text).casefold() in _ALL_IS_WELL
 
 
 def reported_error(value: object) -> str:
-    """What an error cell or field reports, '' for none: `없음`, `N/A`, `false`, `정상` and the code 0 report none.
+    """The error that a cell or field reports, '' for none: `없음`, `N/A`, `false`, `정상` and the code 0 report no
+    error.
 
-    An object or a list, shown as JSON, reports what anything in it does: `{"code": 0, "message": "success"}` nothing.
+    An object or a list, shown as JSON, reports an error if any part of it does: `{"code": 0, "message": "success"}`
+    does not.
     """
     if isinstance(value, dict | list):
         within = value.values() if isinstance(value, dict) else value
@@ -129,7 +133,7 @@ def truth(value: object) -> bool | None:
 
 
 def number(value: object) -> Decimal | None:
-    """The exact value of a JSON number, or of a text that is nothing but a plain number; else None."""
+    """The exact value of a JSON number, or of a text that consists of a plain number; else None."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     if isinstance(value, str):
@@ -138,10 +142,10 @@ def number(value: object) -> Decimal | None:
 
 
 def same(expected: object, actual: object) -> bool:
-    """Whether two scalars say the same: booleans as booleans, numbers as numbers, the rest as trimmed text.
+    """Whether two scalars are equal: booleans as booleans, numbers as numbers, anything else as trimmed text.
 
-    A number is compared as one when at least one side is a JSON number, so `"01"` stays a text that differs
-    from `"1"`. Lists and objects are no scalars and equal nothing.
+    Two values are compared as numbers if at least one is a JSON number, so the text `"01"` differs from the text `"1"`.
+    Lists and objects are not scalars and equal nothing.
     """
     if not isinstance(expected, _SCALAR) or not isinstance(actual, _SCALAR):
         return False
@@ -155,12 +159,12 @@ def same(expected: object, actual: object) -> bool:
 
 
 def folded(text: str) -> str:
-    """`text` without white space, and otherwise as it is: `지원서 인쇄` is found in `지원서인쇄`."""
+    """`text` without white space, otherwise unchanged: `지원서 인쇄` is found in `지원서인쇄`."""
     return "".join(text.split())
 
 
 def encodable(text: str) -> bool:
-    """Whether a table can store `text`: no half of a character and no byte without a character stands in it."""
+    """Whether a table can store `text`: it contains no lone surrogate and no byte that is not part of a character."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""How a run compares with the one before it, as people read it (Korean), out of the JSON of `change_figures`."""
+"""The Korean texts about how a run compares with the previous one, from the JSON of `change_figures`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,14 +13,14 @@ _UNKNOWN = "판단 보류"
 _SAME = "같음"
 _OTHER_JUDGE = "판정한 모델이나 조건이 다름"
 OUTAGE_ACTION = "오류를 고치고 다시 실행"
-"""What there is to do about a run with an outage."""
+"""The action after a run with an outage."""
 _FIRST_RUN = "첫 실행"
 _GROUP_CHARACTERS, _GROUPS_SHOWN = 40, 20
 _MOST_LOST = f" (점수를 가장 많이 잃은 {_GROUPS_SHOWN}개)"
 
 
 def finding_of(change: Mapping[str, Any], metric: Mapping[str, Any]) -> str:
-    """What may be said of a metric, and why nothing may be where that is so (Korean)."""
+    """The conclusion about a metric, and why there is none if so (Korean)."""
     if obstacle := change.get("obstacle"):
         return f"판단 보류({obstacle})"
     if metric.get("of_two_judges"):
@@ -37,12 +37,14 @@ def failures_text(failures: Failures) -> str:
 
 
 def more_failed_text(failures: Failures, others: Failures, other: str) -> str:
-    """`실행 262건 중 65건(25%)이 실패(기준 0건)해 그 0점이 차이에 들어`, without its ending."""
+    """`실행 262건 중 65건(25%)이 실패(기준 0건)해 그 0점이 차이에 들어`, a clause without its ending."""
     return f"{failures_text(failures)}({other} {others.failed:,}건)해 그 0점이 차이에 들어"
 
 
 def outage_text(change: Mapping[str, Any]) -> str:
-    """A clause that one of the two runs failed, so that nothing is said of quality (Korean); '' where none did."""
+    """A clause that one of the two runs had an outage, so that their quality is not compared (Korean); '' if neither
+    had one.
+    """
     outage = change.get("outage")
     if not outage:
         return ""
@@ -51,17 +53,17 @@ def outage_text(change: Mapping[str, Any]) -> str:
 
 
 def has_outage(change: Mapping[str, Any] | None) -> bool:
-    """Whether it is the run itself, and not the one before, that failed to run."""
+    """Whether the run itself had the outage, not the previous one."""
     return bool(change and change.get("outage") and change["outage"]["run"] == "candidate")
 
 
 def _run_before(change: Mapping[str, Any]) -> str:
-    """The run compared with; teams test twice a day, so that its day alone does not tell it (Korean)."""
+    """The run compared with; teams test twice a day, so its date alone does not identify it (Korean)."""
     return f"지난 실행({change['name']}, {change['when'][:10]})"
 
 
 def passed_over_text(change: Mapping[str, Any]) -> str:
-    """Which runs since the one before were not fit to compare with, and why (Korean); '' where each was."""
+    """The runs since the previous one that were unfit for the comparison, and why (Korean); '' if there are none."""
     runs = [
         f"{one['name']}({one['when'][:10]}), {failures_text(Failures(one['failed'], one['executions']))}"
         for one in change.get("passed_over", ())
@@ -70,7 +72,7 @@ def passed_over_text(change: Mapping[str, Any]) -> str:
 
 
 def change_text(change: Mapping[str, Any]) -> str:
-    """The comparison in one clause (Korean): what got worse and better, else why that cannot be told."""
+    """The comparison in one clause (Korean): what got worse and better, else why there is no conclusion."""
     if said := outage_text(change):
         return said
     of = f"{_run_before(change)}보다"
@@ -107,9 +109,11 @@ def change_text(change: Mapping[str, Any]) -> str:
 
 
 def telling_rates(figures: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
-    """Metric -> its rates that surely changed, worse before better, where one of them did as the metric does not say.
+    """Metric -> its significantly changed rates, worse before better, if one of them changed in another way than the
+    metric.
 
-    Out of `decided_figures`; '' is the key of those of no metric. Summaries of earlier versions have no rates.
+    They come from `decided_figures`; the key '' has the rates without a metric. Summaries of earlier versions have no
+    rates.
     """
     of_metrics = {one["metric"]: one["finding"] for one in figures["metrics"]}
     sure: dict[str, list[Mapping[str, Any]]] = {}
@@ -141,7 +145,7 @@ def _beside(metric: Mapping[str, Any] | None) -> str:
 
 
 def _more_failed(change: Mapping[str, Any]) -> str:
-    """That surely more executions of one of the two runs failed (Korean); '' where none did."""
+    """A clause that significantly more executions of one of the two runs failed (Korean); '' if not."""
     found = change.get("more_failed")
     if not found:
         return ""
@@ -152,7 +156,7 @@ def _more_failed(change: Mapping[str, Any]) -> str:
 
 
 def undecided_text(*, few: bool, withheld: Sequence[str], of_two_judges: Sequence[str]) -> str:
-    """Why nothing got surely worse or better (Korean); titles of metrics that are not compared come before chance."""
+    """Why nothing got significantly worse or better (Korean); metrics that are not compared come before chance."""
     if of_two_judges:
         return f"판정한 모델이나 조건이 달라 비교하지 않은 지표: {', '.join(of_two_judges)}"
     if withheld:
@@ -161,7 +165,7 @@ def undecided_text(*, few: bool, withheld: Sequence[str], of_two_judges: Sequenc
 
 
 def moved_text(change: Mapping[str, Any]) -> str:
-    """`답변이 나빠진 질의 11개, 좋아진 질의 5개, 속도만 느려진 질의 12개; `, '' where no query moved."""
+    """`답변이 나빠진 질의 11개, 좋아진 질의 5개, 속도만 느려진 질의 12개; `, '' if no query moved."""
     shown = ", ".join(moved_queries(change).values())
     return f"{shown}; " if shown else ""
 
@@ -172,13 +176,13 @@ MOVED_TITLES: Mapping[str, str] = {
     "slower": "속도만 느려진 질의",
     "faster": "속도만 빨라진 질의",
 }
-"""The kinds of queries that moved: the answers decide, times count where nothing else moved (Korean)."""
+"""The kinds of queries that moved: the answers decide, response times only count if nothing else moved (Korean)."""
 
 
 def moved_queries(counts: Mapping[str, int]) -> dict[str, str]:
-    """Kind of `MOVED_TITLES` -> `답변이 나빠진 질의 11개(그중 2개는 빨라짐)`, out of `Comparison.counts`.
+    """Kind of `MOVED_TITLES` -> `답변이 나빠진 질의 11개(그중 2개는 빨라짐)`, from `Comparison.counts`.
 
-    Both kinds of answers are there where either has any, and of times those that have some.
+    Both kinds of answers are present if either has queries, and the kinds of response times that have some.
     """
     slower, faster = counts.get("slower", 0), counts.get("faster", 0)
     of_kind = {"worse": counts["worse"] - slower, "better": counts["better"] - faster}
@@ -211,7 +215,7 @@ def moved_ids(change: Mapping[str, Any]) -> dict[str, Sequence[str]]:
 
 
 def cause_name(groups: Mapping[str, Any]) -> str:
-    """`카테고리 '학력·경력'(질의 24개, 정확성 4.38 → 3.27)`, of `group_figures`; '' where none explains a loss."""
+    """`카테고리 '학력·경력'(질의 24개, 정확성 4.38 → 3.27)`, from `group_figures`; '' if no group explains a loss."""
     cause = groups.get("cause")
     if not cause:
         return ""
@@ -220,7 +224,7 @@ def cause_name(groups: Mapping[str, Any]) -> str:
 
 
 def cause_todo(change: Mapping[str, Any]) -> str:
-    """To look at the group that explains a loss first (Korean); '' where none does, or nothing may be told."""
+    """The advice to look first at the group that explains a loss (Korean); '' if there is none, or no conclusion."""
     cause = None if change["obstacle"] else change.get("groups", {}).get("cause")
     return f"{_group_name(cause)}의 질의부터 확인하세요." if cause else ""
 
@@ -230,7 +234,7 @@ def _group_name(group: Mapping[str, Any]) -> str:
 
 
 def group_tables(groups: Mapping[str, Any], base: str = "지난 실행", candidate: str = "이번 실행") -> list[PageTable]:
-    """A table per kind of group with the change of a metric, the groups that lost most first, from `group_figures`."""
+    """A table per kind of group with the change of a metric, largest losses first, from `group_figures`."""
     of_kind: dict[str, list[Mapping[str, Any]]] = {}
     for row in groups.get("rows", ()):
         of_kind.setdefault(row["kind"], []).append(row)
@@ -256,7 +260,9 @@ def _group_row(row: Mapping[str, Any]) -> list[str]:
 
 
 def alone_text(summary: Mapping[str, Any]) -> str:
-    """Why a run is no run of the set of another one (Korean), out of its `summary.json`; '' where it has no like."""
+    """Why a run does not belong to the set of another one (Korean), from its `summary.json`; '' if there is no similar
+    run.
+    """
     nearest = summary.get("nearest")
     if not nearest:
         return ""
@@ -267,7 +273,7 @@ def alone_text(summary: Mapping[str, Any]) -> str:
 
 
 def standing(summary: Mapping[str, Any]) -> tuple[str, str]:
-    """Whether the run of a `summary.json` is better than the one before it, in a word, and why (Korean)."""
+    """Whether the run of a `summary.json` is better than the previous one, in a word, and why (Korean)."""
     change = summary.get("change")
     if change is None:
         return _FIRST_RUN, alone_text(summary) or "같은 테스트 세트의 지난 실행이 없음"
@@ -284,7 +290,7 @@ def standing(summary: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def worse_metrics(change: Mapping[str, Any]) -> tuple[str, ...]:
-    """What got worse, by title; nothing where an obstacle keeps that from being told."""
+    """The titles of metrics that got worse; none if there is an obstacle to a conclusion."""
     found = (one["title"] for one in change["metrics"] if one["finding"] == "worse")
     return () if change["obstacle"] else tuple(found)
 
@@ -292,7 +298,7 @@ def worse_metrics(change: Mapping[str, Any]) -> tuple[str, ...]:
 EACH_BY_ITSELF = (
     "구간은 지표마다 따로 본 95% 구간이라, 달라진 것이 없어도 지표 스무 개 가운데 하나쯤은 달라졌다고 나옵니다."
 )
-"""What a verdict on each of several metrics may be wrong about (Korean)."""
+"""A note on the error rate of verdicts on several metrics (Korean)."""
 _CHANGE_READING = (
     "차이는 이번 실행 − 지난 실행입니다. 두 실행에서 모두 채점한 질의의 점수를 평균하므로, 종합 점수와 평균 시간으로 "
     "매기는 지표는 세트 평균과 조금 다를 수 있습니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다. "
@@ -303,7 +309,7 @@ RATES_READING = (
     "목표별 비율은 질의마다 통과한 실행의 비율을 평균한 값이라, 보고서의 목표에 있는 비율과 조금 다를 수 있습니다. "
     "나빠진 질의와 좋아진 질의는 지표의 점수로만 셉니다."
 )
-"""What stands beneath tables of changes where there are rates (Korean)."""
+"""A note below tables of changes with rates (Korean)."""
 
 
 def change_rows(change: Mapping[str, Any]) -> list[list[str]]:
@@ -312,7 +318,7 @@ def change_rows(change: Mapping[str, Any]) -> list[list[str]]:
 
 
 def change_parts(change: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What report and page of a run show of its change, by the names in their templates: tables, texts (Korean)."""
+    """The parts of a run's report and page about its change, by their names in the templates: tables, texts."""
     if not change:
         return {"changes": None, "change_tables": (), "change_reading": "", "outage": "", "passed_over": ""}
     return {
@@ -325,7 +331,7 @@ def change_parts(change: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def rate_tables(change: Mapping[str, Any], base: str = "지난 실행", candidate: str = "이번 실행") -> list[PageTable]:
-    """The table of the rates, of `change_figures` or `decided_figures`; none in summaries of earlier versions."""
+    """The table of the rates, from `change_figures` or `decided_figures`; none in summaries of earlier versions."""
     rows = [_change_row(change, rate, percent, signed_percent) for rate in change.get("rates", ())]
     header = ["목표", base, candidate, *CHANGE_HEADER[3:]]
     return [PageTable("목표별 비율", header, rows)] if rows else []

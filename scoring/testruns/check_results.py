@@ -1,4 +1,4 @@
-"""Checks against a response: what passed, what did not and why."""
+"""Evaluates checks against a response: which passed, which failed and why."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -33,13 +33,13 @@ _FOLLOWS = "앞 조건에 맞는 항목이 없어"
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One check judged. `key` is what it looks at: `formType`, `assistantMessage`, the end of a path.
+    """The result of one check. `key` is what it inspects: `formType`, `assistantMessage`, the last step of a path.
 
-    `expected` is what it wants to find there, alike in all checks that ask the same.
-    `reason` and `cause` (Korean) are '' when it passed; the cause is the same for all checks that fail alike (`기대
-    SELECT, 실제 ACTION`). `follows`: it failed because no entry meets the opener of its group, whose failure is the
-    cause. `only_nested`: it passes when `dataKey` and `buttonKey` are looked for anywhere inside `value` and fails on
-    the literal path, whichever of the two was asked for.
+    `expected` is the expected value, equal for all checks that ask the same question. `reason` and `cause` (Korean) are
+    '' if it passed; the cause is equal for all checks that fail in the same way (`기대 SELECT, 실제 ACTION`).
+    `follows`: it failed because no entry meets the opener of its group, whose failure is the cause. `only_nested`: it
+    passes if `dataKey` and `buttonKey` are searched anywhere inside `value`, and fails on the literal path, whichever
+    of the two was asked for.
     """
 
     text: str
@@ -57,7 +57,7 @@ class CheckResult:
 def evaluate(
     items: Iterable[Item], response: RawResponse, *, value_lookup: ValueLookup = "nested"
 ) -> tuple[CheckResult, ...]:
-    """Judge every check of `items`, in order, followers right behind their opener.
+    """Evaluates all checks of `items`, in order, followers directly after their opener.
 
     Source: seed 003, 2-2; seed 004, 정확성.
     """
@@ -70,7 +70,7 @@ def without_followers(reason: str) -> str:
 
 
 def pass_ratio(results: Sequence[CheckResult]) -> Fraction | None:
-    """The weight of the checks that passed over the weight of all; None without checks."""
+    """The weight of the passed checks divided by the weight of all; None without checks."""
     total = exact_sum(result.weight for result in results)
     return exact_sum(result.weight for result in results if result.passed) / total if total else None
 
@@ -128,7 +128,7 @@ def _expected(check: Check) -> str:
 
 
 def _wanted(check: PathCheck) -> Sequence[object]:
-    """The values that meet a check: those of the list of an `in`, else the one."""
+    """The values that satisfy a check: the list of an `in`, else the single value."""
     return check.value if check.op == "in" and isinstance(check.value, list) else [check.value]
 
 
@@ -147,7 +147,7 @@ def _number_reason(check: NumberCheck, response: RawResponse) -> str:
 
 
 def _path_reason(check: PathCheck, response: RawResponse) -> tuple[str, str]:
-    """Why it fails and the cause, '' and '' where it passes."""
+    """Why it fails and the cause; both are '' if it passes."""
     found = check.path.find(response.document)
     if check.op == "exists":
         there = any(_is_something(value) for value in found)
@@ -208,7 +208,7 @@ def _group_results(group: EntryGroup, response: RawResponse, lookup: ValueLookup
 def _best_entry(
     group: EntryGroup, response: RawResponse, lookup: ValueLookup
 ) -> tuple[Sequence[bool], JsonObject | None]:
-    """Which checks pass on the entry that passes most, among those that match the opener."""
+    """The checks that pass on the entry with the most passed checks, among those that match the opener."""
     best: tuple[Sequence[bool], JsonObject | None] = ([False] * len(group.checks), None)
     for ui_value in response.ui_values:
         passed = [all(_meets(c, ui_value, lookup) for c in check.conditions) for check in group.checks]
@@ -250,7 +250,7 @@ def _values_of(key: str, ui_value: JsonObject, lookup: ValueLookup) -> Sequence[
 def _entry_reason(
     check: EntryCheck, follower: bool, entry: JsonObject | None, response: RawResponse, lookup: ValueLookup
 ) -> tuple[str, str]:
-    """Why it fails and the cause; `entry` is the one of the group, None where no entry meets the opener."""
+    """Why it fails and the cause; `entry` is the entry of the group, None if no entry meets the opener."""
     wanted = ", ".join(f"{c.key}={' 또는 '.join(map(str, c.values))}" for c in check.conditions)
     if follower and entry is None:
         return f"{_FOLLOWS} {wanted}도 실패", "앞 조건에 맞는 항목이 없음"
@@ -262,7 +262,7 @@ def _entry_reason(
 
 
 def _pair(wanted: Sequence[object], found: Sequence[object]) -> str:
-    """What was expected and what was offered, in an order that does not depend on that of the entries."""
+    """The expected and the offered value, in an order that is independent of the order of the entries."""
     offered = sorted({_shown(value) for value in found if value is not None})
     more = f" 외 {len(offered) - _SHOWN}개" if len(offered) > _SHOWN else ""
     return f"기대 {' 또는 '.join(map(_shown, wanted))}, 실제 {', '.join(offered[:_SHOWN]) or '없음'}{more}"

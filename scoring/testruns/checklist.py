@@ -55,12 +55,12 @@ _OPENS = re.compile(r"존재|있는|있나|있다|있음|있어야|dataUIList|�
 
 
 def checklist_lines(text: str) -> list[str]:
-    """The lines of a text, also those that lost their line break; blank ones are dropped."""
+    """The lines of a text, including those that lost their line break; blank lines are dropped."""
     return [line.strip() for raw in text.splitlines() for line in _INLINE_START.split(raw) if line.strip()]
 
 
 def url_conditions(line: str) -> list[Condition]:
-    """What a line that is a URL or its path, bare or with a label, asks for: its page, and a datakey that it names.
+    """The conditions of a line that is a URL or its path, with or without a label: its page, and a datakey in it.
 
     [] for any other line. Source: SPEC 2.
     """
@@ -73,10 +73,10 @@ def url_conditions(line: str) -> list[Condition]:
 
 
 def parse_checklist_line(line: str) -> MessageCheck | EntryGroup | EntryCheck | str | None:
-    """What one line asks for: an EntryGroup opens a group, an EntryCheck joins the open one.
+    """Parses one line: an EntryGroup opens a group, an EntryCheck joins the open one.
 
-    A text is no check: the reason (Korean) where the line looks as if it meant to be one, else ''. None is a heading,
-    whose own count is not believed.
+    A text is returned if the line is no check: the reason (Korean) if it looks like one, else ''. None is a heading;
+    the number of checks that it states is ignored.
     """
     body = _MARKER.sub("", line, count=1)
     if _HEADING.fullmatch(body) and not _STRUCTURE.search(body):

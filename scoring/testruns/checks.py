@@ -1,4 +1,4 @@
-"""The checks that an expected result asks for: values only, how they are written and judged stands elsewhere."""
+"""The checks of an expected result, as values; other modules parse and evaluate them."""
 
 import json
 import re
@@ -27,7 +27,7 @@ _STEP = re.compile(r"\.?([^\s.\[\]'\"*]+)|\[\s*(\*|[0-9]{1,9})\s*\]|\[\s*(?:'([^
 
 @dataclass(frozen=True, slots=True)
 class JsonPath:
-    """Steps from the top of a response: a name, an index counted from 0, or None for every item of a list."""
+    """The steps of a path from the top of a response: a name, an index from 0, or None for every item of a list."""
 
     steps: tuple[str | int | None, ...]
 
@@ -37,7 +37,7 @@ class JsonPath:
 
     @classmethod
     def parse(cls, text: str) -> "JsonPath | None":
-        """The path that `text` writes, with or without a leading `$`; None where it writes none."""
+        """Parses a path, with or without a leading `$`; None if the text is no path."""
         text = text.strip().removeprefix("$")
         steps: list[str | int | None] = []
         position = 0
@@ -52,7 +52,7 @@ class JsonPath:
         return cls(tuple(steps)) if steps else None
 
     def find(self, document: object) -> list[object]:
-        """Everything that the path leads to, in order; [] where it leads nowhere."""
+        """All values at the path, in order; [] if there are none."""
         found = [document]
         for step in self.steps:
             found = [item for value in found for item in _step_into(value, step)]
@@ -138,10 +138,10 @@ Item: TypeAlias = MessageCheck | NumberCheck | EntryGroup | PathCheck
 
 
 def declared_as(item: Item) -> tuple[str, str, str] | None:
-    """The path, operation and value that a `@check` or a JSON check asks for; None for checklists.
+    """Path, operation and value of a `@check` or a JSON check; None for checklists.
 
-    Two declared checks with the same three ask one question. A `dataKey` of a `@check` looks anywhere
-    inside `value`, so it is another question than the literal path. Source: seed 004, 정확성.
+    Two declared checks with the same three values are one question. A `dataKey` of a `@check` is searched anywhere
+    inside `value`, so it differs from the literal path. Source: seed 004, 정확성.
     """
     match item:
         case PathCheck(path=path, op=op, value=value):

@@ -1,4 +1,4 @@
-"""The columns of test runs: what each fills, and which of them a header names.
+"""The columns of test runs: the headers that fill each field.
 
 Source: SPEC 2 (long and wide layout).
 """
@@ -53,7 +53,7 @@ EXPECTATIONS = frozenset(
     )
     for header in _ANY_LAYOUT[field]
 )
-"""The headers under which a row says what was expected."""
+"""The headers of expected results."""
 # What follows `N차 ` in a numbered column of the wide layout.
 OF_ROUND = {
     "답변": "answer_text",
@@ -102,7 +102,7 @@ KNOWN_HEADERS = frozenset(
         *(f"N차 {name}" for name in OF_ROUND),
     }
 )
-"""Every header that is read, `N차` standing for any number."""
+"""All headers that are read, with `N차` for any number."""
 _FIELD_OF = {
     **RECORDED,
     **OF_SINGLE_RUN,
@@ -113,15 +113,15 @@ _NUMBER = re.compile(r"([1-9][0-9]?)회?차")
 
 
 def is_read(name: str) -> bool:
-    """Whether rows may be read by a header; what stands under another one is only kept in the file."""
+    """Whether a header is read; columns with other headers are only kept in the file."""
     return name in KNOWN_HEADERS or NUMBERED.fullmatch(name) is not None
 
 
 def our_headers(names: Sequence[str]) -> tuple[str, ...]:
-    """The headers of a file by our names, whatever their case, width and blanks (`1차답변`, `GROUND_TRUTH`).
+    """Maps the headers of a file to our names, regardless of case, width and blanks (`1차답변`, `GROUND_TRUTH`).
 
-    Where the file has another of our names for the same field as we write it, a name that only resembles one is none:
-    `id` beside `query_id` is a column of the database that the file came from. `1회차 답변` is `1차 답변`.
+    If the file has exactly one of our names for a field, a similar name for the same field is ignored: `id` next to
+    `query_id` is a column of the file's database. `1회차 답변` is `1차 답변`.
     """
     as_we_write = {_field(name) for name in names if is_read(name)}
 
@@ -140,6 +140,6 @@ def _known(folded: str) -> str | None:
 
 
 def _field(header: str) -> str:
-    """What a header fills: a field, of a numbered column with its number."""
+    """The field of a header, with the number of a numbered column."""
     numbered = NUMBERED.fullmatch(header)
     return f"{numbered[1]} {OF_ROUND[numbered[2]]}" if numbered else _FIELD_OF.get(header, "")

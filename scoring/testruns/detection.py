@@ -1,4 +1,4 @@
-"""Which agent was tested, and which rubric scores the file, from what a file shows of itself."""
+"""Detects the tested agent, and the rubric that scores the file, from the file itself."""
 
 import re
 import unicodedata
@@ -24,7 +24,7 @@ _KOREAN = "(이동|실행|플랜[ _-]?생성|지원자[ _-]?관리)"
 _KOREAN_FILE_NAME = re.compile(rf"{_KOREAN}(?![가-힣])|.*?{_KOREAN}[ _-]?에이전트")
 _EXPERT_NAME = re.compile(r"(?<!비)전문가|(?<![a-z])expert(?![a-z])")
 EXPERT_FLOW = "전문가"
-"""The kind of run (`실행 유형`) of a file whose name tells that the agent was chosen by hand."""
+"""The kind of run (`실행 유형`) of a file whose name says that the agent was chosen by hand."""
 ID_HEADERS = ("ID", "query_id", "질의ID", "Query ID")
 """The headers of a query's id in the wide layout."""
 _OF_INBOX = "; for files of the inbox, in the setting [[test_runs.files]]"
@@ -44,9 +44,10 @@ class Layout(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What recognition needs to know of a file. `file_name` without its folder, `headers` by our
-    names, `written` as they stand in the file; `has_accuracy_checks`: some row fills `LLM 평가기준` or carries
-    `accuracyChecks`; `has_expected_filters`: some row expects filters."""
+    """The facts about a file that detection needs. `file_name` is without its folder, `headers` are by our names,
+    `written` as in the file; `has_accuracy_checks`: a row fills `LLM 평가기준` or has `accuracyChecks`;
+    `has_expected_filters`: a row expects filters.
+    """
 
     file_name: str
     headers: tuple[str, ...] = ()
@@ -57,8 +58,9 @@ class FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """How a file shows that a rubric scores it, the surest sign first: expected results that are accuracy checks,
-    the beginning of its name, one of the columns, the layout."""
+    """The signs by which a file shows that a rubric scores it, most certain first: expected results that are accuracy
+    checks, the beginning of its name, one of the columns, the layout.
+    """
 
     accuracy_checks: bool = False
     file_prefixes: tuple[str, ...] = ()
@@ -66,7 +68,7 @@ class Recognition:
     layouts: frozenset[Layout] = frozenset()
 
     def certainty(self, facts: FileFacts) -> int:
-        """How sure a sign the file shows, from 4 to 1; 0 without any."""
+        """The certainty of the file's sign, from 4 to 1; 0 without any."""
         layout = layout_of(facts.headers)
         if layout is Layout.CHAT and layout not in self.layouts:
             return 0
@@ -80,7 +82,7 @@ class Recognition:
 
 
 def _begins_with(file_name: str, prefixes: Iterable[str]) -> bool:
-    """Whether a file's name begins so, whatever its case and what stands between its words: `Plan Agent (1).csv`."""
+    """Whether a file's name begins with one of these, regardless of case and word separators: `Plan Agent (1).csv`."""
     return _words(file_name).startswith(tuple(map(_words, prefixes)))
 
 
@@ -89,7 +91,7 @@ def _words(name: str) -> str:
 
 
 def layout_of(headers: Collection[str]) -> Layout | None:
-    """The layout that headers tell, None where they tell none. It may still lack a required column."""
+    """The layout of these headers, None if there is none. A required column may still be missing."""
     names = set(headers)
     # In capitals, too: the reader of chat rows then says what they are called.
     if {name.casefold() for name in names} & _CHAT_TEXTS or names >= _CHAT_TOKENS:
@@ -114,8 +116,8 @@ def agent_type_named(text: str) -> AgentType | None:
 
 
 def agent_type_of(facts: FileFacts, option: str = "") -> AgentType | None:
-    """The agent of rows that name none: the file's name tells it, else `--agent-type`, else expected filters tell the
-    applicant agent. None where nothing tells: data keys alone do not tell move from plan.
+    """The agent of rows that name none: from the file's name, else `--agent-type`, else expected filters imply the
+    applicant agent. None if there is no indication: data keys alone do not distinguish move from plan.
 
     Raises:
         UsageError: `--agent-type` names no agent.
@@ -138,7 +140,7 @@ def _agent_type_of_name(file_name: str) -> AgentType | None:
 
 
 def run_type_of(name: str) -> str:
-    """The expert flow where a file's name, or a word in `실행 유형`, says so; else ''.
+    """The expert flow if a file's name, or a word in `실행 유형`, names it; else ''.
 
     Source: seed 000, 2.4 and 2.5; SPEC 3.3.
     """
@@ -146,7 +148,7 @@ def run_type_of(name: str) -> str:
 
 
 def unknown_agent_type(file_name: str) -> UsageError:
-    """The error for a rubric that must know the agent of a file that does not tell it."""
+    """The error for a rubric that needs the agent of a file that does not give it."""
     return UsageError(
         "nothing tells which agent was tested: there is no agent_type column, the file's name does not start with "
         "plan_agent_, url_agent_, resume_agent_, 이동, 실행, 플랜 생성 or 지원자 관리, and data keys alone cannot tell "
@@ -159,12 +161,12 @@ def unknown_agent_type(file_name: str) -> UsageError:
 
 
 def rubric_of(facts: FileFacts, *, option: str = "", known: Mapping[str, Recognition]) -> str:
-    """The id of the rubric that scores the file: `--rubric`, else the one that the file shows most surely.
+    """The id of the rubric that scores the file: `--rubric`, else the one with the most certain sign.
 
-    `known`: how a file shows each rubric, by its id.
+    `known`: the signs of each rubric, by its id.
 
     Raises:
-        UsageError: `--rubric` names no rubric, or the file shows none, or two equally.
+        UsageError: `--rubric` names no rubric, or the file shows none, or two with the same certainty.
     """
     choices = f"choose one with --rubric: {', '.join(known)}, or the path of a rubric file{_OF_INBOX}"
     if option:

@@ -24,7 +24,7 @@ class AgentType(StrEnum):
 
 
 AGENT_TITLES = {AgentType.MOVE: "이동", AgentType.PLAN: "실행", AgentType.APPLICANT_MANAGEMENT: "지원자 관리"}
-"""What people call the agents (Korean)."""
+"""The Korean names of the agents."""
 
 
 class LatencyClass(StrEnum):
@@ -35,7 +35,7 @@ class LatencyClass(StrEnum):
 
     @classmethod
     def named(cls, word: object) -> "LatencyClass | None":
-        """The class that a word names in any case, or in Korean as reports and the seeds do; None for anything else."""
+        """The class of a word in any case, or of the Korean words of reports and seeds; None for anything else."""
         name = word.strip().upper() if isinstance(word, str) else ""
         name = {"단일": "SINGLE", "복수": "MULTI", "다중": "MULTI"}.get(name, name)
         return cls(name) if name in cls.__members__ else None
@@ -53,21 +53,20 @@ class Round:
 
     @classmethod
     def parse(cls, text: str) -> "Round | None":
-        """The round that `n/m` names, or None where the text is no `n/m`."""
+        """Parses a round `n/m`; None for any other text."""
         match = _ROUND.fullmatch(text)
         return cls(int(match.group(1)), int(match.group(2))) if match else None
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One row of the executions table: one query, asked once, in one round. Both file layouts become this.
+    """One row of the executions table: one query, asked once, in one round. Both file layouts are converted to it.
 
-    Texts that a file does not give are '', numbers None. `raw_json` is '' where the file has no raw cell:
-    then `answer_text` stands for the assistant message. Times in seconds, `latency_ms` in milliseconds.
-    `detected_filters` and `button_url` are the numbered columns of the wide layout, `used_datakeys` stands beside a
-    single run's answer, `latency_class` is the column's own word, `recorded_score` an earlier judge's opinion,
-    `recorded_scores` those of an earlier tool by metric.
-    `filter_names` tells the codes of filters, `tool_columns` which of `TOOL_COLUMNS` the file has.
+    Missing texts are '', missing numbers None. `raw_json` is '' if the file has no raw cell: then `answer_text` is the
+    assistant message. Times are in seconds, `latency_ms` in milliseconds. `detected_filters` and `button_url` are the
+    numbered columns of the wide layout, `used_datakeys` is given with the answer of a single run, `latency_class` is
+    the value of the column, `recorded_score` the score of an earlier judge, `recorded_scores` those of an earlier tool
+    by metric. `filter_names` maps filters to codes, `tool_columns` are the columns of `TOOL_COLUMNS` in the file.
     """
 
     query_id: str
@@ -105,9 +104,9 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class ParsedExecution:
-    """An execution with its Raw JSON read, once, and what every rubric asks first.
+    """An execution with its parsed Raw JSON and the facts that every rubric needs.
 
-    `failure` and `emptiness` are '' or the Korean reason. `latency_s` in seconds, None where nothing tells it.
+    `failure` and `emptiness` are '' or the Korean reason. `latency_s` is in seconds, None if it is unknown.
     """
 
     execution: Execution
@@ -123,13 +122,13 @@ class ParsedExecution:
 
     @property
     def not_answered(self) -> str:
-        """Why there is no answer to score (Korean)."""
+        """The reason why there is no answer to score (Korean)."""
         return f"실행 실패: {self.failure}" if self.failure else f"빈 응답: {self.emptiness}"
 
 
 def parse_execution(execution: Execution) -> ParsedExecution:
-    """Read the execution. Of a large run keep readings only as long as their query is being scored:
-    parsed JSON takes several times the memory of its text.
+    """Parses the execution. With a large run keep the result only while its query is being scored: parsed JSON takes
+    several times the memory of its text.
 
     Source: seed 003, 2-2; seed 004, 안정성; seed 000, 2.6.
     """
@@ -159,11 +158,10 @@ def latency_class_of_query(
     used_filters: int,
     criteria: LatencyClass | None,
 ) -> LatencyClass:
-    """The one latency class of a query; where its executions disagree, the slower class wins.
+    """The latency class of a query; if its executions disagree, the slower class wins.
 
-    `expected_filters` and `used_filters` count filters without the period filter (None: the query expects
-    none that are known; the largest count of any execution); `criteria` is `meta.latencyClass` of the
-    criteria JSON.
+    `expected_filters` and `used_filters` count filters without the period filter (None: the query expects none that are
+    known; the maximum over its executions); `criteria` is `meta.latencyClass` of the criteria JSON.
 
     Source: seed 000, 2.4 and 2.5; seed 004, 응답 속도.
     """

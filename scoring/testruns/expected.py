@@ -1,4 +1,4 @@
-"""An expected result (`기대결과`, `LLM 평가기준`) becomes checks; what is no check is kept for the judge.
+"""Parses an expected result (`기대결과`, `LLM 평가기준`) into checks; other text is kept for the judge.
 
 Checks are written as Korean checklists, as key and value (`@check`), or as JSON: objects of the same keys, and
 `accuracyChecks`.
@@ -52,7 +52,7 @@ _MOST_JSON_STARTS = 50  # each try may read to the end of the text
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A text that means to be a check and cannot be one, with the reason (Korean)."""
+    """A text that looks like a check but is not a valid one, with the reason (Korean)."""
 
     text: str
     reason: str
@@ -60,11 +60,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedResult:
-    """What a query should bring about.
+    """The expected result of a query.
 
-    `items` in the order they were written, each question once. `prose` is the text that is no check,
-    for the judge. `problems` are texts that look like checks but cannot be checked, with the reason
-    (Korean); they stand in `prose` too. `intent_rubric` and `latency_class` come from criteria JSON.
+    `items` are in the order of the text, each question once. `prose` is the text without checks, for the judge.
+    `problems` are texts that look like checks but cannot be evaluated, with the reason (Korean); they are in `prose`
+    too. `intent_rubric` and `latency_class` come from criteria JSON.
     """
 
     items: tuple[Item, ...] = ()
@@ -75,7 +75,7 @@ class ExpectedResult:
 
     @property
     def declared(self) -> tuple[Item, ...]:
-        """`@check`s and JSON checks, which come before the checklist where both are written."""
+        """`@check`s and JSON checks, which take precedence over the checklist if both are present."""
         return tuple(item for item in self.items if item.source != "checklist")
 
     @property
@@ -86,7 +86,7 @@ class ExpectedResult:
 
 @lru_cache(maxsize=1024)  # every execution of a query carries the same text
 def parse_expected(expected_text: str, criteria_json: str = "") -> ExpectedResult:
-    """Read `기대결과` and, where given, the criteria JSON of `LLM 평가기준`. Never refuses a text.
+    """Parses `기대결과` and, if given, the criteria JSON of `LLM 평가기준`. It accepts every text.
 
     Source: seed 003, 2-1; seed 004, 정확성 (accuracyChecks, @check).
     """
@@ -110,12 +110,12 @@ def parse_expected(expected_text: str, criteria_json: str = "") -> ExpectedResul
 
 
 def expected_of(execution: Execution) -> ExpectedResult:
-    """What an execution was to do."""
+    """The expected result of an execution."""
     return parse_expected(execution.expected_text, execution.criteria_json)
 
 
 def unread_checks(executions: Iterable[Execution]) -> tuple[tuple[str, str], ...]:
-    """What of the expected results means to be a check and is none, each text once, as problems of a query."""
+    """The invalid checks of the expected results, each text once, as problems of a query."""
     found: dict[tuple[str, str], None] = {}
     for execution in executions:
         for problem in expected_of(execution).problems:
@@ -128,7 +128,7 @@ def _weight(item: Item) -> Fraction:
 
 
 def _weighing(item: Item, weight: Fraction) -> Item:
-    """The same check with a weight that somebody wrote, which wins over the default of another form."""
+    """The same check with an explicit weight, which overrides the default of another form."""
     if isinstance(item, EntryGroup):
         return replace(item, opener=replace(item.opener, weight=weight))
     return replace(item, weight=weight)
@@ -207,7 +207,7 @@ class _Draft:
         self.items.append(group)
 
     def _add_criteria(self, document: object) -> None:
-        """An object of check keys, criteria (`schemaVersion` aqb.v1), or a list of either or of path checks."""
+        """Adds an object of check keys, criteria (`schemaVersion` aqb.v1), or a list of either or of path checks."""
         for part in document if isinstance(document, list) else [document]:
             if not isinstance(part, dict):
                 self._add(Problem(_text(part), "객체가 아님"))
@@ -248,7 +248,7 @@ class _Draft:
 
 
 def _mentioned_check(text: str) -> Item | Problem:
-    """The check behind one `@check`."""
+    """The check of one `@check`."""
     written = f"@check {text}".strip()
     pair = _PAIR.fullmatch(text)
     if pair is None:
@@ -260,7 +260,7 @@ def _mentioned_check(text: str) -> Item | Problem:
 
 
 def _declared_check(key: str, value: object, source: Source, text: str) -> Item | Problem:
-    """The check that one key of `CHECK_KEYS` (in any case) and its value ask for."""
+    """The check of one key of `CHECK_KEYS` (in any case) and its value."""
     name = _KEYS.get(key.casefold())
     if name is None:
         return Problem(text, f"알 수 없는 키: {key} (쓸 수 있는 키: {', '.join(CHECK_KEYS)})")

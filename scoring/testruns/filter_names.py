@@ -1,4 +1,4 @@
-"""The filters of the applicant-management agent, from the names that test authors write to codes."""
+"""The filters of the applicant-management agent: maps the names of test authors to codes."""
 
 import re
 import unicodedata
@@ -82,7 +82,7 @@ _COLUMN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 @dataclass(frozen=True, slots=True)
 class ExpectedFilters:
-    """What a `기대 필터/열` cell expects. With any name `unmapped` the whole mapping is unknown.
+    """The expectation of a `기대 필터/열` cell. With any `unmapped` name the mapping is unknown.
 
     `columns` are grid columns, a weak check: a page shows many of them by default.
     """
@@ -93,7 +93,7 @@ class ExpectedFilters:
 
 
 class FilterNames:
-    """The names of filters and their codes: those that everybody uses, after a team's `own`."""
+    """The names of filters and their codes: a team's `own` names, then the common ones."""
 
     def __init__(self, own: Mapping[str, str] | None = None) -> None:
         names = {**FILTER_CODES, **(own or {})}
@@ -102,7 +102,7 @@ class FilterNames:
         self._name_of_code = {code: name for name, code in reversed(names.items())}
 
     def title(self, code: str) -> str:
-        """A code with its first name: `지원 경로(APPLY_CHANNEL)`; a code that nobody named as it is."""
+        """A code with its first name: `지원 경로(APPLY_CHANNEL)`; a code without a name is unchanged."""
         return f"{self._name_of_code[code]}({code})" if code in self._name_of_code else code
 
     def expected(self, text: str) -> ExpectedFilters:
@@ -126,7 +126,7 @@ class FilterNames:
         return ExpectedFilters(frozenset(filters), frozenset(columns), tuple(unmapped))
 
     def code(self, name: str) -> str | None:
-        """The code of one filter, written as its Korean name, with a remark in parentheses, or as code."""
+        """The code of one filter, given by its Korean name, with a remark in parentheses, or by its code."""
         key = _SPACE.sub("", name)
         bare = _PARENTHESIS.sub("", key)
         inside = _PARENTHESIS.findall(key)
@@ -144,7 +144,7 @@ COMMON_FILTERS = FilterNames()
 def split_names(text: str) -> tuple[str, ...]:
     """The names of a cell, split at `+`, `,`, `;` and `|` outside parentheses; () for a blank cell.
 
-    Full-width signs and decomposed Hangul (as macOS writes it) count as their usual forms.
+    Full-width characters and decomposed Hangul (macOS) are normalised.
     """
     if not given(text):
         return ()

@@ -1,5 +1,6 @@
-"""What the first sentences of a test run's report, page and message have in common: what happened, what matters most,
-what to do. Source: SPEC 10."""
+"""The common parts of the first sentences of a test run's report, page and message: what happened, what matters most,
+what to do. Source: SPEC 10.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ _REASON_CHARACTERS = 240
 
 
 def nothing_scored_lines(counts: Mapping[str, int], reject_reasons: Sequence[str]) -> tuple[str, ...]:
-    """Sentences that no row was scored, and what to do (Korean); () where one was scored or none came in."""
+    """Sentences that no row was scored, and what to do (Korean); () if a row was scored or there was none."""
     if not nothing_scored(counts):
         return ()
     ((why, _),) = Counter(reject_reasons).most_common(1) or (("", 0),)
@@ -29,7 +30,7 @@ def nothing_scored_lines(counts: Mapping[str, int], reject_reasons: Sequence[str
 
 
 def rejected_clause(counts: Mapping[str, int]) -> str:
-    """How many rows the scores are without, to begin a sentence with (Korean); '' where all could be read."""
+    """The number of rows that are missing from the scores, to begin a sentence with (Korean); '' if all were read."""
     rejected, rows = counts["rejected"], counts["rows_in"]
     return f"행 {rows:,}건 중 {rejected:,}건은 읽지 못해 빼고(까닭은 보고서의 '입력 파일'), " if rejected else ""
 
@@ -41,16 +42,16 @@ def size_text(queries: Sequence[ScoredQuery]) -> str:
 
 
 def mean_name(summary: TestRunSummary) -> str:
-    """What a mean of the set is: `회차 점수의 평균`, `평균` where there is one round."""
+    """The name of a mean of the set: `회차 점수의 평균`, `평균` with a single round."""
     return "회차 점수의 평균" if len(summary.rounds) > 1 else "평균"
 
 
 def main_cause(
     patterns: Sequence[CheckPattern], outages: Sequence[Outage], unanswered: int, queries: Sequence[ScoredQuery]
 ) -> str:
-    """What costs most: answers that failed or are empty, else the check that most fail at. Ties are told.
+    """What costs most: failed or empty answers, else the check that fails most often. Ties are reported.
 
-    `outages` are the causes of `unanswered` executions of all.
+    `outages` are the causes of the `unanswered` ones among all executions.
     """
     executions = [execution for query in queries for execution in query.executions]
     key, failed = (patterns[0].key, patterns[0].failed) if patterns else ("", 0)
@@ -72,7 +73,7 @@ def main_cause(
 
 
 def _most_frequent(outages: Sequence[Outage]) -> str:
-    """`'빈 응답' 3건`; of several causes of one number two, with how many others there are."""
+    """`'빈 응답' 3건`; two causes and the number of others if several have the same count."""
     most = [one for one in outages if one.count == outages[0].count]
     named = ", ".join(f"'{shortened(one.cause, _CAUSE_CHARACTERS)}'" for one in most[:_CAUSES])
     more = f" 외 {len(most) - _CAUSES}가지" if len(most) > _CAUSES else ""
@@ -80,28 +81,28 @@ def _most_frequent(outages: Sequence[Outage]) -> str:
 
 
 def look_first(worst: ScoredQuery, lost: Exact, flagged: Sequence[ScoredQuery]) -> str:
-    """What to do (Korean): to look at the query that `lost` most points, else at those that are `flagged`."""
+    """What to do (Korean): look at the query that `lost` most points, else at the `flagged` ones."""
     if lost:
         return f"점수를 가장 많이 잃은 '{query_name(worst)}'부터 확인하세요."
     return review_first(flagged) if flagged else "점수를 잃은 질의가 없어 확인할 것이 없습니다."
 
 
 def review_first(flagged: Sequence[ScoredQuery]) -> str:
-    """How many queries a person should look at, and at which first (Korean)."""
+    """The number of queries that a person should review, and the first one (Korean)."""
     return f"수기 확인이 필요한 질의 {len(flagged):,}개를 '{query_name(flagged[0])}'부터 확인하세요."
 
 
 def query_name(query: ScoredQuery) -> str:
-    """A query's text as sentences and tables show it, its id where the file gives no text."""
+    """A query's text in sentences and tables, its id if the file has no text."""
     return shortened(" ".join(query.query_text.split()), _QUERY_CHARACTERS) or query.query_id
 
 
 def query_names(queries: Sequence[ScoredQuery]) -> dict[str, str]:
-    """Query id -> its name, behind it the id where several have one text."""
+    """Query id -> its name, followed by the id if several queries have the same text."""
     return distinct_names({query.query_id: query_name(query) for query in queries})
 
 
 def distinct_names(names: Mapping[str, str]) -> dict[str, str]:
-    """Names by query id, with the id behind those that several queries have."""
+    """Names by query id, followed by the id if several queries have the same name."""
     counts = Counter(names.values())
     return {id_: name if counts[name] == 1 else f"{name} ({id_})" for id_, name in names.items()}

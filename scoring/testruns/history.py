@@ -1,8 +1,8 @@
-"""Which test runs are runs of one test set, and how a run compares with the one before it.
+"""Groups test runs into test sets, and compares a run with the previous one of its set.
 
-A test set is known by its queries, not by the name of its file: teams rename files, and add a query now and then. A run
-belongs to the set of the run with which it shares most queries (by text, by id where a file gives no text), at least
-half of all that the two have. The set keeps the name that its first run gave it.
+A test set is identified by its queries, not by its file name: teams rename files, and occasionally add a query. A run
+belongs to the set of the run with which it shares most queries (by text, by id if a file has no text), at least half of
+the union of both. The set keeps the name from its first run.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,8 +21,9 @@ _WORST = 5
 
 @dataclass(frozen=True)
 class KnownRun:
-    """A run as its history knows it: when it ran or was scored, its set, the keys of its queries, the run of its set
-    that was the last when it was scored (its hash, '' for none), and how many of its executions failed."""
+    """A run in the history: when it ran or was scored, its set, the keys of its queries, the latest run of its set when
+    it was scored (its hash, '' for none), and the number of its failed executions.
+    """
 
     sha256: str
     when: str
@@ -35,9 +36,9 @@ class KnownRun:
 
 @dataclass(frozen=True)
 class RunPlace:
-    """The test set of a run, and how it compares with the run before it (`change_figures`), None for the first.
+    """The test set of a run, and its comparison with the previous run (`change_figures`), None for the first.
 
-    `nearest` (`nearest_figures`) is then the earlier run with most of the same queries, which were too few for one set.
+    `nearest` (`nearest_figures`) is then the earlier run with most of the same queries, too few for one set.
     """
 
     test_set: str
@@ -46,9 +47,9 @@ class RunPlace:
 
 
 def query_keys(queries: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Query id -> what tells the query in any file: its text but for blanks, case and marks, else its id.
+    """Query id -> its key in any file: its text without blanks, case and punctuation, else its id.
 
-    Of several queries with one text each has its number.
+    Several queries with the same text are numbered.
     """
     seen: dict[str, int] = {}
     keys = {}
@@ -60,12 +61,12 @@ def query_keys(queries: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def new_set(sha256: str) -> str:
-    """The name of the set whose first run is that of a file."""
+    """The name of a new set, from the file of its first run."""
     return sha256[:_NAME_DIGITS]
 
 
 def set_of_run(run: KnownRun, others: Sequence[KnownRun]) -> str:
-    """The set of the run among others of its rubric and agent: that of the run it shares most with, else its own."""
+    """The set of the run: that of the `others` of its rubric and agent with most queries in common, else its own."""
 
     def shared(other: KnownRun) -> Fraction:
         return Fraction(len(run.keys & other.keys), len(run.keys | other.keys) or 1)
@@ -76,7 +77,7 @@ def set_of_run(run: KnownRun, others: Sequence[KnownRun]) -> str:
 
 
 def nearest_figures(run: KnownRun, others: Iterable[KnownRun], test_set: str) -> dict[str, Any] | None:
-    """The earlier run of another set that shares most queries, as JSON: how many of all that both have; else None."""
+    """The earlier run of another set with most common queries, as JSON with the share of the union; else None."""
     earlier = [one for one in others if one.test_set != test_set and one.when <= run.when and run.keys & one.keys]
     closest = max(earlier, key=lambda one: (len(run.keys & one.keys), one.when, one.sha256), default=None)
     if closest is None:
@@ -88,8 +89,8 @@ def nearest_figures(run: KnownRun, others: Iterable[KnownRun], test_set: str) ->
 def runs_before(run: KnownRun, others: Iterable[KnownRun], test_set: str) -> list[KnownRun]:
     """The runs of the set before this one, in the order in which they ran.
 
-    Of those of the same moment all are, for they were scored before; but those that came after it, when it is scored
-    again.
+    All runs of the same time are included, because they were scored before, except those that followed it when it is
+    scored again.
     """
     of_set = [one for one in others if one.test_set == test_set]
     befores = {one.sha256: one.before for one in of_set}
@@ -99,7 +100,7 @@ def runs_before(run: KnownRun, others: Iterable[KnownRun], test_set: str) -> lis
 
 
 def base_among(earlier: Sequence[KnownRun]) -> KnownRun | None:
-    """The run to compare with, of those before: the last one without an outage, the last one where each had one."""
+    """The run to compare with: the latest earlier one without an outage, or the latest one if each had an outage."""
     fit = [one for one in earlier if not one.failures.is_outage] or earlier
     return fit[-1] if fit else None
 
@@ -111,19 +112,20 @@ def compared_with(summary: Mapping[str, Any]) -> str:
 
 
 def before_of(summary: Mapping[str, Any]) -> str:
-    """The hash of the run that came before the run of a `summary.json`, whether or not it was fit to compare with."""
+    """The hash of the run before the run of a `summary.json`, whether or not it was fit for a comparison."""
     passed_over = (summary.get("change") or {}).get("passed_over")
     return passed_over[-1]["sha256"] if passed_over else compared_with(summary)
 
 
 def order_of_scoring(sha256: str, befores: Mapping[str, str]) -> int:
-    """How many runs lead up to a run, by the hash of the run that came before each: files that do not say when they ran
-    stand on a day in the order in which they were scored."""
+    """The number of runs that precede a run, by the hash of each run's predecessor: files without a time are ordered
+    within a day by the order in which they were scored.
+    """
     return len(_runs_before(sha256, befores))
 
 
 def _runs_before(sha256: str, befores: Mapping[str, str]) -> set[str]:
-    """The runs that lead up to a run. A file that was scored again on another day may lead back to itself."""
+    """The runs that precede a run. A file that was scored again on another day may precede itself."""
     found: set[str] = set()
     while (sha256 := befores.get(sha256, "")) and sha256 not in found:
         found.add(sha256)
@@ -133,10 +135,10 @@ def _runs_before(sha256: str, befores: Mapping[str, str]) -> set[str]:
 def change_figures(
     comparison: Comparison, before: KnownRun, obstacle: str = "", passed_over: Sequence[KnownRun] = ()
 ) -> dict[str, Any]:
-    """The comparison with the run before as JSON, for report, message and page.
+    """The comparison with the previous run as JSON, for report, message and page.
 
-    `obstacle` (Korean) is why nothing can be told although there are differences, such as another version of the rules.
-    `passed_over` are the runs since then, which had an outage.
+    `obstacle` (Korean) is why there is no conclusion although there are differences, such as another version of the
+    rules. `passed_over` are the runs since then that had an outage.
     """
     return {
         "name": comparison.base.name,
@@ -171,7 +173,8 @@ def change_figures(
 
 def decided_figures(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
     """The changes of metrics (points) and rates (0 to 1) as JSON, without those that no two queries have in common;
-    none of either where a run had an outage or no query is compared."""
+    none of either if a run had an outage or no query is compared.
+    """
     is_compared = comparison.paired and not comparison.outage
     changes = (
         {"metrics": comparison.metrics, "rates": comparison.rates} if is_compared else {"metrics": (), "rates": ()}
@@ -183,7 +186,9 @@ def decided_figures(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
 
 
 def group_figures(comparison: Comparison) -> dict[str, Any]:
-    """The change of one metric by group as JSON, {} without groups; `cause` is the one that explains a sure loss."""
+    """The change of one metric by group as JSON, {} without groups; `cause` is the group that explains a significant
+    loss.
+    """
     by = comparison.grouped_by
     if by is None or not comparison.groups:
         return {}

@@ -1,6 +1,6 @@
-"""What Inspect logs of an evaluation as a test run in the long layout.
+"""Converts a log of an Inspect evaluation to a test run in the long layout.
 
-Read was version 2 of its logs, as inspect-ai 0.3.285 writes them. Fields that are not known here do no harm.
+Version 2 of its logs is read, as inspect-ai 0.3.285 writes them. Unknown fields are ignored.
 
 Source: SPEC 13.
 """
@@ -16,7 +16,7 @@ from scoring.testruns.raw_json import objects_of, part_of
 
 @dataclass(frozen=True)
 class InspectLog:
-    """A row per sample and epoch, which is one execution; its `line` is its place in the list, from 1."""
+    """One row per sample and epoch, which is one execution; its `line` is its position in the list, from 1."""
 
     samples: Iterable[object]
     model: str
@@ -47,10 +47,10 @@ class InspectLog:
 
 
 def inspect_log(found: object, where: str) -> InspectLog:
-    """The samples of the object that a file holds, or that an archive makes up.
+    """The samples of a log, from a JSON file or from an archive.
 
     Raises:
-        InputError: it has none, as logs that were written without them.
+        InputError: the log has no samples, because it was written without them.
     """
     samples = found.get("samples") if isinstance(found, dict) else None
     if isinstance(samples, str | dict) or not isinstance(samples, Iterable):
@@ -63,7 +63,7 @@ def inspect_log(found: object, where: str) -> InspectLog:
 
 
 def _question(asked: object) -> str:
-    """The text, or of messages what the user said last."""
+    """The text, or the last user message of a conversation."""
     said = [message.get("content") for message in objects_of(asked) if message.get("role") == "user"]
     if not said or not isinstance(said[-1], list):
         return export_cell(said[-1] if said else asked)
@@ -71,7 +71,7 @@ def _question(asked: object) -> str:
 
 
 def _milliseconds(seconds: object) -> str:
-    """A time in seconds as a cell in milliseconds; what is no time is left for the reader to reject."""
+    """A time in seconds as a cell in milliseconds; other values are left for the row reader to reject."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         return export_cell(seconds)
     try:

@@ -1,6 +1,6 @@
-"""What is wrong with a test set itself: its questions and expected results, whatever the agent answered.
+"""Finds problems of a test set itself: its questions and expected results, independent of the agent's answers.
 
-Scores do not change. A finding is something for the author of the test set to correct.
+Scores do not change. A finding is for the author of the test set to correct.
 """
 
 import re
@@ -25,7 +25,7 @@ _NUMBERED = re.compile(r"\(?[0-9]{1,2}[).]|[①-⑳]")
 
 @dataclass(frozen=True)
 class LintFinding:
-    """One rule that queries of a test set break. `title` and `example` are Korean; ids in the order of the file."""
+    """A rule that queries of a test set violate. `title` and `example` are Korean; ids are in the order of the file."""
 
     code: str
     title: str
@@ -35,7 +35,7 @@ class LintFinding:
 
 @dataclass(frozen=True)
 class LintRule:
-    """`broken` gives the queries that break the rule, each with what to show of it."""
+    """A rule; `broken` returns the queries that violate it, each with an example text."""
 
     code: str
     title: str
@@ -43,7 +43,7 @@ class LintRule:
 
 
 def lint(queries: Queries) -> list[LintFinding]:
-    """The rules that `queries` (query id -> its executions) break, those of most queries first."""
+    """The rules that `queries` (query id -> its executions) violate, those with most queries first."""
     found = []
     for rule in LINT_RULES:
         broken = dict(rule.broken(queries))
@@ -123,10 +123,10 @@ LINT_RULES = (
 
 
 def expectation_marks(queries: Queries) -> dict[str, str]:
-    """Query id -> what tells whether another run expects the same of it, white space aside.
+    """Query id -> a key that is equal in two runs with the same expectations, white space aside.
 
-    The ground truth is none of it, for it is counted anew for each run; the last digit says whether there is one, for
-    without it accuracy has another scale.
+    The ground truth is not included, because it is counted anew for each run; the last digit is whether there is one,
+    because without it accuracy has another scale.
     """
     found = {}
     for query_id, executions in queries.items():
@@ -137,7 +137,7 @@ def expectation_marks(queries: Queries) -> dict[str, str]:
 
 
 def _expectation(execution: Execution) -> tuple[str, ...]:
-    """What a row says was expected; the ground truth comes last."""
+    """The expected values of a row; the ground truth comes last."""
     return (
         *(execution.expected_text, execution.criteria_json, execution.expected_filters),
         *(execution.expected_datakeys, execution.ground_truth),
@@ -145,7 +145,7 @@ def _expectation(execution: Execution) -> tuple[str, ...]:
 
 
 def _same_questions(queries: Queries) -> list[list[list[str]]]:
-    """Per question, white space aside, and per expected result of it: the ids of the queries."""
+    """The ids of the queries by question and expected result, white space aside."""
     found: dict[str, dict[tuple[str, ...], list[str]]] = defaultdict(lambda: defaultdict(list))
     for query_id, executions in queries.items():
         first = executions[0]

@@ -1,8 +1,8 @@
-"""The numbers that a Korean answer states, exactly, and how two sets of numbers compare.
+"""Extracts the numbers of a Korean answer, exactly, and compares two sets of numbers.
 
-Numbers: `1,234`, `12.5`, `52.1%` (52.1), `2만 917` (20,917), `1만 2천`, `5천 2백만`, `1.2억`, `1조`, with a sign where
-one stands alone; a hyphen between digits is a range. Full-width digits and signs count like ASCII ones, and markdown
-around a number does not matter.
+Numbers: `1,234`, `12.5`, `52.1%` (52.1), `2만 917` (20,917), `1만 2천`, `5천 2백만`, `1.2억`, `1조`, with an isolated
+sign; a hyphen between digits is a range. Full-width digits and signs equal ASCII ones, and markdown around a number is
+ignored.
 
 Source: seed 000, 2.2 (일관성), 2.3 and 3.3 (결과 정확도).
 """
@@ -119,7 +119,7 @@ _LENGTH_INSIDE = re.compile(rf"(?<![0-9.,]){_LENGTH}")
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number as it stands in a text: its exact value and the counter behind it (`명`, `%`, ...), else ''."""
+    """A number of a text: its exact value and the counter after it (`명`, `%`, ...), else ''."""
 
     value: Fraction
     counter: str
@@ -127,7 +127,9 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class NumbersComparison:
-    """How an answer's numbers meet the expected ones. `missing`: those without an exact equal, in order."""
+    """The comparison of an answer's numbers with the expected ones. `missing` are those without an exact equal, in
+    order.
+    """
 
     grade: Literal["exact", "within", "wrong"]
     missing: tuple[Fraction, ...]
@@ -135,12 +137,12 @@ class NumbersComparison:
 
 @lru_cache(maxsize=64)  # accuracy and consistency look at the same answer
 def numbers_in(text: str, *, query: str = "", truth: str = "") -> tuple[Fraction, ...]:
-    """The numbers that `text` states, in order, repeats kept.
+    """The numbers of `text`, in order, with repetitions.
 
-    Not numbers: dates, times, ordinals, list markers, periods (최근 365일), closing offers (…까요?), digits
-    of names and links. Of an answer to `query`, a number of the query with the same counter (`3년`, not `3명`) is an
-    echo and left out, unless `truth`, the answer expected, has that number with that counter. Where a truth is nothing
-    but dates, times, ordinals or `12/15`, those are what was asked for, and numbers in the answer, too.
+    These are not numbers: dates, times, ordinals, list markers, periods (최근 365일), closing offers (…까요?), digits
+    of names and links. In an answer to `query`, a number of the query with the same counter (`3년`, not `3명`) is an
+    echo and left out, unless `truth`, the expected answer, has that number with that counter. If a truth consists only
+    of dates, times, ordinals or `12/15`, those were asked for, and count as numbers in the answer, too.
 
     Source: seed 000, 2.2 and 2.3; SPEC 3.3.
     """
@@ -154,28 +156,28 @@ def numbers_in(text: str, *, query: str = "", truth: str = "") -> tuple[Fraction
 
 @lru_cache(maxsize=1024)
 def _has_no_other_numbers(truth: str) -> bool:
-    """Whether all digits of a ground truth are those of dates, times, ordinals and the like."""
+    """Whether all digits of a ground truth belong to dates, times, ordinals and the like."""
     return bool(_DIGIT.search(truth.translate(_ASCII))) and not numbers_in(truth)
 
 
 def confirmed_numbers(text: str) -> tuple[Fraction, ...]:
-    """The numbers of an answer that has no other ones than its query: `네, 3명입니다`.
+    """The numbers of an answer that has only numbers of its query: `네, 3명입니다`.
 
-    A limit, as in `경력 3년 이상 지원자는 없습니다`, repeats what was looked for and confirms nothing.
+    A limit, as in `경력 3년 이상 지원자는 없습니다`, repeats the search condition and confirms nothing.
     """
     return numbers_in(_LIMIT.sub(_BLANK, _plain(text.translate(_ASCII))))
 
 
 def truth_numbers(truth: str) -> tuple[Fraction, ...]:
-    """The numbers of a ground truth, of which none is left out. Source: SPEC 3.3."""
+    """The numbers of a ground truth; none is left out. Source: SPEC 3.3."""
     return numbers_in(truth, truth=truth)
 
 
 def says_none(text: str, *, query: str, truth: str) -> bool:
-    """Whether an answer says that there is none of what was asked for: `해당 지원자가 없습니다`.
+    """Whether an answer reports that nothing was found: `해당 지원자가 없습니다`.
 
-    Where `truth` is nothing but zeros, an answer with another number says it of something else: `총 12명이며 제외된
-    지원자는 없습니다`. The limit of what was looked for (`90점 이상`) is no such number. Source: SPEC 3.3.
+    If `truth` consists only of zeros, an answer with another number reports it about something else: `총 12명이며
+    제외된 지원자는 없습니다`. The limit of the search condition (`90점 이상`) is not such a number. Source: SPEC 3.3.
     """
     text = _plain(text)  # 지원자가 **없습니다**
     if not _NONE.search(text):
@@ -187,9 +189,8 @@ def says_none(text: str, *, query: str, truth: str) -> bool:
 def compare_numbers(
     expected: Collection[Fraction], actual: Collection[Fraction], tolerance: Fraction = ONE_PERCENT
 ) -> NumbersComparison:
-    """`exact`: every expected number is among the actual ones, whatever the order; `within`: each has one
-    within `tolerance`, relative to the expected number (upper bound included); else `wrong`. Further
-    actual numbers do no harm.
+    """`exact`: every expected number is among the actual ones, in any order; `within`: each has one within `tolerance`,
+    relative to the expected number (upper bound included); else `wrong`. Additional actual numbers are ignored.
 
     Source: seed 000, 3.3.
     """
@@ -213,7 +214,7 @@ def spread_within(sets: Sequence[Collection[Fraction]], tolerance: Fraction = ON
 
 
 def number_text(number: Fraction) -> str:
-    """A number as people write it: `20,917`, `-12.5`. A fraction without a finite decimal is cut after 6 places."""
+    """A number for people: `20,917`, `-12.5`. A fraction without a finite decimal is cut after 6 places."""
     places = next((n for n in range(16) if 10**n % number.denominator == 0), 6)
     whole, fraction = divmod(abs(number.numerator) * 10**places // number.denominator, 10**places)
     decimals = f".{fraction:0{places}d}".rstrip("0") if fraction else ""
@@ -226,7 +227,7 @@ def _plain(text: str) -> str:
 
 @lru_cache(maxsize=1024)  # every execution of a query asks the same
 def _all_quantities(text: str) -> frozenset[Quantity]:
-    """The numbers of a text, its periods included: `90일` in an answer repeats the `최근 90일` of a query."""
+    """The numbers of a text, including its periods: `90일` in an answer repeats the `최근 90일` of a query."""
     return frozenset(_quantities(_without_times_and_labels(_plain(text.translate(_ASCII)))))
 
 
@@ -244,7 +245,7 @@ def _quantities(text: str) -> Iterator[Quantity]:
 
 
 def _is_negative(before: str) -> bool:
-    """Whether a number with `before` in front carries a minus. A hyphen behind a digit or a word makes a range."""
+    """Whether a number after `before` has a minus sign. A hyphen after a digit or a word makes a range."""
     return "-" in before and bool(_MINUS.search(before)) and not _RANGE.search(before)
 
 
@@ -254,16 +255,16 @@ def _value(digits: str, scale: str | None) -> Fraction:
 
 
 def _unit(scale: str) -> int:
-    """What a scale multiplies by: `백만` is 100 times 10,000."""
+    """The factor of a scale: `백만` is 100 times 10,000."""
     small, large = (scale[:-1], scale[-1]) if scale[-1:] in _LARGE_SCALES else (scale, "")
     return _SMALL_SCALES.get(small, 1) * _LARGE_SCALES.get(large, 1)
 
 
 def _with_rest(value: Fraction, scale: str, rest: str) -> tuple[Fraction, int]:
-    """`value` plus the terms of `rest` that belong to it, and how many characters they take: each term is
-    smaller than the scale before it (`1만 2천` is one number, `1만 20,000` are two).
+    """`value` plus the terms of `rest` that belong to it, and their length in characters: each term is smaller than the
+    scale before it (`1만 2천` is one number, `1만 20,000` are two).
 
-    A scale at the end of small terms multiplies all of them: `5천 2백만` is 5,200 times 10,000.
+    A scale after small terms multiplies all of them: `5천 2백만` is 5,200 times 10,000.
     """
     used, limit, smalls = 0, _unit(scale), value if scale in _SMALL_SCALES else Fraction(0)
     for term in _REST.finditer(rest):
@@ -279,16 +280,16 @@ def _with_rest(value: Fraction, scale: str, rest: str) -> tuple[Fraction, int]:
 
 
 def _without_times_and_labels(text: str) -> str:
-    """Without dates, times of day, ordinals (1차), list markers, links."""
+    """The text without dates, times of day, ordinals (1차), list markers, and links."""
     text = _NO_QUANTITY.sub(_BLANK, _RATIO.sub(rf"\1{_BLANK}", text))
     text = _MARKER_AT_LINE_START.sub(r"\1 ", text)
     return _MARKER_INSIDE.sub(lambda match: match.group(1) or _BLANK, text)
 
 
 def _without_offers(text: str) -> str:
-    """Without sentences that offer a next step ("…까요?"), and offers in parentheses.
+    """The text without sentences that offer a next step ("…까요?"), and offers in parentheses.
 
-    Of a sentence that states a result before it offers, the result stays.
+    If a sentence states a result before its offer, the result remains.
     """
     if "까요" not in text:
         return text
@@ -297,7 +298,7 @@ def _without_offers(text: str) -> str:
 
 
 def _without_periods(text: str) -> str:
-    """Without lengths of time after 최근 or 지난, or before 기준, 이내 or 동안, and parentheses that restate them."""
+    """The text without durations after 최근 or 지난, or before 기준, 이내 or 동안, and parentheses that repeat them."""
     return _PERIOD.sub(_blanked_period, text)
 
 

@@ -1,4 +1,4 @@
-"""What a rubric adds to the page of a test run, out of the JSON of its summary. Texts of test files are masked."""
+"""The parts of a test run's page that a rubric adds, from the JSON of its summary. Texts of test files are masked."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ _SHOWN_PATTERNS = 15
 
 @dataclass(frozen=True)
 class Queries:
-    """A cell that names queries, by their ids."""
+    """A cell that lists queries, by their ids."""
 
     ids: Sequence[str]
 
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table in Korean; with an `id` and a `title` it is a section of its own, else it stands among the failures."""
+    """A table in Korean; with an `id` and a `title` it is its own section, else it belongs to the failures."""
 
     caption: str
     header: Sequence[str]
@@ -31,7 +31,7 @@ class PageTable:
 
 @dataclass(frozen=True)
 class AgentTotal:
-    """The weighted total of one agent (`title`), None where `missing` says why; `coverage` of the weights, 0 to 1."""
+    """The weighted total of one agent (`title`), None if `missing` says why; `coverage` of the weights 0 to 1."""
 
     title: str
     total: float | None
@@ -41,10 +41,10 @@ class AgentTotal:
 
 @dataclass(frozen=True)
 class PageParts:
-    """The parts of a page that only the rubric knows.
+    """The rubric-specific parts of a page.
 
-    `review_count` counts queries for a person, None where the rubric flags none. `targets`: title -> the figures of a
-    rate, as `goal_figure` takes them.
+    `review_count` is the number of queries for a person, None if the rubric flags none. `targets`: title -> the figures
+    of a rate, as arguments of `goal_figure`.
     """
 
     notice: str = ""
@@ -55,12 +55,14 @@ class PageParts:
 
 
 def safe_text(text: str, characters: int = _TEXT_CHARACTERS) -> str:
-    """A text of a test file without personal data, of a length that a page can bear."""
+    """A text of a test file without personal data, limited to the length for a page."""
     return shortened(masked(text, end=SHOWN), characters)
 
 
 def check_table(patterns: Sequence[Mapping[str, Any]]) -> PageTable:
-    """Why checks fail most, from the JSON of `CheckPattern`; one of an earlier version tells the commonest reason."""
+    """The most frequent reasons of failed checks, from the JSON of `CheckPattern`; one of an earlier version has the
+    most frequent reason.
+    """
     return PageTable(
         "통과하지 못한 체크",
         ["체크 대상", "원인", "미통과 / 전체", "비율", "함께 실패한 체크", "질의"],
@@ -79,7 +81,7 @@ def check_table(patterns: Sequence[Mapping[str, Any]]) -> PageTable:
 
 
 def cause_table(caption: str, causes: Sequence[Mapping[str, Any]], name: str, count: str) -> PageTable:
-    """Why executions failed; `name` and `count` are the keys of a cause's text and number."""
+    """The reasons of failed executions; `name` and `count` are the keys of a cause's text and number."""
     return PageTable(
         caption,
         [caption, "건수", "질의"],

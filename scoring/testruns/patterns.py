@@ -1,4 +1,6 @@
-"""What goes wrong most: why checks fail, and executions without an answer by their cause. Causes, not consequences."""
+"""The most frequent problems: reasons of failed checks, and causes of executions without an answer, without
+consequences.
+"""
 
 import re
 from collections import Counter, defaultdict
@@ -22,10 +24,10 @@ _PLACE = re.compile(r"\([0-9,]+번째 글자\)")
 
 @dataclass(frozen=True, slots=True)
 class CheckPattern:
-    """All checks of answered executions that fail at one key for one cause, and the queries with one, in order.
+    """All checks of answered executions that fail at one key for one cause, and the affected queries, in order.
 
-    `asked` counts the checks that want the same at that key, `followers` the checks that failed with these because no
-    entry met the opener of their group: they are consequences and no pattern of their own.
+    `asked` is the number of checks with the same expectation at that key, `followers` the number of checks that failed
+    with these because no entry met the opener of their group: they are consequences and no pattern of their own.
     """
 
     key: str
@@ -38,7 +40,7 @@ class CheckPattern:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A cause of executions that lost points, how many there are, and their queries, in order."""
+    """A cause of lost points, the number of its executions, and their queries, in order."""
 
     cause: str
     count: int
@@ -46,14 +48,14 @@ class Outage:
 
 
 def failed_check_lines(results: Iterable[CheckResult]) -> list[str]:
-    """A line `[key] reason` per failed check, consequences included."""
+    """A line `[key] reason` per failed check, including consequences."""
     return [f"[{result.key}] {result.reason}" for result in results if not result.passed]
 
 
 def checked_score(
     results: Sequence[CheckResult], ratio: Fraction, bands: Bands[int], nothing_passed: int, ratio_name: str = "통과율"
 ) -> Score:
-    """The points that a `ratio` of passed checks earns, which people call `ratio_name`; `nothing_passed` for none."""
+    """The points of a `ratio` of passed checks, which `ratio_name` names; `nothing_passed` for a ratio of 0."""
     asked, passed = len(results), sum(result.passed for result in results)
     failures = "; ".join(result.reason for result in results if not result.passed)
     if not ratio:
@@ -66,7 +68,7 @@ def checked_score(
 
 
 def main_causes(results: Iterable[CheckResult]) -> list[str]:
-    """Why an answer failed its checks, `key: cause`, that with the most consequences first; these are left out."""
+    """Why an answer failed its checks, `key: cause`, those with most consequences first, without the consequences."""
     failed: Counter[str] = Counter()
     cause = ""
     for result in results:
@@ -77,7 +79,7 @@ def main_causes(results: Iterable[CheckResult]) -> list[str]:
 
 
 def check_patterns(executions: Iterable[ScoredExecution]) -> list[CheckPattern]:
-    """Why checks fail, those first that most checks failed with. What failed or is empty was not checked."""
+    """The reasons of failed checks, most frequent first. Failed or empty answers were not checked."""
     asked: Counter[tuple[str, str]] = Counter()
     expected: dict[tuple[str, str], set[str]] = defaultdict(set)
     failed: Counter[tuple[str, str]] = Counter()
@@ -113,7 +115,7 @@ def check_patterns(executions: Iterable[ScoredExecution]) -> list[CheckPattern]:
 
 
 def outages(executions: Iterable[ScoredExecution]) -> list[Outage]:
-    """The causes of stability 0, most frequent first. The cause is the stability score's reason."""
+    """The causes of stability 0, most frequent first. A cause is the reason of the stability score."""
     stabilities = ((one.scores["stability"], one.execution.query_id) for one in executions)
     return outages_of((score.reason, query_id) for score, query_id in stabilities if score.points == 0)
 

@@ -1,6 +1,6 @@
-"""What promptfoo writes of an evaluation (`promptfoo eval -o results.json`) as a test run in the long layout.
+"""Converts the results of a promptfoo evaluation (`promptfoo eval -o results.json`) to a test run in the long layout.
 
-Read was version 3 of its results, as promptfoo 0.123 writes them. Fields that are not known here do no harm.
+Version 3 of its results is read, as promptfoo 0.123 writes them. Unknown fields are ignored.
 
 Source: SPEC 13.
 """
@@ -20,10 +20,10 @@ _FAILED = 2  # `failureReason` of a call that gave no answer; 1 is an answer tha
 
 @dataclass(frozen=True)
 class PromptfooResults:
-    """A row per result, which is a test asked once of one prompt; its `line` is its place in the list, from 1.
+    """One row per result, which is a test asked once with one prompt; its `line` is its position in the list, from 1.
 
-    Equal tests are repeats of one query. A query is numbered like its test, and named after the prompt too from the
-    second prompt on: `3`, `3-2`.
+    Equal tests are repeats of one query. A query has the number of its test, from the second prompt on with the number
+    of the prompt: `3`, `3-2`.
     """
 
     results: Sequence[object]
@@ -62,7 +62,7 @@ class PromptfooResults:
 
 
 def promptfoo_results(found: object, where: str) -> PromptfooResults:
-    """The results of the object that a file holds.
+    """The results of a parsed file.
 
     Raises:
         InputError: it is no result of an evaluation.
@@ -79,19 +79,19 @@ def promptfoo_results(found: object, where: str) -> PromptfooResults:
 
 
 def _place(result: object) -> tuple[int, int]:
-    """Which test and which prompt it is, both from 0."""
+    """The indexes of its test and its prompt, both from 0."""
     places = [result.get(name) if isinstance(result, dict) else None for name in ("testIdx", "promptIdx")]
     test, prompt = (place if isinstance(place, int) else 0 for place in places)
     return test, prompt
 
 
 def _question(result: dict[str, object]) -> str:
-    """The value of a test's only variable; of several, the prompt that they were put into."""
+    """The value of a test's only variable; with several variables the rendered prompt."""
     values = list(part_of(result, "vars").values())
     return export_cell(values[0]) if len(values) == 1 else export_cell(part_of(result, "prompt").get("raw"))
 
 
 def _expected(checks: object) -> Iterator[str]:
-    """The checks of a test as people read them, one a line."""
+    """The assertions of a test for people, one a line."""
     for check in objects_of(checks):
         yield ": ".join(filter(None, (export_cell(check.get("type")), export_cell(check.get("value")))))

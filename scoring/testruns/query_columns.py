@@ -1,4 +1,4 @@
-"""A column of `queries.parquet` says how a scored query fills it; here also those that rubrics share."""
+"""The columns of `queries.parquet`, each with its value for a scored query; here those that rubrics share."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from scoring.rules.arrow_types import field
 
 @dataclass(frozen=True)
 class QueryColumn:
-    """A column; `value` gets it from a scored query, by default the attribute of its name."""
+    """A column; `value` gets its value from a scored query, by default the attribute of its name."""
 
     name: str
     type: pa.DataType
@@ -24,7 +24,7 @@ class QueryColumn:
         return field(self.name, self.type, self.what)
 
     def value_of(self, query: Any) -> Any:
-        """The value of a query; an exact number is the nearest float."""
+        """The value for a query; an exact number is the nearest float."""
         value = self.value(query) if self.value else getattr(query, self.name)
         return float(value) if value is not None and self.type == pa.float64() else value
 
@@ -42,7 +42,7 @@ TRACK = QueryColumn(
     "track", pa.string(), "Track: 파일의 열 Track, 없으면 빈칸", lambda query: _first_text(query, "track")
 )
 GROUPS = (CATEGORY, TRACK)
-"""What people sort the queries of a file by."""
+"""The columns by which the queries of a file are grouped."""
 ROUNDS = QueryColumn("rounds", pa.int64(), "실행 수: 방과 반복을 모두 더한 수", lambda query: len(query.executions))
 REVIEW_REASONS = QueryColumn(
     "manual_review_reasons",
@@ -68,7 +68,7 @@ TOTAL_MISSING = QueryColumn(
 
 
 def groups_of(row: Mapping[str, Any]) -> dict[str, str]:
-    """What people call a column of `GROUPS` -> where the query of a row belongs; rows of earlier versions have none."""
+    """Title of a column of `GROUPS` -> the group of a row's query; rows of earlier versions have none."""
     return {column.what.partition(":")[0]: row[column.name] for column in GROUPS if row.get(column.name)}
 
 
@@ -88,17 +88,17 @@ def score_column(metric: str, what: str) -> QueryColumn:
 
 
 def reason_text(title: str) -> str:
-    """What a column of reasons is, by the title of its metric."""
+    """The description of a column of reasons, by the title of its metric."""
     return f"{title} 근거: 점수가 그렇게 나온 까닭"
 
 
 def reason_column(metric: str, title: str) -> QueryColumn:
-    """`<metric>_reason` of the metric that people call `title`."""
+    """`<metric>_reason` of the metric with this title."""
     return QueryColumn(f"{metric}_reason", pa.string(), reason_text(title), lambda query: query.scores[metric].reason)
 
 
 def pass_columns(pass_at: int) -> tuple[QueryColumn, QueryColumn]:
-    """`passed` and `passed_of` of a query with `repeats`, from which pass^k follows for every k."""
+    """`passed` and `passed_of` of a query with `repeats`, from which pass^k can be computed for every k."""
     return (
         QueryColumn(
             "passed", pa.int64(), f"통과한 실행 수: 정확성이 {pass_at}점 이상", lambda query: query.repeats.passed

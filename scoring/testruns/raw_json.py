@@ -1,4 +1,4 @@
-"""The Raw JSON cell of an execution: read once, typed, and never trusted to have a shape."""
+"""The Raw JSON cell of an execution: parsed once into typed fields, without trusting its structure."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ _LONGEST_ERROR = 200
 
 @dataclass(frozen=True, slots=True)
 class StepError:
-    """A step of making the answer that went wrong: its worker and what it said."""
+    """A failed step of an answer: its worker and its message."""
 
     step: str
     text: str
@@ -25,12 +25,12 @@ class StepError:
 
 @dataclass(frozen=True, slots=True)
 class RawResponse:
-    """What an agent sent back. A field that is missing, null or of another type is empty here.
+    """The response of an agent. A field that is missing, null or of another type is empty here.
 
-    `document` is the whole object (for literal paths). `ui_entries` are the objects of `dataUIList`,
-    `ui_values` the `uiValue` objects among them, in order. `response_time_s` in seconds, None where it is no
-    finite number from 0. `error` is '' where none is reported. `step_count` is that of `executionProcesses` or
-    `worker`, whichever has more; `step_errors` come from both, each step once.
+    `document` is the whole object (for literal paths). `ui_entries` are the objects of `dataUIList`, `ui_values` the
+    `uiValue` objects among them, in order. `response_time_s` is in seconds, None unless it is a finite number from 0.
+    `error` is '' if none is reported. `step_count` is that of `executionProcesses` or `worker`, whichever has more;
+    `step_errors` come from both, each step once.
     """
 
     document: JsonObject
@@ -44,8 +44,8 @@ class RawResponse:
 
 
 def parse_raw_json(cell: str) -> RawResponse | str:
-    """What the cell holds, or the reason (Korean) why that is no JSON object. Anything may be in it: cut JSON, NaN,
-    lone surrogates (become `?`), any depth, any size.
+    """Parses the cell, or returns the reason (Korean) why it is no JSON object. Every content is allowed: truncated
+    JSON, NaN, lone surrogates (become `?`), any depth, any size.
 
     Source: seed 003, 1 and 2-2; seed 004, 안정성.
     """
@@ -83,7 +83,7 @@ def response_of(document: JsonObject) -> RawResponse:
 
 
 def without_lone_surrogates(document: object) -> object:
-    """`document` with `?` for halves of characters, which no table can store; emoji stay whole.
+    """`document` with `?` for lone surrogates, which no table can store; emoji remain intact.
 
     Raises:
         RecursionError: nested too deeply.
@@ -99,12 +99,12 @@ def _kind(document: object) -> str:
 
 
 def objects_of(value: object) -> tuple[JsonObject, ...]:
-    """The objects of a list; none where there is no list."""
+    """The objects of a list; none if the value is no list."""
     return tuple(item for item in value if isinstance(item, dict)) if isinstance(value, list) else ()
 
 
 def part_of(found: object, name: str) -> JsonObject:
-    """The object of this name in an object; an empty one where there is none."""
+    """The object with this key in an object; an empty one if there is none."""
     part = found.get(name) if isinstance(found, dict) else None
     return part if isinstance(part, dict) else {}
 

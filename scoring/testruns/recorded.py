@@ -1,4 +1,4 @@
-"""How scores that a file already holds, an earlier tool's or a person's, agree with ours. They replace none.
+"""Compares scores that a file already contains (of an earlier tool or a person) with ours. They replace no score.
 
 Source: SPEC 2.
 """
@@ -25,9 +25,9 @@ def recorded_agreement(
     """A JSON object per metric, and for the total, over the `n` queries that have both scores.
 
     `recorded`: query id -> metric -> score; `rows` are those of `queries.parquet`; `limits`: query id -> metric -> why
-    the query cannot have all points, counted by reason. `mean_difference` is ours minus
-    recorded; `linear_kappa` with its 95 % interval is that of whole points (NULL where all are one and the same);
-    `equal` counts equal whole points; `largest` are the ten largest differences.
+    the query cannot have all points, counted by reason. `mean_difference` is ours minus recorded; `linear_kappa` and
+    its 95 % interval use whole points (NULL if all are equal); `equal` counts equal whole points; `largest` are the ten
+    largest differences.
     """
     found = []
     for name, title in ((metric.name, metric.title) for metric in (*metrics, Metric(TOTAL, TOTAL_TITLE))):

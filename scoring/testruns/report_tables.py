@@ -15,7 +15,7 @@ _CAUSE_CHARACTERS = 160
 
 
 def distribution_table(summary: TestRunSummary, metric: str, meanings: Mapping[str, str]) -> str:
-    """Score by round, from 5 to 0; `meanings` says what a score stands for, '' where it needs no words."""
+    """Scores by round, from 5 to 0; `meanings` explain the scores, '' for none."""
     rounds = {name: summary.distributions[name][metric] for name in summary.distributions}
     total: Counter[str] = Counter()
     for counts in rounds.values():
@@ -30,7 +30,7 @@ def distribution_table(summary: TestRunSummary, metric: str, meanings: Mapping[s
 
 
 def check_pattern_table(patterns: Sequence[CheckPattern], names: Mapping[str, str]) -> str:
-    """Why checks fail, how many fail so and how many fail with them; `names` are those of the queries by id."""
+    """The reasons of failed checks, their number and their consequences; `names` are those of the queries by id."""
     rows = (
         [
             pattern.key,
@@ -49,7 +49,7 @@ def check_pattern_table(patterns: Sequence[CheckPattern], names: Mapping[str, st
 
 
 def outage_table(outages: Sequence[Outage], names: Mapping[str, str]) -> str:
-    """Why executions scored 0 for stability; `names` are those of the queries by id."""
+    """The reasons of stability 0; `names` are those of the queries by id."""
     rows = (
         [shortened(o.cause, _CAUSE_CHARACTERS), f"{o.count:,}", query_examples(o.query_ids, names)] for o in outages
     )
@@ -57,20 +57,20 @@ def outage_table(outages: Sequence[Outage], names: Mapping[str, str]) -> str:
 
 
 def query_examples(query_ids: Sequence[str], names: Mapping[str, str]) -> str:
-    """The first few queries by their name and how many more there are (Korean)."""
+    """The names of the first few queries and the number of the others (Korean)."""
     return examples([names.get(query_id, query_id) for query_id in query_ids])
 
 
 def problem_table(
     queries: Iterable[ScoredQuery], header: Sequence[str], characters: int, most: int | None = None
 ) -> str:
-    """What of the queries' expectations could not be used, '' without any; at most `most` rows."""
+    """The unusable parts of the queries' expectations, '' without any; at most `most` rows."""
     rows = [(query_name(query), shortened(text, characters)) for query in queries for _, text in query.problems]
     return table(header, rows[:most]) if rows else ""
 
 
 def quality_table(data_quality: Mapping[str, Any], titles: Mapping[str, str]) -> str:
-    """Every counted gap with its title, zeros included: nothing is lost in silence."""
+    """Every counted gap with its title, including zeros, so that nothing is lost silently."""
     return table(["항목", "건수"], ([titles[code], f"{count:,}"] for code, count in data_quality.items()))
 
 
@@ -88,4 +88,4 @@ REPORT_TABLES: dict[str, Callable[..., str]] = {
         undecided_text,
     )
 }
-"""What every template of a report may call."""
+"""The functions that every report template may call."""

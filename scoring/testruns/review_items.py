@@ -1,4 +1,4 @@
-"""What a person needs to judge an answer of a test run: one row that holds all of it, readable without the input."""
+"""The data that a person needs to judge an answer of a test run: one self-contained row, readable without the input."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ _NAMED_ANYWHERE = ("dataKey", "buttonKey")
 
 @dataclass(frozen=True)
 class ReviewItem:
-    """One answer to judge, or with an empty `round` all answers of a query together; `metrics` are what to judge.
+    """One answer to judge, or with an empty `round` all answers of a query together; `metrics` are to be judged.
 
-    `other_answers` are those of the other rounds, at most twenty, `tools` the filters and data keys that were used,
-    `screen` what the user saw beside the answer, a line each, `urls` where its links lead.
+    `other_answers` are those of the other rounds, at most twenty, `tools` the used filters and data keys, `screen` the
+    elements shown with the answer, a line each, `urls` the targets of its links.
     """
 
     query_id: str
@@ -41,9 +41,8 @@ class ReviewItem:
 
 
 def review_items(executions: Sequence[Execution], metrics: Iterable[Metric]) -> Iterator[ReviewItem]:
-    """An item per execution of a query, and one of the whole query where there is something to compare.
-
-    `executions` in the order of rounds.
+    """One item per execution of a query, and one of the whole query if its answers can be compared. `executions` are in
+    the order of rounds.
     """
     first = executions[0]
     metrics = tuple(metrics)
@@ -91,7 +90,7 @@ def _answer(reading: ParsedExecution) -> str:
 
 
 def _together(answers: Iterable[tuple[str, str]], count: int) -> str:
-    """The first of `count` answers, and how many more there are: each item of a query shows those of the others."""
+    """The first of `count` answers, and the number of the others: each item of a query shows those of the others."""
     shown = [f"[{round_}]\n{answer}" for round_, answer in islice(answers, _ANSWERS_TOGETHER)]
     more = [f"(그 밖의 답변 {count - len(shown):,}개 생략)"] if count > len(shown) else []
     return "\n\n".join([*shown, *more])
@@ -111,7 +110,7 @@ def _screen(entries: Iterable[JsonObject]) -> str:
 
 
 def _entry_text(entry: JsonObject) -> str:
-    """An entry of `dataUIList` on one line: its kind, what it says, what it offers, what it names."""
+    """An entry of `dataUIList` on one line: its kind, its text, its options, and the names in it."""
     value = part_of(entry, "uiValue")
     said = (given(text) for text in (entry.get("uiDescription"), value.get("message"), value.get("buttonName")))
     named = ((key, _value_text(value.get(key))) for key in _NAMED_VALUES)
@@ -126,7 +125,7 @@ def _entry_text(entry: JsonObject) -> str:
 
 
 def _value_text(value: object) -> str | None:
-    """A value as JSON writes it: that something is false is said."""
+    """A value as in JSON: a value that is false is included."""
     return str(value).lower() if isinstance(value, bool) else given(value)
 
 

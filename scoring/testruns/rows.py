@@ -1,4 +1,4 @@
-"""A row of a test run becomes its executions, or the reason why it cannot be read. The header tells what a cell is.
+"""Converts a row of a test run to its executions, or to the reason why it cannot be read. The header defines each cell.
 
 Source: SPEC 2 (long and wide layout).
 """
@@ -42,10 +42,11 @@ _ROUND_SHEET = re.compile(r"round\s*([1-9][0-9]?)|([1-9][0-9]?)\s*(?:회차|차)
 
 @dataclass(frozen=True)
 class Columns:
-    """Places of cells in a row. `fields` hold for the whole row, `rounds` (wide) for one: number -> field -> places.
+    """The positions of cells in a row. `fields` apply to the whole row, `rounds` (wide) to one: number -> field ->
+    positions.
 
-    `names` are the headers by our names, `written` as they stand in the file, which is how people are told of them.
-    What stands under another one is only kept in the file.
+    `names` are the headers by our names, `written` as in the file, for messages to people. Columns with other headers
+    are only kept in the file.
     """
 
     layout: Layout
@@ -56,12 +57,12 @@ class Columns:
 
 
 def columns_of(names: tuple[str, ...], written: tuple[str, ...], where: str) -> Columns:
-    """Places by header; `names` and `written` are as in `Columns`.
+    """The positions by header; `names` and `written` are as in `Columns`.
 
-    Errors name columns that are known: a header that is none may hold what people wrote.
+    Errors name only known columns: an unknown header may contain people's text.
 
     Raises:
-        InputError: no header of a test run, a required column is missing, or one that is read is there twice.
+        InputError: no header of a test run, a required column is missing, or a column that is read exists twice.
     """
     layout = layout_of(names)
     if layout is None or layout is Layout.CHAT:
@@ -109,14 +110,13 @@ def columns_of(names: tuple[str, ...], written: tuple[str, ...], where: str) -> 
 
 
 class RowReader:
-    """Executions of the rows of one table. `notes` counts what was read with a reservation."""
+    """Reads the executions of the rows of one table. `notes` counts what was read with a reservation."""
 
     def __init__(
         self, columns: Columns, agent_type: AgentType | None, filter_names: FilterNames, run_type: str, sheet: str
     ) -> None:
-        """`agent_type`, `run_type` and the round that `sheet` may tell are those of rows that name none.
-
-        `sheet` is '' where there is one alone.
+        """`agent_type`, `run_type` and the round of the sheet's name apply to rows that name none. `sheet` is '' if
+        there is only one.
         """
         self.notes: Counter[str] = Counter()
         self._sheet = sheet
@@ -127,7 +127,7 @@ class RowReader:
         self._read = sorted({place for places in (*of_rows, *of_rounds) for place in places})
 
     def second_row(self, known: str) -> UnreadableCell:
-        """Why a row is rejected whose execution, told by `known` (Korean), another row has already given."""
+        """Why a row is rejected whose execution, identified by `known` (Korean), another row has already given."""
         fields, long = self._columns.fields, self._columns.layout is Layout.LONG
         of_round = fields["round" if long else "repeat"]
         column = self._columns.written[(of_round or fields["query_id"])[0]]
@@ -139,7 +139,7 @@ class RowReader:
         return UnreadableCell(column, "duplicate_execution", f"{what} {fix}")
 
     def executions(self, cells: list[str]) -> list[Execution]:
-        """The executions of a row: one in the long layout, one per round that was run in the wide one.
+        """The executions of a row: one in the long layout, one per executed round in the wide one.
 
         Raises:
             UnreadableCell: the row is rejected.
@@ -181,7 +181,7 @@ class RowReader:
                 raise UnreadableCell(name, "cut_cell", f"{what} 점수를 낼 때 쓴 원본 파일로 채점하세요.")
 
     def _shared(self, cells: list[str]) -> Iterator[tuple[str, Any]]:
-        """What holds for the whole row; fields without a value keep their default."""
+        """The fields of the whole row; fields without a value keep their default."""
         for field, places in self._columns.fields.items():
             place, text = _filled(places, cells)
             if field == "round":
@@ -199,7 +199,7 @@ class RowReader:
                 yield field, self._value(field, place, text)
 
     def _rounds(self, cells: list[str], repeat: int) -> Iterator[dict[str, Any]]:
-        """What holds for one round: nothing in the long layout, whose row is the round."""
+        """The fields of one round: none in the long layout, where the row is the round."""
         if not self._columns.rounds:
             yield {"tool_columns": TOOL_COLUMNS & {field for field, places in self._columns.fields.items() if places}}
         for room, fields in self._columns.rounds.items():
@@ -230,18 +230,18 @@ class RowReader:
 
 
 def _filled(places: Sequence[int], cells: list[str]) -> tuple[int, str]:
-    """The first place with a value, and its text; '' without any."""
+    """The first position with a value, and its text; '' without any."""
     filled = ((place, text) for place in places if (text := given(cells[place])))
     return next(filled, (places[-1] if places else -1, ""))
 
 
 def _is_missing(field: str, text: str) -> bool:
-    """Whether a cell for something measured says in words that it was not."""
+    """Whether a cell of a measurement says in words that there is none."""
     return field in _MEASURED and says_not_measured(text)
 
 
 def _url_line(cell: str) -> str:
-    """The cell of an expected URL as a line of the expected result, which may have a label of its own or no slash."""
+    """The cell of an expected URL as a line of the expected result; it may have its own label or no slash."""
     lines = (f"기대 URL: {cell}", cell, f"기대 URL: /{cell}")
     return next(filter(url_conditions, lines), lines[0])
 
@@ -272,7 +272,7 @@ def _count(text: str) -> int | None:
 
 
 def _round_of_sheet(name: str) -> int:
-    """The round that the name of a sheet tells (`2회차`, `2차`, `Round 2`); 1 where it tells none."""
+    """The round in the name of a sheet (`2회차`, `2차`, `Round 2`); 1 if there is none."""
     match = _ROUND_SHEET.fullmatch(normalize("NFKC", name).strip())
     return int(match[1] or match[2]) if match else 1
 
@@ -291,7 +291,7 @@ _NUMBERS: Mapping[str, tuple[Callable[[str], float | None], str]] = {
 }
 _MEASURED = frozenset({"latency_ms", "answer_time_s", "ttft_s", "tool_call_count"})
 _TIMES = ("latency_ms", "answer_time_s", "ttft_s")
-"""Of these a cell may say that the execution timed out; it has failed then. Source: seed 000, 2.6 and 3.6."""
+"""Cells of these fields may report a timeout; then the execution has failed. Source: seed 000, 2.6 and 3.6."""
 # Words of a closed list, of which another is as good as none. A recorded score is an earlier judge's opinion: a row is
 # not lost for it.
 _WORDS = {"agent_type": agent_type_named, "latency_class": LatencyClass.named, "recorded_score": _float}
@@ -330,7 +330,7 @@ def _how_to_name(example: str) -> str:
 
 
 def _known_and_others(names: tuple[str, ...]) -> tuple[str, int]:
-    """The columns that are known, by name; the others are counted, for they may be the first row of a table."""
+    """The known columns by name; the others are only counted, because they may be the first row of a table."""
     known = [name for name in names if is_read(name)]
     return ", ".join(known), sum(map(bool, names)) - len(known)
 

@@ -1,7 +1,7 @@
-"""What a rubric for test runs is, and the values that it turns executions into.
+"""Defines a rubric for test runs, and the values that it computes from executions.
 
-A run is scored query by query (a query's executions are what consistency compares), so that only one query's parsed
-JSON is in memory. What needs all queries (round means, the set, patterns) is summarised from the scored ones.
+A run is scored query by query (consistency compares a query's executions), so that only one query's parsed JSON is in
+memory. Values over all queries (round means, the set, patterns) are computed from the scored ones.
 """
 
 import re
@@ -29,14 +29,14 @@ from scoring.testruns.query_columns import QueryColumn
 Options = Mapping[str, str]
 
 WORST_POINTS, BEST_POINTS = 0, 5
-"""Of every metric."""
+"""The range of the points of every metric."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """A choice that people may make: its default, the regex of what it accepts, and why one would choose (English).
+    """An option of a rubric: its default, the regex of accepted values, and why to choose it (English).
 
-    `title` says on pages in a sentence what it decides (Korean).
+    `title` describes on pages what it decides, within a sentence (Korean).
     """
 
     name: str
@@ -47,7 +47,7 @@ class Option:
 
     @property
     def values(self) -> Sequence[str]:
-        """What it accepts where that is a list of words, else nothing."""
+        """The accepted values if they are a list of words, else nothing."""
         return self.accepts.split("|") if re.fullmatch(r"\w+(\|\w+)+", self.accepts) else ()
 
 
@@ -55,9 +55,9 @@ class Option:
 class Metric:
     """A score from 0 to 5. Metrics of a query (consistency) have no value per execution.
 
-    `judged_by` is the kind of question whose verdicts decide it, None where rules do. `noise`: by how many points an
-    execution's score moves without a reason, as that of a time beside the edge of a band; a comparison of two runs does
-    not count such a change.
+    `judged_by` is the kind of question whose verdicts decide it, None if rules do. `noise` is by how many points an
+    execution's score may move without a reason, such as a time near the edge of a band; a comparison of two runs
+    ignores such a change.
     """
 
     name: str
@@ -67,15 +67,16 @@ class Metric:
     noise: int = 0
 
     def epoch(self, epochs: Mapping[str, Sequence[str]]) -> str | None:
-        """What judged this metric in a run with these epochs by kind of question: all of them where there are several.
+        """The epoch that judged this metric in a run, given the epochs by kind of question: all of them if there are
+        several.
 
-        None where rules have scored it, and where nobody knows what judged. Source: SPEC 11.
+        None if rules scored it, or if the epoch is unknown. Source: SPEC 11.
         """
         return "+".join(epochs.get(self.judged_by, ()) if self.judged_by else ()) or None
 
 
 class Undecided(StrEnum):
-    """What keeps a score from being decided, besides the statuses of a judge's verdict. Source: SPEC 3.3."""
+    """The reasons why a score is undecided, besides the statuses of a judge's verdict. Source: SPEC 3.3."""
 
     UNMAPPED_FILTER = "unmapped_filter"
     TOOLS_NOT_SHOWN = "tools_not_shown"
@@ -87,7 +88,7 @@ class Score:
     """Exact points, or None with the code of what is missing (`no_checks`, `no_judge`, `needs_3_runs`, ...).
 
     `reason` is a Korean sentence that names the evidence. A metric that does not apply (the other latency class) is
-    None with an empty code: that is no gap.
+    None with an empty code: that is not a gap.
     """
 
     points: Exact | None
@@ -96,14 +97,14 @@ class Score:
 
     @property
     def undecided(self) -> bool:
-        """Whether the metric applies, but a verdict, a mapping or enough runs are missing."""
+        """Whether the metric applies, but a verdict, a mapping or a sufficient number of runs is missing."""
         # By type: what a rubric of rules alone calls `failed` is no verdict that failed.
         return self.points is None and isinstance(self.missing, VerdictStatus | Undecided)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredExecution:
-    """One execution with its scores, its `answer` ('' without one), and its checks where its rubric has any.
+    """One execution with its scores, its `answer` ('' without one), and its checks if its rubric has any.
 
     A rubric adds its own values as the fields of a subclass; none is parsed JSON.
     """
@@ -118,7 +119,7 @@ class ScoredExecution:
     checks: tuple[CheckResult, ...] = field(default=(), kw_only=True)
 
     def own_values(self) -> dict[str, Any]:
-        """The values that the rubric's subclass adds, by the name of the field."""
+        """The values that the rubric's subclass adds, by field name."""
         return {name: getattr(self, name) for name in _own_names(self, ScoredExecution)}
 
 
@@ -126,7 +127,7 @@ class ScoredExecution:
 class ScoredQuery:
     """One query with its executions in the order of rounds; `scores` are per query. A rubric adds fields in a subclass.
 
-    `problems` are what the data-quality table shows: (code, Korean sentence), such as an unmapped filter.
+    `problems` are the entries of the data-quality table: (code, Korean sentence), such as an unmapped filter.
     """
 
     query_id: str
@@ -144,11 +145,11 @@ class ScoredQuery:
 
 @dataclass(frozen=True)
 class TestRunSummary:
-    """What a test run comes to. Values are JSON (exact numbers already turned into floats where they are shown).
+    """The summary of a test run. Values are JSON (exact numbers are floats where they are shown).
 
     `rounds`: round -> metric -> the figures of a `MetricMean`; `set`: metric -> the same, and parts; `distributions`:
-    round -> metric -> score -> count; `data_quality`: code -> count. A rubric adds its own parts (targets, patterns)
-    as the fields of a subclass.
+    round -> metric -> score -> count; `data_quality`: code -> count. A rubric adds its own parts (targets, patterns) as
+    the fields of a subclass.
     """
 
     rounds: Mapping[str, Any]
@@ -157,7 +158,7 @@ class TestRunSummary:
     data_quality: Mapping[str, Any]
 
     def own_values(self) -> dict[str, Any]:
-        """The parts that the rubric's subclass adds, as JSON, by the name of the field."""
+        """The parts that the rubric's subclass adds, as JSON, by field name."""
         values = asdict(self)
         return {name: values[name] for name in _own_names(self, TestRunSummary)}
 
@@ -172,26 +173,28 @@ def _points_lost(scores: Mapping[str, Exact | None]) -> Exact:
 
 @dataclass(frozen=True)
 class TestRunRubric(Generic[QueryT, SummaryT]):
-    """A rubric that scores test runs into its own kinds of query and summary.
+    """A rubric that scores test runs into its own kinds of query and summary. All its functions are pure.
 
-    `requests(executions of one query, options)` lists what a judge should be asked; `score_query(executions, options,
-    verdicts)` scores one query; `summarise(queries, options)` sums up; `headline(queries, summary)` says in at most
-    three Korean sentences what happened, what matters most and what to do, of a run in which something was scored;
-    `report.md` in the rubric's `package` is the Jinja template of the Korean report, and
-    `report_values(queries, summary, options)` are what it shows beside these three, the file's `name`
-    and `REPORT_TABLES`. All are pure. `own_columns` follow the metrics in `scores.parquet`;
-    `query_columns` are those of `queries.parquet`, all of them, in order. `prompts` are what the judge is told, one
-    per kind of question that `requests` asks. `prompt` is a text for scoring a file by hand with a chat model, where a
-    rubric offers one; `query_json` is a query as an object of `scores.json`, where a rubric has such a file.
-    `recognition` is how a file shows that the rubric scores it.
-    `speed_bands` are the seconds behind the points of speed, by latency class and agent type (None: any); `code_titles`
-    say in Korean what the codes of the data quality and of `manual_review_reasons` mean, `figure_titles` those of what
-    the set has beside the metrics, and of the further figures of consistency; `value_titles` those of the codes in its
-    columns. `criteria`: metric -> what earns which points, for people who score it by hand. `page_parts` is what the
-    page of a test run shows of the rubric's own parts, out of the JSON of the summary. `points_lost` is what a query's
-    scores by metric lose against the best: lists of the worst are sorted by it. `limits(query)`: metric -> why
-    no answer could have all points for it (Korean). `rates` are those of its targets that count executions: two runs
-    are compared by them, too. `text` is the file that it was made of, '' where it is Python.
+    `requests(executions of one query, options)` lists the questions for a judge; `score_query(executions, options,
+    verdicts)` scores one query; `summarise(queries, options)` summarises the run; `headline(queries, summary)` gives at
+    most three Korean sentences for a run with scores: what happened, what matters most, what to do. `report.md` in the
+    rubric's `package` is the Jinja template of the Korean report; it gets these three, the file's `name`,
+    `REPORT_TABLES`, and `report_values(queries, summary, options)`.
+
+    `own_columns` follow the metrics in `scores.parquet`; `query_columns` are all columns of `queries.parquet`, in
+    order. `prompts` are the instructions for the judge, one per kind of question of `requests`. `prompt` is a text for
+    scoring a file by hand with a chat model, if the rubric offers one; `query_json` is a query as an object of
+    `scores.json`, if the rubric has that file. `recognition` are the signs by which a file shows that the rubric scores
+    it.
+
+    `speed_bands` are the seconds and points of speed, by latency class and agent type (None: any). `code_titles` are
+    the Korean meanings of the codes of data quality and of `manual_review_reasons`, `figure_titles` those of figures of
+    the set besides the metrics, and of the further figures of consistency; `value_titles` those of the codes in its
+    columns. `criteria`: metric -> the conditions of its points, for people who score by hand. `page_parts` are the
+    rubric's own parts of the page of a test run, from the JSON of the summary. `points_lost` is the loss of a query's
+    scores by metric against the best: lists of the worst are sorted by it. `limits(query)`: metric -> why no answer
+    could have all points (Korean). `rates` are its targets that count executions: two runs are compared by them, too.
+    `text` is the rubric file, '' for a rubric in Python.
     """
 
     id: str
@@ -229,16 +232,16 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
             raise RuleError(f"rubric {self.id} has two metrics of one name")
 
     def metric_epochs(self, epochs: Mapping[str, Sequence[str]]) -> dict[str, str]:
-        """What judged each metric, and so the total, in a run with these epochs by kind of question.
+        """The epochs that judged each metric, and therefore the total, in a run, given the epochs by kind of question.
 
-        Those that rules score are not among them.
+        Metrics that rules score are left out.
         """
         judged = {metric.name: epoch for metric in self.metrics if (epoch := metric.epoch(epochs))}
         return judged | ({TOTAL: "+".join(sorted(judged.values()))} if judged else {})
 
     @property
     def score_titles(self) -> dict[str, str]:
-        """What people call the scores of a query (Korean): its metrics, then the total."""
+        """The titles of the scores of a query (Korean): its metrics, then the total."""
         return {metric.name: metric.title for metric in self.metrics} | {TOTAL: TOTAL_TITLE}
 
     def compare(
@@ -249,8 +252,9 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
         *,
         across_expectations: bool = False,
     ) -> Comparison:
-        """The comparison of two runs that it has scored; `titles` are those of the scores to compare, in order.
-        `across_expectations` compares also queries of which the runs expect different things.
+        """Compares two runs that it has scored; `titles` are those of the scores to compare, in order.
+
+        `across_expectations` also compares queries for which the runs have different expectations.
 
         Raises:
             UsageError: another rubric has scored one of them.
@@ -266,11 +270,11 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
         return {rate.name: rate.share(executions) for rate in self.rates}
 
     def lost(self, scores: Mapping[str, float | None]) -> Exact:
-        """The points that a query of a table loses, by its scores."""
+        """The points that a query of a table loses, from its scores."""
         return self.points_lost({name: None if score is None else exact(score) for name, score in scores.items()})
 
     def worst_first(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Rows of `queries.parquet`, those that lost most points first."""
+        """Rows of `queries.parquet`, sorted by lost points, most first."""
 
         def lost(row: Mapping[str, Any]) -> Exact:
             return self.lost({metric.name: row.get(f"{metric.name}_score") for metric in self.metrics})
@@ -278,11 +282,11 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
         return sorted(rows, key=lambda row: (-lost(row), row["query_id"]))
 
     def flagged(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Those rows of `queries.parquet` that a person should look at, in the same order."""
+        """The rows of `queries.parquet` that a person should look at, in the same order."""
         return self.worst_first(row for row in rows if row["manual_review_reasons"])
 
     def review_titles(self, codes: Iterable[str]) -> tuple[str, ...]:
-        """What people call reasons to look at a query."""
+        """The titles of the reasons to look at a query."""
         return tuple(self.code_titles[code] for code in codes)
 
     def query_row(self, query: QueryT) -> dict[str, Any]:
@@ -290,10 +294,10 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
         return {column.name: column.value_of(query) for column in self.query_columns}
 
     def chosen(self, given: Options) -> Options:
-        """Every option with its value, defaults filled in.
+        """All options with their values, including defaults.
 
         Raises:
-            UsageError: no such option, or no such value.
+            UsageError: an unknown option or value.
         """
         known = {option.name: option for option in self.options}
         for name, value in given.items():

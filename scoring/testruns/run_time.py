@@ -1,4 +1,4 @@
-"""When a test run ran: what its rows say, else the date in the name of its file."""
+"""The time of a test run: from its rows, else from the date in its file name."""
 
 import re
 from collections.abc import Iterable
@@ -12,10 +12,10 @@ _IN_NAME = re.compile(rf"(?<![0-9]){_DATE}(?![0-9])")
 
 
 def run_time(executions: Iterable[Execution], file_name: str) -> str:
-    """When the first execution began, to the second, as it is written: `2026-02-24T02:20:40`; the date alone where no
-    more is known, '' where nothing is.
+    """The start of the first execution, to the second, as written: `2026-02-24T02:20:40`; the date alone if the time is
+    unknown, '' if both are.
 
-    No zone is applied: a test run is ordered among the others of its team, whose files are written alike.
+    No zone is applied: a test run is ordered among the others of its team, whose files use the same notation.
     """
     times = [found for one in executions if (found := _moment(_TIME.match(one.executed_at)))]
     named = (_moment(match) for match in _IN_NAME.finditer(file_name))
@@ -23,7 +23,7 @@ def run_time(executions: Iterable[Execution], file_name: str) -> str:
 
 
 def _moment(match: re.Match[str] | None) -> str:
-    """The date or time that was matched in ISO form, '' where the calendar does not know it."""
+    """The matched date or time in ISO form, '' if it is not a calendar date."""
     parts = [int(part) for part in match.groups() if part is not None] if match else []
     try:
         found = datetime(*parts) if parts else None  # type: ignore[arg-type]  # noqa: DTZ001  as it is written

@@ -1,7 +1,7 @@
-"""A test run is scored query by query: so only one query's parsed JSON is in memory.
+"""Scores a test run query by query, so that only one query's parsed JSON is in memory.
 
-With a judge there are two passes: `judge_requests` says what to ask, and the caller hands the verdicts to
-`score_testrun`. Without one the verdicts are empty, and what only a judge can tell is NULL.
+With a judge there are two passes: `judge_requests` lists the questions, and the caller passes the verdicts to
+`score_testrun`. Without a judge the verdicts are empty, and scores that need one are NULL.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ from scoring.testruns.rubric import AnyTestRunRubric, Metric, Options, ScoredQue
 from scoring.testruns.testrun import TestRunFile
 
 RUBRIC_TEXT = "rubric_file"
-"""The key of `summary.json` with the text of a rubric in a file: who reads the folder needs no other."""
+"""The key of `summary.json` with the text of a rubric file: readers of the folder need no other copy."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class TestRunPlan:
 class ScoredTestRun:
     """A scored run.
 
-    `questions` counts what a judge was or would have been asked, each question once, by the status of its verdict.
+    `questions` is the number of questions for a judge, whether asked or not, each counted once, by the status of its
+    verdict.
     """
 
     plan: TestRunPlan
@@ -54,13 +55,13 @@ class ScoredTestRun:
 
     @property
     def failures(self) -> Failures:
-        """How many of its executions failed."""
+        """The number of its failed executions."""
         executions = [one for query in self.queries for one in query.executions]
         return Failures(sum(one.failed for one in executions), len(executions))
 
 
 def judge_requests(plan: TestRunPlan) -> Iterator[JudgeRequest]:
-    """What a judge should be asked about the run, each question once."""
+    """The questions of the run for a judge, each once."""
     asked: set[str] = set()
     for executions in plan.run.queries.values():
         for request in plan.rubric.requests(_ordered(executions, plan), plan.options):
@@ -70,7 +71,7 @@ def judge_requests(plan: TestRunPlan) -> Iterator[JudgeRequest]:
 
 
 def score_testrun(plan: TestRunPlan, verdicts: Verdicts) -> ScoredTestRun:
-    """Scores every query and sums up; questions without a verdict leave their scores NULL."""
+    """Scores every query and summarises the run; questions without a verdict leave their scores NULL."""
     requested = _RequestedVerdicts(verdicts)
     queries = [
         plan.rubric.score_query(_ordered(executions, plan), plan.options, requested)
@@ -85,9 +86,9 @@ def score_testrun(plan: TestRunPlan, verdicts: Verdicts) -> ScoredTestRun:
 
 
 class _RequestedVerdicts(Mapping[str, Verdict]):
-    """Verdicts that note which of them scoring asks for: `statuses` by the key of the question.
+    """Verdicts that record which of them scoring requests: `statuses` by the key of the question.
 
-    Listing the questions beforehand would read every execution a second time.
+    Listing the questions beforehand would parse every execution a second time.
     """
 
     def __init__(self, verdicts: Verdicts) -> None:
@@ -118,11 +119,11 @@ def _ordered(executions: Iterable[Execution], plan: TestRunPlan) -> list[Executi
 def headline(
     scored: ScoredTestRun, change: Mapping[str, Any] | None, by_epoch: Mapping[str, Mapping[str, int]]
 ) -> Sequence[str]:
-    """The first sentences of report and page, in Korean; that nothing was scored where nothing was.
+    """The first sentences of report and page, in Korean; if nothing was scored, they say so.
 
-    What several judges have judged is said before any figure: `by_epoch` counts verdicts by kind of question and epoch.
-    The first says how the run compares with the one before it, and how many rows could not be read. Of a run with an
-    outage the first says that, and what there is to do is to correct it: its answers come after.
+    A run with verdicts of several judges says so before any figure: `by_epoch` counts verdicts by kind of question and
+    epoch. The first sentence compares the run with the previous one, and gives the number of unreadable rows. For a run
+    with an outage it reports the outage, and the action is to fix it: its answers come after.
     """
     run, rubric = scored.plan.run, scored.plan.rubric
     if not scored.queries:
@@ -144,9 +145,8 @@ def headline(
 
 
 def _of_several_judges(metrics: Sequence[Metric], by_epoch: Mapping[str, Mapping[str, int]]) -> str:
-    """The metrics whose verdicts are of several epochs, with the verdicts of each (Korean); '' for none.
-
-    Source: SPEC 11.
+    """The metrics with verdicts of several epochs, and the number of verdicts of each (Korean); '' for none. Source:
+    SPEC 11.
     """
     told = []
     for metric in metrics:
@@ -160,9 +160,10 @@ def _of_several_judges(metrics: Sequence[Metric], by_epoch: Mapping[str, Mapping
 def testrun_summary(
     scored: ScoredTestRun, judge: Mapping[str, Any] | None = None, place: RunPlace | None = None
 ) -> dict[str, Any]:
-    """What stands in `summary.json`; `judge` is its part on the judge, where one was asked, else what would be.
+    """The content of `summary.json`; `judge` is its part about the judge, if one was asked, else the questions that
+    would be.
 
-    `place` is where it stands among the runs of a warehouse, where it was scored into one.
+    `place` is its position among the runs of a warehouse, if it was scored into one.
     """
     change, nearest = (place.change, place.nearest) if place else (None, None)
     plan, summary = scored.plan, scored.summary
@@ -196,7 +197,7 @@ def testrun_summary(
 
 
 def _recorded(scored: ScoredTestRun) -> list[dict[str, Any]]:
-    """How the scores that the file holds agree with ours, by query; of several executions their mean counts."""
+    """The agreement of scores in the file with ours, by query; several executions count with their mean."""
     recorded: dict[str, dict[str, float]] = {}
     for query_id, executions in scored.plan.run.queries.items():
         known = [_recorded_scores(one) for one in executions]
@@ -211,7 +212,7 @@ def _recorded(scored: ScoredTestRun) -> list[dict[str, Any]]:
 
 
 def _recorded_scores(execution: Execution) -> Mapping[str, float]:
-    """The scores that its file has recorded of an execution, by metric. That of the long layout is of accuracy."""
+    """The scores that the file contains for an execution, by metric. That of the long layout is for accuracy."""
     if execution.recorded_score is None:
         return execution.recorded_scores
     return {"accuracy": execution.recorded_score, **execution.recorded_scores}

@@ -1,7 +1,7 @@
-"""Means, counts, distributions and repeats of scored executions: what every test-run report needs.
+"""Means, counts, distributions and repeats of scored executions, for every test-run report.
 
-How often the repeats of a query pass and come out the same is shown beside its consistency score, which says how equal
-they are but not whether they are right.
+The consistency score measures how equal the repeats of a query are, not whether they are right. How often they pass and
+how often they are equal is therefore reported with it.
 
 Source: seed 000, 1.3 and 2.2; seed 003, 2-5 and 3; seed 004, 일관성; SPEC 4 `summary.json`.
 """
@@ -33,7 +33,7 @@ def executions_by_round(queries: Iterable[ScoredQuery]) -> dict[Round, list[Scor
 
 
 def mean_and_n(scores: Iterable[Exact | None]) -> dict[str, Any]:
-    """`mean` of the scores that are known (None without any) and `n`, how many they are."""
+    """`mean` of the known scores (None without any) and their number `n`."""
     known = [score for score in scores if score is not None]
     return {"mean": as_float(mean(known)), "n": len(known)}
 
@@ -42,7 +42,7 @@ def mean_and_n(scores: Iterable[Exact | None]) -> dict[str, Any]:
 class MetricMean:
     """The mean over rounds of a metric, from `n` scores; `decided` and `undecided` count queries.
 
-    `low` and `high` are the mean with every undecided score as the worst and as the best.
+    `low` and `high` are the means if every undecided score were the worst or the best.
     """
 
     known: Fraction | None
@@ -54,11 +54,13 @@ class MetricMean:
 
     @property
     def mean(self) -> Fraction | None:
-        """None where too much is undecided: it would be the mean of what happened to be easy. Source: SPEC 3.3."""
+        """The mean; None if too much is undecided: it would be biased towards queries that are easy to decide. Source:
+        SPEC 3.3.
+        """
         return None if self.undecided > MOST_UNDECIDED * (self.decided + self.undecided) else self.known
 
     def figures(self) -> dict[str, Any]:
-        """The figures as JSON; the bounds stand where the mean is withheld."""
+        """The figures as JSON; bounds are given if the mean is withheld."""
         withheld = self.mean is None
         return {
             "mean": as_float(self.mean),
@@ -71,21 +73,21 @@ class MetricMean:
 
 
 def mean_text(figures: Mapping[str, Any]) -> str:
-    """The mean of a metric as people read it (`4.25`), its bounds (`0.48~4.86`) where it is withheld, else a dash."""
+    """The mean of a metric for people (`4.25`), its bounds (`0.48~4.86`) if it is withheld, else a dash."""
     if figures.get("low") is not None:
         return f"{score_text(figures['low'])}~{score_text(figures['high'])}"
     return score_text(figures.get("mean"))
 
 
 def undecided_text(figures: Mapping[str, Any]) -> str:
-    """How many queries are undecided, where that withholds a mean (Korean), else ''."""
+    """The number of undecided queries, if that withholds a mean (Korean), else ''."""
     if figures.get("low") is None:
         return ""
     return f"질의 {figures['decided'] + figures['undecided']:,}개 중 {figures['undecided']:,}개 미판정"
 
 
 def withheld_metrics(figures: Mapping[str, Any]) -> frozenset[str]:
-    """The metrics of `summary.json` whose mean is withheld, out of its part `set`."""
+    """The metrics of `summary.json` with a withheld mean, from its part `set`."""
     return frozenset(name for name, one in figures.items() if isinstance(one, dict) and one.get("low") is not None)
 
 
@@ -118,9 +120,9 @@ def set_mean(queries: Sequence[ScoredQuery], metric: str) -> MetricMean:
 
 
 def scores_of_mean(executions: Sequence[ScoredExecution], metric: str) -> list[Score]:
-    """The scores that a mean is made of: none where there are answers of which nothing was measured.
+    """The scores of a mean: none if there are answers but no measurement of them.
 
-    The zeros of what failed beside them are no mean. Source: SPEC 3 (never a silent 0).
+    The zeros of failed answers alone are no mean. Source: SPEC 3 (never a silent 0).
     """
     answered = [one.scores[metric] for one in executions if not (one.failed or one.empty)]
     if answered and all(score.points is None and not score.undecided for score in answered):
@@ -129,7 +131,8 @@ def scores_of_mean(executions: Sequence[ScoredExecution], metric: str) -> list[S
 
 
 def query_means(executions: Sequence[ScoredExecution], metrics: Sequence[str]) -> dict[str, Score]:
-    """Metric -> the mean of the executions' scores that are known; without any, what the first of the others misses.
+    """Metric -> the mean of the known scores of the executions; without any, what is missing for the first of the
+    others.
 
     NULL while one of them is undecided.
     """
@@ -144,15 +147,12 @@ def query_means(executions: Sequence[ScoredExecution], metrics: Sequence[str]) -
 
 
 def undecided_score(scores: Iterable[Score]) -> Score | None:
-    """The first of a query's scores that is undecided: the zeros of failures beside it are no mean.
-
-    Source: SPEC 7.
-    """
+    """The first undecided score of a query: then the zeros of failed answers are no mean. Source: SPEC 7."""
     return next((score for score in scores if score.undecided), None)
 
 
 def distributions(queries: Sequence[ScoredQuery], metrics: Sequence[str]) -> dict[str, dict[str, dict[str, int]]]:
-    """Round -> metric -> score -> count; a score that is not known counts as `null`."""
+    """Round -> metric -> score -> count; an unknown score counts as `null`."""
     return {
         str(round_): {metric: score_distribution(one.scores[metric].points for one in executions) for metric in metrics}
         for round_, executions in executions_by_round(queries).items()
@@ -179,29 +179,29 @@ def _mean_of(rounds: Sequence[Sequence[Score]], of_queries: Sequence[Score]) -> 
 
 
 def score_distribution(points: Iterable[Exact | None]) -> dict[str, int]:
-    """Score -> count, the highest first; a score that is not known counts as `null`."""
+    """Score -> count, highest first; an unknown score counts as `null`."""
     counted = Counter("null" if value is None else str(value) for value in points)
     return dict(sorted(counted.items(), reverse=True))
 
 
 SCORE_KEYS = (*map(str, range(BEST_POINTS, WORST_POINTS - 1, -1)), "null")
-"""Every score in distributions, the highest first, then what is not known."""
+"""The scores in distributions, highest first, then the unknown ones."""
 
 
 def score_counts(distribution: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Every score from 5 to 0 with its count, zeros included, then what is not known."""
+    """The count of every score from 5 to 0, including zeros, then of unknown scores."""
     known = [(score, distribution.get(score, 0)) for score in SCORE_KEYS[:-1]]
     return [*known, ("null", distribution["null"])] if "null" in distribution else known
 
 
 def nearest_rank(ordered: Sequence[float], percent: int) -> float:
-    """The smallest of some ordered values that at least `percent` of them do not exceed."""
+    """The smallest of some sorted values that is at least as large as `percent` of them."""
     return ordered[-(-percent * len(ordered) // 100) - 1]
 
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """`passed` of `n` executions with a known accuracy pass; `mode_ratio` is the share of the commonest outcome."""
+    """`passed` of `n` executions with known accuracy pass; `mode_ratio` is the share of the most frequent outcome."""
 
     passed: int
     n: int
@@ -209,15 +209,18 @@ class Repeats:
 
 
 def repeats_of(executions: Iterable[ScoredExecution], pass_at: Exact, outcomes: Sequence[Hashable] = ()) -> Repeats:
-    """The repeats of one query: `pass_at` points of accuracy are a pass, and `outcomes` may be equal or not."""
+    """The repeats of one query: at least `pass_at` points of accuracy are a pass; equal `outcomes` are the same
+    outcome.
+    """
     known = [points for one in executions if (points := one.scores["accuracy"].points) is not None]
     return Repeats(sum(points >= pass_at for points in known), len(known), mode_ratio(outcomes) if outcomes else None)
 
 
 def repeat_figures(queries: Iterable[Repeats], pass_at: int) -> dict[str, Any]:
-    """`pass_hat_k`: k -> mean and `n`, the queries with k executions or more; `mode_ratio`: its mean and `n`.
+    """`pass_hat_k`: k -> mean and `n`, the number of queries with at least k executions; `mode_ratio`: its mean and
+    `n`.
 
-    `pass_at` are the points in accuracy at which an execution passes.
+    `pass_at` is the minimum accuracy, in points, of a pass.
     """
     queries = list(queries)
     by_k = {
@@ -231,7 +234,7 @@ def repeat_figures(queries: Iterable[Repeats], pass_at: int) -> dict[str, Any]:
 
 
 def repeat_line(figures: dict[str, Any]) -> str:
-    """The figures as one Korean line of a report, '' where nothing was repeated."""
+    """The figures as one Korean line of a report, '' if nothing was repeated."""
     of_rounds, same = figures["pass_hat_k"], figures["mode_ratio"]
     if len(of_rounds) < 2:
         return ""

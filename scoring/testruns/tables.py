@@ -1,6 +1,6 @@
-"""The tables of a scored run: a row per execution, a row per query, a row per refused row.
+"""The tables of a scored run: one row per execution, per query, and per rejected row.
 
-The description of a column begins with what people call it (Korean), up to a colon where more follows.
+The description of a column begins with its title (Korean), up to a colon if more text follows.
 
 Source: SPEC 4.
 """
@@ -49,7 +49,7 @@ VALUE_TITLES: Mapping[str, Mapping[Any, str]] = {
     "agent_type": AGENT_TITLES,
     "latency_class": {LatencyClass.SINGLE: "단일", LatencyClass.MULTI: "복수"},
 }
-"""What people call the codes in columns that every rubric has (Korean)."""
+"""The titles of the codes in columns that every rubric has (Korean)."""
 
 
 def scores_schema(rubric: AnyTestRunRubric) -> pa.Schema:
@@ -67,7 +67,7 @@ def scores_schema(rubric: AnyTestRunRubric) -> pa.Schema:
 
 
 def column_title(column: pa.Field) -> str:
-    """What people call a column: the beginning of its description."""
+    """The title of a column: the beginning of its description."""
     return column_meaning(column).partition(":")[0]
 
 
@@ -78,12 +78,12 @@ def column_meaning(column: pa.Field) -> str:
 
 
 def queries_schema(rubric: AnyTestRunRubric) -> pa.Schema:
-    """The columns of `queries.parquet`: those of the rubric, then which rubric it was."""
+    """The columns of `queries.parquet`: those of the rubric, then its id and version."""
     return pa.schema([*(one.field for one in rubric.query_columns), *RUBRIC_FIELDS])
 
 
 def scores_frame(scored: ScoredTestRun) -> pl.DataFrame:
-    """A row per execution in the columns of `scores_schema`: queries as in the file, their executions by round."""
+    """One row per execution in the columns of `scores_schema`: queries as in the file, their executions by round."""
     rubric = scored.plan.rubric
     metrics = [metric.name for metric in rubric.metrics if metric.per_execution]
     rows = [
@@ -95,19 +95,19 @@ def scores_frame(scored: ScoredTestRun) -> pl.DataFrame:
 
 
 def queries_frame(scored: ScoredTestRun) -> pl.DataFrame:
-    """A row per query in the columns of `queries_schema`."""
+    """One row per query in the columns of `queries_schema`."""
     rubric = scored.plan.rubric
     return _frame(scored, queries_schema(rubric), [rubric.query_row(query) for query in scored.queries])
 
 
 def rejected_frame(run: TestRunFile, rubric_id: str) -> pl.DataFrame:
-    """The refused rows in the columns of `REJECTED_SCHEMA`, in the order of reading, without a day."""
+    """The rejected rows in the columns of `REJECTED_SCHEMA`, in the order of reading, without a day."""
     rows = [{**vars(reject), "score_date": None, "rubric": rubric_id} for reject in run.rejects]
     return frame_of(REJECTED_SCHEMA, rows)
 
 
 def execution_values(scored: ScoredExecution) -> dict[str, Any]:
-    """The columns of `EXECUTION_FIELDS`; texts that the file does not give are NULL."""
+    """The columns of `EXECUTION_FIELDS`; texts that the file does not have are NULL."""
     execution = scored.execution
     return {
         "run_id": execution.run_id or None,
@@ -133,7 +133,7 @@ _EXPECTED = {
 
 
 def answer_values(scored: ScoredExecution) -> dict[str, Any]:
-    """The columns of `ANSWER_FIELDS`; what the file does not give is NULL."""
+    """The columns of `ANSWER_FIELDS`; values that the file does not have are NULL."""
     execution = scored.execution
     named = [f"{title}: {text}" for name, title in _EXPECTED.items() if (text := getattr(execution, name))]
     checks = [{"text": one.text, "passed": one.passed, "reason": one.reason} for one in scored.checks]
@@ -146,7 +146,7 @@ def answer_values(scored: ScoredExecution) -> dict[str, Any]:
 
 
 def table_value(value: object) -> Any:
-    """A value of a rubric as a table holds it: exact numbers as floats."""
+    """A rubric's value for a table: exact numbers as floats."""
     return float(value) if type(value) is Fraction else value
 
 

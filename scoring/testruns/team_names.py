@@ -1,4 +1,4 @@
-"""What a team calls the columns and filters of its test runs, beside the names that everybody uses."""
+"""A team's names of columns and filters in its test runs, in addition to the common ones."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,18 +14,18 @@ _NUMBER = "{n}"
 
 @dataclass(frozen=True)
 class TeamNames:
-    """`columns`: our header -> the team's, where `{n}` stands for the number of `N차`. `filters`: name -> code."""
+    """`columns`: our header -> the team's, with `{n}` for the number of `N차`. `filters`: name -> code."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     filters: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def filter_names(self) -> FilterNames:
-        """The team's filters before the common ones."""
+        """The team's filters, then the common ones."""
         return FilterNames(self.filters)
 
     def headers(self, cells: Iterable[str]) -> tuple[str, ...]:
-        """Header cells by our names, however they are written: their case, width and blanks do not matter."""
+        """Header cells by our names, regardless of case, width and blanks."""
         return our_headers([self._header(name) for name in written_headers(cells)])
 
     def _header(self, name: str) -> str:
@@ -44,9 +44,9 @@ class TeamNames:
 
 
 def written_headers(cells: Iterable[str]) -> tuple[str, ...]:
-    """Header cells as they stand in a file, without what is unseen around them.
+    """Header cells as in a file, without invisible characters around them.
 
-    Blanks and line breaks within one are read as a single blank: people break long headers in Excel.
+    Blanks and line breaks within a header become a single blank: people break long headers in Excel.
     """
     return tuple(" ".join(bare_name(cell).split()) for cell in cells)
 

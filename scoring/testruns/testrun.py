@@ -1,4 +1,4 @@
-"""The tables of a test-run file become a `TestRunFile`: executions by query, and what became of every row.
+"""Reads the tables of a test-run file into a `TestRunFile`: executions by query, and the number of rows by outcome.
 
 Source: SPEC 2, 5.
 """
@@ -21,10 +21,10 @@ from scoring.testruns.team_names import TeamNames, written_headers
 
 @dataclass(frozen=True)
 class RowCounts:
-    """What became of the rows of a file: `rows_in` = `scored` + `excluded` + `rejected`, always.
+    """The number of rows of a file by outcome: `rows_in` = `scored` + `excluded` + `rejected`, always.
 
-    A row is an execution in the long layout and a query with all its rounds in the wide one. A wide row of which no
-    round was run is excluded; one bad cell rejects a row with all its rounds. `executions` counts what is scored.
+    A row is an execution in the long layout and a query with all its rounds in the wide one. A wide row without an
+    executed round is excluded; one bad cell rejects a row with all its rounds. `executions` counts the scored ones.
     """
 
     rows_in: int
@@ -40,11 +40,12 @@ class RowCounts:
 
 @dataclass(frozen=True)
 class TestRunFile:
-    """One test run. `queries`: query id -> its executions in the order of the file, queries as they first appear.
+    """One test run. `queries`: query id -> its executions in the order of the file, queries in the order of their first
+    row.
 
-    Executions have the agent type that their row or the file's name tells. `excluded_lines` are the rows of which no
-    round was run, behind the sheet where there are several (`2회차!14`). `notes` counts what was read with a
-    reservation, by code (`NOTE_TITLES` in `tasks.reports.wording` says them in Korean).
+    Executions have the agent type of their row or of the file's name. `excluded_lines` are the rows without an executed
+    round, with the sheet if there are several (`2회차!14`). `notes` counts what was read with a reservation, by code
+    (`NOTE_TITLES` in `tasks.reports.wording` has the Korean texts).
     """
 
     identity: FileIdentity
@@ -62,7 +63,7 @@ class TestRunFile:
 
     @cached_property
     def ran_at(self) -> str:
-        """When it ran (ISO), '' where neither rows nor the file's name tell."""
+        """When it ran (ISO), '' if neither rows nor the file's name say."""
         return run_time((one for executions in self.queries.values() for one in executions), self.name)
 
 
@@ -76,10 +77,10 @@ class TestRunTable(Protocol):
 
 
 class TestRunReading:
-    """What the tables of one file came to so far."""
+    """The tables of one file that have been read so far."""
 
     def __init__(self, agent_type: AgentType | None, names: TeamNames, run_type: str = "") -> None:
-        """`agent_type` and `run_type` are those of rows that name none."""
+        """`agent_type` and `run_type` apply to rows that name none."""
         self._agent_type = agent_type
         self._run_type = run_type
         self._names = names
@@ -94,7 +95,7 @@ class TestRunReading:
         self._rows_in = self._scored = 0
 
     def add(self, table: TestRunTable, where: str, sheet: str = "") -> None:
-        """Reads a table; `sheet` is its name where there are several, which may tell the round (`2회차`)."""
+        """Reads a table; `sheet` is its name if there are several, which may give the round (`2회차`)."""
         written = written_headers(table.columns)
         columns = columns_of(self._names.headers(table.columns), written, where)
         self._layouts.add(columns.layout)
@@ -131,7 +132,7 @@ class TestRunReading:
         self.notes.update(reader.notes)
 
     def _add_row(self, reader: RowReader, row: TextRow) -> bool:
-        """Whether any round of the row was run."""
+        """Adds a row; returns whether any round of it was executed."""
         of_row = reader.executions(row.cells)
         if of_row and not of_row[0].query_id:
             of_row = [replace(one, query_id=f"{row.line}행") for one in of_row]
@@ -146,7 +147,7 @@ class TestRunReading:
         return bool(executions)
 
     def run_file(self, name: str, identity: FileIdentity) -> TestRunFile:
-        """All that was read; `name` is that of the file without its folder."""
+        """Everything that was read; `name` is the file's name without its folder."""
         queries: dict[str, list[Execution]] = {}
         named = {one.query_id for one in self._executions.values()}
         for one in self._executions.values():

@@ -1,4 +1,4 @@
-"""Which tools an execution used: data keys, filters, columns, the pages it links to."""
+"""The tools that an execution used: data keys, filters, columns, and linked pages."""
 
 import json
 import re
@@ -23,8 +23,8 @@ _CODE = re.compile(r"[A-Za-z0-9_.:-]+")
 
 @dataclass(frozen=True, slots=True)
 class ToolUsage:
-    """What an execution, a `uiValue` or a URL used, as codes. `filters` hold the period filter too; `urls` are whole,
-    `url_paths` decoded, without host and parameters, both in order of appearance.
+    """The tools that an execution, a `uiValue` or a URL used, as codes. `filters` include the period filter; `urls` are
+    complete, `url_paths` decoded, without host and parameters, both in order of appearance.
 
     Source: seed 000, 2.3 (사용한 도구).
     """
@@ -37,11 +37,11 @@ class ToolUsage:
 
 
 def tool_usage_of(reading: ParsedExecution) -> ToolUsage:
-    """What the `uiValue`s of a response used, joined with its numbered `buttonUrl` and
-    `감지된 필터` cells of the wide layout.
+    """The tools in the `uiValue`s of a response, combined with its numbered `buttonUrl` and `감지된 필터` cells of the
+    wide layout.
 
-    The period filter is a precondition of every request to the applicant agent: it stands in
-    `filters` and is left to the rubric to ignore. Source: seed 000, 2.4.
+    The period filter is a precondition of every request to the applicant agent: it is included in `filters`, and the
+    rubric ignores it. Source: seed 000, 2.4.
     """
     execution = reading.execution
     named = [pair for ui_value in reading.response.ui_values for pair in scalars(ui_value, *_NAMING_KEYS)]
@@ -53,7 +53,7 @@ def tool_usage_of(reading: ParsedExecution) -> ToolUsage:
 
 
 def shows_tools(reading: ParsedExecution) -> bool:
-    """Whether the file can show what the execution used: in a column of its own, or in the Raw JSON of its answer."""
+    """Whether the file can show which tools the execution used: in a column, or in the Raw JSON of its answer."""
     execution = reading.execution
     if execution.tool_columns == {"raw_json"}:
         return bool(given(execution.raw_json)) or not reading.answered
@@ -66,7 +66,7 @@ def filters_of(ui_value: JsonObject) -> frozenset[str]:
 
 
 def _used(named: Iterable[tuple[str, str]]) -> ToolUsage:
-    """What the values of `_NAMING_KEYS` name together."""
+    """The tools that the values of `_NAMING_KEYS` name together."""
     values: dict[str, list[str]] = {key: [] for key in _NAMING_KEYS}
     for key, value in named:
         values[key].append(value)
@@ -81,9 +81,9 @@ def _used(named: Iterable[tuple[str, str]]) -> ToolUsage:
 
 
 def scalars(value: object, *wanted: str) -> Iterator[tuple[str, str]]:
-    """Every key (or those `wanted`) whose value is a text or number, at any depth, in order, as trimmed text.
+    """Every key (or the `wanted` ones) with a text or number, at any depth, in order, as trimmed text.
 
-    An option whose `optionValueFieldName` is F stands for a key F with the option's value.
+    An option with the `optionValueFieldName` F is a key F with the option's value.
     """
     stack = [value]
     while stack:
@@ -107,8 +107,9 @@ def scalars(value: object, *wanted: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=1024)  # the rounds of a query lead to the same page
 def button_url(url: str) -> ToolUsage:
-    """The tools that a URL names: its path, `dataKey`s, the filters of `condition` and the
-    columns of `columnVisibility`, both URL-encoded JSON lists. A part that is missing or broken is empty."""
+    """The tools in a URL: its path, `dataKey`s, the filters of `condition` and the columns of `columnVisibility`, both
+    URL-encoded JSON lists. A missing or invalid part is empty.
+    """
     parameters = parse_qs(url.partition("?")[2].partition("#")[0])
     conditions = [item for text in parameters.get("condition", []) for item in _json_list(text)]
     filters = [item.get("filterType") for item in conditions if isinstance(item, dict)]
@@ -124,7 +125,7 @@ def button_url(url: str) -> ToolUsage:
 
 
 def _listed_urls(cell: str) -> list[str]:
-    """The URLs of a cell, one or several: a line each, between commas, or as a JSON list."""
+    """The URLs of a cell, one or several: one a line, separated by commas, or a JSON list."""
     text = given(cell) or ""
     parts = _NEXT_URL.split(text[1:-1] if text.startswith("[") else text)
     urls = [part.strip(",;|\"' ") for part in parts if part.startswith(("/", "http"))]
@@ -132,13 +133,13 @@ def _listed_urls(cell: str) -> list[str]:
 
 
 def listed_datakeys(text: str) -> frozenset[str]:
-    """The data keys of a cell, separated by anything that is no part of a code."""
+    """The data keys of a cell, separated by characters that are not part of a code."""
     return frozenset(_CODE.findall(text)) if given(text) else frozenset()
 
 
 def same_page(expected: str, used: str) -> bool:
-    """Whether two URLs lead to the same page: the paths agree part by part, and a part like
-    `{planId}` or `:planId` of the expected one matches any one part.
+    """Whether two URLs lead to the same page: the paths agree part by part, and a placeholder like `{planId}` or
+    `:planId` of the expected path matches any one part.
 
     Source: seed 000, 3.1 (이동 에이전트: 정확한 URL).
     """
@@ -162,7 +163,7 @@ def _parts(url: str) -> list[str]:
 
 
 def _json_list(text: str) -> list[object]:
-    """The list in a parameter; some pages encode it twice. Broken text is an empty list."""
+    """The list in a parameter; some pages encode it twice. Invalid text is an empty list."""
     for candidate in (text, unquote(text)):
         try:
             value = json.loads(candidate)

@@ -1,4 +1,4 @@
-"""Weighted totals in exact numbers, rounded once, and when there is none.
+"""Weighted totals in exact numbers, rounded once, and the conditions under which there is none.
 
 Source: seed 000, 4.1; seed 004, 종합 점수; SPEC 3.3 `weighted_total`.
 """
@@ -26,9 +26,9 @@ MIN_COVERAGE = Option(
 
 @dataclass(frozen=True)
 class WeightedTotal:
-    """A total as rounded, None where too little is known; then `missing` says why (Korean).
+    """A rounded total, None if too little is known; then `missing` gives the reason (Korean).
 
-    `coverage_percent` of the weights was there, None where no total was wanted.
+    `coverage_percent` of the weights had a score, None if no total was requested.
     """
 
     value: Decimal | None
@@ -37,21 +37,21 @@ class WeightedTotal:
 
     @property
     def points(self) -> float | None:
-        """The total as tables and reports hold it."""
+        """The total for tables and reports."""
         return None if self.value is None else float(self.value)
 
     @property
     def coverage(self) -> float | None:
-        """The share of the weights that was there (0 to 1)."""
+        """The share of the weights with a score (0 to 1)."""
         return None if self.coverage_percent is None else self.coverage_percent / 100
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Integer percents by metric, adding up to 100. Without the metric `needed` there is no total; '' needs none.
+    """Integer percents by metric with a sum of 100. Without the metric `needed` there is no total; '' requires none.
 
     Raises:
-        RuleError: they do not add up to 100.
+        RuleError: the sum is not 100.
     """
 
     percents: Mapping[str, int]
@@ -65,16 +65,14 @@ class Weights:
             )
 
     def lost(self, scores: Mapping[str, Exact | None]) -> Fraction:
-        """The points (0 to 5) that the known scores lose against the best, weighted; unknown ones lose none."""
+        """The weighted points (0 to 5) that the known scores lose against the best; unknown ones lose none."""
         known = {name: score for name, score in scores.items() if score is not None and name in self.percents}
         return exact_sum(self.percents[name] * (BEST_POINTS - score) for name, score in known.items()) / 100
 
     def total(self, scores: Mapping[str, Exact | None], options: Options) -> WeightedTotal:
-        """The weighted mean of the scores that are known, weights renormalised.
+        """The weighted mean of the known scores, with renormalised weights.
 
-        None without the metric that is needed, and with less of the weights than `min_weight_coverage`.
-
-        Source: SPEC 3.3.
+        None without the required metric, or with less than `min_weight_coverage` of the weights. Source: SPEC 3.3.
         """
         known = {name: score for name, score in scores.items() if score is not None and name in self.percents}
         coverage = sum(self.percents[name] for name in known)
@@ -90,7 +88,7 @@ class Weights:
 
 
 def partly_scored(unknown: Sequence[str], coverage: float | None) -> str:
-    """What a total rests on without the metrics `unknown`, '' where all are known.
+    """The basis of a total without the `unknown` metrics, '' if all are known.
 
     `의도 충족·일관성 없이 가중치의 70%만 채점`.
     """

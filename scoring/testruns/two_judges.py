@@ -1,4 +1,4 @@
-"""One test run, scored with the verdicts of two judges: how far they agree, and which scores move. Source: SPEC 11."""
+"""Compares one test run under the verdicts of two judges: their agreement, and differing scores. Source: SPEC 11."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import as_float
 
 BothScored = tuple[ScoredTestRun, ScoredTestRun]
-"""A test run with the verdicts of the one judge, and with those of the other."""
+"""A test run with the verdicts of each of the two judges."""
 
 
 @dataclass(frozen=True)
 class MetricShift:
-    """A metric with the verdicts of two judges: their means (0..5), and how far they agree (`bias`: the shift)."""
+    """A metric under the verdicts of two judges: their means (0..5), and their agreement (`bias`: the shift)."""
 
     rubric: str
     metric: str
@@ -28,7 +28,7 @@ class MetricShift:
 
 @dataclass(frozen=True)
 class MovedQuery:
-    """A query of a run whose judged score is another one; means over its executions."""
+    """A query of a run whose judged score differs; means over its executions."""
 
     run: str
     query_id: str
@@ -39,7 +39,7 @@ class MovedQuery:
 
 
 def metric_shifts(runs: Sequence[BothScored]) -> list[MetricShift]:
-    """Every judged metric and the total, over all runs of a rubric; those that no pair of scores knows are left out."""
+    """Each judged metric and the total, over all runs of a rubric; those without a pair of known scores are omitted."""
     found = []
     for rubric in dict.fromkeys(before.plan.rubric.id for before, _ in runs):
         of_rubric = [pair for pair in runs if pair[0].plan.rubric.id == rubric]
@@ -53,7 +53,7 @@ def metric_shifts(runs: Sequence[BothScored]) -> list[MetricShift]:
 
 
 def moved_queries(runs: Sequence[BothScored]) -> list[MovedQuery]:
-    """The queries with another judged score, the largest change first."""
+    """The queries with different judged scores, largest difference first."""
     found = []
     for before, after in runs:
         run, titles = before.plan.run.name, _titles(before)
@@ -81,9 +81,9 @@ def _pairs(before: ScoredTestRun, after: ScoredTestRun) -> Iterator[Pair]:
 
 
 def _pairs_of_query(run: ScoredTestRun, old: ScoredQuery, new: ScoredQuery) -> Iterator[Pair]:
-    """The scores of a query that both know, which are no independent witnesses.
+    """The scores of a query that are known under both judges; they are not independent observations.
 
-    Totals only where both know the same scores: one without a metric is no total of the other's kind.
+    Totals are compared only if the same scores are known: a total without a metric is not comparable.
     """
     rubric, cluster = run.plan.rubric, (run.plan.run.identity.sha256, old.query_id)
     know_the_same = True
