@@ -1,1 +1,1 @@
-"""What the judge is asked and what it answers: requests, verdicts, prompts, masking."""
+"""Judging: requests and verdicts, prompts, masking, anchors and the audit. No client."""

@@ -1,4 +1,4 @@
-"""Anchors: questions that the judge has answered and is asked again, so that a judge that was replaced is noticed.
+"""Selects anchors: answered questions that the judge is asked again, so that a replaced judge is noticed.
 
 Source: SPEC 11.
 """
@@ -12,13 +12,13 @@ from scoring.judging.requests import canonical_json
 
 ANCHORS = 100
 ANCHOR_QUERIES = 30
-"""From how many queries anchors should come; fewer are asked all the same, and people are told."""
+"""Minimum number of queries of the anchors; with fewer they are asked all the same, and reported as too few."""
 _FREE_TEXT = "reason"  # every schema has it, and no two answers have the same
 
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
-    """A question with its verdict; `key` is that of the verdict store, `query` what the agent was asked."""
+    """A question with its verdict; `key` is the key in the verdict store, `query` the question to the agent."""
 
     key: str
     rubric: str
@@ -28,14 +28,14 @@ class AnsweredQuestion:
 
 
 def decision(answer: Mapping[str, Any]) -> str:
-    """What an answer decides, as JSON: everything but its reason. The same for answers that give the same scores."""
+    """The decision of an answer, as JSON: all but its reason. Answers with equal scores have equal decisions."""
     return canonical_json({name: value for name, value in answer.items() if name != _FREE_TEXT})
 
 
 def chosen_anchors(answered: Iterable[AnsweredQuestion]) -> list[AnsweredQuestion]:
     """At most `ANCHORS` questions, the same for the same answers in any order.
 
-    Every kind and score level has its turn until there are enough, each with the query that has the fewest so far.
+    Kinds and score levels take turns until there are enough; each turn selects a query with the fewest anchors so far.
     """
     levels: dict[tuple[str, str, str], list[AnsweredQuestion]] = defaultdict(list)
     for one in sorted(answered, key=lambda one: one.key):
@@ -54,5 +54,7 @@ def chosen_anchors(answered: Iterable[AnsweredQuestion]) -> list[AnsweredQuestio
 
 
 def _level(answer: Mapping[str, Any]) -> str:
-    """What is decided, of a list how many different values: groups of answers can be drawn in too many ways."""
+    """The level of a decision; for a list the number of distinct values, because there are too many ways to group
+    answers.
+    """
     return decision({name: len(set(value)) if isinstance(value, list) else value for name, value in answer.items()})

@@ -1,11 +1,11 @@
-"""Personal data and keys in texts, replaced by their kind before a text leaves the machine. Source: SPEC 7 and 8.
+"""Replaces personal data and keys in texts by labels before a text leaves the machine. Source: SPEC 7 and 8.
 
-Masking prefers one mask too many: a text that has lost a number can still be judged, a number that has left the
-machine cannot be called back. What each kind finds and takes by mistake is measured by `make bench`; the table stands
-in `docs/security.md`.
+Masking prefers false positives: a text without a number can still be judged, but a number that has left the machine
+cannot be recalled. `make bench` measures the recall and the false positives of each kind; `docs/security.md` has the
+table.
 
-Time is linear in the length of the text: a pattern of any length begins only where a run of its signs does and gives
-nothing back (`++`), all others are bounded.
+The run time is linear in the length of the text: a pattern without a length limit starts only at the beginning of a run
+of its characters and does not backtrack (`++`), all others are bounded.
 """
 
 import re
@@ -19,10 +19,11 @@ _LONG_NUMBER = re.compile(r"[0-9](?:[^0-9가-힣\n]{0,8}[0-9]){6}")
 
 @dataclass(frozen=True)
 class _Kind:
-    """What a pattern finds. Masked is its group `data` or the whole match, if `check` accepts its digits.
+    """The pattern of one kind of data. Its group `data`, or else the whole match, is masked if `check` accepts its
+    digits.
 
-    Without a label it is nobody's: it stays, and no later kind looks inside it. Every match that counts holds what the
-    kind `needs`, which is found fast, and which most texts do not have: only then is the pattern compiled.
+    A kind without a label protects its matches: they stay, and later kinds skip them. Every valid match contains a
+    match of `needs`, which is fast to search and missing in most texts: only then is the pattern compiled.
     """
 
     label: str
@@ -41,9 +42,9 @@ def _is_card(digits: str) -> bool:
 
 
 def _is_resident(digits: str) -> bool:
-    """Whether 13 digits without any sign are a resident number and not the milliseconds of a date from 2020 to 2026.
+    """Whether 13 digits without separators are a resident number and not a date from 2020 to 2026 in milliseconds.
 
-    A person who was born when the same digits would be such a date has a number with a check digit.
+    A person whose birth date has the same digits as such a date has a number with a check digit.
     """
     if digits[:2] not in ("16", "17") or len(digits) < 13:
         return True
@@ -249,14 +250,14 @@ _SPOKEN_NUMBER = re.compile(
 _AS_DIGITS = str.maketrans({**_SPOKEN, "o": "0", "O": "0", "l": "1", "L": "1"})
 _MARGIN = 200  # how far around a part of a text is looked, so that nothing is cut in half at its edges
 SHOWN = 20_000
-"""How much of a text is masked where people are shown its beginning: far more than any page or message holds."""
+"""Number of characters that are masked of a text whose beginning is shown: far more than any page or message shows."""
 
 
 def masked(text: str, start: int = 0, end: int | None = None) -> str:
-    """The characters of `text` from `start` to `end`, personal data replaced by labels such as `[전화번호]`.
+    """The characters of `text` from `start` to `end`, with personal data replaced by labels such as `[전화번호]`.
 
-    Everything else stays as it is. Full-width, circled and spoken digits, other dashes and invisible signs between
-    digits hide nothing. What reaches over an edge of the part is masked as a whole.
+    Everything else is unchanged. Full-width, circled and spoken digits, other dashes and invisible characters between
+    digits are recognised. A match that crosses an edge of the part is masked as a whole.
     """
     end = len(text) if end is None else min(end, len(text))
     first = max(0, start - _MARGIN)
@@ -271,7 +272,7 @@ def masked(text: str, start: int = 0, end: int | None = None) -> str:
 
 
 def is_invisible(char: str) -> bool:
-    """Whether a sign shows nothing and yet is there: format controls, fillers, variation selectors, tags."""
+    """Whether a character is invisible: format controls, fillers, variation selectors, tags."""
     return (
         unicodedata.category(char) in ("Cf", "Cc", "Cs", "Zl", "Zp")
         or char in _INVISIBLE_LETTERS
@@ -281,7 +282,7 @@ def is_invisible(char: str) -> bool:
 
 
 def _found(plain: str) -> list[tuple[str, int, int]]:
-    """Labels and places in order; of kinds that overlap the earlier one counts."""
+    """Labels and positions in order; of overlapping kinds the earlier one wins."""
     found = []
     taken = bytearray(len(plain))
     for kind in _kinds_with(tuple(needs for needs in _NEEDS if needs.search(plain))):
@@ -296,12 +297,12 @@ def _found(plain: str) -> list[tuple[str, int, int]]:
 
 @cache
 def _kinds_with(held: tuple[re.Pattern[str], ...]) -> tuple[_Kind, ...]:
-    """The kinds that a text can have which holds what these need, in their order."""
+    """The kinds that can occur in a text that contains these, in order."""
     return tuple(kind for kind in _KINDS if kind.needs in held)
 
 
 def _undisguised(text: str) -> tuple[str, range | list[int]]:
-    """The text in plain signs, and for each of them where it stands in the original."""
+    """The text in plain characters, and the original position of each."""
     plain: str = text
     origins: range | list[int] = range(len(text))
     if _DISGUISE.search(text):

@@ -1,7 +1,7 @@
-"""Prompts for a judge, and the fence that keeps judged material from acting as an instruction.
+"""Prompts for a judge, and the fence that keeps judged material from acting as instructions.
 
-What is judged travels as one line of JSON between two lines with a random mark. Line breaks inside the JSON are
-escaped, so no text can write a line of its own, let alone one with the mark. Source: SPEC 7.
+Judged material is sent as one line of JSON between two lines with a random mark. Line breaks inside the JSON are
+escaped, so no text can create its own line, or one with the mark. Source: SPEC 7.
 """
 
 import json
@@ -35,9 +35,9 @@ class JudgePrompt:
     """The prompt of a rubric for one kind of question.
 
     `instructions` are Korean; `schema` is a strict JSON schema whose first property is the reason. `accepts` refuses
-    answers that fit the schema and yet say nothing about this material, such as groups that leave an answer out. Only
-    the audit of a judge asks without the fence, to see what it is worth: `fenced` is part of what is told, so that such
-    verdicts have a key and an epoch of their own.
+    answers that match the schema but are invalid for this material, such as groups that omit an answer. Only the audit
+    of a judge asks without the fence, to measure its effect: `fenced` is part of the prompt's identity, so that such
+    verdicts have their own key and epoch.
     """
 
     kind: str
@@ -49,7 +49,7 @@ class JudgePrompt:
 
     @property
     def system_text(self) -> str:
-        """The same for every question, so that endpoints can keep it in their cache."""
+        """The system message, equal for all questions, so that endpoints can cache it."""
         instructions = self.instructions.strip()
         return f"{instructions}\n\n{PROTECTION}" if self.fenced else instructions
 
@@ -58,7 +58,7 @@ class JudgePrompt:
         return fenced_payload(payload, mark) if self.fenced else _plain_text(payload)
 
     def parse(self, text: str, material: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """The answer in `text`, None unless the text is exactly one that the schema allows."""
+        """The parsed answer; None unless the text is exactly an answer that the schema allows."""
         try:
             answer = json.loads(
                 text, object_pairs_hook=_without_repetition, parse_float=_number, parse_constant=_no_number
@@ -73,9 +73,9 @@ class JudgePrompt:
 
 
 def presented(material: Mapping[str, Any], max_chars: int) -> str:
-    """The material as it may leave the machine: one line of JSON, masked, nothing invisible, at most `max_chars` long.
+    """The material for sending: one line of JSON, masked, without invisible characters, at most `max_chars` long.
 
-    What is too long keeps its head and its tail: each text first, the whole if that is not enough.
+    Long material keeps its beginning and its end: first each text is cut, then the whole if that is not enough.
     """
     safe = _safe(material, 0, 2 * max_chars)
     longest = max_chars
@@ -98,7 +98,7 @@ def fenced_payload(payload: str, mark: str) -> str:
 
 
 def _plain_text(payload: str) -> str:
-    """The material line by line, as somebody would write it who does not think of attacks."""
+    """The material line by line, as an author who does not think of attacks would write it."""
     parts = json.loads(payload).items()
     return "\n".join(f"{name}: {part if isinstance(part, str) else canonical_json(part)}" for name, part in parts)
 
@@ -109,7 +109,7 @@ def absent_mark(payload: str, marks: Iterable[str]) -> str:
 
 
 def fits(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Whether `value` is what a strict schema asks for: no field more, none less, no neighbouring type."""
+    """Whether `value` matches a strict schema: no additional field, no missing one, no similar type."""
     if "enum" in schema:
         return any(value == allowed and type(value) is type(allowed) for allowed in schema["enum"])
     match schema["type"]:
@@ -151,7 +151,7 @@ def _safe(value: Any, depth: int, longest: int) -> Any:
 
 
 def _safe_object(value: Mapping[Any, Any], depth: int, longest: int) -> dict[str, Any]:
-    """An object of which no entry is lost where two names are masked alike."""
+    """An object without losses if two keys are masked to the same text."""
     found: dict[str, Any] = {}
     numbers = Counter[str]()
     for name, part in value.items():
@@ -164,7 +164,7 @@ def _safe_object(value: Mapping[Any, Any], depth: int, longest: int) -> dict[str
 
 
 def _safe_text(text: str, longest: int) -> str:
-    """A text as it may be sent; of one that is too long the part between its ends becomes as many dots, unread."""
+    """A text for sending; in a long one the middle is replaced by dots, without being read."""
     between = len(text) - 2 * longest
     if between <= 0:
         return _visible(masked(text))
@@ -197,14 +197,14 @@ def _head_and_tail(text: str, longest: int) -> str:
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A name that comes twice would let the second verdict win over the first."""
+    """Refuses a repeated key, with which the second verdict would replace the first."""
     if len({name for name, _ in pairs}) != len(pairs):
         raise ValueError("a name comes twice")
     return dict(pairs)
 
 
 def _number(digits: str) -> int | float:
-    """An integer however it is written: to a JSON schema, and so to servers that hold models to one, `4.0` is one."""
+    """An integer in any notation: in a JSON schema, and therefore for servers that enforce one, `4.0` is an integer."""
     value = float(digits)
     return int(value) if value.is_integer() else value
 

@@ -1,7 +1,8 @@
-"""Requests to a judge and its verdicts: plain values, no client.
+"""Requests to a judge and its verdicts, as plain values without a client.
 
-A rubric lists its requests; the pipeline gets the verdicts and passes them back. A request without a verdict has the
-status that says why, and its score is NULL with that status as reason: never a guess, never a zero.
+A rubric lists its requests; the pipeline obtains the verdicts and passes them back. A request without a verdict has a
+status with the reason, and its score is NULL with that status: never a guess, never a zero.
+
 Source: SPEC 7.
 """
 
@@ -16,7 +17,7 @@ from typing import Any
 class QuestionKind(StrEnum):
     """The kinds of question of the shipped rubrics: one per execution, or (`CONCLUSIONS`) per query.
 
-    A metric that a rubric file has judged is a kind of its own, called as the metric.
+    A judged metric of a rubric file is its own kind, named like the metric.
     """
 
     INTENT = "intent"
@@ -47,7 +48,7 @@ STATUS_TITLES: dict[str, str] = {
 
 @dataclass(frozen=True)
 class JudgeRequest:
-    """One question. `material` is what the judge sees, as JSON values: query, expectation, answers, rule facts."""
+    """One question. `material` is shown to the judge, as JSON values: query, expectation, answers, rule facts."""
 
     rubric: str
     kind: str
@@ -69,12 +70,12 @@ class Verdict:
 
     @property
     def given(self) -> bool:
-        """Whether there is an answer to use."""
+        """Whether there is a usable answer."""
         return self.status is VerdictStatus.OK
 
     @property
     def unusable_because(self) -> VerdictStatus:
-        """Why its answer is of no use: there is none, or it says what nobody asked for."""
+        """Why its answer is unusable: there is none, or its content does not fit the question."""
         return VerdictStatus.INVALID if self.given else self.status
 
 
@@ -83,12 +84,12 @@ Verdicts = Mapping[str, Verdict]
 
 
 def verdict_of(request: JudgeRequest, verdicts: Verdicts) -> Verdict:
-    """The verdict on a question; `NO_JUDGE` where the judge was not asked."""
+    """The verdict on a question; `NO_JUDGE` if the judge was not asked."""
     return verdicts.get(request.key, NO_JUDGE)
 
 
 def summary_of_unasked(waiting: Mapping[str, int]) -> dict[str, Any]:
-    """The `judge` part of `summary.json` where no judge was asked; `waiting` counts the questions by their status."""
+    """The `judge` part of `summary.json` if no judge was asked; `waiting` counts the questions by status."""
     return {
         "questions": sum(waiting.values()),
         "cached": 0,
@@ -101,7 +102,7 @@ def summary_of_unasked(waiting: Mapping[str, int]) -> dict[str, Any]:
 
 
 def canonical_json(value: Any) -> str:
-    """One line of JSON that is the same for equal values."""
+    """One line of JSON that is equal for equal values."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
