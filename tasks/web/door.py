@@ -247,7 +247,10 @@ async def _form(request: Request) -> dict[str, str]:
             body += chunk
             if len(body) > _MOST_FORM_BYTES:
                 raise RefusedError(413, "양식이 너무 큽니다. 글을 줄이세요")
-    return dict(_parsed(body.decode(errors="replace")))
+    found = dict(_parsed(body.decode(errors="replace")))
+    if any("\0" in text for text in found.values()):  # PostgreSQL cannot store it; addresses of templates have some
+        raise RefusedError(400, "글에 보이지 않는 문자(NUL)가 있습니다. 지우고 다시 보내세요")
+    return found
 
 
 def _parsed(fields: str) -> list[tuple[str, str]]:

@@ -161,6 +161,7 @@ def test_alerts_page_keeps_a_rule_quiet_and_lets_it_speak_again(settings: Settin
         {"until": "soon"},
         {"why": "  "},
         {"why": "x" * 201},
+        {"why": "시험\0"},
     ],
 )
 def test_alerts_page_refuses_a_snooze_that_would_say_nothing_or_do_nothing(
