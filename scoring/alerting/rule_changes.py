@@ -6,11 +6,14 @@ Source: SPEC 8 and 10.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
+from scoring.alerting.decision import DayDecisions
 from scoring.alerting.growth import TENANT, most_grown
 from scoring.alerting.growth_wording import tenant_name
+from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.watch import WatchedRule, watched_rules
-from scoring.chat.kpis import ALL_TENANTS, KpiRow
+from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, days_by_tenant
 from scoring.chat.rubric import AlertRule, RowRubric
 from scoring.stats.intervals import Interval, difference_of_days
 
@@ -75,8 +78,26 @@ def tenant_of_rise(
     )
     turns, turns_before = (sum(of for _, of in one.values()) for one in (now, had))
     counts, counts_before = ({tenant: count for tenant, (count, _) in one.items()} for one in (now, had))
-    grown = most_grown(TENANT, counts, counts_before, turns / turns_before)
+    grown = most_grown(TENANT, counts, counts_before, turns / turns_before if turns_before else 0.0)
     return tenant_name(grown.value) if grown and grown.low > now[grown.value][1] / turns else ""
+
+
+def tenant_of_day(rubric: RowRubric, risen: Sequence[str], kpis: KpisByDay, day: date, decided: DayDecisions) -> str:
+    """The same for the rules that stand out on a day. All days of the rise are compared with the four weeks before it:
+    the last week alone soon has the rise as well.
+
+    `kpis` are the KPI rows of that day and of those before it, `decided` are the decisions of the day.
+    """
+    if not risen:
+        return ""
+    since, version = decided[risen[0], ALL_TENANTS].since or day, kpis[day][0]["rubric_version"]
+    known = {when: kpis[when] for when in sorted(kpis) if kpis[when] and kpis[when][0]["rubric_version"] == version}
+    this = {when: rows for when, rows in known.items() if since <= when <= day}
+    before = {when: known[when] for when in [when for when in known if when < since][-REFERENCE_DAYS:]}
+    now, had = days_by_tenant(this), days_by_tenant(before)
+    tenants = dict.fromkeys((*now, *had))
+    rows = {tenant: ([*now.get(tenant, {}).values()], [*had.get(tenant, {}).values()]) for tenant in tenants}
+    return tenant_of_rise(rubric, risen, rows)
 
 
 def _sums(rule: WatchedRule, rows: Sequence[KpiRow]) -> tuple[list[int], list[int]]:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ import polars as pl
 from scoring.alerting.decision import DayDecisions, WatchedDays
 from scoring.alerting.few_rows import few_rows
 from scoring.alerting.growth import Grown
+from scoring.alerting.rule_changes import tenant_of_day
 from scoring.alerting.standing_out import standing_out
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
 from scoring.chat.kpi_figures import mean_intervals
 from scoring.chat.kpi_windows import FOUR_WEEKS
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS, KpisByDay
 from scoring.chat.reading import UTC_ZONE
 from scoring.chat.rubric import RowRubric
 from scoring.inputs import REJECTED_SCHEMA, FileIdentity
@@ -166,9 +168,13 @@ def write_day_report(
     rubric, scored = outcome.rubric, scored_until(warehouse, day)
     history = read_kpis_of_all(warehouse, rubric, scored[-2 * FOUR_WEEKS :])
 
+    @cache
+    def kpis() -> KpisByDay:
+        return read_kpis(warehouse, rubric, scored[-DECISION_DAYS - 1 :])
+
+    @cache
     def decided() -> DayDecisions:
-        kpis = read_kpis(warehouse, rubric, scored[-DECISION_DAYS - 1 :])
-        return WatchedDays(rubric, kpis, policy).decided[day]
+        return WatchedDays(rubric, kpis(), policy).decided[day]
 
     high = standing_out(rubric, history, day, decided) if day in history else []
     few = few_rows(history, day, policy.days_off) if is_over and day in history else ""
@@ -185,6 +191,7 @@ def write_day_report(
         earlier_failures(before, counted),
         high,
         _grown(warehouse, day, high[0]) if high else [],
+        tenant_of_day(rubric, high, kpis(), day, decided()) if high else "",
         few,
     )
     path = ReportPaths(folder).day_report(day)

@@ -9,7 +9,7 @@ from typing import Any
 
 from scoring.alerting.facts import titles_of_rules
 from scoring.alerting.growth import Grown
-from scoring.alerting.growth_wording import grown_tenant, grown_texts
+from scoring.alerting.growth_wording import grown_texts
 from scoring.alerting.watch import alert_counts
 from scoring.chat.conclusion import conclusion
 from scoring.chat.kpi_windows import ComparedKpi, kpi_windows, of_all_rows, window_figure
@@ -72,8 +72,8 @@ class MonitoringReport:
 
     Of a `day` in a warehouse, `history` are the KPI rows of all tenants of that day and of those before it,
     `earlier` the failures of the days before it, `standing_out` the alert rules that stand out on it, the gravest
-    first, `grown` what made most of the rise of that one, and `few` says that it has far fewer rows than
-    usual.
+    first, `grown` what made most of the rise of that one on the day, `mostly` its tenant over all days of the rise
+    (Korean), and `few` says that it has far fewer rows than usual.
     """
 
     outcome: ScoringOutcome
@@ -85,6 +85,7 @@ class MonitoringReport:
     earlier: EarlierFailures = field(default_factory=EarlierFailures)
     standing_out: Sequence[str] = ()
     grown: Sequence[Grown] = ()
+    mostly: str = ""
     few: str = ""
     empty: Mapping[str, int] = field(default_factory=dict)
 
@@ -108,7 +109,7 @@ class MonitoringReport:
             framed,
             self.standing_out,
             few=self.few,
-            mostly=grown_tenant(self.grown),
+            mostly=self.mostly,
             rejected=self.outcome.counts.rejected,
         ).sentences
 

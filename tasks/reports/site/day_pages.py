@@ -9,7 +9,8 @@ from typing import Any
 from scoring.alerting.decision import RateDecision
 from scoring.alerting.facts import AlertFact, rows_on_page, titles_of_rules
 from scoring.alerting.growth import Grown
-from scoring.alerting.growth_wording import grown_tenant, grown_texts
+from scoring.alerting.growth_wording import grown_texts
+from scoring.alerting.rule_changes import tenant_of_day
 from scoring.alerting.snoozes import fact_rate
 from scoring.alerting.standing_out import standing_out
 from scoring.alerting.wording import STATE_NAMES, usual_rate_text
@@ -191,7 +192,7 @@ def _parts_of_day(
         framed,
         high,
         few=day.few,
-        mostly=_risen_in(day, high),
+        mostly=tenant_of_day(rubric, high, span.kpis, day.day, day.decided),
         rejected=day.rejected,
     )
     return {
@@ -239,12 +240,6 @@ def alert_examples(day: SiteDay) -> list[str]:
 def _risen(rubric: RowRubric, span: ScoredSpan, day: SiteDay) -> list[str]:
     """The alert rules that stand out on a day."""
     return standing_out(rubric, span.rows_of(), day.day, lambda: day.decided)
-
-
-def _risen_in(day: SiteDay, high: Sequence[str]) -> str:
-    """The tenant that made most of the rise of the first of these rules; '' where none is named."""
-    facts = [fact for fact in day.alerts if fact["tenant_id"] == ALL_TENANTS and fact["rule"] in high[:1]]
-    return grown_tenant(Grown(**one) for fact in facts for one in fact["grown"] or ())
 
 
 def _risen_first(rubric: RowRubric, span: ScoredSpan, day: SiteDay, rows: Sequence[ShownRow]) -> list[ShownRow]:

@@ -89,6 +89,8 @@ def test_tenant_of_a_rise_is_the_one_that_made_more_of_it_than_its_rows_are() ->
     alike: TenantDays = {"a": (worse, calm), "b": (worse, calm)}
     assert tenant_of_rise(RUBRIC, ["answer_failed"], alike) == ""
     assert tenant_of_rise(RUBRIC, [], of_tenants) == ""
+    without_days_before: TenantDays = {"a": (worse, []), "b": (calm, [])}
+    assert tenant_of_rise(RUBRIC, ["answer_failed"], without_days_before) == "테넌트 a"
 
 
 def first_of_day(failed: int, framed: int) -> FirstRows:

@@ -1,0 +1,47 @@
+"""A rise that lasts is still that of its tenant: what the pages and the report of a day say of it."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from scoring.alerting.watch import AlertPolicy
+from tasks.chat.tables import write_alerts
+from tasks.reports.chat_folder import write_day_report
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY, RUBRIC, best, refused, write_rows
+from tests.builders.scored_days import write_scored_day
+from tests.builders.site import build, page, write_day
+
+USUAL_DAYS, RISEN_DAYS = 10, 7
+LAST = DAY + timedelta(USUAL_DAYS + RISEN_DAYS - 1)
+SAID = "평소보다 주로 테넌트 가에서 늘어난 '답변 실패'"
+
+
+def turns(failed: int) -> list[dict[str, object]]:
+    """A day of three tenants with twenty turns each, of which as many of the first failed."""
+    of_first = [refused(tenant_id="가")] * failed + [best(tenant_id="가")] * (20 - failed)
+    return of_first + [turn(tenant_id=name) for name in "나다" for turn in (refused, *[best] * 19)]
+
+
+@pytest.fixture
+def risen(warehouse: FolderWarehouse) -> FolderWarehouse:
+    """Days at the usual rate, then a week on which one tenant's rate is higher."""
+    for offset in range(USUAL_DAYS + RISEN_DAYS):
+        write_day(warehouse, DAY + timedelta(offset), turns(1 if offset < USUAL_DAYS else 14))
+    return warehouse
+
+
+def test_pages_name_the_tenant_of_a_rise_on_each_of_its_days(risen: FolderWarehouse, site: Path) -> None:
+    build(risen, site)
+    for offset in range(USUAL_DAYS, USUAL_DAYS + RISEN_DAYS):
+        assert SAID in page(site, f"monitoring/{DAY + timedelta(offset)}.html").text, offset
+    assert SAID in page(site).text
+
+
+def test_report_names_the_tenant_of_a_rise_on_its_last_day(risen: FolderWarehouse, tmp_path: Path) -> None:
+    rows = [{**row, "timestamp": f"{LAST}T03:{minute:02}:00Z"} for minute, row in enumerate(turns(14))]
+    outcome, tables = write_scored_day(risen, LAST, write_rows(tmp_path / "rows.jsonl", rows), RUBRIC)
+    write_alerts(risen, LAST, RUBRIC, 0)
+    report = write_day_report(risen, LAST, outcome, tables, tmp_path / "out", str(LAST), AlertPolicy())
+    assert SAID in " ".join(report.content.sentences)
