@@ -80,7 +80,7 @@ def inert(text: str, length: int = MAX_TEXT, unread: int = 0) -> str:
     `unread` is the number of further characters that were not read; they count as cut.
     """
     one_line = " ".join(text.split())
-    visible = "".join(char for char in one_line if not is_invisible(char)).strip()
+    visible = " ".join("".join(char for char in one_line if not is_invisible(char)).split())
     unlinked = visible.replace("://", ":／／")
     cut = max(0, len(unlinked) - length) + unread
     return f"{unlinked[:length].rstrip()}… 외 {cut:,}자" if cut else unlinked

@@ -54,6 +54,7 @@ def test_text_that_is_shown_as_it_is_stays_so(text: str) -> None:
         ("줄\r\n바꿈\u2028과\t탭", "줄 바꿈 과 탭"),
         ("거꾸로\u202e읽히는\u2066글", "거꾸로읽히는글"),
         ("보이지\u200b않는\ufeff글", "보이지않는글"),
+        ("사이의 \x1b 글", "사이의 글"),
         ("https://evil.example/a", "https:／／evil.example/a"),
         ("*별* <!channel> `코드`", "*별* <!channel> `코드`"),
         ("", "(빈 텍스트)"),
