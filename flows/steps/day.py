@@ -164,7 +164,7 @@ def summarise(
     title = _title(day, kind, settings.service)
     policy = AlertChoices(context.state).policy(settings.alerts)
     folder, is_over = Path(settings.reports), kind != INTRADAY
-    report = write_day_report(warehouse, day, outcome, tables, folder, title, policy, is_over=is_over)
+    report = write_day_report(warehouse, day, outcome, tables, alerts, folder, title, policy, is_over=is_over)
     show_day(report.content, alerts, title, kind, settings.service)
     return report
 

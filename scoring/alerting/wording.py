@@ -6,7 +6,7 @@ from shlex import quote
 from statistics import median
 
 from scoring.alerting.blocks import Line, Span, bold, code, inert, link, masked_text, plain
-from scoring.alerting.decision import UsualRate
+from scoring.alerting.decision import RateDecision, UsualRate
 from scoring.alerting.facts import AlertFact, is_unread, titles_of_rules
 from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.incidents import Incident
@@ -56,6 +56,16 @@ def headline(one: Incident) -> str:
     """Title and state of an incident: `답변 실패 · 급증, 평소의 3.6배`."""
     times = times_usual(one) if one.pages or one.state in ("rising", "drifting") else ""
     return f"{one.fact.title} · {', '.join(filter(None, (STATE_NAMES[one.state], times)))}"
+
+
+def change_text(decision: RateDecision | None, day: date) -> str:
+    """`급증`, or since when the rate has been higher; '' if it is as usual."""
+    if decision is None or decision.since is None or decision.change not in ("rising", "drifting"):
+        return ""
+    since = f"{day_text(decision.since)}부터"
+    if not decision.is_high:
+        return f"이날은 평소 수준, {since} 지켜보는 중"
+    return STATE_NAMES[decision.change] + ("" if decision.since == day else f", {since}")
 
 
 def since(one: Incident) -> str:

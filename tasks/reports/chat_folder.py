@@ -14,11 +14,12 @@ from typing import Any
 import polars as pl
 
 from scoring.alerting.decision import DayDecisions, WatchedDays
+from scoring.alerting.facts import AlertFact
 from scoring.alerting.few_rows import few_rows
-from scoring.alerting.growth import Grown
 from scoring.alerting.rule_changes import tenant_of_day
 from scoring.alerting.standing_out import standing_out
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
+from scoring.alerting.wording import change_text
 from scoring.chat.kpi_figures import mean_intervals
 from scoring.chat.kpi_windows import FOUR_WEEKS
 from scoring.chat.kpis import ALL_TENANTS, KpisByDay
@@ -28,7 +29,7 @@ from scoring.inputs import REJECTED_SCHEMA, FileIdentity
 from scoring.judging.requests import summary_of_unasked
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
-from tasks.chat.tables import read_alerts, read_kpis, read_kpis_of_all, scored_until
+from tasks.chat.tables import read_kpis, read_kpis_of_all, scored_until
 from tasks.files.atomic import replacing_together, write_parquet, write_text
 from tasks.files.report_paths import SCORE_FILES, ReportPaths
 from tasks.reports.chat_tables import write_csv_tables
@@ -158,13 +159,14 @@ def write_day_report(
     day: date,
     outcome: ScoringOutcome,
     tables: KpiTables,
+    alerts: Sequence[AlertFact],
     folder: Path,
     title: str,
     policy: AlertPolicy,
     *,
     is_over: bool = True,
 ) -> DayReport:
-    """Writes the report of a written day below `folder`; `policy` decides what rose on it."""
+    """Writes the report of a written day with its `alerts` below `folder`; `policy` decides what rose on it."""
     rubric, scored = outcome.rubric, scored_until(warehouse, day)
     history = read_kpis_of_all(warehouse, rubric, scored[-2 * FOUR_WEEKS :])
 
@@ -181,6 +183,9 @@ def write_day_report(
     before = earlier_rows(history, day) if high else []  # where nothing rose nobody asks which failures grew
     days = [day, *(row["score_date"] for row in before)]
     counted = failures_by_day(warehouse.value_counts(days, [rubric.failure.column], rubric), rubric)
+    facts = [fact for fact in alerts if fact.tenant_id == ALL_TENANTS]
+    of_all = [one for one in decided().values() if one.tenant_id == ALL_TENANTS] if high else []
+    changes = {one.rule: change_text(one, day) for one in of_all}
     report = MonitoringReport(
         outcome,
         title,
@@ -190,16 +195,12 @@ def write_day_report(
         history,
         earlier_failures(before, counted),
         high,
-        _grown(warehouse, day, high[0]) if high else [],
+        next((fact.grown for fact in facts if fact.rule in high[:1]), ()),
         tenant_of_day(rubric, high, kpis(), day, decided()) if high else "",
+        facts,
+        changes,
         few,
     )
     path = ReportPaths(folder).day_report(day)
     write_text(path, report.markdown())
     return DayReport(path, report)
-
-
-def _grown(warehouse: Warehouse, day: date, rule: str) -> Sequence[Grown]:
-    """What made most of the rise of a rule over all tenants."""
-    facts = read_alerts(warehouse, [day])[day]
-    return next((fact.grown for fact in facts if (fact.rule, fact.tenant_id) == (rule, ALL_TENANTS)), ())

@@ -125,8 +125,8 @@ def score_there(
 
 def tell(warehouse: BigQueryWarehouse, day: date, outcome: ScoringOutcome, tables: KpiTables, reports: Path) -> None:
     """Alert facts and report of a written day."""
-    write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
-    write_day_report(warehouse, day, outcome, tables, reports, str(day), AlertPolicy())
+    facts = write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
+    write_day_report(warehouse, day, outcome, tables, facts, reports, str(day), AlertPolicy())
 
 
 def tables(warehouse: BigQueryWarehouse, day: date = DAY) -> Tables:

@@ -67,7 +67,7 @@ def score(settings: Settings, days: list[date]) -> None:
     for day in days:
         source, erased = settings.monitoring.source, erased_in(settings)
         outcome, tables = write_scored_day(warehouse(settings), day, source, keep_text="all", erased=erased)
-        write_day_report(warehouse(settings), day, outcome, tables, Path(settings.reports), str(day), AlertPolicy())
+        write_day_report(warehouse(settings), day, outcome, tables, [], Path(settings.reports), str(day), AlertPolicy())
 
 
 def erased_in(settings: Settings) -> frozenset[str]:

@@ -7,21 +7,21 @@ from datetime import date
 from functools import cached_property
 from typing import Any
 
-from scoring.alerting.facts import titles_of_rules
+from scoring.alerting.facts import AlertFact, titles_of_rules
 from scoring.alerting.growth import Grown
 from scoring.alerting.growth_wording import grown_texts
 from scoring.alerting.watch import alert_counts
 from scoring.chat.conclusion import conclusion
 from scoring.chat.kpi_windows import ComparedKpi, kpi_windows, of_all_rows, window_figure
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.rubric import AlertRule, RowRubric
+from scoring.chat.rubric import KPI_RULE, AlertRule, RowRubric
 from scoring.figures import Figure
 from scoring.rules.expressions import AllOf, Expression, Not
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.reports.markdown.grouped_rows import GroupedRows, group_rows, lowest_rows
 from tasks.reports.site.failure_types import EarlierFailures
 from tasks.reports.templates import markdown
-from tasks.reports.wording import MOST_TENANTS, NOTHING, UNREADABLE_TITLES
+from tasks.reports.wording import MOST_TENANTS, NOTHING, UNREADABLE_TITLES, count_text, share_text
 from tasks.warehouse.day_queries import DayQueries, ValueCounts
 
 _WORST_ROWS, _FRAMED_ROWS = 20, 10
@@ -73,7 +73,8 @@ class MonitoringReport:
     Of a `day` in a warehouse, `history` are the KPI rows of all tenants of that day and of those before it,
     `earlier` the failures of the days before it, `standing_out` the alert rules that stand out on it, the gravest
     first, `grown` what made most of the rise of that one on the day, `mostly` its tenant over all days of the rise
-    (Korean), and `few` says that it has far fewer rows than usual.
+    (Korean), `facts` the alert facts of all tenants together, `changes` (Korean) what is not as
+    usual about the rates of rules, if any stands out, and `few` says that it has far fewer rows than usual.
     """
 
     outcome: ScoringOutcome
@@ -86,6 +87,8 @@ class MonitoringReport:
     standing_out: Sequence[str] = ()
     grown: Sequence[Grown] = ()
     mostly: str = ""
+    facts: Sequence[AlertFact] = ()
+    changes: Mapping[str, str] = field(default_factory=dict)
     few: str = ""
     empty: Mapping[str, int] = field(default_factory=dict)
 
@@ -128,6 +131,33 @@ class MonitoringReport:
     def alerts(self) -> list[tuple[AlertRule, int, int]]:
         """Each alert rule, how many rows met it, and how many it looks at."""
         return alert_counts(self.outcome.rubric, [self.tables.period])
+
+    @property
+    def alert_lines(self) -> list[tuple[str, str, str, str]]:
+        """Level, title, rows and share of each alert rule, and of the day's other alerts: of a KPI its value and
+        target.
+        """
+        rubric = self.outcome.rubric
+        of_rules = [
+            (one.level, one.title, one.id, count_text(count), share_text(count, of)) for one, count, of in self.alerts
+        ]
+        others = [
+            (one.level, one.title, one.rule, *self._shown(one))
+            for one in self.facts
+            if one.rule not in rubric.rule_titles
+        ]
+        changes = {rule: f" ({text})" for rule, text in self.changes.items() if text}
+        return [
+            (rubric.alert_levels[level], title + changes.get(rule, ""), rows, share)
+            for level, title, rule, rows, share in (*of_rules, *others)
+        ]
+
+    def _shown(self, fact: AlertFact) -> tuple[str, str]:
+        """Rows and share of an alert that is not about a row rule."""
+        if fact.count is not None:
+            return count_text(fact.count), share_text(fact.count, fact.rows)
+        figure = self.figures[fact.rule.removeprefix(KPI_RULE)]
+        return NOTHING, f"{figure.value_text} (목표 {figure.target_text})"
 
     @cached_property
     def figures(self) -> Mapping[str, Figure]:

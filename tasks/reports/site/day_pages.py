@@ -6,14 +6,13 @@ from datetime import date, timedelta
 from statistics import median
 from typing import Any
 
-from scoring.alerting.decision import RateDecision
 from scoring.alerting.facts import AlertFact, rows_on_page, titles_of_rules
 from scoring.alerting.growth import Grown
 from scoring.alerting.growth_wording import grown_texts
 from scoring.alerting.rule_changes import tenant_of_day
 from scoring.alerting.snoozes import fact_rate
 from scoring.alerting.standing_out import standing_out
-from scoring.alerting.wording import STATE_NAMES, usual_rate_text
+from scoring.alerting.wording import change_text, usual_rate_text
 from scoring.chat.conclusion import conclusion, verdicts_text
 from scoring.chat.kpi_figures import kpi_figure
 from scoring.chat.kpi_windows import WEEK, ComparedKpi
@@ -280,7 +279,7 @@ def _shown_alerts(
                 tenant=tenant_text(fact["tenant_id"]),
                 shown=_alert_figure(rubric, fact, figure, links),
                 usual=usual_rate_text(decision.usual) if decision else _usual(fact, figure),
-                change=_change(decision, day.day),
+                change=change_text(decision, day.day),
                 is_high=is_high,
                 grown=grown_texts(grown, rubric, compared=bool(fact["usual"])),
                 snoozed=_snoozed(fact, day),
@@ -330,16 +329,6 @@ def _snoozed(fact: Mapping[str, Any], day: SiteDay) -> str:
     rule, tenant = fact["rule"], fact["tenant_id"]
     held = [one.until for one in day.snoozes if one.is_about(rule, tenant) and one.holds(day.day, tenant, rate)]
     return f"일시 중지, {day_text(max(held))}까지" if held else ""
-
-
-def _change(decision: RateDecision | None, day: date) -> str:
-    """`급증`, or since when the rate has been higher; '' where it is as usual."""
-    if decision is None or decision.since is None or decision.change not in ("rising", "drifting"):
-        return ""
-    since = f"{day_text(decision.since)}부터"
-    if not decision.is_high:
-        return f"이날은 평소 수준, {since} 지켜보는 중"
-    return STATE_NAMES[decision.change] + ("" if decision.since == day else f", {since}")
 
 
 def _alert_figure(rubric: RowRubric, fact: Mapping[str, Any], figure: Figure | None, links: RowLinks) -> Cell:

@@ -33,8 +33,8 @@ def score_day(tmp_path: Path, warehouse: FolderWarehouse) -> ScoreDay:
     def run(rows: Sequence[Row], day: date) -> None:
         folder = tmp_path / f"run{next(runs)}"
         outcome, tables = write_scored_day(warehouse, day, write_rows(folder / "rows.jsonl", rows))
-        write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
-        write_day_report(warehouse, day, outcome, tables, tmp_path / "reports", str(day), AlertPolicy())
+        facts = write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
+        write_day_report(warehouse, day, outcome, tables, facts, tmp_path / "reports", str(day), AlertPolicy())
 
     return run
 

@@ -1,5 +1,6 @@
-"""A rise that lasts is still that of its tenant: what the pages and the report of a day say of it."""
+"""What the pages and the report of a day say of a rise that lasts."""
 
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from scoring.alerting.watch import AlertPolicy
 from tasks.chat.tables import write_alerts
 from tasks.reports.chat_folder import write_day_report
+from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, RUBRIC, best, refused, write_rows
 from tests.builders.scored_days import write_scored_day
@@ -39,9 +41,35 @@ def test_pages_name_the_tenant_of_a_rise_on_each_of_its_days(risen: FolderWareho
     assert SAID in page(site).text
 
 
-def test_report_names_the_tenant_of_a_rise_on_its_last_day(risen: FolderWarehouse, tmp_path: Path) -> None:
+@pytest.fixture
+def report(risen: FolderWarehouse, tmp_path: Path) -> MonitoringReport:
+    """The report of the last day."""
     rows = [{**row, "timestamp": f"{LAST}T03:{minute:02}:00Z"} for minute, row in enumerate(turns(14))]
     outcome, tables = write_scored_day(risen, LAST, write_rows(tmp_path / "rows.jsonl", rows), RUBRIC)
-    write_alerts(risen, LAST, RUBRIC, 0)
-    report = write_day_report(risen, LAST, outcome, tables, tmp_path / "out", str(LAST), AlertPolicy())
-    assert SAID in " ".join(report.content.sentences)
+    facts = write_alerts(risen, LAST, RUBRIC, 0)
+    return write_day_report(risen, LAST, outcome, tables, facts, tmp_path / "out", str(LAST), AlertPolicy()).content
+
+
+def test_report_names_the_tenant_of_a_rise_on_its_last_day(report: MonitoringReport) -> None:
+    assert SAID in " ".join(report.sentences)
+
+
+def test_report_has_the_alerts_that_the_page_of_its_day_has(
+    risen: FolderWarehouse, site: Path, report: MonitoringReport
+) -> None:
+    build(risen, site)
+    source = page(site, f"monitoring/{LAST}.html").source.split("<caption>전체 테넌트의 알림</caption>")[1]
+    headings = re.findall(r'<th scope="row">(.*?)</th>', source.split("</table>")[0], re.DOTALL)
+    of_page = {title.strip(): changes for title, *changes in map(_alert, headings)}
+    alerts = report.markdown().split("\n## 알림\n")[1].split("\n## ")[0]
+    assert {"실패율 목표 미달", "답변 실패"} <= of_page.keys()
+    assert any(of_page.values())
+    for title, changes in of_page.items():
+        shown = title + "".join(f" ({change})" for change in changes)
+        assert f" | {shown} | " in alerts, shown
+    assert "| Warning | 실패율 목표 미달 | – | 26.7% (목표 3% 이하) |" in alerts
+
+
+def _alert(heading: str) -> list[str]:
+    """The title of an alert of a page, then what has changed of its rate."""
+    return [heading.split("<")[0], *re.findall(r'<span class="tag[^"]*">(.*?)</span>', heading)]
