@@ -128,11 +128,11 @@ def _history_chart(runs: Sequence[PublishedTestRun], metric: str, title: str, in
 
 
 def _days(runs: Sequence[PublishedTestRun]) -> list[str]:
-    """The day of each run, from the second one of a day on with its number there."""
+    """The day of each run as charts of days write it (`3/2`), from the second one of a day on with its number there."""
     seen: Counter[str] = Counter()
     days = []
     for run in runs:
-        day = run.when[5:10].replace("-", "/")
+        day = "/".join(part.lstrip("0") for part in run.when[5:10].split("-"))
         seen[run.when[:10]] += 1
         days.append(day if seen[run.when[:10]] == 1 else f"{day} ({seen[run.when[:10]]})")
     return days

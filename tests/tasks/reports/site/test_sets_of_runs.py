@@ -31,7 +31,7 @@ def test_runs_of_one_day_are_told_apart(
         write_run_at(warehouse, tmp_path, name, f"2026-03-02T{hour}:20:40")
     found = set_page(warehouse, site)
     chart = found.charts["history-accuracy"]
-    assert chart["days"] == ["03/02", "03/02 (2)"]
+    assert chart["days"] == ["3/2", "3/2 (2)"]
     assert len({point["label"] for point in chart["points"]}) == 2
     assert f"최근 테스트 런({Path(names[1]).name}, 2026-03-02 15:20)" in found.text
     assert f"{Path(names[0]).name} 2026-03-02 09:20 40" in found.text

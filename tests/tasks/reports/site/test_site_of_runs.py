@@ -335,7 +335,7 @@ def test_test_set_has_a_page_with_its_runs_in_the_order_in_which_they_ran(
     found = Page(path)
     points = found.charts["history-accuracy"]["points"]
     assert [point["value"] for point in points] == [5.0, 2.5, 3.75]
-    assert found.charts["history-accuracy"]["days"] == ["03/01", "03/02", "03/03"]
+    assert found.charts["history-accuracy"]["days"] == ["3/1", "3/2", "3/3"]
     assert points[0]["low"] is None  # all scores are equal
     assert points[1]["low"] < 2.5 < points[1]["high"]
     links = {a["href"] for a in found.all("a")}
