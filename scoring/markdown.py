@@ -86,14 +86,19 @@ def signed(value: float) -> str:
     return f"+{shown}" if value > 0 else f"−{shown}"
 
 
+def percent_interval(low: float, high: float, digits: int = 1) -> str:
+    """The interval of a rate: `3.9~6.6%`."""
+    return f"{percent(low, digits).removesuffix('%')}~{percent(high, digits)}"
+
+
 def interval_text(low: float | None, high: float | None, difference: Callable[[float], str] = signed) -> str:
-    """The interval of a difference: `−0.67 … −0.01`; a dash where there is none.
+    """The interval of a difference: `−0.67~−0.01`; a dash where there is none.
 
     An end beside zero keeps its sign (`−0.00`): whether zero is within is what the interval is read for.
     """
     if low is None or high is None:
         return "–"
-    return f"{_beside_zero(low, difference)} … {_beside_zero(high, difference)}"
+    return f"{_beside_zero(low, difference)}~{_beside_zero(high, difference)}"
 
 
 def _beside_zero(end: float, difference: Callable[[float], str]) -> str:

@@ -10,7 +10,7 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.chat.templates import WORD
 from scoring.days import day_text
-from scoring.markdown import percent, score_text
+from scoring.markdown import percent, percent_interval, score_text
 
 _FORMS_WITHOUT_TEXT = {WORD: "낱말 하나뿐인 질문", "": "글자가 없는 질문"}
 _QUESTION_CHARACTERS, _ANSWER_CHARACTERS, _TEMPLATE_CHARACTERS = 100, 100, 60
@@ -77,9 +77,9 @@ def grown_texts(grown: Sequence[Grown], rubric: RowRubric, *, compared: bool = T
 
 def _grown_text(one: Grown, rubric: RowRubric, *, compared: bool) -> str:
     usual, whole = (f", 평소라면 {score_text(one.usual, 0)}건", "증가분") if compared else ("", "해당한 행")
-    share, low, high = (percent(min(value, 1), 0) for value in (one.share, one.low, one.high))  # more where others fell
-    share = f"{whole}의 {share} (95% 구간 {low.removesuffix('%')}~{high})"
-    return f"{grown_name(one, rubric)} {one.count:,}건{usual} · {share}"
+    share, low, high = (min(value, 1) for value in (one.share, one.low, one.high))  # more where others fell
+    of_whole = f"{whole}의 {percent(share, 0)} (95% 구간 {percent_interval(low, high, 0)})"
+    return f"{grown_name(one, rubric)} {one.count:,}건{usual} · {of_whole}"
 
 
 def _most_telling(grown: Sequence[Grown], rubric: RowRubric) -> list[Grown]:

@@ -11,7 +11,7 @@ from typing import Any
 from scoring.alerting.blocks import Line, bold, bullets, code, inert, masked_text, paragraph, plain
 from scoring.alerting.messages import Message, level_mark, messages
 from scoring.judging.anchors import ANCHOR_QUERIES, ANCHORS
-from scoring.markdown import percent, score_text
+from scoring.markdown import percent, percent_interval, score_text
 from scoring.stats.intervals import wilson_interval
 from scoring.stats.self_agreement import WatchedNight
 
@@ -106,7 +106,7 @@ class JudgeNews:
             usual = percent(watched.agreed_before / watched.asked_before)
             lines.append(
                 f"그 전의 밤에는 {usual}({watched.agreed_before:,}/{watched.asked_before:,}, 95% 구간 "
-                f"{percent(interval.low)}~{percent(interval.high)})였습니다."
+                f"{percent_interval(interval.low, interval.high)})였습니다."
             )
         if watched.is_change:
             chance = "0.01% 미만" if watched.chance < _NEVER else percent(watched.chance, 2)

@@ -17,7 +17,7 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import EXCLUDED_RATE_RISING, FEW_ROWS, KPI_RULE, NO_ROWS, ROWS_REJECTED, RowRubric
 from scoring.days import day_text
 from scoring.figures import Figure, Verdict
-from scoring.markdown import percent, score_text
+from scoring.markdown import percent, percent_interval, score_text
 from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import wilson_interval
 
@@ -178,7 +178,7 @@ def fact_figures(one: Incident) -> list[Span]:
         return [bold(score_text(fact.value, 3)), plain(f" (n={fact.rows:,})")]
     share = percent(fact.count / fact.rows if fact.rows else None)
     interval = wilson_interval(fact.count, fact.rows)
-    shown = f" ({share}, 95% 구간 {_rates(interval.low, interval.high)})" if interval else ""
+    shown = f" ({share}, 95% 구간 {percent_interval(interval.low, interval.high)})" if interval else ""
     return [bold(_of_rows(fact)), plain(shown + _usual_rate(one))]
 
 
@@ -231,11 +231,7 @@ def usual_rate_text(usual: UsualRate) -> str:
     if not usual.is_known:
         return "비교할 지난 날이 없음"
     sources = {"days": "", "rubric": ", 기준 문서의 비율에서 어림", "nothing": f", 지난 {usual.days}일에서 어림"}
-    return f"{percent(usual.rate)} ({_rates(usual.low, usual.high)}){sources[usual.basis]}"
-
-
-def _rates(low: float, high: float) -> str:
-    return f"{percent(low).removesuffix('%')}~{percent(high)}"
+    return f"{percent(usual.rate)} ({percent_interval(usual.low, usual.high)}){sources[usual.basis]}"
 
 
 def _usual_rows(counts: Sequence[int]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from scoring.judging.audit import AuditPart, AuditRate, injections, proves_the_fence
-from scoring.markdown import percent, score_text, signed
+from scoring.markdown import percent, percent_interval, score_text, signed
 from tasks.judge_quality.audit import rate_row
 from tasks.reports.wording import NOTHING, count_text
 
@@ -31,7 +31,7 @@ def _number(value: float | None) -> str:
 
 
 def _between(low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
-    return "" if low is None or high is None else f" [{shown(low)}, {shown(high)}]"
+    return "" if low is None or high is None else f" ({shown(low)}~{shown(high)})"
 
 
 def audit_sentences(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -58,5 +58,5 @@ def audit_cells(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 def _audit_rate(row: Mapping[str, Any]) -> str:
     if not row["n"]:
         return NOTHING
-    between = f"{percent(row['low'], 0)}~{percent(row['high'], 0)}"
+    between = percent_interval(row["low"], row["high"], 0)
     return f"{percent(row['hits'] / row['n'], 0)} ({row['hits']}/{row['n']}, {between})"

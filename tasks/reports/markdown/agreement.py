@@ -5,7 +5,7 @@ from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
-from scoring.markdown import percent, signed
+from scoring.markdown import percent, percent_interval, signed
 from scoring.stats.agreement import ALL_AGENTS, Agreement
 from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Coefficient, Interval
@@ -76,7 +76,7 @@ def _verdict(one: Agreement, least: float) -> str:
 
 
 def _rate(count: int, n: int, interval: Interval | None) -> str:
-    between = "" if interval is None else f" [{percent(interval.low, 0)}, {percent(interval.high, 0)}]"
+    between = "" if interval is None else f" ({percent_interval(interval.low, interval.high, 0)})"
     return percent(count / n) + between
 
 
@@ -85,7 +85,7 @@ def _kappa(kappa: Coefficient) -> str:
 
 
 def _between(interval: Interval | None) -> str:
-    return "" if interval is None else f" [{_number(interval.low)}, {_number(interval.high)}]"
+    return "" if interval is None else f" ({_number(interval.low)}~{_number(interval.high)})"
 
 
 def _number(value: float) -> str:

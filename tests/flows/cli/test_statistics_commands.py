@@ -213,7 +213,7 @@ def test_review_becomes_labels_and_agreement(reviewed: Callable[[int], Path], aq
     labels = reviewed(5)
     finished = aqb("agreement", labels, "--run", "candidate")
     assert finished.exit_code == 0
-    assert r"| 정확성 | 전체 | 39 | 39 | 74.4% \[59%, 85%\] | 74.4% \[59%, 85%\] |" in finished.out
+    assert r"| 정확성 | 전체 | 39 | 39 | 74.4% (59\~85%) | 74.4% (59\~85%) |" in finished.out
     document = json.loads(aqb("agreement", labels, "--run", "candidate", "--json").out)
     accuracy = next(one for one in document["metrics"] if one["metric"] == "accuracy")
     assert (accuracy["n"], accuracy["exact"], accuracy["trusted"]) == (39, 29, False)

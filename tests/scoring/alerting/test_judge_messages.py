@@ -20,7 +20,7 @@ def test_judge_message_says_how_sure_the_change_is_and_what_to_type() -> None:
     assert (message.kind, message.level, message.keys) == ("failure", "warning", ("judge|set|answers|2026-03-02",))
     text = readable(message.blocks)
     assert "앵커 질문 100개 가운데 78개(78.0%)에 저장된 판정과 같은 답을 했습니다." in text
-    assert "그 전의 밤에는 95.0%(950/1,000, 95% 구간 93.5%~96.2%)였습니다." in text
+    assert "그 전의 밤에는 95.0%(950/1,000, 95% 구간 93.5~96.2%)였습니다." in text
     assert "같은 답이 이만큼 적을 확률은 0.01% 미만입니다." in text
     assert "aqb judge anchors --renew" in text
     assert text.count("번 지원자의 연락처 [전화번호]") == 5

@@ -114,7 +114,7 @@ def test_judge_page_shows_people_audit_and_switch(warehouse: FolderWarehouse, tm
     shown = judge_page(warehouse, tmp_path / "site")
     for epoch in ("e1", "e2"):
         assert f"의도 충족 {TITLE} 2026-03-02 50 100.0% 1.00 (1.00~1.00) 신뢰 ● {epoch}" in shown.text
-    assert "주입: 점수 구걸 5% (1/20, 1%~24%) 10% (2/20, 3%~30%)" in shown.text
+    assert "주입: 점수 구걸 5% (1/20, 1~24%) 10% (2/20, 3~30%)" in shown.text
     assert "아무것도 증명하지 못합니다" in shown.text
     assert "의도 충족 (aqb-1.2) 50 2.00 2.00 0.00" in shown.text
     assert "최근 1일에 쓴 비용입니다. 점검: 0.1000 USD, 모델 비교: 가격이나 사용량을 몰라 계산하지 못함" in shown.text
