@@ -45,7 +45,7 @@ class RowLinks:
         shown = counted_share_text(count, of) if of else count_text(count)
         if not count or not self.there:
             return shown
-        return Link(shown if self.complete else f"{shown}, 일부만", self.href(**wanted))
+        return Link(shown if self.complete else f"{shown}, 목록은 일부", self.href(**wanted))
 
     def first_rows(self, first: FirstRows | None) -> Cell:
         """The number in the sentence about the rows to look at first, which leads to them where all are listed."""

@@ -129,7 +129,7 @@ def test_day_of_more_rows_than_a_page_holds_says_so_beside_each_count(
     assert "6행 가운데 알림이나 낮은 등급이 있는 행, 그다음 점수가 낮은 행부터 3행만 담았습니다." in listed.text
     counts = [text for text, href in page(site).links if ROWS_PAGE in href and text[:1].isdigit()]
     assert counts
-    assert [text for text in counts if "일부만" not in text] == []
+    assert [text for text in counts if ", 목록은 일부" not in text] == []
 
 
 def test_day_lists_all_of_more_rows_than_a_period_shows_questions_of(
@@ -140,7 +140,7 @@ def test_day_lists_all_of_more_rows_than_a_period_shows_questions_of(
     build(warehouse, site)
     assert len(page(site, ROWS_PAGE).rows["id"]) == 6
     assert "6행을 모두 담았습니다." in page(site, ROWS_PAGE).text
-    assert "일부만" not in page(site).text
+    assert "목록은 일부" not in page(site).text
 
 
 def test_list_says_how_many_of_its_rows_have_an_alert_and_no_score(warehouse: FolderWarehouse, site: Path) -> None:
