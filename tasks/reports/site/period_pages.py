@@ -18,7 +18,7 @@ from tasks.reports.site.day_charts import interval_chart, kpis_of
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.day_tables import day_table, question_text
 from tasks.reports.site.kpi_cards import KpiCard, counted_of
-from tasks.reports.site.listed_rows import ListedRows
+from tasks.reports.site.listed_rows import MOST_ROWS, ListedRows
 from tasks.reports.site.pages import Cell, Link, Table, page
 from tasks.reports.site.patterns import summed_questions
 from tasks.reports.site.row_pages import RowLinks, row_links, values_of
@@ -185,7 +185,8 @@ def _question_table(shown: _Shown) -> list[tuple[str, Table]]:
         (question_text(one), [of_day.get(one.template, 0) for of_day in of_days], {"template": one.template})
         for one in common[:_MOST_QUESTIONS]
     ]
-    return [("알림이나 낮은 등급에서 반복된 질문", _by_day("질문", shown, lines))] if lines else []
+    limit = "" if all(day.summary.complete for day in shown.days) else f"(하루 {MOST_ROWS:,}행까지 셈)"
+    return [(f"알림이나 낮은 등급에서 반복된 질문{limit}", _by_day("질문", shown, lines))] if lines else []
 
 
 def _by_day(title: str, shown: _Shown, lines: Iterable[tuple[str, Sequence[int | None], Mapping[str, str]]]) -> Table:

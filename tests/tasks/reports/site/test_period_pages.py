@@ -10,6 +10,7 @@ import pytest
 from scoring.alerting.watch import AlertPolicy
 from scoring.chat.periods import Period, week_of
 from tasks.reports.markdown.period import period_report
+from tasks.reports.site import listed_rows
 from tasks.reports.site.build import build_pages
 from tasks.reports.site.day_tables import question_text
 from tasks.reports.site.patterns import Questions
@@ -100,3 +101,18 @@ def test_month_and_chosen_days_have_pages_beside_those_before_them(warehouse: Fo
 )
 def test_question_is_an_example_only_of_what_its_template_leaves_open(question: str, shown: str) -> None:
     assert question_text(Questions(RUBRIC.template(question), Counter({question: 3}), Counter())) == shown
+
+
+def test_period_says_where_days_have_more_rows_than_its_questions_are_counted_among(
+    warehouse: FolderWarehouse, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monday = date(2026, 2, 9)
+    write_day(warehouse, monday, [refused()] * 5)
+    build(warehouse, site)
+    assert "까지 셈" not in page(site, f"monitoring/week-{monday}.html").text
+    monkeypatch.setattr(listed_rows, "MOST_ROWS", 3)
+    write_day(warehouse, monday, [refused()] * 6)
+    build(warehouse, site)
+    text = page(site, f"monitoring/week-{monday}.html").text
+    assert "반복된 질문(하루 10,000행까지 셈)" in text
+    assert "(예: 살까, 3번) 3 3, 목록은 일부" in text
