@@ -1,6 +1,6 @@
-"""The backfill flow: every day of a range that is not up to date, several at a time.
+"""The backfill flow: scores every day of a range that is not up to date, several in parallel.
 
-What is done is skipped, so that a backfill that died goes on where it was. A day that fails stops no other.
+Completed days are skipped, so that a backfill that died continues where it stopped. A day that fails stops no other.
 """
 
 import logging
@@ -39,11 +39,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class BackfillOutcome:
-    """What a backfill has done, earliest day first; `up_to_date` days were left alone, `known` is what is still wrong
-    with them.
+    """The result of a backfill, earliest day first; `up_to_date` days were skipped, `known` are their remaining
+    problems.
 
-    `unpublished` is why the site could not be built, or why people were not notified where they should have been.
-    `stopped` are those of several services of which no day could be looked at, with the reason.
+    `unpublished` is why the site could not be built or people could not be notified. `stopped` are the services whose
+    days could not be planned, with the reason.
     """
 
     days: tuple[DayResult, ...]
@@ -54,17 +54,17 @@ class BackfillOutcome:
 
     @property
     def rows(self) -> int:
-        """Rows that were read for the days."""
+        """The number of rows that were read for the days."""
         return sum(one.outcome.counts.rows_in for one in self.days if one.outcome)
 
     @property
     def failed(self) -> tuple[DayResult, ...]:
-        """The days that could not be scored as a whole; those that were kept are none of them."""
+        """The days that could not be scored completely; kept days are not included."""
         return tuple(one for one in self.days if one.failed)
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What a person should look at."""
+        """Problems that a person should look at."""
         of_days = (problem for one in self.days for problem in one.problems)
         return (*self.known, *of_days, *self.stopped, *self.unpublished)
 
@@ -94,7 +94,9 @@ class IncompleteBackfillError(AqbError):
 
 
 watcher: ContextVar[Callable[[int, int, int], None] | None] = ContextVar("watcher", default=None)
-"""Called with the days that are over, all days, and the rows read; not a parameter, because Prefect keeps those."""
+"""Called with the number of finished days, of all days, and of the rows read; not a parameter, because Prefect stores
+those.
+"""
 
 
 @flow(
@@ -158,7 +160,7 @@ class _Chosen:
 
 
 def _of_service(context: Context, chosen: _Chosen) -> BackfillOutcome:
-    """What came of one of several services; what stops it stops no other."""
+    """The result of one of several services; a failing service stops no other."""
     try:
         return _backfill_service(context, chosen)
     except Exception as error:  # noqa: BLE001 - what it was, `stopped_day` says
@@ -219,7 +221,7 @@ def score_one(
 
 
 def _scored(context: Context, days: Sequence[PlannedDay], name: str, *, allow_shrink: bool) -> Iterator[DayResult]:
-    """The days as they are finished, several at a time.
+    """Yields the days as they finish, several in parallel.
 
     The rows of files are read for several days in one pass, into a staging folder of this name.
     """
@@ -261,7 +263,7 @@ def _read_before(settings: Settings, days: Sequence[date], folder: Path) -> Mapp
 
 
 def _shown(days: Iterator[DayResult], total: int, title: str) -> Iterator[DayResult]:
-    """The same days; each updates the watcher and Prefect's progress artifact."""
+    """Yields the same days; each updates the watcher and Prefect's progress artifact."""
     watch = watcher.get() or (lambda *_: None)
     artifact = ProgressArtifact(f"백필: {title}, {total:,}일")
     watch(0, total, 0)

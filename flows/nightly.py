@@ -1,7 +1,7 @@
-"""The nightly flow: days that were missed or have changed, one day of chat rows, then the inbox of test runs.
+"""The nightly flow: scores missed or changed days, one day of chat rows, then the inbox of test runs.
 
-The day of a scheduled run follows from its schedule, not from the clock: a run that was late,
-or waited for a worker, still scores the day that it was meant for.
+The day of a scheduled run is derived from its schedule, not from the clock: a run that was late, or waited for a
+worker, still scores its intended day.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,12 +37,11 @@ from tasks.state.run_ledger import INTRADAY, NIGHTLY
 
 @dataclass(frozen=True)
 class NightlyOutcome:
-    """What one nightly run did: its day, the inbox (None where there is none), the site, and the days before its own.
+    """The result of a nightly run: its day, the inbox (None if there is none), the site, and the earlier days.
 
-    `unfilled` are the first and the last of missed days that are too long ago for it; `unread` is why it could not look
-    for late rows; `unreported` is why people could not be notified of something, `unmeasured` why
-    the judge could not be watched or labels not be compared. Where there are several `services`, the days are theirs,
-    and the rest is of none of them.
+    `unfilled` are the first and the last of missed days beyond its reach; `unread` is why it could not check for late
+    rows; `unreported` are reasons why people could not be notified; `unmeasured` why the judge could not be checked or
+    labels not be compared. With several `services` the days belong to them, and the rest to none of them.
     """
 
     own: DayResult
@@ -57,12 +56,12 @@ class NightlyOutcome:
 
     @property
     def scored(self) -> DayOutcome:
-        """What came of its own day; raises what kept or stopped it."""
+        """The result of its own day; raises the error that kept or stopped it."""
         return self.own.result()
 
     @property
     def problems_before(self) -> tuple[str, ...]:
-        """What a person should look at in the days before its own."""
+        """Problems of the earlier days that a person should look at."""
         found = [problem for one in self.earlier for problem in one.problems]
         if self.unfilled:
             first, last = self.unfilled
@@ -73,7 +72,7 @@ class NightlyOutcome:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What a person should look at, each once."""
+        """Problems that a person should look at, each once."""
         of_services = (problem for one in self.services for problem in one.problems)
         of_testruns = self.test_runs.problems if self.test_runs else ()
         own = (self.own.outcome or self.own).problems
@@ -104,7 +103,7 @@ class IncompleteRunError(AqbError):
 
 
 class IncompleteServicesError(AqbError):
-    """Some of several services are not done, the others are; `outcome` says what was."""
+    """Some of several services are incomplete, the others are done; `outcome` says which."""
 
     def __init__(self, outcome: NightlyOutcome, failures: Mapping[str, AqbError]) -> None:
         done = [one.own.service for one in outcome.services if one.own.service not in failures]
@@ -117,7 +116,7 @@ class IncompleteServicesError(AqbError):
 
 
 def _name() -> str:
-    """What Prefect calls the run."""
+    """The name of the run in Prefect."""
     given = flow_run.parameters
     return name_of_night(given, flow_run.scheduled_start_time, settings_of_run(given).time_zone)
 
@@ -212,7 +211,7 @@ def _of_service(context: Context, day: date, score: Callable[[Context], NightlyO
 
 
 def _score_so_far(context: Context, day: date, *, allow_shrink: bool) -> NightlyOutcome:
-    """Scores what has come of a day; a source that has nothing of it yet is no news, and leaves no empty day."""
+    """Scores the rows of a day so far; a source without rows yet is not reported, and creates no empty day."""
     if day not in context.warehouse.days(KPIS) and not has_rows_so_far(context.settings, day):
         nothing = DayResult(day, None, why="no rows so far", service=context.settings.service)
         return NightlyOutcome(nothing, None, SiteOutcome(None))
@@ -224,9 +223,10 @@ def _score_so_far(context: Context, day: date, *, allow_shrink: bool) -> Nightly
 
 
 def _score_night(context: Context, day: date, *, is_alone: bool, allow_shrink: bool) -> NightlyOutcome:
-    """Scores the day, after those that need it unless it is wanted alone; then what is of no service, if that is all.
+    """Scores the day, after the earlier days that need it unless only this day is requested; then the steps that belong
+    to no service, if this is the only one.
 
-    What stops the day stops neither the site nor messages nor the inbox.
+    A failure of the day stops neither the site nor messages nor the inbox.
     """
     before = EarlierDays() if is_alone else earlier_days(context, day)
     earlier = tuple(
@@ -258,7 +258,7 @@ def _warned(outcome: NightlyOutcome) -> NightlyOutcome:
 
 
 def _failure(outcome: NightlyOutcome) -> AqbError | None:
-    """Why the night of a service is not complete; None where it is."""
+    """Why the night of a service is incomplete; None if it is complete."""
     if outcome.own.error:
         return outcome.own.error
     is_incomplete = outcome.own.failed or outcome.unread or any(one.failed for one in outcome.earlier)
@@ -266,7 +266,7 @@ def _failure(outcome: NightlyOutcome) -> AqbError | None:
 
 
 def _score_inbox(settings: Settings) -> InboxOutcome | None:
-    """Scores what has arrived in the inbox of test runs, whatever day was scored before."""
+    """Scores the new files in the inbox of test runs, independent of the scored day."""
     if not Path(settings.test_runs.inbox).is_dir():
         return None
     try:

@@ -1,8 +1,8 @@
 """The flow of test runs: scores each new file of the inbox once, into its own report folder and the warehouse.
 
-A file is known by its content: a changed file is a new run. One that failed, or was still arriving, is looked at again
-by the next run. A file that fails does not stop the others. One that cannot be read is reported once, as a Warning,
-and fails no flow run.
+A file is identified by its content: a changed file is a new run. The next run retries a file that failed or was still
+arriving. A file that fails stops no other. An unreadable file is reported once, as a Warning, and does not fail the
+flow run.
 """
 
 from contextlib import ExitStack
@@ -33,11 +33,11 @@ from tasks.testruns.plans import in_order_of_running
 
 @dataclass(frozen=True)
 class InboxOutcome:
-    """What became of the inbox: scored files, failures and refused files (one line each), files whose content was
-    scored before or in another file, files still arriving.
+    """The result of the inbox: scored files, failures and refused files (one line each), files whose content was scored
+    before or in another file, files still arriving.
 
-    `unpublished` is why the site could not be built, people could not be notified of something, or the inbox was left
-    to another run, which is at work on it.
+    `unpublished` is why the site could not be built, people could not be notified, or the inbox was left to another
+    active run.
     """
 
     scored: tuple[WrittenTestRun, ...]
@@ -49,7 +49,7 @@ class InboxOutcome:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What a person should look at."""
+        """Problems that a person should look at."""
         rejected = [(shown_name(one.name), one.summary["counts"]["rejected"]) for one in self.scored]
         return (
             *self.failures,
@@ -141,7 +141,7 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
 
 
 def _is_unpublished(context: Context) -> bool:
-    """Whether the pages are older than the last scores: a run that died between the two has left them so."""
+    """Whether the pages are older than the last scores, because a run died in between."""
     page = context.reports.first_page
     shown_at = page.stat().st_mtime if page.is_file() else 0.0
     newest = RunLedger(context.state).completed(TEST_RUN, 1)

@@ -1,1 +1,1 @@
-"""What every flow runs in: Prefect's environment, recorder of runs, logs, telemetry, clock, schedules."""
+"""The runtime of flows: Prefect's environment, recorder of runs, logs, telemetry, clock, schedules."""

@@ -1,4 +1,4 @@
-"""Which code runs: the version of the package and the commit that it was made from."""
+"""The version of the running code: that of the package and its commit."""
 
 from functools import cache
 from importlib.metadata import version

@@ -1,11 +1,11 @@
-"""Calls of steps at the same time, each a task run of its own.
+"""Runs steps in parallel, each call as its own task run.
 
-Prefect interrupts a step that takes too long in the main thread of a process only: in a thread the time limit does not
-hold, and Prefect warns of it at every task run. So what computes is done in processes, each in its main thread: one
-call at a time in this one, several in workers. In threads only those steps are called that wait for something, and that
-keep their time limit by themselves. A worker ends with the flow's process, however that ends.
+Prefect enforces time limits in the main thread of a process only: in a thread the limit does not hold, and Prefect
+warns at every task run. So computing steps run in processes, each in its main thread: one call at a time in this
+process, several in workers. Threads only run steps that wait for something and enforce their own time limit. A worker
+ends with the flow's process, however that ends.
 
-A worker takes seconds to import everything, so they are worth it for work of many seconds only.
+A worker takes seconds to import everything, so workers pay only for work of many seconds.
 """
 
 import atexit
@@ -61,15 +61,15 @@ def processes(workers: int, log_format: Literal["plain", "json"]) -> Callable[[]
 
 
 class _Processes(ProcessPoolTaskRunner):
-    """A pool whose workers take calls in their order, and that this process does not wait for when it ends.
+    """A pool whose workers take calls in order, and that does not delay the end of this process.
 
-    The report of a day waits for days that began before it. Prefect hands calls on in several threads, the last one
-    first as it may happen; one thread keeps them in order. A worker that was killed may have held the lock of the queue
-    of messages: its last one would never be sent. Prefect's settings are sent to a worker once, not with each call:
-    making them anew takes longer than a small day.
+    The report of a day waits for days that began before it. Prefect passes calls on in several threads, in any order; a
+    single thread keeps the order. A worker that was killed may hold the lock of the message queue, which would block
+    its last message. Prefect's settings are sent to a worker once, not with each call: creating them takes longer than
+    scoring a small day.
 
-    Workers take no Ctrl-C, which a terminal sends to them, too: one that did would send it as a result, on which the
-    thread that waits for results dies, and the end of the pool waits for ever. Who takes it ends them.
+    Workers ignore Ctrl-C, which a terminal sends to them, too: a worker would return it as a result, which ends the
+    thread that waits for results, and the pool would never end. The process that receives Ctrl-C ends the workers.
     """
 
     def __enter__(self) -> Self:
@@ -134,9 +134,9 @@ def _needs_extra(name: str) -> Iterator[None]:
 
 
 class FanOut:
-    """Calls in a runner of Prefect's; outside of a flow run, or without one, one call after the other.
+    """Makes calls in a runner of Prefect; outside of a flow run, or without a runner, one call after the other.
 
-    The runner is started with the first calls and ends with the block of the `with` statement.
+    The runner starts with the first calls and ends with the `with` block.
     """
 
     def __init__(self, runner: Callable[[], Runner] | None) -> None:
@@ -159,13 +159,13 @@ class FanOut:
 
     @property
     def is_parallel(self) -> bool:
-        """Whether calls are made at the same time; else one follows the other."""
+        """Whether calls run in parallel."""
         return self._runner is not None
 
     def each(self, step: Step[..., R], calls: Mapping[K, Mapping[str, Any]]) -> Iterator[tuple[K, R | Exception]]:
-        """What came of the step for the arguments of each call, as they end; an error of one stops no other.
+        """Yields the result of the step for the arguments of each call, as they end; an error of one stops no other.
 
-        Where a worker was killed, the calls that had not ended are made again.
+        If a worker was killed, the calls that had not ended are repeated.
         """
         if self._runner is None:
             for key, arguments in calls.items():
@@ -187,7 +187,9 @@ class FanOut:
         yield from ((key, error) for key in left)
 
     def begin(self, step: Step[..., R], **arguments: Any) -> Callable[[], R]:
-        """Begins a call; what gives its result or raises its error. Without a runner it is made only then."""
+        """Begins a call; returns the function that gives its result or raises its error. Without a runner that function
+        makes the call.
+        """
         if self._runner is None:
             return partial(step, **arguments)
         return partial(result_of, _submitted(self._runner, step, arguments))
@@ -199,7 +201,9 @@ def _submitted(runner: Runner, step: Step[..., R], arguments: Mapping[str, Any])
 
 
 def _unseen(value: Any) -> Any:
-    """What Prefect does not search for futures: there are none. Clusters take its wrapper for the tuple that it is."""
+    """Hides an argument from Prefect's search for futures: there are none. Clusters mistake its wrapper for the tuple
+    that it is, so values that it does not search are not wrapped.
+    """
     return value if isinstance(value, (partial, int)) else opaque(value)
 
 
@@ -215,7 +219,7 @@ def _block_ctrl_c() -> None:
 
 
 def _start_worker(log_format: Literal["plain", "json"], prefect_settings: Mapping[str, Any]) -> None:
-    """Prepares a worker: what all its calls share is made here, and stays."""
+    """Prepares a worker: creates what all its calls share."""
     SettingsContext(**prefect_settings).__enter__()
     with suppress(Exception):  # each call tells of a server that is not there
         SyncClientContext().__enter__()

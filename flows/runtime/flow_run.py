@@ -1,7 +1,7 @@
-"""What a flow run has from Prefect: its settings, its steps, and what it shows of itself.
+"""A flow run's settings, steps and artifacts in Prefect.
 
-A deployed flow asks people for its parameters: Prefect makes a form of them, with the `Args` of the docstring. Outside
-of a flow run steps are plain functions, and no artifacts are shown.
+A deployed flow asks people for its parameters: Prefect creates a form from the `Args` of the docstring. Outside of a
+flow run steps are plain functions, and no artifacts are created.
 """
 
 from collections.abc import Callable
@@ -50,10 +50,10 @@ def settings_of_flow(given: Settings | None) -> Settings:
 
 @dataclass(frozen=True)
 class Step(Generic[P, R]):
-    """A function that is a Prefect task where a flow calls it; elsewhere it stays what it is.
+    """A function that is a Prefect task if a flow calls it, else a plain function.
 
-    That is: outside of a flow run, and within another step, which is one task run and retried as a whole. Ctrl-C leaves
-    it as such, so that nobody takes it for a failure of one day, after which others go on.
+    It is plain outside of a flow run, and within another step, which is one task run and retried as a whole. Ctrl-C is
+    passed on unchanged, so that it is not treated as a failure of one day, after which others continue.
     """
 
     function: Callable[P, R]
@@ -74,7 +74,7 @@ class Step(Generic[P, R]):
 def step(name: str, *, run_name: str, timeout_s: int | None) -> Callable[[Callable[P, R]], Step[P, R]]:
     """Makes a function a step. Nothing is cached: the tables themselves are the result.
 
-    One that is called in threads has no `timeout_s`: it keeps its time limit by itself.
+    A step that is called in threads has no `timeout_s`: it enforces its own time limit.
     """
     as_task = task(
         name=name,
@@ -93,7 +93,9 @@ _MISTAKES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeE
 
 
 def _worth_retrying(_task: Any, _run: Any, state: Any) -> bool:
-    """A wrong setting or file, and a mistake of the program, stay wrong; a full disk or a connection may recover."""
+    """Whether a retry may help: wrong settings or files and programming errors persist; a full disk or a connection may
+    recover.
+    """
     error = state.result(raise_on_failure=False)
     return isinstance(error, StorageError) or not isinstance(error, (AqbError, *_MISTAKES))
 
@@ -105,7 +107,7 @@ def show(create: Callable[..., Any], **content: Any) -> None:
 
 
 class ProgressArtifact:
-    """A bar from 0 to 100 percent; it is updated in steps of 5 percent, each of which is a request."""
+    """A progress bar from 0 to 100 percent, updated in steps of 5 percent, each of which is a request."""
 
     def __init__(self, description: str) -> None:
         self._id: UUID | None = None

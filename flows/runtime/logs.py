@@ -1,9 +1,8 @@
-"""Log lines of our own: what a run does, step by step, each with the run's id and none with a text of people.
+"""Log lines of AQB: the steps of a run, each with the run's id and without texts of people.
 
-They go to the Prefect server, which shows them with the flow run. On standard error they are plain lines where a
-deployment runs, or with `log_format = "json"` one JSON document a line, wherever. A command on a terminal says itself
-what it has done, so it prints no plain lines beside that, but for those who look for a defect in Python's development
-mode.
+They go to the Prefect server, which shows them with the flow run. On standard error they are plain lines in a
+deployment, or with `log_format = "json"` one JSON document a line, everywhere. A command on a terminal prints its own
+results, so it prints no plain log lines except in Python's development mode.
 """
 
 import logging
@@ -21,13 +20,13 @@ _log = logging.getLogger(__name__)
 
 
 def configure_logs(log_format: Literal["plain", "json"]) -> None:
-    """Sends our lines where they belong; to be called when a flow starts. The last call counts."""
+    """Configures the destinations of log lines; called when a flow starts. The last call counts."""
     to_standard_error = log_format == "json" or deployment.id or sys.flags.dev_mode
     send_lines_to(_ToPrefect(), *([ToStandardError(as_json=log_format == "json")] if to_standard_error else []))
 
 
 def warn(problems: Iterable[str]) -> None:
-    """What a person should look at although the run went on, each once."""
+    """Logs problems that did not stop the run, each once."""
     for problem in dict.fromkeys(problems):
         _log.warning("%s", problem)
 

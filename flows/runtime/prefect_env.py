@@ -1,4 +1,4 @@
-"""How Prefect runs without a setup of its own: its home is in the working folder, and it sends no telemetry.
+"""Runs Prefect without a setup of its own: its home is in the working folder, and it sends no telemetry.
 
 Import this before anything imports Prefect, which reads its settings at import.
 """
@@ -35,21 +35,21 @@ except ProcessLookupError:
     pass
 """
 _guards: list["subprocess.Popen[bytes]"] = []
-"""What holds the other ends."""
+"""The processes that hold the other ends of the pipes."""
 _NAP_S = 0.02
 _AUTHORITY = "authority.pem"
 
 _DATABASE_BYTES = 8 * 1024 * 1024
-"""What a new database of Prefect takes with its journal, and half as much again."""
+"""Size of a new Prefect database with its journal, plus half."""
 
 
 def prepare_prefect(reports: str) -> None:
-    """Prefect, ready to run: settings that a user has not made, and nothing on the terminal but what we say.
+    """Prepares Prefect: defaults for settings that the user has not made, and no output of its own on the terminal.
 
-    Its home folder stands beside the reports.
+    Its home folder is next to the reports.
 
     Raises:
-        StorageError: the home folder cannot be made or written, or has no room for a new database.
+        StorageError: the home folder cannot be created or written, or has no room for a new database.
     """
     defaults = {
         # A missing home folder makes the temporary server fail as a time-out.
@@ -91,8 +91,8 @@ def _has_no_tls(home: Path) -> bool:
 def _one_authority(home: Path) -> Path:
     """A file with one certificate authority, for clients that need none.
 
-    Each client of Prefect's reads all authorities there are, which takes 20 ms of CPU, and a task run in a worker
-    process opens two of them.
+    Each client of Prefect loads all authorities, which takes 20 ms of CPU, and a task run in a worker process opens two
+    clients.
     """
     import certifi
 
@@ -111,19 +111,19 @@ _PREFECT_SAYS = (
     "Runner failed to start",
     "Service exceeded error threshold",
 )
-"""How Prefect, which has no error of its own for it, begins to say that there is no server that it can use."""
+"""The beginnings of Prefect's messages that no server is usable; it has no error class for that."""
 
 
 class PrefectGoneError(StorageError):
-    """The Prefect server cannot be reached, or it or its home folder is gone in the middle of a run."""
+    """The Prefect server is unreachable, or it or its home folder disappeared during a run."""
 
 
 @contextmanager
 def reaching_prefect() -> Iterator[None]:
-    """Turns what Prefect's client says of a server or a home folder that is gone into one line.
+    """Converts errors of Prefect's client about a missing server or home folder to one line.
 
     Raises:
-        PrefectGoneError: that.
+        PrefectGoneError: the server or the home folder is missing.
     """
     try:
         yield
@@ -154,10 +154,10 @@ def reaching_prefect() -> Iterator[None]:
 
 
 def require_lasting_server() -> None:
-    """Stops what needs a server that stays, where none is named.
+    """Refuses commands that need a permanent server if none is configured.
 
     Raises:
-        UsageError: that.
+        UsageError: no address of a server is set.
     """
     from prefect.settings import PREFECT_API_URL
 
@@ -170,10 +170,10 @@ def require_lasting_server() -> None:
 
 @contextmanager
 def running_flows() -> Iterator[None]:
-    """`reaching_prefect`, with a temporary server where there is no other; Ctrl-C ends the flows, then the server.
+    """`reaching_prefect`, with a temporary server if there is no other; Ctrl-C ends the flows, then the server.
 
     Raises:
-        PrefectGoneError: there is no server, or it is gone in the middle of a run.
+        PrefectGoneError: there is no server, or it disappeared during a run.
         UsageError: no address of a server is set, and Prefect's settings allow no temporary one.
     """
     from prefect.settings import PREFECT_API_URL, PREFECT_SERVER_EPHEMERAL_ENABLED
@@ -212,7 +212,7 @@ def _starting_alone() -> Iterator[None]:
 
 
 def _only_wanted_heartbeats() -> AbstractContextManager[object]:
-    """No heartbeats of flows, unless a setting asks for some.
+    """Disables heartbeats of flows, unless a setting enables them.
 
     At the end of a flow Prefect waits up to a second for their thread.
     """
@@ -234,10 +234,10 @@ def _end_within_a_second(server: "SubprocessASGIServer") -> None:
 
 
 def _starting(server: "SubprocessASGIServer") -> Future[None]:
-    """Starts the temporary server that Prefect's client would start, so that Ctrl-C does not end it.
+    """Starts the temporary server that Prefect's client would start, protected from Ctrl-C.
 
-    A terminal sends the signal to every process, and the flow would try for minutes to tell a server that has ended
-    what became of it. A child has the signals blocked that are blocked in the thread that starts it.
+    A terminal sends the signal to every process, and the flow would try for minutes to report its end to a stopped
+    server. A child process inherits the blocked signals of the thread that starts it.
     """
     started = Future[None]()
 
@@ -264,7 +264,9 @@ def _starting(server: "SubprocessASGIServer") -> Future[None]:
 
 
 def _end_with_us(server: int) -> None:
-    """Has a process end when this one does, however that comes: Prefect ends its temporary server only where it can."""
+    """Ends a process when this one ends, however that happens: Prefect stops its temporary server only in a regular
+    exit.
+    """
     guard = subprocess.Popen(  # noqa: S603 - a text of ours and a number
         [sys.executable, "-ISEc", _GUARD, str(server)], stdin=subprocess.PIPE, start_new_session=True
     )
@@ -272,9 +274,9 @@ def _end_with_us(server: int) -> None:
 
 
 def _is_home_gone(error: Exception) -> bool:
-    """Whether what `prepare_prefect` has put into the home folder is there no more.
+    """Whether the files that `prepare_prefect` put into the home folder have disappeared.
 
-    The server may have made the folder anew, and Prefect's client does not say which file it missed.
+    The server may have recreated the folder, and Prefect's client does not say which file is missing.
     """
     authority = Path(os.environ.get("PREFECT_HOME", "")) / _AUTHORITY
     is_read = os.environ.get("PREFECT_API_SSL_CERT_FILE") == str(authority)
@@ -282,12 +284,12 @@ def _is_home_gone(error: Exception) -> bool:
 
 
 def is_ctrl_c(error: Exception) -> bool:
-    """Whether Ctrl-C is behind an error: of one that meets it at work pydantic makes an error of its own."""
+    """Whether an error was caused by Ctrl-C: pydantic converts one that interrupts it to its own error."""
     return "KeyboardInterrupt" in str(error)
 
 
 def is_prefect_gone(error: Exception) -> bool:
-    """Whether this is how Prefect's client says that it cannot reach its server."""
+    """Whether Prefect's client reports with this error that its server is unreachable."""
     import httpx  # Prefect's own client; seconds of imports with it, which not every command needs
 
     if isinstance(error, (httpx.HTTPError, httpx.InvalidURL)):
@@ -302,7 +304,7 @@ def _answered(status: int) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """What went wrong, in a line without the address, which may hold a password."""
+    """The reason in one line, without the address, which may contain a password."""
     import httpx
 
     if isinstance(error, ExceptionGroup):
@@ -315,7 +317,7 @@ def _reason(error: BaseException) -> str:
 
 
 def leave_at_once(error: PrefectGoneError) -> NoReturn:
-    """Prints the error and ends the process: Prefect would first try to send each of its events, for seconds."""
+    """Prints the error and exits immediately: Prefect would first try to send each of its events, for seconds."""
     sys.stderr.write(f"error: {error}\n")
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
@@ -323,9 +325,10 @@ def leave_at_once(error: PrefectGoneError) -> NoReturn:
 
 
 def keep_terminal_quiet() -> None:
-    """What failed, the command line says itself; Prefect would print it three times, each with its traceback.
+    """Silences Prefect on the terminal: the command line reports failures itself; Prefect would print each three times,
+    with tracebacks.
 
-    Its log still goes to its server, where the run is looked at.
+    Its log still goes to its server, where the run is shown.
 
     Raises:
         UsageError: Prefect's settings cannot be read.
@@ -348,7 +351,7 @@ def keep_terminal_quiet() -> None:
 
 
 def _first_problem(error: ValueError) -> str:
-    """What is wrong with a setting, without its value, which may be a secret."""
+    """The problem of a setting, without its value, which may be a secret."""
     from pydantic import ValidationError
 
     if not isinstance(error, ValidationError):

@@ -1,4 +1,4 @@
-"""A run on its way into the ledger: from its start, step by step, to its end, however it ends."""
+"""Records a run in the ledger: its start, each step, and its end, however it ends."""
 
 import logging
 import uuid
@@ -23,7 +23,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class RunRecorder:
-    """A run that goes on. Every step and what is found on the way is in the ledger before the next step begins."""
+    """An active run. Every step and its results are in the ledger before the next step begins."""
 
     def __init__(self, ledger: RunLedger, run: Run) -> None:
         self.run = run
@@ -33,7 +33,7 @@ class RunRecorder:
 
     @contextmanager
     def step(self, name: str) -> Iterator[dict[str, int]]:
-        """Keeps one step; what the block puts into the dictionary becomes its counts."""
+        """Records one step; the entries that the block adds to the dictionary become its counts."""
         self._steps += 1
         counts: dict[str, int] = {}
         going = RunStep(self.run.run_id, self._steps, name, now(), counts=counts)
@@ -54,11 +54,11 @@ class RunRecorder:
             _LOG.info("%s %s: %s in %.2f s", name, self.run.score_date, outcome, seconds)
 
     def note(self, **found: Any) -> None:
-        """What has become known of the run; it is kept when the run ends."""
+        """Adds facts about the run; they are stored when the run ends."""
         self.run = replace(self.run, **found)
 
     def ends(self, outcome: str, **found: Any) -> Run:
-        """The run as the ledger will keep it when its block ends."""
+        """The run as it will be stored when its block ends."""
         self.note(finished_at=max(now(), self.run.started_at), outcome=outcome, **found)
         return self.run
 
@@ -84,9 +84,9 @@ def recorded_run(
     inputs: list[dict[str, Any]] | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Iterator[RunRecorder]:
-    """Keeps a run as long as the block lasts, and holds its id, so that others can tell whether it is alive.
+    """Records a run for the duration of the block, and holds its id, so that others can tell whether it is alive.
 
-    The block says how the run ends (`ends`), unless it fails.
+    The block sets how the run ends (`ends`), unless it fails.
     """
     ledger = RunLedger(state)
     run = Run(
@@ -119,14 +119,14 @@ def recorded_run(
 
 
 def reason_of(error: BaseException) -> str:
-    """Why something failed, fit to be kept: what other libraries say may quote a cell, so that only its kind is."""
+    """The storable reason of a failure: errors of other libraries may quote a cell, so only their class is stored."""
     return f"{type(error).__name__}: {error}" if isinstance(error, AqbError) else f"{type(error).__name__}: see the log"
 
 
 def publish_runs(warehouse: Warehouse, state: StateDatabase, day: date, ending: Run | None = None) -> None:
-    """Brings the runs of a day from the ledger into the warehouse, `ending` as it will be, unless they stand there.
+    """Copies the runs of a day from the ledger into the warehouse, including the `ending` one, unless they are there.
 
-    Read and written by one run at a time: the table is never older than what an earlier writer has put there.
+    One run at a time reads and writes: the table is never older than the state of an earlier writer.
     """
     with warehouse.lock(RUNS):
         runs, published = RunLedger(state).frame_of_day(day, ending), warehouse.read(RUNS, [day])

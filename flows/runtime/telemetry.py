@@ -1,6 +1,6 @@
-"""OpenTelemetry of runs: spans, metrics and judgements, sent where OTEL_EXPORTER_OTLP_ENDPOINT says (OTLP over HTTP).
+"""OpenTelemetry of runs: spans, metrics and judgements, sent to OTEL_EXPORTER_OTLP_ENDPOINT (OTLP over HTTP).
 
-Without that variable nothing is sent or collected, nor is the SDK imported. Nothing that people wrote is among it:
+Without that variable nothing is sent or collected, and the SDK is not imported. Texts of people are never included:
 names, counts, durations, costs and verdicts only.
 """
 
@@ -23,7 +23,7 @@ _SERVICE = "aqb"
 
 @dataclass(frozen=True)
 class _Telemetry:
-    """Where spans, metrics and events go. They are sent in the background, the last of them when Python ends."""
+    """The destinations of spans, metrics and events. They are sent in the background, the last of them at exit."""
 
     tracer: Tracer
     meter: Meter
@@ -61,9 +61,9 @@ def _sending_to(_endpoint: str) -> _Telemetry:
 
 @contextmanager
 def span(name: str) -> Iterator[dict[str, Any]]:
-    """A span for as long as the block lasts; what the block puts into the dictionary becomes its attributes.
+    """A span for the duration of the block; the entries that the block adds to the dictionary become its attributes.
 
-    An error ends it as failed, with the kind of the error and without its message, which may quote an input.
+    An error marks it as failed, with the class of the error and without its message, which may quote an input.
     """
     attributes: dict[str, Any] = {}
     tracer = _telemetry().tracer
@@ -79,7 +79,7 @@ def span(name: str) -> Iterator[dict[str, Any]]:
 
 
 def run_attributes(run: Run) -> dict[str, Any]:
-    """What a span says of a run."""
+    """The attributes of a run's span."""
     return {
         "aqb.run_id": run.run_id,
         "aqb.kind": run.kind,
@@ -110,7 +110,7 @@ def measure_run(run: Run) -> None:
 
 
 def tell_judgements(judgements: Sequence[Judgement]) -> None:
-    """An event `gen_ai.evaluation.result` for each judgement that was asked for now, without its reason."""
+    """Sends an event `gen_ai.evaluation.result` for each new judgement, without its reason."""
     logger = _telemetry().logger
     for judgement in judgements:
         if not judgement.from_store:
@@ -138,5 +138,5 @@ def _evaluation(judgement: Judgement) -> dict[str, Any]:
 
 
 def _known(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """OpenTelemetry has no null."""
+    """The attributes without NULLs, which OpenTelemetry does not have."""
     return {name: value for name, value in attributes.items() if value is not None}

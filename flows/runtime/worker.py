@@ -1,4 +1,4 @@
-"""A worker that ends after its runs. Prefect's own interrupts them when it is stopped, and they end as crashed."""
+"""A worker that lets its runs finish. Prefect's own worker interrupts them when it stops, and they end as crashed."""
 
 import asyncio
 import signal
@@ -14,13 +14,13 @@ from prefect.workers.server import build_healthcheck_server
 
 
 async def work(pool: str, *, limit: int | None, tells_health: bool, tell: Callable[[str], None]) -> None:
-    """Runs what a work pool has to be run, each flow run in a process of its own, until SIGTERM or SIGINT.
+    """Executes the runs of a work pool, each flow run in its own process, until SIGTERM or SIGINT.
 
-    Then it takes no further run, and returns when those that go on have ended; a second signal ends them as Prefect
-    does. It asks for runs and keeps its place in the pool as `prefect worker start` does.
+    Then it takes no further run, and returns when the active ones have ended; a second signal ends them as Prefect
+    does. It polls for runs and sends heartbeats like `prefect worker start`.
 
     Raises:
-        ExceptionGroup: the server was away for many minutes; runs that went on have been ended.
+        ExceptionGroup: the server was unreachable for many minutes; active runs were ended.
     """
     settings = get_current_settings().worker
     worker = ProcessWorker(work_pool_name=pool, limit=limit)

@@ -1,1 +1,1 @@
-"""What a flow is composed of: the day, the site, alerts, failure hooks, subscriptions."""
+"""The steps of flows: the day, the site, alerts, failure hooks, subscriptions."""

@@ -1,4 +1,4 @@
-"""Alerts of a run: what is new goes into the outbox, and what waits there goes to the channels.
+"""Alerts of a run: new facts are written to the outbox, and waiting messages are sent to the channels.
 
 The steps of flows are here; `flows/steps/announce.py` writes and sends.
 """
@@ -49,7 +49,7 @@ _WEEK = timedelta(days=7)
 
 
 def notify_days(context: Context, days: Sequence[date]) -> tuple[str, ...]:
-    """Notifies every route of what is new on scored days, as a step of a flow; returns problems and raises none."""
+    """Notifies every route of new facts of scored days, as a step of a flow; returns problems and raises none."""
 
     def announce_and_mark() -> DeliveryReport:
         ledger = RunLedger(context.state)
@@ -65,16 +65,16 @@ def notify_days(context: Context, days: Sequence[date]) -> tuple[str, ...]:
 
 
 def notify_unreported(context: Context, kind: str, first: date, last: date) -> tuple[str, ...]:
-    """Notifies of the days of a period that a run of this kind has scored and no run has reported yet."""
+    """Notifies of the days of a period that a run of this kind has scored and that are not reported yet."""
     ledger = RunLedger(context.state)
     days = {run.score_date for run in ledger.unreported(kind, first) if run.score_date <= last}
     return notify_days(context, sorted(days))
 
 
 def notify_kept(context: Context, days: Iterable[DayResult]) -> tuple[str, ...]:
-    """Notifies of those of the days that were kept as they were, in one Warning, as a step of a flow.
+    """Notifies of the kept days among these, in one Warning, as a step of a flow.
 
-    A day is reported once for each state of its source.
+    A day is reported once per state of its source.
     """
     kept = [KeptDay(one.day, one.losses, one.content) for result in days if (one := result.kept)]
     messages = to_pipeline(lambda known: kept_message([one for one in kept if one.key not in known]))
@@ -82,7 +82,7 @@ def notify_kept(context: Context, days: Iterable[DayResult]) -> tuple[str, ...]:
 
 
 def notify_refused(context: Context, files: Sequence[RefusedFile]) -> tuple[str, ...]:
-    """Notifies of files of the inbox that cannot be read, once for each content, as a step of a flow."""
+    """Notifies of unreadable files of the inbox, once per content, as a step of a flow."""
 
     def messages(route: RouteFilter, known: Collection[str]) -> list[Message]:
         return refused_message(route, [one for one in files if one.key not in known])
@@ -91,7 +91,7 @@ def notify_refused(context: Context, files: Sequence[RefusedFile]) -> tuple[str,
 
 
 def notify_judge(context: Context, news: JudgeNews) -> tuple[str, ...]:
-    """Notifies of a judge that is no longer the same, once for each change, as a step of a flow."""
+    """Notifies of a changed judge, once per change, as a step of a flow."""
     messages = to_pipeline(lambda known: judge_message(news, known))
     return _notified(context, "of the judge", lambda: announce(context, [("", messages)])) if news.keys else ()
 
@@ -112,13 +112,13 @@ def notify_testrun(context: Context, folder: Path, run_id: str) -> tuple[str, ..
 
 
 def deliver_waiting(context: Context) -> tuple[str, ...]:
-    """Sends what waits, such as Warnings after quiet hours, as a step of a flow where there is any."""
+    """Sends waiting messages, such as Warnings after quiet hours, as a step of a flow if there are any."""
     waits = wanted_routes(context.settings.alerts) and Outbox(context.state).waiting()
     return _notified(context, "what waits", lambda: announce(context, [])) if waits else ()
 
 
 def call_off_finished(context: Context, *, inbox_is_done: bool = False) -> tuple[str, ...]:
-    """Calls off what routes were notified of and what has been done since, as a step of a flow where there is any."""
+    """Sends the all-clear for finished work that routes were notified of, as a step of a flow if there is any."""
     outbox = Outbox(context.state)
     routes = wanted_routes(context.settings.alerts)
     if not any(finished(context, outbox.known_keys(one.name), inbox_is_done=inbox_is_done) for one in routes):
@@ -128,7 +128,7 @@ def call_off_finished(context: Context, *, inbox_is_done: bool = False) -> tuple
 
 
 def _notified(context: Context, what: str, deliver: Callable[[], DeliveryReport]) -> tuple[str, ...]:
-    """What a person should look at after a delivery; a step that fails is one more problem and fails no run."""
+    """Problems of a delivery; a failing step is one more problem and fails no run."""
     if not wanted_routes(context.settings.alerts):
         return ()
     try:
@@ -147,7 +147,7 @@ def _tell(what: str, deliver: Callable[[], DeliveryReport]) -> DeliveryReport:
 
 
 def announce_days(context: Context, days: Sequence[date]) -> DeliveryReport:
-    """Writes what is new on scored days to every route, and sends it.
+    """Writes new facts of scored days to every route, and sends them.
 
     Raises:
         InputError: a day has not been scored.
@@ -179,7 +179,7 @@ def preview_messages(context: Context, days: Sequence[date]) -> list[tuple[Outbo
 
 
 def preview(context: Context, days: int) -> tuple[date, date, list[PreviewedMessage], Forecast]:
-    """The last `days` that end with the latest scored one, their messages to each route, and what is to be expected.
+    """The messages of the last `days` up to the latest scored one, by route, and a forecast.
 
     Raises:
         InputError: no day has been scored.

@@ -1,6 +1,6 @@
-"""Writes messages into the outbox and sends what waits there: all of it without Prefect, but for its Secret blocks.
+"""Writes messages into the outbox and sends the waiting ones; without Prefect, except for its Secret blocks.
 
-No channel can make a run fail: what could not be sent is kept, and the run reports it.
+No channel can fail a run: unsent messages are kept, and the run reports it.
 """
 
 import logging
@@ -27,7 +27,7 @@ _WEEK = timedelta(days=7)
 _log = logging.getLogger(__name__)
 
 STILL_NEWS = timedelta(days=3)
-"""How old a day may be to be reported; older ones are filled in without messages, as by a backfill."""
+"""Maximum age of a day that is reported; older days are scored without messages, as in a backfill."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ NOTHING_DELIVERED = DeliveryReport((), 0, ())
 
 
 def to_pipeline(messages: Callable[[Collection[str]], list[Message]]) -> MessagesFor:
-    """Messages about the pipeline itself, made from the known keys: for the routes that accept their level."""
+    """Messages about the pipeline itself, created from the known keys, for the routes that accept their level."""
     return lambda route, known: [one for one in messages(known) if route.matches_pipeline(one.level)]
 
 
@@ -79,7 +79,7 @@ def _write(
     *,
     dry_run: bool = False,
 ) -> None:
-    """Writes what is new to each route into the outbox; "all is quiet" only to a route without other messages."""
+    """Writes new messages to each route into the outbox; "all is quiet" only to a route without other messages."""
     for route in wanted:
         for thread, messages_for in notifications:
             messages = [
@@ -95,7 +95,7 @@ def _write(
 
 
 def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], settings: Settings, clock: Clock) -> DeliveryReport:
-    """Sends what waits, and notifies of messages of its service that were given up."""
+    """Sends waiting messages, and notifies of abandoned messages of its service."""
     time_zone = settings.time_zone
 
     def is_held(message: OutboxMessage) -> bool:

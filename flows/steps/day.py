@@ -48,10 +48,10 @@ _DEFECT = (
 
 @dataclass(frozen=True)
 class DayOutcome:
-    """What became of one day: counts, KPIs of all tenants and their figures, alert facts, the report, what went wrong.
+    """The result of one day: counts, KPIs of all tenants and their figures, alert facts, the report, problems.
 
-    `notices` need no action. `unread_files` of the `files` of the source could not be
-    read; the rows of the others are scored.
+    `notices` need no action. `unread_files` of the `files` of the source could not be read; the rows of the others are
+    scored.
     """
 
     run_id: str
@@ -69,10 +69,10 @@ class DayOutcome:
 
 @dataclass(frozen=True)
 class DayResult:
-    """A day, what came of it, and why it was done at all where that needs saying (`late rows`).
+    """A day with its result, and the reason for scoring it if it is unusual (`late rows`).
 
-    At most one is there: `outcome`, `kept` (its tables are as they were: the source holds too few rows), `error`. Of a
-    day that goes on and has no rows yet there is none. `service` is the one of several services.
+    At most one is set: `outcome`, `kept` (its tables are unchanged because the source has too few rows), `error`. A day
+    in progress without rows has none. `service` is the service, '' if there is only one.
     """
 
     day: date
@@ -84,7 +84,7 @@ class DayResult:
 
     @property
     def name(self) -> str:
-        """The day, after the service that it is of where there are several."""
+        """The day, preceded by its service if there are several."""
         return f"{self.service} {self.day}".strip()
 
     @property
@@ -94,18 +94,18 @@ class DayResult:
 
     @property
     def failed(self) -> bool:
-        """Whether something went wrong: a day that was kept did what it should."""
+        """Whether something failed: a kept day is not a failure."""
         return self.error is not None or (self.outcome is not None and not self.complete)
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What a person should look at."""
+        """Problems that a person should look at."""
         found = self.outcome.problems if self.outcome else [str(why) for why in (self.kept, self.error) if why]
         title = f"{self.name} ({self.why})" if self.why else self.name
         return tuple(f"{title}: {problem}" for problem in found)
 
     def result(self) -> DayOutcome:
-        """What came of the day; raises what kept or stopped it."""
+        """The result of the day; raises the error that kept or stopped it."""
         if self.outcome is None:
             raise (
                 self.kept
@@ -263,13 +263,13 @@ def try_day(context: Context, day: date, kind: str, why: str = "", *, allow_shri
 
 
 def log_unexpected(day: date, error: Exception) -> None:
-    """Keeps the traceback of an error that nobody foresaw in the log; another process would lose it."""
+    """Logs the traceback of an unexpected error; another process would lose it."""
     if not isinstance(error, AqbError):
         _log.error("%s: unexpected error", day, exc_info=error)
 
 
 def stopped_day(day: date, error: Exception, why: str = "") -> DayResult:
-    """The result of a day that was kept, or that something stopped; an error of Prefect's own is raised."""
+    """The result of a day that was kept or failed; an error of Prefect itself is raised."""
     if isinstance(error, DayKeptError):
         return DayResult(day, None, why=why, kept=error)
     if isinstance(error, AqbError):
@@ -282,10 +282,10 @@ def stopped_day(day: date, error: Exception, why: str = "") -> DayResult:
 def _most_replaceable(
     context: Context, warehouse: Warehouse, day: date, scored: ScoredDay, run: RunRecorder
 ) -> Mapping[str | None, int]:
-    """The rows by tenant that the day may have for it to be replaced.
+    """The maximum rows by tenant of a day that may be replaced.
 
     Raises:
-        DayKeptError: it has more; that is how the run ends.
+        DayKeptError: it has more; the run ends with this error.
     """
     now, outcome = scored.rows_by_tenant, scored.outcome
     guard = day_guards(warehouse, [day], any_erased=bool(erased_sessions(context.state))).get(day, NOT_SCORED)

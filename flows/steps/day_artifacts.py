@@ -1,6 +1,6 @@
-"""What Prefect shows of a scored day: KPIs, worst rows and fired alerts, without texts of people.
+"""The Prefect artifacts of a scored day: KPIs, worst rows and fired alerts, without texts of people.
 
-The keys are the same every day, so that Prefect shows the history of each; those of a service have its name.
+The keys are equal every day, so that Prefect shows the history of each; those of a service have its name.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,9 @@ from tasks.state.run_ledger import BACKFILL, INTRADAY
 
 
 def show_day(report: MonitoringReport, alerts: Iterable[AlertFact], title: str, kind: str, service: str) -> None:
-    """Creates the artifacts of a day. A backfill has none: of a year they would be a thousand, and its site has all."""
+    """Creates the artifacts of a day. A backfill creates none: a year would have a thousand, and its site has all of
+    it.
+    """
     if kind == BACKFILL:
         return
     prefix = "-".join(filter(None, ("monitoring", service, INTRADAY if kind == INTRADAY else "")))

@@ -1,6 +1,6 @@
-"""Days of a backfill as flow runs of their own, which any worker of the work pool takes.
+"""Scores the days of a backfill in their own flow runs, which any worker of the work pool takes.
 
-What came of a day stands in the ledger, which all workers share; Prefect only says that its run has ended.
+The result of a day is in the ledger, which all workers share; Prefect only reports that its run has ended.
 """
 
 import time
@@ -28,12 +28,12 @@ _BETWEEN_LOOKS_S = 1.0
 
 
 def in_own_runs(context: Context, days: Sequence[PlannedDay], *, allow_shrink: bool) -> Iterator[DayResult]:
-    """The days as the flow runs end that are created for them; a run that no worker takes is waited for.
+    """Yields the days as their flow runs end; a run that no worker takes is waited for.
 
-    Prefect does not learn that a machine died; the ledger does.
+    Prefect does not notice that a machine died; the ledger does.
 
     Raises:
-        UsageError: the deployment of single days is not there.
+        UsageError: the deployment of single days does not exist.
     """
     died_before = set(_dead(context, days))
     service = context.settings.service
@@ -53,7 +53,7 @@ def in_own_runs(context: Context, days: Sequence[PlannedDay], *, allow_shrink: b
 
 
 def _dead(context: Context, days: Sequence[PlannedDay]) -> dict[str, date]:
-    """The runs that were the last of these days and died, by their ids, with their days."""
+    """The runs that were the latest of these days and died, by id, with their days."""
     if not days:
         return {}
     latest = RunLedger(context.state).latest_of_days(days[0].day, days[-1].day)
@@ -77,7 +77,7 @@ def _created(day: date, service: str, *, allow_shrink: bool) -> UUID:
 
 
 def _result(context: Context, planned: PlannedDay, state: State) -> DayResult:
-    """What the ledger knows of a day whose run has ended. Of its files that is only whether some were not read."""
+    """The result of a day whose run has ended, from the ledger, which only stores whether some files were not read."""
     day = planned.day
     if not state.is_completed():
         return DayResult(day, None, _stopped(state.message or f"its flow run is {state.name}"))

@@ -1,4 +1,4 @@
-"""Days of a backfill in the order that their reports need."""
+"""Orders the days of a backfill as their reports require."""
 
 import time
 from collections.abc import Collection
@@ -32,10 +32,10 @@ NONE_TAKEN = DaysTaken((), datetime.max.replace(tzinfo=UTC))
 
 
 def wait_for_days_before(context: Context, day: date, taken: DaysTaken) -> None:
-    """Waits for the earlier days that other workers are scoring: the report of a day is read beside four weeks.
+    """Waits for earlier days that other workers are scoring: the report of a day shows four weeks.
 
-    Nobody waits for a later day, so no two wait for each other. Of a run that takes too long, or that ended before it
-    was recorded, the report knows nothing.
+    No day waits for a later one, so there is no deadlock. Runs that take too long, or that ended before they were
+    recorded, are missing in the report.
     """
     ledger, leases = RunLedger(context.state), Leases(context.state)
     started = time.monotonic()
@@ -48,7 +48,7 @@ def wait_for_days_before(context: Context, day: date, taken: DaysTaken) -> None:
 
 
 def _going(ledger: RunLedger, first: date, last: date) -> list[str]:
-    """The runs of these days that have not ended; not one that died and whose day has been done again since."""
+    """The active runs of these days, without those that died and whose day has been scored since."""
     unended = [run.run_id for run in ledger.unended_of_days(first, last)]
     if not unended:
         return []

@@ -1,4 +1,4 @@
-"""The anchors of a night: asked once, where settings want it, and people notified of a judge that has changed."""
+"""The anchors of a night: asks them once, if enabled, and notifies people of a changed judge."""
 
 from contextlib import suppress
 from datetime import date
@@ -32,9 +32,9 @@ def ask_of_night(context: Context, night: date) -> tuple[str, ...]:
 
 
 def watch_judge(context: Context) -> tuple[str, ...]:
-    """Asks when the model ends, and the anchors, and notifies of what they show.
+    """Checks the shutdown date of the model, and the anchors, and notifies of the results.
 
-    What a person should look at; it fails no run.
+    It returns the problems and fails no run.
     """
     settings, night = context.settings, today(context.settings.time_zone)
     if settings.judge.enabled:

@@ -1,6 +1,6 @@
-"""Whether a nightly run or a backfill has anything left to do, found out without Prefect, whose import takes longer.
+"""Decides without Prefect, whose import takes longer, whether a nightly run or a backfill has anything to do.
 
-What cannot be found out is left to the run: it meets the same error, records it and notifies people.
+If that cannot be decided, the run starts: it meets the same error, records it and notifies people.
 """
 
 from datetime import date, datetime
@@ -54,7 +54,7 @@ def _is_published(context: Context, newest_label: datetime | None = None) -> boo
 
 
 def _has_news(context: Context, day: date) -> bool:
-    """Whether a route is still to be notified of something, or a message waits."""
+    """Whether a route needs a notification, or a message waits."""
     routes = wanted_routes(context.settings.alerts, with_prefect=False)
     if not routes:
         return False

@@ -73,7 +73,7 @@ def score_parts(parts: Iterator[Part], workers: int, *, settings: Settings) -> I
 
 
 def _on_cluster(parts: Iterator[Part], settings: Settings) -> Iterator[ScoredPart]:
-    """What a worker could not read is read here: this machine decides whether a file is damaged or missing."""
+    """Parts that a worker could not read are read here: this machine decides whether a file is damaged or missing."""
     ahead = [*islice(parts, 2)]
     if len(ahead) < 2:  # a source that cannot be cut stays in its process
         yield from map(score_part, ahead)
@@ -103,7 +103,7 @@ def _on_cluster(parts: Iterator[Part], settings: Settings) -> Iterator[ScoredPar
 def _scored(
     step: Step[..., ScoredPart], calls: Mapping[int, Mapping[str, Any]], runner: Callable[[], Runner] | None
 ) -> dict[int, ScoredPart]:
-    """What came of each part, in their order; raises what stopped one of them."""
+    """The result of each part, in order; raises the error that stopped one of them."""
     done: dict[int, ScoredPart] = {}
     with FanOut(runner) as fan_out:
         for number, found in fan_out.each(step, calls):

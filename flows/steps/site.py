@@ -21,7 +21,7 @@ _LONGEST_BUILD_S = 900.0
 
 @dataclass(frozen=True)
 class SiteOutcome:
-    """The first page of the site, or what kept it from being built."""
+    """The first page of the site, or why it could not be built."""
 
     path: Path | None
     problems: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class SiteOutcome:
 
 @step("site", run_name="site", timeout_s=1800)
 def build_site(context: Context) -> Path:
-    """Builds the site beside the reports and shows where it is as Prefect artifacts.
+    """Builds the site in the folder of the reports and shows its location as Prefect artifacts.
 
     Raises:
         StorageError: the folder cannot be written.
@@ -57,7 +57,7 @@ def build_site(context: Context) -> Path:
 
 
 def _build_over_services(context: Context, judge_end: ModelEnd | None) -> Path:
-    """Builds the page over several services and the pages of none."""
+    """Builds the page over several services, and the pages that belong to none."""
     folder, zone = context.reports.folder, context.settings.time_zone
     with context.warehouse.lock("site-of-services", _LONGEST_BUILD_S):
         standings = [standing_of(one) for one in context.services]
@@ -67,7 +67,7 @@ def _build_over_services(context: Context, judge_end: ModelEnd | None) -> Path:
 
 
 def site_after(context: Context) -> SiteOutcome:
-    """Builds the site at the end of a run. What fails here must not fail the run: the tables are written."""
+    """Builds the site at the end of a run. A failure does not fail the run, because the tables are written."""
     try:
         return SiteOutcome(build_site(context))
     except Exception as error:
@@ -77,7 +77,7 @@ def site_after(context: Context) -> SiteOutcome:
 
 
 def _link(context: Context, page: Path, key: str, text: str) -> None:
-    """Shows where people find a page: a link where reports are served; no browser opens a file from http."""
+    """Shows the location of a page: a link if reports are served; browsers open no file from an http page."""
     if address := context.reports.address(page):
         show(create_link_artifact, key=key, link=address, link_text=text)
     else:

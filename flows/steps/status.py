@@ -1,4 +1,4 @@
-"""How an installation is: nights, days, inbox, outbox, money, disk and database. It reads, and needs no Prefect."""
+"""The state of an installation: nights, days, inbox, outbox, cost, disk and database. Read-only and without Prefect."""
 
 import os
 import shutil
@@ -30,10 +30,10 @@ _MONTH, _WEEK = timedelta(days=30), timedelta(days=7)
 
 @dataclass
 class Status:
-    """What was found, subject by subject, and what a person should look at.
+    """The state by subject, and the problems that a person should look at.
 
-    `facts` are for people and programs: a subject has named values, None where they are not known. `gauges` are the
-    same as numbers, by the name that Prometheus knows them by, with a label where they are of a service.
+    `facts` are for people and programs: named values by subject, None if unknown. `gauges` are the same as numbers, by
+    their Prometheus names, with a label for a service.
     """
 
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -42,12 +42,12 @@ class Status:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing has to be done."""
+        """Whether there is no problem."""
         return not self.problems
 
 
 def status_of(settings: Settings) -> Status:
-    """Looks at everything; what cannot be looked at is a problem and stops nothing else."""
+    """Checks everything; a check that fails is a problem and stops no other."""
     found = Status()
     rubrics = dict.fromkeys(one.monitoring.rubric for one in services_of(settings))
     found.facts["versions"] = {"aqb": code_version(), "rubric": ", ".join(rubrics)}
@@ -72,7 +72,7 @@ def _looked(look: Callable[[Context, Status], None], context: Context, found: St
 
 
 def _look_at_service(context: Context, found: Status) -> None:
-    """Looks at nights and days; of a service with a name everything says which."""
+    """Checks nights and days; the results of a named service carry its name."""
     name, own = context.settings.service, Status()
     for look in (_nights, _days):
         _looked(look, context, own)
@@ -83,7 +83,7 @@ def _look_at_service(context: Context, found: Status) -> None:
 
 
 def _database(context: Context, found: Status) -> None:
-    """Whether the stores that are read below find their tables."""
+    """Checks that the stores that are read below have their tables."""
     for store in (RunLedger, Leases, Outbox):
         store(context.state)
     outdated = context.state.outdated

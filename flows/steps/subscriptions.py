@@ -19,11 +19,11 @@ _UNSET_DEFAULT = Destination(webhook_env=DEFAULT_WEBHOOK)
 
 @dataclass(frozen=True)
 class Subscription:
-    """A route: what it is interested in, and where its messages go. `problem` says why it cannot be reached,
-    `origin` where its secret is from.
+    """A route: its filter, and the destination of its messages. `problem` is why it is unreachable, `origin` the source
+    of its secret.
 
-    Messages are kept for it where it `is_wanted`: the default route is not until its secret is set, or the settings
-    say where it leads.
+    Messages are kept for it if it `is_wanted`: the default route is not until its secret is set, or the settings name
+    its destination.
     """
 
     name: str
@@ -36,12 +36,12 @@ class Subscription:
 
     @property
     def receiver(self) -> str:
-        """Who takes or refuses its messages, in a sentence."""
+        """The receiver of its messages, in a sentence."""
         return "Slack" if self.destination.format == "slack" else "the receiver"
 
 
 def subscriptions(alerts: AlertsSettings, *, with_prefect: bool = True) -> list[Subscription]:
-    """Every route, the default one last. Without Prefect one with a Secret block has a problem and no secret."""
+    """All routes, the default one last. Without Prefect a route with a Secret block has a problem and no secret."""
     filters = route_filters(alerts)
     found = []
     for name, destination in alerts.destinations().items():
@@ -58,12 +58,12 @@ def subscriptions(alerts: AlertsSettings, *, with_prefect: bool = True) -> list[
 
 
 def wanted_routes(alerts: AlertsSettings, *, with_prefect: bool = True) -> list[Subscription]:
-    """The routes that messages are kept for."""
+    """The routes for which messages are kept."""
     return [one for one in subscriptions(alerts, with_prefect=with_prefect) if one.is_wanted]
 
 
 def _secret_of(variable: str, block: str, *, is_asked: bool) -> tuple[Secret, str]:
-    """The secret of a route, and why it cannot be read where it lies."""
+    """The secret of a route, and why it cannot be read."""
     if not variable:
         return Secret(_stored_secret(block) if is_asked else "", f"Prefect Secret block {block}"), ""
     try:

@@ -46,13 +46,13 @@ class WrittenTestRun:
 
 @dataclass(frozen=True)
 class LeftFile:
-    """A file that was replaced, renamed or removed since the run looked into the inbox: the next run looks anew."""
+    """A file that was replaced, renamed or removed since the run listed the inbox: the next run handles it."""
 
     name: str
 
 
 FileOutcome = WrittenTestRun | RefusedFile | LeftFile | AqbError
-"""What became of a file: it is scored, cannot be read, is left for the next run, or failed."""
+"""The result of a file: it is scored, unreadable, left for the next run, or failed."""
 
 
 @step("judge", run_name="judge {name}", timeout_s=None)
@@ -78,10 +78,10 @@ def score_file(name: str, plan: TestRunPlan, context: Context, day: date, judged
 
 
 def score_files(context: Context, contents: Sequence[Sequence[FileIdentity]], day: date) -> list[FileOutcome]:
-    """Judges and scores contents, each once; what became of each, in their order. One that fails stops no other.
+    """Judges and scores contents, each once; returns the result of each, in order. A failure stops no other.
 
-    A content may have several files. The name of a file may choose its rubric or agent: that of the first that can be
-    read counts, and where none can, the first is refused.
+    A content may have several files. The name of a file may determine its rubric or agent: the first readable file
+    decides, and if there is none, the first one is refused.
     """
     settings, judge = context.settings, None
     with ExitStack() as stack:
@@ -94,7 +94,7 @@ def score_files(context: Context, contents: Sequence[Sequence[FileIdentity]], da
 
 @dataclass(frozen=True)
 class _FileWork:
-    """What the files of one run share."""
+    """The shared state of the files of one run."""
 
     context: Context
     day: date
@@ -102,7 +102,7 @@ class _FileWork:
     judge: JudgeThread | None
 
     def begin(self, files: Sequence[FileIdentity]) -> Callable[[], FileOutcome]:
-        """Reads a content and begins to ask its questions; what scores it then."""
+        """Reads a content and begins to ask its questions; returns the function that scores it."""
         errors = []
         for file in files:
             try:
@@ -160,7 +160,7 @@ def _left(file: FileIdentity) -> LeftFile:
 
 
 def _refuse(context: Context, file: FileIdentity, error: AqbError, day: date) -> RefusedFile:
-    """A file that cannot be read; the ledger keeps the same reason for the same content once."""
+    """Refuses an unreadable file; the ledger stores the same reason for the same content once."""
     if RunLedger(context.state).failed_inputs().get(file.sha256) != reason_of(error):
         with recorded_run(context.state, TEST_RUN, day, inputs=[vars(file)]) as run:
             run.ends("failed", message=reason_of(error))

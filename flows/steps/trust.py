@@ -1,4 +1,4 @@
-"""People's labels beside the scores, every night: whether a metric is still to be trusted."""
+"""Compares people's labels with the scores every night: whether a metric is still trusted."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -14,7 +14,7 @@ from tasks.review.trust import judge_trust
 
 @step("trust", run_name="trust in the scores", timeout_s=600)
 def compare_labels(context: Context, labels: Sequence[KeptLabel], day: date) -> None:
-    """Writes how far labels agree with the scores of now, as of `day`.
+    """Writes the agreement of labels with the current scores, as of `day`.
 
     Raises:
         StorageError: the warehouse cannot be read or written.
@@ -29,7 +29,7 @@ def compare_labels(context: Context, labels: Sequence[KeptLabel], day: date) -> 
 
 
 def judge_trust_anew(context: Context) -> tuple[str, ...]:
-    """Compares every label that counts with the scores; returns why it could not, which must not fail the run."""
+    """Compares every valid label with the scores; returns why it could not, which must not fail the run."""
     try:
         if labels := newest(LabelStore(context.state).every_label()):
             compare_labels(context, labels, today(context.settings.time_zone))

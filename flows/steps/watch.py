@@ -1,7 +1,7 @@
 """Reports nights without a run. It needs no Prefect.
 
-Each message stands in the outbox, under the key of its night, before it is sent: however often the watch runs, and
-whenever it is killed, a route gets it once.
+Each message is in the outbox, under the key of its night, before it is sent: a route gets it once, however often the
+watch runs or is killed.
 """
 
 from collections.abc import Mapping
@@ -24,9 +24,9 @@ from tasks.state.run_ledger import Run, RunLedger
 
 @dataclass(frozen=True)
 class WatchReport:
-    """The night that is late, None where all is well, what dead runs have left to do, and what was sent.
+    """The late night, None if there is none, the unfinished work of dead runs, and the sent messages.
 
-    `service` is the one of several services, '' of what is of none.
+    `service` is the service, '' for messages that belong to none.
     """
 
     late: LateNight | None
@@ -46,7 +46,7 @@ def watch_services(context: Context, clock: Clock | None = None) -> list[WatchRe
 
 
 def watch(context: Context, clock: Clock | None = None) -> WatchReport:
-    """Tells the routes of a late night, of runs that died, and of what is over, and sends what waits.
+    """Notifies the routes of a late night, of dead runs, and of finished work, and sends waiting messages.
 
     Raises:
         StorageError: the state database cannot be used; never because of a channel.
@@ -64,7 +64,7 @@ def watch(context: Context, clock: Clock | None = None) -> WatchReport:
 
 
 def unreported_runs(context: Context, at: datetime) -> dict[Unfinished, Run]:
-    """The nights that have notified nobody, where there is somebody to tell."""
+    """The nights of which nobody was notified, if there is a route."""
     return unreported_nights(context, at) if wanted_routes(context.settings.alerts, with_prefect=False) else {}
 
 
@@ -104,7 +104,7 @@ def _death_of(context: Context, run: Run, left: Unfinished) -> FlowFailure:
 
 
 def all_clears(context: Context, *, inbox_is_done: bool = False) -> MessagesFor:
-    """The message that calls off what a route was notified of and what is over, whatever the levels of the route."""
+    """The message that calls off finished work that a route was notified of, whatever the levels of the route."""
     zone = ZoneInfo(context.settings.time_zone)
 
     def of_route(_: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:
