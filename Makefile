@@ -45,7 +45,7 @@ test-dask: setup
 # The same on a Ray head with two workers, from an environment of its own: Ray takes 400 MB, and not every machine.
 test-ray: setup
 	@sh .ci/ray-environment
-	.venv-ray/bin/python -m pytest tests/flows/steps/test_clusters.py -k ray
+	@[ ! -e .venv-ray ] || .venv-ray/bin/python -m pytest tests/flows/steps/test_clusters.py -k ray
 
 # Damaged files and replies, always the same for the same seeds: as many as fit in the time. What fails is kept in
 # fuzz-failures/; `make test` runs a dozen of them, CI a hundred.
