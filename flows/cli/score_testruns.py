@@ -34,7 +34,8 @@ _T = TypeVar("_T")
 def score_testruns(files: Sequence[Path], choices: TestRunChoices, out: Path, settings: Settings) -> list[ScoredFile]:
     """Scores a single run into `out`, several into sub-folders of it; one that fails does not stop the others.
 
-    Several runs remove what an earlier call wrote into `out` itself: it would be taken for a result of theirs.
+    Several runs remove what an earlier call wrote into `out` itself, which would be taken for a result of theirs; if
+    none of them is scored, nothing is removed.
     Questions of all files are asked as one run; a file is scored while those after it are being judged.
 
     Raises:
@@ -50,7 +51,8 @@ def score_testruns(files: Sequence[Path], choices: TestRunChoices, out: Path, se
             return [scored]
         begun = (_begin_file(path, choices, folder, settings, judge) for path, folder in _folders(files, out).items())
         scored_in_turn = list(finished_in_turn(begun, FILES_AT_ONCE if judge else 1))
-        remove_together(out, "summary.json", (*SCORE_FILES, "report.md"))
+        if any(one.summary for one in scored_in_turn):
+            remove_together(out, "summary.json", (*SCORE_FILES, "report.md"))
         return scored_in_turn
 
 

@@ -114,7 +114,7 @@ def ray_cluster(address: str) -> Callable[[], Runner]:
 
     def runner() -> Runner:
         host, _, port = address.removeprefix("ray://").rpartition(":")
-        create_connection((host, int(port)), timeout=10).close()  # Ray would ask for a quarter of an hour
+        create_connection((host.strip("[]"), int(port)), timeout=10).close()  # Ray would ask for a quarter of an hour
         cluster: Runner = RayTaskRunner(address, {"log_to_driver": False, "logging_level": logging.ERROR})
         return cluster
 
@@ -201,8 +201,9 @@ def _submitted(runner: Runner, step: Step[..., R], arguments: Mapping[str, Any])
 
 
 def _unseen(value: Any) -> Any:
-    """Hides an argument from Prefect's search for futures: there are none. Clusters mistake its wrapper for the tuple
-    that it is, so values that it does not search are not wrapped.
+    """Marks an argument as one in which Prefect shall not search for futures: there are none, and a search takes long.
+
+    Only what Prefect would search is marked. The mark is a tuple, which clusters take apart when they pass it on.
     """
     return value if isinstance(value, (partial, int)) else opaque(value)
 

@@ -83,8 +83,10 @@ def tenant_of_rise(
 
 
 def tenant_of_day(rubric: RowRubric, risen: Sequence[str], kpis: KpisByDay, day: date, decided: DayDecisions) -> str:
-    """The same for the rules that stand out on a day. All days of the rise are compared with the four weeks before it:
-    the last week alone soon has the rise as well.
+    """The tenant that caused most of the rise of the first rule that stands out on a day (Korean); '' if none can be
+    named.
+
+    All days of the rise are compared with the four weeks before it: the last week alone soon has the rise as well.
 
     `kpis` are the KPI rows of that day and of those before it, `decided` are the decisions of the day.
     """

@@ -20,8 +20,8 @@ from tasks.files.discovery import readable, refuse_protected
 
 _HEADERS = ("header.json", "_journal/start.json")  # of an evaluation that has not ended there is the second alone
 _HEAD_BYTES = 1024
-# RuntimeError: an entry with a password; NotImplementedError, packed by another method.
-_BROKEN = (BadZipFile, ZstdError, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+# RuntimeError: an entry with a password, one packed by another method, or JSON that is nested too deep.
+_BROKEN = (BadZipFile, ZstdError, zlib.error, EOFError, RuntimeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,10 @@ class _Samples:
         with _opened(self.path) as log:
             for entry in self.entries:
                 try:
-                    yield _object_in(log, entry)
+                    sample = _object_in(log, entry)
                 except _BROKEN:
-                    yield None
+                    sample = None
+                yield sample
 
 
 def packed_inspect_log(path: Path) -> InspectLog:
@@ -51,23 +52,21 @@ def packed_inspect_log(path: Path) -> InspectLog:
     try:
         with _opened(path) as log:
             sizes = {entry.filename: entry.file_size for entry in log.infolist()}
-            header = _object_in(log, next(entry for entry in _HEADERS if entry in sizes))
+            head = next(entry for entry in _HEADERS if entry in sizes)
+            samples = [entry for entry in sizes if entry.startswith("samples/") and entry.endswith(".json")]
+            _refuse_large(path, {entry: sizes[entry] for entry in (head, *samples)})
+            header = _object_in(log, head)
     except (*_BROKEN, StopIteration) as error:
         raise InputError(
             "cannot be read as a packed log of Inspect (.eval)",
             where=str(path),
             fix="copy it again, or dump it where it was written: `inspect log dump LOG.eval > log.json`",
         ) from error
-    entries = [entry for entry in sizes if entry.startswith("samples/") and entry.endswith(".json")]
-    if large := [entry for entry in entries if sizes[entry] > LARGEST_EXPORT]:
-        raise InputError(
-            f"{large[0]} has more than {LARGEST_EXPORT:,} bytes, which are parsed as a whole",
-            where=str(path),
-            fix="log fewer events of a sample",
-        )
-    found = header if isinstance(header, dict) else {}
-    samples = _Samples(path, tuple(sorted(entries, key=_place))) if entries else None
-    return inspect_log({"eval": found.get("eval"), "samples": samples}, str(path))
+    found = {
+        "eval": header.get("eval") if isinstance(header, dict) else None,
+        "samples": _Samples(path, tuple(sorted(samples, key=_place))) if samples else None,
+    }
+    return inspect_log(found, str(path))
 
 
 @contextmanager
@@ -77,10 +76,16 @@ def _opened(path: Path) -> Iterator[ZipFile]:
 
 
 def _object_in(log: ZipFile, entry: str) -> object:
-    try:
-        return json.loads(log.read(entry))
-    except RecursionError:
-        raise ValueError("nested too deep") from None
+    return json.loads(log.read(entry))
+
+
+def _refuse_large(path: Path, sizes: dict[str, int]) -> None:
+    if large := [entry for entry, size in sizes.items() if size > LARGEST_EXPORT]:
+        raise InputError(
+            f"{large[0]} has more than {LARGEST_EXPORT:,} bytes, which are parsed as a whole",
+            where=str(path),
+            fix="log fewer events of a sample",
+        )
 
 
 def _place(entry: str) -> tuple[int, str]:

@@ -1,5 +1,6 @@
 """The rows of a Parquet file as the objects that JSON Lines would hold."""
 
+import os
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
@@ -21,7 +22,7 @@ def parquet_objects(piece: FilePiece, is_read: Callable[[str], bool]) -> Iterato
     with opened_parquet(piece.path) as (opened, file):
         refuse_replaced(piece, opened)
         columns = [name for name in file.schema_arrow.names if is_read(name)]
-        held = HeldTexts(piece.path, piece.path.stat().st_size)
+        held = HeldTexts(piece.path, os.fstat(opened.fileno()).st_size)
         rows = rows_that_fit(opened, file, columns, range(file.metadata.num_row_groups))
         number = 1
         for batch in file.iter_batches(min(rows, _ROWS_AT_ONCE), columns=columns, use_threads=False):

@@ -102,6 +102,15 @@ def test_several_runs_leave_nothing_of_one_that_was_scored_into_their_folder(aqb
     assert {WIDE.stem, MOVE.stem, "notes.md", "report.md"} < {*names_in("out")}
 
 
+def test_runs_of_which_none_is_scored_leave_their_folder_as_it_was(aqb: Command, tmp_path: Path) -> None:
+    aqb("score", WIDE, "--out", "out")
+    before, broken = names_in("out"), [tmp_path / name for name in ("a.xlsx", "b.xlsx")]
+    for path in broken:
+        path.write_bytes(WIDE.read_bytes()[:500])
+    assert aqb("score", *broken, "--out", "out").exit_code == 1
+    assert names_in("out") == before
+
+
 def test_score_removes_no_file_from_a_folder_that_it_has_not_written(aqb: Command, chat: Path) -> None:
     Path("out").mkdir()
     for name in ("queries.parquet", "review.csv", "scores.csv"):

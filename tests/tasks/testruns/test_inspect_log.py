@@ -9,6 +9,7 @@ import pytest
 from backports.zstd.zipfile import ZipFile
 
 from scoring.errors import InputError
+from scoring.limits import LARGEST_EXPORT
 from scoring.testruns.executions import parse_execution
 from scoring.testruns.testrun import TestRunFile
 from tasks.testruns.files import read_testrun_file
@@ -185,3 +186,13 @@ def test_packed_log_without_samples_is_refused(tmp_path: Path) -> None:
         samples = {name for name in log.namelist() if name.startswith("samples/")}
     with pytest.raises(InputError, match="without its samples"):
         read_testrun_file(packed(tmp_path / "log.eval", without=samples))
+
+
+@pytest.mark.parametrize("large", ["header.json", "samples/2_epoch_1.json"])
+def test_packed_log_with_an_entry_that_unpacks_to_more_than_is_parsed_is_refused(large: str, tmp_path: Path) -> None:
+    path = packed(tmp_path / "log.eval")
+    with ZipFile(path, "a") as log:
+        log.getinfo(large).file_size = LARGEST_EXPORT + 1
+        log.comment = b"."  # the directory is written anew
+    with pytest.raises(InputError, match=f"{large} has more than"):
+        read_testrun_file(path)
