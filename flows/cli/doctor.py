@@ -91,6 +91,8 @@ def _checks(settings: Settings) -> Iterator[Check]:
     yield (state := _check("state database", _state, settings))
     yield _check("inbox", _inbox, settings)
     yield _check("days off", _days_off, settings)
+    if settings.engine.task_runner != "processes":
+        yield from _of_services("task runner", _task_runner, services)
     if state.ok:
         yield from _of_services("last night", _last_night, services)
     if settings.judge.enabled or settings.judge.api_key or is_set("OPENAI_API_KEY"):
@@ -221,6 +223,14 @@ def _inbox(settings: Settings) -> str:
     if not folder.is_dir():
         raise AqbError("is no folder", where=str(folder), fix="remove it, or set test_runs.inbox to a folder")
     return counted(len(files_in(folder, RUN_FILE_ENDINGS)), "file")
+
+
+def _task_runner(settings: Settings) -> str:
+    """The cluster, which no night of few rows would need."""
+    from flows.runtime.clusters import reach_cluster
+
+    reach_cluster(settings)
+    return f"{settings.engine.task_runner_address} accepts connections"
 
 
 def _judge(settings: Settings) -> str:

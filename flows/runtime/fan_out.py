@@ -10,17 +10,15 @@ A worker takes seconds to import everything, so workers pay only for work of man
 
 import atexit
 import gc
-import logging
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from multiprocessing import active_children, parent_process
-from socket import create_connection
 from typing import Any, Literal, Self, TypeVar
 
 from prefect.context import (
@@ -38,7 +36,7 @@ from prefect.utilities.annotations import opaque
 from flows.runtime.flow_run import Step
 from flows.runtime.logs import configure_logs
 from flows.runtime.prefect_env import keep_terminal_quiet
-from scoring.errors import StorageError, UsageError
+from scoring.errors import StorageError
 from tasks.waiting import completed, result_of
 
 K = TypeVar("K")
@@ -89,48 +87,6 @@ class _Processes(ProcessPoolTaskRunner):
 def threads(most: int) -> Callable[[], Runner]:
     """Threads of this process, for steps that wait for something and have no time limit of Prefect's."""
     return lambda: ThreadPoolTaskRunner(most)
-
-
-def dask_cluster(address: str) -> Callable[[], Runner]:
-    """The workers of an existing Dask cluster, in threads of theirs, for steps that have no time limit of Prefect's.
-
-    Raises:
-        UsageError: `prefect-dask` is not installed.
-    """
-    with _needs_extra("dask"):
-        from prefect_dask.task_runners import DaskTaskRunner  # an extra, and a second of imports
-
-    return lambda: DaskTaskRunner(address=address)
-
-
-def ray_cluster(address: str) -> Callable[[], Runner]:
-    """The worker processes of an existing Ray cluster, for steps that have no time limit of Prefect's.
-
-    Raises:
-        UsageError: `prefect-ray` is not installed.
-    """
-    with _needs_extra("ray"):
-        from prefect_ray.task_runners import RayTaskRunner  # an extra, and a second of imports
-
-    def runner() -> Runner:
-        host, _, port = address.removeprefix("ray://").rpartition(":")
-        create_connection((host.strip("[]"), int(port)), timeout=10).close()  # Ray would ask for a quarter of an hour
-        cluster: Runner = RayTaskRunner(address, {"log_to_driver": False, "logging_level": logging.ERROR})
-        return cluster
-
-    return runner
-
-
-@contextmanager
-def _needs_extra(name: str) -> Iterator[None]:
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"{error.name} is not installed",
-            where=f'engine.task_runner = "{name}"',
-            fix=f"install the extra `{name}`: docs/how-to/clusters.md has the command",
-        ) from None
 
 
 class FanOut:

@@ -4,20 +4,19 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 
 from prefect.context import FlowRunContext
 
-from flows.runtime.fan_out import FanOut, Runner, dask_cluster, processes, ray_cluster
+from flows.runtime.clusters import cluster_runner, reach_cluster, unreachable
+from flows.runtime.fan_out import FanOut, Runner, processes
 from flows.runtime.flow_run import Step, step
-from scoring.errors import StorageError, UsageError
+from scoring.errors import StorageError
 from tasks.chat.local_engine import in_processes
 from tasks.chat.parts import Part, ScoredPart, score_part
 from tasks.config.settings import Settings
 
 _log = logging.getLogger(__name__)
-_CLUSTERS = {"dask": dask_cluster, "ray": ray_cluster}
 PARTS_WORTH_A_WORKER = 10
 """A part takes about a second, a worker that knows Prefect two or three to start."""
 
@@ -61,7 +60,7 @@ def score_parts(parts: Iterator[Part], workers: int, *, settings: Settings) -> I
     """
     if not FlowRunContext.get():
         yield from in_processes(parts, workers)
-    elif settings.engine.task_runner in _CLUSTERS:
+    elif settings.engine.task_runner != "processes":
         yield from _on_cluster(parts, settings)
     else:
         ahead = [*islice(parts, PARTS_WORTH_A_WORKER * workers)]
@@ -78,20 +77,15 @@ def _on_cluster(parts: Iterator[Part], settings: Settings) -> Iterator[ScoredPar
     if len(ahead) < 2:  # a source that cannot be cut stays in its process
         yield from map(score_part, ahead)
         return
-    _refuse_relative(ahead[0].folder, settings)
-    kind, address, shared = settings.engine.task_runner, settings.engine.task_runner_address, [*ahead, *parts]
+    reach_cluster(settings)
+    shared = [*ahead, *parts]
     calls = {
         number: {"scoring": partial(score_where_shared, part), "number": number} for number, part in enumerate(shared)
     }
     try:
-        scored = _scored(score_shared_part, calls, _CLUSTERS[kind](address))
+        scored = _scored(score_shared_part, calls, partial(cluster_runner, settings.engine))
     except OSError as error:
-        reason = str(error).strip().rpartition("\n")[2]  # behind the trace that Ray's head sends
-        raise StorageError(
-            f"the {kind.title()} cluster cannot be reached: {reason}",
-            where=address,
-            fix="start it, or correct engine.task_runner_address",
-        ) from error
+        raise unreachable(settings.engine, error) from error
     for number, part in enumerate(shared):
         if scored[number].failures:
             _log.warning("part %d: %s; it is read here once more", number, scored[number].failures[0].error)
@@ -111,13 +105,3 @@ def _scored(
                 raise found
             done[number] = found
     return {number: done[number] for number in calls}
-
-
-def _refuse_relative(staging: Path, settings: Settings) -> None:
-    source = settings.monitoring.source
-    if not staging.is_absolute() or ("://" not in source and not Path(source).is_absolute()):
-        raise UsageError(
-            "workers of a cluster have working folders of their own",
-            where=f'engine.task_runner = "{settings.engine.task_runner}"',
-            fix="give monitoring.source and warehouse as absolute paths",
-        )

@@ -7,6 +7,8 @@ from pydantic import Field, model_validator
 
 from tasks.config.section import Section
 
+_PLACE = r"[^/\s]+:\d{1,5}"
+
 
 class EngineSettings(Section):
     """How the work is distributed."""
@@ -24,6 +26,8 @@ class EngineSettings(Section):
     def _has_address(self) -> Self:
         if self.task_runner != "processes" and not self.task_runner_address:
             raise ValueError(f"task_runner = {self.task_runner} needs task_runner_address, that of the cluster")
-        if self.task_runner == "ray" and not re.fullmatch(r"(ray://)?[^/\s]+:\d{1,5}", self.task_runner_address):
+        if self.task_runner == "dask" and not re.fullmatch(rf"((tcp|tls|wss?)://)?{_PLACE}", self.task_runner_address):
+            raise ValueError("the task_runner_address of Dask is tcp://HOST:PORT, as its scheduler prints it")
+        if self.task_runner == "ray" and not re.fullmatch(rf"(ray://)?{_PLACE}", self.task_runner_address):
             raise ValueError("the task_runner_address of Ray is ray://HOST:PORT, or HOST:PORT of a node here")
         return self

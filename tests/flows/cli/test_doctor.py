@@ -3,7 +3,9 @@
 """
 
 import json
+import socket
 from datetime import date, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -230,6 +232,33 @@ def test_calendar_of_holidays_that_ends_soon_is_told(
     later = today("Asia/Seoul") + timedelta(days=400)
     monkeypatch.setenv("AQB_ALERTS__DAYS_OFF", f'["{later}"]')
     assert checks(aqb)["days off"] == f"holidays are known until {later}"
+
+
+def test_cluster_that_could_not_score_a_large_day_is_told_before_there_is_one(
+    aqb: Command, source: Path, folder: Path, refusing_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def seen(port: int) -> str:
+        monkeypatch.setenv("AQB_ENGINE__TASK_RUNNER_ADDRESS", f"tcp://127.0.0.1:{port}")
+        return checks(aqb)["task runner"]
+
+    monkeypatch.setenv("AQB_ENGINE__TASK_RUNNER", "dask")
+    assert "give monitoring.source and warehouse as absolute paths" in seen(refusing_port)
+    monkeypatch.setenv("AQB_WAREHOUSE", str(folder / "warehouse"))
+    monkeypatch.setenv("AQB_MONITORING__SOURCE", str(source.absolute()))
+    assert "the Dask cluster cannot be reached: " in seen(refusing_port)
+    with socket.create_server(("127.0.0.1", 0)) as scheduler:
+        port = scheduler.getsockname()[1]
+        assert seen(port) == f"tcp://127.0.0.1:{port} accepts connections"
+    assert "Port out of range" in seen(99_999)
+
+
+@pytest.mark.skipif(find_spec("prefect_ray") is not None, reason="the extra `ray` is installed")
+def test_cluster_whose_extra_is_not_installed_is_told(
+    aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AQB_ENGINE__TASK_RUNNER", "ray")
+    monkeypatch.setenv("AQB_ENGINE__TASK_RUNNER_ADDRESS", "ray://127.0.0.1:10001")
+    assert "install the extra `ray`" in checks(aqb)["task runner"]
 
 
 def test_file_in_the_place_of_the_inbox_is_told(aqb: Command, source: Path, folder: Path) -> None:

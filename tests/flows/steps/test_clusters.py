@@ -91,7 +91,9 @@ def _ray(folder: Path) -> Iterator[str]:
 
 def settings_for(kind: Kind, address: str, source: Path) -> Settings:
     engine = EngineSettings(task_runner=kind, task_runner_address=address)
-    return Settings(engine=engine, monitoring=MonitoringSettings(source=str(source)))
+    return Settings(
+        engine=engine, monitoring=MonitoringSettings(source=str(source)), warehouse=str(source.with_name("warehouse"))
+    )
 
 
 def job_in(folder: Path, staging: str) -> ScoringJob:

@@ -144,6 +144,9 @@ def test_what_is_wrong_with_several_settings_together_is_named_with_all_that_set
     monkeypatch.setenv("AQB_ENGINE__TASK_RUNNER_ADDRESS", "auto")
     with pytest.raises(UsageError, match="address of Ray is ray://HOST:PORT"):
         load_settings()
+    monkeypatch.setenv("AQB_ENGINE__TASK_RUNNER", "dask")
+    with pytest.raises(UsageError, match="address of Dask is tcp://HOST:PORT"):
+        load_settings()
     Path("aqb.toml").write_text('[alerts.default]\nwebhook_env = "HOOK"\n', encoding="utf-8")
     monkeypatch.delenv("AQB_ENGINE__TASK_RUNNER")
     monkeypatch.setenv("AQB_ALERTS__DEFAULT__CHANNEL", "C0123456789")
