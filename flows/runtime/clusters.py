@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from socket import create_connection
@@ -44,11 +46,37 @@ def reach_cluster(settings: Settings) -> None:
     try:
         create_connection((where.hostname or "", where.port or 0), _PATIENCE_S).close()
     except (OSError, ValueError) as error:  # ValueError: a port beyond all
-        raise unreachable(engine, error) from error
+        raise unusable(engine, error) from error
 
 
-def cluster_runner(engine: EngineSettings) -> Runner:
-    """Runs steps that have no time limit of Prefect's on that cluster: in threads of Dask, in processes of Ray."""
+@contextmanager
+def cluster_runner(engine: EngineSettings) -> Iterator[Runner]:
+    """Runs steps that have no time limit of Prefect's on that cluster: in threads of Dask, in processes of Ray.
+
+    Raises:
+        StorageError: the cluster does not take this machine.
+    """
+    with ExitStack() as stack:
+        try:
+            runner: Runner = stack.enter_context(_runner(engine))
+        except Exception as error:  # each cluster has errors of its own, and Ray a bare RuntimeError for other versions
+            raise unusable(engine, error) from error
+        yield runner
+
+
+def unusable(engine: EngineSettings, error: Exception) -> StorageError:
+    """The error of a cluster that takes no work, with the reason of what was raised."""
+    reason = str(error)
+    if "Traceback" in reason:  # Ray's head sends one
+        reason = reason.strip().rpartition("\n")[2]
+    return StorageError(
+        f"the {engine.task_runner.title()} cluster cannot be used: {' '.join(reason.split())}",
+        where=engine.task_runner_address,
+        fix="start it with the versions that are installed here, or correct engine.task_runner_address",
+    )
+
+
+def _runner(engine: EngineSettings) -> Runner:
     address = engine.task_runner_address
     if engine.task_runner == "dask":
         from prefect_dask.task_runners import DaskTaskRunner  # of an extra, and a second of imports
@@ -58,13 +86,3 @@ def cluster_runner(engine: EngineSettings) -> Runner:
 
     runner: Runner = RayTaskRunner(address, {"log_to_driver": False, "logging_level": logging.ERROR})
     return runner
-
-
-def unreachable(engine: EngineSettings, error: Exception) -> StorageError:
-    """The error of a cluster that takes no work, with the reason of what was raised."""
-    reason = str(error).strip().rpartition("\n")[2]  # behind the trace that Ray's head sends
-    return StorageError(
-        f"the {engine.task_runner.title()} cluster cannot be reached: {reason}",
-        where=engine.task_runner_address,
-        fix="start it, or correct engine.task_runner_address",
-    )

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from multiprocessing import active_children, parent_process
 from typing import Any, Literal, Self, TypeVar
@@ -46,9 +46,10 @@ _MOST_POOLS = 3
 
 
 Runner = TaskRunner[Any]
+Start = Callable[[], AbstractContextManager[Runner]]
 
 
-def processes(workers: int, log_format: Literal["plain", "json"]) -> Callable[[], Runner] | None:
+def processes(workers: int, log_format: Literal["plain", "json"]) -> Start | None:
     """Worker processes of this machine; None for one worker, which is this process."""
     if workers == 1:
         return None
@@ -84,7 +85,7 @@ class _Processes(ProcessPoolTaskRunner):
             queue.cancel_join_thread()
 
 
-def threads(most: int) -> Callable[[], Runner]:
+def threads(most: int) -> Start:
     """Threads of this process, for steps that wait for something and have no time limit of Prefect's."""
     return lambda: ThreadPoolTaskRunner(most)
 
@@ -95,7 +96,7 @@ class FanOut:
     The runner starts with the first calls and ends with the `with` block.
     """
 
-    def __init__(self, runner: Callable[[], Runner] | None) -> None:
+    def __init__(self, runner: Start | None) -> None:
         self._make_runner = runner
         self._pool = ExitStack()
         self._runner: Runner | None = None

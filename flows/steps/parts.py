@@ -8,8 +8,8 @@ from typing import Any
 
 from prefect.context import FlowRunContext
 
-from flows.runtime.clusters import cluster_runner, reach_cluster, unreachable
-from flows.runtime.fan_out import FanOut, Runner, processes
+from flows.runtime.clusters import cluster_runner, reach_cluster, unusable
+from flows.runtime.fan_out import FanOut, Start, processes
 from flows.runtime.flow_run import Step, step
 from scoring.errors import StorageError
 from tasks.chat.local_engine import in_processes
@@ -55,7 +55,7 @@ def score_parts(parts: Iterator[Part], workers: int, *, settings: Settings) -> I
 
     Raises:
         UsageError: the cluster cannot be used with these settings.
-        StorageError: it cannot be reached.
+        StorageError: it takes no work.
         Exception: what stopped a part for good.
     """
     if not FlowRunContext.get():
@@ -85,7 +85,7 @@ def _on_cluster(parts: Iterator[Part], settings: Settings) -> Iterator[ScoredPar
     try:
         scored = _scored(score_shared_part, calls, partial(cluster_runner, settings.engine))
     except OSError as error:
-        raise unreachable(settings.engine, error) from error
+        raise unusable(settings.engine, error) from error
     for number, part in enumerate(shared):
         if scored[number].failures:
             _log.warning("part %d: %s; it is read here once more", number, scored[number].failures[0].error)
@@ -95,7 +95,7 @@ def _on_cluster(parts: Iterator[Part], settings: Settings) -> Iterator[ScoredPar
 
 
 def _scored(
-    step: Step[..., ScoredPart], calls: Mapping[int, Mapping[str, Any]], runner: Callable[[], Runner] | None
+    step: Step[..., ScoredPart], calls: Mapping[int, Mapping[str, Any]], runner: Start | None
 ) -> dict[int, ScoredPart]:
     """The result of each part, in order; raises the error that stopped one of them."""
     done: dict[int, ScoredPart] = {}

@@ -245,7 +245,7 @@ def test_cluster_that_could_not_score_a_large_day_is_told_before_there_is_one(
     assert "give monitoring.source and warehouse as absolute paths" in seen(refusing_port)
     monkeypatch.setenv("AQB_WAREHOUSE", str(folder / "warehouse"))
     monkeypatch.setenv("AQB_MONITORING__SOURCE", str(source.absolute()))
-    assert "the Dask cluster cannot be reached: " in seen(refusing_port)
+    assert "the Dask cluster cannot be used: " in seen(refusing_port)
     with socket.create_server(("127.0.0.1", 0)) as scheduler:
         port = scheduler.getsockname()[1]
         assert seen(port) == f"tcp://127.0.0.1:{port} accepts connections"

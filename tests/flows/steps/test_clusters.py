@@ -137,10 +137,24 @@ def test_cluster_that_is_not_there_and_paths_that_no_worker_knows_are_one_error_
         [*score_parts(job_in(tmp_path, "staging").parts(1), 2, settings=settings_for(kind, nowhere[kind], source))]
 
     nowhere = {"dask": "tcp://127.0.0.1:9", "ray": "ray://127.0.0.1:9"}
-    with pytest.raises(StorageError, match=f"the {kind.title()} cluster cannot be reached"):
+    with pytest.raises(StorageError, match=f"the {kind.title()} cluster cannot be used"):
         on_cluster(tmp_path / "rows")
     with pytest.raises(UsageError, match="as absolute paths"):
         on_cluster(Path("rows"))
+
+
+@pytest.mark.skipif(find_spec("prefect_ray") is None, reason="the extra `ray` is not installed: `make test-ray` has it")
+@pytest.mark.parametrize("kind", ["ray"], indirect=True)  # of other versions Dask only warns
+def test_cluster_of_another_version_is_told_with_both(
+    prefect_in_threads: str, kind: Kind, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @flow
+    def on_cluster() -> None:
+        [*score_parts(job_in(tmp_path, "staging").parts(1), 2, settings=settings_for(kind, address, tmp_path))]
+
+    monkeypatch.setattr("ray.__version__", "2.0.0")
+    with pytest.raises(StorageError, match=r"the Ray cluster cannot be used: Version mismatch: .+ Ray: 2\.0\.0 "):
+        on_cluster()
 
 
 def test_part_on_a_machine_without_the_staging_folder_is_refused_there(tmp_path: Path) -> None:
