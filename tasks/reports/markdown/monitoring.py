@@ -12,7 +12,7 @@ from scoring.alerting.growth import Grown
 from scoring.alerting.growth_wording import grown_texts
 from scoring.alerting.watch import alert_counts
 from scoring.chat.conclusion import conclusion
-from scoring.chat.kpi_windows import ComparedKpi, kpi_windows, of_all_rows, window_figure
+from scoring.chat.kpi_windows import ComparedKpi, deciding, kpi_windows, of_all_rows, window_figure
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import KPI_RULE, AlertRule, RowRubric
 from scoring.figures import Figure
@@ -98,6 +98,11 @@ class MonitoringReport:
         if self.day is not None and self.day in self.history:
             return {kpi.name: kpi_windows(kpi, self.history, self.day) for kpi in self.outcome.rubric.targeted}
         return {name: [of_all_rows(figure)] for name, figure in self.figures.items()}
+
+    @property
+    def decided(self) -> list[ComparedKpi]:
+        """Each KPI over the window whose verdict people should know."""
+        return [deciding(windows) for windows in self.windows.values()]
 
     @property
     def sentences(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -37,11 +38,27 @@ def test_kpi_figures_are_the_same_in_terminal_json_report_page_and_slack(aqb: Co
     for name, title in KPIS.items():
         value, interval, target, verdict, n = parts(terminal[name])
         assert f"{title} {terminal[name]}" in slack
-        assert f"| {title} | {value} | {interval} | {target} | {verdict} | {n} |" in report
+        assert f"| {title} | 하루 | {value} | {interval} | {target} | {verdict} | {n} |" in report
         assert re.search(
             f"{title} 목표 {target} {value} [●▲■] {re.escape(verdict)} ", page
         )  # all windows are of this day alone
         assert re.search(f"{title}, 기간별 .{{,40}}하루 {value} [●▲■] {re.escape(verdict)} {interval} {n} ", page)
+
+
+@pytest.mark.usefixtures("site_is_built")
+def test_verdict_that_a_day_alone_does_not_allow_is_that_of_the_same_window_in_report_and_page(
+    aqb: Command, folder: Path
+) -> None:
+    days = [(DAY - timedelta(days=back)).isoformat() for back in range(3)]
+    for day in days:
+        rows = (best(minute) | {"session_id": f"s{minute}"} for minute in range(20))
+        moved = (row | {"timestamp": row["timestamp"].replace(DAY.isoformat(), day)} for row in rows)
+        write_rows(folder / "data" / "chat_rows" / f"{day}.jsonl", moved)
+    assert aqb("backfill", "--from", days[-1], "--to", days[0]).exit_code == 0
+    report = (folder / "data" / "reports" / f"monitoring-{days[0]}.md").read_text("utf-8")
+    page = Page(folder / "data" / "reports" / "monitoring" / f"{days[0]}.html").text
+    assert re.search(r"^\| 평균 Final Score \| 최근 7일 \| 97.5점 \| .+ \| 달성 \| 60 \|$", report, re.MULTILINE)
+    assert "평균 Final Score 목표 65점 이상 97.5점 ● 달성 최근 7일 " in page
 
 
 def parts(text: str) -> tuple[str, ...]:
