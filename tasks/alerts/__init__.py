@@ -1,1 +1,1 @@
-"""Alerts: messages that wait in the outbox, the channels that send them, and what there is to say of a day."""
+"""Alerts: the outbox of messages, the channels that send them, and the content of a day's messages."""

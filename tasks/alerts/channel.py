@@ -1,4 +1,4 @@
-"""What a channel is: it sends a message to people, and says what became of it."""
+"""The interface of a channel: it sends a message and reports the outcome."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -8,7 +8,7 @@ from scoring.alerting.messages import OutboxMessage
 
 
 class DeliveryStatus(Enum):
-    """What became of a message: taken; not taken, for now or for good; or it may have arrived."""
+    """The outcome of an attempt: delivered; not delivered, temporarily or permanently; or unknown."""
 
     SENT = "sent"
     DEFERRED = "deferred"
@@ -30,12 +30,12 @@ class Channel(Protocol):
 
     @property
     def address(self) -> str:
-        """Where that is, for keeping a pace. Never shown: it may be a secret."""
+        """The address whose rate is limited. Never shown: it may be a secret."""
         ...
 
     @property
     def problem(self) -> str:
-        """What its secret is not (`holds no address of a webhook`); empty where it can be reached."""
+        """What is wrong with its secret (`holds no address of a webhook`); empty if nothing is."""
         ...
 
     def payload(self, message: OutboxMessage) -> dict[str, Any]:

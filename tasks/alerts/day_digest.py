@@ -1,4 +1,4 @@
-"""What messages about a scored day need, read from the warehouse and the ledger of runs."""
+"""The data of messages about a scored day, from the warehouse and the run ledger."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -41,9 +41,9 @@ INCIDENT_DAYS = 30
 def day_digest(
     warehouse: Warehouse, rubric: RowRubric, day: date, runs: Sequence[Run], reports: ReportPaths, policy: AlertPolicy
 ) -> DayDigest:
-    """The incidents of a scored day, and what their messages need. `runs` are those of the day, the latest last.
+    """The incidents of a scored day and the data of their messages. `runs` are those of the day, the latest last.
 
-    Where the ledger has lost the run, no row counts as rejected.
+    If the ledger has lost the run, no row counts as rejected.
 
     Raises:
         InputError: the day is not scored.
@@ -85,9 +85,9 @@ def day_digest(
 def _with_growth(
     found: Collection[Incident], warehouse: Warehouse, rubric: RowRubric, day: date, history: KpisByDay
 ) -> list[Incident]:
-    """The incidents, those of rises that last with what grew on all their days, against the days before.
+    """The incidents; ongoing rises have what grew over all their days, compared with the days before.
 
-    A day by itself has too few rows to name a cause, and after a week the days before it have the rise as well.
+    A single day has too few rows to name a cause, and after a week the days before it include the rise.
     """
     version = rubric_version_of(history[day][0])
     known = {when: rows for when, rows in history.items() if rows and rubric_version_of(rows[0]) == version}

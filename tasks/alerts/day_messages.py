@@ -1,4 +1,4 @@
-"""What is reported of a scored day, route by route."""
+"""The messages about a scored day, by route."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -23,7 +23,7 @@ MessagesFor = Callable[[RouteFilter, Mapping[str, KnownKey]], list[Message]]
 
 
 def route_filters(alerts: AlertsSettings) -> dict[str, RouteFilter]:
-    """What each route of the settings is interested in, the default one last."""
+    """The filter of each route of the settings, the default route last."""
     filters = {
         route.name: RouteFilter(
             frozenset(route.levels), frozenset(route.rubrics), frozenset(route.tenants), frozenset(route.agent_types)
@@ -34,7 +34,7 @@ def route_filters(alerts: AlertsSettings) -> dict[str, RouteFilter]:
 
 
 def messages_of_day(context: Context, digest: DayDigest) -> list[tuple[str, MessagesFor]]:
-    """What is reported of a scored day, and on the last day of a week of the week; each with its thread.
+    """The messages about a scored day and, on the last day of a week, about the week; each with its thread.
 
     Raises:
         StorageError: the warehouse cannot be read.
@@ -59,12 +59,12 @@ def _page_keys(known: Mapping[str, KnownKey]) -> list[str]:
 
 
 def ends_week(digest: DayDigest) -> bool:
-    """Whether a week is over with this day, and its night has scored it."""
+    """Whether this day is the last of its week and its night has scored it."""
     return digest.day.weekday() == _SUNDAY and digest.kind == "nightly"
 
 
 def digest_of(context: Context, day: date) -> DayDigest:
-    """The incidents of a scored day, and what their messages need.
+    """The incidents of a scored day and the data of their messages.
 
     Raises:
         InputError: the day is not scored.
@@ -81,7 +81,7 @@ def digest_of(context: Context, day: date) -> DayDigest:
 
 
 def _leading_to(digest: DayDigest, web: str) -> DayDigest:
-    """The digest with links to its rows in the pages of `aqb web`, which show every one."""
+    """The digest with links to its rows in `aqb web`, which shows all of them."""
     day, with_rows = digest.day, digest.rubric.rule_titles
     places = {(one.fact.rule, one.fact.tenant_id) for one in digest.incidents if one.fact.rule in with_rows}
     return replace(

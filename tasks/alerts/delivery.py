@@ -1,4 +1,4 @@
-"""Sends what waits in the outbox, at a steady pace; what a channel does not take stays there for the next run."""
+"""Sends the messages of the outbox at a limited rate; those that fail stay there for the next run."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ _PACE_S = 1.0
 
 @dataclass(frozen=True)
 class Clock:
-    """The time, and how to let it pass; tests bring their own."""
+    """The current time and a sleep; tests pass their own."""
 
     now: Callable[[], datetime]
     monotonic: Callable[[], float] = time.monotonic
@@ -24,7 +24,7 @@ class Clock:
 
 @dataclass
 class Deliveries:
-    """The messages that one delivery gave up, sent, and saw refused for good; and by route why it stopped early."""
+    """The messages that a delivery gave up, sent, or saw rejected; by route, why it stopped early."""
 
     expired: list[OutboxMessage]
     sent: list[OutboxMessage] = field(default_factory=list)

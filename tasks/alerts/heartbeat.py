@@ -1,7 +1,7 @@
 """The heartbeat of the nightly flow: pings to a service outside that notices when they stop, as healthchecks.io does.
 
-A POST to `<url>/start` at the start, to `<url>` after a success, to `<url>/fail` after a failure. The address is a
-secret: who knows it can keep the service quiet.
+A POST to `<url>/start` at the start, to `<url>` after a success, to `<url>/fail` after a failure. The URL is a secret:
+anybody who knows it can suppress the service's alarm.
 """
 
 import logging
@@ -18,14 +18,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Heartbeat:
-    """Where to ping; nowhere with an empty address. A ping that does not arrive is logged and changes nothing else."""
+    """Pings a URL; none if it is empty. A ping that fails is logged and has no other effect."""
 
     address: str = field(repr=False)
     post: HttpPost = _POST
 
     @contextmanager
     def of(self, work: str) -> Iterator[None]:
-        """Pings for the block, whose work has a Korean name. Of an error only the class leaves the machine."""
+        """Pings at the start and end of the block; `work` is its Korean name. Of an error only the class is sent."""
         self._ping("start", f"{work} 시작")
         try:
             yield
@@ -48,7 +48,7 @@ class Heartbeat:
 
 
 def _with(address: str, signal: str) -> str:
-    """The address of a signal: below the path, before a query."""
+    """The URL of a signal: appended to the path, before the query."""
     parts = urlsplit(address)
     path = f"{parts.path.rstrip('/')}/{signal}" if signal else parts.path
     return urlunsplit(parts._replace(path=path))

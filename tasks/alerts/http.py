@@ -1,4 +1,4 @@
-"""One POST for every channel: bounded in time and in size, never redirected, tried again where nothing has arrived."""
+"""The POST of all channels: limited in time and size, without redirects, retried if nothing has arrived."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs the address, wh
 
 @dataclass(frozen=True)
 class Answer:
-    """A receiver's answer; of a longer body only the beginning."""
+    """A receiver's response; a long body is truncated."""
 
     status: int
     headers: Mapping[str, str]
@@ -33,7 +33,7 @@ class Answer:
 
 
 class NotSentError(Exception):
-    """A message was not sent, or it is unknown whether it was; `delivery` says which."""
+    """A message was not sent, or possibly sent; `delivery` tells which."""
 
     def __init__(self, delivery: Delivery) -> None:
         super().__init__(delivery.error)
@@ -42,7 +42,7 @@ class NotSentError(Exception):
 
 @dataclass(frozen=True)
 class HttpPost:
-    """Posts to a `receiver`, as errors name it; tries again after a 429 and after the statuses in `retried`."""
+    """Posts to a `receiver` (its name in errors); retries after a 429 and after the statuses in `retried`."""
 
     receiver: str
     retried: frozenset[int]
@@ -51,10 +51,10 @@ class HttpPost:
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
     def __call__(self, address: str, *, longest_body: int, **content: Any) -> Answer:
-        """The answer to a POST; `content` are the arguments of `httpx2.AsyncClient.stream`.
+        """The response to a POST; `content` are the arguments of `httpx2.AsyncClient.stream`.
 
         Raises:
-            NotSentError: no connection, or no answer in time.
+            NotSentError: no connection, or no response in time.
         """
         answer = self._attempt(address, longest_body, content)
         for pause_s in _PAUSES_S:
@@ -70,7 +70,7 @@ class HttpPost:
         return answer
 
     def _attempt(self, address: str, longest_body: int, content: Mapping[str, Any]) -> Answer | str:
-        """The answer, or why there is no connection."""
+        """The response, or why there is no connection."""
         try:
             with ThreadPoolExecutor(1) as thread:  # the caller may have an event loop of its own
                 return thread.submit(asyncio.run, self._post(address, longest_body, content)).result()
@@ -99,21 +99,21 @@ class HttpPost:
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """The authorities that the system trusts; they take longer to read than a message to post."""
+    """The certificate authorities of the system; loading them takes longer than posting a message."""
     return httpx2.create_ssl_context()
 
 
 def unconfirmed(reason: str) -> Delivery:
-    """The outcome of a request without an answer that can be understood."""
+    """The outcome of a request without a valid response."""
     return Delivery(DeliveryStatus.UNCONFIRMED, f"no answer ({reason}): it may have arrived")
 
 
 def address_problem(url: str) -> str:
-    """Why a secret is no address of a webhook; empty if it is one."""
+    """Why a secret is not the URL of a webhook; empty if it is one."""
     return "" if is_http_address(url) and url.isascii() else "holds no address of a webhook"
 
 
 def _asked_wait_s(headers: Mapping[str, str]) -> float | None:
-    """The wait that a 429 asks for; None where it is longer than a run should stand still."""
+    """The wait that a 429 asks for; None if it is longer than a run may wait."""
     asked = headers.get("Retry-After", "1")
     return float(asked) if asked.isdecimal() and len(asked) < 9 and int(asked) <= _PATIENCE_S else None

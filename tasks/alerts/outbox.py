@@ -1,6 +1,7 @@
-"""Messages that wait to be sent, and those that were sent, in the state database: written before anything is sent.
+"""The outbox in the state database: messages to send and those sent, each stored before it is sent.
 
-Two tables: `alert_messages`, one row a message and route; `alert_keys`, the facts that messages to a route have named.
+Two tables: `alert_messages`, one row a message and route; `alert_keys`, the facts that messages to a route have
+reported.
 """
 
 import json
@@ -59,8 +60,8 @@ _waiting = sa.and_(_messages.c.sent_at.is_(None), _messages.c.dead_at.is_(None))
 class Outbox:
     """The alert part of the state database. Every method is one transaction and may raise StorageError.
 
-    Keys are those of the database's service, and stored with its name: the same fact of another one is another. Who
-    asks or writes does not see the name. Messages of all services wait together.
+    Keys belong to the database's service and are stored with its name, which callers do not see. All services share one
+    queue of messages.
     """
 
     def __init__(self, database: StateDatabase) -> None:
@@ -80,7 +81,7 @@ class Outbox:
         return {key.removeprefix(self._prefix): KnownKey(written_at, kind) for key, written_at, kind in rows}
 
     def has_news(self, route: str, since: datetime) -> bool:
-        """Whether any message was written to a route since then, but for those of every week."""
+        """Whether a message other than the weekly ones has been stored for a route since then."""
         news = (
             _messages.c.route == route,
             _messages.c.created_at > since,
@@ -89,7 +90,7 @@ class Outbox:
         return bool(self._database.rows(sa.select(_messages.c.id).where(*news).limit(1)))
 
     def put(self, route: str, thread: str, messages: Sequence[Message], now: datetime) -> int:
-        """Writes the messages with a key that no earlier message to the route has; returns how many that were."""
+        """Stores the messages that have a key which no earlier message to the route has; returns their number."""
         written = 0
         with self._database.transaction() as connection:
             if not self._database.is_sqlite:  # SQLite has locked everything already
@@ -112,12 +113,12 @@ class Outbox:
         return written
 
     def next(self, now: datetime, is_wanted: Callable[[OutboxMessage], bool]) -> OutboxMessage | None:
-        """The oldest waiting message that is wanted and that no other run is sending; None when there is none."""
+        """The oldest waiting message that is wanted and that no other run is sending; None if there is none."""
         free = (one for one in self.waiting() if not (one.lease_until and one.lease_until > now))
         return next(filter(is_wanted, free), None)
 
     def with_keys_and_thread(self, message: OutboxMessage) -> OutboxMessage:
-        """A message with its keys, and Slack's id of the first message sent in its thread; None if it opens it."""
+        """A message with its keys and Slack's id of the first message of its thread; None if it starts the thread."""
         keys = sa.select(_keys.c.key).where(_keys.c.message_id == message.id).order_by(_keys.c.key)
         thread = {_messages.c[name]: getattr(message, name) for name in ("route", "thread", "service")}
         same = (column == value for column, value in thread.items())
@@ -135,9 +136,9 @@ class Outbox:
             )
 
     def claim(self, message: OutboxMessage, now: datetime) -> bool:
-        """Takes a message as it was found, to send it at once; False if another run was faster.
+        """Claims a message for sending; False if another run has claimed or changed it since it was read.
 
-        From here on the message counts as one that may have arrived, until the outcome is recorded.
+        Until the outcome is recorded, the message counts as one that may have arrived.
         """
         unchanged = (_messages.c.id == message.id, _messages.c.attempts == message.attempts, _waiting)
         claimed = {
@@ -162,7 +163,7 @@ class Outbox:
         self._database.change(sa.update(_messages).where(_messages.c.id == message.id).values(**settled))
 
     def expire(self, now: datetime) -> list[OutboxMessage]:
-        """Gives up the messages that have waited too long, unless a run is sending them; returns them."""
+        """Expires the messages that have waited too long, unless a run is sending them; returns them."""
         query = sa.select(_messages).where(_waiting, _messages.c.created_at <= now - LIFETIME)
         with self._database.transaction() as connection:
             old = _read(connection.execute(query.with_for_update(skip_locked=True)))
@@ -186,22 +187,23 @@ class Outbox:
         return _read(self._database.rows(given_up.order_by(_messages.c.id)))
 
     def latest(self, count: int) -> list[OutboxMessage]:
-        """The last messages that were written, whatever became of them, the latest first."""
+        """The messages that were stored last, whatever their outcome, latest first."""
         return _read(self._database.rows(sa.select(_messages).order_by(_messages.c.id.desc()).limit(count)))
 
     def requeue(self, now: datetime) -> int:
-        """Lets all messages that were given up wait again, as if they were new; returns how many."""
+        """Queues all messages that were given up again, as new ones; returns their number."""
         alive = {"dead_at": None, "created_at": now}
         return self._database.change(sa.update(_messages).where(_messages.c.dead_at.is_not(None)).values(**alive))
 
     def forget_before(self, before: datetime, *, dry_run: bool) -> int:
-        """Empties the messages that were written earlier and no longer wait; returns how many. Their keys stay."""
+        """Empties the messages that were stored earlier and do not wait; returns their number. Their keys stay."""
         old = (_messages.c.created_at < before, sa.not_(_waiting), _messages.c.text != "")
         return self._database.take_away(sa.update(_messages).where(*old).values(text="", blocks=[]), dry_run=dry_run)
 
     def forget(self, texts: Sequence[str], *, dry_run: bool) -> int:
-        """Takes the blocks that show one of these texts, such as ids of rows, out of every message; returns how many
-        messages had one."""
+        """Removes the blocks that contain one of these texts, such as row ids, from all messages; returns how many
+        messages had one.
+        """
         found = 0
         with self._database.transaction() as connection:
             for message in _read(connection.execute(sa.select(_messages))):

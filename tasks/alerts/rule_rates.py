@@ -1,4 +1,4 @@
-"""What a person's decision about a rule starts from: its latest rates, and the tenants that there are."""
+"""The data that a person's decision about a rule is based on: its latest rates and the known tenants."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -41,7 +41,7 @@ def rates_of_rule(
 def snooze_rule(
     context: Context, rule: str, tenant_id: str | None, until: date, why: str, who: str, now: datetime
 ) -> tuple[Snooze, date]:
-    """Keeps a snooze that begins now, with the rates of the last scored day; returns both.
+    """Stores a snooze that begins now; returns it with the rates of the last scored day.
 
     Raises:
         InputError: no day has been scored.
@@ -54,7 +54,7 @@ def snooze_rule(
 
 
 def last_scored_day(warehouse: Warehouse) -> date:
-    """The last day that was scored, be it in part.
+    """The last day that was scored, completely or in part.
 
     Raises:
         InputError: no day has been scored.
@@ -63,7 +63,7 @@ def last_scored_day(warehouse: Warehouse) -> date:
 
 
 def known_tenants(warehouse: Warehouse) -> set[str | None]:
-    """The tenants with rows lately, None for rows without one, and `*`.
+    """The tenants of recent rows, None for rows without one, and `*`.
 
     Raises:
         InputError: no day has been scored.

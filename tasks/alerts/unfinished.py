@@ -1,4 +1,4 @@
-"""Whether a night is late and whether unfinished work has been done since, as the ledger of runs knows it."""
+"""Late nights, and unfinished work that has been completed since, from the run ledger."""
 
 from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
@@ -19,7 +19,7 @@ _ENDED = ("completed", "kept")
 
 
 def late_night(context: Context, now: datetime) -> LateNight | None:
-    """The night that was due last, if no run of its day was completed; None where all is well."""
+    """The night that was due last, if no run of its day was completed; else None."""
     zone, due = ZoneInfo(context.settings.time_zone), time.fromisoformat(context.settings.alerts.watch.due)
     local = now.astimezone(zone)
     due_day = local.date() if local.time() >= due else local.date() - timedelta(days=1)
@@ -43,7 +43,9 @@ def _state(context: Context, run: Run) -> NightState:
 
 
 def dead_runs(context: Context, now: datetime) -> dict[Unfinished, Run]:
-    """The runs of the last day whose process is gone and that no later run has made good, by what is left to do."""
+    """The runs of the last 24 hours whose process is gone and whose work no later run has completed, by what is left to
+    do.
+    """
     ledger = RunLedger(context.state)
     unended = ledger.unended_since(now - _NEWS)
     alive = Leases(context.state).alive([run.run_id for run in unended])
@@ -57,9 +59,10 @@ def dead_runs(context: Context, now: datetime) -> dict[Unfinished, Run]:
 
 
 def unreported_nights(context: Context, now: datetime) -> dict[Unfinished, Run]:
-    """The nightly runs of the last day that have scored theirs, but whose process was gone before it notified anybody.
+    """The nightly runs of the last 24 hours that have scored their day but whose process ended before it notified
+    anybody.
 
-    To be asked where there is a route to tell: without one no run tells anything.
+    Only meaningful if there is a route: without one no run notifies anybody.
     """
     ledger = RunLedger(context.state)
     if Leases(context.state).alive([run.run_id for run in ledger.unended_since(now - _NEWS)]):
@@ -79,9 +82,9 @@ def _left_by(run: Run) -> Unfinished:
 def finished(
     context: Context, known: Mapping[str, KnownKey], *, inbox_is_done: bool = False
 ) -> dict[Unfinished, datetime]:
-    """What a route with these keys was notified of and what is over now, with when it was.
+    """What a route with these keys was notified of and is over now, with the time of the notification.
 
-    Of the inbox the ledger does not know: only a look into it can say that it is done.
+    The ledger does not know the inbox: only its files tell whether its work is done.
     """
     return {
         one: told_at
@@ -91,15 +94,15 @@ def finished(
 
 
 def _is_over(context: Context, one: Unfinished, told_at: datetime) -> bool:
-    """Whether the days of every service have been scored since."""
+    """Whether the days of all services have been scored since."""
     return all(_is_over_for(service, one, told_at) for service in context.services)
 
 
 def _is_over_for(context: Context, one: Unfinished, told_at: datetime) -> bool:
     """Whether the days of a service have been scored since.
 
-    A flow that failed is over when a run after it was completed, its own days are, and none that a night would catch up
-    with is left failed.
+    A failed flow is over when a later run was completed, its own days are completed, and no day that a night would
+    repeat is still failed.
     """
     ledger = RunLedger(context.state)
     since = [run for run in ledger.whole_days_since(told_at) if run.outcome in _ENDED]

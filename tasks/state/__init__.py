@@ -1,1 +1,1 @@
-"""The state database: ledger of runs, leases, erased sessions, snoozed and accepted alerts."""
+"""The state database: run ledger, leases, erased sessions, snoozed and accepted alerts."""

@@ -1,7 +1,7 @@
-"""What people decided about alerts, in the state database: rules that are snoozed, and rates accepted as usual.
+"""People's decisions about alerts in the state database: snoozed rules, and rates accepted as usual.
 
-Two tables: `alert_snoozes`, a row a snooze; `alert_acceptances`, a row a rate that somebody accepted. Rows stay when
-they are over: they say who decided what, and why.
+Two tables: `alert_snoozes`, a row a snooze; `alert_acceptances`, a row a rate that somebody accepted. Expired rows
+stay: they record who decided what and why.
 """
 
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class AlertChoices:
     """Snoozes and acceptances of the database's service. Every method is one transaction.
 
     Raises:
-        StorageError: the state database cannot be used; every method may find that out.
+        StorageError: the state database cannot be used; any method may raise it.
     """
 
     def __init__(self, database: StateDatabase) -> None:
@@ -73,15 +73,15 @@ class AlertChoices:
             connection.execute(sa.insert(_snoozes).values(**row))
 
     def end_snooze(self, rule: str, tenant_id: str | None, now: datetime) -> bool:
-        """Ends the snooze of this rule and tenant; False if there is none."""
+        """Ends the snooze of a rule and tenant; False if there is none."""
         return self._database.change(self._ended(rule, tenant_id, now)) > 0
 
     def snoozes(self, day: date) -> list[Snooze]:
-        """The snoozes that nobody has ended and that go on on this day, earliest first."""
+        """The snoozes in force on this day, earliest first."""
         return [one for one in self.every_snooze() if one.ended_at is None and one.until >= day]
 
     def every_snooze(self) -> list[Snooze]:
-        """Every snooze, those that are over too, earliest first."""
+        """All snoozes, including those that are over, earliest first."""
         query = sa.select(_snoozes).where(_snoozes.c.service == self._database.service).order_by(_snoozes.c.id)
         return [
             Snooze(**{name: getattr(row, name) for name in Snooze.__dataclass_fields__} | {"rates": dict(row.rates)})
@@ -89,19 +89,19 @@ class AlertChoices:
         ]
 
     def accept(self, made: Acceptance) -> None:
-        """Adds an acceptance; a later one of the same rule and tenant takes its place."""
+        """Adds an acceptance, which replaces earlier ones of the same rule and tenant."""
         row = {**vars(made), "service": self._database.service}
         self._database.change(sa.insert(_acceptances).values(**row))
 
     def acceptances(self) -> list[Acceptance]:
-        """Every acceptance, earliest first."""
+        """All acceptances, earliest first."""
         mine = _acceptances.c.service == self._database.service
         query = sa.select(_acceptances).where(mine).order_by(_acceptances.c.id)
         rows = self._database.rows(query)
         return [Acceptance(*(getattr(row, name) for name in Acceptance.__dataclass_fields__)) for row in rows]
 
     def policy(self, settings: AlertsSettings) -> AlertPolicy:
-        """How sure a page must be: by the settings, and by what people have accepted."""
+        """The alert policy: the settings and what people have accepted."""
         accepted = {(one.rule, one.tenant_id): one.day for one in self.acceptances()}
         return AlertPolicy(settings.false_pages_per_year, frozenset(settings.days_off), accepted=accepted)
 

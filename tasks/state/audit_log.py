@@ -1,4 +1,6 @@
-"""Who saw and changed what in the pages of `aqb web`: the table `web_audit` of the state database, a row an access."""
+"""The audit log of `aqb web`: who saw and changed what, in the table `web_audit` of the state database, a row an
+access.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +24,7 @@ _audit = sa.Table(
 
 @dataclass(frozen=True)
 class AccessRecord:
-    """One access: when, who, from which address, what was done (`rows`, `row`, `export` ...), and to what."""
+    """One access: when, who, from which address, which action (`rows`, `row`, `export` ...), on what."""
 
     at: datetime
     who: str
@@ -35,7 +37,7 @@ class AuditLog:
     """The record of accesses. Every method is one transaction.
 
     Raises:
-        StorageError: the state database cannot be used; every method may find that out.
+        StorageError: the state database cannot be used; any method may raise it.
     """
 
     def __init__(self, database: StateDatabase) -> None:
@@ -43,20 +45,20 @@ class AuditLog:
         self._database = database
 
     def add(self, access: AccessRecord) -> None:
-        """Keeps an access; it is on the disk when this returns."""
+        """Stores an access; it is durable when this returns."""
         self._database.change(sa.insert(_audit).values(**vars(access)))
 
     def latest(self, count: int) -> list[AccessRecord]:
-        """The last accesses, the latest first."""
+        """The last accesses, latest first."""
         query = sa.select(_audit).order_by(_audit.c.id.desc()).limit(count)
         rows = self._database.rows(query)
         return [AccessRecord(*(getattr(row, name) for name in AccessRecord.__dataclass_fields__)) for row in rows]
 
     def forget_text(self, text: str, *, dry_run: bool) -> int:
-        """Empties what was asked for where it has a text, as addresses have it; returns how many accesses had it."""
+        """Clears the target of accesses that contain this text, as it is written in URLs; returns how many did."""
         having = _audit.c.target.contains(quote_plus(text), autoescape=True)
         return self._database.take_away(sa.update(_audit).where(having).values(target=""), dry_run=dry_run)
 
     def forget_before(self, moment: datetime, *, dry_run: bool) -> int:
-        """Removes the accesses before a moment; returns how many. With `dry_run` they are counted only."""
+        """Removes the accesses before a moment; returns their number. With `dry_run` they are only counted."""
         return self._database.take_away(sa.delete(_audit).where(_audit.c.at < moment), dry_run=dry_run)

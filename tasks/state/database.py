@@ -1,4 +1,4 @@
-"""The state database, SQLite or PostgreSQL, for work that several processes do at once."""
+"""The state database, SQLite or PostgreSQL, shared by several processes."""
 
 import logging
 import os
@@ -42,7 +42,7 @@ _schema = sa.Table("schema_number", sa.MetaData(), sa.Column("number", sa.Intege
 
 
 class UtcDateTime(sa.TypeDecorator[datetime]):
-    """An instant; SQLite keeps no zone, so it goes in and comes out as UTC."""
+    """An instant; stored as UTC, since SQLite has no time zones."""
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
@@ -57,17 +57,18 @@ class UtcDateTime(sa.TypeDecorator[datetime]):
 class StateDatabase:
     """The database at a SQLAlchemy URL: opened once by a process, shared by its stores and threads.
 
-    It connects when a store first creates its tables. A transaction that begins while a server that was there is away
-    waits for it for a minute; one that goes on then fails. On SQLite it holds the write lock from its start, so that
-    two processes never meet half-way; a process that waits for that lock for more than a moment logs it.
+    It connects when a store first creates its tables. A transaction that begins while a server that has answered before
+    is down waits for it for a minute; one in progress fails. On SQLite a transaction holds the write lock from its
+    start, so that two processes cannot block each other; a process that waits for the lock for more than a moment logs
+    it.
 
-    One that is `read_only` creates and changes nothing: `lacking` names the tables and columns that stores miss in it.
-    Stores that keep something of a `service` read and write what is of this one; None is the one without a name.
+    A `read_only` database creates and changes nothing; `lacking` names the missing tables and columns. Stores read and
+    write only the rows of the `service`; None is the one without a name.
 
     Raises:
-        UsageError: no such kind of database.
-        StorageError: the database cannot be reached, read or written, or a later version of AQB has changed its form;
-            every method may find that out.
+        UsageError: the kind of database is not supported.
+        StorageError: the database cannot be reached, read or written, or a later version of AQB has changed its schema;
+            any method may raise it.
     """
 
     def __init__(self, url: str, *, read_only: bool = False, service: str | None = None) -> None:
@@ -110,8 +111,8 @@ class StateDatabase:
 
     @property
     def outdated(self) -> list[str]:
-        """What of `lacking` an upgrade is for: no tables that nothing has needed yet, which are those that a database
-        lacks that is not there or in today's form.
+        """What of `lacking` an upgrade adds. Tables that nothing has needed yet do not count: a new database, or one of
+        the current schema, lacks them.
         """
         is_todays = self._is_empty or self._form == SCHEMA_NUMBER
         return [name for name in self.lacking if "." in name] if is_todays else self.lacking
@@ -123,10 +124,10 @@ class StateDatabase:
         self.close()
 
     def create_tables(self, *tables: sa.Table) -> None:
-        """Creates those of the tables that the database lacks; a second call for the same tables does nothing.
+        """Creates missing tables; a second call for the same tables does nothing.
 
-        A table that an earlier version created gets the columns that it lacks; these must be nullable. All of it is one
-        transaction: a process that is killed on the way has changed nothing.
+        A table of an earlier version gets its missing columns, which must be nullable. All of it is one transaction: a
+        process that is killed meanwhile has changed nothing.
         """
         with self._creating:
             if self._created.issuperset(tables):
@@ -141,7 +142,7 @@ class StateDatabase:
             self._created.update(tables)
 
     def _look_for(self, tables: Sequence[sa.Table]) -> None:
-        """Notes the form of a database that is only read, and what of these tables it lacks."""
+        """Records the schema version of a read-only database, and what it lacks of these tables."""
         with self.transaction() as connection:
             there = _table_names(connection)
             self._form = self._refuse_later_form(connection, there)
@@ -170,7 +171,7 @@ class StateDatabase:
 
     @contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
-        """A connection whose changes are committed at the end of the block, and taken back if it fails."""
+        """A connection whose changes are committed at the end of the block, and rolled back if it fails."""
         try:
             with self._connection() as connection, connection.begin():
                 yield connection
@@ -186,29 +187,29 @@ class StateDatabase:
             raise self._refused(error.orig) from error
 
     def rows(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
-        """What a query finds."""
+        """The rows of a query."""
         with self.transaction() as connection:
             return connection.execute(query).all()
 
     def value(self, query: sa.Select[Any]) -> Any:
-        """The value of a query that finds one at most; None where it finds none."""
+        """The single value of a query; None if it has no row."""
         with self.transaction() as connection:
             return connection.execute(query).scalar_one_or_none()
 
     def change(self, statement: sa.Insert | sa.Update | sa.Delete) -> int:
-        """Makes a change; returns how many rows it is of."""
+        """Executes a change; returns the number of rows."""
         with self.transaction() as connection:
             return connection.execute(statement).rowcount
 
     def take_away(self, statement: sa.Update | sa.Delete, *, dry_run: bool) -> int:
-        """Makes a change of some rows; returns how many they are. With `dry_run` they are counted only."""
+        """Executes a change of some rows; returns their number. With `dry_run` they are only counted."""
         if not dry_run:
             return self.change(statement)
         assert statement.whereclause is not None
         return int(self.value(sa.select(sa.func.count()).where(statement.whereclause)))
 
     def _connection(self) -> sa.Connection:
-        """A connection. A server that has answered before is waited for: it may be about to start again."""
+        """A connection. It waits for a server that has answered before: it may be restarting."""
         patience_s = _LONGEST_OUTAGE_S if self._has_answered and not self.is_sqlite else 0.0
         retrying = Retrying(
             retry=retry_if_exception_type(sa.exc.OperationalError),
@@ -221,11 +222,11 @@ class StateDatabase:
         return connection
 
     def close(self) -> None:
-        """Closes the connections; the database connects again when it is used again."""
+        """Closes the connections; the next use opens new ones."""
         self._engine.dispose()
 
     def _refuse_other_encodings(self, connection: Any, record: object) -> None:
-        """Refuses a server's database that cannot keep every text, or gives it back as bytes."""
+        """Refuses a database whose encoding cannot store every text, or returns it as bytes."""
         encoding = connection.info.parameter_status("server_encoding")
         if encoding != "UTF8":
             connection.close()  # nobody else knows of it yet
@@ -236,7 +237,7 @@ class StateDatabase:
             )
 
     def _refuse_later_form(self, connection: sa.Connection, there: Collection[str]) -> int:
-        """The number of the form of the tables that are there; 0 where they have none yet."""
+        """The schema version of the database; 0 if it has none yet. Refuses a later version."""
         number = 0
         if _schema.name in there:
             number = connection.execute(sa.select(sa.func.max(_schema.c.number))).scalar_one() or 0
@@ -272,13 +273,13 @@ class StateDatabase:
 
 
 def _file_of(url: sa.URL) -> Path | None:
-    """The file of a SQLite database; what SQLite reads as an address is none."""
+    """The file of a SQLite database; None if SQLite reads the path as a URI."""
     name = url.database or ""
     return Path(name) if url.get_backend_name() == "sqlite" and not name.startswith("file:") else None
 
 
 def _is_in_memory(url: sa.URL) -> bool:
-    """Whether SQLite would keep nothing of it on the disk."""
+    """Whether SQLite keeps the database in memory only."""
     name = (url.database or "").removeprefix("file:")
     return url.get_backend_name() == "sqlite" and (name in ("", ":memory:") or url.query.get("mode") == "memory")
 
@@ -288,7 +289,7 @@ def _table_names(connection: sa.Connection) -> set[str]:
 
 
 def _lacking(connection: sa.Connection, tables: Sequence[sa.Table], there: Collection[str]) -> list[str]:
-    """The tables that are not there, and the columns that the others lack."""
+    """The missing tables, and the missing columns of the others."""
     missing = [table.name for table in tables if table.name not in there]
     present = [table for table in tables if table.name in there]
     return missing + [f"{column.table.name}.{column.name}" for column in _missing_columns(connection, present)]

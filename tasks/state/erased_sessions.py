@@ -26,7 +26,7 @@ def erased_sessions(database: StateDatabase) -> frozenset[str]:
 
 
 def remember_erased(database: StateDatabase, session_id: str, now: datetime) -> None:
-    """Makes every later run leave this session out. Once is enough.
+    """Registers a session, which all later runs leave out. Repeating it has no effect.
 
     Raises:
         StorageError: the state database cannot be written.

@@ -1,9 +1,9 @@
-"""Who works on what: names that one owner at a time may hold, also on several machines.
+"""Leases: names that one owner at a time holds, also across machines.
 
 A folder warehouse has the kernel's file locks, which end with their owner. Elsewhere a name is a row of the state
-database that its owner renews from a thread; when the owner dies, the row runs out and the next one takes it over.
-A run holds its own id in the same way, so that others can tell a run that works from one that died.
-Times are those of the database, so that the clocks of the machines need not agree.
+database that its owner renews from a thread; when the owner dies, the lease expires and the next one takes it over. A
+run also holds its own id, so that others can tell whether it is alive. Times are those of the database, so that the
+clocks of the machines need not agree.
 """
 
 import threading
@@ -32,10 +32,10 @@ _leases = sa.Table(
 
 
 class Leases:
-    """Names in the state database, each held for `lease_s` after its last renewal.
+    """Leases in the state database, each valid for `lease_s` seconds after its last renewal.
 
     Raises:
-        StorageError: the database cannot be reached, read or written; every method may find that out.
+        StorageError: the database cannot be reached, read or written; any method may raise it.
     """
 
     def __init__(self, database: StateDatabase, lease_s: float = LEASE_S) -> None:
@@ -51,13 +51,13 @@ class Leases:
 
     @contextmanager
     def held(self, name: str, wait_s: float | None = None) -> Iterator[None]:
-        """Holds a name and renews it until the block ends; waits for its holder at most `wait_s`.
+        """Holds a name and renews it until the block ends; waits for its holder for at most `wait_s` seconds.
 
-        By default that is long enough for a holder that died: its lease is taken over when it has run out.
+        The default is long enough for the lease of a dead holder to expire.
 
         Raises:
-            TakenError: the holder is alive and still works.
-            StorageError: at the end, the name was lost on the way.
+            TakenError: another owner still holds the name.
+            StorageError: the lease was lost before the end of the block.
         """
         owner, ended = uuid.uuid4().hex, threading.Event()
         for _ in attempts(name, self._lease_s + LONGEST_PAUSE_S if wait_s is None else wait_s):
@@ -86,7 +86,7 @@ class Leases:
             )
 
     def alive(self, names: Collection[str]) -> set[str]:
-        """The names that are held."""
+        """Those of the names that are held."""
         query = sa.select(_leases.c.name).where(_leases.c.name.in_(list(names)), _leases.c.ends_at > self._now)
         return {name for (name,) in self._database.rows(query)}
 

@@ -1,4 +1,4 @@
-"""The ledger of runs in the state database: what ran when, step by step, on what, with which outcome.
+"""The run ledger in the state database: what ran when, step by step, on which input, with which outcome.
 
 Two tables: `runs`, a row a run of one day or of one test-run file; `run_steps`, a row a step of a run.
 """
@@ -23,12 +23,12 @@ NIGHTLY, INTRADAY, BACKFILL, TEST_RUN = "nightly", "intraday", "backfill", "test
 
 @dataclass(frozen=True)
 class Run:
-    """One run of one day or test-run file. Counts are None until it has counted.
+    """One run of a day or test-run file. Counts are None until they are known.
 
-    `inputs` are the fingerprints of its files, `content` that of the day's rows whatever files they stand in;
-    `parameters` are the settings that change the result. `model`, `prompt_versions` and `cost_usd` are the judge's.
-    `told_at` is when the routes were notified of what it found: None where there is no route, or it died before.
-    `service` is whose rows were scored: None of test runs, and of a service without a name.
+    `inputs` are the fingerprints of its files, `content` that of the day's rows, independent of the files; `parameters`
+    are the settings that change the result. `model`, `prompt_versions` and `cost_usd` are the judge's. `told_at` is
+    when the routes were notified: None if there is no route, or it ended before. `service` is the service of the rows:
+    None for test runs, and for a service without a name.
     """
 
     run_id: Annotated[str, "실행 id"]
@@ -60,7 +60,7 @@ class Run:
 
 @dataclass(frozen=True)
 class RunStep:
-    """One step of a run, in the order of `position`; `counts` is what went through it."""
+    """One step of a run, in the order of `position`; `counts` are its rows."""
 
     run_id: str
     position: int
@@ -82,7 +82,7 @@ _JSON = sa.JSON(none_as_null=True), pa.string()
 
 
 def _table(name: str, row: type[Run | RunStep], keys: int) -> tuple[sa.Table, pa.Schema]:
-    """The table of a dataclass whose first fields are keys, and its described columns as a table of the warehouse."""
+    """The SQL table of a dataclass whose first fields are keys, and its schema as a table of the warehouse."""
     columns, described = [], []
     for place, (column, hint) in enumerate(row.__annotations__.items()):
         doc = getattr(hint, "__metadata__", ())
@@ -104,10 +104,10 @@ _WHOLE_DAY = _runs.c.kind.not_in([TEST_RUN, INTRADAY])
 class RunLedger:
     """The runs in the state database and their steps.
 
-    What is asked of days is asked of those of the database's service alone.
+    Queries of days return only those of the database's service.
 
     Raises:
-        StorageError: the database cannot be reached, read or written; every method may find that out.
+        StorageError: the database cannot be reached, read or written; any method may raise it.
     """
 
     def __init__(self, database: StateDatabase) -> None:
@@ -116,91 +116,91 @@ class RunLedger:
         self._mine = _runs.c.service == database.service
 
     def save(self, run: Run) -> None:
-        """Adds a run or replaces what is known of it."""
+        """Inserts or replaces a run."""
         self._save(_runs, asdict(run))
 
     def save_step(self, step: RunStep) -> None:
-        """Adds a step or replaces what is known of it."""
+        """Inserts or replaces a step."""
         self._save(_steps, asdict(step))
 
     def start_of_next(self, day: date, now: datetime) -> datetime:
-        """When a run of the day begins: now, or just after its last run where the clock was set back.
+        """The start of a new run of the day: now, or just after its last run if the clock was set back.
 
-        The latest run is the one that began last, whatever the clock says.
+        So the latest run is always the one that was started last.
         """
         query = sa.select(sa.func.max(_runs.c.started_at)).where(_runs.c.score_date == day)
         last: datetime | None = self._database.value(query)
         return now if last is None else max(now, last + timedelta(microseconds=1))
 
     def of_day(self, day: date) -> list[Run]:
-        """All runs of one day, earliest first."""
+        """All runs of a day, earliest first."""
         return self._runs(sa.select(_runs).where(self._mine, _runs.c.score_date == day))
 
     def latest_of_days(self, first: date, last: date) -> dict[date, Run]:
-        """The latest run that scored chat rows of each day from `first` to `last`, however it ended.
+        """The latest run that scored chat rows, of each day from `first` to `last`, whatever its outcome.
 
-        Runs that kept a day as it was are left out: the tables are those of the run before.
+        Runs that kept a day unchanged are left out: its tables are those of an earlier run.
         """
         days = self._mine & _runs.c.score_date.between(first, last) & (_runs.c.kind != TEST_RUN)
         return {run.score_date: run for run in self._runs(sa.select(_runs).where(days, _runs.c.outcome != "kept"))}
 
     def latest_kept(self, first: date, last: date) -> dict[date, Run]:
-        """The latest run of each day from `first` to `last` that kept the day as it was."""
+        """The latest run that kept a day unchanged, of each day from `first` to `last`."""
         kept = self._mine & _runs.c.score_date.between(first, last) & (_runs.c.outcome == "kept")
         return {run.score_date: run for run in self._runs(sa.select(_runs).where(kept))}
 
     def last_completed_day(self, before: date) -> date | None:
-        """The last day before another of which a run of chat rows was completed as a whole day."""
+        """The last day before a given one that a run of chat rows completed as a whole."""
         completed = self._mine & _WHOLE_DAY & (_runs.c.outcome == "completed")
         query = sa.select(sa.func.max(_runs.c.score_date)).where(completed, _runs.c.score_date < before)
         last: date | None = self._database.value(query)
         return last
 
     def first_night(self) -> date | None:
-        """The first day that a nightly run has completed."""
+        """The first day that a nightly run completed."""
         nights = self._mine & (_runs.c.kind == NIGHTLY) & (_runs.c.outcome == "completed")
         first: date | None = self._database.value(sa.select(sa.func.min(_runs.c.score_date)).where(nights))
         return first
 
     def completed_days(self, first: date, last: date) -> set[date]:
-        """The days from `first` to `last` of which a run of chat rows was completed as a whole day."""
+        """The days from `first` to `last` that a run of chat rows completed as a whole."""
         completed = self._mine & _WHOLE_DAY & (_runs.c.outcome == "completed")
         query = sa.select(_runs.c.score_date).where(completed, _runs.c.score_date.between(first, last))
         return {day for (day,) in self._database.rows(query)}
 
     def whole_days(self, first: date, last: date) -> list[Run]:
-        """The runs that were to score all of a day from `first` to `last`, earliest first, however they ended."""
+        """The runs of whole days from `first` to `last`, earliest first, whatever their outcome."""
         return self._runs(sa.select(_runs).where(self._mine, _WHOLE_DAY, _runs.c.score_date.between(first, last)))
 
     def unended_of_days(self, first: date, last: date) -> list[Run]:
-        """The runs that were to score all of a day from `first` to `last` and work, or have died."""
+        """The runs of whole days from `first` to `last` without an outcome: they are running or have died."""
         days = _WHOLE_DAY & _runs.c.score_date.between(first, last)
         return self._runs(sa.select(_runs).where(self._mine, days, _runs.c.outcome == "running"))
 
     def whole_days_since(self, since: datetime) -> list[Run]:
-        """The runs that were to score all of a day and began at `since` or later, earliest first."""
+        """The runs of whole days that began at `since` or later, earliest first."""
         return self._runs(sa.select(_runs).where(self._mine, _WHOLE_DAY, _runs.c.started_at >= since))
 
     def unended_since(self, since: datetime) -> list[Run]:
-        """The runs that began at `since` or later and have not ended: they work, or have died. Earliest first."""
+        """The runs that began at `since` or later without an outcome: they are running or have died. Earliest first."""
         unended = self._mine & (_runs.c.started_at >= since) & (_runs.c.outcome == "running")
         return self._runs(sa.select(_runs).where(unended))
 
     def usd_since(self, since: datetime) -> float:
-        """What the judge has cost in the runs that began at `since` or later, as far as it is known, in USD."""
+        """The judge's known cost in USD in the runs that began at `since` or later."""
         query = sa.select(sa.func.sum(_runs.c.cost_usd)).where(_runs.c.started_at >= since)
         return self._database.value(query) or 0.0
 
     def last(self, count: int) -> list[Run]:
-        """The runs that started last, of whatever service, earliest first."""
+        """The latest runs of all services, earliest first."""
         return self._last(sa.select(_runs), count)
 
     def last_of_service(self, count: int) -> list[Run]:
-        """The runs of chat rows of the database's service that started last, earliest first."""
+        """The latest runs of chat rows of the database's service, earliest first."""
         return self._last(sa.select(_runs).where(self._mine, _runs.c.kind != TEST_RUN), count)
 
     def starting_with(self, run_id: str) -> list[Run]:
-        """The runs whose id begins like this."""
+        """The runs whose id begins with this text."""
         return self._runs(sa.select(_runs).where(_runs.c.run_id.startswith(run_id, autoescape=True)))
 
     def steps(self, run_id: str) -> list[RunStep]:
@@ -209,35 +209,35 @@ class RunLedger:
         return [RunStep(**row._mapping) for row in self._database.rows(query)]
 
     def completed_inputs(self) -> set[str]:
-        """The SHA-256 of every file that a completed test run has read."""
+        """The SHA-256 of all files that completed test runs have read."""
         query = sa.select(_runs.c.inputs).where(_runs.c.kind == TEST_RUN, _runs.c.outcome == "completed")
         return {file["sha256"] for (files,) in self._database.rows(query) for file in files}
 
     def completed(self, kind: str, count: int) -> list[Run]:
-        """The completed runs of this kind that started last, the newest first."""
+        """The latest completed runs of this kind, newest first."""
         query = sa.select(_runs).where(_runs.c.kind == kind, _runs.c.outcome == "completed")
         newest = query.order_by(_runs.c.started_at.desc(), _runs.c.run_id).limit(count)
         return [Run(**row._mapping) for row in self._database.rows(newest)]
 
     def failed_inputs(self) -> dict[str, str | None]:
-        """The SHA-256 of every file that a failed test run has read, with the message of the latest."""
+        """The SHA-256 of all files that failed test runs have read, with the latest error of each."""
         query = sa.select(_runs.c.inputs, _runs.c.message).where(_runs.c.kind == TEST_RUN, _runs.c.outcome == "failed")
         rows = self._database.rows(query.order_by(_runs.c.started_at))
         return {file["sha256"]: message for files, message in rows for file in files}
 
     def unreported(self, kind: str, since: date) -> list[Run]:
-        """The runs of this kind and of days from `since` on that have scored something and have notified nobody."""
+        """The runs of this kind, of days from `since` on, that have scored rows and have notified nobody."""
         scored = self._mine & (_runs.c.kind == kind) & (_runs.c.score_date >= since) & _runs.c.rows_in.is_not(None)
         return self._runs(sa.select(_runs).where(scored, _runs.c.told_at.is_(None)))
 
     def mark_reported(self, run_ids: Sequence[str], at: datetime) -> None:
-        """Notes that the routes were told of these runs."""
+        """Records that the routes were notified of these runs."""
         self._database.change(sa.update(_runs).where(_runs.c.run_id.in_(list(run_ids))).values(told_at=at))
 
     def frame_of_day(self, day: date, ending: Run | None = None) -> pl.DataFrame:
         """The runs of one day in the columns of `RUNS_SCHEMA`, earliest first; the newest is the last.
 
-        `ending` is a run of that day that is known better than the ledger knows it.
+        `ending` is a run of that day that is newer than its row in the ledger.
         """
         runs = [ending if ending and run.run_id == ending.run_id else run for run in self.of_day(day)]
         rows = [{name: _published(getattr(run, name)) for name in RUNS_SCHEMA.names} for run in runs]
@@ -260,7 +260,7 @@ class RunLedger:
 
 
 def _update(table: sa.Table) -> sa.Update:
-    """Replaces the row of the same key, given as `same_...`."""
+    """An UPDATE of the row with this key, whose parameters are `same_...`."""
     return sa.update(table).where(*(key == sa.bindparam(f"same_{key.name}") for key in table.primary_key))
 
 

@@ -28,10 +28,10 @@ SINKS = "aqb.warehouses"
 
 
 class Warehouse(Protocol):
-    """Tables in days. Writing a day replaces that day: a reader sees the old day or the new one.
+    """Tables partitioned by day. Writing a day replaces it: a reader sees the old day or the new one.
 
-    Of several services each has a warehouse of its own over the same tables: it writes their column `service`, and
-    reads, replaces and locks what is of this service alone.
+    Each of several services has a warehouse of its own over the same tables: it writes their column `service`, and
+    reads, replaces and locks only rows of this service.
     """
 
     url: str
@@ -47,9 +47,9 @@ class Warehouse(Protocol):
     ) -> None:
         """Replaces one day of a table. Other days are not touched.
 
-        With `only`, rows of the day that have other values in these columns stay; the new rows all have these values.
-        `most` are the rows by `tenant_id` (`*`: all) that the day may have at that moment; a tenant that is not named
-        there may have a few (`scoring.chat.shrinkage`).
+        With `only`, rows of the day with other values in these columns stay; the new rows all have these values. `most`
+        is the largest number of rows by `tenant_id` (`*`: all) that the day may have when it is replaced; a tenant that
+        is not in it may have a few (`scoring.chat.shrinkage`).
 
         Raises:
             StorageError: the day has more rows than `most`; it stays as it is.
@@ -63,9 +63,9 @@ class Warehouse(Protocol):
     def clear(
         self, table: str, day: date, schema: pa.Schema, columns: Collection[str], session_id: str | None = None
     ) -> None:
-        """Puts NULL into some columns of a day's rows, of one session or of all; every other value stays.
+        """Sets some columns of a day's rows to NULL, for one session or for all; all other values stay.
 
-        `schema` describes the columns of today; those that only the day has stay, too.
+        `schema` describes the current columns; those that only the day has stay, too.
         """
         ...
 
@@ -74,10 +74,9 @@ class Warehouse(Protocol):
     ) -> pl.LazyFrame | None:
         """The rows of these days (all days when None), in no order across warehouses; None when no table has them.
 
-        With `schema` they have its columns and no others: NULL where a day was written before there was the column.
-        Without it they have every column that one of these days has, in BigQuery every column of the table.
-
-        The frame may have no rows: of a day without any, and in BigQuery of any days, which are not looked for first.
+        With `schema` they have exactly its columns: NULL if a day was written before the column existed. Without it
+        they have the union of the columns of these days, in BigQuery all columns of the table. The frame may be empty:
+        for a day without rows, and in BigQuery for days that are missing.
         """
         ...
 
@@ -86,9 +85,8 @@ class Warehouse(Protocol):
         ...
 
     def day_versions(self, table: str, days: Sequence[date]) -> Mapping[date, str] | None:
-        """A short text for each of these days that is another one when the day's rows are; '' where it has none.
-
-        None where the warehouse cannot tell without reading the rows.
+        """A version of each of these days, a short text that changes with its rows; '' if it has none. None if the
+        warehouse would have to read the rows.
         """
         ...
 
@@ -101,19 +99,20 @@ class Warehouse(Protocol):
         ...
 
     def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
-        """The rows of some days with an alert: day, id, tenant, rules, question where it is kept, total, and the
-        rubric's kinds. None in columns that the version which wrote the day did not have."""
+        """The rows of some days with an alert: day, id, tenant, rules, question (if stored), total, and the rubric's
+        kinds. NULL in columns that a day lacks because an earlier version wrote it.
+        """
         ...
 
     def value_counts(self, days: Sequence[date], columns: Sequence[str], rubric: RowRubric) -> CountsOfDays:
-        """How many scored rows have each value of these columns of text, by day and column; no days without scores."""
+        """The number of scored rows by day, text column and value; days without scores are left out."""
         ...
 
     def staging(self, name: str, wait_s: float = 0.0) -> AbstractContextManager[Path]:
-        """An empty folder of this machine for one run of that name at a time, removed at the end.
+        """An empty local folder for one run of that name at a time, removed at the end.
 
-        No other run of that name works meanwhile, on any machine that shares the warehouse; one that does is waited for
-        at most about `wait_s`, or as long as it takes to tell that it is dead.
+        Only one run of that name works at a time, on all machines that share the warehouse. Waits for another one for
+        about `wait_s`, or as long as it takes to detect that it is dead.
 
         Raises:
             TakenError: another run of that name is still working.
@@ -122,7 +121,7 @@ class Warehouse(Protocol):
         ...
 
     def lock(self, name: str, wait_s: float | None = None) -> AbstractContextManager[None]:
-        """Holds a name for a few moments; others on any machine wait for it, at most about `wait_s` where given.
+        """Holds a name for a short time; others on any machine wait for it, for at most about `wait_s` if given.
 
         The lock of a process that dies is released.
 
@@ -132,8 +131,9 @@ class Warehouse(Protocol):
         ...
 
     def remove_leftovers(self, before: datetime, *, dry_run: bool) -> int:
-        """Removes what runs that died before a moment left behind and nothing else removes; returns how many files
-        and folders. With `dry_run` they are counted only."""
+        """Removes what runs that died before a moment have left behind and nothing else removes; returns the number of
+        files and folders. With `dry_run` they are only counted.
+        """
         ...
 
 

@@ -1,4 +1,4 @@
-"""What stands out among the scored rows of a day: the worst of them, what failed, how sure their mean is."""
+"""Queries of the scored rows of a day: the worst ones, failure types, intervals of means."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
@@ -25,36 +25,35 @@ CountsOfDays = Mapping[date, DayValueCounts]
 
 
 class DayQueries(Protocol):
-    """Questions to the scores of a day, which a warehouse answers without giving away its rows.
+    """Queries of the scores of a day that the warehouse evaluates itself, without returning all rows.
 
-    Everything is empty or None where the day has no scores.
+    All results are empty or None if the day has no scores.
     """
 
     def worst_rows(self, columns: Sequence[str], count: int, where: Expression | None = None) -> pl.DataFrame:
         """These columns, score, time and id among them, of the `count` worst rows: flagged ones first, then by score.
 
-        With `where` of those that meet it. NULL in columns that the version which wrote the day did not have.
+        With `where` only those that meet it. NULL in columns that the day lacks because an earlier version wrote it.
         """
         ...
 
     def rows(self, row_ids: Collection[str], columns: Sequence[str]) -> list[dict[str, Any]]:
-        """These columns of these rows, in no order; rows that are not there are left out.
-
-        None in columns that the version which wrote the day did not have.
+        """These columns of these rows, in no order; missing rows are left out. NULL in columns that the day lacks
+        because an earlier version wrote it.
         """
         ...
 
     def mean_intervals(self) -> MeanIntervals:
-        """The interval of each mean with a target, by tenant and for all. Turns of a session depend on each other."""
+        """The interval of each mean with a target, by tenant and for all, clustered by session."""
         ...
 
     def repeated_rows(self) -> int:
-        """How many rows have the key of an earlier one."""
+        """The number of rows that have the key of an earlier one."""
         ...
 
 
 class FrameQueries:
-    """The queries by Polars, for warehouses that are read: a folder, or any other that can give a lazy frame."""
+    """The queries in Polars, for a warehouse that provides lazy frames, such as a folder."""
 
     def __init__(self, rubric: RowRubric, scores: pl.LazyFrame | None) -> None:
         self._rubric = rubric
@@ -85,7 +84,7 @@ class FrameQueries:
 
 
 def value_counts(scores: pl.LazyFrame | None, columns: Sequence[str]) -> CountsOfDays:
-    """How often each value comes among the scores of some days, for warehouses that are read."""
+    """The number of scores of some days by value, for a warehouse that provides lazy frames."""
     if scores is None:
         return {}
     counted = [
@@ -99,7 +98,7 @@ def value_counts(scores: pl.LazyFrame | None, columns: Sequence[str]) -> CountsO
 
 
 def counts_by_day(counted: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> CountsOfDays:
-    """Rows of `value_counts_query` by day and column, in their order; a day of NULLs alone has empty counts."""
+    """The rows of `value_counts_query` by day and column, in their order; a day with only NULLs has empty counts."""
     found: dict[date, dict[str, list[tuple[str, int]]]] = {}
     for row in counted:
         of_day = found.setdefault(row["score_date"], {name: [] for name in columns})
@@ -109,7 +108,7 @@ def counts_by_day(counted: Iterable[Mapping[str, Any]], columns: Sequence[str]) 
 
 
 def fired_rows(rubric: RowRubric, scores: pl.LazyFrame | None) -> list[dict[str, Any]]:
-    """The rows with an alert among those of some days, for warehouses that are read."""
+    """The rows of some days with an alert, for a warehouse that provides lazy frames."""
     if scores is None:
         return []
     return scores.drop_nulls("alert_level").select(fired_columns(rubric)).collect().to_dicts()

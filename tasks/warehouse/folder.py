@@ -38,8 +38,8 @@ _SMALL_FILES = 256
 class FolderWarehouse:
     """Score tables as Parquet files, readable by DuckDB, pandas and external tables of BigQuery.
 
-    Writers hold the staging lock of the day they write; readers need no lock. Days and locks of a `service` are its
-    own; None is the one without a name.
+    Writers hold the staging lock of the day they write; readers need no lock. Each `service` has its own days and
+    locks; None is the one without a name.
     """
 
     def __init__(self, folder: Path, service: str | None = None) -> None:
@@ -56,11 +56,10 @@ class FolderWarehouse:
         only: Mapping[str, str] | None = None,
         most: Mapping[str | None, int] | None = None,
     ) -> None:
-        """Replaces one day of a table by renaming a finished file over the old one.
+        """Replaces one day of a table by renaming a complete file over the old one.
 
-        With `only` the file is the day's rows in the order of these columns, whoever wrote them first, and writers of
-        the same day wait for each other. `most` needs no look here: the writer of a day has locked it since it
-        was counted.
+        With `only` the file is ordered by these columns, independent of the order of writing, and writers of the same
+        day wait for each other. `most` is not checked: the writer has held the day's lock since the rows were counted.
         """
         path, schema = self.path(table, day), schema_of_service(schema, self._service)
         frames = rows_of_service(frames, self._service)
@@ -85,12 +84,11 @@ class FolderWarehouse:
     def read(
         self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None
     ) -> pl.LazyFrame | None:
-        """The rows of these days, earliest day first, in the columns of `schema`, else in all that one of them has.
-
-        NULL where a day does not have a column.
+        """The rows of these days, earliest day first, in the columns of `schema`, else in the union of their columns.
+        NULL if a day lacks a column.
 
         Raises:
-            StorageError: a file of theirs is damaged, or the warehouse is no folder that can be read.
+            StorageError: a file is damaged, or the warehouse is not a readable folder.
         """
         wanted = self.days(table)
         if days is not None:
@@ -102,10 +100,10 @@ class FolderWarehouse:
         return rows.drop(SERVICE, strict=False) if schema is None else shaped(rows, schema)
 
     def days(self, table: str) -> list[date]:
-        """The days that a table holds; files that are not named like a day are not ours.
+        """The days of a table; files that are not named like a day are ignored.
 
         Raises:
-            StorageError: the warehouse is no folder that can be read.
+            StorageError: the warehouse is not a readable folder.
         """
         folder, found = self._folder_of(table), []
         try:
@@ -127,11 +125,11 @@ class FolderWarehouse:
         return {day: _hash_of(self.path(table, day)) for day in days}
 
     def day_queries(self, day: date, rubric: RowRubric) -> FrameQueries:
-        """The queries over the day's file."""
+        """The queries of the day's file."""
         return FrameQueries(rubric, self.read(SCORES, [day], rubric.scores_schema))
 
     def row_search(self, rubric: RowRubric) -> FrameSearch:
-        """The search over the files of the days."""
+        """The search in the files of the days."""
         return FrameSearch(rubric, lambda days: self.read(SCORES, days, rubric.scores_schema))
 
     def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
@@ -154,7 +152,7 @@ class FolderWarehouse:
 
     @contextmanager
     def lock(self, name: str, wait_s: float | None = None) -> Iterator[None]:
-        """Holds the kernel's lock on a file; its owner cannot outlive it, and is waited for however long by default."""
+        """Holds the kernel's lock on a file, which is released when its owner ends; waits without limit by default."""
         own = self._own(name)
         with self._lock_file(own) as lock:
             if wait_s is None:
@@ -164,11 +162,11 @@ class FolderWarehouse:
             yield
 
     def staging(self, name: str, wait_s: float = 0.0) -> AbstractContextManager[Path]:
-        """An empty folder for one run of that name. What a killed run left there is removed first.
+        """An empty folder for one run of that name; the remains of a killed run are removed first.
 
         Raises:
             TakenError: another run of that name is still working.
-            StorageError: the folder cannot be written, was removed, or has a link in place of its staging folder.
+            StorageError: the folder cannot be written, was removed, or has a link in the place of its staging folder.
         """
         return self._staged(self._own(name), wait_s)
 
@@ -210,8 +208,7 @@ class FolderWarehouse:
             yield lock
 
     def remove_leftovers(self, before: datetime, *, dry_run: bool) -> int:
-        """Removes unfinished files and staging folders of killed runs, of every service; a run that works keeps its
-        own."""
+        """Removes unfinished files and staging folders of killed runs of all services; those of running ones stay."""
         staged = (path for path in (self.folder / _STAGING).glob("*/") if path.is_dir())
         folders = [path.name for path in unchanged_since(before, staged)]
         removed = remove_unfinished(self.folder, before, dry_run=dry_run)
@@ -223,7 +220,7 @@ class FolderWarehouse:
 
 
 def _taken(lock: IO[str]) -> bool:
-    """Takes the lock of a file unless another has it. The kernel gives it back when its owner dies, however it dies."""
+    """Acquires the lock of a file unless another process has it. The kernel releases it when its owner dies."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -240,7 +237,7 @@ def _hash_of(path: Path) -> str:
 
 
 def _together(files: Sequence[pl.DataFrame | pl.LazyFrame]) -> pl.LazyFrame:
-    """The rows of files, whose columns may differ: versions have written other ones."""
+    """The rows of files, whose columns may differ between versions."""
     frames = [file for file in files if isinstance(file, pl.DataFrame)]
     if len(frames) == len(files):
         with suppress(pl.exceptions.SchemaError, pl.exceptions.ShapeError):
@@ -249,7 +246,7 @@ def _together(files: Sequence[pl.DataFrame | pl.LazyFrame]) -> pl.LazyFrame:
 
 
 def _rows_of(files: Mapping[date, Path]) -> list[pl.DataFrame | pl.LazyFrame]:
-    """The rows of each file, small ones from memory: the KPIs of a day are read for each of the 56 days after it."""
+    """The rows of each file, small ones cached: the KPIs of a day are read for each of the 56 days after it."""
     small: dict[date, _SmallFile] = {}
     for day, path in files.items():
         with _damage_refused(path, day):
@@ -273,7 +270,7 @@ _reading = Lock()  # the pages of `aqb web` are made by several threads
 
 
 def _small_rows(files: Mapping[date, _SmallFile]) -> dict[date, pl.DataFrame]:
-    """What small files hold: those that were not read before are read together, which takes half as long."""
+    """The rows of small files: those not in the cache are read together, which takes half the time."""
     with _reading:
         known = {day: _read[file.path] for day, file in files.items() if file.path in _read}
     found = {day: rows for day, (file, rows) in known.items() if file == files[day]}
@@ -308,7 +305,7 @@ def _damage_refused(path: Path, day: date) -> Iterator[None]:
 def _others(
     path: Path, day: date, schema: pa.Schema, only: Mapping[str, str]
 ) -> tuple[list[pl.DataFrame], list[pl.DataFrame]]:
-    """The rows of a file that have other values than `only`, in the order of these columns: before and after them."""
+    """The rows of a file with other values than `only`: those ordered before and after them."""
     if not path.exists():
         return [], []
     [rows] = _rows_of({day: path})

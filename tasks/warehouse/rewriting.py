@@ -1,4 +1,4 @@
-"""Days of a table rewritten with some values taken out, for warehouses that cannot change rows where they are."""
+"""Clearing of values by rewriting days of a table, for warehouses that cannot update rows in place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def clear_by_rewriting(
     columns: Collection[str],
     session_id: str | None = None,
 ) -> None:
-    """What `Warehouse.clear` promises, by reading the day and replacing it."""
+    """`Warehouse.clear` by reading the day and replacing it."""
     rows = warehouse.read(table, [day])
     if rows is None:
         return
@@ -36,14 +36,14 @@ def clear_by_rewriting(
 
 
 def written_schema(rows: pl.LazyFrame, schema: pa.Schema) -> pa.Schema:
-    """The columns that the rows have, whichever version wrote them, described where `schema` has them."""
+    """The schema of the rows as an earlier version may have written them, with the descriptions of `schema`."""
     written = rows.collect_schema().to_frame().to_arrow().schema
     same = {column.name: column for column in schema}
     return pa.schema([same.get(name) or pa.field(name, _plain(written.field(name).type)) for name in written.names])
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """Polars' large texts and lists as every other table has them."""
+    """The Arrow types of all other tables in place of Polars' large strings and lists."""
     if pa.types.is_large_list(kind):
         return pa.list_(_plain(kind.value_type))
     return pa.string() if pa.types.is_large_string(kind) else kind

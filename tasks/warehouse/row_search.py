@@ -1,4 +1,4 @@
-"""Rows of the score table by what people ask for: how many there are, and some of them in an order."""
+"""The search for rows of the score table: their number, and a page of them in an order."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,37 +19,40 @@ from scoring.rules.polars_backend import to_polars
 
 @dataclass(frozen=True)
 class RowOrder:
-    """The column that rows are ordered by, NULL last; equal ones by time, the latest first."""
+    """The column that rows are sorted by, NULL last; ties by time, latest first."""
 
     column: str = "timestamp"
     descending: bool = True
 
 
 class RowSearch(Protocol):
-    """Questions to the rows of the score table, which a warehouse answers without giving away the others."""
+    """Searches that the warehouse evaluates itself, returning only the results."""
 
     def counts(self, wanted: RowFilter) -> pl.DataFrame:
-        """How many rows meet the filter (`rows`), and the sum of the tenths of their totals (`tenths`).
+        """The number of rows that meet the filter (`rows`), and the sum of the tenths of their totals (`tenths`).
 
         A row a day (`score_date`) and pair of the grades of the cross table; their columns have their own names.
         """
         ...
 
     def rows(self, wanted: RowFilter, columns: Sequence[str], order: RowOrder, start: int, count: int) -> pl.DataFrame:
-        """These columns of at most `count` rows that meet the filter, from place `start` (0 is the first) on.
+        """These columns of at most `count` rows that meet the filter, from offset `start` on.
 
-        NULL in columns that the version which wrote the day did not have.
+        NULL in columns that the day lacks because an earlier version wrote it.
         """
         ...
 
     def texts(self, wanted: RowFilter, words: Sequence[str]) -> pl.DataFrame:
-        """`row_id`, `user_input`, `llm_response` of the rows that meet the filter, whose question is kept and has
-        each of the words in the NFC form of its first characters (`scoring.chat.templates.MAX_TEXT`)."""
+        """`row_id`, `user_input`, `llm_response` of the rows that meet the filter and whose stored question contains
+        each of the words in the NFC form of its first characters (`scoring.chat.templates.MAX_TEXT`).
+        """
         ...
 
 
 class FrameSearch:
-    """The search by Polars, for warehouses that are read: `read` gives the rows of days in the rubric's columns."""
+    """The search in Polars, for a warehouse that provides lazy frames: `read` returns those of days in the rubric's
+    columns.
+    """
 
     def __init__(self, rubric: RowRubric, read: Callable[[Sequence[date]], pl.LazyFrame | None]) -> None:
         self._rubric = rubric

@@ -1,4 +1,4 @@
-"""Names of tables that more than one subject uses, rows of an earlier version, and rows of a service."""
+"""Table names that several subjects use, rows of an earlier version, and rows of a service."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ ANCHORS, AUDITS, SWITCHES = "anchors", "judge_audits", "judge_switches"
 
 
 def shaped(rows: pl.LazyFrame, schema: pa.Schema) -> pl.LazyFrame:
-    """Rows in the columns and types of `schema`: NULL where they have no such column, without columns it has not."""
+    """Rows in the columns and types of `schema`: missing columns are NULL, additional ones are dropped."""
     found = rows.collect_schema()
     wanted = empty_frame(schema).schema
     lacking = [pl.lit(None, dtype).alias(name) for name, dtype in wanted.items() if name not in found]
@@ -25,7 +25,7 @@ SERVICE = "service"
 
 
 def schema_of_service(schema: pa.Schema, service: str | None) -> pa.Schema:
-    """The columns of a table as they are stored for a service; None is one without a name."""
+    """The columns of a table as stored for a service; None is one without a name."""
     return schema if service is None else schema.append(field(SERVICE, pa.string(), "서비스"))
 
 

@@ -1,7 +1,7 @@
-"""Posting one message to Slack and understanding the answer, for webhooks and for bots.
+"""Posts one message to Slack and interprets the response, for webhooks and for bots.
 
-Only what is known not to have arrived is tried again here: a 429, a 500 or 503, a connection that was never made. After
-a gateway's 502 or 504, a time-out or a cut connection Slack may have posted the message all the same.
+Only what certainly has not arrived is retried here: a 429, a 500 or 503, a connection that was never made. After a
+gateway's 502 or 504, a time-out or a cut connection Slack may have posted the message anyway.
 """
 
 import json
@@ -54,7 +54,7 @@ _HALF_DONE_STATUSES, _HALF_DONE = (502, 504), {"fatal_error", "internal_error", 
 
 @dataclass(frozen=True)
 class SlackWebhook:
-    """An incoming webhook. It cannot be asked what it has posted, so a message that may have arrived says so."""
+    """An incoming webhook. It cannot list what it has posted, so a message that may have arrived before says so."""
 
     address: str = field(repr=False)
     post: HttpPost = _POST
@@ -124,7 +124,7 @@ class SlackBot:
             return failure.delivery
 
     def _post_message(self, content: Mapping[str, Any], message: OutboxMessage) -> dict[str, Any]:
-        """Posts below the first message of the thread; by itself where nobody can reply to that any more."""
+        """Posts as a reply in the thread; as a message of its own if the thread no longer takes replies."""
         method, size = "chat.postMessage", LARGEST_ALERT_ANSWER
         if message.thread_ts:
             reply = {"thread_ts": message.thread_ts, "reply_broadcast": message.level == "critical"}
@@ -165,7 +165,7 @@ class SlackBot:
         raise KeyError("the last page")
 
     def _call(self, method: str, longest_body: int, **content: Any) -> dict[str, Any]:
-        """What a method of Slack's API answers; raises NotSentError where it refuses."""
+        """The response of a method of Slack's API; raises NotSentError if it is an error."""
         headers = {"Authorization": f"Bearer {self.token}"}
         answer = self.post(urljoin(self.api_url, method), longest_body=longest_body, headers=headers, **content)
         try:
@@ -180,14 +180,14 @@ class SlackBot:
 
 
 def _content(message: OutboxMessage, *, repeated: bool = False) -> dict[str, Any]:
-    """The text and the blocks, on request below a line that they may have been seen before."""
+    """The text and the blocks; if `repeated`, below a line that says that they may have been seen before."""
     mark = {"type": "context", "elements": [{"type": "plain_text", "text": _REPEATED}]}
     blocks = [*([mark] if repeated else []), *map(block_kit, message.blocks)]
     return {"text": fallback_text(message.text), "blocks": blocks}
 
 
 def _refusal(http_status: int, said: str) -> Delivery:
-    """What Slack's refusal means. Only its own words are kept: an answer may quote what must not be seen."""
+    """The meaning of Slack's error. Only known error codes are kept: a response may quote secrets."""
     code = said if _CODE.fullmatch(said) else ""
     if http_status in _HALF_DONE_STATUSES or code in _HALF_DONE:
         return unconfirmed(code or f"HTTP {http_status}")

@@ -1,4 +1,4 @@
-"""The one place that makes BigQuery clients and runs jobs: labels, limits, job ids, retries, errors for people."""
+"""BigQuery clients and jobs: labels, limits, job ids, retries, readable errors."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ _PAGE_ROWS = 10_000
 class JobClient:
     """Runs the jobs of one run, paid by `bigquery.billing_project`, or by `project` where that is empty.
 
-    `labels` (`rubric`, `run_id`) mark its jobs. `where` is the thing that errors name. What fails for a passing reason
-    is repeated with growing pauses, for `bigquery.retry_s`.
+    `labels` (`rubric`, `run_id`) mark its jobs. `where` is what errors name. Transient failures are retried with
+    exponential backoff, for `bigquery.retry_s`.
 
     Raises (all methods):
         InputError: the view or a column of it is not there.
@@ -86,7 +86,7 @@ class JobClient:
             )
 
     def table(self, name: str) -> Table:
-        """What BigQuery knows of a table or view. A missing one is `NotFound`: what that means is the caller's."""
+        """The metadata of a table or view. Raises `NotFound`, which the caller interprets, if it is missing."""
         return self.api.get_table(name, retry=self.retry, timeout=REQUEST_TIMEOUT_S)
 
     def query(
@@ -94,8 +94,8 @@ class JobClient:
     ) -> QueryJob:
         """Runs one statement to its end.
 
-        What failed for a passing reason is repeated as a new job. A call whose answer got lost is repeated with the
-        same job id, so that no statement runs twice at once.
+        A transient failure is retried as a new job. A call whose response was lost is retried with the same job id, so
+        that no statement runs twice at once.
         """
         with as_aqb_errors(where):
             job = self.api.query(
@@ -115,8 +115,8 @@ class JobClient:
     def load(self, file: IO[bytes], table: TableName, location: str | None) -> LoadJob:
         """Loads a Parquet file into an empty table, to the end.
 
-        An upload whose last answer got lost is not known any more when it is repeated; its job is there under its id.
-        An error names the job, as the client itself does of queries alone.
+        An upload whose last response was lost is unknown when it is retried; its job exists under its id. Errors name
+        the job; the client does that for queries only.
         """
         parquet = ParquetOptions()  # type: ignore[no-untyped-call]
         parquet.enable_list_inference = True
@@ -168,11 +168,11 @@ class JobClient:
                 yield from job.result(page_size=_PAGE_ROWS, retry=self.retry).to_arrow_iterable()
 
     def rows(self, job: QueryJob, where: str) -> list[dict[str, Any]]:
-        """The result of a query that has few and small rows."""
+        """The rows of a small result."""
         return [row for page in self.pages(job, where) for row in page.to_pylist()]
 
     def labels(self, step: str) -> dict[str, str]:
-        """The labels of a job as BigQuery takes them, and `app`: small letters, digits, `_` and `-`."""
+        """Labels of a job in the characters that BigQuery allows (small letters, digits, `_` and `-`), and `app`."""
         return APP_LABEL | {
             name: re.sub(r"[^a-z0-9_-]", "_", value.lower())[:_LABEL_LENGTH]
             for name, value in {**self._labels, "step": step}.items()
@@ -180,7 +180,7 @@ class JobClient:
         }
 
     def job_id_prefix(self, step: str) -> str:
-        """What the ids of jobs begin with, so that those of a run are found in the console; the rest is random."""
+        """The prefix of job ids, by which those of a run are found in the console; the rest is random."""
         return "-".join(["aqb", *filter(None, [self._labels.get("run_id")]), step, ""])
 
     def _config(self, parameters: Sequence[QueryParameter], labels: Mapping[str, str]) -> QueryJobConfig:
@@ -203,7 +203,7 @@ class JobClient:
 
 
 def _begun(job: QueryJob, reader: BigQueryReadClient, retry: Retry) -> tuple[RecordBatch | None, Iterator[RecordBatch]]:
-    """The first page of a result through the Storage API, whose client does not repeat that, and the others."""
+    """The first page of a result through the Storage API, whose client does not retry it, and the others."""
     pages = job.result(retry=retry).to_arrow_iterable(
         bqstorage_client=reader, max_queue_size=_WAITING_PAGES, max_stream_count=_STREAMS
     )
@@ -211,7 +211,7 @@ def _begun(job: QueryJob, reader: BigQueryReadClient, retry: Retry) -> tuple[Rec
 
 
 def _will_pass(error: BaseException) -> bool:
-    """Whether the same call may succeed later. Two writers of one table may also meet: one of them has to come back."""
+    """Whether a failure is transient. Conflicts of two writers of one table are, too: one of them has to retry."""
     if isinstance(error, RetryError):
         return error.cause is not None and _will_pass(error.cause)
     if isinstance(error, BadRequest) and "Could not serialize access" in error.message:

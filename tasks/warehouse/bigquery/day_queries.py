@@ -1,4 +1,4 @@
-"""The queries of a day by GoogleSQL: of millions of rows only what is asked for leaves BigQuery."""
+"""The queries of a day in GoogleSQL: of millions of rows only the results leave BigQuery."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,9 @@ from scoring.rules.expressions import Expression
 
 @dataclass(frozen=True)
 class BigQueryDayQueries:
-    """The queries of a day of the table `scores` (quoted); `ask` runs one, `columns` tells which the table has now."""
+    """The queries of a day of the table `scores` (quoted); `ask` runs one, `columns` returns the current columns of the
+    table.
+    """
 
     rubric: RowRubric
     scores: str
@@ -28,7 +30,7 @@ class BigQueryDayQueries:
     columns: Callable[[], set[str]]
 
     def worst_rows(self, columns: Sequence[str], count: int, where: Expression | None = None) -> pl.DataFrame:
-        """Asks for those of the columns that the table has."""
+        """Selects those of the columns that the table has."""
         known = self.columns()
         asked = [name for name in columns if name in known]
         found = self.ask(worst_rows_query(self.rubric, self.scores, asked, count, where))
@@ -38,7 +40,7 @@ class BigQueryDayQueries:
         )
 
     def rows(self, row_ids: Collection[str], columns: Sequence[str]) -> list[dict[str, Any]]:
-        """Asks for those of the columns that the table has."""
+        """Selects those of the columns that the table has."""
         if not row_ids:
             return []
         known = self.columns()
@@ -46,10 +48,10 @@ class BigQueryDayQueries:
         return [dict.fromkeys(columns) | row for row in found]
 
     def mean_intervals(self) -> MeanIntervals:
-        """Asks for the moments of the sessions."""
+        """Aggregates by session in BigQuery."""
         means = means_with_target(self.rubric.quotients)
         return intervals_of_moments((mean, self.ask(moments_query(self.scores, mean))) for mean in means)
 
     def repeated_rows(self) -> int:
-        """Asks for the count."""
+        """Counts in BigQuery."""
         return int(self.ask(repeated_rows_query(self.scores))[0]["repeated_count"])

@@ -1,7 +1,7 @@
-"""What BigQuery refuses, as one line that says which and what to do.
+"""Errors of BigQuery as one line that says what failed and what to do.
 
-Its messages may quote what stands in a row ("Bad double value: ..."), so none is passed on: known ones are told in
-our words with the names that they hold, of the others only the reason and the job.
+Its messages may quote values of rows ("Bad double value: ..."), so none is passed on: known ones are reworded with the
+names that they contain, of the others only the reason and the job are told.
 """
 
 import re
@@ -48,7 +48,7 @@ _BUSY = (
 
 @contextmanager
 def as_aqb_errors(where: str = "") -> Iterator[None]:
-    """Raises what BigQuery and its client raise within the block as an AqbError; `where` is the thing asked for."""
+    """Converts errors of BigQuery and its client in the block to an AqbError; `where` is the resource."""
     try:
         yield
     except DefaultCredentialsError:
@@ -66,7 +66,7 @@ def as_aqb_errors(where: str = "") -> Iterator[None]:
 
 
 def reasons_of(error: GoogleAPICallError) -> list[str]:
-    """The reasons that BigQuery gives for an error; its Storage API gives none."""
+    """The reasons of a BigQuery error; its Storage API gives none."""
     return [str(detail["reason"]) for detail in error.errors if isinstance(detail, Mapping) and detail.get("reason")]
 
 

@@ -1,4 +1,4 @@
-"""Whether BigQuery will drop score tables by itself: a dataset may give a last day to every table made in it."""
+"""Expiration of score tables: a dataset may have a default expiration for the tables created in it."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def refuse_expiring(settings: "Settings") -> None:
-    """Looks at the dataset of the score tables, and at every table in it but those of runs on their way.
+    """Checks the dataset of the score tables and all its tables but the temporary ones of runs.
 
     Raises:
-        UsageError: a table expires, or those that will be made do: it is gone then with all its days.
+        UsageError: a table, or one that will be created, expires with all its days.
         InputError, StorageError: as for `BigQueryWarehouse`.
     """
     name = dataset_of(settings.warehouse)

@@ -1,4 +1,4 @@
-"""The search over the score table by GoogleSQL: partitions and columns that nobody asks for are not scanned."""
+"""The search over the score table in GoogleSQL: unused partitions and columns are not scanned."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,9 @@ _TYPES = {date: "DATE", float: "FLOAT64", int: "INT64", str: "STRING"}
 
 @dataclass(frozen=True)
 class BigQueryRowSearch:
-    """The search over the table `scores` (quoted); `ask` runs a query, `columns` tells which the table has now."""
+    """The search over the table `scores` (quoted); `ask` runs a query, `columns` returns the current columns of the
+    table.
+    """
 
     rubric: RowRubric
     scores: str
@@ -31,7 +33,7 @@ class BigQueryRowSearch:
     columns: Callable[[], set[str]]
 
     def counts(self, wanted: RowFilter) -> pl.DataFrame:
-        """Asks for the groups."""
+        """Groups in BigQuery."""
         keys = self.rubric.crosstab.keys
         named, tenths = column_list(keys), to_sql(Tenths(Column(self.rubric.total)))
         found = self._ask(
@@ -45,7 +47,7 @@ class BigQueryRowSearch:
         )
 
     def rows(self, wanted: RowFilter, columns: Sequence[str], order: RowOrder, start: int, count: int) -> pl.DataFrame:
-        """Asks for those of the columns that the table has."""
+        """Selects those of the columns that the table has."""
         known = self.columns()
         by = {order.column: order.descending} | {name: True for name in ("timestamp", "row_id") if name != order.column}
         ordered = ", ".join(f"`{name}` {'DESC' if down else 'ASC'} NULLS LAST" for name, down in by.items())
@@ -58,7 +60,7 @@ class BigQueryRowSearch:
         return self._frame(found, columns)
 
     def texts(self, wanted: RowFilter, words: Sequence[str]) -> pl.DataFrame:
-        """Asks for the rows by their questions."""
+        """Filters by question in BigQuery."""
         question = f"NORMALIZE(SUBSTR(user_input, 1, {MAX_TEXT}), NFC)"
         having = "".join(f" AND STRPOS({question}, @word_{place}) > 0" for place in range(len(words)))
         found = self._ask(

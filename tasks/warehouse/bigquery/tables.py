@@ -1,4 +1,4 @@
-"""Arrow schemas as BigQuery tables: types, descriptions, partitions; what of a table may change, and what not."""
+"""Arrow schemas as BigQuery tables: types, descriptions, partitions, and the allowed changes of a table."""
 # ruff: noqa: S608  (the SQL is made of names that were checked; values travel as parameters)
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ _TYPES = (
 
 
 def new_table(name: TableName, schema: pa.Schema) -> Table:
-    """A table in days for rows of this schema, clustered by service, tenant or agent where it has them."""
+    """A table for rows of this schema, partitioned by day and clustered by service, tenant or agent if it has them."""
     table = Table(str(name), schema=[_field(field) for field in schema])
     table.time_partitioning = TimePartitioning(field=DAY_COLUMN)
     table.clustering_fields = [column for column in _CLUSTERED_BY if column in schema.names] or None
@@ -43,14 +43,14 @@ def new_table(name: TableName, schema: pa.Schema) -> Table:
 
 
 def extended_schema(table: Table, schema: pa.Schema) -> list[SchemaField] | None:
-    """The schema of a table with the columns that it lacks, or with newer descriptions; None when it has them all.
+    """The schema of a table with missing columns and newer descriptions added; None if it has all of them.
 
-    Columns that only the table has stay: new rows have NULL there. So do policy tags, defaults and whatever else
-    people gave to a column.
+    Columns that only the table has stay, with NULL in new rows; so do policy tags, defaults and other properties of
+    columns.
 
     Raises:
-        UsageError: the table is not in days, or has a column that does not fit: of another type, spelled in other
-            capitals, or one of people's own that may not be NULL.
+        UsageError: the table is not partitioned by day, or has an incompatible column: of another type, in another
+            spelling of capitals, or an additional one that is required.
     """
     name = f"{table.project}.{table.dataset_id}.{table.table_id}"
     partitioning = table.time_partitioning
@@ -87,7 +87,7 @@ def extended_schema(table: Table, schema: pa.Schema) -> list[SchemaField] | None
 
 
 def refuse_expired(table: Table, days: Iterable[date], now: datetime) -> None:
-    """Refuses days whose partitions have expired: BigQuery takes their rows, and they are gone at once.
+    """Refuses days whose partitions have expired: BigQuery accepts their rows and drops them at once.
 
     Raises:
         UsageError: there is one.
@@ -106,9 +106,8 @@ def refuse_expired(table: Table, days: Iterable[date], now: datetime) -> None:
 
 
 def service_condition(table: Table, service: str | None, row: str = "") -> str:
-    """An AND that leaves the rows of a service, None being the one without a name, as the table has them now.
-
-    `row` is the name of its rows with a dot.
+    """The AND condition for the rows of a service (None: the one without a name), for the current columns of the table.
+    `row` is their qualifier with a dot.
     """
     is_named = any(field.name == SERVICE for field in table.schema)
     if service is None:
@@ -117,7 +116,7 @@ def service_condition(table: Table, service: str | None, row: str = "") -> str:
 
 
 def of_service(table: Table, service: str | None) -> str:
-    """What stands behind FROM for the rows of a service: the table, or a query, whose unused columns cost nothing."""
+    """The FROM item for the rows of a service: the table, or a query, whose unused columns cost nothing."""
     name = _quoted(table)
     condition = service_condition(table, service).removeprefix(" AND ")
     return f"(SELECT * FROM {name} WHERE {condition})" if condition else name
@@ -126,8 +125,8 @@ def of_service(table: Table, service: str | None) -> str:
 def replacing_query(
     table: Table, service: str | None, rows: str, columns: Sequence[str], same: Iterable[str], allowed: str
 ) -> str:
-    """The MERGE that puts `rows` (a table, or a query in brackets) into the place of those of the days @days that a
-    service has with the values @only_0, @only_1, ... in the columns `same`, where `allowed` (AND ...) is true.
+    """The MERGE that replaces the rows of a service on the days @days, with the values @only_0, @only_1, ... in the
+    columns `same`, by `rows` (a table, or a query in brackets) if `allowed` (AND ...) is true.
     """
     old = "".join(f" AND old.`{column}` = @only_{place}" for place, column in enumerate(same))
     mine, named = service_condition(table, service, "old."), column_list(columns)
@@ -139,8 +138,8 @@ def replacing_query(
 
 
 def clearing_query(table: Table, service: str | None, columns: Collection[str], session_id: str | None) -> str:
-    """The UPDATE of a day (@day) that puts NULL into those of the columns that the table has, of one session (@session)
-    or of all rows of a service.
+    """The UPDATE of a day (@day) that sets those of the columns that the table has to NULL, for one session (@session)
+    or all rows of a service.
     """
     emptied = ", ".join(f"`{field.name}` = NULL" for field in table.schema if field.name in columns)
     mine = service_condition(table, service)
@@ -149,23 +148,23 @@ def clearing_query(table: Table, service: str | None, columns: Collection[str], 
 
 
 def of_session(session_id: str | None) -> list[ScalarQueryParameter]:
-    """The parameter @session: a hash; none of all sessions."""
+    """The parameter @session, a hash; none for all sessions."""
     return [] if session_id is None else [ScalarQueryParameter("session", "STRING", session_hash(session_id))]
 
 
 def polars_schema(fields: Iterable[SchemaField]) -> dict[str, pl.DataType]:
-    """The columns of a table that this version knows the type of, as Polars reads them."""
+    """The Polars schema of a table, without columns of unknown types."""
     found = {field.name: _polars_type(field) for field in fields}
     return {name: kind for name, kind in found.items() if kind is not None}
 
 
 def _quoted(table: Table) -> str:
-    """The name of a table as GoogleSQL writes it."""
+    """The quoted name of a table in GoogleSQL."""
     return f"`{table.project}.{table.dataset_id}.{table.table_id}`"
 
 
 def _field(field: pa.Field) -> SchemaField:
-    """An Arrow field; its description stands in its metadata."""
+    """The BigQuery field of an Arrow field, whose metadata has its description."""
     described = field.metadata or {}
     kind, repeated = field.type, types.is_list(field.type)
     if repeated:
@@ -181,7 +180,7 @@ def _field(field: pa.Field) -> SchemaField:
 
 
 def _described(present: SchemaField, wanted: SchemaField | None) -> SchemaField:
-    """A column of a table as it is, with the descriptions that are wanted."""
+    """A column of a table with the wanted descriptions."""
     if wanted is None:
         return present
     inner = {field.name: field for field in wanted.fields}
@@ -208,7 +207,7 @@ def _polars_type(field: SchemaField) -> pl.DataType | None:
 
 
 def _shape(field: SchemaField) -> tuple[str, bool, frozenset[object]]:
-    """What makes two columns the same for those who write them."""
+    """The properties in which two columns must agree for writers."""
     inner = frozenset((one.name, _shape(one)) for one in field.fields)
     return field.field_type, field.mode == "REPEATED", inner
 
@@ -218,8 +217,8 @@ def _shown(field: SchemaField) -> str:
 
 
 def small_enough(rows: str, most: Mapping[str | None, int]) -> tuple[str, list[ArrayQueryParameter]]:
-    """A condition of a MERGE of one day (@days) of `rows` (behind FROM) with its parameters: no tenant, nor all of them
-    (`*`), has more rows than `most`. Of a tenant that is not named there are fewer than `TENANT_MIN_ROWS`.
+    """A condition for the MERGE of one day (@days) of `rows` (a FROM item) and its parameters: no tenant, nor all
+    together (`*`), has more rows than `most`, and a tenant that is not in it has fewer than `TENANT_MIN_ROWS`.
     """
     tenant = "IFNULL(CONCAT('=', tenant_id), '-')"  # no tenant can be taken for none, or for all
     condition = (

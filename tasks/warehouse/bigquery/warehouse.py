@@ -1,4 +1,4 @@
-"""A warehouse in a BigQuery dataset: one table per kind, partitioned by day."""
+"""A warehouse in a BigQuery dataset: one table of each kind, partitioned by day."""
 # ruff: noqa: S608  (the SQL is made of names that were checked; values travel as parameters)
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ _EXPIRES_AFTER = timedelta(days=1)
 
 
 class BigQueryWarehouse:
-    """Score tables in `bigquery://project/dataset`, which must exist; tables are made when they are first written.
+    """Score tables in `bigquery://project/dataset`, which must exist; tables are created on the first write.
 
-    A day is loaded into a table of its own and takes the old day's place in one MERGE: readers see the old day or the
-    new one, whatever dies when. What a killed run leaves expires within a day. Lists that are NULL become empty. The
-    rows of all services stand in the same tables: every statement names those of its own in the column `service`.
+    A day is loaded into a temporary table and replaces the old day in one MERGE: readers see the old day or the new
+    one, even if the process is killed. What a killed run leaves expires within a day. Lists that are NULL become empty.
+    All services share the tables: every statement filters by the column `service`.
 
     Raises (all methods):
-        InputError: there is no such dataset.
-        UsageError: no permission or credentials, or a table that cannot hold the columns.
-        StorageError: BigQuery is busy or out of reach, or a load came short; the old day is still there.
+        InputError: the dataset does not exist.
+        UsageError: no permission or credentials, or a table with incompatible columns.
+        StorageError: BigQuery is busy or unreachable, or a load is incomplete; the old day is still there.
     """
 
     def __init__(self, url: str, settings: Settings, labels: Mapping[str, str] | None = None) -> None:
@@ -85,19 +85,19 @@ class BigQueryWarehouse:
     ) -> None:
         """Replaces one day of a table.
 
-        Writers of the same day need no lock: each MERGE replaces what the one before it has left, and looks itself
-        whether that is more than `most`.
+        Writers of the same day need no lock: each MERGE replaces the result of the one before, and itself compares its
+        rows with `most`.
         """
         self._replace_by_load(table, [day], schema, frames, only, most)
 
     def replace_days(self, table: str, days: Sequence[date], schema: pa.Schema, rows: pl.DataFrame) -> None:
-        """Replaces some days of a table, all of them in one MERGE."""
+        """Replaces some days of a table in one MERGE."""
         self._replace_by_load(table, days, schema, [rows])
 
     def clear(
         self, table: str, day: date, schema: pa.Schema, columns: Collection[str], session_id: str | None = None
     ) -> None:
-        """Changes the rows where they are, in one statement; its job, which BigQuery remembers, names no session."""
+        """Updates the rows in place in one statement; its job, kept in BigQuery's history, contains no session."""
         if found := self._found(self.table(table)):
             bound = [*of_day(day), *of_session(session_id)]
             self._query(clearing_query(found, self._service, columns, session_id), bound, "clear", self.table(table))
@@ -129,7 +129,7 @@ class BigQueryWarehouse:
         only: Mapping[str, str] | None,
         most: Mapping[str | None, int] | None,
     ) -> int:
-        """Replaces a day by the rows of a query over this dataset, which may use @day; returns how many they are."""
+        """Replaces a day by the rows of a query over this dataset, which may use @day; returns their number."""
         name, schema = self.table(table), schema_of_service(schema, self._service)
         rows = query if self._service is None else f"SELECT *, '{self._service}' AS {SERVICE} FROM (\n{query}\n)"
         bound = [*of_day(day), *parameters]
@@ -141,27 +141,27 @@ class BigQueryWarehouse:
         return merged.dml_stats.inserted_row_count
 
     def keep(self, table: str, query: str, parameters: Sequence[QueryParameter]) -> TableName:
-        """The rows of a query as a table of this process alone. `remove` it, or it expires within a day."""
+        """Stores the rows of a query in a temporary table. `remove` it, or it expires within a day."""
         kept, hours = self._staging_name(table), _EXPIRES_AFTER // timedelta(hours=1)
         expiring = f"OPTIONS (expiration_timestamp = TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL {hours} HOUR))"
         self._query(f"CREATE OR REPLACE TABLE {kept.quoted} {expiring} AS\n{query}", parameters, "stage", self.dataset)
         return kept
 
     def remove(self, kept: TableName) -> None:
-        """Drops a table that was kept; if that fails too, it expires."""
+        """Drops a temporary table; if that fails, it expires."""
         with suppress(AqbError), as_aqb_errors():
             self._client.api.delete_table(str(kept), not_found_ok=True, retry=self._client.retry)
 
     def ask(self, query: str, day: date) -> list[dict[str, Any]]:
-        """The few and small rows of a query over this dataset, which may use @day."""
+        """The rows of a query with a small result over this dataset, which may use @day."""
         return self._rows(query, of_day(day), "ask")
 
     def read(
         self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None
     ) -> pl.LazyFrame | None:
-        """The rows of these days, in no order; None when there is no such table. Only columns in use are queried.
+        """The rows of these days in no order; None if the table does not exist. Only used columns are queried.
 
-        With `schema` in its columns, NULL where the table has none, else in all columns of the table.
+        With `schema` in its columns, NULL if the table lacks one, else in all columns of the table.
         """
         source = self.table(table)
         found = self._found(source)
@@ -187,7 +187,7 @@ class BigQueryWarehouse:
         return rows if schema is None else shaped(rows, schema)
 
     def day_versions(self, table: str, days: Sequence[date]) -> dict[date, str]:
-        """How many rows each day has, and a hash over all of them: one statement."""
+        """The number of rows of each day and a hash over all of them, in one statement."""
         versions = dict.fromkeys(days, "")
         if days and (found := self._found(self.table(table))):
             sql = (
@@ -201,12 +201,12 @@ class BigQueryWarehouse:
         return versions
 
     def day_queries(self, day: date, rubric: RowRubric) -> BigQueryDayQueries:
-        """The queries over the day's partition."""
+        """The queries of the day's partition."""
         scores = self.rows_of(SCORES)
         return BigQueryDayQueries(rubric, scores, lambda query: self.ask(query, day), lambda: self.columns(SCORES))
 
     def row_search(self, rubric: RowRubric) -> BigQueryRowSearch:
-        """The search over the table."""
+        """The search in the table."""
         return BigQueryRowSearch(
             rubric,
             self.rows_of(SCORES),
@@ -215,7 +215,7 @@ class BigQueryWarehouse:
         )
 
     def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
-        """Asks for the rows of the days' partitions, and for those of the columns that the table has."""
+        """Queries the days' partitions for those of the columns that the table has."""
         known = self.columns(SCORES)
         if not known or not days:
             return []
@@ -224,18 +224,18 @@ class BigQueryWarehouse:
         return [dict.fromkeys(columns) | row for row in self._rows(query, of_days(days), "ask")]
 
     def value_counts(self, days: Sequence[date], columns: Sequence[str], rubric: RowRubric) -> CountsOfDays:
-        """Asks in one statement for the counts of those columns that the table has."""
+        """Counts in one statement, for those of the columns that the table has."""
         asked = sorted(self.columns(SCORES).intersection(columns)) if days else []
         sql = value_counts_query(asked, self.rows_of(SCORES))
         return counts_by_day(self._rows(sql, of_days(days), "ask") if asked else (), columns)
 
     def columns(self, table: str) -> set[str]:
-        """The columns that a table has now; none where there is no such table."""
+        """The current columns of a table; none if it does not exist."""
         found = self._found(self.table(table))
         return set() if found is None else {field.name for field in found.schema}
 
     def days(self, table: str) -> list[date]:
-        """The days of which a table has rows, earliest first."""
+        """The days with rows of a table, earliest first."""
         source = self.table(table)
         if (found := self._found(source)) is None:
             return []
@@ -246,27 +246,27 @@ class BigQueryWarehouse:
 
     @contextmanager
     def staging(self, name: str, wait_s: float = 0.0) -> Iterator[Path]:
-        """A folder of this machine (`bigquery.scratch`), with a lease in the state database."""
+        """A local folder (`bigquery.scratch`), with a lease in the state database."""
         with self.lock(name, wait_s or None), FolderWarehouse(self._scratch, self._service).staging(name) as folder:
             yield folder
 
     @contextmanager
     def lock(self, name: str, wait_s: float | None = None) -> Iterator[None]:
-        """Holds a lease in the state database; waits by default as long as the lease of a dead holder lasts."""
+        """Holds a lease in the state database; waits by default until the lease of a dead holder has expired."""
         name = name if self._service is None else f"{self._service}.{name}"
         with StateDatabase(self._settings.state_url) as state, Leases(state).held(name, wait_s):
             yield
 
     def remove_leftovers(self, before: datetime, *, dry_run: bool) -> int:
-        """None: tables of killed runs expire, and the next run of their name empties a staging folder."""
+        """Removes nothing: tables of killed runs expire, and the next run of that name empties the staging folder."""
         return 0
 
     def table(self, name: str) -> TableName:
-        """The full name of one of our tables."""
+        """The full name of a score table."""
         return TableName(self.dataset.project, self.dataset.dataset, name)
 
     def rows_of(self, table: str) -> str:
-        """What stands behind FROM for the rows of this service in one of our tables."""
+        """The FROM item for the rows of this service in a score table."""
         found = self._found(self.table(table))
         return self.table(table).quoted if found is None else of_service(found, self._service)
 
@@ -279,7 +279,7 @@ class BigQueryWarehouse:
 
     @contextmanager
     def _scratch_file(self) -> Iterator[IO[bytes]]:
-        """A file without a name: no other process can open it, and it is removed when the process ends."""
+        """An unnamed file: no other process can open it, and it is removed when the process ends."""
         with writable(self._scratch):
             self._scratch.mkdir(parents=True, exist_ok=True)
             with TemporaryFile(dir=self._scratch) as file:
@@ -295,7 +295,7 @@ class BigQueryWarehouse:
                 return None
 
     def _prepared(self, name: TableName, schema: pa.Schema) -> Table:
-        """The table with these columns: it is made, or gets what it lacks. Another writer may be doing the same."""
+        """The table with these columns: creates it, or adds missing columns. Another writer may do the same at once."""
         api = self._client.api
         repeated: dict[str, Any] = {"retry": self._client.retry, "timeout": REQUEST_TIMEOUT_S}
         while True:
@@ -309,7 +309,7 @@ class BigQueryWarehouse:
 
     @contextmanager
     def _loaded(self, file: IO[bytes], rows: int, target: Table) -> Iterator[str]:
-        """A table like `target` with the rows of a file, removed at the end; if that fails too, it expires."""
+        """A temporary table like `target` with the rows of a file, dropped at the end; if that fails, it expires."""
         if not rows:
             yield f"(SELECT * FROM `{target.reference}` WHERE FALSE)"
             return
@@ -342,7 +342,7 @@ class BigQueryWarehouse:
         most: Mapping[str | None, int] | None,
         parameters: Sequence[QueryParameter] = (),
     ) -> QueryJob:
-        """Puts `rows` (a table, or a query in brackets with its parameters) into the place of the days.
+        """Replaces the days by `rows` (a table, or a query in brackets with its parameters).
 
         `most` is for a single day.
         """
@@ -365,7 +365,7 @@ class BigQueryWarehouse:
         return merged
 
     def _refuse_grown(self, merged: QueryJob, target: TableName, day: date) -> None:
-        """Nothing deleted and nothing inserted where there are rows: the statement found more than it may replace."""
+        """Raises if nothing was deleted or inserted although there are rows: the day has more rows than `most`."""
         touched = merged.dml_stats and (merged.dml_stats.deleted_row_count + merged.dml_stats.inserted_row_count)
         sql = f"SELECT COUNT(*) AS row_count FROM {self.rows_of(target.table)} WHERE {DAY_COLUMN} = @day"
         if not touched and self._rows(sql, of_day(day), "count")[0]["row_count"]:
