@@ -1,4 +1,4 @@
-"""What agents answered in scored test runs: read from the copy of the input that `scores.xlsx` holds."""
+"""The agents' answers in scored test runs, from the copy of the input in `scores.xlsx`."""
 
 from collections.abc import Iterable, Sequence
 
@@ -22,7 +22,7 @@ def answers_side_by_side(
 ) -> dict[str, tuple[RoundAnswers, RoundAnswers]]:
     """Id in the candidate, of the queries `wanted` -> the answers of both runs.
 
-    Nothing where a workbook is gone or is none any more. `names` are what a team calls its columns.
+    Empty if a workbook is missing or unreadable. `names` are a team's names of columns.
     """
     try:
         sides = [read_testrun_file(run.folder / "scores.xlsx", names).queries for run in (base, candidate)]

@@ -1,7 +1,7 @@
-"""Expected results of a query as they stand in a test-run file, and the same file with one of them corrected.
+"""Expected results of a query in a test-run file, and a copy of the file with one of them corrected.
 
-Of a text file the bytes of the corrected cells alone change, of a workbook those cells of its sheet: no other part of
-it is written anew.
+Only the corrected cells change: in a text file their bytes, in a workbook those cells of the sheet; all other parts are
+copied.
 """
 
 import re
@@ -27,11 +27,11 @@ Row = tuple[TestRunTable, Columns, TextRow]
 
 
 def expectations_of(path: Path, names: TeamNames, query_id: str) -> dict[str, str]:
-    """Header -> what stands under it in the first row of the query that has it, '' without one.
+    """Header -> its value in the first row of the query that has one, else ''.
 
     Raises:
         InputError: the file cannot be read.
-        UsageError: it has no such query.
+        UsageError: it does not have the query.
     """
     with _tables(path, names) as tables:
         rows = _rows(tables, names, str(path), query_id)
@@ -44,12 +44,12 @@ def expectations_of(path: Path, names: TeamNames, query_id: str) -> dict[str, st
 
 
 def corrected_file(path: Path, names: TeamNames, query_id: str, header: str, text: str) -> bytes:
-    """The file with another expected result under a header, in all rows of the query that have one there; in all of
-    its rows where none has.
+    """The file with another expected result in the column of a header, in all rows of the query that have one there, or
+    in all of its rows if none has.
 
     Raises:
         InputError: the file cannot be read.
-        UsageError: it has no such query or header, or a cell of it cannot hold the text.
+        UsageError: it does not have the query or the header, or a cell cannot hold the text.
     """
     if text != shown_text(text):
         raise UsageError(
@@ -78,7 +78,7 @@ def _tables(path: Path, names: TeamNames) -> Iterator[Sequence[TestRunTable]]:
 
 
 def _rows(tables: Iterable[TestRunTable], names: TeamNames, where: str, query_id: str) -> list[Row]:
-    """The rows of a query; a row without an id is the query that its line names, where no other has that id."""
+    """The rows of a query; the id of a row without one is that of its line, if no other row has it."""
     named: list[Row] = []
     numbered: list[Row] = []
     for table in tables:
@@ -97,7 +97,7 @@ def _rows(tables: Iterable[TestRunTable], names: TeamNames, where: str, query_id
 
 
 def _corrected_text(table: DelimitedText, places: dict[int, int], text: str) -> bytes:
-    """The bytes of a text file with another cell at each place: line of the row -> place in it."""
+    """The bytes of a text file with another cell at each place (line of the row -> index in it)."""
     content, pieces, done = table.path.read_bytes(), [], 0
     with table.opened() as file:
         rows = DelimitedRows(table, file, table.below_header)
@@ -112,7 +112,7 @@ def _corrected_text(table: DelimitedText, places: dict[int, int], text: str) -> 
 
 
 def _cell_bytes(content: bytes, start: int, place: int, delimiter: str) -> tuple[int, int]:
-    """Where a cell begins and ends of the row that begins at `start`, or below blank lines there."""
+    """The start and end of a cell in the row that begins at `start`, or after blank lines there."""
     cell = re.compile(rf'"[^"]*(?:""[^"]*)*"|[^{delimiter}\r\n]*'.encode())
     while content[start : start + 1] in (b"\r", b"\n"):
         start += 1
@@ -126,7 +126,7 @@ def _cell_bytes(content: bytes, start: int, place: int, delimiter: str) -> tuple
 
 
 def _cell(text: str, before: bytes, table: DelimitedText) -> bytes:
-    """A cell with the text, in quotes where it needs them or had them before."""
+    """A cell with the text, quoted if necessary or if it was quoted before."""
     if before.startswith(b'"') or re.search(rf'["\n{table.delimiter}]', text):
         text = '"' + text.replace('"', '""') + '"'
     try:

@@ -1,8 +1,8 @@
-"""A test-run file becomes a `TestRunFile`.
+"""Reads a test-run file into a `TestRunFile`.
 
-Of a workbook every visible sheet whose header is a test run's is read, in order, as one run; hidden sheets are left
-alone and noted. Sheets must share one layout, and may be named after the rounds (`2회차`). A JSON file is what
-promptfoo or Inspect wrote, an `.eval` file what Inspect packed.
+In a workbook all visible sheets with the header of a test run are read, in order, as one run; hidden sheets are ignored
+and noted. The sheets must have the same layout, and may be named after the rounds (`2회차`). A JSON file is the
+output of promptfoo or Inspect, an `.eval` file a packed log of Inspect.
 
 Source: SPEC 2, 5, 13.
 """
@@ -38,10 +38,10 @@ _PACKED_LOG_ENDING = ".eval"
 
 
 def read_testrun_file(path: Path, names: TeamNames = COMMON_NAMES) -> TestRunFile:
-    """Reads a test run; `names` are what a team calls its columns and filters.
+    """Reads a test run; `names` are a team's names of columns and filters.
 
     Raises:
-        InputError: no table, no test run, a required column is missing, or it was changed while it was read.
+        InputError: it is no table or no test run, a required column is missing, or it changed while it was read.
     """
     identity = identity_of(path)
     reading = TestRunReading(agent_type_of(FileFacts(path.name)), names, run_type_of(path.name))
@@ -60,16 +60,16 @@ def read_testrun_file(path: Path, names: TeamNames = COMMON_NAMES) -> TestRunFil
 
 
 def testrun_sheets(workbook: TestRunWorkbook, names: TeamNames) -> list[Sheet]:
-    """The sheets of a workbook that are read as its test run."""
+    """The sheets of a workbook that make up its test run."""
     sheets = [sheet for sheet in workbook.sheets if layout_of(names.headers(sheet.columns)) in _LAYOUTS]
     # A list of questions and answers beside the results is no second result.
     return [sheet for sheet in sheets if not is_single_run(names.headers(sheet.columns))] or sheets
 
 
 def headers_of(path: Path, names: TeamNames) -> tuple[str, ...]:
-    """The header of a file as it stands there, for telling what the file is.
+    """The header of a file, unchanged, for recognising the kind of file.
 
-    Of a workbook it is that of the first sheet that is a test run by these names.
+    Of a workbook the header of the first sheet that is a test run with these names.
 
     Raises:
         InputError: the file is no table.

@@ -1,4 +1,4 @@
-"""Where a scored test run stands among the earlier ones of a warehouse: its test set, and the run before it."""
+"""The history of a scored test run in a warehouse: its test set, and the run before it."""
 
 import json
 from collections import defaultdict
@@ -48,9 +48,9 @@ Row = Mapping[str, Any]
 def place_of(
     warehouse: Warehouse, day: date, scored: ScoredTestRun, judge: Mapping[str, Any] | None = None
 ) -> RunPlace:
-    """Where a run that is scored on a day stands; `judge` is that part of its summary.
+    """The place of a run scored on a day in its history; `judge` is the `judge` part of its summary.
 
-    Of the runs of the last 60 days that have any, those of the same rubric and agent are its history.
+    Its history are the runs of the same rubric and agent among the last 60 days with runs.
     """
     run, rubric = scored.plan.run, scored.plan.rubric
     keys = query_keys(sorted((query.query_id, query.query_text) for query in scored.queries))
@@ -74,7 +74,7 @@ def place_of(
 
 
 def _summaries(warehouse: Warehouse, rubric: str, agents: str | None) -> list[Row]:
-    """The last summary of every file of the rubric and agent; runs of earlier versions do not tell their agent."""
+    """The last summary of each file of the rubric and agent; runs of earlier versions have no agent."""
     frame = table_rows(warehouse, SUMMARIES, SUMMARIES_SCHEMA, warehouse.days(SUMMARIES)[-_DAYS_BACK:])
     of_agent = pl.col("agent_type").is_null() | (pl.col("agent_type") == pl.lit(agents, pl.String))
     same = frame.filter((pl.col("rubric") == rubric) & of_agent).collect()
@@ -106,7 +106,7 @@ def _known_runs(warehouse: Warehouse, rows: Sequence[Row], rubric: str) -> list[
 
 
 def _failures(warehouse: Warehouse, rows: Sequence[Row], rubric: str) -> dict[str, Failures]:
-    """Hash of a run -> how many of its executions failed."""
+    """Hash of a run -> the number of its failed executions."""
     days = {row["input_sha256"]: row["score_date"] for row in rows}
     frame = table_rows(warehouse, SCORES, _columns("input_sha256", "failed", "rubric"), sorted(set(days.values())))
     of_run = frame.filter(pl.col("rubric") == rubric).group_by("score_date", "input_sha256")

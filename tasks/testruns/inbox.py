@@ -1,4 +1,4 @@
-"""The inbox of test runs: which files are new and have arrived whole."""
+"""The inbox of test runs: the files that are new and complete."""
 
 import os
 from collections.abc import Collection
@@ -16,7 +16,7 @@ from tasks.testruns.files import OTHER_WORKBOOK_ENDINGS, RUN_FILE_ENDINGS
 
 @dataclass(frozen=True)
 class Inbox:
-    """What lies in an inbox: the files of each `new` content, those of a `known` one, and `arriving` ones, left for the
+    """The files of an inbox: those of each `new` content, those of a `known` one, and `arriving` ones, left for the
     next run.
 
     `refused` are files that cannot be opened, and links that lead out of the inbox.
@@ -29,12 +29,11 @@ class Inbox:
 
 
 def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: float) -> Inbox:
-    """The files of an inbox; a folder that is not there holds none.
+    """The files of an inbox; none if the folder is missing.
 
-    `known` are the SHA-256 of files that were scored already. A file is arriving while it is younger than `quiet_s`
-    seconds or changes as it is being read; one that is gone when it is looked at was never there. Workbooks of other
-    kinds are new too: their reader refuses them. Hidden files, lock files (`~$`) and names that start with `_` are
-    ignored.
+    `known` are the SHA-256 of files that were scored already. A file is arriving if it is younger than `quiet_s`
+    seconds or changes while it is read; one that disappears is ignored. Workbooks of other formats are new too: their
+    reader refuses them. Hidden files, lock files (`~$`) and names that start with `_` are ignored.
 
     Raises:
         InputError: the folder cannot be listed.

@@ -26,7 +26,7 @@ _BROKEN = (BadZipFile, ZstdError, zlib.error, EOFError, RuntimeError, ValueError
 
 @dataclass(frozen=True)
 class _Samples:
-    """The samples of a log, one in memory at a time; one that cannot be read is None. Each iteration reads anew."""
+    """The samples of a log, one in memory at a time; an unreadable one is None. Each iteration reads the file again."""
 
     path: Path
     entries: tuple[str, ...]
@@ -45,7 +45,7 @@ def packed_inspect_log(path: Path) -> InspectLog:
     """The log in a packed file; its samples are in the order in which Inspect dumps them, by epoch and id.
 
     Raises:
-        InputError: it is no such log, or damaged, it has no samples, or one that is too large.
+        InputError: it is no such log, is damaged, has no samples, or one that is too large.
     """
     with readable(path), path.open("rb") as file:
         refuse_protected(path, file.read(_HEAD_BYTES))

@@ -1,4 +1,4 @@
-"""Files of test runs as they are scored: their plans, also those of the inbox that were scored before."""
+"""Scoring plans of test-run files, including files of the inbox that were scored before."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -17,10 +17,10 @@ from tasks.testruns.files import read_testrun_file
 
 
 def plan_of_input(file: FileIdentity, settings: Settings) -> TestRunPlan:
-    """How a file of the inbox is scored.
+    """The plan of a file of the inbox.
 
     Raises:
-        InputError: it cannot be read, or is not what it was.
+        InputError: it cannot be read, or its content has changed.
     """
     path = Path(file.name)
     run = read_testrun_file(path, settings.test_runs.names)
@@ -38,9 +38,9 @@ def plan_of_input(file: FileIdentity, settings: Settings) -> TestRunPlan:
 def in_order_of_running(
     contents: Sequence[Sequence[FileIdentity]], settings: Settings, day: date
 ) -> list[Sequence[FileIdentity]]:
-    """Contents of the inbox in the order in which their runs ran: each is compared with the one before it.
+    """Contents of the inbox in the order of execution of their runs: each is compared with the one before it.
 
-    Those that do not say when they ran, or cannot be read, stand as of `day`; equal ones keep their order.
+    Those without a time of execution, or unreadable ones, count as of `day`; ties keep their order.
     """
 
     def when(files: Sequence[FileIdentity]) -> str:
@@ -53,27 +53,27 @@ def in_order_of_running(
 
 
 def plan_of_run(run: TestRunFile, choices: TestRunChoices, settings: Settings) -> TestRunPlan:
-    """How a run is scored, by a rubric that is shipped or by one in a file.
+    """The plan of a run, with a built-in rubric or one in a file.
 
     Raises:
-        UsageError: a choice is wrong, the file does not tell what it needs, or a rubric file is wrong.
+        UsageError: a choice is wrong, the file lacks what the rubric needs, or a rubric file is wrong.
     """
     in_files = testrun_rubrics_in_files([*settings.test_runs.rubrics, choices.rubric])
     return plan_of(run, choices, settings.rubric_options, in_files)
 
 
 def plan_of_file(path: Path, choices: TestRunChoices, settings: Settings) -> TestRunPlan:
-    """How a file is scored.
+    """The plan of a file.
 
     Raises:
         InputError: it cannot be read.
-        UsageError: as for a run that was read.
+        UsageError: as for `plan_of_run`.
     """
     return plan_of_run(read_testrun_file(path, settings.test_runs.names), choices, settings)
 
 
 def last_plans(context: Context, count: int) -> Iterator[TestRunPlan]:
-    """The plans of the `count` files that were scored last, the newest first, but of files that are gone or changed."""
+    """The plans of the `count` files that were scored last, newest first, without files that are missing or changed."""
     for run in RunLedger(context.state).completed(TEST_RUN, count):
         for file in run.inputs:
             try:

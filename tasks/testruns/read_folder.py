@@ -1,4 +1,4 @@
-"""The folder of a scored test run, read back: who it is, and its score tables.
+"""The folder of a scored test run, read back: its identity and score tables.
 
 Source: SPEC 4.
 """
@@ -25,7 +25,7 @@ _FIX = "give a folder that `aqb score TEST_RUN --out FOLDER` has written; severa
 
 @dataclass(frozen=True)
 class ScoredFolder:
-    """What `aqb score --out` has written for one test run.
+    """The output of `aqb score --out` for one test run.
 
     `file` is the name of the file that was scored, `version` the rubric's, with the options that were changed.
     """
@@ -38,29 +38,29 @@ class ScoredFolder:
 
     @cached_property
     def scores(self) -> pl.DataFrame:
-        """A row per execution."""
+        """One row per execution."""
         return _table(self.folder / "scores.parquet", "query_id", "round", "failed")
 
     @cached_property
     def queries(self) -> pl.DataFrame:
-        """A row per query."""
+        """One row per query."""
         return _table(self.folder / "queries.parquet", "query_id", "query_text")
 
     @property
     def titles(self) -> dict[str, str]:
-        """The scores that a query has, by the name of the metric: what people call them."""
+        """Metric name -> its title, for the scores of queries."""
         return {
             name: title for name, title in self.rubric.score_titles.items() if _column(name) in self.queries.columns
         }
 
     @property
     def epochs(self) -> dict[str, list[str]]:
-        """What judged, by the kind of question; empty where it is not known."""
+        """The epochs of the judge by the kind of question; empty if unknown."""
         epochs: dict[str, list[str]] = self.summary.get("judge", {}).get("epochs", {})
         return epochs
 
     def run_scores(self) -> TestRunScores:
-        """The scores of every query, and why they are what they are."""
+        """The scores of all queries with their reasons."""
         rows = self.scores.rows_by_key("query_id", named=True, include_key=True)
         queries = {
             row["query_id"]: QueryScores(
@@ -88,7 +88,7 @@ class ScoredFolder:
         return {name: ScoreOfRound(execution[_column(name)], execution[f"{name}_reason"]) for name in names}
 
     def _reason(self, metric: Metric, query: Mapping[str, Any], executions: Sequence[Mapping[str, Any]]) -> str:
-        """Why a query has its score: of the worst execution, where executions have scores."""
+        """The reason of a query's score: that of its worst execution, if executions have scores."""
         if not metric.per_execution:
             return query.get(f"{metric.name}_reason") or ""
         known = [row for row in executions if row[_column(metric.name)] is not None]
@@ -100,7 +100,7 @@ def read_scored_folder(folder: Path) -> ScoredFolder:
     """The scored test run in `folder`.
 
     Raises:
-        InputError: there is none, or it cannot be read.
+        InputError: it is missing or unreadable.
         UsageError: the folder holds scored chat rows.
     """
     try:

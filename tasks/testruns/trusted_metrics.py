@@ -1,4 +1,4 @@
-"""The `agreements` table of the warehouse: what people's labels said of each metric, the newest day counting."""
+"""The `agreements` table of the warehouse: agreement of people's labels with each metric; the latest day counts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ AGREEMENTS_SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Measured:
-    """How far labels agree with scores of one version, judged by `epochs`: those of the metrics that are judged."""
+    """The agreement of labels with scores of one rubric version; `epochs` are those of the judged metrics."""
 
     rubric_version: str
     found: Sequence[Agreement]
@@ -50,7 +50,7 @@ class Measured:
 def write_agreements(
     warehouse: Warehouse, day: date, rubric: str, measured: Iterable[Measured], trusted_from: float
 ) -> None:
-    """Replaces what that day knows of a rubric; `trusted_from` is what a metric has to reach.
+    """Replaces the day's agreements of a rubric; `trusted_from` is the agreement that a metric has to reach.
 
     Raises:
         StorageError: the warehouse cannot be written.
@@ -69,7 +69,7 @@ def write_agreements(
 
 
 def read_agreements(warehouse: Warehouse) -> pl.DataFrame:
-    """What labels have said of every rubric's metrics, all agents together, oldest first."""
+    """The agreements of the metrics of all rubrics, all agents together, oldest first."""
     rows = table_rows(warehouse, AGREEMENTS, AGREEMENTS_SCHEMA)
     return rows.filter(pl.col("agent_type") == ALL_AGENTS).sort("score_date", maintain_order=True).collect()
 
@@ -77,10 +77,10 @@ def read_agreements(warehouse: Warehouse) -> pl.DataFrame:
 def untrusted_metrics(
     known: pl.DataFrame, rubric: AnyTestRunRubric, epochs: Mapping[str, Sequence[str]]
 ) -> tuple[str, ...]:
-    """The metrics of a run that people's newest labels do not bear out, in the order of the rubric.
+    """The metrics of a run that people's latest labels do not confirm, in the order of the rubric.
 
-    `known` is from `read_agreements`, `epochs` are those of the run by kind of question. Trust in a judged metric is
-    that of its epoch alone. A metric without such labels is not among them: its agreement is unknown.
+    `known` is from `read_agreements`, `epochs` are those of the run by kind of question. For a judged metric only
+    agreements of its epoch count. A metric without labels is left out: its agreement is unknown.
     """
     untrusted = []
     for metric in rubric.metrics:
@@ -92,7 +92,7 @@ def untrusted_metrics(
 
 
 def agreement_figures(one: Agreement, trusted_from: float) -> dict[str, Any]:
-    """What the table holds of an agreement beside where it comes from."""
+    """The figures of an agreement in the table."""
     kappas: dict[str, Any] = {}
     for weights, kappa in (("linear", one.linear), ("quadratic", one.quadratic)):
         kappas[f"{weights}_kappa"] = kappa.value

@@ -1,12 +1,12 @@
-"""The upload folder of `aqb web`: a folder for each file that a person sent, with all that was made of it.
+"""The upload folder of `aqb web`: one folder for each uploaded file and its results.
 
-    <id>/file/<name>    what was sent, as it was
-    <id>/upload.json    who sent it, and when
-    <id>/scoring.json   how it is to be scored, how far that is, and what came of it
+    <id>/file/<name>    the uploaded file, unchanged
+    <id>/upload.json    who uploaded it, and when
+    <id>/scoring.json   how it is scored, the progress, and the outcome
     <id>/result-<n>/    the report folder and a warehouse of this run alone
 
-A folder gets its id when the whole file is on the disk, and `scoring.json` names a result when it is whole: what was
-killed on its way has neither, and a result stands until the next one does.
+A folder gets its id when the complete file is on the disk, and `scoring.json` names a result when it is complete: what
+was killed meanwhile has neither, and a result stays until the next one is complete.
 """
 
 import json
@@ -39,11 +39,11 @@ _LONGEST_STEM_BYTES = 150
 
 @dataclass(frozen=True)
 class Scoring:
-    """How a file is scored: by whose wish, with which choices ('' lets the file tell) and options, and how far it is.
+    """How a file is scored: requested by whom, with which choices ('' for automatic) and options, and the progress.
 
-    `done` of `total` are questions that the judge has answered, `usd` what they cost, None where that is not known.
-    `problem` is why nothing was scored, or why the judge did not answer everything. `result` numbers the last result, 0
-    before there is one.
+    `done` of `total` are the questions that the judge has answered, `usd` their cost, None if unknown. `problem` is why
+    nothing was scored, or why the judge did not answer everything. `result` is the number of the last result, 0 if
+    there is none.
     """
 
     who: str
@@ -61,8 +61,8 @@ class Scoring:
 
 @dataclass(frozen=True)
 class Origin:
-    """The upload that a file is another version of, the query and column whose expected result differs, and how that
-    upload is scored.
+    """The upload that a file is a new version of, the query and column whose expected result was corrected, and how
+    that upload is scored.
     """
 
     id: str
@@ -73,7 +73,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Upload:
-    """A file that a person sent, or made `of` another by a correction."""
+    """A file that a person uploaded, or a correction `of` another one."""
 
     folder: Path
     name: str
@@ -83,7 +83,7 @@ class Upload:
 
     @property
     def id(self) -> str:
-        """Its id in addresses."""
+        """Its id in URLs."""
         return self.folder.name
 
     @property
@@ -93,12 +93,12 @@ class Upload:
 
     @property
     def result(self) -> Path:
-        """What came of it; not there before it was scored."""
+        """Its last result; missing before it is scored."""
         scoring = self.scoring
         return self.result_folder(scoring.result if scoring else 0)
 
     def result_folder(self, number: int) -> Path:
-        """Where the result of a number lies."""
+        """The folder of a numbered result."""
         return self.folder / f"result-{number}"
 
     @property
@@ -118,7 +118,7 @@ class Upload:
 
     @property
     def scoring(self) -> Scoring | None:
-        """How it is scored; None where nobody has asked for it."""
+        """How it is scored; None if nobody has requested it."""
         try:
             return Scoring(**json.loads((self.folder / "scoring.json").read_text(encoding="utf-8")))
         except FileNotFoundError:
@@ -126,13 +126,13 @@ class Upload:
 
     @property
     def choices(self) -> TestRunChoices:
-        """How it is scored; before that, how the version before it is."""
+        """How it is scored; before that, how the version before it was."""
         if scoring := self.scoring:
             return TestRunChoices(scoring.rubric, scoring.agent_type, scoring.options)
         return self.of.choices if self.of else TestRunChoices()
 
     def begin(self, scoring: Scoring) -> None:
-        """Keeps how it is to be scored, beside the last result; for the sole writer of the folder."""
+        """Stores how it is to be scored, beside the last result; for the sole writer of the folder."""
         before = self.scoring
         self.note(replace(scoring, result=before.result if before else 0))
 
@@ -142,7 +142,7 @@ class Upload:
             shutil.rmtree(folder)
 
     def note(self, scoring: Scoring) -> None:
-        """Keeps how far scoring is; for the sole writer of the folder."""
+        """Stores the progress of scoring; for the sole writer of the folder."""
         write_text(self.folder / "scoring.json", _json(asdict(scoring)), TABLE_MODE)
 
 
@@ -153,12 +153,12 @@ class Uploads:
         self._folder = folder
 
     def latest(self) -> list[Upload]:
-        """Every upload, the latest first."""
+        """All uploads, latest first."""
         found = [upload for path in self._folder.glob("*/upload.json") if (upload := self.find(path.parent.name))]
         return sorted(found, key=lambda upload: (upload.at, upload.id), reverse=True)
 
     def find(self, upload_id: str) -> Upload | None:
-        """The upload of that id; None where there is none."""
+        """The upload with this id; None if there is none."""
         if not _ID.fullmatch(upload_id):
             return None
         folder = self._folder / upload_id
@@ -170,7 +170,7 @@ class Uploads:
         return Upload(folder, known["name"], known["who"], datetime.fromisoformat(known["at"]), of)
 
     def next_version(self, name: str) -> str:
-        """The name of a file's next version: the first that no file here has."""
+        """The name of a file's next version: the first unused one."""
         path, taken = Path(name), {upload.name for upload in self.latest()}
         known = re.fullmatch(r"(.*) \(([1-9][0-9]{0,3})판\)", path.stem)
         stem, number = (known[1], int(known[2])) if known else (path.stem, 1)
@@ -179,10 +179,10 @@ class Uploads:
 
     @contextmanager
     def arriving(self) -> Iterator["ArrivingFile"]:
-        """A file that is on its way. Unless it is kept within the block, nothing of it stays.
+        """Begins an upload. Unless the file is kept within the block, it is removed.
 
         Raises:
-            UsageError: there are as many as may be kept.
+            UsageError: the maximum number of uploads is reached.
             StorageError: the folder cannot be written.
         """
         folder = self._folder / f"{_UNFINISHED}{token_hex(8)}"
@@ -201,7 +201,7 @@ class Uploads:
             shutil.rmtree(folder, ignore_errors=True)
 
     def remove(self, upload: Upload) -> None:
-        """Removes an upload with all that was made of it.
+        """Removes an upload with its results.
 
         Raises:
             StorageError: it is being scored.
@@ -211,9 +211,9 @@ class Uploads:
         shutil.rmtree(gone, ignore_errors=True)
 
     def remove_before(self, day: date, *, dry_run: bool) -> int:
-        """Removes what was sent before a day (UTC); returns how many. One that is being scored is left.
+        """Removes the uploads before a day (UTC); returns their number. One that is being scored stays.
 
-        With `dry_run` they are counted only.
+        With `dry_run` they are only counted.
         """
         removed = 0
         for upload in self.latest():
@@ -229,28 +229,28 @@ class Uploads:
 
 
 class ArrivingFile:
-    """A file on its way into the upload folder.
+    """A file that is being uploaded.
 
     Raises:
-        StorageError: it cannot be written; each method may find that out.
+        StorageError: it cannot be written; any method may raise it.
     """
 
     def __init__(self, folder: Path, file: IO[bytes]) -> None:
         self._folder, self._file = folder, file
 
     def write(self, data: bytes) -> None:
-        """Adds what has come."""
+        """Appends received bytes."""
         with writable(self._folder.parent):
             self._file.write(data)
 
     def is_same_as(self, file: Path) -> bool:
-        """Whether what has come is what a file holds."""
+        """Whether the received bytes equal a file."""
         with writable(self._folder.parent):
             self._file.flush()
         return cmp(self._folder / "arriving", file, shallow=False)
 
     def keep(self, name: str, who: str, of: Origin | None = None) -> Upload:
-        """Keeps the whole file on the disk, under the name that it was sent with, or got as a version `of` another."""
+        """Stores the complete file durably, under the uploaded name, or as a version `of` another file."""
         at, folder = datetime.now(UTC), self._folder.with_name(token_hex(8))
         with writable(folder):
             self._file.flush()
@@ -265,10 +265,10 @@ class ArrivingFile:
 
 
 def file_name(sent: str) -> str:
-    """The name of a file as a browser sends it, without folders, signs that nobody sees, and what hides a file.
+    """The name of a file as a browser sends it, without folders, invisible characters, and leading dots.
 
     Raises:
-        UsageError: its ending is none of a test run's.
+        UsageError: its extension is not that of a test run.
     """
     name = "".join(sign for sign in normalize("NFC", re.split(r"[/\\]", sent)[-1]) if sign.isprintable())
     path = Path(name.strip().lstrip("._~$ "))
@@ -284,7 +284,7 @@ def _origin(known: Mapping[str, Any]) -> Origin:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Removes what processes that were killed have left."""
+    """Removes the remains of killed processes."""
     for left in unchanged_since(datetime.now(UTC) - _LEFTOVER_AFTER, folder.glob(f"{_UNFINISHED}*")):
         shutil.rmtree(left, ignore_errors=True)
 

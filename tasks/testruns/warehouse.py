@@ -1,7 +1,7 @@
 """The test-run tables of a warehouse: the same columns for every rubric, so that a new one changes no table.
 
-Scores stand in a list of (metric, score, missing, reason); what only one rubric knows is JSON. A run is identified by
-the content of its file and the rubric: writing it again replaces its rows and no other run's.
+Scores are a list of (metric, score, missing, reason); what is specific to a rubric is JSON. A run is identified by the
+content of its file and the rubric: writing it again replaces its rows and no others.
 
 Source: SPEC 6.
 """
@@ -121,14 +121,14 @@ DAY_JUDGEMENTS_SCHEMA = pa.schema([*_RUN_FIELDS, *JUDGEMENTS_SCHEMA])
 
 
 def agents_of(queries: Sequence[ScoredQuery]) -> str | None:
-    """The agents of a run, joined by commas; None where no query tells its agent."""
+    """The agents of a run, joined by commas; None if no query has one."""
     return ", ".join(sorted({query.agent_type.value for query in queries if query.agent_type})) or None
 
 
 def write_testrun(
     warehouse: Warehouse, day: date, scored: ScoredTestRun, place: RunPlace, judged: Judged | None = None
 ) -> None:
-    """Replaces this run among the runs of a day, the summary last; `place` is where it stands in its history."""
+    """Replaces this run among the runs of a day, the summary last; `place` is its place in its history."""
     run, rubric = scored.plan.run, scored.plan.rubric
     mine = {"rubric": rubric.id, "input_sha256": run.identity.sha256}
     identity = {

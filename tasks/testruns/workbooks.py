@@ -1,7 +1,7 @@
-"""XLSX workbooks as rows of text, without ever opening what is no workbook or unpacks to more than memory holds.
+"""XLSX workbooks as rows of text. What is no workbook, or too large when unpacked, is never opened.
 
-What Excel shows is read: of a formula the value that was saved with it, of a percentage `25%` and not 0.25, of merged
-cells the value in all rows that they span. Hidden sheets are left alone; hidden rows are read and noted.
+Cells are read as Excel shows them: the saved value of a formula, a percentage as `25%` and not 0.25, the value of
+merged cells in all rows that they span. Hidden sheets are ignored; hidden rows are read and noted.
 """
 
 import re
@@ -45,10 +45,10 @@ _BROKEN = (
 
 
 class Sheet:
-    """One visible sheet: `columns` are the cells of its first row that holds anything.
+    """One visible sheet: `columns` are the cells of its first row that is not empty.
 
-    `not_calculated` is how many formulas have no value saved with them, `hidden_rows` how many of its rows a filter or
-    somebody has hidden, known when its rows were read.
+    `not_calculated` is the number of formulas without a saved value, `hidden_rows` that of rows hidden by a filter or
+    by hand, known when its rows have been read.
     """
 
     def __init__(self, path: Path, worksheet: Any) -> None:
@@ -64,7 +64,7 @@ class Sheet:
 
     @property
     def part(self) -> str:
-        """The name of its part of the package."""
+        """The name of its part in the package."""
         return str(self._worksheet._worksheet_path).lstrip("/")
 
     def rows(self) -> list[TextRow]:
@@ -90,7 +90,7 @@ class Sheet:
 
 
 class _SheetParser(WorkSheetParser):  # type: ignore[misc]
-    """The parser below openpyxl's sheets, which alone tells rows with their numbers, merges and formulas."""
+    """The parser below openpyxl's sheets, which alone gives row numbers, merges and formulas."""
 
     not_calculated = 0
     percents: frozenset[int] = frozenset()  # the styles that show a number as a percentage
@@ -149,7 +149,7 @@ def _refuse_too_much_text(characters: int) -> None:
 
 
 def _merges_filled(rows: Iterable[TextRow], last_rows: dict[tuple[int, int], int]) -> list[TextRow]:
-    """The rows with the first row's text in all rows of merged cells, in the column that holds it.
+    """The rows, with the text of merged cells in all rows that they span, in its column.
 
     `last_rows`: where merged cells begin (row and place in it) -> their last row.
     """
@@ -171,7 +171,7 @@ class TestRunWorkbook:
     """An open workbook: `sheets` are its visible ones, in order.
 
     Raises:
-        InputError: no XLSX workbook, encrypted, or too large when unpacked.
+        InputError: it is no XLSX workbook, is encrypted, or too large when unpacked.
     """
 
     def __init__(self, path: Path) -> None:
@@ -184,7 +184,7 @@ class TestRunWorkbook:
             self.close = opened.pop_all().close
 
     def notes(self, read: Sequence[Sheet]) -> dict[str, int]:
-        """What a reader should know: sheets that were not read, formulas without a value in those that were."""
+        """Notes for readers: sheets that were not read, formulas without a value in the others."""
         counted = {
             "hidden_sheets": len(self._book.worksheets) - len(self.sheets),
             "other_sheets": len(self.sheets) - len(read),
