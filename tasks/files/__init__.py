@@ -1,1 +1,1 @@
-"""Files: atomic writes, discovery, CSV and what Excel makes of it."""
+"""Files: atomic writes, discovery, CSV, Excel."""

@@ -1,4 +1,4 @@
-"""Files, and folders of files, that are whole or as they were; Parquet with the same bytes for the same rows."""
+"""Atomic writes of files and folders of files; Parquet with the same bytes for the same rows."""
 
 import fcntl
 import os
@@ -29,10 +29,10 @@ TABLE_MODE = 0o640
 
 
 def write_parquet(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int:
-    """Replaces `path` atomically by the rows of `frames` in the columns of `schema`; returns how many.
+    """Replaces `path` atomically by the rows of `frames` in the columns of `schema`; returns their number.
 
-    A reader sees the old file or the new one. Row groups have a fixed size, so the bytes depend on the rows and their
-    order alone, not on how they came in frames. Of two writers of the same path one waits for the other.
+    A reader sees the old file or the new one. Row groups have a fixed size, so the bytes depend only on the rows and
+    their order, not on the frames. Of two writers of the same path one waits for the other.
 
     Raises:
         StorageError: the folder cannot be written or the disk is full; the old file is still there.
@@ -57,10 +57,10 @@ def write_text(path: Path, text: str | Iterator[str], mode: int = 0o666) -> None
 
 
 def make_private(path: Path) -> None:
-    """Lets only the owner read or write a file of ours; creates it where it is missing.
+    """Makes a file readable and writable only by its owner; creates it if it is missing.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     path.touch(mode=0o600)
     if path.stat().st_uid == os.geteuid():
@@ -71,8 +71,8 @@ def make_private(path: Path) -> None:
 def sole_writer(folder: Path) -> Iterator[Path]:
     """An empty, hidden folder in `folder`, for the only process that may write there until the block ends.
 
-    What killed processes left is removed; a link is removed, never followed. A folder that was not there before, and
-    into which nothing was written, is removed with those that were made for it.
+    The remains of killed processes are removed; a link is removed, never followed. A folder that did not exist before
+    and into which nothing was written is removed with the parents created for it.
 
     Raises:
         StorageError: another process is writing there, or it cannot be written.
@@ -99,7 +99,7 @@ def sole_writer(folder: Path) -> Iterator[Path]:
 
 
 def _remove_empty(folders: Iterable[Path]) -> None:
-    """Removes folders, each within the next, up to the first that holds something."""
+    """Removes nested folders, innermost first, up to the first that is not empty."""
     with suppress(OSError):
         for folder in folders:
             folder.rmdir()
@@ -107,10 +107,10 @@ def _remove_empty(folders: Iterable[Path]) -> None:
 
 @contextmanager
 def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
-    """A hidden file beside `path` that takes its place when the block ends well, and is removed when it does not.
+    """A hidden file beside `path` that replaces it when the block succeeds, and is removed when it fails.
 
-    `mode` is who may read and write it, as far as the umask allows. It belongs to one writer at a time, in whatever
-    process. What a killed one has left is taken over.
+    `mode` are its permissions, as far as the umask allows. Only one writer at a time, in any process, has it; the
+    remains of a killed one are overwritten.
     """
     unfinished = path.with_name(f".{path.name}{_UNFINISHED}")
     with writable(path, f"{_AGAIN}; the file is as it was before"):
@@ -123,15 +123,15 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
 
 @contextmanager
 def replacing_together(folder: Path, last: str, others: Collection[str] = ()) -> Iterator[Path]:
-    """A hidden folder in `folder`, whose files take their places there when the block ends well, `last` as the last.
+    """A hidden folder in `folder`, whose files replace those there when the block succeeds, `last` as the last.
 
-    Until then those of before stand there, also if the process dies. While files are exchanged, for milliseconds, there
-    is no `last`: a folder that has it is whole. Those of `others` that the block did not write are removed then, where
-    the folder was written so before: they are of what was there. It belongs to one writer at a time; what a killed one
-    has left is removed.
+    Until then the old files stay, also if the process dies. While files are replaced, for milliseconds, there is no
+    `last`: a folder that has it is complete. Those of `others` that the block did not write are removed at the same
+    time, if the folder was written in this way before: they belong to the old files. Only one writer at a time has it;
+    the remains of a killed one are removed.
 
     Raises:
-        StorageError: the folder cannot be written or the disk is full; its files are as they were before.
+        StorageError: the folder cannot be written or the disk is full; its files are unchanged.
     """
     unfinished = folder / _UNFINISHED_FOLDER
     with writable(folder, f"{_AGAIN}; the files are as they were before"):
@@ -169,13 +169,13 @@ def remove_together(folder: Path, last: str, others: Collection[str]) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Removes a folder with what is in it; a link is removed, never followed."""
+    """Removes a folder with its content; a link is removed, never followed."""
     folder.unlink() if folder.is_symlink() else shutil.rmtree(folder, ignore_errors=not folder.exists())
 
 
 @contextmanager
 def writable(path: Path, fix: str = _AGAIN) -> Iterator[None]:
-    """What the system refuses within the block is a StorageError of this file or folder."""
+    """Converts an OSError in the block to a StorageError of this file or folder."""
     try:
         yield
     except FileNotFoundError as error:  # folders are made before they are written to
@@ -190,7 +190,9 @@ def writable(path: Path, fix: str = _AGAIN) -> Iterator[None]:
 
 @contextmanager
 def _alone_with(unfinished: Path, mode: int) -> Iterator[None]:
-    """Holds the kernel's lock on a file, which ends with its owner, and removes the file unless it was renamed."""
+    """Holds the kernel's lock on a file, which is released when its owner ends, and removes the file unless it was
+    renamed.
+    """
     while True:
         with open(unfinished, "ab", opener=partial(os.open, mode=mode)) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -205,7 +207,7 @@ def _alone_with(unfinished: Path, mode: int) -> Iterator[None]:
 
 
 def is_at(path: Path, file: IO[Any]) -> bool:
-    """Whether an open file still has this name: it may have been removed or replaced."""
+    """Whether an open file still has this name; it may have been removed or replaced."""
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:
@@ -213,7 +215,7 @@ def is_at(path: Path, file: IO[Any]) -> bool:
 
 
 def parquet_into(file: IO[bytes], schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int:
-    """Writes the rows of `frames` in the columns of `schema` into an open file; returns how many."""
+    """Writes the rows of `frames` in the columns of `schema` to an open file; returns their number."""
     rows = 0
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
         for table in _regrouped(schema, frames):
@@ -223,7 +225,7 @@ def parquet_into(file: IO[bytes], schema: pa.Schema, frames: Iterable[pl.DataFra
 
 
 def remove_unfinished(folder: Path, before: datetime, *, dry_run: bool) -> int:
-    """Removes what writers that were killed before a moment left in a folder and below it; returns how many.
+    """Removes the remains of writers that were killed before a moment, in a folder and below it; returns their number.
 
     With `dry_run` they are counted only.
     """
@@ -236,9 +238,9 @@ def remove_unfinished(folder: Path, before: datetime, *, dry_run: bool) -> int:
 
 
 def unchanged_since(moment: datetime, paths: Iterable[Path]) -> list[Path]:
-    """Those of the files and folders that are still there, and that nobody has changed since a moment.
+    """Those of the files and folders that still exist and have not changed since a moment.
 
-    One that its writer renames or removes meanwhile is not left over.
+    One that its writer renames or removes meanwhile is left out.
     """
     found = []
     for path in paths:
@@ -249,7 +251,7 @@ def unchanged_since(moment: datetime, paths: Iterable[Path]) -> list[Path]:
 
 
 def _regrouped(schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> Iterator[pa.Table]:
-    """The same rows in tables of exactly `ROWS_PER_GROUP` rows, the last one with the rest."""
+    """The same rows in tables of exactly `ROWS_PER_GROUP` rows; the last one has the rest."""
     waiting = no_rows(schema)
     for frame in frames:
         arriving = frame.select(schema.names).to_arrow(compat_level=pl.CompatLevel.newest()).cast(schema)
@@ -263,7 +265,7 @@ def _regrouped(schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> Iterator[pa
 
 
 def sync_folder(folder: Path) -> None:
-    """Has the names in a folder on the disk, as they are now."""
+    """Makes the current names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

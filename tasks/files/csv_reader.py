@@ -1,10 +1,10 @@
-"""CSV and TSV files as people and programs save them, read a row at a time.
+"""Reads CSV and TSV files as people and programs save them, one row at a time.
 
 The format is RFC 4180 with LF or CRLF: a cell in quotes may hold delimiters, line breaks and doubled quotes. The
 encoding is UTF-8, UTF-8 with BOM, or CP949 (Korean Excel), decided per file from a leading sample.
 
-A row that does not keep to the format becomes a `BrokenRow`, and reading resumes at the nearest later line that
-starts a row. So a quote that never closes costs one row, not the rest of the file.
+A malformed row becomes a `BrokenRow`, and reading resumes at the next line that starts a row. So an unclosed quote
+costs one row, not the rest of the file.
 """
 
 import csv
@@ -44,10 +44,10 @@ class Border(NamedTuple):
 
 
 class DelimitedText:
-    """One delimited file: its encoding and header at once, its rows as a stream in bounded memory.
+    """One delimited file: encoding and header are read on creation, rows are streamed in bounded memory.
 
-    `columns` are the header cells without what is unseen around them; a name may occur twice, what that means is the
-    caller's. The rows start at `below_header`.
+    `columns` are the header cells without invisible characters around them; names may be repeated. The rows start at
+    `below_header`.
 
     Raises:
         InputError: the file cannot be opened, is empty, or its header cannot be read.
@@ -72,17 +72,17 @@ class DelimitedText:
         self.columns = tuple(map(bare_name, self._header))
 
     def rows(self) -> Iterator[TextRow | BrokenRow]:
-        """The rows below the header in file order; blank lines are none.
+        """The rows below the header in file order, without blank lines.
 
         Raises:
-            InputError: the file has another header by now: its cells would be taken for those of other columns.
+            InputError: the file has another header now, so its cells would be read in the wrong columns.
         """
         with self.opened() as file:
             yield from DelimitedRows(self, file, self.below_header)
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """The file once more, for reading stretches of it. Raises InputError as `rows`."""
+        """The file opened again, for reading sections of it. Raises InputError as `rows`."""
         with self.path.open("rb") as file:
             if self._header_of(file)[0] != self._header:
                 raise InputError(
@@ -102,7 +102,7 @@ class DelimitedText:
 class DelimitedRows:
     """The rows of a file from `border` on, which a row must start at, up to the first border at or after `stop`.
 
-    `border` moves on with them.
+    `border` advances with them.
     """
 
     def __init__(self, text: DelimitedText, file: BinaryIO, border: Border, stop: int | None = None) -> None:
@@ -112,7 +112,7 @@ class DelimitedRows:
 
     @property
     def border(self) -> Border:
-        """Where the next row starts."""
+        """The start of the next row."""
         return self._records.border
 
     def __iter__(self) -> Iterator[TextRow | BrokenRow]:
@@ -140,7 +140,7 @@ def _decodes(line: bytes, encoding: str) -> bool:
 
 
 class _Lines:
-    """The decoded lines of a file; those taken since `taken` was cleared can be given back."""
+    """The decoded lines of a file; those taken since `taken` was cleared can be pushed back."""
 
     def __init__(self, file: BinaryIO, text: DelimitedText, border: Border) -> None:
         self.position = border.position
@@ -172,15 +172,15 @@ class _Lines:
         return raw.decode(self._text.encoding, "surrogateescape")
 
     def begin(self) -> None:
-        """Begins a record: the lines taken so far cannot be given back any more."""
+        """Begins a record: the lines taken so far can no longer be pushed back."""
         self.taken.clear()
         self._began = self.position
 
     def give_back(self, *, keep: int) -> None:
-        """All lines taken but the first `keep`.
+        """Pushes back all lines taken but the first `keep`.
 
         Raises:
-            InputError: lines were given back so often that one broken row after the other is read to the file's end.
+            InputError: lines were pushed back so often that each broken row would be read to the file's end.
         """
         self.number -= len(self.taken) - keep
         self._reread += len(self.taken) - keep
@@ -197,7 +197,7 @@ class _Lines:
 
 
 class _Records:
-    """The records of an open file, in order, whole or broken."""
+    """The records of an open file, in order, well-formed or broken."""
 
     def __init__(self, file: BinaryIO, text: DelimitedText, border: Border) -> None:
         self._path = text.path
@@ -208,7 +208,7 @@ class _Records:
 
     @property
     def border(self) -> Border:
-        """Where the next record starts."""
+        """The start of the next record."""
         return Border(self._lines.position, self._lines.number + 1)
 
     def header(self) -> list[str]:
@@ -250,7 +250,7 @@ class _Records:
         return cells
 
     def _refuse_other_delimiter(self, header: Sequence[str]) -> None:
-        """Nobody here reads a table of one column: a name that holds another delimiter was not split at it."""
+        """Refuses a header of one column that contains another delimiter."""
         usual = _DELIMITERS[self._delimiter]
         name, *others = header
         if name.casefold().startswith("sep=") and not any(others):
@@ -264,7 +264,7 @@ class _Records:
             self._refuse_delimiters([mark for mark in _DELIMITERS if mark in name])
 
     def _refuse_delimiters(self, marks: Sequence[str]) -> None:
-        """Says that the header holds these, if there are any, where the file should have another."""
+        """Refuses a header that contains these delimiters instead of the expected one."""
         usual, seen = _DELIMITERS[self._delimiter], [_DELIMITERS[mark] for mark in marks]
         if seen:
             raise InputError(
@@ -288,7 +288,7 @@ class _Records:
                 yield self._broken(line, cells, width)
 
     def _next(self) -> list[str] | csv.Error | None:
-        """The next record's cells (none: a blank line), or why it has none, or None at the end."""
+        """The cells of the next record (none for a blank line), or why it is broken, or None at the end."""
         self._lines.begin()
         try:
             return next(self._reader)
@@ -298,11 +298,11 @@ class _Records:
             return error
 
     def _broken(self, line: int, found: list[str] | csv.Error, width: int) -> BrokenRow:
-        """Passes over the broken record from `line` up to where the next row starts.
+        """Skips the broken record from `line` up to the start of the next row.
 
-        That is the next line that starts a whole row. After broken quotes it may also be a line that breaks quotes
-        anew: what stands between is the rest of a text whose lines came apart, and no rows of their own. Where quotes
-        are whole and cells too many or too few, a line with half a pair of quotes is the end of a cell, and no row.
+        That is the next line that starts a well-formed row. After broken quotes it may also be a line that breaks
+        quotes again: the lines between are the rest of a broken text, not rows. If quotes are balanced and cells too
+        many or too few, a line with an unbalanced quote is the end of a cell, not a row.
         """
         lines = self._lines
         reached = lines.number

@@ -1,4 +1,4 @@
-"""Which files an input means, and what identifies a file."""
+"""The files of an input, and the identity of a file."""
 
 import hashlib
 import os
@@ -17,7 +17,7 @@ def identity_of(path: Path) -> FileIdentity:
     """The identity of a file.
 
     Raises:
-        InputError: it cannot be opened, or has a name that no table could hold.
+        InputError: it cannot be opened, or its name is not valid UTF-8.
     """
     with readable(_speakable(path)), path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
@@ -25,7 +25,7 @@ def identity_of(path: Path) -> FileIdentity:
 
 
 def refuse_replaced(path: Path, identity: FileIdentity) -> None:
-    """Refuses a file that no longer holds what it held when `identity` was taken.
+    """Refuses a file whose content has changed since `identity` was taken.
 
     Raises:
         InputError: it was replaced, changed or removed.
@@ -37,7 +37,7 @@ def refuse_replaced(path: Path, identity: FileIdentity) -> None:
 
 
 def has_changed(file: FileIdentity) -> bool:
-    """Whether a file no longer holds what it did, has another name, or is gone."""
+    """Whether a file has changed, was renamed, or is missing."""
     try:
         return identity_of(Path(file.name)) != file
     except InputError:
@@ -46,7 +46,7 @@ def has_changed(file: FileIdentity) -> bool:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """What the system refuses within the block is an InputError of this file or folder."""
+    """Converts an OSError in the block to an InputError of this file or folder."""
     try:
         yield
     except OSError as error:
@@ -75,14 +75,14 @@ def refuse_protected(path: Path, head: bytes) -> None:
 
 
 def matching_files(inputs: Sequence[str | Path], endings: Sequence[str], out: Path | None) -> tuple[Path, ...]:
-    """The files that are meant, in the order given, each once.
+    """The files that the inputs match, in the order given, each once.
 
-    Of a folder every file with one of `endings` is taken, at any depth and sorted by path; what is hidden or starts
-    with `_` or `~` is left to the tools that wrote it, and what stands in `out`, a folder within it, to us. A glob may
-    find files and folders. A file named outright is always taken.
+    Of a folder all files with one of `endings`, at any depth and sorted by path; hidden ones, those that start with `_`
+    or `~`, and those in `out`, a folder within it, are ignored. A glob may match files and folders. A file named
+    outright is always taken.
 
     Raises:
-        InputError: an input matches nothing, may not be looked at, or has a name that no table could hold.
+        InputError: an input matches nothing, cannot be read, or has a name that is not valid UTF-8.
     """
     found: dict[Path, Path] = {}
     for given in inputs:
@@ -92,10 +92,10 @@ def matching_files(inputs: Sequence[str | Path], endings: Sequence[str], out: Pa
 
 
 def files_in(folder: Path, endings: Sequence[str]) -> list[Path]:
-    """The files of a folder, as above; one that is not there holds none. Links to folders are not followed.
+    """The files of a folder, as above; none if it is missing. Links to folders are not followed.
 
     Raises:
-        InputError: it, or a folder in it, cannot be listed. `glob` would take such a folder for an empty one.
+        InputError: it, or a folder in it, cannot be listed; `glob` would treat such a folder as empty.
     """
     found = (Path(place, name) for place, _, names in _walk(folder) for name in names if _is_meant(name, endings))
     return sorted(path for path in found if path.is_file())
@@ -159,7 +159,7 @@ def _is_meant(name: str, endings: Sequence[str] = ("",)) -> bool:
 
 
 def _speakable(path: Path) -> Path:
-    """The same path. A name whose bytes are no UTF-8 could stand in no table and no report."""
+    """The same path. Refuses a name that is not valid UTF-8: no table and no report could hold it."""
     name = os.fsencode(path)
     try:
         name.decode()
@@ -170,5 +170,5 @@ def _speakable(path: Path) -> Path:
 
 
 def nearest_there(place: Path) -> Path:
-    """The place itself, or the nearest folder above it, whichever is there."""
+    """The path itself if it exists, or its nearest existing parent."""
     return next(path for path in (place, *place.absolute().parents) if path.exists())

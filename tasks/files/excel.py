@@ -1,4 +1,4 @@
-"""What people open in Excel: cells that it can hold and show, and CSV files in which no text becomes a formula."""
+"""Output for Excel: cells that it can hold and show, and CSV files in which no text becomes a formula."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def excel_csv(rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """The lines of a file, UTF-8 with the mark by which Excel knows it; None is an empty cell."""
+    """The lines of a CSV file in UTF-8 with BOM, which Excel requires; None is an empty cell."""
     yield "\ufeff"
     for row in rows:
         line = io.StringIO()
@@ -23,36 +23,36 @@ def excel_csv(rows: Iterable[Sequence[object]]) -> Iterator[str]:
 
 
 def _csv_cell(text: str) -> str:
-    """A text without what a terminal would obey and no table shows, and no formula."""
+    """A text without control characters, guarded by `no_formula`."""
     return no_formula(_FORBIDDEN.sub("", text))
 
 
 def no_formula(cell: str) -> str:
-    """A text that a spreadsheet would take for a formula, with an apostrophe in front; any other as it is."""
+    """The text, with an apostrophe in front if a spreadsheet would interpret it as a formula."""
     return f"'{cell}" if cell[:1] in ("\t", "\r") or formula_like(cell) else cell
 
 
 def unguarded(cell: str) -> str:
-    """The text that `no_formula` has put an apostrophe in front of; any other as it is."""
+    """The inverse of `no_formula`."""
     return cell[1:] if no_formula(cell[1:]) == cell else cell
 
 
 def formula_like(text: str) -> bool:
-    """Whether a spreadsheet may calculate a text: behind invisible characters it begins with a sign of a formula.
+    """Whether a spreadsheet may evaluate a text: after invisible characters it begins with the sign of a formula.
 
-    Full-width signs (`＝`) are signs too: Excel in East Asian languages takes them for the plain ones.
+    Full-width signs (`＝`) count too: Excel in East Asian languages treats them like the plain ones.
     """
     first = next((sign for sign in text if sign.isprintable() and not sign.isspace()), "")
     return normalize("NFKC", first) in ("=", "+", "-", "@")
 
 
 def fits_cell(text: str) -> bool:
-    """Whether a cell holds the whole text. Excel counts UTF-16 units: an emoji is two."""
+    """Whether the text fits into a cell. Excel counts UTF-16 units: an emoji is two."""
     return len(text) * 2 <= LONGEST_CELL or len(text.encode("utf-16-le", "replace")) // 2 <= LONGEST_CELL
 
 
 def shown_text(text: str) -> str:
-    """A text as a cell can hold it: no control characters, and cut with a mark where it is too long for Excel."""
+    """A text that fits into a cell: without control characters, truncated with a mark if it is too long."""
     text = _FORBIDDEN.sub("", text)
     if not fits_cell(text):
         mark = cut_mark(len(text))
@@ -61,5 +61,5 @@ def shown_text(text: str) -> str:
 
 
 def display_width(text: str) -> int:
-    """Columns that a line takes, two for a Hangul character, which is three bytes long."""
+    """The width of a line in columns: two for a Hangul character, which has three bytes."""
     return (len(text) + len(text.encode(errors="replace"))) // 2

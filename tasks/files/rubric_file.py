@@ -19,16 +19,16 @@ ENDING = ".toml"
 
 
 def chosen_row_rubric(chosen: str) -> RowRubric:
-    """The row rubric of an id, or of a file: a name that ends in `.toml`.
+    """The row rubric with an id, or in a file, whose name ends in `.toml`.
 
     Raises:
-        UsageError: there is no such rubric or file, or the file is wrong; says its line, column and remedy.
+        UsageError: there is no such rubric or file, or the file is wrong; names line, column and remedy.
     """
     return row_rubric_of_text(_text_of(chosen), chosen) if chosen.endswith(ENDING) else row_rubric(chosen)
 
 
 def chosen_testrun_rubric(chosen: str) -> AnyTestRunRubric:
-    """The same for a rubric of test runs.
+    """The test-run rubric with an id, or in a file.
 
     Raises:
         UsageError: as `chosen_row_rubric`, or the rubric is one for chat rows.
@@ -43,7 +43,7 @@ def chosen_testrun_rubric(chosen: str) -> AnyTestRunRubric:
 
 
 def testrun_rubrics_in_files(names: Iterable[str]) -> dict[str, AnyTestRunRubric]:
-    """The test-run rubrics of those names that are names of files: they end in `.toml`.
+    """The test-run rubrics of those names that are files, which end in `.toml`.
 
     Raises:
         UsageError: as `rubric_of_file`, or a file defines a rubric of chat rows.
@@ -55,7 +55,7 @@ def rubric_of_file(path: str) -> RowRubric | AnyTestRunRubric:
     """The rubric that a TOML file defines.
 
     Raises:
-        UsageError: the file cannot be read, or is wrong; says its line, column and remedy.
+        UsageError: the file cannot be read, or is wrong; names line, column and remedy.
     """
     return rubric_of_text(_text_of(path), path)
 

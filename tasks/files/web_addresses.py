@@ -1,4 +1,4 @@
-"""Where the pages of `aqb web` show rows and test runs: for links between them, and in messages that lead there."""
+"""URLs of `aqb web` for rows and test runs, for links between pages and in messages."""
 
 from datetime import date
 from urllib.parse import quote, urlencode
@@ -9,7 +9,7 @@ from tasks.files.report_paths import TESTRUNS, testrun_page_name
 
 
 def rows_address(wanted: RowFilter) -> str:
-    """The page of the rows that are wanted."""
+    """The page of the rows that meet a filter."""
     return f"/rows?{urlencode(wanted.pairs())}"
 
 

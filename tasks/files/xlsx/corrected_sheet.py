@@ -1,4 +1,4 @@
-"""The XML of a worksheet with another text in some of its cells, all else as it is, byte for byte."""
+"""The XML of a worksheet with another text in some cells; all other bytes are unchanged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _CONTENTS = ("v", "is")
 
 @dataclass
 class _Cell:
-    """Bytes of the sheet from `begin` to `end`: a wanted cell, or where it would stand."""
+    """Bytes of the sheet from `begin` to `end`: a wanted cell, or the place where it is missing."""
 
     line: int
     begin: int
@@ -27,8 +27,8 @@ class _Cell:
 
 
 def corrected_sheet(content: bytes, places: Mapping[int, int], text: str) -> bytes:
-    """The sheet with `text` in the cells at `places` (row -> column, counted from 0) that hold anything, in all of them
-    where none does. It is a text there, whatever it looks like.
+    """The sheet with `text` in those of the cells at `places` (row -> column, counted from 0) that are not empty, or in
+    all of them if all are. It is always a text, never a number or formula.
 
     Raises:
         UsageError: such a cell holds a formula.
@@ -53,7 +53,7 @@ def _xml(cell: _Cell, name: str, text: str) -> bytes:
 
 
 class _Finder:
-    """Finds cells in the XML of a sheet; places of rows and cells may be left out there, and follow then."""
+    """Finds cells in the XML of a sheet, where references of rows and cells are optional."""
 
     def __init__(self, content: bytes, places: Mapping[int, int]) -> None:
         self.found: list[_Cell] = []

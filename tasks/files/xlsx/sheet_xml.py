@@ -1,4 +1,4 @@
-"""Rows as the XML of a worksheet, written as a stream: numbers as numbers, texts that can never be formulas."""
+"""Rows as the XML of a worksheet, as a stream: numbers as numbers, texts that are never formulas."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -105,7 +105,7 @@ class Tab:
 
     @property
     def header_row(self) -> int:
-        """The row of the header, counted from 1: an empty one stands between it and the lines above."""
+        """The row of the header, counted from 1; an empty row separates it from the lines above."""
         return len(self.head) + 2 if self.head else 1
 
     @property
@@ -166,7 +166,7 @@ def sheet_xml(tab: Tab, namespace: str, first_style: int, *, shown: bool) -> Ite
 
 
 class _Runs:
-    """Rows of a column as few ranges of cells."""
+    """Rows of a column as cell ranges."""
 
     def __init__(self, letters: str) -> None:
         self._letters = letters
@@ -186,7 +186,7 @@ class _Runs:
 
 
 def _view(tab: Tab, widths: Sequence[int], shown: bool) -> Iterator[str]:
-    """What stands before the cells: how the sheet is shown, and its columns."""
+    """The XML before the cells: the view of the sheet, and its columns."""
     below, right = tab.header_row, tab.frozen
     corner = f"{column_letters(right)}{below + 1}"
     across = f'xSplit="{right}" ' if right else ""
@@ -212,7 +212,7 @@ def _cell(letters: str, line: int, text: str, style: Style, first_style: int) ->
 
 
 def _content(value: Any, style: Style, first_style: int) -> str:
-    """The XML of a cell behind its place, '' for an empty cell."""
+    """The XML of a cell after its reference, '' for an empty cell."""
     if style is Style.OPEN and not value:
         return f' s="{first_style + (Style.CLOSED if value is None else Style.OPEN)}"/>'
     if type(value) is str:
@@ -282,14 +282,13 @@ def _drop_downs(tab: Tab, asked: Mapping[int, _Runs]) -> Iterator[str]:
 
 
 def _height(lines: int) -> str:
-    """The attributes of a row for its height, '' for the usual one."""
+    """The attributes of a row for its height, '' for the default."""
     return f' ht="{_LINE_HEIGHT * lines}" customHeight="1"' if lines > 1 else ""
 
 
 def _lines(values: Sequence[Any], wrapped: Iterable[tuple[int, int]]) -> int:
-    """How many lines the `wrapped` texts (place, width) of a row take, up to `_MOST_LINES`.
-
-    Not every program works that out itself.
+    """The number of lines of the `wrapped` texts (index, width) of a row, up to `_MOST_LINES`. Not every program
+    computes it.
     """
     texts = ((_as_text(values[place]), width) for place, width in wrapped if place < len(values) and values[place])
     return min(max((_wrapped_lines(text, width) for text, width in texts), default=1), _MOST_LINES)

@@ -1,8 +1,8 @@
-"""Tabs in front of the sheets of a user's workbook, whose own parts stay as they are, byte for byte.
+"""Adds tabs in front of the sheets of a user's workbook, whose own parts stay unchanged, byte for byte.
 
-The tabs are added to the package itself: a program that loads and saves a workbook loses charts, pictures, saved
-values of formulas and formats that it does not know. Only the lists of sheets, parts, names and cell formats grow, and
-the sheets lose the mark by which the workbook would open on them: of two marked sheets Excel edits both at once.
+The tabs are added to the package itself: a program that loads and saves a workbook loses charts, pictures, saved values
+of formulas and formats that it does not know. Only the lists of sheets, parts, names and cell formats are extended, and
+the old sheets are deselected: Excel would edit two selected sheets at once.
 Source: seed 000, 5.2; SPEC 4.
 """
 
@@ -145,7 +145,7 @@ def write_workbook(path: Path, tabs: Sequence[Tab], source: Path | None = None) 
 
 
 class _Grown:
-    """The parts of a package that change when sheets are added, and what the new sheets must know.
+    """The parts of a package that change when sheets are added, and the data that the new sheets need.
 
     `parts`: name -> new content; `sheet_parts`: names of the new sheets, `old_sheets` those of the others; `namespace`
     of the workbook's own XML; `first_style`: place of the first added cell format.
@@ -187,7 +187,7 @@ class _Grown:
 
 
 def _add_styles(relations: Document, types: Document, taken: Sequence[str], folder: str) -> tuple[str, Document]:
-    """The part of formats that a workbook does not have, entered into the lists that know of it."""
+    """Adds the missing part of formats, with its entries in the lists of parts."""
     name = next(free for number in count() if (free := join(folder, f"styles{number or ''}.xml")) not in taken)
     _add(_root(relations), "Relationship", Id="aqbStyles", Type=f"{_OFFICE}/styles", Target=f"/{name}")
     _add(_root(types), "Override", PartName=f"/{name}", ContentType=f"{_SHEET_TYPE}.styles+xml")
@@ -197,8 +197,7 @@ def _add_styles(relations: Document, types: Document, taken: Sequence[str], fold
 def _add_sheets(
     relations: Document, book: Document, types: Document, names: Sequence[str], taken: Sequence[str], book_name: str
 ) -> list[str]:
-    """Enters new sheets into the three lists that know of every sheet, before the others; returns the names of their
-    parts."""
+    """Adds new sheets to the three lists of sheets, before the others; returns the names of their parts."""
     sheets = _child(_root(book), "sheets")
     present = _elements(sheets)
     next_id = max((int(sheet.getAttribute("sheetId")) for sheet in present), default=0) + 1
@@ -220,7 +219,7 @@ def _add_sheets(
 
 
 def _add_print_names(book: Element, names: Sequence[str], tabs: Sequence[Tab]) -> None:
-    """Names what is printed of the new sheets, and on every page. Names of the others count sheets from the first."""
+    """Adds print areas and titles of the new sheets. Names of old sheets refer to their number, which is shifted."""
     defined = next((each for each in _elements(book) if each.localName == "definedNames"), None)
     if defined is None:
         parts = _elements(book)
@@ -239,7 +238,7 @@ def _add_print_names(book: Element, names: Sequence[str], tabs: Sequence[Tab]) -
 
 
 def _open_on_first(book: Element) -> None:
-    """Lets the workbook open on its first sheet."""
+    """Makes the workbook open on its first sheet."""
     for views in (each for each in _elements(book) if each.localName == "bookViews"):
         for view in _elements(views):
             for attribute in ("activeTab", "firstSheet"):
@@ -258,7 +257,7 @@ def _add_formats(style_sheet: Element) -> int:
 
 
 def _add_number_formats(style_sheet: Element) -> dict[str, int]:
-    """Adds the number formats of the tabs, behind those that the workbook has; returns their numbers by name."""
+    """Adds the number formats of the tabs after those of the workbook; returns their numbers by name."""
     first = _elements(style_sheet)[0]
     formats = first if first.localName == "numFmts" else _add(style_sheet, "numFmts", first)
     taken = [int(each.getAttribute("numFmtId")) for each in _elements(formats)]
@@ -298,7 +297,7 @@ def _add(parent: Element, local_name: str, before: Element | None = None, /, **a
 
 
 def _free_names(titles: Sequence[str], sheets: Element) -> list[str]:
-    """The `titles`, numbered where the workbook has a sheet of that name."""
+    """The `titles`, numbered if the workbook has a sheet of that name."""
     taken = {sheet.getAttribute("name").casefold() for sheet in _elements(sheets)}
     names = []
     for title in titles:
@@ -312,7 +311,7 @@ def _free_names(titles: Sequence[str], sheets: Element) -> list[str]:
 
 
 def _part_names(folder: str, number: int) -> Iterator[str]:
-    """Free names of parts, the plainest first."""
+    """Unused names of parts, the plainest first."""
     stem = join(folder, "worksheets", f"aqb{number + 1}")
     yield f"{stem}.xml"
     attempt = 1
@@ -356,7 +355,7 @@ def _root(document: Document) -> Element:
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
-    """A member with a fixed date: the same workbook has the same bytes whenever it is written."""
+    """A zip entry with a fixed date: the same workbook always has the same bytes."""
     entry = zipfile.ZipInfo(name, _DATE)
     entry.compress_type = zipfile.ZIP_DEFLATED
     return entry
