@@ -1,1 +1,1 @@
-"""The pages of `aqb web`: rows, alerts, and who may see and change what."""
+"""The pages of `aqb web`: rows, alerts, test runs, review, and access control."""

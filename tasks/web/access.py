@@ -1,6 +1,6 @@
-"""Who asks for a page, what that person may do, and how often; sessions and form tokens of one process.
+"""Authentication, roles and rate limits of people; sessions and form tokens of one process.
 
-Sessions live in memory: nothing of them can be forged or stolen from a disk, and they end with the process.
+Sessions are kept in memory: they cannot be forged or stolen from a disk, and end with the process.
 """
 
 import hmac
@@ -30,26 +30,26 @@ SecretOf = Callable[[str], Secret]
 
 @dataclass(frozen=True)
 class Viewer:
-    """A person who is known: the name in records, the role, and the session (empty without a login)."""
+    """An authenticated person: the name in the audit log, the role, and the session (empty without a login)."""
 
     name: str
     role: Role
     session: str = ""
 
     def may(self, role: Role) -> bool:
-        """Whether the person may do what this role may."""
+        """Whether the person has the permissions of this role."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
     def sees_personal_data(self, settings: WebSettings) -> bool:
-        """Whether texts are shown to the person as they are."""
+        """Whether texts are shown to the person unmasked."""
         return settings.personal_data != "nobody" and self.may(settings.personal_data)
 
 
 class Tokens:
-    """The tokens of users, where the variables are that the settings name; read once.
+    """The tokens of users, from the environment variables named in the settings; read once.
 
     Raises:
-        UsageError: one of them is not set, too short, or the same as another.
+        UsageError: one of them is not set, too short, or a duplicate.
     """
 
     def __init__(self, settings: WebSettings, secret: SecretOf) -> None:
@@ -67,19 +67,19 @@ class Tokens:
             self._viewers[_digest(found.value)] = Viewer(user.name, user.role)
 
     def viewer(self, token: str) -> Viewer | None:
-        """Whose token it is. Digests are compared, so that the time taken tells nothing of a token."""
+        """The owner of a token. Digests are compared, so that the time taken reveals nothing of a token."""
         return self._viewers.get(_digest(token.strip()))
 
 
 class Sessions:
-    """Who has logged in, by the random id that the cookie holds."""
+    """The logged-in people by the random session id in the cookie."""
 
     def __init__(self, lasting_s: float, clock: Clock) -> None:
         self._lasting_s, self._clock = lasting_s, clock
         self._open: OrderedDict[str, tuple[float, Viewer]] = OrderedDict()
 
     def open(self, viewer: Viewer) -> Viewer:
-        """The person with a new session; an id that a client brought along is never used."""
+        """The person with a new session; a session id sent by the client is never used."""
         known = Viewer(viewer.name, viewer.role, secrets.token_urlsafe(32))
         self._open[known.session] = (self._clock() + self._lasting_s, known)
         while len(self._open) > _MOST_SESSIONS:
@@ -87,7 +87,7 @@ class Sessions:
         return known
 
     def viewer(self, session: str) -> Viewer | None:
-        """Who logged in with this session; None where it is over or was never there."""
+        """The person of a session; None if it has ended or never existed."""
         until, viewer = self._open.get(session, (0.0, None))
         if viewer and until <= self._clock():
             self.close(session)
@@ -100,19 +100,19 @@ class Sessions:
 
 
 class RateLimit:
-    """At most so many events a minute for each key."""
+    """A maximum number of events a minute for each key."""
 
     def __init__(self, per_minute: int, clock: Clock) -> None:
         self._per_minute, self._clock = per_minute, clock
         self._events: OrderedDict[str, deque[float]] = OrderedDict()
 
     def forgive(self, key: str) -> None:
-        """Takes the last event back."""
+        """Removes the last event."""
         if events := self._events.get(key):
             events.pop()
 
     def allows(self, key: str) -> bool:
-        """Counts an event; False where it is one too many."""
+        """Counts an event; False if it exceeds the limit."""
         now = self._clock()
         events = self._events.setdefault(key, deque(maxlen=self._per_minute))
         self._events.move_to_end(key)
@@ -125,7 +125,7 @@ class RateLimit:
 
 
 class Access:
-    """Knows people by their session, by the proxy's header, or, on this machine alone, everybody as its operator.
+    """Identifies people by their session, by the proxy's header, or, only on this machine, everybody as operator.
 
     Raises:
         UsageError: pages without `auth` would be open to other machines, or a token cannot be used.
@@ -148,14 +148,16 @@ class Access:
         self._key = secrets.token_bytes(32)
 
     def knows_host(self, header: str) -> bool:
-        """Whether the pages are opened under one of their names: a page of another name could read the answer."""
+        """Whether a host name is one of the server's: a page under another name could read the response (DNS
+        rebinding).
+        """
         name, _, port = header.rpartition(":")
         if not port.isdigit() or header.endswith("]"):
             name = header
         return name.strip("[]").lower() in self._hosts
 
     def viewer(self, address: str, headers: Mapping[str, str], session: str) -> Viewer | None:
-        """Who asks, from an address, with headers in small letters that came once; None for a stranger."""
+        """The person who sends a request, by IP address and headers (in small letters, each once); None if unknown."""
         match self.settings.auth:
             case "none":
                 return Viewer("local", "operator")
@@ -165,7 +167,7 @@ class Access:
                 return self._behind_proxy(address, headers.get(self.settings.proxy_user_header.lower(), ""))
 
     def address_of(self, peer: str, headers: Mapping[str, str]) -> str:
-        """Where a request comes from: what the proxy says of those that it passes on, else the `peer` itself."""
+        """The IP address of a request: the one in the header of a trusted proxy, else that of the `peer`."""
         told = headers.get(self.settings.proxy_address_header.lower(), "").strip()
         try:
             return str(ip_address(told)) if told and self._is_proxy(peer) else peer
@@ -185,11 +187,11 @@ class Access:
         return Viewer(name, role) if role else None
 
     def form_token(self, viewer: Viewer) -> str:
-        """What every form of this person carries: no other site can know it."""
+        """The token in every form of this person, which no other site can know (CSRF)."""
         return hmac.new(self._key, f"{viewer.session}\n{viewer.name}".encode(), sha256).hexdigest()
 
     def is_form_of(self, viewer: Viewer, token: str) -> bool:
-        """Whether a form was made for this person by this process."""
+        """Whether a form token was issued to this person by this process."""
         return hmac.compare_digest(self.form_token(viewer).encode(), token.encode())
 
 

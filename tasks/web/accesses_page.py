@@ -1,4 +1,4 @@
-"""The page of accesses: who saw and changed what, the latest first."""
+"""The page of the audit log: who saw and changed what, latest first."""
 
 from zoneinfo import ZoneInfo
 

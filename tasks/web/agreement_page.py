@@ -1,4 +1,6 @@
-"""How far people agree with the scores and with each other, from the labels that count now, and where they do not."""
+"""The agreement of people with the scores and with each other, from the current labels, and the items on which they
+differ.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +52,7 @@ class _Judged:
 
     @property
     def distance(self) -> float:
-        """How far the score and the verdicts lie apart, in points or grades."""
+        """The distance of the score and the verdicts, in points or grades."""
         values = [self.labels[0][1].score, *(pair.label for _, pair in self.labels)]
         return max(values) - min(values)
 
@@ -89,7 +91,7 @@ def agreement_page(asked: Asked) -> Response:
 
 
 def _apart(compared: Iterable[ComparedLabels]) -> list[_Judged]:
-    """The items on which the score and people differ, those that lie furthest apart first."""
+    """The items on which the score and people differ, largest distance first."""
     by_item: dict[tuple[str, ...], list[ComparedLabel]] = {}
     for one in compared:
         for kept, pair in one.pairs:
@@ -114,7 +116,7 @@ def _metrics(context: Context, compared: Iterable[ComparedLabels]) -> Table:
 
 
 def _together(context: Context, compared: Iterable[ComparedLabels]) -> Table:
-    """Everybody who judged a metric: kappa is of two alone."""
+    """All reviewers of a metric together; kappa is only defined for two."""
     rows: list[list[Cell]] = [
         [
             _title(context, group.rubric, found.metric),
@@ -130,7 +132,7 @@ def _together(context: Context, compared: Iterable[ComparedLabels]) -> Table:
 
 
 def _people(context: Context, compared: Iterable[ComparedLabels]) -> Table:
-    """The agreement of every two people, without the last cell: there is nothing to trust."""
+    """The agreement of each two people, without the last cell, which is about trust in a metric."""
     least = context.settings.agreement.trusted_from
     rows: list[list[Cell]] = [
         [
@@ -165,7 +167,7 @@ def _items(asked: Asked, apart: Sequence[_Judged]) -> Table:
 
 
 def _scored_rows(context: Context, row_ids: Sequence[str]) -> Mapping[str, tuple[date, str | None]]:
-    """The days of these rows, and their questions where those are kept."""
+    """The days of these rows, and their questions if they are stored."""
     scores = context.warehouse.read(SCORES, schema=context.rubric.scores_schema) if row_ids else None
     if scores is None:
         return {}
@@ -176,7 +178,7 @@ def _scored_rows(context: Context, row_ids: Sequence[str]) -> Mapping[str, tuple
 def _link(
     asked: Asked, label: KeptLabel, scored: Mapping[str, tuple[date, str | None]], runs: Iterable[RunQueue]
 ) -> Link:
-    """To the row, or for reviewers to the question of a test run while it is on a list."""
+    """The link to the row, or for reviewers to the question of a test run while it is on a list."""
     if label.row_id:
         day, question = scored[label.row_id]
         return Link(f"{day} {_cut(shown_text(asked, question)) or label.row_id}", row_address(day, label.row_id))
@@ -188,7 +190,7 @@ def _link(
 
 
 def _cut(text: str | None) -> str:
-    """A text as it fits into a cell."""
+    """A text truncated to a cell."""
     return shortened(one_line(text or ""), _TEXT_CHARACTERS)
 
 

@@ -1,5 +1,4 @@
-"""The page of alerts: what the last scored day tells, what was reported, what is kept quiet, and the past under today's
-settings."""
+"""The page of alerts: those of the last scored day, sent messages, snoozes, and past days under current settings."""
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -38,7 +37,7 @@ _WHY_CHARACTERS, _WHO_CHARACTERS, _TEXT_CHARACTERS = 200, 100, 300
 
 
 def alerts_page(asked: Asked) -> Response:
-    """The page over the last 60 days, or as many of the spans as the address asks for.
+    """The page over the last 60 days, or another span in the URL.
 
     Raises:
         NotFoundError: nothing has been scored yet.
@@ -97,7 +96,7 @@ def alerts_page(asked: Asked) -> Response:
 
 
 def snooze(asked: Asked) -> Response:
-    """Keeps a rule quiet up to a day, with a reason.
+    """Snoozes a rule up to a day, with a reason.
 
     Raises:
         UsageError: no such rule or tenant, a day that is over, or no reason.
@@ -118,7 +117,7 @@ def snooze(asked: Asked) -> Response:
 
 
 def unsnooze(asked: Asked) -> Response:
-    """Ends a snooze before its day; one that is over already stays as it is."""
+    """Ends a snooze early; one that is already over is unchanged."""
     rule, tenant = _rule(asked), tenant_of(asked.form.get("tenant", ALL_TENANTS))
     asked.record("다시 알림", f"{rule} {tenant_text(tenant)}")
     AlertChoices(asked.context.state).end_snooze(rule, tenant, datetime.now(UTC))
@@ -144,12 +143,12 @@ def _today(asked: Asked) -> date:
 
 
 def _rows_of(one: PreviewedIncident | AlertFact, day: date, with_rows: Collection[str]) -> str:
-    """The rows of an incident; of a KPI or the day as a whole there are none."""
+    """The link to the rows of an incident; none for a KPI or the day as a whole."""
     return incident_address(day, one.rule, one.tenant_id) if one.rule in with_rows else ""
 
 
 def _new_by_route(asked: Asked, digest: DayDigest) -> Table:
-    """What each route has not been sent yet of a day."""
+    """The messages about a day that each route has not received yet."""
     context, outbox = asked.context, Outbox(asked.context.state)
     reported = messages_of_day(context, digest)
     rows: list[list[Cell]] = []
@@ -175,7 +174,7 @@ def _sent(messages: Sequence[OutboxMessage], zone: ZoneInfo) -> Table:
 
 
 def _route_title(name: str) -> str:
-    """The name that people gave a route; the one of a webhook without routes has none from them."""
+    """The configured name of a route; a webhook without routes has a default name."""
     return "기본" if name == DEFAULT_ROUTE else name
 
 

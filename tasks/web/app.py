@@ -1,4 +1,4 @@
-"""The server of `aqb web`: which page stands at which address, and what browsers may do with every answer."""
+"""The server of `aqb web`: its URLs, and the security headers of all responses."""
 
 import logging
 import time
@@ -39,7 +39,7 @@ _HEADERS = {
 
 
 def web_app(context: Context, access: Access) -> ASGIApp:
-    """The pages over a context for the people whom `access` knows."""
+    """The ASGI application of the pages for the people of `access`."""
     door = Door(context, access)
     routes = [
         Route("/", door.to(first_page, "reader")),
@@ -84,7 +84,7 @@ def web_app(context: Context, access: Access) -> ASGIApp:
 
 
 class _Guarded:
-    """Puts the headers that bound what a browser may do with an answer on every one, and logs each with an id."""
+    """Adds security headers to every response, and logs each request with an id."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -110,7 +110,7 @@ class _Guarded:
 
 
 async def _static(request: Request) -> Response:
-    """One of a few files by its name: no path of a client ever reaches a disk."""
+    """One of a fixed set of files by its name: no path of a client reaches the disk."""
     path = STATIC.get(request.path_params["name"])
     if path is None:
         return await _not_there(request, None)

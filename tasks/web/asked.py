@@ -1,4 +1,4 @@
-"""A request of somebody who is known, and the pages that answer it."""
+"""A request of an authenticated person, and helpers for its response."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,11 +37,11 @@ Pairs = Sequence[tuple[str, str]]
 
 
 class NotFoundError(AqbError):
-    """What a page should show is not there."""
+    """The requested thing does not exist (404)."""
 
 
 class RefusedError(Exception):
-    """A request that is turned away: the status of the answer, and the reason for people (Korean)."""
+    """A refused request: the status of the response, and the reason (Korean)."""
 
     def __init__(self, status: int, reason: str) -> None:
         self.status, self.reason = status, reason
@@ -50,9 +50,8 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """A request: `place` are the parts of its path, `pairs` what stands behind `?`, `form` what was sent.
-
-    `scorings` are those of uploaded files that this server has begun.
+    """A request: `place` are the parts of its path, `pairs` those of its query string, `form` the fields of a form.
+    `scorings` are the scorings of uploaded files in this server.
     """
 
     context: Context
@@ -66,7 +65,7 @@ class Asked:
 
     @property
     def uploads(self) -> Uploads:
-        """The test runs that people have sent."""
+        """The uploaded test runs."""
         return Uploads(Path(self.access.settings.uploads))
 
     @property
@@ -79,7 +78,7 @@ class Asked:
         """The day in the path.
 
         Raises:
-            NotFoundError: it is none.
+            NotFoundError: it is not a date.
         """
         try:
             return date.fromisoformat(self.place["day"])
@@ -87,21 +86,21 @@ class Asked:
             raise NotFoundError("그런 날은 없습니다", fix="목록에서 다시 고르세요.") from None
 
     def record(self, action: str, target: str) -> None:
-        """Keeps on the disk who did what.
+        """Records the access in the audit log.
 
         Raises:
-            StorageError: the state database cannot be used; nothing is shown then.
+            StorageError: the state database cannot be used; then nothing is shown.
         """
         log = AuditLog(self.context.state)
         log.add(AccessRecord(datetime.now(UTC), self.viewer.name, self.address, action, target))
 
     def page(self, template: str, **values: Any) -> HTMLResponse:
-        """The page that a template makes of `values` for this person."""
+        """The page of a template with `values` for this person."""
         return page(template, viewer=self.viewer, form_token=self.access.form_token(self.viewer), **values)
 
 
 def page(template: str, viewer: Viewer | None = None, status: int = 200, **values: Any) -> HTMLResponse:
-    """The page that a template makes of `values`, also for a stranger; with `script`, one of `STATIC`, it runs that."""
+    """The page of a template with `values`, also for unknown people; `script` is one of `STATIC`."""
     script = values.setdefault("script", "")
     text = _environment().get_template(template).render(values, viewer=viewer)
     policy = POLICY + ("; script-src 'self'" if script else "")
@@ -109,7 +108,7 @@ def page(template: str, viewer: Viewer | None = None, status: int = 200, **value
 
 
 def href(path: str, pairs: Iterable[tuple[str, str]]) -> str:
-    """An address on this server."""
+    """A URL on this server."""
     query = urlencode(list(pairs))
     return f"{path}?{query}" if query else path
 

@@ -1,4 +1,4 @@
-"""Any two test runs side by side, as `aqb compare` compares them: those of the warehouse and those that people sent."""
+"""Comparison of any two test runs of the warehouse or the uploads, as by `aqb compare`."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def comparison_page(asked: Asked) -> Response:
     """The choice of two runs, or their comparison.
 
     Raises:
-        NotFoundError: one of them is not known, or its report folder lies on another machine.
+        NotFoundError: one of them is unknown, or its report folder is on another machine.
         UsageError: they were scored by different rubrics.
     """
     known, wanted = _comparable(asked), dict(asked.pairs)
@@ -53,7 +53,7 @@ def comparison_page(asked: Asked) -> Response:
 
 
 def _are_versions(asked: Asked, base: str, candidate: str) -> bool:
-    """Whether the runs are those of two versions of one file, which were made to see what a correction changes."""
+    """Whether the runs are of two versions of one file, made to see the effect of a correction."""
     uploads = {one.id: one for one in asked.uploads.latest()}
     of_page = {page_of_upload(one): one for one in uploads.values()}
 
@@ -66,7 +66,7 @@ def _are_versions(asked: Asked, base: str, candidate: str) -> bool:
 
 
 def _comparable(asked: Asked) -> dict[str, tuple[str, Path]]:
-    """Page -> title and report folder of the runs whose folder is here, those that people sent first."""
+    """Page -> title and report folder of the runs whose folder is on this machine, uploads first."""
     runs = [
         (run.page, f"{run.name} ({run.when_text}, {run.rubric_title})", folder_of(asked, run))
         for run in known_runs(asked)

@@ -1,4 +1,4 @@
-"""A row's conversation and texts as a person may read them."""
+"""The conversation and texts of a row, as a person may read them."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
@@ -24,7 +24,7 @@ def around(day: date, session: str) -> RowFilter:
 
 
 def conversation(asked: Asked, day: date, row: Row) -> Sequence[Row]:
-    """The turns around a row of that day, in their order; none without a session."""
+    """The turns around a row of a day, in order; none without a session."""
     if not row["session_id"]:
         return []
     rubric = asked.context.rubric
@@ -35,7 +35,7 @@ def conversation(asked: Asked, day: date, row: Row) -> Sequence[Row]:
 
 
 def with_source_texts(asked: Asked, day: date, rows: Sequence[Row]) -> list[Row]:
-    """The rows with the texts that the source has for them."""
+    """The rows with their texts from the source."""
     days = [one.get("score_date", day) for one in rows]
     window = days_window(min(days), max(days), asked.context.settings.time_zone)
     found, _ = rows_of_source([one["row_id"] for one in rows], None, window, asked.context)
@@ -46,12 +46,12 @@ def with_source_texts(asked: Asked, day: date, rows: Sequence[Row]) -> list[Row]
 
 
 def lacks_texts(rows: Sequence[Row]) -> bool:
-    """Whether a text of one of the rows is not kept."""
+    """Whether a text of one of the rows is not stored."""
     return any(row[name] is None for row in rows for name in TEXTS)
 
 
 def shown_text(asked: Asked, text: str | None) -> str | None:
-    """A text as this person may read it, cut with a mark where a page would not hold it."""
+    """A text as this person may read it, truncated with a mark if it is too long for a page."""
     if text is None:
         return None
     shown = text[:_LONGEST_TEXT] if asked.sees_personal_data else masked(text, end=_LONGEST_TEXT)

@@ -1,4 +1,4 @@
-"""The expected results of a query in a file that a person has sent: corrected, they make another version of it."""
+"""Correction of the expected results of a query in an uploaded file, which creates a new version of it."""
 
 from threading import Lock
 
@@ -15,12 +15,12 @@ _one_at_a_time = Lock()
 
 
 def correction_page(asked: Asked) -> Response:
-    """The form with the expected results of a query as they stand in the file.
+    """The form with the expected results of a query in the file.
 
     Raises:
-        NotFoundError: there is no such upload.
-        RefusedError: the person may not take the file home, which another version would let anybody do.
-        UsageError: the file has no such query.
+        NotFoundError: the upload does not exist.
+        RefusedError: the person may not download the file; as the owner of a new version they could.
+        UsageError: the file does not have the query.
     """
     upload, query_id = _own_upload(asked), dict(asked.pairs).get("query", "")
     asked.record("기대결과", f"{upload.name} {query_id}")
@@ -37,9 +37,9 @@ def correction_page(asked: Asked) -> Response:
 
 
 def correct(asked: Asked) -> Response:
-    """Keeps another version of a file with one expected result corrected, and leads to its page.
+    """Stores a new version of a file with one expected result corrected, and redirects to its page.
 
-    Pressing once more leads to the version that is there by then.
+    A repeated submission redirects to the version that exists by then.
 
     Raises:
         NotFoundError, RefusedError: as for the form.

@@ -1,6 +1,6 @@
-"""The door that every request passes: it knows people, keeps other sites out, and bounds what is sent and asked.
+"""The entry of every request: authentication, protection against other sites, and limits of size and rate.
 
-Behind it pages are plain functions, two of which work at a time: twenty requests need the memory of two.
+Pages are plain functions, of which at most two run at a time: twenty requests need the memory of two.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 
 class Door:
-    """Lets people through to the pages of a context."""
+    """Authenticates requests and passes them to the pages."""
 
     def __init__(self, context: Context, access: Access) -> None:
         self._context, self._access = context, access
@@ -53,7 +53,7 @@ class Door:
         self._uploads_now = 0
 
     def named(self, app: ASGIApp) -> ASGIApp:
-        """The app for requests under a name of this server; it would lead others on before a page is asked."""
+        """The app, restricted to host names of this server; otherwise redirects would answer others."""
 
         async def refuse(_: Request) -> Response:
             raise RefusedError(421, "이 이름으로는 열 수 없습니다. 안내받은 주소로 여세요")
@@ -68,7 +68,7 @@ class Door:
         return answering
 
     def to(self, endpoint: Page, role: Role) -> Answer:
-        """Answers with a page for people who may do what this role may; strangers are led to the login."""
+        """A page for people with the permissions of this role; unknown people are redirected to the login."""
 
         async def answer(request: Request) -> Response:
             viewer = self._known(request, role)
@@ -81,7 +81,7 @@ class Door:
         return explained(answer)
 
     def takes_file(self, keep: Keep, role: Role) -> Answer:
-        """Takes the file of a form from people who may do what this role may: it is on the disk when `keep` answers."""
+        """An upload for people with the permissions of this role: the file is on the disk when `keep` is called."""
 
         async def answer(request: Request) -> Response:
             viewer = self._known(request, role)
@@ -106,19 +106,19 @@ class Door:
         return explained(answer)
 
     async def health(self, request: Request) -> Response:
-        """Says `ok` to what watches the server, under any name, where the state database answers; else it is a 503."""
+        """The health check, under any host name: `ok` if the state database responds, else a 503."""
         if not self._access.requests.allows(f"health of {self._address(request)}"):
             raise RefusedError(429, "요청이 너무 많습니다. 1분 뒤에 다시 시도하세요")
         await to_thread.run_sync(lambda: AuditLog(self._context.state).latest(1))
         return Response("ok\n", media_type="text/plain", headers={"Cache-Control": "no-store"})
 
     async def login_page(self, request: Request) -> Response:
-        """The form that takes a token."""
+        """The login form."""
         self._checked(request)
         return _login_page(request.query_params.get("next", ""))
 
     async def login(self, request: Request) -> Response:
-        """Takes a token and begins a session, whatever session the browser had."""
+        """Checks a token and begins a new session, whatever session the browser had."""
         self._checked(request)
         address = self._address(request)
         if not self._access.logins.allows(address):
@@ -154,7 +154,7 @@ class Door:
         return answered
 
     def _checked(self, request: Request) -> Viewer | None:
-        """Who asks, of a request that may be answered at all."""
+        """The person of a request, after the checks of host and rate."""
         if len(request.url.path) + len(request.url.query) > _LONGEST_ADDRESS:
             raise RefusedError(414, "주소가 너무 깁니다. 조건을 줄이세요")
         viewer = self._access.viewer(_peer(request), _headers(request), request.cookies.get(_COOKIE, ""))
@@ -170,14 +170,14 @@ class Door:
         return viewer
 
     def _known(self, request: Request, role: Role) -> Viewer | None:
-        """Who asks, of a request that may be answered, where the person may do what this role may."""
+        """The person of a request, after all checks, if they have the permissions of this role."""
         viewer = self._checked(request)
         if viewer and not viewer.may(role):
             raise RefusedError(403, "이 일을 할 권한이 없습니다. 필요하면 운영 담당자에게 요청하세요")
         return viewer
 
     def _stranger(self, request: Request, written: str = "") -> Response:
-        """The way to the login; what somebody wrote into a form before is shown there, for it is kept nowhere."""
+        """The redirect to the login; a submitted note is shown there, since it is stored nowhere."""
         if self._access.settings.auth != "token":
             raise RefusedError(403, "누구인지 알 수 없거나 볼 권한이 없습니다. 운영 담당자에게 요청하세요")
         if request.method == "POST":
@@ -206,7 +206,7 @@ class Door:
 
 
 def explained(answer: Answer) -> Answer:
-    """The same answers; what goes wrong becomes a page that says so and shows nothing of the inside."""
+    """Converts errors to pages that explain them without internal details."""
 
     @wraps(answer)
     async def explaining(request: Request) -> Response:
@@ -238,7 +238,7 @@ def explained(answer: Answer) -> Answer:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form, of which only so many bytes are read."""
+    """The fields of a form, of which a limited number of bytes is read."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
         raise RefusedError(415, "양식이 아닙니다. 페이지를 다시 열어 시도하세요")
     body = bytearray()
@@ -261,7 +261,9 @@ def _parsed(fields: str) -> list[tuple[str, str]]:
 
 
 def _is_same_origin(request: Request) -> bool:
-    """Whether a page of ours sent it, as far as the browser says; the form's token decides where it says nothing."""
+    """Whether a page of this server sent the request, as far as the browser's headers tell; if they do not, the form
+    token decides.
+    """
     origin = request.headers.get("origin")
     site = request.headers.get("sec-fetch-site", "same-origin")
     of_ours = origin is None or urlsplit(origin).netloc == request.headers.get("host", "")
@@ -269,7 +271,7 @@ def _is_same_origin(request: Request) -> bool:
 
 
 def _page_before(request: Request) -> str:
-    """The page with the form that was sent, as far as the browser says."""
+    """The page with the submitted form, according to the Referer header."""
     try:
         place = urlsplit(request.headers.get("referer", ""))
     except ValueError:
@@ -278,7 +280,7 @@ def _page_before(request: Request) -> str:
 
 
 def _own_path(path: str) -> str:
-    """A path of this server; the first page in place of one that leads elsewhere."""
+    """The path if it is one of this server, else that of the first page (no open redirects)."""
     leads_elsewhere = not path.startswith("/") or path[1:2] in ("/", "\\") or any(sign < " " for sign in path)
     return "/" if leads_elsewhere else path
 
@@ -288,7 +290,7 @@ def _peer(request: Request) -> str:
 
 
 def _headers(request: Request) -> dict[str, str]:
-    """The headers that came once."""
+    """The headers that occur once."""
     return {name: value for name, value in request.headers.items() if len(request.headers.getlist(name)) == 1}
 
 

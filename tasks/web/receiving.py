@@ -1,8 +1,8 @@
-"""A form with a file, written to the disk while it arrives: bounded in bytes and in time, and refused as soon as it is
-no form of ours.
+"""Receives a form with a file, written to the disk while it arrives: limited in size and time, and refused as soon as
+its token is invalid.
 
-A file that is too large is read on to nowhere for a while, so that a browser hears the reason: one that is cut off
-while it sends shows an error of its own.
+The rest of a file that is too large is read and discarded for a while, so that the browser shows the reason: one that
+is cut off while sending shows an error of its own.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _READ_ON_TIMES = 10
 
 @dataclass(frozen=True)
 class UploadLimits:
-    """How large a file may be, and within how many seconds it must have arrived."""
+    """The maximum size of a file in bytes and the maximum time of its upload in seconds."""
 
     megabytes: int
     seconds: float
@@ -33,11 +33,11 @@ class UploadLimits:
 async def receive_file(
     request: Request, arriving: ArrivingFile, limits: UploadLimits, is_form_token: Callable[[str], bool]
 ) -> str:
-    """Writes the file of a form to `arriving`; returns its name. The form's token stands before it.
+    """Writes the file of a form to `arriving`; returns its name. The form's token comes before it.
 
     Raises:
-        RefusedError: it is no form of ours, has no file, or is too large.
-        TimeoutError: it has not arrived in time.
+        RefusedError: its token is invalid, it has no file, or it is too large.
+        TimeoutError: it did not arrive in time.
     """
     form = _Form(arriving, limits.megabytes * _MEGABYTE, is_form_token)
     most_bytes, received = limits.megabytes * _MEGABYTE * _READ_ON_TIMES, 0
@@ -81,7 +81,7 @@ def _parser_of(content_type: str, form: "_Form") -> MultipartParser:
 
 
 class _Form:
-    """What a form has brought so far: its token, then one file."""
+    """The received part of a form: its token, then one file."""
 
     def __init__(self, arriving: ArrivingFile, most_bytes: int, is_form_token: Callable[[str], bool]) -> None:
         self.name, self.size_bytes, self.is_whole = "", 0, False
@@ -92,7 +92,7 @@ class _Form:
 
     @property
     def is_too_large(self) -> bool:
-        """Whether more came than may be kept; the rest was not written."""
+        """Whether the file exceeds the limit; the rest was not written."""
         return self.size_bytes > self._most_bytes
 
     def begin_part(self) -> None:

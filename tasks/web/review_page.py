@@ -1,6 +1,6 @@
-"""Reviewing in a browser: the lists, one question at a time, and the verdict that is kept at once.
+"""Reviewing in a browser: the lists, one question at a time; verdicts are stored at once.
 
-A person sees neither the score nor what others said before having given a verdict of their own. Source: SPEC 12.
+People see neither the score nor verdicts of others before their own verdict. Source: SPEC 12.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _NOTE_CHARACTERS = 1_000
 
 @dataclass(frozen=True)
 class _Progress:
-    """A list in the overview: how much there is to do, how much of it this person has done, and who has begun."""
+    """A list in the overview: its size, this person's progress, and who has begun."""
 
     title: str
     href: str
@@ -32,7 +32,7 @@ class _Progress:
 
 
 def review_page(asked: Asked) -> Response:
-    """The lists: the drawn rows of the last days, and the drawn queries of the last test runs."""
+    """The lists: the sampled rows of the last days, and the sampled queries of the last test runs."""
     asked.record("검토 목록", "")
     store = LabelStore(asked.context.state)
     lists = []
@@ -53,7 +53,7 @@ def _reviewers(labels: Sequence[KeptLabel]) -> list[str]:
 
 
 def question_page(asked: Asked) -> Response:
-    """The question that the address names, or the first one that this person has not answered.
+    """The question in the URL, or the first one that this person has not answered.
 
     Raises:
         NotFoundError: there is no such list or question.
@@ -96,11 +96,11 @@ def question_page(asked: Asked) -> Response:
 
 
 def label(asked: Asked) -> Response:
-    """Keeps a verdict, and leads to the next question that is open.
+    """Stores a verdict, and redirects to the next open question.
 
     Raises:
         NotFoundError: the item is no longer on the list.
-        UsageError: no such verdict, or a note that is too long.
+        UsageError: an unknown verdict, or a note that is too long.
     """
     queue = opened_queue(asked)
     question = _question(queue.questions, asked.form.get("item", ""))
@@ -117,7 +117,7 @@ def label(asked: Asked) -> Response:
 
 
 def take_back(asked: Asked) -> Response:
-    """Takes this person's verdict of an item back, and leads to it."""
+    """Withdraws this person's verdict of an item, and redirects to it."""
     queue = opened_queue(asked)
     question = _question(queue.questions, asked.form.get("item", ""))
     _keep(asked, LabelStore(asked.context.state), queue, question, "", "")
@@ -139,7 +139,7 @@ def _question(questions: Sequence[ReviewQuestion], item: str) -> ReviewQuestion:
 
 
 def _next_open(questions: Sequence[ReviewQuestion], answered: set[str], after: str) -> str:
-    """The first question without an answer behind that one, from the start again at the end; '' where all have one."""
+    """The next question without an answer after a given one, wrapping around at the end; '' if all have one."""
     ids = [one.id for one in questions]
     start = ids.index(after) + 1 if after else 0
     return next((one for one in [*ids[start:], *ids[:start]] if one not in answered), "")

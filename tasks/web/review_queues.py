@@ -1,4 +1,4 @@
-"""The lists that people work through: the drawn rows of a day, and the drawn answers of a test run."""
+"""The review lists: the sampled rows of a day, and the sampled answers of a test run."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -33,8 +33,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Material:
-    """What a verdict needs: what was asked and answered, `parts` of title and text, and the turns before, earliest
-    first. Texts are None where they are not at hand, for which `notice` may say the reason."""
+    """The data for a verdict: question and answer, `parts` of title and text, and the turns before, earliest first.
+    Texts are None if they are not available; `notice` may say why.
+    """
 
     about: str
     question: str | None
@@ -46,7 +47,7 @@ class Material:
 
 @dataclass(frozen=True)
 class Scored:
-    """What was scored automatically, why, and where more of it stands ('' where nowhere)."""
+    """The automatic score, its reason, and the URL of its details ('' if there is none)."""
 
     score: str
     reason: str
@@ -54,7 +55,7 @@ class Scored:
 
 
 class ReviewQueue(Protocol):
-    """A list with its address and title, and the questions in their order."""
+    """A list with its URL and title, and the questions in order."""
 
     address: str
     title: str
@@ -63,20 +64,20 @@ class ReviewQueue(Protocol):
     def questions(self) -> Sequence[ReviewQuestion]: ...
 
     def labels(self, store: LabelStore) -> list[KeptLabel]:
-        """Every label of its items, in the order in which they were given."""
+        """All labels of its items, in the order in which they were given."""
         ...
 
     def material(self, asked: Asked, question: ReviewQuestion) -> Material:
-        """What a verdict needs, and nothing of the score."""
+        """The data for a verdict, without the score."""
         ...
 
     def scored(self, question: ReviewQuestion) -> Scored:
-        """What a person may see who has given a verdict."""
+        """The score, shown after the verdict."""
         ...
 
 
 class RowQueue:
-    """The drawn rows of a day."""
+    """The sampled rows of a day."""
 
     def __init__(self, context: Context, day: date, questions: Sequence[ReviewQuestion]) -> None:
         self.address = f"/review/rows/{day}"
@@ -85,13 +86,13 @@ class RowQueue:
         self._context, self._day = context, day
 
     def labels(self, store: LabelStore) -> list[KeptLabel]:
-        """The labels of its questions; files may bring labels of what nobody is asked here."""
+        """The labels of its questions; imported files may have labels of other items."""
         items = {one.blank.item for one in self.questions}
         of_rows = store.labels_of(self._context.rubric.id, "", sorted({one.blank.row_id for one in self.questions}))
         return [one for one in of_rows if one.item in items]
 
     def material(self, asked: Asked, question: ReviewQuestion) -> Material:
-        """The row with the turns before it; texts that the table does not keep are read again from the source."""
+        """The row with the turns before it; texts that the table does not store are read from the source."""
         row = self._row(question)
         turns = [one for one in conversation(asked, self._day, row) if one["timestamp"] < row["timestamp"]]
         notice = ""
@@ -130,7 +131,7 @@ class RowQueue:
 
 
 class RunQueue:
-    """The drawn answers of the test run in a folder."""
+    """The sampled answers of the test run in a folder."""
 
     def __init__(self, context: Context, folder: Path) -> None:
         self.address = f"/review/runs/{quote(folder.name)}"
@@ -156,7 +157,7 @@ class RunQueue:
         return {*drawn_queries(self.run, USUAL_AUDIT)}
 
     def questions_of(self, label: KeptLabel) -> list[ReviewQuestion]:
-        """The question about the item of a label, where it is of this run and drawn."""
+        """The question about the item of a label, if it is in this run's sample."""
         if label.input_sha256 != self.run.summary["inputs"][0]["sha256"]:
             return []
         return [one for one in self.questions if one.blank.item == label.item]
@@ -196,24 +197,26 @@ class RunQueue:
 def _drawn(
     folder: Path, written_ns: int, columns: tuple[tuple[str, str], ...], filters: tuple[tuple[str, str], ...]
 ) -> list[Drawn]:
-    """What to look at in a test run; a key press must not wait for its workbook. `written_ns` tells versions apart."""
+    """The sample of a test run, cached: a key press must not wait for its workbook. `written_ns` distinguishes
+    versions.
+    """
     return review_queue(read_scored_folder(folder), USUAL_AUDIT, TeamNames(dict(columns), dict(filters))).items
 
 
 def row_queues(context: Context) -> list[RowQueue]:
-    """The lists of the last scored days, the latest first."""
+    """The lists of the last scored days, latest first."""
     days = context.warehouse.days(KPIS)[-_DAYS:]
     by_day = row_questions(context.warehouse, context.rubric, days)
     return [RowQueue(context, day, by_day[day]) for day in reversed(days) if day in by_day]
 
 
 def run_queues(context: Context) -> list[RunQueue]:
-    """The lists of the test runs that were scored last, the latest first."""
+    """The lists of the test runs that were scored last, latest first."""
     return [RunQueue(context, folder) for folder in context.reports.testrun_folders()[:_RUNS]]
 
 
 def opened_queue(asked: Asked) -> ReviewQueue:
-    """The list of the address.
+    """The list in the URL.
 
     Raises:
         NotFoundError: there is none.

@@ -1,4 +1,4 @@
-"""What people take home: every row of a filter as CSV or as a workbook, in which no text becomes a formula."""
+"""Exports: all rows of a filter as CSV or as a workbook, in which no text becomes a formula."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _NO_TIME = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)  # the same row
 
 @dataclass(frozen=True)
 class _Export:
-    """The rows of a filter with every column; `name` is that of a file, without its ending."""
+    """The rows of a filter with all columns; `name` is that of the file, without its extension."""
 
     name: str
     columns: tuple[RowColumn, ...]
@@ -35,7 +35,7 @@ class _Export:
         return [column.title for column in self.columns]
 
     def headers(self, ending: str) -> dict[str, str]:
-        """A file is saved, never shown; its name holds nothing that a client sent."""
+        """The headers of a download: the file is saved, never shown; its name contains nothing that a client sent."""
         return {"Content-Disposition": f'attachment; filename="{self.name}.{ending}"', "Cache-Control": "no-store"}
 
 
@@ -57,10 +57,10 @@ def export_workbook(asked: Asked) -> Response:
 
 
 def _export(asked: Asked, kind: str, most: int) -> _Export:
-    """The rows that the address asks for.
+    """The rows of the filter in the URL.
 
     Raises:
-        UsageError: there are too many for one file.
+        UsageError: there are too many rows for one file.
     """
     view, rubric = rows_view(asked), asked.context.rubric
     search = asked.context.warehouse.row_search(rubric)

@@ -1,4 +1,4 @@
-"""The page of one row: its texts, which rule gave what, and the conversation around it."""
+"""The page of one row: its texts, the effect of each rule, and the conversation around it."""
 
 from dataclasses import dataclass, replace
 from datetime import date
@@ -17,7 +17,7 @@ from tasks.web.conversation import Row, around, conversation, lacks_texts, shown
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn of the conversation; texts are None where they are not at hand."""
+    """One turn of the conversation; texts are None if they are not available."""
 
     href: str
     time: str
@@ -30,10 +30,10 @@ class Turn:
 
 
 def row_page(asked: Asked) -> Response:
-    """The row of a day and id; with `source=1` texts that the table does not keep are read again from the source.
+    """The page of a row by day and id; with `source=1` texts that the table does not store are read from the source.
 
     Raises:
-        NotFoundError: there is no such row.
+        NotFoundError: the row does not exist.
     """
     context, rubric = asked.context, asked.context.rubric
     day, row_id = asked.day, asked.place["row_id"]

@@ -1,4 +1,4 @@
-"""The rows that an address asks for: its filter made ready for a search, how they are shown, and their counts."""
+"""The rows of a URL: the filter prepared for a search, the view, and the counts."""
 
 import re
 from collections import Counter
@@ -31,9 +31,8 @@ _NOTHING_PERSONAL = re.compile(r"(?:[ ]|(?![공영일이삼사오육륙칠팔구
 
 @dataclass(frozen=True)
 class RowsView:
-    """What an address asks for: the filter, the columns that are shown, their order, and which page (1 is the first).
-
-    `days` are the scored days of the warehouse.
+    """The view of a URL: filter, shown columns, order, and page (1 is the first). `days` are the scored days of the
+    warehouse.
     """
 
     wanted: RowFilter
@@ -45,13 +44,13 @@ class RowsView:
 
     @property
     def shown(self) -> list[tuple[str, str]]:
-        """Names and values that say how rows are shown, without the page."""
+        """The query parameters of the view, without the page."""
         chosen = [(_COLUMN, column.name) for column in self.columns]
         return [*chosen, (_SORT, f"{'-' if self.order.descending else ''}{self.order.column}")]
 
     @property
     def orders(self) -> list[tuple[str, str, bool]]:
-        """What rows can be ordered by: the value in an address, what people read, whether they are in this order."""
+        """The available orders: the value in URLs, the title, and whether it is the current one."""
         ways = ((True, "-", "내림차순"), (False, "", "오름차순"))
         return [
             (f"{sign}{column.name}", f"{column.title} {title}", RowOrder(column.name, down) == self.order)
@@ -61,30 +60,30 @@ class RowsView:
         ]
 
     def href(self, pairs: Pairs, page: int = 1, path: str = "/rows") -> str:
-        """The address of these rows, shown in the same way."""
+        """The URL of these rows in the same view."""
         return href(path, [*pairs, *self.shown, *([(_PAGE, str(page))] if page > 1 else [])])
 
     def narrowed(self, **wanted: str) -> str:
-        """The address of those of the rows that have also these values, instead of other ones of the same names."""
+        """The URL of the rows that also have these values, which replace others of the same names."""
         kept = [pair for pair in self.wanted.pairs() if pair[0] not in wanted]
         return self.href([*kept, *wanted.items()])
 
     def without(self, pair: tuple[str, str]) -> str:
-        """The address without one of the conditions."""
+        """The URL without one of the conditions."""
         return self.href([one for one in self.wanted.pairs() if one != pair])
 
     def ordered(self, column: RowColumn) -> str:
-        """The address in the order of a column: the other way round where it is that already."""
+        """The URL in the order of a column, reversed if it is the current one."""
         is_down = self.order.column == column.name and self.order.descending
         return replace(self, order=RowOrder(column.name, not is_down)).href(self.wanted.pairs())
 
 
 def rows_view(asked: Asked) -> RowsView:
-    """What the address asks for; the last scored days where it names none.
+    """The view of a URL; the last scored days if it names none.
 
     Raises:
         NotFoundError: nothing has been scored yet.
-        UsageError: a value that cannot be.
+        UsageError: an invalid value.
     """
     rubric, settings = asked.context.rubric, asked.context.settings
     days = asked.context.warehouse.days(KPIS)
@@ -116,12 +115,13 @@ def _page(text: str) -> int:
 
 
 def searchable(rubric: RowRubric, search: RowSearch, wanted: RowFilter, *, personal: bool) -> RowFilter:
-    """The filter with the rows that no engine tells by itself: those of a template, and those whose text is found.
+    """The filter with the row ids that the warehouse cannot find by itself: those of a template, and those that contain
+    a text.
 
-    Without `personal` a text is looked for in what is shown: who may not read a number must not find it either.
+    Without `personal` the masked texts are searched: people who may not read a number must not find it either.
 
     Raises:
-        UsageError: too many rows would have to be looked at for that.
+        UsageError: too many rows would have to be searched.
     """
     checks_text = bool(wanted.text) and not personal and not _tells_nothing(wanted.text)
     if not wanted.template and not checks_text:
@@ -150,7 +150,7 @@ def _is_seen(text: str, texts: Iterable[str | None]) -> bool:
 
 @dataclass(frozen=True)
 class FilteredCounts:
-    """How many rows there are, in all, by day with the mean of their totals, and by pair of grades."""
+    """The number of rows in all, by day with the mean of their totals, and by pair of grades."""
 
     rows: int
     mean: float | None
@@ -175,9 +175,9 @@ def counts_of(search: RowSearch, wanted: RowFilter, rubric: RowRubric) -> Filter
 
 
 def unscored_rows(warehouse: Warehouse, wanted: RowFilter, rubric: RowRubric) -> int:
-    """How many rows without a question or an answer have fired an alert rule that is asked for.
+    """The number of rows without a question or an answer that have fired an alert rule of the filter.
 
-    0 where a condition is one that only scored rows can meet.
+    0 if only scored rows can meet a condition.
     """
     met_unscored = RowFilter(
         wanted.first, wanted.last, wanted.tenants, rules=wanted.rules, hours=wanted.hours, time_zone=wanted.time_zone
@@ -194,7 +194,7 @@ def unscored_rows(warehouse: Warehouse, wanted: RowFilter, rubric: RowRubric) ->
 
 
 def export_frames(search: RowSearch, wanted: RowFilter, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """The rows day by day, earliest first: no more than a day's texts are in memory."""
+    """The rows day by day, earliest first, with at most one day's texts in memory."""
     for day in wanted.days:
         of_day = replace(wanted, first=day, last=day)
         count = int(search.counts(of_day)["rows"].sum())

@@ -31,7 +31,7 @@ _MOST_TICKS = 7
 
 @dataclass(frozen=True)
 class FilterValue:
-    """One value that can be chosen: what stands in the address, what people read, whether it is chosen."""
+    """One selectable value: in the URL, its title, and whether it is selected."""
 
     value: str
     title: str
@@ -40,7 +40,7 @@ class FilterValue:
 
 @dataclass(frozen=True)
 class FilterGroup:
-    """A group of values of which several can be chosen."""
+    """A group of values of which several can be selected."""
 
     name: str
     title: str
@@ -49,7 +49,7 @@ class FilterGroup:
 
 @dataclass(frozen=True)
 class Bar:
-    """A day of the trend: its place and height in the drawing, that of its mean, and the address of its rows."""
+    """A day of the trend: position and height in the chart, that of its mean, and the URL of its rows."""
 
     left: float
     width: float
@@ -62,17 +62,17 @@ class Bar:
 
 @dataclass(frozen=True)
 class CellLinks:
-    """The links of the cross table, as its macro asks for them."""
+    """The links of the cross table, as its macro needs them."""
 
     view: RowsView
 
     def count(self, count: int, /, **grades: str) -> Cell:
-        """A count that leads to its rows."""
+        """A count that links to its rows."""
         return Link(count_text(count), self.view.narrowed(**grades)) if count else count_text(count)
 
 
 def rows_page(asked: Asked) -> Response:
-    """The rows that the address asks for."""
+    """The page of the rows of a URL."""
     rubric, view = asked.context.rubric, rows_view(asked)
     asked.record("행 목록", rows_address(view.wanted))
     search = asked.context.warehouse.row_search(rubric)
@@ -109,7 +109,7 @@ def _always(view: RowsView) -> list[RowColumn]:
 
 
 def _cells(asked: Asked, view: RowsView, row: dict[str, Any]) -> list[Cell]:
-    """The cells of a row; the first one leads to its page."""
+    """The cells of a row; the first one links to its page."""
     cells = [_cell(asked, column, row) for column in view.columns]
     first = cells[0]
     text = first if isinstance(first, str) else first.text if isinstance(first, Mark) else str(first)
@@ -143,14 +143,14 @@ def _cell(asked: Asked, column: RowColumn, row: dict[str, Any]) -> Cell:
 
 
 def _page_of_report(asked: Asked, wanted: RowFilter) -> str:
-    """Where the report lists all rows of a day and a rule; '' of several days, and where nobody serves the report."""
+    """The report's list of all rows of a day and a rule; '' for several days, and if the report is not served."""
     reports = asked.context.reports
     page = reports.address(reports.folder / rows_page_name(wanted.first)) if wanted.first == wanted.last else ""
     return page and f"{page}#{urlencode([('alert', rule) for rule in wanted.rules[:1]])}"
 
 
 def _conditions(view: RowsView, rubric: RowRubric) -> Iterable[Link]:
-    """What the filter asks for besides the days, each with the address without it."""
+    """The conditions of the filter besides the days, each with the URL without it."""
     coded = {one.column: one.titles for one in rubric.coded_columns}
     named: dict[str, tuple[str, Callable[[str], str]]] = {
         "tenant": ("테넌트", lambda value: tenant_text(tenant_of(value))),
@@ -207,14 +207,14 @@ def _shown_days(view: RowsView) -> list[date]:
 
 
 def _ticks(days: Sequence[date], by_day: Mapping[date, tuple[int, float]]) -> list[tuple[str, str]]:
-    """Day and rows of the bar in the middle of each of at most seven equal parts of the drawing: what stands below."""
+    """The labels of the axis: day and rows of the bar in the middle of each of at most seven equal parts."""
     parts = min(_MOST_TICKS, len(days))
     chosen = (days[int((part + 0.5) * len(days) / parts)] for part in range(parts))
     return [(f"{day.month}월 {day.day}일", f"{by_day[day][0] if day in by_day else 0:,}행") for day in chosen]
 
 
 def _bars(view: RowsView, by_day: dict[date, tuple[int, float]]) -> list[Bar]:
-    """The days of the filter that have rows, each as wide as the others; heights are shares of the highest."""
+    """The bars of the days with rows, of equal width; heights are relative to the highest."""
     days = _shown_days(view)
     most = max((count for count, _ in by_day.values()), default=1)
     width = _CHART_WIDTH / max(len(days), 1)

@@ -1,7 +1,7 @@
 """Scoring of uploaded files, each in a process of its own, which ends with the server or when a person stops it.
 
-A stopped one lets the judge's calls in flight finish, so that nothing is paid for twice; scored again, it goes on from
-there. What is on the disk says how far one is: see `tasks.testruns.uploads`.
+A stopped one lets the judge's calls in flight finish, so that nothing is paid for twice; scored again, it continues
+from there. The progress is on the disk: see `tasks.testruns.uploads`.
 """
 
 import os
@@ -38,7 +38,7 @@ _SECONDS_BETWEEN_NOTES = 1.0
 
 
 class Scorings:
-    """The scorings that this process has begun. Its methods may be called in any thread."""
+    """The scorings of this process. Its methods are thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -51,10 +51,10 @@ class Scorings:
             return process is not None and process.is_alive()
 
     def begin(self, upload: Upload, scoring: Scoring, settings: Settings) -> None:
-        """Writes to the disk how the file is to be scored, and begins. A scoring that is running goes on as it is.
+        """Writes to the disk how the file is to be scored, and starts. A running scoring continues unchanged.
 
         Raises:
-            UsageError: as many as may be are running, or one that was stopped has not ended yet.
+            UsageError: the maximum number is running, or one that was stopped has not ended yet.
         """
         with self._lock:
             running = {folder: process for folder, process in self._processes.items() if process.is_alive()}
@@ -75,14 +75,14 @@ class Scorings:
             running[upload.folder] = process
 
     def stop(self, upload: Upload) -> None:
-        """Asks the process of a file to end; calls of the judge that are in flight are waited for there."""
+        """Asks the process of a file to end; it waits for the judge's calls in flight."""
         with self._lock:
             if process := self._processes.get(upload.folder):
                 process.terminate()
 
 
 def _work(settings: Settings, upload: Upload) -> None:
-    """The body of a process."""
+    """The main function of a process."""
     signal.signal(signal.SIGTERM, _interrupt)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(KeyboardInterrupt):  # the file stands as begun, and nobody is at it
@@ -90,10 +90,10 @@ def _work(settings: Settings, upload: Upload) -> None:
 
 
 def score_upload(settings: Settings, upload: Upload) -> None:
-    """Scores a file as its `scoring` says; what came of it stands there afterwards.
+    """Scores a file according to its `scoring`, which has the outcome afterwards.
 
     Raises:
-        StorageError: another process is at it, or the upload folder cannot be written.
+        StorageError: another process is scoring it, or the upload folder cannot be written.
     """
     scoring = upload.scoring
     assert scoring is not None  # it was kept before anybody began
@@ -104,7 +104,7 @@ def score_upload(settings: Settings, upload: Upload) -> None:
 
 
 def _scored(settings: Settings, upload: Upload, scoring: Scoring, staging: Path) -> Scoring:
-    """What came of scoring; its results are there."""
+    """The outcome of scoring, whose results are written."""
     try:
         with Context(settings) as context:
             plan = plan_of_file(upload.file, upload.choices, settings)
@@ -128,7 +128,7 @@ def _scored(settings: Settings, upload: Upload, scoring: Scoring, staging: Path)
 
 
 def _judged(context: Context, plan: TestRunPlan, upload: Upload, scoring: Scoring) -> Judged:
-    """What the judge says; how far it is goes to the disk."""
+    """The judge's verdicts; the progress is written to the disk."""
     settings = context.settings.judge
     noted_s = 0.0
 

@@ -1,7 +1,7 @@
-"""The pages of test runs: what the warehouse knows of them, under the names that they have on the site, and the results
-of files that people have sent, under `upload-<id>`.
+"""The pages of test runs: those of the warehouse, under the same names as on the site, and the results of uploaded
+files, under `upload-<id>`.
 
-Their texts are masked for everybody, as on the site. What can be taken home is not.
+Their texts are masked for everybody, as on the site. Downloads are not.
 """
 
 from collections.abc import Sequence
@@ -38,14 +38,14 @@ _KINDS = {
 
 
 def first_page(asked: Asked) -> Response:
-    """Leads to the chat rows; to the test runs where a team has nothing else."""
+    """Redirects to the chat rows, or to the test runs if there are no chat rows."""
     warehouse = asked.context.warehouse
     only_runs = not warehouse.days(KPIS) and warehouse.days(TESTRUN_SCORES)
     return RedirectResponse(FIRST if only_runs else "/rows", 303)
 
 
 def testruns_page(asked: Asked) -> Response:
-    """Where every agent stands, and its runs, the latest first."""
+    """The state of each agent, and its runs, latest first."""
     asked.record("테스트 런 목록", FIRST)
     runs = known_runs(asked)
     return asked.page(
@@ -66,7 +66,7 @@ def testrun_page(asked: Asked) -> Response:
     """The page of a run or of an upload's result, or the history of a test set.
 
     Raises:
-        NotFoundError: the warehouse knows neither among its last days.
+        NotFoundError: the last days of the warehouse have neither.
     """
     name, runs = asked.place["page"], known_runs(asked)
     if upload := scored_upload(asked, name):
@@ -87,8 +87,8 @@ def testrun_file(asked: Asked) -> Response:
     """A file of the report folder of a run.
 
     Raises:
-        RefusedError: it quotes people, whose words this person sees masked alone.
-        NotFoundError: there is no such run or file.
+        RefusedError: it quotes people, whose words this person may only see masked.
+        NotFoundError: the run or file does not exist.
     """
     place, name = asked.place["folder"], asked.place["name"]
     if upload := scored_upload(asked, place):
@@ -107,7 +107,7 @@ def testrun_file(asked: Asked) -> Response:
 
 
 def _saved_file(asked: Asked, path: Path, of: str) -> Response:
-    """A file of ours as a browser saves it, with the name of the run that it is `of`; it is never shown."""
+    """A file as a download, with the name of the run that it is `of`."""
     asked.record("내려받기", f"{of}/{path.name}")
     name = quote(f"{of}-{path.name}", safe="")
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}", "Cache-Control": "no-store"}
@@ -115,17 +115,17 @@ def _saved_file(asked: Asked, path: Path, of: str) -> Response:
 
 
 def known_runs(asked: Asked) -> list[PublishedTestRun]:
-    """The runs of the warehouse's last days, those that ran last first."""
+    """The runs of the warehouse's last days, latest first."""
     return read_testruns(asked.context.warehouse, SPAN_DAYS)
 
 
 def folder_of(asked: Asked, run: PublishedTestRun) -> Path:
-    """The report folder of a run of the warehouse, whether it lies on this machine or not."""
+    """The report folder of a run of the warehouse, which may be on another machine."""
     return asked.context.reports.testrun_folder(run.name, run.sha256)
 
 
 def scored_upload(asked: Asked, page: str) -> Upload | None:
-    """The upload whose result has that page; None where there is no such, or it is not scored."""
+    """The upload whose result has this page; None if there is none, or it is not scored."""
     found = asked.uploads.find(page.removeprefix(_OF_UPLOAD)) if page.startswith(_OF_UPLOAD) else None
     return found if found and found.is_scored else None
 
@@ -136,21 +136,23 @@ def page_of_upload(upload: Upload) -> str:
 
 
 def sent_at(asked: Asked, upload: Upload) -> str:
-    """When a file was sent, by the clock of the people here."""
+    """The local time of an upload."""
     return f"{upload.at.astimezone(ZoneInfo(asked.context.settings.time_zone)):%Y-%m-%d %H:%M}"
 
 
 def _shown_values(
     run: PublishedTestRun, others: Sequence[PublishedTestRun], warehouse: Warehouse, files: Sequence[Link]
 ) -> dict[str, Any]:
-    """What the page of a run shows; its rows are those of `warehouse`, `others` what it may have been compared with."""
+    """The values of the page of a run; its rows are in `warehouse`, `others` are the runs that it may have been
+    compared with.
+    """
     page = next((one.page for one in others if (one.sha256, one.rubric_id) == (run.compared_with, run.rubric_id)), "")
     executions, queries = executions_of(warehouse, run), queries_of(warehouse, run)
     return testrun_values(run, executions, queries, metric_intervals(run, executions, queries), files, page)
 
 
 def _uploaded_values(asked: Asked, upload: Upload, runs: Sequence[PublishedTestRun]) -> dict[str, Any]:
-    """What the page of an upload's result shows; it is compared with runs of the warehouse."""
+    """The values of the page of an upload's result, which is compared with runs of the warehouse."""
     (run,) = read_testruns(upload.warehouse, 1)
     if run.rubric:
         known = read_agreements(asked.context.warehouse)
@@ -190,7 +192,7 @@ def _intervals(warehouse: Warehouse, run: PublishedTestRun) -> dict[str, Interva
 
 
 def _links(asked: Asked, run: PublishedTestRun) -> list[Link]:
-    """What this person may take home of a run."""
+    """The downloads of a run that this person may have."""
     folder = folder_of(asked, run)
     names = report_files(folder) if asked.sees_personal_data else []
     return file_links(folder.name, names)

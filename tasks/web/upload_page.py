@@ -1,4 +1,4 @@
-"""Test runs that people send: the file arrives, is looked at, scored, taken home, and goes into the inbox."""
+"""Uploaded test runs: a file is received, recognised, scored, downloaded, and moved into the inbox."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -37,10 +37,7 @@ _one_at_a_time = Lock()
 
 @dataclass(frozen=True)
 class _Read:
-    """What was recognised of a file: `run` None where it cannot be read, `plan` None where a choice is missing.
-
-    `problem` is why, in the words of the error.
-    """
+    """A recognised file: `run` is None if it cannot be read, `plan` if a choice is missing; `problem` is the error."""
 
     run: TestRunFile | None
     plan: TestRunPlan | None
@@ -48,9 +45,9 @@ class _Read:
 
 
 def keep_upload(asked: Asked, arriving: ArrivingFile, name: str) -> Response:
-    """Keeps a file that has arrived, and leads to its page.
+    """Stores a received file, and redirects to its page.
 
-    Pressing once more leads to the file that is there by then: the same one of this person that nobody has scored yet.
+    A repeated submission redirects to the existing file: the same one of this person that is not scored yet.
     """
     with _one_at_a_time:
         waiting = (one for one in asked.uploads.latest() if (one.name, one.who) == (name, asked.viewer.name))
@@ -64,10 +61,10 @@ def _kept(asked: Asked, arriving: ArrivingFile, name: str) -> Upload:
 
 
 def upload_page(asked: Asked) -> Response:
-    """What was recognised of a file and what judging would cost; while it is scored, how far that is.
+    """The page of a recognised file with the cost of judging; while it is scored, the progress.
 
     Raises:
-        NotFoundError: there is no such upload.
+        NotFoundError: the upload does not exist.
     """
     upload = upload_of(asked)
     is_running, scoring = asked.scorings.is_running(upload), upload.scoring  # in this order: it may end meanwhile
@@ -105,12 +102,12 @@ def upload_page(asked: Asked) -> Response:
 
 
 def score(asked: Asked) -> Response:
-    """Begins to score a file, by rule or with the judge, and leads back to its page.
+    """Starts scoring a file, by rule or with the judge, and redirects to its page.
 
     Raises:
-        NotFoundError: there is no such upload.
+        NotFoundError: the upload does not exist.
         RefusedError: this person may not spend money.
-        UsageError: there is no such rubric, agent or option, or too many files are being scored.
+        UsageError: an unknown rubric, agent or option, or too many files are being scored.
     """
     upload, choices = upload_of(asked), _choices(asked.form)
     with_judge = asked.form.get("judge") == "yes"
@@ -123,7 +120,7 @@ def score(asked: Asked) -> Response:
 
 
 def stop(asked: Asked) -> Response:
-    """Ends the scoring of a file; what the judge has said is kept."""
+    """Stops the scoring of a file; the judge's verdicts are kept."""
     upload = upload_of(asked)
     asked.record("채점 멈춤", upload.name)
     asked.scorings.stop(upload)
@@ -131,11 +128,11 @@ def stop(asked: Asked) -> Response:
 
 
 def publish(asked: Asked) -> Response:
-    """Puts a file into the inbox, where `aqb test-runs` scores it into the warehouse.
+    """Copies a file into the inbox, where `aqb test-runs` scores it into the warehouse.
 
     Raises:
-        NotFoundError: there is no such upload.
-        UsageError: it would be scored otherwise there, or another file has its name.
+        NotFoundError: the upload does not exist.
+        UsageError: it would be scored differently there, or another file has its name.
     """
     upload, settings = upload_of(asked), asked.context.settings
     scoring = upload.scoring
@@ -172,23 +169,23 @@ def _place_in_inbox(asked: Asked, upload: Upload) -> Path:
 
 
 def _is_in_inbox(asked: Asked, upload: Upload) -> bool:
-    """Whether the inbox has this very file under its name."""
+    """Whether the inbox has the same file under its name."""
     place = _place_in_inbox(asked, upload)
     return place.is_file() and identity_of(place).sha256 == identity_of(upload.file).sha256
 
 
 def _page_in_history(asked: Asked, upload: Upload) -> str:
-    """The page of what the warehouse knows of this very file; empty before `aqb test-runs` has scored it."""
+    """The page of this file's run in the warehouse; empty before `aqb test-runs` has scored it."""
     sha256 = identity_of(upload.file).sha256
     return next((run.page for run in known_runs(asked) if run.sha256 == sha256), "")
 
 
 def remove(asked: Asked) -> Response:
-    """Removes a file that this person has sent, with its results; operators remove any.
+    """Removes an upload of this person with its results; operators may remove any.
 
     Raises:
-        NotFoundError: there is no such upload.
-        RefusedError: it is another person's, or is being scored.
+        NotFoundError: the upload does not exist.
+        RefusedError: it belongs to another person, or is being scored.
     """
     upload = upload_of(asked)
     if not _may_change(asked, upload):
@@ -208,7 +205,7 @@ def upload_of(asked: Asked) -> Upload:
     """The upload in the path.
 
     Raises:
-        NotFoundError: there is no such upload.
+        NotFoundError: the upload does not exist.
     """
     if found := asked.uploads.find(asked.place["upload"]):
         return found
@@ -234,7 +231,7 @@ def _choices(given: Mapping[str, str]) -> TestRunChoices:
 
 
 def _options(given: Mapping[str, str]) -> Options:
-    """The options that a form names; what is empty is as the settings have it."""
+    """The options of a form; empty ones are those of the settings."""
     known = {option.name: option for one in testrun_rubrics().values() for option in one.options}
     chosen = {
         field.removeprefix(_OPTION): value.strip()
@@ -262,7 +259,7 @@ def _read(asked: Asked, upload: Upload, choices: TestRunChoices) -> _Read:
 
 
 def _estimate(asked: Asked, plan: TestRunPlan) -> Estimate | None:
-    """What judging would take; None where the rubric asks no judge."""
+    """The cost and time of judging; None if the rubric has no judged metrics."""
     if not plan.rubric.prompts:
         return None
     judge = asked.context.settings.judge
@@ -277,7 +274,7 @@ def _has_judge(asked: Asked) -> bool:
 
 
 def _facts(run: TestRunFile, plan: TestRunPlan | None) -> Table:
-    """What was recognised."""
+    """The facts of a recognised file."""
     executions = [one for of_query in run.queries.values() for one in of_query]
     agents = {one.agent_type or (plan and plan.agent_type) for one in executions}
     counts = run.counts
@@ -301,7 +298,7 @@ def _rejects(run: TestRunFile) -> Table:
 
 
 def _notes(run: TestRunFile) -> Sequence[str]:
-    """What was read with a reservation, or left out."""
+    """Notes on what was read with a caveat, or left out."""
     found = [f"{NOTE_TITLES.get(code, code)}: {count:,}" for code, count in run.notes.items()]
     if run.excluded_lines:
         found.append(f"실행하지 않아 제외한 행: {', '.join(run.excluded_lines[:_REJECTS_SHOWN])}")

@@ -1,4 +1,4 @@
-"""Versions of a file that a person has sent, and who may have it."""
+"""Versions of an uploaded file, and who may download it."""
 
 from typing import Any
 
@@ -7,17 +7,17 @@ from tasks.web.asked import Asked
 
 
 def takes_home(asked: Asked, upload: Upload) -> bool:
-    """Whether this person may have a file with its texts as they are: who has sent it knows them."""
+    """Whether this person may download a file with its texts unmasked: the uploader knows them."""
     return asked.sees_personal_data or upload.who == asked.viewer.name
 
 
 def later_versions(asked: Asked, upload: Upload) -> list[Upload]:
-    """The files that were made of a file, the latest first."""
+    """The later versions of a file, latest first."""
     return [one for one in asked.uploads.latest() if one.of and one.of.id == upload.id]
 
 
 def version_values(asked: Asked, upload: Upload) -> dict[str, Any]:
-    """What the pages of a file say of the version before it, and of those that were made of it."""
+    """The values of the version before a file and of those after it, for its pages."""
     return {
         "upload": upload,
         "before_it": asked.uploads.find(upload.of.id) if upload.of else None,
