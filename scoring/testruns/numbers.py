@@ -1,7 +1,7 @@
 """Extracts the numbers of a Korean answer, exactly, and compares two sets of numbers.
 
 Numbers: `1,234`, `12.5`, `52.1%` (52.1), `2만 917` (20,917), `1만 2천`, `5천 2백만`, `1.2억`, `1조`, with an isolated
-sign; a hyphen between digits is a range. Full-width digits and signs equal ASCII ones, and markdown around a number is
+sign; a hyphen between digits is a range, whose scale may stand once: `3,500~4,000만` (3,500만 and 4,000만). Full-width digits and signs equal ASCII ones, and markdown around a number is
 ignored.
 
 Source: seed 000, 2.2 (일관성), 2.3 and 3.3 (결과 정확도).
@@ -28,6 +28,7 @@ _NUMBER = re.compile(
     rf"(?=[0-9])(?<![0-9A-Za-z_])(?<![A-Za-z_]-)(?<![0-9]\.)(?P<first>{_TERM})(?:[ ]?(?P<scale>{_SCALE})"
     rf"(?P<rest>(?:[ ]?{_TERM}[ ]?{_SCALE}){{0,4}}(?:[ ]?{_TERM}(?![ ]?{_SCALE}))?))?"
 )
+_RANGE_END = re.compile(rf"[ ]?[~–-][ ]?({_TERM})[ ]?({_SCALE})")
 _REST = re.compile(rf"({_TERM})[ ]?({_SCALE})?")
 _ID = re.compile(r"(?<![0-9.])[0-9]{16,}")
 _MINUS = re.compile(r"(?:^|[^0-9A-Za-z가-힣)%\]])-$")
@@ -36,12 +37,13 @@ _DIGIT = re.compile(r"[0-9]")
 _SMALL_SCALES = {"십": 10, "백": 10**2, "천": 10**3}
 _LARGE_SCALES = {"만": 10**4, "억": 10**8, "조": 10**12}
 _NONE = re.compile(
-    r"(?:(?:[가-힣]자|인원|사람|[0-9]?분|대상|건|명|내역|공고|이력|결과|합격|탈락|남성|여성|남녀)[은는이가도]?|아무도)"
+    r"(?:(?:[가-힣]자|인원|사람|[0-9]?분|대상|건|명|내역|공고|지원서|이력서?|면접|데이터|결과|합격|탈락|남성|여성|남녀)"
+    r"[은는이가도]?|아무도)"
     r"[ ]{0,2}"
     r"(?:(?:현재|아직|전혀|모두|전부|둘 다)[ ]{1,2})?"
-    r"(?:없었?(?:습니다|어요?|네요|음|다|으며|으나|고|지만)|없는 것으로|존재하지 않"
-    r"|(?:확인|조회|검색|집계)되지 않(?:습니다|았습니다|았어요|네요))"
-    r"|(?:[가-힣]자|인원|사람|대상)[을를] 찾(?:을 수 없(?:습니다|어요|네요)|지 못했(?:습니다|어요))"
+    r"(?:없었?(?:습니다|어요?|네요|음|다|으며|으나|고|지만)|없는 (?:것으로|상태|상황)|존재하지 않"
+    r"|(?:확인|조회|검색|집계|발견)되지 않(?:습니다|았습니다|았어요|네요))"
+    r"|(?:[가-힣]자|인원|사람|대상|지원서)[을를] 찾(?:을 수 없(?:습니다|어요|네요)|지 못했(?:습니다|어요))"
 )
 # 총 120명 중, 지원자 120명 가운데, 120명의 지원자 중에서: of how many there are none
 _WHOLE = re.compile(r"[0-9][0-9,]{0,15}[ ]?(?:명|건|개|분|인)(?:의 [가-힣]{1,10})?[ ]{0,2}(?:중|가운데)")
@@ -235,7 +237,7 @@ def _quantities(text: str) -> Iterator[Quantity]:
     text = _ID.sub(" ", text)
     end = 0
     while match := _NUMBER.search(text, end):
-        value, end = _value(match["first"], match["scale"]), match.end()
+        value, end = _value(match["first"], match["scale"] or _scale_of_range(text, match)), match.end()
         if match["rest"]:
             value, used = _with_rest(value, match["scale"], match["rest"])
             end = match.start("rest") + used
@@ -247,6 +249,12 @@ def _quantities(text: str) -> Iterator[Quantity]:
 def _is_negative(before: str) -> bool:
     """Whether a number after `before` has a minus sign. A hyphen after a digit or a word makes a range."""
     return "-" in before and bool(_MINUS.search(before)) and not _RANGE.search(before)
+
+
+def _scale_of_range(text: str, start: re.Match[str]) -> str | None:
+    """The scale of a range whose start has none: `3,500~4,000만`, but not `500~1만`, which begins below it."""
+    end = _RANGE_END.match(text, start.end())
+    return end[2] if end and _value(start["first"], None) < _value(end[1], None) else None
 
 
 def _value(digits: str, scale: str | None) -> Fraction:

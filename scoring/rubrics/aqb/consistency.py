@@ -15,7 +15,7 @@ from scoring.rubrics.aqb.answers import listed_numbers
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES
 from scoring.testruns.cells import folded, given
 from scoring.testruns.executions import ParsedExecution
-from scoring.testruns.numbers import numbers_in, spread_within
+from scoring.testruns.numbers import numbers_in, says_none, spread_within
 from scoring.testruns.rubric import Score, Undecided
 
 Conclusions = Sequence[int]
@@ -71,7 +71,19 @@ def rooms_of(readings: Sequence[ParsedExecution], least: int) -> Rooms:
         enough=len(first) >= least,
         names=tuple(str(reading.execution.round) for reading in answered),
         texts=texts,
-        numbers=tuple(frozenset(numbers_in(text, query=query, truth=truth)) for text in texts if len(first) >= least),
+        numbers=_numbers_of(texts, query, truth) if len(first) >= least else (),
+    )
+
+
+def _numbers_of(texts: Sequence[str], query: str, truth: str) -> tuple[frozenset[Fraction], ...]:
+    """The numbers of each text; where one says 0, another one that says there is none says 0, too."""
+    numbers = [frozenset(numbers_in(text, query=query, truth=truth)) for text in texts]
+    zero = frozenset([Fraction(0)])
+    if zero not in numbers:
+        return tuple(numbers)
+    return tuple(
+        zero if not found and says_none(text, query=query, truth="0") else found
+        for text, found in zip(texts, numbers, strict=True)
     )
 
 
