@@ -22,6 +22,7 @@ from scoring.testruns.checks import (
     PathCheck,
     Source,
 )
+from scoring.testruns.executions import ParsedExecution
 from scoring.testruns.numbers import compare_numbers, number_text, numbers_in
 from scoring.testruns.raw_json import JsonObject, RawResponse
 from scoring.testruns.tool_usage import button_url, filters_of, same_page, scalars, url_contains
@@ -62,6 +63,12 @@ def evaluate(
     Source: seed 003, 2-2; seed 004, 정확성.
     """
     return tuple(result for item in items for result in _results(item, response, value_lookup))
+
+
+def are_unseen(reading: ParsedExecution, results: Iterable[CheckResult]) -> bool:
+    """Whether checks look at more than the message of an answer whose Raw JSON the file does not have."""
+    is_text_alone = reading.answered and not given(reading.execution.raw_json)
+    return is_text_alone and any(result.key != "assistantMessage" for result in results)
 
 
 def without_followers(reason: str) -> str:

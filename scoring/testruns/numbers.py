@@ -1,8 +1,8 @@
 """Extracts the numbers of a Korean answer, exactly, and compares two sets of numbers.
 
 Numbers: `1,234`, `12.5`, `52.1%` (52.1), `2만 917` (20,917), `1만 2천`, `5천 2백만`, `1.2억`, `1조`, with an isolated
-sign; a hyphen between digits is a range, whose scale may stand once: `3,500~4,000만` (3,500만 and 4,000만). Full-width digits and signs equal ASCII ones, and markdown around a number is
-ignored.
+sign; a hyphen between digits is a range, whose scale may stand once (`3,500~4,000만`). Full-width digits and signs
+equal ASCII ones, and markdown around a number is ignored.
 
 Source: seed 000, 2.2 (일관성), 2.3 and 3.3 (결과 정확도).
 """

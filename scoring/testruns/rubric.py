@@ -76,7 +76,10 @@ class Metric:
 
 
 class Undecided(StrEnum):
-    """The reasons why a score is undecided, besides the statuses of a judge's verdict. Source: SPEC 3.3."""
+    """The reasons why a score is undecided, besides the statuses of a judge's verdict. Source: SPEC 3.3.
+
+    `TOOLS_NOT_SHOWN`: the file shows neither the tools nor the screen of an answer.
+    """
 
     UNMAPPED_FILTER = "unmapped_filter"
     TOOLS_NOT_SHOWN = "tools_not_shown"

@@ -45,6 +45,7 @@ RUBRIC = TestRunRubric(
         "mixed": "회차마다 엇갈림",
         "one_round": "회차가 하나라 제외",
         "no_checks": "체크 항목이 없어 제외",
+        "tools_not_shown": "Raw JSON이 없어 제외",
     },
     criteria=CRITERIA,
     page_parts=check_parts,

@@ -38,6 +38,8 @@ def _scored(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
     """Accuracy with its n if some executions have none, and consistency or why it is unknown."""
     pairs, accuracy = summary.set["consistency"], summary.set["accuracy"]
     if accuracy["mean"] is None:
+        if unseen := summary.data_quality["tools_not_shown"]:
+            return f"Raw JSON이 없는 실행 {unseen:,}건이 있어 정확성은 알 수 없습니다"
         return "기대결과에 체크 항목이 없어 정확성은 알 수 없습니다"
     executions = sum(len(query.executions) for query in queries)
     n = f", 채점한 실행 {accuracy['n']:,}건" if accuracy["n"] < executions else ""
@@ -52,10 +54,11 @@ def _scored(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
 
 
 def _to_do(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
+    if summary.set["accuracy"]["mean"] is None:
+        missing = "Raw JSON을 넣어" if summary.data_quality["tools_not_shown"] else "기대결과에 체크 항목을 적어"
+        return f"{missing} 다시 채점하세요."
     if low := lowest_queries(queries):
         return _look_at("정확성", low)
-    if summary.set["accuracy"]["mean"] is None:
-        return "기대결과에 체크 항목을 적어 다시 채점하세요."
     if late := [query for query in slowest_queries(queries) if _too_slow(query)]:
         return _look_at("응답 속도", late)
     if not summary.set["consistency"]["n"]:
@@ -188,7 +191,10 @@ def insights(queries: Sequence[PlanQuery], patterns: Sequence[CheckPattern]) -> 
         *_mixed_queries(queries),
         *_slow_queries(queries),
     ]
-    return lines or ["모든 체크를 통과했고 느린 응답도 없습니다."]
+    if lines:
+        return lines
+    asked = sum(len(scored.checks) for query in queries for scored in query.executions)
+    return [f"{'모든 체크를 통과했고' if asked else '확인한 체크가 없고'} 느린 응답도 없습니다."]
 
 
 def slow_limit() -> str:

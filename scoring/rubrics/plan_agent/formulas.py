@@ -12,7 +12,7 @@ from scoring.rubrics.plan_agent import thresholds as t
 from scoring.rules.arrow_types import field
 from scoring.rules.bands import band_text
 from scoring.stats.exact import Exact, mean
-from scoring.testruns.check_results import CheckResult, ValueLookup, evaluate
+from scoring.testruns.check_results import CheckResult, ValueLookup, are_unseen, evaluate
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, ParsedExecution, parse_execution
 from scoring.testruns.expected import expected_of, unread_checks
 from scoring.testruns.patterns import checked_score, failed_check_lines
@@ -28,7 +28,7 @@ from scoring.testruns.query_columns import (
     reason_column,
     score_column,
 )
-from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
+from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery, Undecided
 from scoring.testruns.summaries import Repeats, as_float, query_means, repeats_of
 
 METRICS = (
@@ -121,6 +121,8 @@ def item_score(reading: ParsedExecution, results: Sequence[CheckResult]) -> Scor
     """The share of checks that pass, banded. Source: seed 003, 2-2 and 2-3."""
     if not reading.answered:
         return Score(t.NOT_ANSWERED_POINTS, reading.not_answered)
+    if are_unseen(reading, results):
+        return Score(None, "Raw JSON이 없어 화면 항목의 체크를 확인하지 못함", Undecided.TOOLS_NOT_SHOWN)
     if not results:
         return Score(None, "기대결과에서 체크 항목을 찾지 못해 채점하지 않음", "no_checks")
     passed = sum(result.passed for result in results)
@@ -131,6 +133,8 @@ def stability_score(reading: ParsedExecution, item: Score) -> Score:
     """5 or 0 by the item score; an answer without checks is stable. Source: seed 003, 2-4; SPEC 3.1."""
     if not reading.answered:
         return Score(t.UNSTABLE_POINTS, reading.not_answered)
+    if item.undecided:
+        return item
     if item.points is None:
         return Score(t.STABLE_POINTS, f"체크 항목은 없지만 응답이 정상이라 {t.STABLE_POINTS}점")
     if item.points >= t.STABLE_MIN_ITEM_POINTS:
@@ -156,11 +160,13 @@ def consistency(executions: Sequence[ScoredExecution]) -> Score:
 
     NULL with fewer than two rounds, and if a round could not be scored. Source: seed 003, 2-5; SPEC 3.1.
     """
-    points = [scored.scores["accuracy"].points for scored in executions]
-    if len(points) < t.MIN_ROUNDS:
+    scores = [scored.scores["accuracy"] for scored in executions]
+    if len(scores) < t.MIN_ROUNDS:
         return Score(None, "실행이 한 회차뿐이라 일관성에서 제외", "one_round")
-    known = [score for score in points if score is not None]
-    if len(known) < len(points):
+    if any(score.undecided for score in scores):
+        return Score(None, "Raw JSON이 없어 점수를 모르는 회차가 있음", Undecided.TOOLS_NOT_SHOWN)
+    known = [score.points for score in scores if score.points is not None]
+    if len(known) < len(scores):
         return Score(None, "체크 항목이 없어 점수를 모르는 회차가 있어 일관성에서 제외", "no_checks")
     listed = ", ".join(f"{scored.execution.round}: {score}점" for scored, score in zip(executions, known, strict=True))
     passes = [score >= t.PASS_MIN_POINTS for score in known]
@@ -188,6 +194,8 @@ def _scored(execution: Execution, lookup: ValueLookup) -> PlanExecution:
     checks = expected_of(execution).items  # in whatever form they were written. Source: seed 003, 2-1
     results = evaluate(checks, reading.response, value_lookup=lookup) if reading.answered else ()
     item = item_score(reading, results)
+    if item.undecided:
+        results = ()
     passed = sum(result.passed for result in results)
     return PlanExecution(
         execution=execution,

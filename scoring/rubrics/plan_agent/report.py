@@ -30,6 +30,7 @@ QUALITY_TITLES = {
     "no_time": "응답 시간이 없어 속도에서 제외한 실행",
     "incomplete_rounds": "일부 회차에 없는 질의",
     "unchecked_text": "규칙으로 확인하지 못한 기대결과 문장",
+    "tools_not_shown": "Raw JSON이 없어 정확성을 알 수 없는 실행",
 }
 _ITEM_MEANINGS = {
     **{str(points): f"통과율 {text}" for text, points in band_rows(t.PASS_RATIO_POINTS, maximum=1)},

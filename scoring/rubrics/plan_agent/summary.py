@@ -16,7 +16,7 @@ from scoring.rubrics.plan_agent.formulas import (
 )
 from scoring.stats.exact import Exact, exact, mean
 from scoring.testruns.patterns import CheckPattern, Outage, check_patterns, outages
-from scoring.testruns.rubric import Options, ScoredExecution, TestRunSummary
+from scoring.testruns.rubric import Options, ScoredExecution, TestRunSummary, Undecided
 from scoring.testruns.summaries import (
     as_float,
     distributions,
@@ -123,6 +123,7 @@ def _consistency(queries: Sequence[PlanQuery]) -> dict[str, Any]:
         "mixed": sum(score.points == t.INCONSISTENT_POINTS for score in scores),
         "one_round": left_out["one_round"],
         "no_checks": left_out["no_checks"],
+        "tools_not_shown": left_out[Undecided.TOOLS_NOT_SHOWN],
         **repeat_figures((query.repeats for query in queries), t.PASS_MIN_POINTS),
     }
 
@@ -130,6 +131,7 @@ def _consistency(queries: Sequence[PlanQuery]) -> dict[str, Any]:
 def _data_quality(queries: Sequence[PlanQuery], executions: Sequence[PlanExecution]) -> dict[str, Any]:
     speed_gaps = Counter(scored.scores["speed"].missing for scored in executions)
     rounds = {scored.execution.round for scored in executions}
+    unseen = sum(scored.scores["accuracy"].missing == Undecided.TOOLS_NOT_SHOWN for scored in executions)
     return {
         "failed": sum(scored.failed for scored in executions),
         "empty": sum(scored.empty and not scored.failed for scored in executions),
@@ -137,6 +139,7 @@ def _data_quality(queries: Sequence[PlanQuery], executions: Sequence[PlanExecuti
         "no_time": speed_gaps["no_time"],
         "incomplete_rounds": sum(len(query.executions) < len(rounds) for query in queries),
         "unchecked_text": sum(len(query.problems) for query in queries),
+        "tools_not_shown": unseen,
     }
 
 

@@ -13,7 +13,7 @@ from scoring.rubrics.recruit_agent.intent import Intent, intent_of
 from scoring.rules.arrow_types import field
 from scoring.rules.bands import Bands, band_text
 from scoring.stats.exact import Exact, mean
-from scoring.testruns.check_results import CheckResult, evaluate, pass_ratio
+from scoring.testruns.check_results import CheckResult, are_unseen, evaluate, pass_ratio
 from scoring.testruns.checks import Item
 from scoring.testruns.executions import (
     Execution,
@@ -41,7 +41,7 @@ from scoring.testruns.query_columns import (
     score_column,
     total_column,
 )
-from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
+from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery, Undecided
 from scoring.testruns.summaries import Repeats, as_float, query_means, repeats_of
 from scoring.testruns.tool_usage import PERIOD_FILTER, tool_usage_of
 from scoring.testruns.totals import WeightedTotal
@@ -166,6 +166,8 @@ def accuracy_score(reading: ParsedExecution, results: Sequence[CheckResult]) -> 
     """
     if reading.failure:
         return Score(t.FAILED_POINTS, f"{reading.not_answered}: 산출물을 믿을 수 없어 {t.FAILED_POINTS}점")
+    if are_unseen(reading, results):
+        return Score(None, "Raw JSON이 없어 화면 항목의 체크를 확인하지 못함", Undecided.TOOLS_NOT_SHOWN)
     ratio = pass_ratio(results)
     if ratio is None:
         return Score(
@@ -208,6 +210,9 @@ def _speed(latency_s: float | None, bands: Bands[int]) -> Score:
 
 def _scored(reading: ParsedExecution, intent: Intent, seen: str, latency_class: LatencyClass) -> RecruitExecution:
     results = () if reading.failure else evaluate(checks_of(reading.execution), reading.response)
+    accuracy = accuracy_score(reading, results)
+    if accuracy.undecided:
+        results = ()
     ratio = pass_ratio(results)
     return RecruitExecution(
         execution=reading.execution,
@@ -217,7 +222,7 @@ def _scored(reading: ParsedExecution, intent: Intent, seen: str, latency_class: 
         latency_class=latency_class,
         scores={
             "intent": intent.score,
-            "accuracy": accuracy_score(reading, results),
+            "accuracy": accuracy,
             "stability": stability_score(reading),
             **speed_scores(reading.latency_s, latency_class),
         },

@@ -26,6 +26,7 @@ QUALITY_TITLES = {
     "no_time": f"응답 시간이 없어 속도가 {t.NO_TIME_POINTS}점인 실행",
     "too_few_executions": f"실행이 {t.MIN_EXECUTIONS}건 미만이라 일관성이 {t.TOO_FEW_EXECUTIONS_POINTS}점인 질의",
     "unchecked_text": "체크로 읽지 못한 기대결과 문장",
+    "tools_not_shown": "Raw JSON이 없어 정확성을 알 수 없는 실행",
     "intent_no_judge": "판정 모델을 쓰지 않아 의도를 채점하지 않은 실행",
     "intent_refused": "판정 모델이 답을 거절한 실행",
     "intent_invalid": "판정 모델의 답이 형식에 맞지 않은 실행",

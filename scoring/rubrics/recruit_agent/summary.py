@@ -88,10 +88,14 @@ def _data_quality(
     return {
         "failed": sum(scored.failed for scored in executions),
         "empty": sum(scored.empty and not scored.failed for scored in executions),
-        "not_evaluable": sum(not scored.failed and scored.pass_ratio is None for scored in executions),
+        "not_evaluable": sum(
+            not scored.failed and scored.pass_ratio is None and not scored.scores["accuracy"].undecided
+            for scored in executions
+        ),
         "no_time": sum(scored.latency_s is None for scored in executions),
         "too_few_executions": sum(len(query.executions) < t.MIN_EXECUTIONS for query in queries),
         "unchecked_text": sum(len(query.problems) for query in queries),
+        "tools_not_shown": sum(scored.scores["accuracy"].undecided for scored in executions),
         **{f"intent_{status}": unanswered[status] for status in VerdictStatus if unanswered[status]},
     }
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scoring.rubrics.plan_agent import RUBRIC
 from scoring.rubrics.plan_agent.formulas import PlanExecution, PlanQuery
 from scoring.rubrics.plan_agent.summary import PlanSummary
-from scoring.testruns.executions import AgentType, Execution, LatencyClass
+from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
 from tests.builders.executions import mean_and_n, passing, run
 
 NESTED = RUBRIC.chosen({})
@@ -51,6 +51,25 @@ def summary_of(*queries: PlanQuery) -> PlanSummary:
 def test_item_scores_by_its_pass_ratio(passed: int, asked: int, expected: int) -> None:
     assert points(passing(passed, asked)) == expected
     assert points(passing(passed, asked), "intent") == expected
+
+
+@pytest.mark.parametrize(
+    ("check", "accuracy", "stability"),
+    [("formType=SELECT", None, None), ("assistantMessageContains=안내", 5, 5), ("assistantMessageContains=없음", 0, 0)],
+)
+def test_screen_of_an_answer_without_raw_json_is_not_known(
+    check: str, accuracy: int | None, stability: int | None
+) -> None:
+    lost = Execution("Q-1", Round(2, 1), expected_text=f"@check {check}", answer_text="안내합니다")
+    found = scored(lost)
+    assert (points(lost), points(lost, "stability")) == (accuracy, stability)
+    assert not found.failed
+    if accuracy is None:
+        assert found.scores["accuracy"].missing == "tools_not_shown"
+        assert found.checks == ()
+        of_both = query(passing(4, 4), lost)
+        assert of_both.scores["consistency"].missing == "tools_not_shown"
+        assert summary_of(of_both).data_quality["tools_not_shown"] == 1
 
 
 def test_ratio_that_no_float_can_hold_is_compared_exactly() -> None:
@@ -200,6 +219,7 @@ def test_consistency_of_the_set_is_five_times_the_consistent_share() -> None:
         "mixed": 1,
         "one_round": 1,
         "no_checks": 0,
+        "tools_not_shown": 0,
         "pass_at": 3,
         "pass_hat_k": {"1": {"mean": 0.625, "n": 4}, "2": {"mean": pytest.approx(1 / 3), "n": 3}},
         "mode_ratio": {"mean": pytest.approx(2 / 3), "n": 3},

@@ -13,7 +13,7 @@ from scoring.judging.requests import Verdict, Verdicts, VerdictStatus
 from scoring.rubrics.recruit_agent import RUBRIC
 from scoring.rubrics.recruit_agent.formulas import RecruitExecution, RecruitQuery
 from scoring.stats.intervals import mode_ratio
-from scoring.testruns.executions import AgentType, Execution, LatencyClass
+from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
 from tests.builders.executions import mean_and_n, passing, run
 
 OPTIONS = RUBRIC.chosen({})
@@ -49,6 +49,14 @@ def accuracy(execution: Execution) -> Any:
 )  # fmt: skip
 def test_accuracy_is_the_banded_pass_ratio(passed: int, asked: int, expected: int) -> None:
     assert accuracy(passing(passed, asked)) == expected
+
+
+def test_screen_of_an_answer_without_raw_json_is_not_known() -> None:
+    lost = Execution("Q-1", Round(1, 1), expected_text="@check formType=SELECT", answer_text="안내합니다")
+    score = scored(lost).scores["accuracy"]
+    assert (score.points, score.missing) == (None, "tools_not_shown")
+    quality = RUBRIC.summarise([query(lost)], OPTIONS).data_quality
+    assert (quality["tools_not_shown"], quality["not_evaluable"]) == (1, 0)
 
 
 def test_accuracy_checks_are_weighted() -> None:
