@@ -20,6 +20,10 @@ class FileIdentity:
     bytes: int
 
 
+NOT_CALCULATED = "#NOT_CALCULATED!"
+"""The text of a cell whose formula was saved without a value: what people see there only Excel knows."""
+
+
 class TextRow(NamedTuple):
     """One row with as many cells as the header.
 

@@ -13,7 +13,7 @@ from typing import Any
 from unicodedata import normalize
 
 from scoring.errors import InputError, counted
-from scoring.inputs import UnreadableCell, ungrouped
+from scoring.inputs import NOT_CALCULATED, UnreadableCell, ungrouped
 from scoring.testruns.cells import encodable, given, is_cut, number, says_not_measured, says_timeout, seconds
 from scoring.testruns.checklist import url_conditions
 from scoring.testruns.column_names import FIELDS, NUMBERED, OF_ROUND, OF_SINGLE_RUN, RECORDED, is_read
@@ -176,6 +176,9 @@ class RowReader:
             if cell in _EXCEL_ERRORS:
                 what = f"{name} 칸에 값이 아니라 Excel 오류({cell})가 있습니다."
                 raise UnreadableCell(name, "excel_error", f"{what} 고치거나 텍스트 서식으로 두고 다시 입력하세요.")
+            if cell == NOT_CALCULATED:
+                what = f"{name} 칸의 수식에 계산된 값이 저장되어 있지 않습니다."
+                raise UnreadableCell(name, "not_calculated", f"{what} Excel에서 열어 저장한 뒤 다시 채점하세요.")
             if is_cut(cell):
                 what = f"{name} 칸의 글이 Excel 한 칸의 한도에서 잘려 있습니다."
                 raise UnreadableCell(name, "cut_cell", f"{what} 점수를 낼 때 쓴 원본 파일로 채점하세요.")

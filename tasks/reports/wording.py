@@ -22,7 +22,7 @@ others, and they made pages of megabytes."""
 # Codes of `TestRunFile.notes`.
 NOTE_TITLES = {
     "blank_query_id": "질의 ID가 비어 행 번호를 ID로 쓴 행",
-    "formulas_not_calculated": "계산된 값이 저장되지 않은 수식 칸(빈칸으로 읽음. Excel에서 열어 저장하면 값이 들어감)",
+    "formulas_not_calculated": "값이 저장되지 않은 수식 칸(채점할 칸이면 행을 거부함. Excel에서 저장하면 값이 들어감)",
     "hidden_rows": "필터나 사람이 숨긴 행(숨기지 않은 행처럼 채점함)",
     "hidden_sheets": "읽지 않은 숨긴 시트",
     "other_sheets": "테스트 실행이 아니어서 읽지 않은 시트",

@@ -1,7 +1,8 @@
 """XLSX workbooks as rows of text. What is no workbook, or too large when unpacked, is never opened.
 
-Cells are read as Excel shows them: the saved value of a formula, a percentage as `25%` and not 0.25, the value of
-merged cells in all rows that they span. Hidden sheets are ignored; hidden rows are read and noted.
+Cells are read as Excel shows them: the saved value of a formula (`NOT_CALCULATED` without one), a percentage as `25%`
+and not 0.25, the value of merged cells in all rows that they span. Hidden sheets are ignored; hidden rows are read and
+noted.
 """
 
 import re
@@ -21,7 +22,7 @@ from openpyxl.utils.exceptions import InvalidFileException
 from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
 from scoring.errors import InputError
-from scoring.inputs import TextRow
+from scoring.inputs import NOT_CALCULATED, TextRow
 from scoring.limits import (
     LARGEST_RATIO,
     LARGEST_UNPACKED,
@@ -58,7 +59,7 @@ class Sheet:
         self._worksheet = worksheet
         with self._parser() as parser:
             first = next(_filled_rows(parser), None)
-        self.columns = first.cells if first else []
+        self.columns = ["" if name == NOT_CALCULATED else name for name in first.cells] if first else []
         while self.columns and not self.columns[-1].strip():  # blank cells after the last name, which have a format
             self.columns.pop()
 
@@ -112,7 +113,9 @@ class _SheetParser(WorkSheetParser):  # type: ignore[misc]
             cell: dict[str, Any] = super().parse_cell(element)
         except _BROKEN:
             raise ValueError(f"cell {element.get('r', '')[:10]} holds no value of its type") from None  # never quoted
-        self.not_calculated += cell["value"] is None and element.find(FORMULA_TAG) is not None
+        if cell["value"] is None and element.find(FORMULA_TAG) is not None and element.get("t") != "str":  # of ""
+            self.not_calculated += 1
+            cell["value"], cell["data_type"] = NOT_CALCULATED, "s"
         if cell["data_type"] == "n" and cell["value"] is not None and cell["style_id"] in self.percents:
             cell["value"] = f"{(Decimal(str(cell['value'])) * 100).normalize():f}%"  # of `25%` Excel keeps 0.25
         return cell
@@ -139,7 +142,7 @@ def _filled_rows(parser: _SheetParser) -> Iterator[TextRow]:
             raise ValueError(f"a sheet with more than {MOST_CELLS:,} cells")
         characters += sum(map(len, values.values()))
         _refuse_too_much_text(characters)
-        if values:
+        if any(value != NOT_CALCULATED for value in values.values()):  # else formulas below the table
             yield TextRow(line, [values.get(column, "") for column in range(1, width + 1)])
 
 

@@ -132,7 +132,7 @@ def test_round_that_excel_made_a_date_is_rejected_as_such(tmp_path: Path) -> Non
     assert "Excel이 날짜로" in reject.reason
 
 
-def test_saved_value_of_a_formula_is_read_and_a_missing_one_noted(tmp_path: Path) -> None:
+def test_saved_value_of_a_formula_is_read_and_a_row_without_one_rejected(tmp_path: Path) -> None:
     with xlsxwriter.Workbook(tmp_path / "r.xlsx") as book:
         sheet = book.add_worksheet()
         sheet.write_row(0, 0, WIDE_HEADER)
@@ -142,8 +142,23 @@ def test_saved_value_of_a_formula_is_read_and_a_missing_one_noted(tmp_path: Path
     assert first.answer_time_s == 7.5
     row: list[object] = [*wide_row()]
     row[5] = "=3+4.5"
-    run = read_testrun_file(write_xlsx(tmp_path / "s.xlsx", {"s": [WIDE_HEADER, row]}))
-    assert (run.queries["A1"][0].answer_time_s, run.notes) == (None, {"formulas_not_calculated": 1})
+    below = [None, None, None, None, "=E2"]
+    run = read_testrun_file(write_xlsx(tmp_path / "s.xlsx", {"s": [WIDE_HEADER, row, wide_row("A2"), below]}))
+    assert [(one.line, one.column, one.code) for one in run.rejects] == [(2, "1차 답변 시간(초)", "not_calculated")]
+    assert (list(run.queries), run.notes) == (["A2"], {"formulas_not_calculated": 2})
+
+
+def test_formula_that_gives_an_empty_text_is_an_empty_cell(tmp_path: Path) -> None:
+    with xlsxwriter.Workbook(tmp_path / "text.xlsx") as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, WIDE_HEADER)
+        sheet.write_row(1, 0, wide_row())
+        sheet.write_formula(1, 5, '=IF(1=1,"","x")', None, "shown")
+    with zipfile.ZipFile(tmp_path / "text.xlsx") as old, zipfile.ZipFile(tmp_path / "r.xlsx", "w") as new:
+        for part in old.namelist():  # Excel writes an empty text in this way, and xlsxwriter does not
+            new.writestr(part, old.read(part).replace(b"<v>shown</v>", b"<v></v>"))
+    run = read_testrun_file(tmp_path / "r.xlsx")
+    assert (run.queries["A1"][0].answer_time_s, run.rejects, run.notes) == (None, (), {})
 
 
 @pytest.mark.parametrize("names", [("1회차", "2회차"), ("1차", "2 차"), ("Round 1", "round2"), ("결과", "2회차")])
