@@ -11,7 +11,7 @@ from scoring.chat.rubric import RowRubric
 from scoring.stats.intervals import wilson_interval
 
 _Z = 2.5
-_LEAST_DAYS = 7
+_LEAST_DAYS = _WEEK = 7
 
 
 def standing_out(
@@ -21,13 +21,15 @@ def standing_out(
 
     `days` are the KPI rows of all tenants by day. The decisions of the day need the history of all tenants, so
     `decided` is called only if the share of any rule is significantly above that of the four weeks before the last
-    four: a rise becomes the usual rate after four weeks, so these weeks contain no active one.
+    four: a rise becomes the usual rate after four weeks, so these weeks contain no active one. A slow rise is above it
+    in the week that ends with the day, and stands out if people were paged for it.
     """
     before, rules = _before(days, day), watched_rules(rubric, ALL_TENANTS)
-    if not any(_is_above(rule, days[day], before) for rule in rules):
+    today, week = (_is_any_above(rules, _rows(days, day, range(count)), before) for count in (1, _WEEK))
+    if not today and not week:
         return []
     found = [one for one in decided().values() if one.tenant_id == ALL_TENANTS and one.is_high]
-    return [one.rule for one in sorted(found, key=_gravity)]
+    return [one.rule for one in sorted(found, key=_gravity) if today or one.pages or one.paged]
 
 
 def _gravity(one: RateDecision) -> tuple[bool, bool]:
@@ -37,14 +39,21 @@ def _gravity(one: RateDecision) -> tuple[bool, bool]:
 
 def _before(days: Mapping[date, KpiRow], day: date) -> Sequence[KpiRow]:
     """The rows of the four weeks before the last four under the same version; of all eight if few are so old."""
-    version, eight_weeks = days[day].get("rubric_version"), timedelta(2 * REFERENCE_DAYS)
-    known = {when: row for when, row in days.items() if row.get("rubric_version") == version}
-    earlier = {when: row for when, row in known.items() if day - eight_weeks < when < day}
-    old = [row for when, row in earlier.items() if when < day - timedelta(REFERENCE_DAYS)]
-    return old if len(old) >= _LEAST_DAYS else [*earlier.values()]
+    earlier = _rows(days, day, range(1, 2 * REFERENCE_DAYS))
+    old = _rows(days, day, range(REFERENCE_DAYS + 1, 2 * REFERENCE_DAYS))
+    return old if len(old) >= _LEAST_DAYS else earlier
 
 
-def _is_above(rule: WatchedRule, row: KpiRow, before: Sequence[KpiRow]) -> bool:
-    usual_count, usual_rows = rule.total(before)
-    interval = wilson_interval(*rule.read(row), z=_Z)
-    return bool(usual_rows) and interval is not None and interval.low > usual_count / usual_rows
+def _rows(days: Mapping[date, KpiRow], day: date, back: range) -> list[KpiRow]:
+    """The rows of the days so many days `back`, under the version of the day."""
+    found = [days.get(day - timedelta(count)) for count in back]
+    return [row for row in found if row and row.get("rubric_version") == days[day].get("rubric_version")]
+
+
+def _is_any_above(rules: Sequence[WatchedRule], rows: Sequence[KpiRow], before: Sequence[KpiRow]) -> bool:
+    for rule in rules:
+        usual_count, usual_rows = rule.total(before)
+        interval = wilson_interval(*rule.total(rows), z=_Z)
+        if usual_rows and interval is not None and interval.low > usual_count / usual_rows:
+            return True
+    return False

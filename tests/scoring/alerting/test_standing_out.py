@@ -61,3 +61,18 @@ def test_day_at_its_usual_rate_does_not_stand_out_while_a_rise_before_it_is_watc
         [*[kpi_row({"answer_failed": 20})] * 28, kpi_row({"answer_failed": 90}), kpi_row({"answer_failed": 20})]
     )
     assert list(found.values())[-2:] == [["answer_failed"], []]
+
+
+@pytest.mark.parametrize("rising", ["answer_failed", "good_question_bad_answer"])
+def test_whatever_pages_in_a_slow_rise_stands_out_on_that_day(rising: str) -> None:
+    slow: Callable[[int, str], float] = lambda day, rule: 1 + max(0, day - 35) / 20 if rule == rising else 1  # noqa: E731
+    paged = 0
+    for seed in range(4):
+        load = usual_load(seed, 70, slow)
+        rows = {FIRST_DAY + timedelta(number): row for number, row in enumerate(load)}
+        decided = WatchedDays(RUBRIC, {day: [row] for day, row in rows.items()}, AlertPolicy()).decided
+        for day, named in of_days(load).items():
+            pages = {one.rule for one in decided[day].values() if one.pages and one.is_high}
+            assert pages <= {*named}
+            paged += len(pages)
+    assert paged
