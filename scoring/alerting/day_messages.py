@@ -38,6 +38,7 @@ from scoring.alerting.wording import (
     fact_figures,
     headline,
     if_known,
+    is_above_usual,
     kpi_line,
     report_line,
     since,
@@ -348,7 +349,9 @@ def _entry(one: Incident, digest: DayDigest) -> Iterator[Line]:
 
 
 def _going_on(apart: Sequence[Incident], same: Sequence[Incident]) -> list[Line]:
-    named = (("긴급 알림", apart), ("계속", same))
+    rates, others = ([one for one in same if (one.usual is not None) is has_rate] for has_rate in (True, False))
+    high, usual = ([one for one in rates if is_above_usual(one) is above] for above in (True, False))
+    named = (("긴급 알림", apart), ("아직 평소보다 많음", high), ("평소 수준", usual), ("계속", others))
     return [[bold(f"{title}  "), plain(brief(of))] for title, of in named if of]
 
 

@@ -158,7 +158,10 @@ def _most_changed(week: Week, tenant: str | None, this: Sequence[KpiRow], before
     lead = bold("가장 달라진 것  ")
     changes = rule_changes(week.rubric, this, before)
     if not changes:
-        return [lead, plain(next(_worsened(week, tenant), "앞 주와 달라졌다고 할 알림 규칙이 없음"))]
+        worsened = next(_worsened(week, tenant), "")
+        if worsened:
+            return [lead, plain(worsened)]
+        return [bold("알림 규칙  "), plain("앞 주와 달라졌다고 할 만한 것이 없음")]
     most = changes[0]
     grown = week.growth.get((most.rule.id, tenant), Growth()).grown if most.has_risen else ()
     mostly = f" · 주로 {grown_name(grown[0], week.rubric)}" if grown else ""

@@ -108,7 +108,8 @@ def ended_line(one: Incident) -> list[Span]:
     if one.figure:
         how = f"최근 {FOUR_WEEKS}일 {one.figure.text}"
     elif one.fact.rule == NO_ROWS:
-        how = "행이 다시 들어옴"
+        again, still = ("다시 읽음", "읽지 못한 채로") if is_unread(one.fact) else ("다시 들어옴", "비어")
+        how = f"{again}, {day_text(one.seen)}은 아직 {still} 있음"
     elif one.state == "settled":
         how = f"{today}, {day_text(one.since)}부터 돌아오지 않아 다음 날부터는 이 수준을 평소로 봄"
     else:
@@ -116,7 +117,7 @@ def ended_line(one: Incident) -> list[Span]:
     sign = LEVEL_SIGNS["info"] if one.state == "settled" else RESOLVED_SIGN
     return [
         plain(f"{sign} {STATE_NAMES[one.state]}: "),
-        bold(named_rule(one.fact.title, one.fact.tenant_id)),
+        bold(named_rule(one.fact.title.removeprefix("이날 "), one.fact.tenant_id)),
         plain(f" — {how}"),
     ]
 
@@ -193,6 +194,12 @@ def brief_figure(one: Incident) -> str:
         return _cases(fact.count)
     usual = f", 평소 {percent(one.usual.rate)}" if one.usual and one.usual.is_known else ""
     return f"{_of_rows(fact)}({percent(fact.count / fact.rows)}{usual})"
+
+
+def is_above_usual(one: Incident) -> bool:
+    """Whether the rate of a rule is above its usual range on the day."""
+    rate = fact_rate(one.fact)
+    return rate is not None and one.usual is not None and one.usual.is_known and rate > one.usual.high
 
 
 def times_usual(one: Incident) -> str:

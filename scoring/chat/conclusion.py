@@ -103,7 +103,7 @@ def conclusion(
         if rule is None:  # the share of excluded rows has risen
             return Conclusion(happened, None, f"제외한 행이 {than} 늘었으니 {_EXCLUDED_ACTION}")
         where = f"주로 {mostly}에서 " if mostly else ""
-        said = f"가장 먼저 볼 것은 {than} {where}늘어난 '{rule.title}' "
+        said = f"가장 먼저 볼 것은 {where}{than} 늘어난 '{rule.title}' "
         return Conclusion(happened, FirstRows(alerted[f"alert_{rule.id}"], said, rule), rule.action)
     pairs, most_missed = rubric.crosstab.framed, _most_missed(rubric, windows)
     if most_missed and not _is_framed(rubric, most_missed):

@@ -228,7 +228,7 @@ def _headline(windows: Mapping[str, Sequence[ComparedKpi]], day: SiteDay, raised
     if not raised:
         return verdicts
     others = f" 외 알림 {len(raised) - 1}종" if len(raised) > 1 else " 알림"
-    return f"'{raised[0]}'{others}이 평소보다 높음 · {verdicts}"
+    return f"'{raised[0]}'{others}이 평소보다 많음 · {verdicts}"
 
 
 def alert_examples(day: SiteDay) -> list[str]:

@@ -134,6 +134,12 @@ def test_day_without_rows_is_called_off_when_its_rows_have_come() -> None:
     assert "이날 행이 하나도 없음 — 3월 12일(목)에 535행이 들어와 있음" in readable(message.blocks)
 
 
+def test_end_of_days_without_rows_says_that_the_last_of_them_is_still_empty() -> None:
+    empty = days_of_facts((day(n), [met(kpi_row({} if n == 10 else USUAL, 0 if n == 10 else 535))]) for n in range(12))
+    (over,) = reported(empty, 11)
+    assert "🟢 해소: 행이 하나도 없음 — 다시 들어옴, 3월 12일(목)은 아직 비어 있음" in readable(over.blocks)
+
+
 def test_pages_of_another_rubric_of_days_long_ago_and_of_no_fact_are_left_alone() -> None:
     other = page_of(10).replace(RUBRIC.id, "another")
     assert after(facts_of([USUAL] * 20), 19, [other, page_of(10), "late|2026-03-12", "weekly|x@1|2026-03-12"]) == []

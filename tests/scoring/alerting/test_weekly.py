@@ -48,7 +48,7 @@ def test_weekly_message_pools_the_week_and_stands_it_beside_the_one_before() -> 
         "🟢 실패율 0.0% (95% 구간 0.0~0.1%) · 목표 3% 이하 · 달성 · n=3,745\n  앞 주 0.0%, 달라졌다고 할 수 없음"
         in text
     )
-    assert "가장 달라진 것  앞 주와 달라졌다고 할 알림 규칙이 없음" in text
+    assert "알림 규칙  앞 주와 달라졌다고 할 만한 것이 없음" in text
     assert (message.kind, message.level, message.keys) == (
         "weekly",
         "info",

@@ -52,7 +52,7 @@ def test_period_report_compares_a_week_with_the_one_before(warehouse: FolderWare
 
 @pytest.mark.long
 def test_period_report_names_the_tenant_that_made_most_of_a_rise(warehouse: FolderWarehouse) -> None:
-    assert "가장 먼저 볼 것은 앞 주보다 주로 테넌트 t2에서 늘어난 '답변 실패' 15행입니다." in report(warehouse)
+    assert "가장 먼저 볼 것은 주로 테넌트 t2에서 앞 주보다 늘어난 '답변 실패' 15행입니다." in report(warehouse)
     for offset in range(7):
         day = MONDAY + timedelta(days=offset)
         write_day(warehouse, day, [*[best()] * 5, refused(tenant_id="t2"), refused(tenant_id="t3")])

@@ -17,7 +17,7 @@ from tests.builders.site import build, page, write_day
 
 USUAL_DAYS, RISEN_DAYS = 10, 7
 LAST = DAY + timedelta(USUAL_DAYS + RISEN_DAYS - 1)
-SAID = "평소보다 주로 테넌트 가에서 늘어난 '답변 실패'"
+SAID = "주로 테넌트 가에서 평소보다 늘어난 '답변 실패'"
 
 
 def turns(failed: int) -> list[dict[str, object]]:

@@ -54,7 +54,7 @@ def test_week_says_first_which_tenant_made_most_of_a_rise(warehouse: FolderWareh
         rows = [best()] * 5 + [refused(tenant_id="t2")] * (2 if offset >= 0 else 0)
         write_day(warehouse, monday + timedelta(days=offset), rows)
     build(warehouse, site)
-    said = "가장 먼저 볼 것은 앞 주보다 주로 테넌트 t2에서 늘어난 '답변 실패' 14 행입니다."
+    said = "가장 먼저 볼 것은 주로 테넌트 t2에서 앞 주보다 늘어난 '답변 실패' 14 행입니다."
     assert said in page(site, f"monitoring/week-{monday}.html").text
 
 

@@ -321,7 +321,7 @@ def test_alert_is_marked_where_its_rate_has_risen(warehouse: FolderWarehouse, si
     assert "급증" not in usual.text
     assert re.search(r"답변 실패 급증 주로 .+건, 평소라면 .+ 40 \(66\.7%\) \d+\.\d% \(\d+\.\d~\d+\.\d%", risen.text)
     assert "실패율 목표 미달 66.7% (목표 3% 이하) 앞서 채점한 3일의 중앙값 3.3%" in risen.text
-    assert "평소보다 높음" in page(site).text
+    assert "평소보다 많음" in page(site).text
 
 
 def test_day_at_its_usual_rate_is_not_called_higher_while_an_earlier_rise_is_watched(
@@ -331,8 +331,8 @@ def test_day_at_its_usual_rate_is_not_called_higher_while_an_earlier_rise_is_wat
         write_day(warehouse, DAY + timedelta(days=offset), [refused()] * failed + [best()] * (60 - failed))
     build(warehouse, site)
     risen, after = (page(site, f"monitoring/{DAY + timedelta(days=offset)}.html").text for offset in (5, 6))
-    assert "평소보다 높음" in risen
-    assert "평소보다 높음" not in after
+    assert "평소보다 많음" in risen
+    assert "평소보다 많음" not in after
     assert "급증" not in after
 
 
