@@ -85,6 +85,8 @@ class IncompleteBackfillError(AqbError):
         failed = [failure_text(one) for one in outcome.failed]
         days = f"{len(failed)} of {len(outcome.days)} days are not complete: {', '.join(failed[:10])}"
         more = f" and {len(failed) - 10} more" if len(failed) > 10 else ""
+        if why := next((problem for one in outcome.failed for problem in one.problems), ""):
+            more += f"; the first, {why.partition(chr(10))[0]}"
         super().__init__(
             "; ".join([*outcome.stopped, *([days + more] if failed else [])]),
             fix="fix what stopped them and run the same backfill again"

@@ -5,7 +5,7 @@ worker, still scores its intended day.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,8 @@ class NightlyOutcome:
 
     `unfilled` are the first and the last of missed days beyond its reach; `unread` is why it could not check for late
     rows; `unreported` are reasons why people could not be notified; `unmeasured` why the judge could not be checked or
-    labels not be compared. With several `services` the days belong to them, and the rest to none of them.
+    labels not be compared. `still_kept` are earlier days that stay because the source lacks their rows, with the
+    message of the run that found it. With several `services` the days belong to them, and the rest to none of them.
     """
 
     own: DayResult
@@ -53,6 +54,7 @@ class NightlyOutcome:
     unread: AqbError | None = None
     unmeasured: tuple[str, ...] = ()
     services: tuple["NightlyOutcome", ...] = ()
+    still_kept: Mapping[date, str] = field(default_factory=dict)
 
     @property
     def scored(self) -> DayOutcome:
@@ -63,6 +65,7 @@ class NightlyOutcome:
     def problems_before(self) -> tuple[str, ...]:
         """Problems of the earlier days that a person should look at."""
         found = [problem for one in self.earlier for problem in one.problems]
+        found += [f"{day}: {message}" for day, message in self.still_kept.items()]
         if self.unfilled:
             first, last = self.unfilled
             found.append(f"no run has scored {first} to {last}; `aqb backfill --from {first} --to {last}` does")
@@ -96,8 +99,9 @@ class IncompleteRunError(AqbError):
         parts = [f"{failure_text(one)} could not be scored" for one in outcome.earlier if one.failed]
         if outcome.unread:
             parts.append("late rows could not be looked for")
-        if scored and scored.unread_files:
-            parts.append(f"{scored.unread_files} of {scored.files} files could not be read")
+        if scored and scored.unread:
+            first = scored.unread[0].partition("\n")[0]
+            parts.append(f"{len(scored.unread)} of {scored.files} files could not be read: {first}")
         super().__init__("; ".join(parts), fix="correct or remove what stopped it and run the day again")
         self.outcome = outcome
 
@@ -240,7 +244,17 @@ def _score_night(context: Context, day: date, *, is_alone: bool, allow_shrink: b
     site = site_after(context)  # before people are notified: messages link to its pages
     unreported = notify_unreported(context, NIGHTLY, day - STILL_NEWS, day) + notify_kept(context, (*earlier, own))
     unreported += call_off_finished(context)
-    outcome = NightlyOutcome(own, None, site, earlier, before.out_of_reach, unreported, before.unread, unmeasured)
+    outcome = NightlyOutcome(
+        own,
+        None,
+        site,
+        earlier,
+        before.out_of_reach,
+        unreported,
+        before.unread,
+        unmeasured,
+        still_kept=before.kept,
+    )
     return replace(_warned(outcome), test_runs=_score_inbox(context.settings)) if is_all else outcome
 
 

@@ -50,8 +50,8 @@ _DEFECT = (
 class DayOutcome:
     """The result of one day: counts, KPIs of all tenants and their figures, alert facts, the report, problems.
 
-    `notices` need no action. `unread_files` of the `files` of the source could not be read; the rows of the others are
-    scored.
+    `notices` need no action. `unread` says which of the `files` of the source could not be read and why; the rows of
+    the others are scored.
     """
 
     run_id: str
@@ -64,7 +64,7 @@ class DayOutcome:
     problems: tuple[str, ...]
     notices: tuple[str, ...]
     files: int
-    unread_files: int
+    unread: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class DayResult:
     @property
     def complete(self) -> bool:
         """Whether the whole day was read and scored."""
-        return self.outcome is not None and not self.outcome.unread_files
+        return self.outcome is not None and not self.outcome.unread
 
     @property
     def failed(self) -> bool:
@@ -242,7 +242,7 @@ def score_day(
         problems,
         outcome.notices,
         files,
-        len(outcome.failures),
+        tuple(str(failure.error) for failure in outcome.failures),
     )
 
 

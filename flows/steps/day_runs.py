@@ -97,7 +97,7 @@ def _result(context: Context, planned: PlannedDay, state: State) -> DayResult:
             problems=(run.message,) if run.message else (),
             notices=(),
             files=len(run.inputs),
-            unread_files=int(run.outcome == "failed"),
+            unread=(run.message or "its flow run in Prefect says which",) if run.outcome == "failed" else (),
         ),
     )
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
+from hashlib import sha256
 from typing import Any
 
 import httpx
@@ -59,7 +60,7 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
             state="failed" if state.is_failed() else "crashed" if state.is_crashed() else "cancelled",
             error=error,
             reason=reason,
-            step=None if wrong else _failed_step(flow_run, _PATIENCE_S if state.is_failed() else 0.0),
+            step=None if wrong else _failed_step(flow_run, _PATIENCE_S if state.is_failed() else 0.0) or _ended(error),
             tries=max(1, flow_run.run_count),
             max_tries=(flow.retries or 0) + 1,
             rerun=f"aqb {flow.name} --help" if wrong else _rerun(flow.name, given),
@@ -72,12 +73,12 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
 
 
 def notify_without_flow(error: AqbError, settings: Settings | None = None) -> None:
-    """Notifies that `aqb nightly` failed outside of any flow; once a day and class of error.
+    """Notifies that `aqb nightly` failed outside of any flow; once a day and reason.
 
     Without settings, which may be what is wrong, the default webhook gets the message.
     """
     flow, command, kind = "nightly", "aqb nightly", type(error).__name__
-    run_id = f"{flow}-{kind}-{now():%Y-%m-%d}"
+    run_id = f"{flow}-{kind}-{now():%Y-%m-%d}-{sha256(str(error).encode()).hexdigest()[:8]}"
     unfinished = Unfinished(flow, None, None, run_id)
     ended = FlowFailure(flow, command, run_id, "failed", kind, str(error), None, 1, 1, command, unfinished)
     _notify(ended, settings or _defaults())
@@ -153,6 +154,11 @@ def _defaults() -> Settings:
     """What is left when the settings are broken: the default webhook and the default state database."""
     defaults = Settings.model_construct()
     return defaults.model_copy(update={"state_url": os.environ.get("AQB_STATE_URL", defaults.state_url)})
+
+
+def _ended(error: str) -> str | None:
+    """What stands in place of a step if the flow itself says at its end what is incomplete."""
+    return "모든 단계를 마친 뒤" if error.startswith("Incomplete") else None
 
 
 def _failed_step(flow_run: FlowRun, patience_s: float) -> str | None:

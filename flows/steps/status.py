@@ -15,7 +15,7 @@ from flows.steps.watch import unreported_runs
 from scoring.errors import AqbError, counted
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import dead_runs, late_night
-from tasks.chat.day_plan import days_out_of_reach, lost_days, missing_days, stale_days
+from tasks.chat.day_plan import days_kept, days_out_of_reach, lost_days, missing_days, stale_days
 from tasks.config.services import services_of
 from tasks.config.settings import Settings
 from tasks.context import Context
@@ -149,6 +149,11 @@ def _days(context: Context, found: Status) -> None:
         found.problems.append(
             f"days: the score tables lack {counted(len(lost), 'day')} that a run has completed, since {lost[0]}; check "
             f"`warehouse`, then `aqb backfill --from {lost[0]} --to {lost[-1]}`"
+        )
+    if kept := days_kept(context, yesterday):
+        found.problems.append(
+            f"days: the source lacks rows of {counted(len(kept), 'day')} that were scored, since {kept[0]}; the scores "
+            "stay, check its retention and address"
         )
     if stale:
         first, last = min(stale), max(stale)

@@ -6,7 +6,7 @@ that has lost most of its rows in the source is not replaced (`tasks/chat/day_gu
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -98,12 +98,14 @@ class BackfillPlan:
 class EarlierDays:
     """The days that a nightly run scores before its own: days without a completed run, days whose rows have changed.
 
+    `kept` are the days that stay because the source still lacks their rows, with the message of the run that found it.
     `out_of_reach` are the first and the last day of a longer gap that no nightly run fills. `unread` is why changed
     rows could not be read from the source: then none are known.
     """
 
     missing: tuple[date, ...] = ()
     late: tuple[date, ...] = ()
+    kept: Mapping[date, str] = field(default_factory=dict)
     out_of_reach: tuple[date, date] | None = None
     unread: AqbError | None = None
 
@@ -200,13 +202,11 @@ def earlier_days(context: Context, day: date) -> EarlierDays:
     look_back_from = day - timedelta(days=reach.lookback_days)
     runs, kept = ledger.latest_of_days(look_back_from, yesterday), ledger.latest_kept(look_back_from, yesterday)
     done = [one for one in days_between(look_back_from, yesterday) if one in runs and _done(runs[one])]
-    late: tuple[date, ...] = ()
-    unread = None
     try:
-        late = _late(context.settings, done, runs, kept)
+        late, still_kept = _changed(context.settings, done, runs, kept)
     except AqbError as error:
-        unread = error
-    return EarlierDays(missing, late, out_of_reach, unread)
+        return EarlierDays(missing, out_of_reach=out_of_reach, unread=error)
+    return EarlierDays(missing, late, still_kept, out_of_reach)
 
 
 def missing_days(context: Context, day: date) -> tuple[date, ...]:
@@ -243,6 +243,14 @@ def stale_days(context: Context, last: date) -> dict[date, str]:
     return {day: why for day, run in ended.items() if (why := _reason(run, context.rubric, parameters))}
 
 
+def days_kept(context: Context, last: date) -> list[date]:
+    """The days up to `last`, as far back as a nightly run looks, that their last run kept as they were."""
+    first = last - timedelta(days=context.settings.monitoring.lookback_days)
+    ledger = RunLedger(context.state)
+    runs, kept = ledger.latest_of_days(first, last), ledger.latest_kept(first, last)
+    return sorted(day for day, run in kept.items() if day not in runs or runs[day].started_at < run.started_at)
+
+
 def lost_days(context: Context, last: date) -> list[date]:
     """The days up to `last` that a run completed and that are missing in the score tables, except expired ones."""
     written, ledger = _WrittenDays(context), RunLedger(context.state)
@@ -262,7 +270,8 @@ def finished_night(context: Context, day: date) -> Run | None:
         return None
     ledger = RunLedger(context.state)
     runs = ledger.latest_of_days(day, day)
-    return None if _late(context.settings, [day], runs, ledger.latest_kept(day, day)) else runs[day]
+    is_changed = any(_changed(context.settings, [day], runs, ledger.latest_kept(day, day)))
+    return None if is_changed else runs[day]
 
 
 def finished_backfill(context: Context, first: date, last: date, today: date) -> BackfillPlan | None:
@@ -303,17 +312,22 @@ def has_rows_so_far(settings: Settings, day: date) -> bool:
     return source_contents(source, day, day, settings.time_zone).of(day).rows > 0
 
 
-def _late(settings: Settings, days: list[date], runs: Mapping[date, Run], kept: Mapping[date, Run]) -> tuple[date, ...]:
-    """The days whose rows differ both from the scored rows and from those for which the day was kept."""
+def _changed(
+    settings: Settings, days: list[date], runs: Mapping[date, Run], kept: Mapping[date, Run]
+) -> tuple[tuple[date, ...], dict[date, str]]:
+    """The days whose rows differ from the scored ones: those that are late, and those with the rows for which a run kept
+    them, with its message.
+    """
     if not days:
-        return ()
+        return (), {}
     contents = _contents(settings, days[0], days[-1])
-
-    def is_known(day: date) -> bool:
-        content = contents.of(day).fingerprint
-        return content == runs[day].content or (day in kept and content == kept[day].content)
-
-    return tuple(day for day in days if not is_known(day))
+    differing = [day for day in days if contents.of(day).fingerprint != runs[day].content]
+    still_kept = {
+        day: kept[day].message or ""
+        for day in differing
+        if day in kept and contents.of(day).fingerprint == kept[day].content
+    }
+    return tuple(day for day in differing if day not in still_kept), still_kept
 
 
 def _contents(settings: Settings, first: date, last: date) -> SourceContents:

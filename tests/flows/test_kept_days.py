@@ -140,7 +140,7 @@ def test_rows_of_an_erased_session_may_go(settings: Settings, source: Path, aqb:
 
 
 @pytest.mark.long
-def test_late_rows_that_are_gone_keep_their_day_and_are_no_news_the_next_night(
+def test_late_rows_that_are_gone_keep_their_day_and_are_said_again_but_told_once(
     settings: Settings, source: Path, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backfill(DAY, LAST, settings=settings)
@@ -152,6 +152,10 @@ def test_late_rows_that_are_gone_keep_their_day_and_are_no_news_the_next_night(
     assert len(warnings(slack)) == 1
     again: NightlyOutcome = _night(settings, LAST + timedelta(days=1), monkeypatch)
     assert again.earlier == ()
+    assert [problem for problem in again.problems if f"{DAYS[1]}: kept as it was scored: " in problem]
+    assert len(warnings(slack)) == 1
+    write_day(source, DAYS[1], 8)
+    assert _night(settings, LAST + timedelta(days=1), monkeypatch).problems == ()
 
 
 def _night(settings: Settings, day: date, monkeypatch: pytest.MonkeyPatch) -> NightlyOutcome:

@@ -327,7 +327,7 @@ def test_nightly_rounds_rates_as_the_report_does(aqb: Command, source: Path) -> 
     shown = aqb("nightly", "--date", DAY.isoformat()).out  # 9 of 80 are 11.25 %
     assert "failure_rate           11.3% (95% 구간 6.0~20.0%) · 목표 3% 이하 · 미달 · n=80" in shown
     assert "kpi_failure_rate           11.3% (target 3% 이하)" in shown
-    assert "실패율 | 11.3%" in Path(f"data/reports/monitoring-{DAY}.md").read_text("utf-8")
+    assert "실패율 | 하루 | 11.3%" in Path(f"data/reports/monitoring-{DAY}.md").read_text("utf-8")
 
 
 def test_nightly_with_a_broken_file_ends_with_1_and_its_name(aqb: Command, source: Path) -> None:

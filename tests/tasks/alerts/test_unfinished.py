@@ -43,7 +43,15 @@ def test_night_is_late_from_its_due_time_until_its_day_is_done(context: Context)
     assert late_night(context, at(DUE_DAY, "09:05")) is None
 
 
-@pytest.mark.parametrize("run", [night(DAY), night(DAY, "kept"), night(DAY, kind=BACKFILL)])
+@pytest.mark.parametrize(
+    "run",
+    [
+        night(DAY),
+        night(DAY, "kept"),
+        night(DAY, kind=BACKFILL),
+        replace(night(DAY, "failed"), scored=8),  # without a file that could not be read, which its failure says
+    ],
+)
 def test_night_whose_day_was_done_or_kept_is_not_late(context: Context, run: Run) -> None:
     keep(context, run)
     assert late_night(context, at(DUE_DAY, "23:00")) is None
