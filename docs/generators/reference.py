@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import json
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, get_args
@@ -40,7 +41,8 @@ def settings_page() -> str:
 {_GENERATED}
 From `aqb.toml` in the folder where `aqb` runs, then the environment, then options of a command; the later one wins.
 `aqb doctor` shows what is in force and where it came from. A name with `[]` stands in a list of tables, such as
-`[[judge.prices]]`.
+`[[judge.prices]]`. In a variable a list or a table is JSON: `AQB_WEB__HOSTS='["aqb.example.com"]'`; keys of a table
+have no variables of their own.
 
 {_table(("setting", "variable", "default", "what it does"), rows)}
 
@@ -83,23 +85,30 @@ def described(field: pa.Field) -> str:
 
 def commands_page() -> str:
     """The help of every command."""
-    helps = [f"## {path}\n\n```text\n{text}\n```\n" for path, text in _helps(get_command(app), "aqb")]
+    aqb = get_command(app)
+    helps = [f"## {path}\n\n```text\n{text}\n```\n" for path, text in (_help(aqb, "aqb"), *_helps(aqb, "aqb"))]
     return f"""# Commands
 
 {_GENERATED}
-Exit codes: 0 done; 1 done, but something was rejected or failed, and it says what; 2 wrong usage or settings.
+Exit codes: 0 done; 1 done, but something was rejected or failed, and it says what; 2 wrong usage or settings; 130
+stopped by Ctrl-C or a signal.
 `aqb nightly` and `aqb backfill` end with 1 again where the day is done already and something is wrong with it.
 
 """ + "\n".join(helps)
 
 
-def _settings(section: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str]]:
+def _settings(
+    section: type[BaseModel], prefix: str, defaults: BaseModel | None = None
+) -> Iterator[tuple[str, str, str]]:
+    """Name, default and meaning of each setting; `defaults` are those where a section stands in another one."""
     meanings = dict(_meanings(section))
     for name, field in section.model_fields.items():
         inner = _section_of(field.annotation)
         default = field.get_default(call_default_factory=True, validated_data={})
+        if defaults is not None:
+            default = getattr(defaults, name)
         if inner and isinstance(default, BaseModel):
-            yield from _settings(inner, f"{prefix}{name}.")
+            yield from _settings(inner, f"{prefix}{name}.", default)
         elif inner:
             yield from _settings(inner, f"{prefix}{name}[].")
         else:
@@ -137,6 +146,8 @@ def _default(value: Any) -> str:
         return "empty"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
+    if isinstance(value, tuple | list) and all(isinstance(one, str) for one in value):
+        return f"`{json.dumps(value, ensure_ascii=False)}`"
     return f"`{value}`"
 
 
@@ -167,10 +178,14 @@ def _helps(command: Any, path: str) -> Iterator[tuple[str, str]]:
     """The help of a command and of those below it, as a terminal of 100 columns shows it."""
     inner = getattr(command, "commands", {})
     if not inner or command.invoke_without_command:
-        context = command.make_context(path, [], resilient_parsing=True, terminal_width=100, max_content_width=100)
-        yield path, command.get_help(context).rstrip()
+        yield _help(command, path)
     for name, one in inner.items():
         yield from _helps(one, f"{path} {name}")
+
+
+def _help(command: Any, path: str) -> tuple[str, str]:
+    context = command.make_context(path, [], resilient_parsing=True, terminal_width=100, max_content_width=100)
+    return path, command.get_help(context).rstrip()
 
 
 def _one_line(text: str) -> str:

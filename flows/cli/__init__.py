@@ -1,4 +1,4 @@
-"""The command line `aqb`: `app` lists the commands, one file a command beside the texts that it prints.
+"""The command line `aqb`: `app` lists the commands, which stand in files beside the texts that they print.
 
 Heavy imports stand in the functions.
 """

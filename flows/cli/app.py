@@ -1,6 +1,7 @@
 """The command `aqb`: what people and cron call.
 
-Exit codes: 0 done; 1 done, but something was rejected or failed, and it says what; 2 wrong usage or settings.
+Exit codes: 0 done; 1 done, but something was rejected or failed, and it says what; 2 wrong usage or settings; 130
+stopped by Ctrl-C or a signal.
 Heavy libraries are imported where a command needs them, so that `aqb --help` answers at once.
 """
 

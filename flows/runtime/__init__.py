@@ -1,1 +1,1 @@
-"""The runtime of flows: Prefect's environment, recorder of runs, logs, telemetry, clock, schedules."""
+"""How flows run: Prefect's environment, steps, worker processes, clusters, recorder of runs, logs, telemetry, clock."""

@@ -182,6 +182,11 @@ def _outbox(context: Context, found: Status) -> None:
     lost = [one for one in outbox.given_up() if one.dead_at and one.dead_at > now() - _WEEK]
     found.facts["outbox"] = {"waiting": len(waiting), "given_up_this_week": len(lost)}
     found.gauges |= {"outbox_waiting": len(waiting), "outbox_given_up": len(lost)}
+    if failing := [one for one in waiting if one.last_error]:
+        found.problems.append(
+            f"outbox: {counted(len(failing), 'message')} could not be sent so far ({failing[0].last_error}); every run "
+            "tries again, and `aqb alerts`"
+        )
     if lost:
         found.problems.append(f"outbox: {counted(len(lost), 'message')} given up this week: `aqb alerts --pending`")
 

@@ -315,8 +315,8 @@ def has_rows_so_far(settings: Settings, day: date) -> bool:
 def _changed(
     settings: Settings, days: list[date], runs: Mapping[date, Run], kept: Mapping[date, Run]
 ) -> tuple[tuple[date, ...], dict[date, str]]:
-    """The days whose rows differ from the scored ones: those that are late, and those with the rows for which a run kept
-    them, with its message.
+    """The days whose rows differ from the scored ones: those that are late, and those that a run has kept for the same
+    rows, with its message.
     """
     if not days:
         return (), {}
