@@ -180,7 +180,15 @@ def fact_figures(one: Incident) -> list[Span]:
     share = percent(fact.count / fact.rows if fact.rows else None)
     interval = wilson_interval(fact.count, fact.rows)
     shown = f" ({share}, 95% 구간 {percent_interval(interval.low, interval.high)})" if interval else ""
-    return [bold(_of_rows(fact)), plain(shown + _usual_rate(one))]
+    return [bold(_of_rows(fact)), plain(shown + _usual_rate(one) + _so_far(one))]
+
+
+def _so_far(one: Incident) -> str:
+    """`· 3월 2일부터 12/540건 (2.2%)`: several days prove what a single one may not."""
+    if not one.so_far or not one.so_far[1]:
+        return ""
+    count, rows = one.so_far
+    return f" · {day_text(one.since)}부터 {count:,}/{rows:,}건 ({percent(count / rows)})"
 
 
 def brief_figure(one: Incident) -> str:
@@ -203,8 +211,10 @@ def is_above_usual(one: Incident) -> bool:
 
 
 def times_usual(one: Incident) -> str:
-    """`평소의 3.6배` for a rate; '' without a usual rate."""
+    """`평소의 3.6배` for a rate, that of all days for a rise that only several days prove; '' without a usual rate."""
     rate = fact_rate(one.fact)
+    if one.state == "drifting" and one.so_far and one.so_far[1]:
+        rate = one.so_far[0] / one.so_far[1]
     known = one.usual and one.usual.is_known and one.usual.rate
     return f"평소의 {times_text(rate / known)}" if rate and known else ""
 

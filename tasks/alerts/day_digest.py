@@ -14,7 +14,7 @@ from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest
 from scoring.alerting.rates import REFERENCE_DAYS
-from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
+from scoring.alerting.watch import DECISION_DAYS, AlertPolicy, watched_rules
 from scoring.alerting.weekly import Week
 from scoring.chat.kpi_windows import WEEK
 from scoring.chat.kpis import KpisByDay, rows_of_tenant, rubric_version_of
@@ -85,7 +85,8 @@ def day_digest(
 def _with_growth(
     found: Collection[Incident], warehouse: Warehouse, rubric: RowRubric, day: date, history: KpisByDay
 ) -> list[Incident]:
-    """The incidents; ongoing rises have what grew over all their days, compared with the days before.
+    """The incidents; ongoing rises have their count over all their days, and what grew on them compared with the days
+    before.
 
     A single day has too few rows to name a cause, and after a week the days before it include the rise.
     """
@@ -110,7 +111,10 @@ def _with_growth(
 
     def of_all_days(one: Incident) -> Incident:
         grown = growth[one.since].get((one.fact.rule, one.fact.tenant_id), Growth()).grown
-        return replace(one, fact=replace(one.fact, grown=grown))
+        days = rows_of_tenant(compared[one.since][0], one.fact.tenant_id)
+        rules = (rule for rule in watched_rules(rubric, one.fact.tenant_id) if rule.id == one.fact.rule)
+        so_far = next((rule.total(days.values()) for rule in rules), None)
+        return replace(one, fact=replace(one.fact, grown=grown), so_far=so_far)
 
     return [of_all_days(one) if one.lasts else one for one in found]
 
