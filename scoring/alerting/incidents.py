@@ -48,8 +48,8 @@ class Incident:
     `fact` is today's fact; for an incident that stopped firing it is the last one, of the day `seen`. `since` is the
     day it began or rose; `since_or_before` is true if it was there on the earliest known day. `pages` if it interrupts
     people on this day, `paged` if it has since it rose; `of_all` if a tenant's page is part of one of all tenants
-    together. `usual` is None if it has no rate. `so_far` is the count and the rows of all its days, for a rise that
-    lasts. `together` are the rules with mostly the same rows, which have the same
+    together. `usual` is None if it has no rate. `so_far` are the counts and rows of all its days and of the four weeks
+    before them, for a rise that lasts. `together` are the rules with mostly the same rows, which have the same
     cause. `figure` is the figure of a KPI over its window.
     """
 
@@ -65,7 +65,7 @@ class Incident:
     paged: bool = False
     of_all: bool = False
     usual: UsualRate | None = None
-    so_far: tuple[int, int] | None = None
+    so_far: tuple[tuple[int, int], tuple[int, int]] | None = None
     together: tuple[str, ...] = ()
     figure: Figure | None = None
 

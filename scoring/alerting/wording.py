@@ -184,11 +184,15 @@ def fact_figures(one: Incident) -> list[Span]:
 
 
 def _so_far(one: Incident) -> str:
-    """`· 3월 2일부터 12/540건 (2.2%)`: several days prove what a single one may not."""
-    if not one.so_far or not one.so_far[1]:
+    """`· 3월 2일부터 12/540건 (2.2%), 그 전 0.6%`: several days prove what a single one may not.
+
+    The usual rate of today already contains days of the rise.
+    """
+    if not one.so_far or not one.so_far[0][1]:
         return ""
-    count, rows = one.so_far
-    return f" · {day_text(one.since)}부터 {count:,}/{rows:,}건 ({percent(count / rows)})"
+    (count, rows), (count_before, rows_before) = one.so_far
+    earlier = f", 그 전 {percent(count_before / rows_before)}" if rows_before else ""
+    return f" · {day_text(one.since)}부터 {count:,}/{rows:,}건 ({percent(count / rows)}{earlier})"
 
 
 def brief_figure(one: Incident) -> str:
@@ -211,11 +215,11 @@ def is_above_usual(one: Incident) -> bool:
 
 
 def times_usual(one: Incident) -> str:
-    """`평소의 3.6배` for a rate, that of all days for a rise that only several days prove; '' without a usual rate."""
+    """`평소의 3.6배` for a rate; '' without a usual rate. All days of a rise count where a single one proves little."""
     rate = fact_rate(one.fact)
-    if one.state == "drifting" and one.so_far and one.so_far[1]:
-        rate = one.so_far[0] / one.so_far[1]
     known = one.usual and one.usual.is_known and one.usual.rate
+    if one.state == "drifting" and one.so_far and one.so_far[0][1] and one.so_far[1][0]:
+        rate, known = (count / rows for count, rows in one.so_far)
     return f"평소의 {times_text(rate / known)}" if rate and known else ""
 
 

@@ -111,9 +111,9 @@ def _with_growth(
 
     def of_all_days(one: Incident) -> Incident:
         grown = growth[one.since].get((one.fact.rule, one.fact.tenant_id), Growth()).grown
-        days = rows_of_tenant(compared[one.since][0], one.fact.tenant_id)
+        during, before = (rows_of_tenant(days, one.fact.tenant_id).values() for days in compared[one.since])
         rules = (rule for rule in watched_rules(rubric, one.fact.tenant_id) if rule.id == one.fact.rule)
-        so_far = next((rule.total(days.values()) for rule in rules), None)
+        so_far = next(((rule.total(during), rule.total(before)) for rule in rules), None)
         return replace(one, fact=replace(one.fact, grown=grown), so_far=so_far)
 
     return [of_all_days(one) if one.lasts else one for one in found]

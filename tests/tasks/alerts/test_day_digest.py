@@ -69,7 +69,7 @@ def test_rise_of_several_days_names_what_grew_since_it_began(warehouse: FolderWa
     (of_day,) = [one for one in read_alerts(warehouse, [day])[day] if _rule(one) == ("answer_failed", "*")]
     assert of_day.grown == ()
     assert f"{day_text(began)}부터 '{{종목}} {{종목코드}} 공매도 잔고 추이' 형태의 질문 10건, 평소라면 0건" in shown
-    assert f"{day_text(began)}부터 20/210건 (9.5%)" in shown
+    assert f"{day_text(began)}부터 20/210건 (9.5%, 그 전 5.0%)" in shown
 
 
 def test_week_is_compared_with_all_days_of_the_week_before_it_and_none_older(tmp_path: Path) -> None:
