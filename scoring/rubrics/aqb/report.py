@@ -16,6 +16,7 @@ from scoring.rubrics.aqb.summary import (
     AqbSummary,
     FilterCombination,
     accuracy_causes,
+    failed_calls,
     unjudged,
 )
 from scoring.rubrics.aqb.tables import METRIC_TITLES
@@ -78,7 +79,9 @@ def headline(queries: Sequence[AqbQuery], summary: AqbSummary) -> list[str]:
     """What happened, what matters most, what to do (Korean)."""
     agents = "; ".join(f"{_AGENT_TITLES[agent]} {_total_text(figures)}" for agent, figures in summary.agents.items())
     flagged = by_points_lost(query for query in queries if query.manual_review_reasons)
-    if flagged:
+    if failed := failed_calls(queries):
+        todo = f"판정 호출 {failed:,}건이 실패했습니다. `aqb doctor`로 판정 모델을 확인하고 다시 채점하세요."
+    elif flagged:
         todo = review_first(flagged)
     elif waiting := _named(unjudged(queries)):
         todo = f"판정 모델로 다시 채점해야 {waiting}을 알 수 있습니다."

@@ -20,7 +20,7 @@ from scoring.testruns.detection import EXPERT_FLOW, run_type_of
 from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.filter_names import COMMON_FILTERS, FILTER_CODES
 from scoring.testruns.patterns import Outage, outages_of
-from scoring.testruns.rubric import Options, TestRunSummary
+from scoring.testruns.rubric import Options, Score, TestRunSummary
 from scoring.testruns.summaries import (
     MOST_UNDECIDED,
     as_float,
@@ -45,6 +45,7 @@ QUALITY_TITLES = {
 
 
 # Runs of the expert flow and Tracks are shown separately. Source: seed 000, 2.4 and 2.5; SPEC 3.3.
+_MANY_FAILED = Fraction(1, 5)
 _GROUPS = {"Track": "track", "실행 유형": "run_type"}
 _NO_VALUE = "(없음)"
 
@@ -283,11 +284,22 @@ def accuracy_causes(queries: Iterable[AqbQuery]) -> list[Outage]:
 
 def unjudged(queries: Sequence[AqbQuery]) -> list[str]:
     """The metrics with a score that needs a judge, if none was asked: one notice for the run. Source: SPEC 3.3."""
-    scores = {
+    scores = _judged_scores(queries)
+    return [metric for metric, found in scores.items() if any(one.missing == VerdictStatus.NO_JUDGE for one in found)]
+
+
+def failed_calls(queries: Sequence[AqbQuery]) -> int:
+    """The number of scores that failed calls of the judge have left open, if these are a fifth or more; else 0."""
+    missing = Counter(score.missing for found in _judged_scores(queries).values() for score in found)
+    failed = missing[VerdictStatus.FAILED]
+    return failed if failed >= _MANY_FAILED * missing.total() else 0
+
+
+def _judged_scores(queries: Sequence[AqbQuery]) -> dict[str, list[Score]]:
+    return {
         "semantic": [execution.scores["semantic"] for query in queries for execution in query.executions],
         "consistency": [query.scores["consistency"] for query in queries],
     }
-    return [metric for metric, found in scores.items() if any(one.missing == VerdictStatus.NO_JUDGE for one in found)]
 
 
 def latency_figures(executions: Sequence[AqbExecution]) -> dict[str, dict[str, Any]]:

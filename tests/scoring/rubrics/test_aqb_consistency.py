@@ -13,7 +13,7 @@ from scoring.rubrics.aqb.consistency import Rooms, consistency_request, consiste
 from scoring.testruns.cells import folded
 from scoring.testruns.executions import Execution, Round, parse_execution
 from scoring.testruns.rubric import Score
-from tests.builders.aqb_runs import execution, report, run
+from tests.builders.aqb_runs import OPTIONS, execution, report, run
 
 FAILED = None
 
@@ -218,6 +218,17 @@ def test_any_texts_are_compared(texts: list[str]) -> None:
     compared = rooms(*texts)
     request = consistency_request(compared, "aqb-1.2")
     assert request is None or len(request.material["answers"]) == len({folded(text) for text in compared.texts})
+
+
+def test_run_whose_judge_failed_is_to_be_scored_again_before_people_read_it() -> None:
+    rooms = [
+        execution("Q-1", room, raw_json=None, answer_text=text, detected_filters="PATRIOT")
+        for room, text in enumerate(["5명입니다", "5명이에요", "모두 5명"], start=1)
+    ]
+    verdicts = {one.key: Verdict(VerdictStatus.FAILED, {}, "") for one in RUBRIC.requests(rooms, OPTIONS)}
+    queries = [RUBRIC.score_query(rooms, OPTIONS, verdicts)]
+    said = RUBRIC.headline(queries, RUBRIC.summarise(queries, OPTIONS))[2]
+    assert said == "판정 호출 4건이 실패했습니다. `aqb doctor`로 판정 모델을 확인하고 다시 채점하세요."
 
 
 @pytest.mark.parametrize(
