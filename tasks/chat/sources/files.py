@@ -20,7 +20,7 @@ from tasks.chat.sources.exports import export_endings, read_export
 from tasks.chat.sources.json_lines import read_json_lines
 from tasks.chat.sources.parquet import cut_parquet, read_parquet
 from tasks.chat.sources.pieces import FilePiece, RowStream, cut_lines
-from tasks.files.discovery import identity_of, matching_files, readable
+from tasks.files.discovery import files_in, identity_of, matching_files, readable
 
 _Reader = Callable[[FilePiece, Window | None, Reading], Iterator[RowBatch]]
 _READERS: dict[str, _Reader] = {
@@ -31,6 +31,7 @@ _READERS: dict[str, _Reader] = {
     ".ndjson": read_json_lines,
 }
 _LINE_ENDINGS = (".jsonl", ".ndjson")
+_PACKED = (".gz", ".zip", ".zst", ".bz2", ".xz")
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class ChatRowFiles:
 
     def __init__(self, inputs: Sequence[str | Path], out: Path | None = None, reading: Reading = AS_IT_IS) -> None:
         self.files = matching_files(inputs, endings_of(reading), out)
+        self._folders = [folder for folder in map(Path, inputs) if folder.is_dir()]
         self.reading = reading
 
     def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
@@ -113,7 +115,9 @@ class ChatRowFiles:
         begun = next(newest.batches(window), None)
         if isinstance(begun, FileFailure):
             raise begun.error
-        return f"{counted(len(self.files), 'file')}, {size:,} bytes"
+        packed = sum(len(files_in(folder, _PACKED)) for folder in self._folders)
+        passed_over = f"; {counted(packed, 'packed file')} not read (unpack what has rows)" if packed else ""
+        return f"{counted(len(self.files), 'file')}, {size:,} bytes{passed_over}"
 
 
 def endings_of(reading: Reading) -> tuple[str, ...]:

@@ -315,6 +315,8 @@ def test_estimate_counts_files_and_names_one_that_cannot_be_opened(tmp_path: Pat
     put(tmp_path, "a.csv", "b.csv")
     source, window = ChatRowFiles([tmp_path]), day_window(date(2026, 2, 13), "Asia/Seoul")
     assert source.estimate(window) == f"2 files, {2 * len(CONTENT)} bytes"
+    (source.files[0].parent / "rotated.jsonl.gz").touch()
+    assert source.estimate(window).endswith("bytes; 1 packed file not read (unpack what has rows)")
     (tmp_path / "b.csv").unlink()
     with pytest.raises(InputError, match=r"b\.csv: cannot be read: No such file or directory"):
         source.estimate(window)
