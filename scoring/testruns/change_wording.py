@@ -104,7 +104,7 @@ def change_text(change: Mapping[str, Any]) -> str:
     moved = [one for one in change["metrics"] if one["difference"]]
     moved = [one for one in moved if not one.get("of_repeats")] or moved
     most = max(moved, key=lambda one: abs(one["difference"]), default=None)
-    shown = f", 가장 크게 움직인 지표 {most['title']} {signed(most['difference'])}" if most else ""
+    shown = f"(가장 크게 움직인 지표는 {most['title']} {signed(most['difference'])})" if most else ""
     return f"{of} {counts}{'점수는 ' if rates else ''}나아졌는지 판단 보류: {why}{shown}"
 
 

@@ -28,6 +28,7 @@ _EXPECTED = "a test run: Query ID, 방/반복, Raw JSON (one row per execution),
 _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}월\s*[0-9]{1,2}일|[0-9]{1,2}-[A-Z][a-z]{2}|[A-Z][a-z]{2}-[0-9]+"
 )
+_CLOCK = re.compile(r"(?:[0-9]+ days?, )?[0-9]{1,4}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?")
 _LARGEST_COUNT = 2**63 - 1  # that a table holds
 # What Excel shows where a formula fails, also where it took an answer for one; in CSV files it is text.
 _EXCEL_ERRORS = frozenset(
@@ -227,7 +228,10 @@ class RowReader:
         value = parse(normalize("NFKC", text))  # full-width digits are digits, as in headers
         if value is None:
             column = self._columns.written[place]
-            reason = f"{column} 칸은 {expected}여야 하는데 다른 값입니다. 값이 없으면 비워 두세요."
+            why = "다른 값입니다. 값이 없으면 비워 두세요"
+            if _CLOCK.fullmatch(text):
+                why = "시각입니다. Excel이 바꾼 것이면 열을 숫자 서식으로 두고 다시 입력하세요"
+            reason = f"{column} 칸은 {expected}여야 하는데 {why}."
             raise UnreadableCell(column, "not_a_number", reason)
         return value
 

@@ -85,7 +85,7 @@ def report_values(queries: Sequence[RecruitQuery], summary: RecruitSummary, opti
         ],
         "verdicts": ", ".join(f"{word} {count:,}건" for word, count in summary.intent_verdicts.items() if count),
         "labels": ", ".join(f"{label} {count:,}건" for label, count in summary.intent_labels.items() if count),
-        "lowest": by_points_lost(queries),
+        "lowest": [query for query in by_points_lost(queries) if points_lost(query.points)],
         "points": lambda query: [score_text(as_float(query.scores[metric.name].points)) for metric in METRICS],
         "worst_reason": _worst_reason,
         "flagged": [query for query in by_points_lost(queries) if query.manual_review_reasons],
