@@ -3,8 +3,7 @@
 import re
 import stat
 import tomllib
-from collections.abc import Collection, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -30,6 +29,7 @@ from tasks.config.judge import JudgeSettings
 from tasks.config.secret_places import ELSEWHERE, read_secret
 from tasks.config.secrets import Url, is_masked, part_of
 from tasks.config.section import FolderOrAddress, LocalFolder, Section, Zone
+from tasks.config.setting_names import names_in_lists, nearest_names, problem_text
 from tasks.config.testruns import InboxSettings
 from tasks.config.variables import PREFIX, environment, is_json, leaves, variable_of
 from tasks.config.web import WebSettings
@@ -307,24 +307,12 @@ def _wrong(error: ValidationError, options: Mapping[str, Any]) -> UsageError:
     given = dict(leaves(options))
     places = {f"--{name.rpartition('.')[2].replace('_', '-')}" if name in given else _origin(name) for name in names}
     unknown = [name for name, problem in names.items() if problem["type"] == "extra_forbidden"]
-    known = [*_names(), *Settings.model_fields]
+    known = [*_names(), *Settings.model_fields, *names_in_lists(Settings)]
     return UsageError(
-        "settings are wrong: " + "; ".join(_problem_text(name, problem["msg"]) for name, problem in names.items()),
+        "settings are wrong: " + "; ".join(problem_text(name, problem["msg"]) for name, problem in names.items()),
         where=", ".join(sorted(places)),
-        fix=_nearest(unknown, known) if unknown else "correct it; docs/reference/settings.md says what each takes",
+        fix=nearest_names(unknown, known) if unknown else "correct it; docs/reference/settings.md says what each takes",
     )
-
-
-def _nearest(unknown: Collection[str], known: Collection[str]) -> str:
-    """The remedy for unknown names: the nearest known names, and where all are documented."""
-    near = [close[0] for name in unknown if (close := get_close_matches(name, known, 1))]
-    return (f"did you mean {', '.join(near)}? " if near else "") + "docs/reference/settings.md lists all that exist"
-
-
-def _problem_text(name: str, message: str) -> str:
-    """The problem of a setting; a problem of several settings together has no name."""
-    said = message.removeprefix("Value error, ")
-    return f"{name}: {said}" if name else said
 
 
 def _origin(name: str) -> str:
@@ -393,4 +381,4 @@ def _refuse_unknown_variables() -> None:
     known = set(map(variable_of, _names()))
     if unknown := sorted(name for name in environment().keys() - known if name.removesuffix(ELSEWHERE) not in known):
         what = f"there is no setting for {', '.join(unknown)}"
-        raise UsageError(what, where="environment", fix=_nearest(unknown, known))
+        raise UsageError(what, where="environment", fix=nearest_names(unknown, known))

@@ -1,5 +1,6 @@
-"""The cards of the KPIs in a real browser: the figures of a month have room on a phone."""
+"""The cards of the KPIs and their charts in a real browser: room on a phone, and a short way for the keyboard."""
 
+from datetime import timedelta
 from pathlib import Path
 
 from playwright.sync_api import Page as Tab
@@ -31,3 +32,15 @@ def test_card_of_a_kpi_holds_the_figures_of_a_month_on_a_phone(tmp_path: Path, t
     room = [line.evaluate(OF_A_MONTH) for line in lines.all()]
     assert len(room) == 4
     assert min(room) >= 16
+
+
+def test_keyboard_passes_over_the_points_of_charts_whose_table_has_the_same_links(tmp_path: Path, tab: Tab) -> None:
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    for back in range(3):
+        write_day(warehouse, DAY - timedelta(days=back), [best(), refused()])
+    build(warehouse, tmp_path / "site")
+    tab.goto((tmp_path / "site" / "index.html").as_uri())
+    points = tab.locator("[data-chart] svg a")
+    points.first.wait_for(state="attached")
+    assert points.count() >= 3
+    assert {one.get_attribute("tabindex") for one in points.all()} == {"-1"}

@@ -217,14 +217,6 @@ def test_filter_works_by_keyboard_alone(site: Path, tab: Tab) -> None:
     assert flagged < ROWS_PER_DAY
 
 
-def test_keyboard_passes_over_the_points_of_charts_whose_table_has_the_same_links(site: Path, tab: Tab) -> None:
-    tab.goto((site / "index.html").as_uri())
-    points = tab.locator("[data-chart] svg a")
-    points.first.wait_for(state="attached")
-    assert points.count() > len(DAYS)
-    assert {one.get_attribute("tabindex") for one in points.all()} == {"-1"}
-
-
 def test_every_count_leads_to_exactly_as_many_rows(site: Path, tab: Tab) -> None:
     wanted: dict[str, dict[str, set[str]]] = {}
     for name, found in pages(site).items():

@@ -57,6 +57,11 @@ def test_settings_cannot_be_changed_afterwards() -> None:
         ('warehous = "w"\n', "warehous", "did you mean warehouse? "),
         ('[monitoring]\nsorce = "s"\n', "monitoring.sorce", "did you mean monitoring.source? "),
         ("[judges]\nrpm = 1\n", "judges", "did you mean judge? "),
+        (
+            "[[alerts.route]]\nname = 'a'\nwebhook_env = 'A'\n[[alerts.route]]\nname = 'b'\nwebhok_env = 'B'\n",
+            "alerts.route[].webhok_env (table 2)",
+            "did you mean alerts.route[].webhook_env? ",
+        ),
         ("[judge]\nusd = 1\nrp = 1\n", "judge.usd", "did you mean judge.seed, judge.rpm? "),
         ("xyz = 1\n", "xyz", ""),
     ],
@@ -165,7 +170,9 @@ def test_what_is_wrong_with_several_settings_together_is_named_with_all_that_set
 )
 def test_true_and_false_are_no_numbers(wrong: str) -> None:
     Path("aqb.toml").write_text(wrong)
-    with pytest.raises(UsageError, match=r"(lookback_days|max_usd|input_usd): (true|false) is no value of it"):
+    with pytest.raises(
+        UsageError, match=r"(lookback_days|max_usd|input_usd \(table 1\)): (true|false) is no value of it"
+    ):
         load_settings()
 
 

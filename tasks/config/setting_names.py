@@ -1,0 +1,35 @@
+"""Names of wrong settings as people write them: the nearest known one, and the table of a list."""
+
+import re
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+from typing import get_args
+
+from pydantic import BaseModel
+
+_ELEMENT = re.compile(r"\.([0-9]+)(?=\.|$)")
+
+
+def nearest_names(unknown: Collection[str], known: Collection[str]) -> str:
+    """The remedy for unknown names: the nearest known names, and where all are documented."""
+    written = (_ELEMENT.sub("[]", name) for name in unknown)
+    near = [close[0] for name in written if (close := get_close_matches(name, known, 1))]
+    return (f"did you mean {', '.join(near)}? " if near else "") + "docs/reference/settings.md lists all that exist"
+
+
+def names_in_lists(section: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """The names of settings in tables that stand in lists: `alerts.route[].mention`."""
+    for name, field in section.model_fields.items():
+        for kind in (field.annotation, *get_args(field.annotation)):
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                inner = f"{prefix}{name}{'' if kind is field.annotation else '[]'}."
+                yield from (f"{inner}{each}" for each in kind.model_fields if "[]" in inner)
+                yield from names_in_lists(kind, inner)
+
+
+def problem_text(name: str, message: str) -> str:
+    """The problem of a setting; a problem of several settings together has no name. Tables of a list count from 1."""
+    said = message.removeprefix("Value error, ")
+    number = _ELEMENT.search(name)
+    shown = _ELEMENT.sub("[]", name) + (f" (table {int(number[1]) + 1})" if number else "")
+    return f"{shown}: {said}" if name else said
