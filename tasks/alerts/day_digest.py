@@ -1,12 +1,12 @@
 """The data of messages about a scored day, from the warehouse and the run ledger."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import replace
 from datetime import date
 from itertools import chain
 
-from scoring.alerting.decision import WatchedDays
+from scoring.alerting.decision import DayDecisions, WatchedDays
 from scoring.alerting.facts import rows_on_page
 from scoring.alerting.few_rows import few_rows_incidents
 from scoring.alerting.growth import Growth
@@ -14,7 +14,7 @@ from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest
 from scoring.alerting.rates import REFERENCE_DAYS
-from scoring.alerting.watch import DECISION_DAYS, AlertPolicy, watched_rules
+from scoring.alerting.watch import DECISION_DAYS, AlertPolicy, RuleOfTenant, watched_rules
 from scoring.alerting.weekly import Week
 from scoring.chat.kpi_windows import WEEK
 from scoring.chat.kpis import KpisByDay, rows_of_tenant, rubric_version_of
@@ -52,10 +52,9 @@ def day_digest(
     history = read_kpis(warehouse, rubric, scored[-DECISION_DAYS - 1 :])
     if day not in rows_of_tenant(history):
         raise InputError(f"{day} has not been scored", where=warehouse.url, fix=f"aqb nightly --date {day}")
-    facts, decided = read_alerts(warehouse, scored[-INCIDENT_DAYS - 1 :]), WatchedDays(rubric, history, policy).decided
-    of_rules = _with_growth(
-        incidents(day, facts, decided[day], rubric, policy.days_off), warehouse, rubric, day, history
-    )
+    watched, facts = WatchedDays(rubric, history, policy), read_alerts(warehouse, scored[-INCIDENT_DAYS - 1 :])
+    decided = watched.decided
+    of_rules = _with_growth(incidents(day, facts, decided[day], rubric, policy.days_off), warehouse, watched, day)
     few = few_rows_incidents(history, day, rubric, policy.days_off)
     found = [*of_rules, *few, *kpi_incidents_of_days(history, rubric)[day]]
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
@@ -82,17 +81,16 @@ def day_digest(
     )
 
 
-def _with_growth(
-    found: Collection[Incident], warehouse: Warehouse, rubric: RowRubric, day: date, history: KpisByDay
-) -> list[Incident]:
+def _with_growth(found: Collection[Incident], warehouse: Warehouse, watched: WatchedDays, day: date) -> list[Incident]:
     """The incidents; ongoing rises have their count over all their days, and what grew on them compared with the days
     before.
 
-    A single day has too few rows to name a cause, and after a week the days before it include the rise.
+    A single day has too few rows to name a cause, and after a week the days before it include the rise. Days of an
+    earlier rise of the same rules are no comparison if there is a week of others.
     """
-    version = rubric_version_of(history[day][0])
-    known = {when: rows for when, rows in history.items() if rows and rubric_version_of(rows[0]) == version}
-    lasting: dict[date, set[tuple[str, str | None]]] = defaultdict(set)
+    rubric, decided, version = watched.rubric, watched.decided, rubric_version_of(watched.kpis[day][0])
+    known = {when: rows for when, rows in watched.kpis.items() if rows and rubric_version_of(rows[0]) == version}
+    lasting: dict[date, set[RuleOfTenant]] = defaultdict(set)
     for one in found:
         if one.lasts:
             lasting[one.since].add((one.fact.rule, one.fact.tenant_id))
@@ -101,7 +99,9 @@ def _with_growth(
 
     def around(since: date) -> tuple[KpisByDay, KpisByDay]:
         """The days of a rise, and those before it."""
-        before = [when for when in sorted(known) if when < since][-REFERENCE_DAYS:]
+        earlier = [when for when in sorted(known) if when < since]
+        calm = [when for when in earlier if not _any_risen(decided[when], lasting[since])]
+        before = (calm if len(calm) >= WEEK else earlier)[-REFERENCE_DAYS:]
         days = {when: rows for when, rows in known.items() if since <= when <= day}
         return days, {when: known[when] for when in before}
 
@@ -117,6 +117,10 @@ def _with_growth(
         return replace(one, fact=replace(one.fact, grown=grown), so_far=so_far)
 
     return [of_all_days(one) if one.lasts else one for one in found]
+
+
+def _any_risen(decided: DayDecisions, rules: Set[RuleOfTenant]) -> bool:
+    return any(one.has_risen for rule in rules if (one := decided.get(rule)))
 
 
 def read_week(

@@ -72,6 +72,21 @@ def test_rise_of_several_days_names_what_grew_since_it_began(warehouse: FolderWa
     assert f"{day_text(began)}부터 20/210건 (9.5%, 그 전 5.0%)" in shown
 
 
+@pytest.mark.long
+def test_rise_is_compared_with_days_outside_an_earlier_rise(tmp_path: Path) -> None:
+    warehouse, earlier, began, last = FolderWarehouse(tmp_path / "warehouse"), range(10, 13), 30, 31
+    for number in range(last + 1):
+        start = number * MINUTES_A_DAY
+        usual = [refused(start + minute, user_input=question) for minute, question in enumerate(USUAL)]
+        incident = [refused(start + 200 + minute, user_input=NEW) for minute in range(20 if number in earlier else 0)]
+        rows = [*usual, *incident, *_turns(number, 95, new=5 if number >= began else 0)]
+        _score(warehouse, number, rows, tmp_path)
+    digest = day_digest(warehouse, RUBRIC, _day(last), [], ReportPaths(Path("reports")), AlertPolicy())
+    (one,) = (one for one in digest.incidents if (one.fact.rule, one.fact.tenant_id) == ("answer_failed", "*"))
+    assert (one.since, one.so_far) == (_day(began), ((20, 210), (5 * 25, 100 * 25)))
+    assert [grown.usual for grown in one.fact.grown if grown.column == TEMPLATE] == [0]
+
+
 def test_week_is_compared_with_all_days_of_the_week_before_it_and_none_older(tmp_path: Path) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     new = [30, *[0] * 6, 4, *[6] * 7]
