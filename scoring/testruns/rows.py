@@ -230,7 +230,7 @@ class RowReader:
             column = self._columns.written[place]
             why = "다른 값입니다. 값이 없으면 비워 두세요"
             if _CLOCK.fullmatch(text):
-                why = "시각입니다. Excel이 바꾼 것이면 열을 숫자 서식으로 두고 다시 입력하세요"
+                why = "시각입니다. 숫자로 적고, Excel이 바꾼 것이면 열을 숫자 서식으로 두세요"
             reason = f"{column} 칸은 {expected}여야 하는데 {why}."
             raise UnreadableCell(column, "not_a_number", reason)
         return value

@@ -58,7 +58,8 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         period=period,
         before_name=period.before_name(len(this), len(before)) if before else "",
         version=this[0]["rubric_version"],
-        days=len(this),
+        days=sum(row["rows"] > 0 for row in this),
+        empty_days=sum(not row["rows"] for row in this),
         left_out=left_out,
         news=[
             *_paged(warehouse, rubric, [row["score_date"] for row in this], policy),

@@ -158,7 +158,7 @@
           Plot.link(chart.low === null ? [] : [chart], { x1: "low", x2: "high", y1: () => 0, y2: () => 0, stroke: tone, strokeOpacity: 0.45, strokeWidth: 9, strokeLinecap: "round" }),
           Plot.tickX([chart.target], { x: (value) => value, y: () => 0, stroke: "currentColor", strokeWidth: 2, insetTop: 1, insetBottom: 1 }),
           Plot.dot([chart], { x: "value", y: () => 0, r: 5.5, fill: tone, stroke: "var(--card)", strokeWidth: 1.5 }),
-          Plot.text([chart.target], { x: (value) => value, text: () => `목표 ${format(chart.target, 9)}`, frameAnchor: "bottom", dy: 15, fill: muted }),
+          Plot.text([chart.target], { x: (value) => value, text: () => `목표 ${format(chart.target, 9)}${chart.rate ? "" : "점"}`, frameAnchor: "bottom", dy: 15, fill: muted }),
         ],
       })];
     },

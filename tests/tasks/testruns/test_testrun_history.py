@@ -132,7 +132,7 @@ def test_report_and_summary_say_how_a_run_compares(warehouse: FolderWarehouse, t
     assert "카테고리" not in section
     assert "에도 있는 질의 40개를 짝지어 비교했습니다. 답변이 나빠진 질의 30개, 좋아진 질의 0개." in section
     assert "| 정확성 | 5.00 | 1.25 | −3.75 |" in section
-    assert "평균 시간으로 매기는 지표는 세트 평균과 조금 다를 수 있습니다" in section
+    assert "평균 시간으로 매기는 지표는 세트 평균과 조금 다를 수 있고" in section
     worst = r"나빠진 질의입니다\. 괄호는 종합 점수의 차이이고, .*\n\n(- 평가기간을 \d+일로 바꿔줘 \(−\d.\d\d\)\n){5}"
     assert re.search(worst, section)
     assert json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["change"] == place.change

@@ -56,5 +56,5 @@ def test_time_that_was_not_measured_costs_no_row(tmp_path: Path, cell: str) -> N
 
 
 def test_time_of_another_form_is_rejected_with_what_to_write(tmp_path: Path) -> None:
-    run = read_testrun_file(write_csv(tmp_path / "w.csv", [WIDE_HEADER, wide_row(**{"1차 답변 시간(초)": "0:27"})]))
+    run = read_testrun_file(write_csv(tmp_path / "w.csv", [WIDE_HEADER, wide_row(**{"1차 답변 시간(초)": "27 안팎"})]))
     assert "0 이상의 초여야 하는데 다른 값입니다. 값이 없으면 비워 두세요." in run.rejects[0].reason

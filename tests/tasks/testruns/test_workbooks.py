@@ -137,7 +137,7 @@ def test_time_that_excel_made_a_clock_is_rejected_as_such(tmp_path: Path) -> Non
     row[5] = timedelta(seconds=7.6)
     (reject,) = read_testrun_file(write_xlsx(tmp_path / "r.xlsx", {"s": [WIDE_HEADER, row, wide_row("A2")]})).rejects
     assert (reject.line, reject.column, reject.code) == (2, "1차 답변 시간(초)", "not_a_number")
-    assert "시각입니다. Excel이 바꾼 것이면" in reject.reason
+    assert "시각입니다. 숫자로 적고, Excel이 바꾼 것이면 열을 숫자 서식으로 두세요." in reject.reason
 
 
 def test_saved_value_of_a_formula_is_read_and_a_row_without_one_rejected(tmp_path: Path) -> None:

@@ -363,7 +363,7 @@ def test_page_compares_its_run_with_the_one_before(warehouse: FolderWarehouse, s
     found = testrun_page(site, "plan_agent_20260302")
     assert f"2026-03-02 실행 · {DAY} 채점" in found.text
     assert "정확성 5.00 2.50 −2.50" in found.text
-    assert "평균 시간으로 매기는 지표는 세트 평균과 조금 다를 수 있습니다" in found.text
+    assert "평균 시간으로 매기는 지표는 세트 평균과 조금 다를 수 있고" in found.text
     assert any((a["href"] or "").startswith("plan_agent_20260301") for a in found.all("a"))
     assert ("답변이 나빠진 질의 20개", "#worse") in found.links
     assert "좋아진 질의 0개" in found.text
