@@ -100,9 +100,15 @@ def all_clear_message(over: Mapping[Unfinished, datetime], zone: ZoneInfo) -> li
     """The single message that calls off finished work, with the time of each notification; none if there is none."""
     if not over:
         return []
-    first, *others = over
-    what = first.title + (f" 외 {len(others):,}건" if others else "")
-    reported = [[bold(one.title), plain(f" · {_instant(at, zone)}에 알림")] for one, at in over.items()]
+    times: dict[str, list[datetime]] = {}  # a run that failed again was reported again
+    for one, at in over.items():
+        times.setdefault(one.title, []).append(at)
+    first, *others = times
+    what = first + (f" 외 {len(others):,}건" if others else "")
+    reported = [
+        [bold(title), plain(f" · {_instant(min(at), zone)}{'에' if len(at) == 1 else f'부터 {len(at):,}번'} 알림")]
+        for title, at in times.items()
+    ]
     blocks = [
         *paragraph([plain("앞서 알린 일이 끝났습니다. 더 할 일은 없습니다. 실행 기록: "), code("aqb runs --last 5")]),
         *bullets(reported),

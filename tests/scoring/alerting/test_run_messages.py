@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from scoring.alerting.all_clear import Unfinished, all_clear_message
 from scoring.alerting.blocks import readable
 from scoring.alerting.messages import Message, OutboxMessage, RouteFilter
 from scoring.alerting.run_messages import (
@@ -217,3 +218,15 @@ def test_dead_letters_are_listed_all() -> None:
 
 def test_without_dead_letters_there_is_nothing_to_say() -> None:
     assert expired_message([], (), SEOUL) == []
+
+
+def test_all_clear_names_a_run_that_failed_several_times_once() -> None:
+    night = date(2026, 3, 13)
+    over = {
+        Unfinished("nightly", night, night, f"run-{number}"): datetime(2026, 3, 14, 1, number, tzinfo=UTC)
+        for number in range(3)
+    }
+    (message,) = all_clear_message(over, SEOUL)
+    assert message.text == "🟢 해소 · 3월 13일(금) 야간 실행"
+    assert "3월 13일(금) 야간 실행 · 3월 14일(토) 10:00부터 3번 알림" in readable(message.blocks)
+    assert len(message.keys) == 3
