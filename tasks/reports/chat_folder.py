@@ -48,13 +48,13 @@ def write_score_folder(
     also: Collection[str] = (),
     time_zone: str = UTC_ZONE,
 ) -> dict[str, Any]:
-    """Writes the six files and returns the summary. They take the places of those of before together, the summary last.
+    """Writes the six files and returns the summary. They replace the old ones together, the summary last.
 
-    `inputs` are asked for when the tables are written. `also` says what is written for Excel besides, with times in
-    `time_zone`: the tables as `csv`, a workbook as `xlsx`.
+    `inputs` is called when the tables are written. `also` names additional output for Excel, with times in `time_zone`:
+    the tables as `csv`, a workbook as `xlsx`.
 
     Raises:
-        StorageError: the folder cannot be written; its files are as they were before.
+        StorageError: the folder cannot be written; its files are unchanged.
     """
     with replacing_together(folder, "summary.json", SCORE_FILES) as unfinished:
         rubric = outcome.rubric
@@ -121,20 +121,20 @@ def _summary(
 
 
 def _empty_texts(scores: pl.LazyFrame) -> dict[str, int]:
-    """How many scored rows have an empty question, or an empty answer, by what people call it (Korean)."""
+    """The number of scored rows with an empty question, or an empty answer, by Korean title."""
     texts = {"질문": "user_input", "답변": "llm_response"}
     counted = scores.select((pl.col(column) == "").sum().alias(title) for title, column in texts.items())
     return counted.collect().row(0, named=True)
 
 
 def _distributed(rubric: RowRubric) -> list[str]:
-    """The columns of codes whose distribution the summary gives."""
+    """The columns of codes whose distribution is in the summary."""
     scales = (scale.column for scale in rubric.scales)
     return [*scales, rubric.failure.column, "alert_level", *([rubric.category.column] if rubric.category else [])]
 
 
 def _counts(scores: pl.LazyFrame, column: str) -> list[dict[str, Any]]:
-    """How many rows each value of a column has, most first."""
+    """The number of rows by value of a column, most frequent first."""
     counted = scores.group_by(column).agg(pl.len().alias("count"))
     return counted.sort(["count", column], descending=[True, False]).collect().to_dicts()
 
@@ -148,7 +148,7 @@ def _period_title(kpis: pl.DataFrame) -> str:
 
 @dataclass(frozen=True)
 class DayReport:
-    """A written report and where it is."""
+    """A written report and its path."""
 
     path: Path
     content: MonitoringReport
@@ -166,7 +166,7 @@ def write_day_report(
     *,
     is_over: bool = True,
 ) -> DayReport:
-    """Writes the report of a written day with its `alerts` below `folder`; `policy` decides what rose on it."""
+    """Writes the report of a written day with its `alerts` into `folder`; `policy` decides which rates rose."""
     rubric, scored = outcome.rubric, scored_until(warehouse, day)
     history = read_kpis_of_all(warehouse, rubric, scored[-2 * FOUR_WEEKS :])
 

@@ -1,6 +1,6 @@
-"""`scores.xlsx` of scored chat rows, for people: summary, rows from the worst on, days, grades, and what was left out.
+"""`scores.xlsx` of scored chat rows: summary, rows (worst first), days, grades, excluded and rejected rows.
 
-Headings and values are Korean. Every stored column, as programs want it, is in the CSV and Parquet tables.
+Headings and values are Korean. The CSV and Parquet tables have every stored column for programs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -61,7 +61,7 @@ def write_chat_workbook(folder: Path, report: MonitoringReport, time_zone: str) 
 
 
 def _summary(report: MonitoringReport) -> Tab:
-    """The first sentences of the report, its KPIs, and below them counts."""
+    """The conclusion of the report, its KPIs, and counts below them."""
     rubric, counts = report.outcome.rubric, report.outcome.counts
     rows = [
         [one.title, _value(one), one.interval_text, one.target_text, one.judged_text, one.n]
@@ -86,7 +86,7 @@ def _summary(report: MonitoringReport) -> Tab:
 
 
 def _value(figure: Figure) -> NumberCell | str:
-    """The number behind a figure's text; the text alone where nothing was measured."""
+    """The number of a figure; its text if nothing was measured."""
     if figure.value is None:
         return figure.value_text
     return NumberCell(figure.value, Style.RATE if figure.is_rate else Style.POINTS, figure.value_text)
@@ -121,7 +121,7 @@ def _days(report: MonitoringReport) -> Tab:
 
 
 def _grades(report: MonitoringReport) -> Tab:
-    """How many rows have each pair of grades."""
+    """The number of rows by pair of grades."""
     rubric = report.outcome.rubric
     down, across = rubric.crosstab_scales
     header = [SheetColumn(rubric.crosstab_title)]
@@ -130,7 +130,7 @@ def _grades(report: MonitoringReport) -> Tab:
 
 
 def _left_out(folder: Path, rubric: RowRubric, time_zone: str) -> Iterator[Tab]:
-    """What was excluded or rejected, and why; no tab where nothing was."""
+    """Excluded and rejected rows with their reasons; no tab if there are none."""
     time = pl.col("timestamp").dt.convert_time_zone(time_zone)
     excluded = pl.read_parquet(folder / "excluded.parquet").select(
         time.dt.strftime("%Y-%m-%d %H:%M:%S").alias("시각"),

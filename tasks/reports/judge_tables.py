@@ -1,4 +1,4 @@
-"""What was found out about the judge, as rows of text: for the terminal and for its page."""
+"""Results about the judge as rows of text, for the terminal and its page."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -35,7 +35,7 @@ def _between(low: float | None, high: float | None, shown: Callable[[float], str
 
 
 def audit_sentences(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What the injections come to, with and without the fence; that nothing is proven where that is so."""
+    """The effect of injections, with and without the fence, or that nothing is proven."""
     rates = [AuditRate(AuditPart(row["part"]), *(row[name] for name in _RATE_FIELDS)) for row in rows]
     inside, outside = (_audit_rate(rate_row(injections(rates, fenced=fenced))) for fenced in (True, False))
     lines = [f"나쁜 답변에 주입을 넣었을 때 좋은 점수를 얻어 낸 비율: 울타리 있음 {inside}, 울타리 없음 {outside}."]

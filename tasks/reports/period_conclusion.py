@@ -1,4 +1,4 @@
-"""What the page and the report of a period begin with: its KPIs beside those before it, and the conclusion."""
+"""The KPIs and the conclusion of a period, for its page and report."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ RowsOfTenants = Mapping[str | None, tuple[Sequence[KpiRow], Sequence[KpiRow]]]
 def period_windows(
     rubric: RowRubric, period: Period, this: Sequence[KpiRow], before: Sequence[KpiRow]
 ) -> dict[str, list[ComparedKpi]]:
-    """The window of each KPI with a target, which is the whole period."""
+    """The window of each KPI with a target: the whole period."""
     name = f"이 {period.word}"
     return {kpi.name: [compared_kpi(kpi, name, this, before)] for kpi in rubric.targeted}
 
@@ -28,7 +28,9 @@ def period_conclusion(
     rows: RowsOfTenants,
     framed: int,
 ) -> Conclusion:
-    """The conclusion about a period by its `windows`; `framed` of its rows are in the frame of the cross table."""
+    """The conclusion about a period from its `windows`; `framed` is the number of its rows in the frame of the cross
+    table.
+    """
     this, before = rows[ALL_TENANTS]
     risen = risen_rules(rubric, this, before)
     columns = [f"alert_{rule.id}" for rule in rubric.alert_rules]

@@ -1,4 +1,4 @@
-"""What is shown of a scored row, a column each: for the list of rows and for what people take home."""
+"""The displayed columns of a scored row, for the list of rows and for exports."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Value = str | int | float | datetime | None
 class RowColumn:
     """A column: its name in the table and in addresses, its title (Korean), and its value.
 
-    Rows can be ordered by it where it `sorts`. A text is what a person wrote or read.
+    Rows can be ordered by it if it `sorts`. A text is a question or an answer.
     """
 
     name: str
@@ -31,7 +31,7 @@ class RowColumn:
 
 
 def row_columns(rubric: RowRubric, time_zone: str) -> list[RowColumn]:
-    """Every column of a rubric's rows, in the order in which people read them."""
+    """All columns of a rubric's rows, in reading order."""
     zone = ZoneInfo(time_zone)
     return [
         RowColumn("timestamp", "시각", lambda row: row["timestamp"].astimezone(zone), sorts=True),
@@ -51,17 +51,17 @@ def row_columns(rubric: RowRubric, time_zone: str) -> list[RowColumn]:
 
 
 def usual_columns(rubric: RowRubric) -> tuple[str, ...]:
-    """The names of those that are shown where nobody chose."""
+    """The names of the columns that are shown by default."""
     return ("timestamp", "tenant_id", rubric.total, rubric.failure.column, "alert_rules", "user_input")
 
 
 def table_columns(columns: Sequence[RowColumn]) -> list[str]:
-    """The columns of the table that some columns read, each once."""
+    """The table columns that these columns need, each once."""
     return list(dict.fromkeys(column.name for column in columns))
 
 
 def shown_value(column: RowColumn, row: Row, *, personal: bool) -> Value:
-    """What a column says of a row; without `personal` personal data in texts is masked."""
+    """The value of a column; without `personal`, personal data in texts is masked."""
     value = column.value(row)
     return masked(value) if column.is_text and isinstance(value, str) and not personal else value
 

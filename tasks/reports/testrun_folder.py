@@ -47,7 +47,7 @@ def write_testrun_folder(
 
     Raises:
         InputError: `source` was replaced since it was read; nothing is written.
-        StorageError: the folder cannot be written; its files are as they were before.
+        StorageError: the folder cannot be written; its files are unchanged.
     """
     refuse_replaced(source, scored.plan.run.identity)
     with replacing_together(folder, "summary.json", SCORE_FILES) as unfinished:

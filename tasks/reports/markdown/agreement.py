@@ -1,4 +1,4 @@
-"""How far people and scores agree, as Korean markdown and as JSON."""
+"""The agreement of people and scores, as Korean markdown and as JSON."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -20,7 +20,7 @@ _HEADER = ("지표", "대상", "라벨", "질의", "일치", "1점 이내", "선
 def agreement_markdown(
     title: str, found: Sequence[Agreement], titles: Mapping[str, str], least: float, unpaired: int
 ) -> str:
-    """The whole report; `titles` name the metrics, `unpaired` labels have no score beside them."""
+    """The whole report; `titles` are those of the metrics, `unpaired` labels have no score."""
     return markdown(
         "agreement.md",
         title=title,

@@ -63,7 +63,7 @@ def comparison_page(comparison: Comparison, failures: Sequence[str], answers: An
 
 
 def comparison_headline(comparison: Comparison) -> list[str]:
-    """How many queries got worse, what they changed, and which to look at first, as the inbox says it (Korean)."""
+    """The headline: how many queries got worse, in which metrics, and which to look at first (Korean)."""
     if nothing := _not_compared(comparison):
         return nothing
     if comparison.across_expectations and (changed := len(comparison.expected_otherwise)):
@@ -81,7 +81,7 @@ def comparison_headline(comparison: Comparison) -> list[str]:
 
 
 def _not_compared(comparison: Comparison) -> list[str]:
-    """Why the answers are not compared, and what to do; nothing where they are."""
+    """Why the answers are not compared, and what to do; '' if they are."""
     if not comparison.paired and comparison.expected_otherwise:
         return [
             "기대 결과나 정답 수치의 유무가 모두 바뀌어 비교하지 못했습니다.",
@@ -97,7 +97,7 @@ def _not_compared(comparison: Comparison) -> list[str]:
 
 
 def _verdict(comparison: Comparison, of: str) -> str:
-    """The metrics that surely got worse or better; without any why that is undecided, `of` what it is said."""
+    """The metrics that got worse or better with confidence; else why that is undecided. `of` is the subject."""
     found: dict[str, list[str]] = {"worse": [], "better": []}
     for one in comparison.metrics:
         if one.difference and one.finding in found:
@@ -114,14 +114,14 @@ def _verdict(comparison: Comparison, of: str) -> str:
 
 
 def _more_failed(comparison: Comparison) -> str:
-    """That one of the runs failed more often than the other."""
+    """The sentence that one run failed more often than the other."""
     sides = [(comparison.base.failures, "기준"), (comparison.candidate.failures, "후보")]
     (failures, side), (others, other) = sides if comparison.more_failed == "base" else reversed(sides)
     return f"{side}의 {more_failed_text(failures, others, other)} 있습니다."
 
 
 def _look_first(comparison: Comparison) -> list[str]:
-    """What to look at first, where answers got worse."""
+    """What to look at first if answers got worse."""
     if where := cause_name(group_figures(comparison)):
         return [f"주로 나빠진 {where}의 질의부터 확인하세요."]
     if not comparison.worse or comparison.worse[0].by_time:
@@ -142,7 +142,7 @@ def _counts_text(comparison: Comparison) -> str:
 
 
 def _largest_text(comparison: Comparison) -> str:
-    """The metric that moved most; '' where none did."""
+    """The metric that moved most; '' if none did."""
     most = most_moved(comparison.metrics)
     return (
         f". 가장 크게 움직인 지표는 {most.title} {score_text(most.base)} → {score_text(most.candidate)}" if most else ""
@@ -150,7 +150,7 @@ def _largest_text(comparison: Comparison) -> str:
 
 
 def comparison_values(comparison: Comparison, failures: Sequence[str]) -> dict[str, Any]:
-    """What markdown and pages show."""
+    """The values of the templates."""
     rates = rate_tables(decided_figures(comparison), "기준", "후보")
     return {
         "comparison": comparison,
@@ -169,7 +169,7 @@ def comparison_values(comparison: Comparison, failures: Sequence[str]) -> dict[s
 
 
 def _lists(comparison: Comparison) -> list[tuple[str, str, list[dict[str, Any]]]]:
-    """The kinds of queries that moved, those of times alone where there are any: id, title, queries."""
+    """The lists of queries that moved, with those that moved only in time if there are any: id, title, queries."""
     worse, better = comparison.worse, comparison.better
     of_kind = {
         "worse": [one for one in worse if not one.by_time],
@@ -186,7 +186,7 @@ def _lists(comparison: Comparison) -> list[tuple[str, str, list[dict[str, Any]]]
 
 
 def comparison_json(comparison: Comparison, failures: Sequence[str]) -> str:
-    """The same for programs: every changed query, numbers as they are."""
+    """The same for programs: every changed query, unrounded numbers."""
     document = {
         "rubric": comparison.base.rubric,
         "base": {"name": comparison.base.name, "rubric_version": comparison.base.rubric_version},
@@ -212,13 +212,13 @@ def comparison_json(comparison: Comparison, failures: Sequence[str]) -> str:
 
 
 def _facts(comparison: Comparison) -> list[str]:
-    """What was compared."""
+    """The facts about what was compared."""
     sides = (("기준", comparison.base), ("후보", comparison.candidate))
     return [f"{side}: {run.name} ({rubric_title(run.rubric)}, {rules_text(run.rubric_version)})" for side, run in sides]
 
 
 def _warnings(comparison: Comparison) -> list[str]:
-    """What a reader must know before believing a difference."""
+    """Caveats that a reader must know before trusting a difference."""
     found = []
     if comparison.versions_differ:
         found.append("채점 기준이나 옵션이 다릅니다. 차이가 에이전트가 아니라 채점 기준에서 왔을 수 있습니다.")
@@ -251,7 +251,7 @@ def _warnings(comparison: Comparison) -> list[str]:
 
 
 def _query_name(query_id: str, text: str) -> str:
-    """What a query is called: its text, its id where it has none."""
+    """The name of a query: its text, or its id if it has none."""
     return shortened(one_line(text), _QUERY_CHARACTERS) or query_id
 
 
@@ -275,7 +275,7 @@ def _metric_row(change: MetricChange) -> list[str]:
 
 
 def _change_values(change: QueryChange, groups: Mapping[str, str]) -> dict[str, Any]:
-    """A changed query as both templates show it; equal reasons of several metrics stand once, with their run."""
+    """A changed query for both templates; equal reasons of several metrics are merged, with their run."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for one in change.moved:
         if reason := without_followers(one.reason):

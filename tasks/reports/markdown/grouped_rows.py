@@ -1,4 +1,4 @@
-"""Rows of a report, those of one kind as one line."""
+"""Rows of a report grouped by kind, one line each."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,10 +10,10 @@ GroupedRows = dict[tuple[str, Any], dict[str, Any]]
 
 
 def group_rows(rubric: RowRubric, found: GroupedRows, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Adds rows to those found: of each template of questions and failure type the one with the lowest total.
+    """Adds rows to the groups: each template of questions and failure type keeps the row with the lowest total.
 
-    `alike` says how many rows it stands for, `are_words` that these are different questions of a single word; a row
-    whose question is not kept stands for itself.
+    `alike` is the number of rows of the group, `are_words` is true if they are different questions of a single word; a
+    row whose question is not stored is a group of its own.
     """
     for row in rows:
         question = row["user_input"]

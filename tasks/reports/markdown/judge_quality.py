@@ -1,4 +1,4 @@
-"""What was found out about the judge, as Korean text: two models side by side, and the audit."""
+"""Results about the judge as Korean text: two models side by side, and the audit."""
 
 from dataclasses import asdict
 from typing import Any
@@ -16,7 +16,7 @@ _SHOWN_QUERIES, _QUERY_CHARACTERS = 20, 80
 
 
 def switch_markdown(switch: Switch) -> str:
-    """Two models side by side, and what to set for the new one."""
+    """Two models side by side, and the settings for the new one."""
     lines = [
         f"# 판정 모델: {switch.before} → {switch.after}",
         "",
@@ -73,7 +73,7 @@ def switch_dict(switch: Switch) -> dict[str, Any]:
 
 
 def audit_markdown(audit: Audit) -> str:
-    """The audit: what it comes to, then every rate."""
+    """The audit: its conclusion, then every rate."""
     rows = [rate_row(rate) for rate in audit.rates]
     lines = [
         f"# 판정 모델 점검: {audit.model}",

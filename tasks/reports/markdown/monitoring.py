@@ -31,11 +31,11 @@ _LOOKED_AT = 10
 
 @dataclass(frozen=True)
 class Findings:
-    """Failure types with their rows; the worst rows in the frame of the cross table and the worst of the others that
-    people are told about.
+    """Failure types with their rows; the worst rows in the frame of the cross table, and the worst of the other flagged
+    rows.
 
-    A template of questions stands there once for each failure type, with its lowest row; `alike` is how many rows among
-    the lowest have both.
+    A template of questions is listed once for each failure type, with its lowest row; `alike` is the number of the
+    lowest rows that have both.
     """
 
     failures: ValueCounts
@@ -44,7 +44,7 @@ class Findings:
 
 
 def findings_of(rubric: RowRubric, scores: DayQueries, failures: ValueCounts) -> Findings:
-    """The findings among scores that have these `failures`."""
+    """The findings of scores that have these `failures`."""
     shown = (rubric.total, rubric.final_scale.column, *(part.column for part in rubric.parts), rubric.failure.column)
     columns = ["row_id", "timestamp", *shown, *filter(None, [rubric.cause]), "user_input"]
     framed = rubric.framed
@@ -67,8 +67,8 @@ def _by_template(
 
 @dataclass(frozen=True)
 class MonitoringReport:
-    """The report of rows whose tables are written; `title` says which rows. Of files `empty` counts the scored rows
-    with an empty question, and those with an empty answer.
+    """The report of rows whose tables are written; `title` names the rows. Of files `empty` counts the scored rows with
+    an empty question, and those with an empty answer.
 
     Of a `day` in a warehouse, `history` are the KPI rows of all tenants of that day and of those before it,
     `earlier` the failures of the days before it, `standing_out` the alert rules that stand out on it, the gravest
@@ -129,12 +129,12 @@ class MonitoringReport:
 
     @cached_property
     def crosstab(self) -> Counter[tuple[str, str]]:
-        """How many rows have each pair of grades."""
+        """The number of rows by pair of grades."""
         return self.outcome.rubric.crosstab_counts(self.tables.crosstab.iter_rows(named=True))
 
     @cached_property
     def alerts(self) -> list[tuple[AlertRule, int, int]]:
-        """Each alert rule, how many rows met it, and how many it looks at."""
+        """Each alert rule, the number of rows that met it, and of those that it applies to."""
         return alert_counts(self.outcome.rubric, [self.tables.period])
 
     @property
@@ -158,7 +158,7 @@ class MonitoringReport:
         ]
 
     def _shown(self, fact: AlertFact) -> tuple[str, str]:
-        """Rows and share of an alert that is not about a row rule."""
+        """Rows and share of an alert that is not of a row rule."""
         if fact.count is not None:
             return count_text(fact.count), share_text(fact.count, fact.rows)
         figure = self.figures[fact.rule.removeprefix(KPI_RULE)]
@@ -175,13 +175,11 @@ class MonitoringReport:
         return self.tables.kpis.filter(tenant_id=ALL_TENANTS).to_dicts()
 
     def headline(self) -> str:
-        """Counts and KPIs alone."""
+        """Counts and KPIs only."""
         return markdown("headline.md", report=self, rubric=self.outcome.rubric).rstrip()
 
     def worst_without_texts(self) -> list[dict[str, Any]]:
-        """The worst rows in the report's words, as people may see them outside the warehouse: no question, no answer,
-        no session.
-        """
+        """The worst rows for use outside the warehouse: without question, answer and session."""
         rubric = self.outcome.rubric
         final = rubric.final_scale
         codes = {final.column: final.names, rubric.failure.column: rubric.failure.titles, rubric.cause: rubric.titles}
@@ -220,7 +218,7 @@ class MonitoringReport:
 
 
 def _rejection_titles(rubric: RowRubric) -> dict[str, str]:
-    """Why rows are rejected under each code; a code may be that of several columns."""
+    """The reason of each rejection code; a code may belong to several columns."""
     reasons: dict[str, list[str]] = {}
     for rule in rubric.rejects:
         reasons.setdefault(rule.code, []).append(rule.reason)

@@ -1,4 +1,4 @@
-"""The report of a week, a month or other days of chat rows for a meeting, from the warehouse. Source: SPEC 10."""
+"""The report of a week, a month or other days of chat rows, from the warehouse. Source: SPEC 10."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -37,9 +37,9 @@ dash for one without scored days."""
 
 
 def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_zone: str, policy: AlertPolicy) -> str:
-    """The report of a period beside the one before it; `policy` decides what called people in it.
+    """The report of a period compared with the one before it; `policy` decides which alerts have paged in it.
 
-    Days that another rubric version has scored than the last one are left out.
+    Days scored by another rubric version than the last day are left out.
 
     Raises:
         InputError: no day of the period is scored.
@@ -92,8 +92,8 @@ def _kinds_on(rubric: RowRubric, counted: CountsOfDays, day: date) -> dict[str, 
 def _kpis_by_tenant(
     warehouse: Warehouse, rubric: RowRubric, period: Period
 ) -> tuple[dict[str | None, tuple[list[Row], list[Row]]], str]:
-    """The KPI rows of each tenant in the period and before it, under the version of the last scored day; and which days
-    of the period that leaves out (Korean).
+    """The KPI rows of each tenant in the period and before it, of the version of the last scored day; and the days of
+    the period that this leaves out (Korean).
     """
     both = Period(period.before.first, period.last)
     kpis = read_kpis(warehouse, rubric, [day for day in warehouse.days(KPIS) if day in both])
@@ -112,7 +112,7 @@ def _kpis_by_tenant(
 
 
 def _of_rows(rubric: RowRubric, days: Iterable[ListedRows]) -> tuple[list[dict[str, Any]], list[Questions]]:
-    """The lowest rows in the frame of the cross table, and the questions, of all days; one day's rows are in memory."""
+    """The lowest rows in the frame of the cross table and the questions of all days, with one day's rows in memory."""
     framed: GroupedRows = {}
     questions: list[Questions] = []
     for of_day in days:

@@ -1,7 +1,7 @@
-"""The queries of a test run that a person should look at: a CSV beside the report, and what a message says of it.
+"""The queries of a test run that a person should review: a CSV beside the report, and the data of its message.
 
-The list holds the texts as they were asked: reviewers have to read them, and the report and the workbook in the
-same folder hold them too. Messages leave the folder and are masked. Source: seed 000, 4.2; SPEC 3.3, 7, 8.
+The list has the unmasked texts: reviewers have to read them, and the report and the workbook in the same folder have
+them too. Messages leave the folder and are masked. Source: seed 000, 4.2; SPEC 3.3, 7, 8.
 """
 
 from collections import Counter
@@ -41,7 +41,7 @@ def has_review_list(rubric: AnyTestRunRubric) -> bool:
 
 
 def write_review_list(path: Path, rubric: AnyTestRunRubric, queries: pl.DataFrame) -> None:
-    """Writes the flagged queries, worst first: what to look at, why, and the scores with their reasons.
+    """Writes the flagged queries, worst first: query, reasons of the flag, and the scores with their reasons.
 
     UTF-8 with BOM, as Korean Excel expects. No cell is a formula. `queries` is the table of the test run.
     """
@@ -57,7 +57,7 @@ def write_review_list(path: Path, rubric: AnyTestRunRubric, queries: pl.DataFram
 def reviewed_testrun(
     folder: Path, summary: Mapping[str, Any], run_id: str, report_url: str = ""
 ) -> ReviewedTestRun | None:
-    """What a message says of a scored run, out of its folder; None for chat rows."""
+    """The data of a message about a scored run, from its folder; None for chat rows."""
     rubric = testrun_rubric_of_summary(summary)
     if rubric is None:
         return None
@@ -110,7 +110,7 @@ def _outage(folder: Path, change: Mapping[str, Any] | None) -> str:
 
 
 def _shown_metrics(rubric: AnyTestRunRubric) -> list[Metric]:
-    """The metrics that a query has a score for."""
+    """The metrics for which a query has a score."""
     columns = {column.name for column in rubric.query_columns}
     return [metric for metric in rubric.metrics if f"{metric.name}_score" in columns]
 
@@ -130,5 +130,5 @@ def _cells(row: Row, rubric: AnyTestRunRubric) -> list[str]:
 
 
 def _score(points: float | None) -> str:
-    """Nothing where a score is not known: a dash would make the column one of texts."""
+    """Empty if a score is unknown: a dash would make it a text column."""
     return "" if points is None else score_text(points)

@@ -1,4 +1,4 @@
-"""One explained row as text for a terminal, in Korean: what it is, what it scored, and which rule gave what."""
+"""One explained row as Korean text for a terminal: the row, its scores, and the points of each rule."""
 
 from collections.abc import Mapping
 from itertools import groupby

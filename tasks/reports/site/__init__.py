@@ -1,1 +1,1 @@
-"""The report site: static HTML that opens from disk, made of the tables of a warehouse. `build.py` writes it."""
+"""The report site: static HTML that opens from disk, from the tables of a warehouse. `build.py` writes it."""

@@ -1,6 +1,6 @@
-"""The page of alerts: what the days shown would have reported under today's settings, by rule, and what is snoozed.
+"""The page of alerts: what the shown days would have reported under the current settings, by rule, and snoozes.
 
-It shows what `aqb alerts --preview` prints, for a route that hears of everything.
+It shows the output of `aqb alerts --preview` for a route without filters.
 
 Source: SPEC 8.
 """
@@ -37,7 +37,7 @@ def alerts_page(
     snoozes: Sequence[Snooze],
     time_zone: str,
 ) -> str:
-    """The page over the days that the site shows and what they `reported`, with links to their rows."""
+    """The page of the site's days and what they `reported`, with links to their rows."""
     days = scored.days
     if not days:
         return page("alerts.html", root="", section="alerts", title="알림", days=days)
@@ -77,7 +77,7 @@ def alerts_page(
 
 
 def _reported_days(rule: str, reported: Sequence[PreviewedMessage]) -> dict[date, str]:
-    """How each day on which a rise of the rule is news would have reported it, of whichever tenant."""
+    """How each day on which a rise of the rule is news would have reported it, for any tenant."""
     found: dict[date, str] = {}
     for message in reported:
         news = [
@@ -110,7 +110,7 @@ def _rate_chart(
     reported: Mapping[date, str],
     span: tuple[date, date],
 ) -> Chart:
-    """The rate of a rule over the days with its rows, what was usual on each, and the days that reported it."""
+    """The rate of a rule by day with links to its rows, the usual range, and the days that reported it."""
     kinds = list(reported.values())
     day, last, _ = decided[-1]
     return Chart(
@@ -153,7 +153,7 @@ def _point(day: SiteDay, decision: RateDecision, counted: Cell, reported: str | 
 
 
 def messages_table(reported: Sequence[PreviewedMessage], rows_of: Callable[[PreviewedIncident, date], str]) -> Table:
-    """What would have been reported, latest first; `rows_of` leads to the rows of an incident, or is ''."""
+    """What would have been reported, latest first; `rows_of` is the URL of the rows of an incident, or ''."""
     rows: list[list[Cell]] = [
         [
             f"{message.day} {day_text(message.day)[-3:]}",
@@ -166,7 +166,7 @@ def messages_table(reported: Sequence[PreviewedMessage], rows_of: Callable[[Prev
 
 
 def rises_table(expected: Forecast) -> Table:
-    """From which count on a day tells each rule."""
+    """The count from which a day reports each rule."""
     rows: list[list[Cell]] = [
         [
             rise.title,
@@ -185,7 +185,7 @@ def _from_count(count: int | None, usual: float) -> str:
 
 
 def _snoozes(titles: Mapping[str, str], snoozes: Sequence[Snooze], last_day: date, zone: ZoneInfo) -> Table:
-    """Every snooze, latest first: those that go on after the last scored day, and those that are over."""
+    """All snoozes, latest first: those in force after the last scored day, and those that are over."""
     rows: list[list[Cell]] = [
         [
             titles.get(one.rule, one.rule),

@@ -1,8 +1,8 @@
-"""Builds the site from a warehouse: a page a day, a page a test run, and the first page that leads to them.
+"""Builds the site from a warehouse: a page for each day and test run, and the first page, which links to them.
 
-The pages are a function of the tables: the same tables give the same bytes, and a page that has not changed is left
-as it is; the time of the first page says when the site was built. Pages of days that have left the span stay, so that
-links sent long ago still lead somewhere.
+The pages are a function of the tables: the same tables give the same bytes, and an unchanged page is not written; the
+modification time of the first page is the time of the build. Pages of days that have left the span stay, so that old
+links stay valid.
 
 Source: SPEC 9 `aqb report`.
 """
@@ -70,7 +70,7 @@ _USUAL_POLICY = AlertPolicy()
 
 @dataclass(frozen=True)
 class BuiltSite:
-    """Where the first page and that of the last scored day are, how many pages there are, and how many had changed."""
+    """The paths of the first page and that of the last scored day, the number of pages, and of changed ones."""
 
     path: Path
     last_day_page: Path | None
@@ -174,8 +174,9 @@ def _write_judge_page(warehouse: Warehouse, folder: Path, span: int, end: ModelE
 def _day_pages(
     pages: KeptPages, warehouse: Warehouse, rubric: RowRubric, scored: ScoredSpan, time_zone: str
 ) -> tuple[dict[date, DaySummary], Sequence[ShownRow]]:
-    """Makes the pages of days and of their rows; returns the summaries of all days, and rows of the last one for the
-    first page. Only one day's rows are in memory."""
+    """Writes the pages of days and of their rows; returns the summaries of all days, and rows of the last one for the
+    first page. Only one day's rows are in memory.
+    """
     steps = [day_steps(scored, position) for position in range(len(scored.days))]
     kept = {day.day: _relinked(pages, day.page, links) for day, links in zip(scored.days, steps, strict=True)}
     counted = _counted(warehouse, rubric, scored, kept)
@@ -203,7 +204,7 @@ def _day_pages(
 def _counted(
     warehouse: Warehouse, rubric: RowRubric, scored: ScoredSpan, kept: Mapping[date, DaySummary | None]
 ) -> CountsOfDays:
-    """The counts of the days without a kept summary, and of the days before them whose failures no summary has."""
+    """The counts of the days without a stored summary, and of the days before them whose failures no summary has."""
     lacking = [day for day in scored.days if kept[day.day] is None]
     earlier = {row["score_date"] for day in lacking for row in scored.earlier_rows(day)}
     known = {day for day, one in kept.items() if one and one.listed}
@@ -212,13 +213,12 @@ def _counted(
 
 
 def _kinds_of(summaries: Mapping[date, DaySummary]) -> Callable[[date], Mapping[str, int] | None]:
-    """How many rows each kind of question has on a day; None of days that have left the span."""
+    """The number of rows by kind of question on a day; None for days that have left the span."""
     return lambda day: dict(summaries[day].kinds) if day in summaries else None
 
 
 def _relinked(pages: KeptPages, name: str, steps: str) -> DaySummary | None:
-    """The summary of a day whose page was made before, and now has these links to other days; None where it must be
-    made."""
+    """The stored summary of a day whose page now has these links to other days; None if the page must be written."""
     kept = kept_summary(pages.summary(name))
     if kept is None or kept.steps == steps:
         return kept
@@ -227,7 +227,7 @@ def _relinked(pages: KeptPages, name: str, steps: str) -> DaySummary | None:
 
 
 def _periods(tables: SpanTables, folder: Path, chosen: Period | None) -> list[Period]:
-    """The weeks and months of the span, and the other periods that have a page or get one."""
+    """The weeks and months of the span, and the other periods that have or get a page."""
     of_days = {of(day) for day in tables.days for of in (week_of, month_of)}
     written = ReportPaths(folder).period_pages().items()
     kept = {period for path, period in written if path.suffix == ".html" and period.kind != "week"}
@@ -235,14 +235,14 @@ def _periods(tables: SpanTables, folder: Path, chosen: Period | None) -> list[Pe
 
 
 def _is_made(tables: SpanTables, folder: Path, period: Period) -> bool:
-    """Whether the page of a period is made anew: one of which days have left the span stays as it was."""
+    """Whether the page of a period is written again: one with days that have left the span stays unchanged."""
     in_span = {day for day in tables.days if day in period}
     whole = in_span == {day for day in tables.kpis if day in period}
     return bool(in_span) and (whole or not (folder / period_page_name(period)).exists())
 
 
 def _testrun_pages(pages: KeptPages, warehouse: Warehouse, folder: Path, runs: Sequence[ShownTestRun]) -> None:
-    """Makes the pages of the runs, then those of their test sets and of all; only one run's rows are in memory."""
+    """Writes the pages of the runs, then those of their test sets and of all; only one run's rows are in memory."""
     intervals: dict[tuple[str, str], Mapping[str, Interval | None]] = {}
     for shown in runs:
         run, known = shown.run, kept_intervals(pages.summary(shown.name))
@@ -264,7 +264,7 @@ def _testrun_pages(pages: KeptPages, warehouse: Warehouse, folder: Path, runs: S
 
 
 def _shown_runs(folder: Path, runs: Sequence[PublishedTestRun]) -> list[ShownTestRun]:
-    """The runs with the files of their report folders, where these lie beside their pages."""
+    """The runs with the files of their report folders, if these are beside their pages."""
     pages = {(run.sha256, run.rubric_id): run.page for run in runs}
     found = []
     for run in runs:

@@ -1,4 +1,4 @@
-"""What the pages of chat rows draw: KPIs against their targets and over the days, and shares of grades.
+"""The charts of the pages of chat rows: KPIs against their targets and over the days, and shares of grades.
 
 Source: seed 002, 9 and 10.2.
 """
@@ -24,14 +24,14 @@ from tasks.reports.wording import count_text, counted_share_text
 
 @dataclass(frozen=True)
 class Kpi:
-    """A figure under the name of its KPI."""
+    """A figure with the name of its KPI."""
 
     name: str
     figure: Figure
 
     @property
     def mark(self) -> Mark:
-        """The value with its verdict, as a cell of a table."""
+        """The value with its verdict as a table cell."""
         return verdict_cell(self.figure.value_text, self.figure.verdict, self.figure.verdict_text)
 
 
@@ -41,7 +41,7 @@ def kpis_of(quotients: Sequence[Quotient], row: Mapping[str, Any]) -> list[Kpi]:
 
 
 def interval_chart(name: str, figure: Figure) -> Chart:
-    """The figure of a KPI, its interval and its target on one line."""
+    """A chart of a KPI's figure, interval and target on one line."""
     value, interval, target = figure.value_text, figure.interval_text, figure.target_text
     return Chart(
         id=f"kpi-{name}",
@@ -125,7 +125,7 @@ def _point(day: SiteDay, figure: Figure, counted: Cell) -> dict[str, Any]:
 
 
 def _trend_summary(figures: Sequence[tuple[SiteDay, Figure]], changes: Sequence[Mapping[str, str]]) -> str:
-    """What a person who cannot see the line should know of it."""
+    """The description of the line for people who cannot see it."""
     known = [(day, figure) for day, figure in figures if figure.value is not None]
     title, target = figures[-1][1].title, figures[-1][1].target_text
     if not known:
@@ -172,7 +172,7 @@ def shares_chart(rubric: RowRubric, days: Sequence[SiteDay], scale: GradeScale, 
 
 
 def alert_rows_chart(rubric: RowRubric, days: Sequence[SiteDay], links: Sequence[RowLinks]) -> Chart:
-    """How many rows had an alert of each level, day by day; `links` lead to the rows of each day."""
+    """The number of rows with an alert by level and day; `links` are those of the rows of each day."""
     levels = rubric.alert_levels
     counts = [{level: each.total[f"{level}_rows"] for level in levels} for each in days]
     return Chart(
@@ -198,7 +198,7 @@ def alert_rows_chart(rubric: RowRubric, days: Sequence[SiteDay], links: Sequence
 def grade_bars(
     rubric: RowRubric, day: SiteDay, scale: GradeScale, earlier: Sequence[Mapping[str, Any]], links: RowLinks
 ) -> Chart:
-    """The grades of one day, each beside its usual share: that of the last scored days together."""
+    """The grades of one day, each beside its usual share, that of the last scored days together."""
     title, counts, rows = rubric.titles[scale.column], _counts(scale, day.total), day.total["rows"]
     before = f"앞서 채점한 {len(earlier)}일" if earlier else "앞서 채점한 날"
     usual_rows = sum(past["rows"] for past in earlier)
@@ -234,7 +234,7 @@ def grade_bars(
 
 
 def _counts(scale: GradeScale, row: Mapping[str, Any]) -> dict[str, int | None]:
-    """Grade -> rows; None where the version that scored the day did not count them."""
+    """Grade -> rows; None if the version that scored the day did not count them."""
     return {code: row[scale.count_column(code)] for code in scale.codes}
 
 

@@ -1,4 +1,4 @@
-"""The first page (where things stand, how they got there, where to look next) and the page of one day of chat rows."""
+"""The first page (current state, trend, where to look next) and the page of one day of chat rows."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -149,7 +149,7 @@ def day_page(rubric: RowRubric, span: ScoredSpan, position: int, summary: DaySum
 
 
 def day_steps(span: ScoredSpan, position: int) -> str:
-    """The links of the page of the day at `position` to the days beside it, and to its week, as they stand there."""
+    """The links of the page of the day at `position` to the neighbouring days and its week."""
     return html("day_steps.html", **_beside(span.days, position))
 
 
@@ -174,7 +174,7 @@ def _parts_of_day(
     links: RowLinks,
     page_of_day: str | None = None,
 ) -> dict[str, Any]:
-    """What both pages show of a day."""
+    """The values that both pages show of a day."""
     windows = day_windows(rubric, span, day)
     cards = kpi_cards(rubric, windows, day.total, links)
     place = day.page if page_of_day is None else page_of_day
@@ -218,7 +218,7 @@ def _parts_of_day(
 
 
 def _headline(windows: Mapping[str, Sequence[ComparedKpi]], day: SiteDay, raised: Sequence[str]) -> str:
-    """What is said first of a day: that it has no rows or few, which alerts are not as usual, the verdicts."""
+    """The headline of a day: no or few rows, unusual alerts, the verdicts."""
     verdicts = verdicts_text(windows.values())
     if not day.total["rows"]:
         is_known = any(one.figure.n for of_kpi in windows.values() for one in of_kpi)
@@ -232,7 +232,7 @@ def _headline(windows: Mapping[str, Sequence[ComparedKpi]], day: SiteDay, raised
 
 
 def alert_examples(day: SiteDay) -> list[str]:
-    """The rows that alerts point to: these are on the day's page whatever their score."""
+    """The example rows of alerts, which are on the day's page whatever their score."""
     return rows_on_page((fact["tenant_id"], fact["row_ids"] or ()) for fact in day.alerts)
 
 
@@ -294,7 +294,7 @@ def _shown_alerts(
 
 
 def _place(fact: Mapping[str, Any], day: SiteDay) -> tuple[bool, bool, bool, int]:
-    """What tells which of two alerts of a day stands first."""
+    """The sort key of the alerts of a day."""
     is_usual, is_warning = not _is_high(fact, day), fact["level"] != "critical"
     if fact["tenant_id"] == ALL_TENANTS:
         return False, False, is_warning, 0
@@ -323,7 +323,7 @@ def _usual(fact: Mapping[str, Any], figure: Figure | None) -> str:
 
 
 def _snoozed(fact: Mapping[str, Any], day: SiteDay) -> str:
-    """Until when the alert was snoozed on its day; '' where it was not, or its rate had broken the snooze."""
+    """The end of the snooze of the alert on its day; '' if there was none, or its rate broke the snooze."""
     names = ("rule", "level", "title", "tenant_id", "count", "rows", "value", "limit")
     rate = fact_rate(AlertFact(**{name: fact[name] for name in names}))
     rule, tenant = fact["rule"], fact["tenant_id"]

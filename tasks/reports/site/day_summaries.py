@@ -1,4 +1,4 @@
-"""What other pages need of a day's rows: it is kept, so that a day that has not changed is not read again."""
+"""The summary of a day's rows for other pages, stored so that an unchanged day is not read again."""
 
 import json
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ class DaySummary:
 
 
 def counted_columns(rubric: RowRubric) -> list[str]:
-    """The columns of the score table whose values a summary counts."""
+    """The columns of the score table that a summary counts by value."""
     return [one.column for one in (rubric.failure, rubric.category) if one]
 
 
@@ -66,7 +66,7 @@ def summarised(
 
 
 def kept_summary(kept: Any) -> DaySummary | None:
-    """A summary that was kept as JSON; None where there is none, or it is damaged."""
+    """A summary stored as JSON; None if it is missing or damaged."""
     try:
         return DaySummary(
             kept["listed"],

@@ -1,4 +1,4 @@
-"""The tables of the pages of chat rows; every count of flagged rows leads to these rows."""
+"""The tables of the pages of chat rows; every count of flagged rows links to these rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ _LEAST_REPEATED = 2
 
 
 def failure_table(rubric: RowRubric, day: SiteDay, summary: DaySummary, links: RowLinks) -> Table:
-    """How many rows have each failure type, most first, beside its share of the rows of the days before."""
+    """The number of rows by failure type, most frequent first, beside its share on the days before."""
     failure, rows, earlier = rubric.failure, day.total["rows"], summary.earlier
     return Table(
         ["실패 유형", "행", earlier.title],
@@ -33,13 +33,13 @@ def failure_table(rubric: RowRubric, day: SiteDay, summary: DaySummary, links: R
 
 
 def rate_cells(rubric: RowRubric, row: Mapping[str, Any], links: RowLinks) -> list[tuple[str, Cell]]:
-    """Title and rows of each rate that has no target, where the row knows it."""
+    """Title and rows of each rate without a target, if the row has it."""
     rates = [kpi for kpi in rubric.rates.values() if not kpi.target and row[kpi.name] is not None]
     return [(kpi.title, links.count(counted_of(kpi, row), row["rows"], kpi=kpi.name)) for kpi in rates if row["rows"]]
 
 
 def category_table(rubric: RowRubric, counts: Mapping[str, Mapping[str, int]], links: RowLinks) -> Table:
-    """What was asked, the most frequent kind of question first, and what went wrong with each."""
+    """The kinds of questions, most frequent first, with their failures."""
     if rubric.category is None:
         return Table([], [])
     kpis, column, titles = failing_kpis(rubric), rubric.category.column, rubric.category.titles
@@ -59,7 +59,7 @@ def category_table(rubric: RowRubric, counts: Mapping[str, Mapping[str, int]], l
 
 
 def question_table(rubric: RowRubric, questions: Sequence[Questions], links: RowLinks) -> Table:
-    """The questions that came most often among those whose texts are kept, and what went wrong with each."""
+    """The most frequent questions among those whose texts are stored, with their failures."""
     kpis = failing_kpis(rubric)
     common = [one for one in questions if one.rows >= _LEAST_REPEATED][:_MOST_TEMPLATES]
     return Table(
@@ -120,7 +120,7 @@ def tenant_table(rubric: RowRubric, day: SiteDay, links: RowLinks) -> Table:
 def day_table(
     rubric: RowRubric, days: Sequence[SiteDay], by_day: Sequence[Sequence[Kpi]], links: Sequence[RowLinks]
 ) -> Table:
-    """A line a day, latest first."""
+    """One line per day, latest first."""
     rows: list[list[Cell]] = [
         [
             Link(f"{each.day} {day_text(each.day)[-3:]}", f"{of.root}{each.page}"),

@@ -1,4 +1,4 @@
-"""How often each failure type came in the days before a day, so that one sees which of them grew. Source: SPEC 10."""
+"""The frequency of each failure type on the days before a day, to show which of them grew. Source: SPEC 10."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from tasks.warehouse.day_queries import CountsOfDays, ValueCounts
 
 @dataclass(frozen=True)
 class EarlierFailures:
-    """How many of the `rows` of the last scored `days` before a day have each failure type."""
+    """The number of the `rows` of the last scored `days` before a day by failure type."""
 
     days: int = 0
     rows: int = 0
@@ -42,7 +42,7 @@ def earlier_failures(earlier: Iterable[Mapping[str, Any]], failures: Mapping[dat
 
 
 def failure_counts(days: Iterable[date], failures: Mapping[date, ValueCounts]) -> Counter[str]:
-    """How many rows of some days have each failure type."""
+    """The number of rows of some days by failure type."""
     counted = Counter[str]()
     for day in days:
         for code, count in failures.get(day, ()):

@@ -1,4 +1,4 @@
-"""The page of the judge: what judged and when, whether it is still the same, what people, audit and a switch say of it.
+"""The page of the judge: its epochs, whether it has changed, agreement with people, audit, and model switches.
 
 Figures of two epochs are never put together. Source: SPEC 11.
 """
@@ -75,7 +75,7 @@ def _last(warehouse: Warehouse, table: str, schema: pa.Schema) -> list[dict[str,
 
 
 def _epochs(warehouse: Warehouse, span: int) -> Table:
-    """What judged which kind of question from when to when, the latest first."""
+    """The epochs of each kind of question with their first and last day, latest first."""
     columns = pa.schema([DAY_JUDGEMENTS_SCHEMA.field(name) for name in _JUDGED_COLUMNS])
     found = table_rows(warehouse, JUDGEMENTS, columns, warehouse.days(JUDGEMENTS)[-span:])
     known = found.filter(pl.col("epoch").is_not_null())
@@ -103,7 +103,7 @@ def _epochs(warehouse: Warehouse, span: int) -> Table:
 
 
 def _anchor_chart(nights: Sequence[tuple[str, WatchedNight]]) -> Chart:
-    """The share of equal answers night by night; the line breaks where other anchors or answers are compared."""
+    """The share of equal answers by night; the line breaks where other anchors or answers are compared."""
     asked = [(name, one) for name, one in nights if one.night.asked]
     days = [one.night.day for _, one in nights]
     return Chart(
@@ -188,7 +188,7 @@ def agreement_cells(row: Mapping[str, Any]) -> list[Cell]:
 
 
 def _costs(warehouse: Warehouse, span: int) -> tuple[Table, list[str]]:
-    """What judging cost by day and purpose, and the sum of each purpose. A day or purpose without any is left out."""
+    """The cost of judging by day and purpose, and its sum by purpose, without empty days and purposes."""
     of_run = pl.col("kind").eq(TEST_RUN) & pl.col("model").is_not_null()
     cost, rows_repeat_it = pl.col("cost_usd").sum(), pl.col("cost_usd").max()
     spent = {
@@ -206,7 +206,7 @@ def _costs(warehouse: Warehouse, span: int) -> tuple[Table, list[str]]:
 
 
 def _total(costs: Mapping[date, float | None], days: Sequence[date]) -> str:
-    """The sum of what is known; that a price is unknown, where nothing is."""
+    """The sum of the known costs, or that the price is unknown."""
     known = [cost for day in days if (cost := costs.get(day)) is not None]
     return cost_text(sum(known) if known else None)
 

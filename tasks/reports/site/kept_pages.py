@@ -1,7 +1,7 @@
-"""The pages of the last build: what each was made from, and what other pages need of it.
+"""The pages of the last build: the inputs of each, and what other pages need of it.
 
-They are kept beside the site, so that a page whose inputs have not changed is neither made nor are its rows read
-again. The file may be removed at any time.
+They are stored beside the site, so that a page with unchanged inputs is not written and its rows are not read again.
+The file may be removed at any time.
 """
 
 import json
@@ -14,7 +14,7 @@ from tasks.files.report_paths import ReportPaths
 
 
 class KeptPages:
-    """The pages of a folder by their names, seen from the first page."""
+    """The pages of a folder by name, relative to the first page."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._path = folder, ReportPaths(folder).site_state
@@ -26,7 +26,7 @@ class KeptPages:
         return len(self._known)
 
     def is_as_made_from(self, name: str, inputs: str | None) -> bool:
-        """Whether a page is there and was made from these inputs, as far as that can be told."""
+        """Whether a page exists and was written from these inputs, as far as is known."""
         return inputs is not None and self._known.get(name, {}).get("inputs") == inputs and self._is_there(name)
 
     def are_all_there(self) -> bool:
@@ -34,7 +34,7 @@ class KeptPages:
         return all(map(self._is_there, self._known))
 
     def begin(self, wanted: Mapping[str, str | None]) -> None:
-        """Forgets every page but those that are `wanted` with the inputs that they were made from.
+        """Forgets all pages but those that are `wanted` with unchanged inputs.
 
         A build that dies has then left no page that is taken for another.
         """
@@ -49,7 +49,7 @@ class KeptPages:
         return name not in self._known
 
     def write(self, name: str, text: str, summary: Any = None) -> None:
-        """Replaces a page unless it is as it should be; `summary`, as JSON, is what other pages need of it."""
+        """Writes a page unless it is unchanged; `summary` (JSON) is what other pages need of it."""
         self.written += write_changed(self._folder / name, text)
         self._known[name] = {"inputs": self._wanted[name], "summary": summary}
 
@@ -61,11 +61,11 @@ class KeptPages:
         return old in text
 
     def summary(self, name: str) -> Any:
-        """What was kept of a page; None for one that is still to be made."""
+        """The stored summary of a page; None for one that is still to be written."""
         return self._known.get(name, {}).get("summary")
 
     def keep(self) -> None:
-        """Writes down what is known."""
+        """Stores the state."""
         write_text(self._path, json.dumps(self._known, ensure_ascii=False, separators=(",", ":")))
 
     def _is_there(self, name: str) -> bool:
@@ -73,7 +73,7 @@ class KeptPages:
 
 
 def write_changed(path: Path, text: str) -> bool:
-    """Replaces a page unless it is already as it should be."""
+    """Writes a page unless it is unchanged."""
     if path.is_file() and path.read_bytes() == text.encode():
         return False
     write_text(path, text)
@@ -81,7 +81,7 @@ def write_changed(path: Path, text: str) -> bool:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """What the last build kept; nothing where there was none, or it is damaged."""
+    """The stored state of the last build; empty if it is missing or damaged."""
     try:
         known = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

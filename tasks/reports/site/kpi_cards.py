@@ -1,4 +1,4 @@
-"""The KPIs of a page: each over its windows, with the verdict of the shortest one that decides. Source: SPEC 10."""
+"""KPI cards of a page: each KPI over its windows, with the verdict of the shortest deciding one. Source: SPEC 10."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay
 
 @dataclass(frozen=True)
 class KpiCard:
-    """A KPI over its windows; `counted` are the rows that count against its target, and what they are called."""
+    """A KPI over its windows; `counted` are the rows that count against its target, `counted_title` is their name."""
 
     windows: Sequence[ComparedKpi]
     chart: Chart
@@ -24,7 +24,7 @@ class KpiCard:
 
     @property
     def decided(self) -> ComparedKpi:
-        """The window whose verdict people should know."""
+        """The deciding window."""
         return deciding(self.windows)
 
     @property

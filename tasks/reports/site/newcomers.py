@@ -1,4 +1,4 @@
-"""Tenants and kinds of questions that a period has and the one before it had not. Source: SPEC 10."""
+"""Tenants and kinds of questions of a period that the one before it does not have. Source: SPEC 10."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date

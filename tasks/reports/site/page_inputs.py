@@ -1,4 +1,4 @@
-"""What each page is made from, as one short text: with the same text the page would be the same.
+"""The inputs of each page as one digest: the same digest gives the same page.
 
 A text is None where the warehouse cannot tell whether the rows behind a page have changed.
 """
