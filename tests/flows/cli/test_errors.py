@@ -60,7 +60,7 @@ def in_variable(name: str, value: str, thing: str, fix: str = EXPLAINED) -> Mist
 MISTAKES = {
     # --- Settings ---
     "a wrong type": in_settings("warehouse = 5", "aqb.toml: settings are wrong: warehouse: "),
-    "a wrong route": in_settings('[[alerts.route]]\nname = "qa"', "alerts.route.0: give exactly one of webhook_env"),
+    "a wrong route": in_settings('[[alerts.route]]\nname = "qa"', "alerts.route[] (table 1): give exactly one of"),
     "a route of a service that is none": in_settings(
         '[[monitoring.service]]\nname = "support"\nsource = "a"\nroutes = ["team"]',
         "settings are wrong: service support names routes that do not exist: team",

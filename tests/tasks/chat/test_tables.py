@@ -78,7 +78,7 @@ def test_report_and_page_of_a_day_begin_with_what_rose_that_day(
     build(warehouse, tmp_path / "site")
     for day, said in (
         (days[-2], "가장 먼저 볼 것은 GOLD MINE(좋은 질문 S·A에 나쁜 답변 D·F) 1행입니다."),
-        (days[-1], f"가장 먼저 볼 것은 평소보다 {where}늘어난 '답변 실패' 21행입니다."),
+        (days[-1], f"가장 먼저 볼 것은 {where}평소보다 늘어난 '답변 실패' 21행입니다."),
     ):
         assert said in (tmp_path / "reports" / f"monitoring-{day}.md").read_text()
         shown = page(tmp_path / "site", f"monitoring/{day}.html").text
