@@ -6,12 +6,13 @@ from datetime import date, timedelta
 from scoring.alerting.decision import DayDecisions, RateDecision
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.watch import WatchedRule, watched_rules
+from scoring.chat.kpi_windows import WEEK
 from scoring.chat.kpis import ALL_TENANTS, KpiRow
 from scoring.chat.rubric import RowRubric
 from scoring.stats.intervals import wilson_interval
 
 _Z = 2.5
-_LEAST_DAYS = _WEEK = 7
+_LEAST_DAYS = WEEK
 
 
 def standing_out(
@@ -21,11 +22,11 @@ def standing_out(
 
     `days` are the KPI rows of all tenants by day. The decisions of the day need the history of all tenants, so
     `decided` is called only if the share of any rule is significantly above that of the four weeks before the last
-    four: a rise becomes the usual rate after four weeks, so these weeks contain no active one. A slow rise is above it
-    in the week that ends with the day, and stands out if people were paged for it.
+    four: a rise becomes the usual rate after four weeks, so these weeks contain no active one. Of a slow rise only the
+    share of the week that ends with the day may be above it: it stands out if people were paged for it.
     """
     before, rules = _before(days, day), watched_rules(rubric, ALL_TENANTS)
-    today, week = (_is_any_above(rules, _rows(days, day, range(count)), before) for count in (1, _WEEK))
+    today, week = (_is_any_above(rules, _rows(days, day, range(count)), before) for count in (1, WEEK))
     if not today and not week:
         return []
     found = [one for one in decided().values() if one.tenant_id == ALL_TENANTS and one.is_high]

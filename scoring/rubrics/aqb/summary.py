@@ -45,7 +45,6 @@ QUALITY_TITLES = {
 
 
 # Runs of the expert flow and Tracks are shown separately. Source: seed 000, 2.4 and 2.5; SPEC 3.3.
-_MANY_FAILED = Fraction(1, 5)
 _GROUPS = {"Track": "track", "실행 유형": "run_type"}
 _NO_VALUE = "(없음)"
 
@@ -292,7 +291,7 @@ def failed_calls(queries: Sequence[AqbQuery]) -> int:
     """The number of scores that failed calls of the judge have left open, if these are a fifth or more; else 0."""
     missing = Counter(score.missing for found in _judged_scores(queries).values() for score in found)
     failed = missing[VerdictStatus.FAILED]
-    return failed if failed >= _MANY_FAILED * missing.total() else 0
+    return failed if failed >= MOST_UNDECIDED * missing.total() else 0
 
 
 def _judged_scores(queries: Sequence[AqbQuery]) -> dict[str, list[Score]]:

@@ -118,7 +118,10 @@ def timed_latencies(executions: Sequence[ScoredExecution]) -> list[Fraction]:
 
 
 def item_score(reading: ParsedExecution, results: Sequence[CheckResult]) -> Score:
-    """The share of checks that pass, banded. Source: seed 003, 2-2 and 2-3."""
+    """The share of checks that pass, banded; NULL without checks, or without the screen that one of them looks at.
+
+    Source: seed 003, 2-2 and 2-3.
+    """
     if not reading.answered:
         return Score(t.NOT_ANSWERED_POINTS, reading.not_answered)
     if are_unseen(reading, results):
@@ -130,7 +133,7 @@ def item_score(reading: ParsedExecution, results: Sequence[CheckResult]) -> Scor
 
 
 def stability_score(reading: ParsedExecution, item: Score) -> Score:
-    """5 or 0 by the item score; an answer without checks is stable. Source: seed 003, 2-4; SPEC 3.1."""
+    """5 or 0 by the item score, NULL with it; an answer without checks is stable. Source: seed 003, 2-4; SPEC 3.1."""
     if not reading.answered:
         return Score(t.UNSTABLE_POINTS, reading.not_answered)
     if item.undecided:

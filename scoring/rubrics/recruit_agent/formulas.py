@@ -160,7 +160,8 @@ def weighted_total(points: Mapping[str, Exact | None], options: Options) -> Weig
 
 
 def accuracy_score(reading: ParsedExecution, results: Sequence[CheckResult]) -> Score:
-    """The weighted share of checks that pass, banded; 0 where a run failed or nothing can be checked.
+    """The weighted share of checks that pass, banded; 0 if a run failed or there are no checks; NULL without the screen
+    that a check looks at.
 
     Source: seed 004, 정확성; SPEC 3.2.
     """
