@@ -1,4 +1,4 @@
-"""Finds problems of a test set itself: its questions and expected results, independent of the agent's answers.
+"""Finds problems of a test set itself: its questions, expected results and units, independent of the agent's answers.
 
 Scores do not change. A finding is for the author of the test set to correct.
 """
@@ -21,6 +21,8 @@ _PLACEHOLDER = re.compile(rf"\$\s?{_NAME}\$|\$\{{{_NAME}\}}|\{{\{{\s?{_NAME}\}}\
 _STATED_COUNT = re.compile(r"(?:요소|항목|기준|리스트|포인트|조건)[^0-9\n]{0,10}([0-9]{1,2})\s?(?:가지|개)")
 _MARK_DIGITS = 8
 _NUMBERED = re.compile(r"\(?[0-9]{1,2}[).]|[①-⑳]")
+_LONGEST_S = 1_000  # of an answer; milliseconds of a second and more are larger
+_SHORTEST_S = 0.1  # seconds that are taken for milliseconds are shorter
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,20 @@ def _expecting_otherwise(queries: Queries) -> Iterator[tuple[str, str]]:
                 break
 
 
+def _in_another_unit(queries: Queries) -> Iterator[tuple[str, str]]:
+    """A time that no answer takes: milliseconds in a column of seconds, or the reverse."""
+    for query_id, executions in queries.items():
+        times = {
+            "latency_ms": [one.latency_ms / 1000 for one in executions if one.latency_ms is not None],
+            "답변 시간(초)": [one.answer_time_s for one in executions if one.answer_time_s is not None],
+            "ttft(초)": [one.ttft_s for one in executions if one.ttft_s is not None],
+        }
+        for column, seconds in times.items():
+            if odd := [s for s in seconds if s > _LONGEST_S or (column == "latency_ms" and 0 < s < _SHORTEST_S)]:
+                yield query_id, f"{column} 열을 {odd[0]:,.7g}초로 읽음"
+                break
+
+
 LINT_RULES = (
     LintRule("placeholder", "채우지 않은 자리 표시가 있는 질의", _placeholders),
     LintRule("wrong_count", "적은 개수와 나열한 개수가 다른 기대 결과", _wrong_counts),
@@ -119,6 +135,7 @@ LINT_RULES = (
     LintRule("contradicted", "질의는 같은데 기대 결과가 다른 질의", _contradicted),
     LintRule("changing", "ID는 같은데 회차마다 질의 문장이 다른 질의", _changing),
     LintRule("expecting_otherwise", "ID는 같은데 회차마다 기대 결과나 정답 수치가 다른 질의", _expecting_otherwise),
+    LintRule("time_unit", "응답 시간의 단위(초, 밀리초)를 확인할 질의", _in_another_unit),
 )
 
 

@@ -93,3 +93,20 @@ def test_mark_tells_whether_there_is_a_ground_truth() -> None:
     without, given = (expectation_marks({"Q": [query("Q", "질의", ground_truth=truth)]})["Q"] for truth in ("", "12"))
     assert without != given
     assert without[:-1] == given[:-1]  # as earlier code wrote it
+
+
+@pytest.mark.parametrize(
+    "sound", [{"latency_ms": 100.0}, {"answer_time_s": 1000.0}, {"ttft_s": 0.05}, {"latency_ms": 0.0}]
+)
+def test_lint_takes_a_time_that_an_answer_can_take(sound: dict[str, Any]) -> None:
+    assert broken(query("A", "질의", **sound)) == {}
+
+
+@pytest.mark.parametrize("odd", [{"latency_ms": 99.9}, {"answer_time_s": 5300.0}, {"ttft_s": 1001.0}])
+def test_lint_finds_a_time_in_another_unit_than_its_column(odd: dict[str, Any]) -> None:
+    assert broken(query("A", "질의", **odd), query("B", "다른 질의", latency_ms=5300.0)) == {"time_unit": ("A",)}
+
+
+def test_lint_says_how_a_time_was_read() -> None:
+    (found,) = lint({"A": [query("A", "질의", answer_time_s=5300.0)]})
+    assert found.example == "답변 시간(초) 열을 5,300초로 읽음"
