@@ -50,7 +50,7 @@ class Incident:
     people on this day, `paged` if it has since it rose; `of_all` if a tenant's page is part of one of all tenants
     together. `usual` is None if it has no rate. `so_far` are the counts and rows of all its days and of the four weeks
     before them, for a rise that lasts. `together` are the rules with mostly the same rows, which have the same
-    cause. `figure` is the figure of a KPI over its window.
+    cause. `figure` is the figure of a KPI over its window, in which it is known on `figure_days`.
     """
 
     fact: AlertFact
@@ -68,6 +68,7 @@ class Incident:
     so_far: tuple[tuple[int, int], tuple[int, int]] | None = None
     together: tuple[str, ...] = ()
     figure: Figure | None = None
+    figure_days: int = 0
 
     @property
     def fires(self) -> bool:

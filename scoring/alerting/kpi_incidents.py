@@ -34,4 +34,6 @@ def _incident(kpi: Quotient, tenant: str | None, day: date, standing: Standing, 
     if standing.changed:
         state = "new" if standing.verdict == "missed" else "resolved"
     fact = kpi_fact(kpi, tenant, figure.n, figure.value)
-    return Incident(fact, day, rubric.id, rubric.version, state, standing.since, day, figure=figure)
+    return Incident(
+        *(fact, day, rubric.id, rubric.version, state, standing.since, day), figure=figure, figure_days=standing.days
+    )

@@ -106,7 +106,7 @@ def ended_line(one: Incident) -> list[Span]:
         f"이날 {brief_figure(one)}" if one.fires else f"이날은 없음, 마지막은 {day_text(one.seen)} {one.fact.count:,}건"
     )
     if one.figure:
-        how = f"최근 {FOUR_WEEKS}일 {one.figure.text}"
+        how = f"{_window(one)} {one.figure.text}"
     elif one.fact.rule == NO_ROWS:
         again, still = ("다시 읽음", "읽지 못한 채로") if is_unread(one.fact) else ("다시 들어옴", "비어")
         how = f"{again}, {day_text(one.seen)}은 아직 {still} 있음"
@@ -174,13 +174,18 @@ def fact_figures(one: Incident) -> list[Span]:
     if fact.rule == FEW_ROWS:
         return [bold(f"{fact.rows:,}행뿐입니다."), plain(f" · {_usual_rows(fact.usual)}")]
     if one.figure:
-        return [bold(f"최근 {FOUR_WEEKS}일 {one.figure.title} {one.figure.value_text}"), plain(one.figure.details)]
+        return [bold(f"{_window(one)} {one.figure.title} {one.figure.value_text}"), plain(one.figure.details)]
     if fact.count is None:  # of a KPI that the rubric no longer has
         return [bold(score_text(fact.value, 3)), plain(f" (n={fact.rows:,})")]
     share = percent(fact.count / fact.rows if fact.rows else None)
     interval = wilson_interval(fact.count, fact.rows)
     shown = f" ({share}, 95% 구간 {percent_interval(interval.low, interval.high)})" if interval else ""
     return [bold(_of_rows(fact)), plain(shown + _usual_rate(one) + _so_far(one))]
+
+
+def _window(one: Incident) -> str:
+    """The window of a KPI: `최근 28일`, or `최근 28일 가운데 3일` if it is known on fewer days."""
+    return f"최근 {FOUR_WEEKS}일" + (f" 가운데 {one.figure_days}일" if one.figure_days < FOUR_WEEKS else "")
 
 
 def _so_far(one: Incident) -> str:
@@ -199,7 +204,7 @@ def brief_figure(one: Incident) -> str:
     """`29/535건(5.4%, 평소 5.2%)`, for a KPI `5.4%`."""
     fact = one.fact
     if one.figure:
-        return f"{one.figure.value_text}(최근 {FOUR_WEEKS}일)"
+        return f"{one.figure.value_text}({_window(one)})"
     if fact.count is None:
         return score_text(fact.value, 3)
     if not fact.rows:

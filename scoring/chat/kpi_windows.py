@@ -27,13 +27,15 @@ WINDOWS = (1, WEEK, FOUR_WEEKS)
 
 @dataclass(frozen=True)
 class Standing:
-    """A KPI on a day: the `figure` of its last four weeks, and the latest decided verdict, None before any.
+    """A KPI on a day: the `figure` of its last four weeks, in which it is known on that many `days`, and the latest
+    decided verdict, None before any.
 
     `since` is the day of that decision. `changed` is true if it is this day and the verdict before was a different one,
     or if the first verdict is `missed`.
     """
 
     figure: Figure
+    days: int
     verdict: Verdict | None
     since: date | None
     changed: bool
@@ -226,15 +228,15 @@ def standings(kpi: Quotient, days: Mapping[date, KpiRow]) -> dict[date, Standing
             recent.pop()
         window = [(row, of_day) for _, of_row, row, of_day in recent if of_row == version]
         figure = _figure_of_days(kpi, [row for row, _ in window], [of_day for _, of_day in window])
-        before = found[day] = _standing(day, figure, before)
+        before = found[day] = _standing(day, figure, len(window), before)
     return found
 
 
-def _standing(day: date, figure: Figure, before: Standing | None) -> Standing:
+def _standing(day: date, figure: Figure, days: int, before: Standing | None) -> Standing:
     last = before.verdict if before else None
     if figure.verdict in ("undecided", last):
-        return Standing(figure, last, before.since if before else None, changed=False)
-    return Standing(figure, figure.verdict, day, changed=last is not None or figure.verdict == "missed")
+        return Standing(figure, days, last, before.since if before else None, changed=False)
+    return Standing(figure, days, figure.verdict, day, changed=last is not None or figure.verdict == "missed")
 
 
 def rows_of_window(days: Mapping[date, KpiRow], last: date, length: int) -> list[KpiRow]:

@@ -47,7 +47,7 @@ def test_kpi_is_reported_of_each_tenant() -> None:
 
 
 def test_kpi_message_names_the_window_and_its_interval() -> None:
-    facts = on_days([[failing(4)]] * 3 + [[failing(40)]] * 16)
+    facts = on_days([[failing(4)]] * 28 + [[failing(40)]] * 16)
     day = next(day for day in facts if any(one.fires for one in incidents_on(facts, day)))
     (message,) = day_messages(day_digest(day, facts, facts.kpis[day][0]), RouteFilter())
     assert (message.kind, message.level) == ("digest", "warning")
@@ -55,6 +55,12 @@ def test_kpi_message_names_the_window_and_its_interval() -> None:
     text = readable(message.blocks)
     assert "🟡 Warning · 실패율 목표 미달 · 새로 나타남\n최근 28일 실패율 " in text
     assert " · 목표 3% 이하 · 미달 · n=" in text
+
+
+def test_kpi_message_names_the_days_of_a_window_that_is_not_full() -> None:
+    facts = on_days([[failing(200)]])
+    (message,) = day_messages(day_digest(FIRST_DAY, facts, facts.kpis[FIRST_DAY][0]), RouteFilter())
+    assert "최근 28일 가운데 1일 실패율 " in readable(message.blocks)
 
 
 def test_kpi_that_is_met_again_is_reported_by_itself() -> None:
@@ -71,4 +77,4 @@ def test_kpi_that_is_still_missed_stands_in_the_digests_of_other_news() -> None:
     facts = on_days(rows)
     day = FIRST_DAY + timedelta(12)
     (message,) = day_messages(day_digest(day, facts, rows[-1][0]), RouteFilter())
-    assert "계속  실패율 목표 미달 6.0%(최근 28일)" in readable(message.blocks)
+    assert "계속  실패율 목표 미달 6.0%(최근 28일 가운데 13일)" in readable(message.blocks)
