@@ -194,7 +194,9 @@ def _figure_lines(summary: Mapping[str, Any], *, asked: bool) -> list[str]:
     """KPIs of chat rows; means of a test run, and what its judge was not asked, where one was to be."""
     if "kpis" in summary:
         return [kpi_line(name, kpi["text"]) for name, kpi in summary["kpis"].items()]
-    lines = [_mean_line(name, value) for name, value in summary["set"].items() if isinstance(value, Mapping)]
+    mixed = [kind for kind, verdicts in summary["judge"]["by_epoch"].items() if len(verdicts) > 1]
+    lines = [f"  {kind}: verdicts of several models or conditions; do not rely on its means" for kind in sorted(mixed)]
+    lines += [_mean_line(name, value) for name, value in summary["set"].items() if isinstance(value, Mapping)]
     if unanswered := summary["judge"]["by_status"].get("no_judge"):
         lines.append(f"  {no_judge_text(unanswered, asked=asked)}")
     elif asked and not summary["judge"]["questions"]:

@@ -104,10 +104,13 @@ def test_run_that_two_judges_have_judged_says_so_before_any_figure(
     """As where a provider puts another model behind the name while a file is judged, or before it grows."""
     rows = [wide_row(f"A{number}", 질의=f"{number}번은 몇 명?") for number in range(5)]
     file = write_csv(tmp_path / "resume_agent_made.csv", [WIDE_HEADER, *rows[:3]])
-    assert aqb("score", file, "--judge", "--out", "one").exit_code == 0
+    first = aqb("score", file, "--judge", "--out", "one")
     judge.behaviour = Behaviour(release="2026-06-01")
     write_csv(file, [WIDE_HEADER, *rows])
-    assert aqb("score", file, "--judge", "--out", "two").exit_code == 0
+    second = aqb("score", file, "--judge", "--out", "two")
+    assert first.exit_code == second.exit_code == 0
+    assert "several models or conditions" not in first.out
+    assert "  semantic: verdicts of several models or conditions; do not rely on its means\n" in second.out
     told = "판정한 모델이나 조건이 둘 이상이라 평균을 믿을 수 없는 지표: 의도 충족(판정 3건, 2건)"
     reports = [Path(folder, "report.md").read_text(encoding="utf-8") for folder in ("one", "two")]
     assert "둘 이상이라" not in reports[0]
