@@ -192,10 +192,17 @@ def _score_text(scored: ScoredFile, *, asked: bool) -> str:
 
 def _figure_lines(summary: Mapping[str, Any], *, asked: bool) -> list[str]:
     """KPIs of chat rows; means of a test run, and what its judge was not asked, where one was to be."""
+    from scoring.testruns.summaries import short_rounds
+
     if "kpis" in summary:
         return [kpi_line(name, kpi["text"]) for name, kpi in summary["kpis"].items()]
+    sizes = {name: max((one["n"] for one in of.values()), default=0) for name, of in summary["rounds"].items()}
+    lines = [
+        f"  round {name}: {size:,} of {counted(max(sizes.values()), 'query')}, and a whole round in the means"
+        for name, size in short_rounds(sizes).items()
+    ]
     mixed = [kind for kind, verdicts in summary["judge"]["by_epoch"].items() if len(verdicts) > 1]
-    lines = [f"  {kind}: verdicts of several models or conditions; do not rely on its means" for kind in sorted(mixed)]
+    lines += [f"  {kind}: verdicts of several models or conditions; do not rely on its means" for kind in sorted(mixed)]
     lines += [_mean_line(name, value) for name, value in summary["set"].items() if isinstance(value, Mapping)]
     if unanswered := summary["judge"]["by_status"].get("no_judge"):
         lines.append(f"  {no_judge_text(unanswered, asked=asked)}")

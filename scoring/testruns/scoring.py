@@ -19,6 +19,7 @@ from scoring.testruns.history import RunPlace
 from scoring.testruns.lint import expectation_marks, lint
 from scoring.testruns.recorded import recorded_agreement
 from scoring.testruns.rubric import AnyTestRunRubric, Metric, Options, ScoredQuery, TestRunSummary
+from scoring.testruns.summaries import short_rounds
 from scoring.testruns.testrun import TestRunFile
 
 RUBRIC_TEXT = "rubric_file"
@@ -121,8 +122,8 @@ def headline(
 ) -> Sequence[str]:
     """The first sentences of report and page, in Korean; if nothing was scored, they say so.
 
-    A run with verdicts of several judges says so before any figure: `by_epoch` counts verdicts by kind of question and
-    epoch. The first sentence compares the run with the previous one, and gives the number of unreadable rows. For a run
+    A run with verdicts of several judges, or with rounds of few queries, says so before any figure: `by_epoch` counts
+    verdicts by kind of question and epoch. The first sentence compares the run with the previous one, and gives the number of unreadable rows. For a run
     with an outage it reports the outage, and the action is to fix it: its answers come after.
     """
     run, rubric = scored.plan.run, scored.plan.rubric
@@ -139,9 +140,21 @@ def headline(
     opening = without + sentences[0]
     if change:
         opening = f"{without}{change_text(change)}." if has_outage(change) else f"{change_text(change)}. {opening}"
-    if mixed := _of_several_judges(rubric.metrics, by_epoch):
-        opening = f"{mixed}. {opening}"
+    for warning in (_of_short_rounds(scored.queries), _of_several_judges(rubric.metrics, by_epoch)):
+        opening = f"{warning}. {opening}" if warning else opening
     return [opening, *sentences[1:]]
+
+
+def _of_short_rounds(queries: Iterable[ScoredQuery]) -> str:
+    """The rounds that few queries were run in (Korean); '' for none."""
+    rounds = Counter(str(of) for query in queries for of in {one.execution.round for one in query.executions})
+    short = [f"{name}(질의 {size:,}개)" for name, size in sorted(short_rounds(rounds).items())]
+    if not short:
+        return ""
+    return (
+        f"회차 {', '.join(short)}은 가장 큰 회차({max(rounds.values()):,}개)보다 훨씬 작은데도 평균에 똑같이 들어가니 "
+        "회차별 점수를 함께 보세요"
+    )
 
 
 def _of_several_judges(metrics: Sequence[Metric], by_epoch: Mapping[str, Mapping[str, int]]) -> str:

@@ -32,6 +32,16 @@ def executions_by_round(queries: Iterable[ScoredQuery]) -> dict[Round, list[Scor
     return dict(sorted(by_round.items()))
 
 
+def short_rounds(sizes: Mapping[str, int]) -> dict[str, int]:
+    """The rounds with less than four fifths as many queries as the largest one, with their sizes.
+
+    In a mean over rounds each of them counts as much as a whole round: a few queries that were run once more can move
+    it further than all others.
+    """
+    largest = max(sizes.values(), default=0)
+    return {name: size for name, size in sizes.items() if size < (1 - MOST_UNDECIDED) * largest}
+
+
 def mean_and_n(scores: Iterable[Exact | None]) -> dict[str, Any]:
     """`mean` of the known scores (None without any) and their number `n`."""
     known = [score for score in scores if score is not None]

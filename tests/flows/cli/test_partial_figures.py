@@ -1,4 +1,4 @@
-"""A sample scored without a judge: no output headlines a figure of what happened to be easy."""
+"""No output headlines a figure of what happened to be easy: without a judge, or in a round of a few queries."""
 
 import json
 import re
@@ -8,6 +8,8 @@ import openpyxl
 import pytest
 
 from tasks.samples import SAMPLE_INBOX
+from tests.builders.scored_testruns import plan_row
+from tests.builders.testruns import LONG_HEADER, write_csv
 from tests.flows.conftest import Command
 
 SAMPLE = SAMPLE_INBOX / "resume_agent_sample.xlsx"
@@ -69,3 +71,19 @@ def test_comparison_leaves_out_what_is_mostly_undecided(scored: str, aqb: Comman
     consistency = json.loads(told.out)["metrics"]["consistency"]
     assert (consistency["base"], consistency["difference"], consistency["withheld"]) == (None, None, True)
     assert "| 일관성 | – | – | – | – | 0 | 판단 보류(미판정 질의가 많음) |" in aqb("compare", "out", "out").out
+
+
+@pytest.mark.parametrize(("once_more", "is_told"), [(7, True), (8, False)])
+def test_round_of_fewer_queries_is_told_before_the_means_that_it_moves(
+    aqb: Command, folder: Path, once_more: int, is_told: bool
+) -> None:
+    """As where those that failed are run once more: the seeds count each round as a whole one."""
+    rows = [plan_row(f"Q{number}", passes=False, question=f"{number}월로 바꿔줘") for number in range(10)]
+    again = [plan_row(f"Q{number}", "2/1", question=f"{number}월로 바꿔줘") for number in range(once_more)]
+    file = write_csv(folder / "plan_agent_made.csv", [LONG_HEADER, *rows, *again])
+    told = aqb("score", file, "--out", "out").out
+    assert "accuracy: 2.50" in told
+    assert ("  round 2/1: 7 of 10 queries, and a whole round in the means\n" in told) is is_told
+    first = (folder / "out/report.md").read_text(encoding="utf-8").partition("\n")[0].replace("\\", "")
+    warning = "> 회차 2/1(질의 7개)은 가장 큰 회차(10개)보다 훨씬 작은데도 평균에 똑같이 들어가니 회차별 점수를 함께"
+    assert first.startswith(warning) is is_told
