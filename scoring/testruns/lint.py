@@ -122,7 +122,7 @@ def _in_another_unit(queries: Queries) -> Iterator[tuple[str, str]]:
         }
         for column, seconds in times.items():
             if odd := [s for s in seconds if s > _LONGEST_S or (column == "latency_ms" and 0 < s < _SHORTEST_S)]:
-                yield query_id, f"{column} 열을 {odd[0]:,.7g}초로 읽음"
+                yield query_id, f"{column} 열을 {odd[0]:g}초로 읽음"
                 break
 
 

@@ -123,8 +123,9 @@ def headline(
     """The first sentences of report and page, in Korean; if nothing was scored, they say so.
 
     A run with verdicts of several judges, or with rounds of few queries, says so before any figure: `by_epoch` counts
-    verdicts by kind of question and epoch. The first sentence compares the run with the previous one, and gives the number of unreadable rows. For a run
-    with an outage it reports the outage, and the action is to fix it: its answers come after.
+    verdicts by kind of question and epoch. The first sentence compares the run with the previous one, and gives the
+    number of unreadable rows. For a run with an outage it reports the outage, and the action is to fix it: its answers
+    come after.
     """
     run, rubric = scored.plan.run, scored.plan.rubric
     if not scored.queries:

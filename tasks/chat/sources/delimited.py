@@ -17,6 +17,7 @@ from scoring.chat.reading import Reading, SoughtKeys, column_places, value_in
 from scoring.chat.row_ids import TEXTS
 from scoring.chat.rows import BATCH_ROWS, RowBatch, RowBuilder
 from scoring.days import Window
+from scoring.errors import InputError
 from scoring.headers import bare_name
 from scoring.inputs import BrokenRow
 from tasks.chat.sources.pieces import BLOCK_BYTES, FilePiece, refuse_replaced
@@ -71,29 +72,37 @@ def _refuse_missing_keys(rows: DelimitedRows, where: str, columns: _Columns, rea
 
 
 def cut_delimited(path: Path, piece_bytes: int) -> Iterator[FilePiece]:
-    """Pieces of about `piece_bytes` that end where a row does.
+    """Pieces of about `piece_bytes` that end where a row does. Where the file cannot be read on, the rest is one piece.
 
     Raises:
-        InputError, OSError: as `read_delimited`.
+        InputError, OSError: as `read_delimited`, before the first piece.
     """
     text = _opened(path)
     with text.opened() as file:
         status = os.fstat(file.fileno())
         start = text.below_header
         border = start
-        while status.st_size - start.position > piece_bytes and (block := _block(file, border, None)):
-            if plain := _plain_rows(block, text):
-                border = plain.after(border)
-            else:
-                rows = DelimitedRows(text, file, border, border.position + len(block))
-                for _ in rows:
-                    pass
-                border = rows.border
+        while status.st_size - start.position > piece_bytes and border.position < status.st_size:
+            try:
+                border = _next_border(text, file, border)
+            except (InputError, OSError):
+                break  # the reader of the rest says what is wrong, in its place
             if piece_bytes <= border.position - start.position and border.position < status.st_size:
                 size = border.position - start.position
                 yield FilePiece(path, start.position, border.position, start.line, size, status.st_ino)
                 start = border
         yield FilePiece(path, start.position, None, start.line, status.st_size - start.position, status.st_ino)
+
+
+def _next_border(text: DelimitedText, file: BinaryIO, border: Border) -> Border:
+    """Where the rows of the block at a border end."""
+    block = _block(file, border, None)
+    if plain := _plain_rows(block, text):
+        return plain.after(border)
+    rows = DelimitedRows(text, file, border, border.position + len(block))
+    for _ in rows:
+        pass
+    return rows.border
 
 
 def _opened(path: Path) -> DelimitedText:

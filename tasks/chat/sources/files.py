@@ -86,7 +86,8 @@ class ChatRowFiles:
                 yield from (FilePieces((piece,), self.reading) for piece in (first, second, *pieces))
             else:
                 together.append(FilePiece(path, bytes=first.bytes))
-        yield FilePieces(tuple(together), self.reading)
+        if together:
+            yield FilePieces(tuple(together), self.reading)
 
     def fingerprint(self, names: Collection[str] | None = None) -> tuple[FileIdentity, ...]:
         """The identity of each file that can be opened; the others are failures of `batches`.
@@ -126,7 +127,10 @@ def endings_of(reading: Reading) -> tuple[str, ...]:
 
 
 def _cut(path: Path, window: Window | None, reading: Reading, piece_bytes: int) -> Iterator[FilePiece]:
-    """The pieces of a file; one that cannot be cut is one piece, whose reader says what is wrong with it."""
+    """The pieces of a file; one that cannot be cut is one piece, whose reader says what is wrong with it.
+
+    None of its rows is in two pieces: what fails, fails before the first one.
+    """
     ending = path.suffix.lower()
     try:
         if ending == ".parquet" and reading.format != ROWS:
@@ -134,7 +138,7 @@ def _cut(path: Path, window: Window | None, reading: Reading, piece_bytes: int) 
         elif reading.format != ROWS or ending in _LINE_ENDINGS:
             yield from cut_lines(path, piece_bytes)
         elif ending == ".parquet":
-            yield from cut_parquet(path, window, reading, piece_bytes)
+            yield from [*cut_parquet(path, window, reading, piece_bytes)]
         else:
             yield from cut_delimited(path, piece_bytes)
     except (InputError, OSError, pa.ArrowException, UnicodeDecodeError):

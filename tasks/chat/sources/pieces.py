@@ -47,16 +47,20 @@ def refuse_replaced(piece: FilePiece, opened: BinaryIO) -> None:
 
 
 def cut_lines(path: Path, piece_bytes: int) -> Iterator[FilePiece]:
-    """Pieces of about `piece_bytes` of a file of which each line is a row.
+    """Pieces of about `piece_bytes` of a file of which each line is a row. Where it cannot be read on, the rest is one
+    piece.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: it cannot be opened.
     """
     with path.open("rb") as file:
         status = path.stat()
         start, line = 0, 1
         while status.st_size - start > piece_bytes:
-            lines, stop = _lines_from(file, start, piece_bytes)
+            try:
+                lines, stop = _lines_from(file, start, piece_bytes)
+            except OSError:
+                break  # the reader of the rest says what is wrong, in its place
             if stop is None or stop >= status.st_size:
                 break
             yield FilePiece(path, start, stop, line, stop - start, status.st_ino)

@@ -109,4 +109,4 @@ def test_lint_finds_a_time_in_another_unit_than_its_column(odd: dict[str, Any]) 
 
 def test_lint_says_how_a_time_was_read() -> None:
     (found,) = lint({"A": [query("A", "질의", answer_time_s=5300.0)]})
-    assert found.example == "답변 시간(초) 열을 5,300초로 읽음"
+    assert found.example == "답변 시간(초) 열을 5300초로 읽음"

@@ -331,3 +331,23 @@ def test_estimate_refuses_columns_that_the_newest_file_does_not_have(tmp_path: P
         source.estimate(window)
     os.utime(tmp_path / "b.csv", (-1, -1))
     assert source.estimate(window).startswith("2 files, ")
+
+
+@pytest.mark.parametrize("piece_bytes", [2_000, 20_000])
+def test_file_that_cannot_be_cut_to_its_end_has_each_row_in_one_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece_bytes: int
+) -> None:
+    """As after a copy that broke off in zero bytes."""
+    monkeypatch.setattr("tasks.files.csv_reader.LONGEST_LINE", 5_000)
+    monkeypatch.setattr("tasks.chat.sources.delimited.BLOCK_BYTES", 3_000)
+    path = tmp_path / "a.csv"
+    path.write_bytes((CONTENT + CONTENT.splitlines(keepends=True)[1] * 300).encode() + bytes(6_000))
+    source = ChatRowFiles([path])
+    whole, apart = (
+        [batch for rows in parts for batch in rows.batches(None)]
+        for parts in ([source], source.parts(None, piece_bytes))
+    )
+    assert isinstance(whole[-1], FileFailure) and isinstance(apart[-1], FileFailure)
+    assert str(whole[-1].error) == str(apart[-1].error)
+    rows = [sum(batch.rows.height for batch in found if isinstance(batch, RowBatch)) for found in (whole, apart)]
+    assert rows[0] == rows[1] > 200
