@@ -1,6 +1,6 @@
-"""The command line `aqb`: `app` lists the commands, which stand in files beside the texts that they print.
+"""The command line `aqb`: `app` registers the commands, which are in modules with the texts that they print.
 
-Heavy imports stand in the functions.
+Heavy libraries are imported within functions.
 """
 
 import os
@@ -9,31 +9,35 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Runs `flows.cli.app`, imported here so that a module of this package does not bring all commands with it."""
+    """Prepares the process (standard streams, UTF-8 mode, HOME) and runs `flows.cli.app`.
+
+    The import is local, so that importing one module of this package does not import all commands.
+    """
     _open_closed_streams()
     if sys.getfilesystemencoding() != "utf-8":
         _start_in_utf8_mode()
-    if os.path.expanduser("~") == "~":  # noqa: PTH111 - an account that the system does not know
-        os.environ["HOME"] = "/"  # as container engines do; Prefect cannot be imported without one
+    if os.path.expanduser("~") == "~":  # noqa: PTH111 - no HOME, and a user id without an account
+        os.environ["HOME"] = "/"  # as container engines do; Prefect cannot be imported without HOME
     from flows.cli.app import main as run_app
 
     run_app()
 
 
 def _open_closed_streams() -> None:
-    """Lets standard streams that are closed lead nowhere, as programs expect that are started from here."""
+    """Opens closed standard streams on the null device, because child processes expect open streams."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            number = os.open(os.devnull, os.O_RDWR)  # the lowest that is free, which is its own
+            number = os.open(os.devnull, os.O_RDWR)  # the lowest free descriptor, which is the stream's own
             os.set_inheritable(number, True)
             setattr(sys, name, os.fdopen(number, mode))
 
 
 def _start_in_utf8_mode() -> None:
-    """Starts Python once more in its UTF-8 mode, as it does by itself for `LANG=C`: in any other locale it, Polars and
-    pyarrow take one name for different files.
+    """Restarts Python in UTF-8 mode, which Python itself chooses for `LANG=C`.
+
+    In other locales without UTF-8, one file name means different files to Python, and to Polars and pyarrow.
     """
-    os.environ["PYTHONUTF8"] = "1"  # of worker processes
-    # Some locales lose signs of `sys.orig_argv`.
+    os.environ["PYTHONUTF8"] = "1"  # for worker processes
+    # In some locales `sys.orig_argv` has lost characters.
     python, *arguments = Path("/proc/self/cmdline").read_bytes().split(b"\0")[:-1]
-    os.execvp(python, [python, b"-X", b"utf8", *arguments])  # noqa: S606  (ourselves again)
+    os.execvp(python, [python, b"-X", b"utf8", *arguments])  # noqa: S606  (the same program)

@@ -60,7 +60,11 @@ def agreement(
 
 
 def _given(path: Path, runs: Sequence[Path] | None) -> list[Label]:
-    """The labels of a file; of an exported one, which holds those of everything, those of these runs or chat rows."""
+    """Reads the labels of a file; of an export of all labels only those of these runs, or of chat rows without runs.
+
+    Raises:
+        UsageError: an export has no such label.
+    """
     from tasks.review.label_store import exported_labels, labels_about
     from tasks.review.labels import read_labels
     from tasks.testruns.read_folder import read_scored_folder
@@ -83,7 +87,7 @@ def _given(path: Path, runs: Sequence[Path] | None) -> list[Label]:
 def _kept(
     context: Context, given: Sequence[Label], runs: Sequence[Path] | None, path: Path, at: datetime
 ) -> tuple[Labelled, int]:
-    """Labels beside the scores of these runs or of the chat rows, and how many of them were not known before."""
+    """Pairs labels with the scores of these runs, or of chat rows, and stores them; also returns how many are new."""
     from tasks.review.label_store import LabelStore, kept_labels
     from tasks.review.pairing import labelled_rows, labelled_testruns
     from tasks.testruns.read_folder import read_scored_folder

@@ -1,4 +1,4 @@
-"""`aqb alerts`: messages to people, sent, shown and previewed."""
+"""`aqb alerts`: sends, shows and previews messages."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def alerts(
 
 
 def _preview(context: Context, period: str, *, as_json: bool) -> None:
-    """What each route would have had, and what is to be expected under today's settings (Korean)."""
+    """Prints the messages that each route would have had, and a forecast under the current settings (Korean)."""
     from flows.steps.alerts import preview
 
     if not (match := _DAYS.fullmatch(period)):
@@ -92,7 +92,7 @@ def _of_route(route: str, messages: Sequence[PreviewedMessage]) -> list[str]:
 
 
 def _expected(expected: Forecast, allowed: float) -> list[str]:
-    """How many false pages a year, and from which count on a day tells a rule."""
+    """The lines of a forecast: expected false pages a year, and by rule the daily count from which it is reported."""
     from scoring.alerting.wording import times_text
 
     lines = [
@@ -119,7 +119,7 @@ def _message_value(one: PreviewedMessage) -> dict[str, object]:
 
 
 def _pending(context: Context, *, as_json: bool) -> None:
-    """What waits, and what was given up; for programs without the content."""
+    """Prints the messages that wait and those that were given up; as JSON without their content."""
     from tasks.alerts.outbox import Outbox
 
     outbox, zone = Outbox(context.state), ZoneInfo(context.settings.time_zone)
@@ -149,7 +149,7 @@ def _dry_run(context: Context, day: date | None, *, as_json: bool) -> None:
 
 
 def message_text(message: OutboxMessage) -> str:
-    """What the reader of a message would see."""
+    """The text of a message as its reader sees it, below a line with its route, kind and level."""
     from scoring.alerting.blocks import readable
 
     lines = readable(message.blocks).splitlines()

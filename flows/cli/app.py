@@ -1,7 +1,7 @@
-"""The command `aqb`: what people and cron call.
+"""The program `aqb`: registers the commands and converts errors to messages and exit codes.
 
-Exit codes: 0 done; 1 done, but something was rejected or failed, and it says what; 2 wrong usage or settings; 130
-stopped by Ctrl-C or a signal.
+Exit codes: 0 done; 1 something failed, was rejected or needs attention, and the output says what; 2 wrong usage or
+settings; 130 stopped by Ctrl-C or a signal.
 Heavy libraries are imported where a command needs them, so that `aqb --help` answers at once.
 """
 
@@ -70,7 +70,7 @@ def aqb(
     ] = "",
 ) -> None:
     """Scores AI agents: chatbot production rows and agent test runs, by rule and by judge."""
-    if service:  # where every command, and every process that it starts, looks for settings
+    if service:  # every command, and every process that it starts, reads settings from the environment
         os.environ["AQB_SERVICE"] = service
 
 
@@ -107,9 +107,12 @@ app.command()(doctor.doctor)
 
 
 def main() -> None:
-    """Runs the command line; an error that a person can act on is a line or two, never a traceback."""
-    atexit.register(gc.freeze)  # with Prefect, looking for garbage when Python ends takes half a second
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal without Hangul shows escapes
+    """Runs the command line; prints an error in one or two lines, without a traceback.
+
+    In Python's development mode unexpected errors keep their traceback.
+    """
+    atexit.register(gc.freeze)  # with Prefect imported, garbage collection at exit takes half a second
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that cannot encode Hangul shows escapes
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
@@ -125,7 +128,7 @@ def main() -> None:
     except AqbError as error:
         complain(error)
         sys.exit(1)
-    except OSError as error:  # a permission, a disk: nothing that a traceback would explain
+    except OSError as error:  # such as a permission or a disk, which a traceback would not explain
         where = str(error.filename or "")
         complain(StorageError(error.strerror or str(error), where=where, fix="check that it may be read and written"))
         _drop_what_cannot_be_written()
@@ -141,12 +144,15 @@ def main() -> None:
 
 
 def _say_stopped() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # once more while Python ends, it would show what it breaks off
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C during exit would print a traceback
     typer.echo("stopped: nothing is half written, verdicts are kept; run the same command again", err=True)
 
 
 def _drop_what_cannot_be_written() -> None:
-    """Python would try again when it ends, complain once more, and change the exit code to 120."""
+    """Discards buffered output that cannot be written.
+
+    Otherwise Python would try again at exit, print a second error and change the exit code to 120.
+    """
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,4 +1,4 @@
-"""`aqb automations`: what the Prefect server does by itself, brought there from a file."""
+"""`aqb automations`: creates or replaces the automations of a file on the Prefect server."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def automations(
 
 
 def read_automations(file: Path) -> list[AutomationCore]:
-    """The automations of a file.
+    """Reads the automations of a file.
 
     Raises:
-        UsageError: the file is not there or holds none, or one that Prefect does not know.
+        UsageError: the file cannot be read, has no list `automations`, or one that Prefect does not accept.
     """
     import yaml
     from prefect.events.schemas.automations import AutomationCore

@@ -1,4 +1,4 @@
-"""`aqb backfill`: days of the past, scored again where they are not up to date."""
+"""`aqb backfill`: scores the days of a past period that are not up to date."""
 
 from __future__ import annotations
 
@@ -74,10 +74,12 @@ def _show_plan(settings: Settings, first: date, last: date, *, force: bool, allo
 
 
 def _shown_up_to_date(settings: Settings, first: date, last: date, *, as_json: bool) -> bool:
-    """Says that all days are up to date, if they are and nothing else is left to do; nothing is started for it.
+    """Prints that all days are up to date if nothing is left to do; returns whether that is so.
+
+    Prefect is not started for it.
 
     Raises:
-        typer.Exit: something is wrong with one of the days; it is said again.
+        typer.Exit: one of the days has a problem, which is printed again.
     """
     from flows.runtime.clock import today
     from flows.steps.nothing_to_do import backfilled_plan
@@ -135,14 +137,14 @@ def _plan_sums(plan: BackfillPlan, chosen: Sequence[PlannedDay], kept: Sequence[
 
 
 def _plan_dict(plan: BackfillPlan, chosen: Sequence[PlannedDay], kept: Sequence[PlannedDay]) -> dict[str, Any]:
-    """What would be done with each day, for programs."""
+    """The plan as JSON values: what would be done with each day."""
     chosen_days, kept_days = ({planned.day for planned in days} for days in (chosen, kept))
     return {
         "days": [
             {
                 "day": str(planned.day),
                 "rows": planned.content.rows,
-                "bytes": planned.content.bytes or (None if planned.content.rows else 0),  # a view does not tell
+                "bytes": planned.content.bytes or (None if planned.content.rows else 0),  # unknown for a view
                 "up_to_date": planned.up_to_date,
                 "reason": "would shrink" if planned.losses and planned.day in chosen_days else planned.reason,
                 "to_score": planned.day in chosen_days - kept_days,
@@ -157,7 +159,7 @@ def _plan_dict(plan: BackfillPlan, chosen: Sequence[PlannedDay], kept: Sequence[
 
 
 def _outcome_text(outcome: BackfillOutcome) -> str:
-    """Days and rows, in one line."""
+    """The numbers of days and rows, in one line."""
     failed, kept = len(outcome.failed), sum(one.kept is not None for one in outcome.days)
     scored = counted(len(outcome.days) - failed - kept, "day")
     return (
@@ -186,5 +188,5 @@ def _outcome_dict(outcome: BackfillOutcome) -> dict[str, Any]:
 
 def _size(days: Sequence[PlannedDay]) -> str:
     rows, size = sum(planned.content.rows for planned in days), sum(planned.content.bytes for planned in days)
-    of_text = f", {size / _MEGABYTE:,.1f} MB of text" if size or not rows else ""  # a view does not tell
+    of_text = f", {size / _MEGABYTE:,.1f} MB of text" if size or not rows else ""  # unknown for a view
     return f"{counted(len(days), 'day')}, {counted(rows, 'row')}{of_text}"

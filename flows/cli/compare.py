@@ -1,4 +1,4 @@
-"""`aqb compare`: two scored test runs, side by side."""
+"""`aqb compare`: compares two scored test runs."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`aqb doctor`: settings with their origins, what can be reached, versions."""
+"""`aqb doctor`: shows settings with their origins, checks of what runs need, and versions."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def doctor(as_json: Json = False) -> None:
 
 
 def _as_written(value: object) -> str:
-    """A value as a settings file has it, but for the quotation marks around a text alone."""
+    """A value in the notation of a settings file, except that a string has no quotation marks."""
     if value is None:
         return "none"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -68,7 +68,7 @@ def _as_written(value: object) -> str:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that a run needs: whether it is there, and what was seen."""
+    """The result of checking one requirement of runs: whether it is met (`ok`), and what was found (`seen`)."""
 
     name: str
     ok: bool
@@ -76,9 +76,9 @@ class Check:
 
 
 def _checks(settings: Settings) -> Iterator[Check]:
-    """Looks at everything that runs need, without sending, changing or creating anything but the state database.
+    """Checks everything that runs need; sends, changes and creates nothing but the state database.
 
-    What does not apply is left out. Prefect, where it has to be asked, makes its home folder.
+    Checks that do not apply are left out. The checks of routes and of the Prefect server create Prefect's home folder.
     """
     from tasks.config.alerts import DEFAULT_WEBHOOK, AlertsSettings
     from tasks.config.secret_places import is_set
@@ -106,7 +106,7 @@ def _checks(settings: Settings) -> Iterator[Check]:
 
 
 def _of_services(name: str, look: Callable[[Settings], str], services: Sequence[Settings]) -> Iterator[Check]:
-    """The same look at each service; of one with a name the check says which."""
+    """Makes the same check for each service; the name of a check includes the service's name, if it has one."""
     for one in services:
         yield _check(f"{name} {one.service}".strip(), look, one)
 
@@ -119,7 +119,7 @@ def _check(name: str, look: Callable[[Settings], str], settings: Settings) -> Ch
 
 
 def _source(settings: Settings) -> str:
-    """What a nightly run would read."""
+    """Checks the source; returns what reading yesterday's rows would take."""
     from flows.runtime.clock import today
     from scoring.days import day_window
     from tasks.chat.sources import open_source
@@ -136,7 +136,7 @@ def _source(settings: Settings) -> str:
 
 
 def _rubric(settings: Settings) -> str:
-    """The rubric of chat rows, whose file may be missing or wrong."""
+    """Checks the rubric of chat rows, whose file may be missing or invalid; returns its id and version."""
     from tasks.files.rubric_file import chosen_row_rubric
 
     rubric = chosen_row_rubric(settings.monitoring.rubric)
@@ -167,7 +167,7 @@ def _refuse_locked(place: Path) -> None:
 
 
 def _state(settings: Settings) -> str:
-    """Whether a run could begin: a server may answer and be read-only, as the one that stands by, or to this user."""
+    """Checks that the state database can be written: it may be a read-only standby, or read-only for this user."""
     from tasks.state.database import StateDatabase
     from tasks.state.leases import Leases
     from tasks.state.run_ledger import RunLedger
@@ -179,7 +179,7 @@ def _state(settings: Settings) -> str:
 
 
 def _last_night(settings: Settings) -> str:
-    """Whether the night that was due last is done; before the first one nothing is missing."""
+    """Checks that the last night that was due is completed and reported; before the first one nothing is missing."""
     from flows.runtime.clock import now
     from flows.steps.watch import unreported_runs
     from tasks.alerts.unfinished import late_night
@@ -197,7 +197,7 @@ def _last_night(settings: Settings) -> str:
 
 
 def _days_off(settings: Settings) -> str:
-    """Whether alerts will know for a while which days are days off."""
+    """Checks that the holidays of the next `_CALENDAR_NOTICE` are known to alerts."""
     from flows.runtime.clock import today
     from scoring.alerting.days_off import LAST_DAY
 
@@ -209,7 +209,7 @@ def _days_off(settings: Settings) -> str:
 
 
 def _inbox(settings: Settings) -> str:
-    """The files that wait, once the rubrics that were chosen for them are there."""
+    """Checks that the rubrics chosen for test runs exist; returns the number of files in the inbox."""
     from tasks.files.discovery import files_in
     from tasks.files.rubric_file import chosen_testrun_rubric
     from tasks.testruns.files import RUN_FILE_ENDINGS
@@ -226,7 +226,7 @@ def _inbox(settings: Settings) -> str:
 
 
 def _task_runner(settings: Settings) -> str:
-    """The cluster, which no night of few rows would need."""
+    """Checks that the cluster accepts connections; a night of few rows does not need it."""
     from flows.runtime.clusters import reach_cluster
 
     reach_cluster(settings)
@@ -238,7 +238,7 @@ def _judge(settings: Settings) -> str:
     from tasks.config.judge import endpoint_of
     from tasks.config.secret_places import is_set, secret_of
     from tasks.context import Context
-    from tasks.judge.check import check_endpoint  # two seconds of CPU for the openai package
+    from tasks.judge.check import check_endpoint  # importing the openai package takes two seconds
     from tasks.judge.verdict_store import VerdictStore
 
     endpoint, dialect = endpoint_of(settings.judge), None
@@ -251,7 +251,7 @@ def _judge(settings: Settings) -> str:
 
 
 def _routes(settings: Settings) -> Iterator[Check]:
-    """Whether there is what each route needs to be posted to; nothing is sent."""
+    """Checks that each route has a valid secret; nothing is sent."""
     try:
         prepare_prefect(settings.reports)
         from flows.steps.subscriptions import wanted_routes  # imports Prefect

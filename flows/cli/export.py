@@ -1,4 +1,4 @@
-"""`aqb export`: scores for the tools that recorded the turns."""
+"""`aqb export`: writes scores for the tools that recorded the turns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EVENTS_OF_A_LINE = 1_000
 
 
 class ScoreFormat(StrEnum):
-    """What takes the scores."""
+    """The format of the scores: that of the tool that imports them."""
 
     OTEL_EVENTS = "otel-events"
     LANGFUSE = "langfuse"
@@ -60,12 +60,12 @@ def export(
 def _named_rows(
     context: Context, days: list[date], counts: Counter[str], unscored: list[date]
 ) -> Iterator[dict[str, Any]]:
-    """The scored rows of the days whose source is known by an id, in the order of time.
+    """Yields the scored rows of the days that have an id of their source, in the order of time.
 
-    Counts all scored rows, and adds to `unscored` the days without any.
+    Adds all scored rows (`scored`) and those with an id (`named`) to `counts`, and days without scores to `unscored`.
 
     Raises:
-        InputError: there is none, as where the days are yet to be scored.
+        InputError: no day has been scored, or no scored row has an id.
     """
     from scoring.chat.results import results_schema
     from scoring.chat.row_ids import SOURCE_ID

@@ -1,4 +1,4 @@
-"""What `aqb nightly` says where the night is finished: nothing is started for it, Prefect least of all."""
+"""The output of `aqb nightly` for a night that is already finished, without starting Prefect."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def show_finished_night(settings: Settings, *, as_json: bool) -> bool:
-    """Shows what the run of yesterday has left, if nothing is left to do; whether that is so.
+    """Prints the result of yesterday's run if nothing is left to do; returns whether that is so.
 
-    The heartbeat gets its pings: the night is done. What was wrong with the day is said again, as a run would.
+    The heartbeat gets its pings, because the night is done. A problem of the day is printed again, as a run would.
 
     Raises:
-        typer.Exit: something is wrong with the day.
+        typer.Exit: the day has a problem.
     """
     from flows.runtime.clock import now, today
     from flows.steps.nothing_to_do import done_by

@@ -1,4 +1,4 @@
-"""`aqb judge`: whether the judge is still the same, can be talked into things, and what another model would say."""
+"""`aqb judge`: checks whether the judge has changed or can be manipulated, and compares it with another model."""
 
 from __future__ import annotations
 
@@ -114,7 +114,13 @@ def switch(
 
 
 def _agreed(estimates: Mapping[str, Estimate], *, dry_run: bool, yes: bool, as_json: bool) -> bool:
-    """Shows what it would cost; returns whether to go on."""
+    """Returns whether to ask the judge: after a person has seen the estimates and confirmed, or with `yes`.
+
+    A dry run prints the estimates only.
+
+    Raises:
+        typer.Abort: the person has declined.
+    """
     lines = [estimate_line(name, found) for name, found in estimates.items()]
     if dry_run:
         show({name: vars(found) for name, found in estimates.items()}, "\n".join(lines), as_json=as_json)

@@ -1,4 +1,4 @@
-"""`aqb nightly`, `aqb test-runs`, `aqb demo`: the flows, started by hand."""
+"""`aqb nightly`, `aqb test-runs`, `aqb demo`: run the flows from the command line."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ def nightly(
 
 
 def _show_plan(day: date | None, *, intraday: bool, as_json: bool) -> None:
-    """What a run would do with the day, without reading a row: in BigQuery that is a dry run, which costs nothing."""
+    """Prints what a run would do with the day.
+
+    Of files only the first rows of the newest one are read; of BigQuery none: a dry run of the query costs nothing.
+    """
     from flows.runtime.clock import require_started, today
     from scoring.days import day_window
     from tasks.chat.choose_engine import uses_pushdown
@@ -87,7 +90,11 @@ def _show_plan(day: date | None, *, intraday: bool, as_json: bool) -> None:
 
 
 def _settings_of_night() -> Settings:
-    """The settings; without a terminal the default webhook is notified if they are wrong."""
+    """Loads the settings; if they are wrong and there is no terminal, notifies the default webhook.
+
+    Raises:
+        UsageError: a wrong setting.
+    """
     from tasks.config.alerts import DEFAULT_WEBHOOK
     from tasks.config.secret_places import is_set
     from tasks.config.settings import Settings, load_settings
@@ -170,7 +177,7 @@ def demo(
 
 
 def places_as_variables(settings: Settings) -> str:
-    """Where rows, tables, reports and state are, as a shell takes it before a command."""
+    """The environment variables for source, tables, reports and state, as written before a shell command."""
     places = {
         "AQB_WAREHOUSE": settings.warehouse,
         "AQB_REPORTS": settings.reports,
@@ -188,7 +195,7 @@ def _run_nightly(
     allow_shrink: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Runs the nightly flow for each day and prints what the last one found."""
+    """Runs the nightly flow for each day and prints the result of the last one."""
     from flows.runtime.prefect_env import PrefectGoneError, prepare_prefect, running_flows
 
     try:
@@ -219,7 +226,7 @@ def _run_nightly(
 
 
 def _notify_unseen(error: AqbError, settings: Settings) -> None:
-    """Notifies people of what ended a night outside of any flow, unless somebody sits at a terminal and sees it."""
+    """Notifies people of an error that ended a night outside of any flow, unless it is shown on a terminal."""
     if not sys.stderr.isatty():
         from flows.steps.failure_hooks import notify_without_flow
 
@@ -227,7 +234,7 @@ def _notify_unseen(error: AqbError, settings: Settings) -> None:
 
 
 def _outcome_lines(outcome: NightlyOutcome, settings: Settings) -> Iterator[str]:
-    """Counts, KPIs, alerts, and where tables and report are; of several services one after the other."""
+    """The lines of counts, KPIs, alerts and the locations of tables and report; one service after the other."""
     if outcome.services:
         for one in outcome.services:
             yield f"\nservice {one.own.service}"
@@ -275,7 +282,7 @@ def _day_lines(scored: DayOutcome) -> Iterator[str]:
 
 
 def _outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
-    """What `_outcome_lines` says, for programs."""
+    """The content of `_outcome_lines` as JSON values."""
     if outcome.services:
         return {
             "day": str(outcome.own.day),
@@ -311,9 +318,9 @@ def _outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
 
 
 def _inbox_text(inbox: InboxOutcome, *, asked: bool) -> str:
-    """The scored test runs with their means and reports, and how many files were left alone.
+    """The counts of scored, failed and known files; the means and reports of the scored ones; the arriving files.
 
-    `asked` says whether the judge was to be asked: that there was none is then said.
+    With `asked` (the judge is enabled) a line reports questions that had no judge to answer them.
     """
     from scoring.testruns.summaries import mean_text
 

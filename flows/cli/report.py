@@ -1,4 +1,4 @@
-"""`aqb report`: the site that people look at."""
+"""`aqb report`: builds the report site."""
 
 from __future__ import annotations
 
@@ -58,7 +58,11 @@ def report(
 
 
 def _period(week: datetime | None, first: datetime | None, last: datetime | None) -> Period | None:
-    """The days that are asked for; None where none are."""
+    """The period that the options name; None if they name none.
+
+    Raises:
+        UsageError: the options contradict each other, or one of `--from` and `--to` is missing.
+    """
     if week is not None and (first or last):
         raise UsageError("--week says the days already", fix="leave out --from and --to")
     if week is not None:

@@ -1,4 +1,4 @@
-"""`aqb prune`, `aqb erase`: what is taken away, by age or for one session."""
+"""`aqb prune`, `aqb erase`: remove stored content by age, or that of one session."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""`aqb rows`, `aqb golden`: rows read again from the source and scored again, with their texts."""
+"""`aqb rows`, `aqb golden`: read rows from the source and score them again, with their texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Stratum(StrEnum):
-    """What is spread over where candidates are more than asked for."""
+    """The column whose values contribute candidates in turn if there are more than the limit."""
 
     CATEGORY = "category"
     TENANT = "tenant"
@@ -108,7 +108,7 @@ def golden(
 
 
 def _write_csv(path: Path, candidates: pl.DataFrame, category: CodedColumn | None, time_zone: str) -> None:
-    """Writes candidates for Excel: times as they are in the zone, kinds of questions by their titles."""
+    """Writes candidates as CSV for Excel, with local times and the titles of question categories."""
     import polars as pl
     from polars.selectors import datetime
 

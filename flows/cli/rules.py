@@ -1,4 +1,4 @@
-"""`aqb rubrics`, `aqb sql`: what is scored, rubrics in files, and the rules as a query."""
+"""`aqb rubrics`, `aqb sql`: list and check rubrics, print files to start one with, and print the scoring query."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scoring.errors import UsageError
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
 
-# project.dataset.table or dataset.table. A project may carry its domain; a table has letters of any script, ` `, `-`.
+# project.dataset.table or dataset.table. A project may have a domain; a table name has letters of any script, ` `, `-`.
 _TABLE_NAME = re.compile(r"(?:(?:[A-Za-z0-9.-]+:)?[A-Za-z0-9_-]+\.)?[A-Za-z0-9_-]+\.[\w -]+")
 _PRODUCTION_VIEW = "finola-global.ola_monitoring.view_ola_monitoring"
 Kind = Annotated[Literal["chat", "testrun"], typer.Option(help="What the rubric scores: chat rows or test runs.")]
@@ -136,7 +136,7 @@ def sql(
 
 
 def _view_of(settings: Settings) -> str:
-    """The view that rows are read from; of files that of the production rows, for another rubric a name to fill in."""
+    """The view of `monitoring.source`; if that is files, the production view, or a placeholder for another rubric."""
     from scoring.rubrics import DEFAULT_ROW_RUBRIC
     from tasks.config.addresses import is_bigquery, table_of
 
@@ -147,12 +147,12 @@ def _view_of(settings: Settings) -> str:
 
 
 def bigquery_scoring_query(source: str, day: date | None, settings: Settings) -> str:
-    """The query over `source` for one day of the configured zone, or for all rows.
+    """The scoring query over `source` for one day of the configured time zone, or for all rows.
 
-    Its columns are those of the production view, under the names of `[bigquery]` `prefix` and `columns`.
+    The columns of `source` are those of the production view, under the names of `[bigquery]` `prefix` and `columns`.
 
     Raises:
-        UsageError: `source` is no `project.dataset.table`.
+        UsageError: `source` is no table name, or the settings are of several services.
     """
     from scoring.chat.sql_rows import chat_rows_query, rejecting_unreadable
     from scoring.chat.sql_scores import scoring_query

@@ -1,7 +1,7 @@
-"""`aqb runs`, `aqb runs show`: what ran, and with which outcome.
+"""`aqb runs`, `aqb runs show`: list the latest runs with their outcomes, and explain one.
 
-The ledger says `running` of a run that has not ended. A run holds its id while it lives: without that it has died, and
-is called `crashed`. Of a run that was killed this is known when its lease has run out, a minute later.
+The ledger has `running` for a run that has not ended. An active run holds a lease on its id: a run without one has died
+and is shown as `crashed`. The lease of a killed run expires after a minute.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def show_run(
 
 
 def _only_run(state: StateDatabase, found: list[Run], run_id: str) -> Run:
-    """The run whose id begins like this.
+    """The single run that was found for the beginning of an id.
 
     Raises:
         UsageError: there is none, or more than one.
@@ -88,7 +88,7 @@ def _only_run(state: StateDatabase, found: list[Run], run_id: str) -> Run:
 
 
 def _as_they_are(state: StateDatabase, runs: list[Run]) -> list[Run]:
-    """The same runs; those that died are `crashed`."""
+    """The same runs, with the outcome `crashed` for those that died."""
     from tasks.state.leases import Leases
 
     running = [run.run_id for run in runs if run.outcome == "running"]
@@ -97,7 +97,7 @@ def _as_they_are(state: StateDatabase, runs: list[Run]) -> list[Run]:
 
 
 def _runs_text(runs: Sequence[Run], zone: ZoneInfo) -> str:
-    """A line a run, with its service where one has any, a test run with its file."""
+    """A table with one line per run, a column of services if any run has one, and the files of test runs."""
     from tasks.state.run_ledger import TEST_RUN
 
     names = [run.service for run in runs if run.service]
@@ -123,7 +123,7 @@ def _files(run: Run) -> str:
 
 
 def _run_text(run: Run, steps: Sequence[RunStep], zone: ZoneInfo) -> str:
-    """Everything that is known of a run."""
+    """The facts, inputs and steps of a run, one per line."""
     from scoring.markdown import score_text
 
     counts = {name: count for name in _COUNTS if (count := getattr(run, name)) is not None}

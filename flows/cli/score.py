@@ -1,4 +1,4 @@
-"""`aqb score`: files into a folder, and what it says of them."""
+"""`aqb score`: scores files into a folder and prints a summary."""
 
 from __future__ import annotations
 
@@ -89,7 +89,11 @@ def score(
 
 
 def _options(given: list[str]) -> dict[str, str]:
-    """`NAME=VALUE`s as a mapping."""
+    """Parses `NAME=VALUE` texts to a mapping.
+
+    Raises:
+        UsageError: one has no name or no `=`.
+    """
     pairs = [one.partition("=") for one in given]
     if wrong := [name for name, equals, _ in pairs if not equals or not name]:
         raise UsageError(
@@ -110,10 +114,10 @@ def score_inputs(
     """Scores chat rows together, or test runs one by one: a single run into `out`, several into sub-folders of it.
 
     A run that cannot be scored does not stop the others; the error of a single one is raised. `also` are formats of
-    the tables of chat rows besides Parquet; `judge` says that somebody asked for a judge of these files.
+    the tables of chat rows besides Parquet; `judge` is whether a judge was requested for these files.
 
     Raises:
-        UsageError: no such rubric or agent type, chat rows mixed with test runs, or options of the one for the other.
+        UsageError: no such rubric or agent type, chat rows mixed with test runs, or options of one kind for the other.
         InputError: an input matches nothing.
         StorageError: `out` cannot be written.
     """
@@ -127,7 +131,7 @@ def score_inputs(
         return [ScoredFile("", out, score_to_folder(inputs, rubric_id, out, settings, also))]
     if also:
         raise UsageError("--also is for chat rows: a test run has its workbook", fix="leave it out")
-    from flows.cli.score_testruns import score_testruns  # with the judge and its database: a second that chat rows save
+    from flows.cli.score_testruns import score_testruns  # imports judge and database, which takes a second
 
     return score_testruns(files, choices, out, settings)
 
@@ -135,10 +139,10 @@ def score_inputs(
 def estimate_inputs(
     inputs: Sequence[str], choices: TestRunChoices, out: Path, settings: Settings
 ) -> dict[str, Estimate]:
-    """What judging each test run would take, by the file's name; chat rows are never judged. Nothing is written.
+    """The estimate of judging each test run, by file name. Nothing is written but the state database.
 
     Raises:
-        UsageError: a wrong choice, or a budget without a price.
+        UsageError: a wrong choice, chat rows, which are never judged, or a budget without a price.
         InputError: an input matches nothing, or a file cannot be read.
     """
     from flows.cli.score_files import files_to_score
@@ -152,7 +156,7 @@ def estimate_inputs(
 
 
 def estimate_line(name: str, found: Estimate) -> str:
-    """What judging something would take, on one line."""
+    """An estimate of judging in one line, after the name of what is judged."""
     if not found.questions:
         return f"{name}: no questions for a judge"
     cached = f"{found.from_store / found.questions:.0%}"
@@ -165,9 +169,9 @@ def estimate_line(name: str, found: Estimate) -> str:
 
 
 def _score_text(scored: ScoredFile, *, asked: bool) -> str:
-    """Counts, KPIs or means, and where the files are; one line for an input that could not be scored.
+    """The summary of an input: counts, KPIs or means, and the path of the report; one line if it was not scored.
 
-    `asked` says whether the judge was to be asked: without an endpoint it was not.
+    `asked` is whether the judge is enabled; without an endpoint it was not asked nevertheless.
     """
     from scoring.chat.reading import naive_text
     from scoring.chat.row_ids import repeated_text
@@ -191,7 +195,7 @@ def _score_text(scored: ScoredFile, *, asked: bool) -> str:
 
 
 def _figure_lines(summary: Mapping[str, Any], *, asked: bool) -> list[str]:
-    """KPIs of chat rows; means of a test run, and what its judge was not asked, where one was to be."""
+    """The KPIs of chat rows; the means of a test run, and lines on what limits them."""
     from scoring.testruns.summaries import short_rounds
 
     if "kpis" in summary:
@@ -212,7 +216,7 @@ def _figure_lines(summary: Mapping[str, Any], *, asked: bool) -> list[str]:
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
-    """Where the rows of an input or a day went."""
+    """The numbers of rows of an input or a day, by outcome."""
     return (
         f"rows in {counts['rows_in']:,} = scored {counts['scored']:,} + excluded {counts['excluded']:,}"
         f" + rejected {counts['rejected']:,}"
@@ -225,7 +229,7 @@ def kpi_line(name: str, text: str) -> str:
 
 
 def no_judge_text(unanswered: int, *, asked: bool) -> str:
-    """A sentence that no judge was asked, and how to ask one; `asked` says whether the user wanted to."""
+    """The sentence that no judge was asked, and how to ask one; `asked` is whether the judge is enabled."""
     ask = (
         "there is nobody to ask: set OPENAI_API_KEY or judge.base_url"
         if asked
@@ -235,7 +239,7 @@ def no_judge_text(unanswered: int, *, asked: bool) -> str:
 
 
 def _errors(scored: Sequence[ScoredFile]) -> list[str]:
-    """A line for each thing that went wrong."""
+    """The lines on errors, repeated files, questions without a verdict and rejected rows."""
     from scoring.inputs import repeated_files
 
     lines = []
@@ -256,7 +260,7 @@ def _errors(scored: Sequence[ScoredFile]) -> list[str]:
 
 
 def _rejected_table(folder: Path) -> Path:
-    """Where people read what was rejected: the table that opens in Excel where it was asked for."""
+    """The file with the rejected rows: the workbook or CSV file if it was written, else the Parquet file."""
     tables = (folder / name for name in ("scores.xlsx", "rejected.csv"))
     return next((one for one in tables if one.exists()), folder / "rejected.parquet")
 

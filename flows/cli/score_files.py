@@ -1,4 +1,4 @@
-"""`aqb score`: files into a folder, without Prefect, a server or a database."""
+"""The chat rows of `aqb score`: selects files and scores them into a folder, without Prefect, server or database."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -38,7 +38,7 @@ class ScoredFile:
 
     @property
     def nothing_scored(self) -> str:
-        """A sentence that there were rows and none was scored; '' where one was, or there was nothing to score."""
+        """The sentence that none of the rows was scored; '' if one was, or if there were no rows."""
         return nothing_scored(self.summary["counts"]) if self.summary else ""
 
 
@@ -77,9 +77,13 @@ def score_to_folder(
 def files_to_score(
     inputs: Sequence[str], choices: TestRunChoices, out: Path, settings: Settings
 ) -> tuple[tuple[Path, ...], bool]:
-    """The files to score and whether they hold chat rows, when the choices fit them.
+    """Selects the files to score; returns them and whether they hold chat rows.
 
-    What an earlier call wrote to `out` is none of them.
+    Files that an earlier call wrote to `out` are not among them.
+
+    Raises:
+        UsageError: the choices do not fit the files, both kinds are mixed, or the scores would be among the inputs.
+        InputError: an input matches nothing.
     """
     agent_type_of(FileFacts(""), choices.agent_type)
     reading = reading_of(settings)
@@ -98,7 +102,7 @@ def files_to_score(
 
 
 def _chat_endings(reading: Reading) -> tuple[str, ...]:
-    """The endings of files that hold chat rows for certain."""
+    """The file name endings that chat rows have and test runs do not."""
     return tuple(ending for ending in endings_of(reading) if ending not in RUN_FILE_ENDINGS)
 
 
@@ -117,17 +121,17 @@ def _are_chat_rows(files: Sequence[Path], rubric_id: str, reading: Reading, name
 
 
 def _is_chat_file(path: Path, reading: Reading, names: TeamNames) -> bool:
-    """Whether it holds chat rows by its ending or its header, whose columns may have the names of the settings.
+    """Whether a file holds chat rows, by its ending or its header; the settings may rename the columns of chat rows.
 
-    Chat rows and test runs may call a column alike (`question`): a header that fits both is that of a test run, unless
-    it has all that chat rows must have.
+    Chat rows and test runs may have a column of the same name (`question`): a header that fits both is that of a test
+    run, unless it has all required columns of chat rows.
     """
-    if path.suffix.lower() in (*_chat_endings(reading), ".parquet"):  # no test run is Parquet, whatever wrote it
+    if path.suffix.lower() in (*_chat_endings(reading), ".parquet"):  # test runs are never Parquet
         return True
     try:
         headers = headers_of(path, names)
     except InputError:
-        return False  # the reader of test runs says what is wrong with it
+        return False  # the reader of test runs reports the error
     called = {theirs: ours for ours, theirs in reading.names.items()}
     of_chat = {called.get(header, header) for header in headers}
     is_run = layout_of(names.headers(headers)) in (Layout.LONG, Layout.WIDE)

@@ -1,4 +1,4 @@
-"""Test runs of files into folders, with the judge where it is asked for."""
+"""The test runs of `aqb score`: scores files into folders, with the judge if it is enabled."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -34,15 +34,15 @@ _T = TypeVar("_T")
 def score_testruns(files: Sequence[Path], choices: TestRunChoices, out: Path, settings: Settings) -> list[ScoredFile]:
     """Scores a single run into `out`, several into sub-folders of it; one that fails does not stop the others.
 
-    Several runs remove what an earlier call wrote into `out` itself, which would be taken for a result of theirs; if
-    none of them is scored, nothing is removed.
-    Questions of all files are asked as one run; a file is scored while those after it are being judged.
+    If one of several runs was scored, the results of an earlier call in `out` itself are removed, because they would be
+    taken for results of this call.
+    The questions of all files share one judge; a file is scored while later ones are being judged.
 
     Raises:
         UsageError, InputError: why a single run cannot be scored.
         StorageError: `out` cannot be written, or another process is writing there.
     """
-    single = plan_of_file(files[0], choices, settings) if len(files) == 1 else None  # a wrong choice makes no folder
+    single = plan_of_file(files[0], choices, settings) if len(files) == 1 else None  # fails before a folder is made
     with sole_writer(out), Context(settings) as context, _asking(context) as judge:
         if single:
             scored = _begin(single, files[0], out, judge)()
@@ -57,7 +57,7 @@ def score_testruns(files: Sequence[Path], choices: TestRunChoices, out: Path, se
 
 
 def estimate_testruns(files: Sequence[Path], choices: TestRunChoices, settings: Settings) -> dict[str, Estimate]:
-    """What judging each run would take, by the file's name. Nothing is written."""
+    """The estimate of judging each run, by file name. Nothing is written but the state database."""
     plans = {path.name: plan_of_file(path, choices, settings) for path in files}
     with StateDatabase(settings.state_url) as state:
         judge = Judge(settings.judge, VerdictStore(state))
@@ -72,11 +72,11 @@ class _AskingJudge:
         self._news: dict[Path, JudgeProgress] = {}
 
     def begin(self, plan: TestRunPlan, path: Path) -> Future[Judged]:
-        """Begins to ask the questions of a test run. Those that were paid for before are not asked again."""
+        """Begins to ask the questions of a test run; those with a stored verdict are not asked again."""
 
         def show_judged(now: JudgeProgress) -> None:
             self._news[path] = now
-            of_all = list(self._news.values())  # the main thread may be beginning another file
+            of_all = list(self._news.values())  # the main thread may be adding another file
             done, total = sum(one.done for one in of_all), sum(one.total for one in of_all)
             self._shown(JudgeProgress(done, total, sum(one.from_store for one in of_all), now.usd))
 
@@ -99,7 +99,10 @@ def _asking(context: Context) -> Iterator[_AskingJudge | None]:
 def _begin_file(
     path: Path, choices: TestRunChoices, folder: Path, settings: Settings, judge: _AskingJudge | None
 ) -> Callable[[], ScoredFile]:
-    """Reads a file and begins to ask its questions; what scores it then. No error of a file is raised."""
+    """Reads a file and begins to ask its questions; returns the function that scores it.
+
+    An error of the file becomes its result and is not raised; a StorageError is.
+    """
 
     def outcome_of(act: Callable[[], _T]) -> _T | ScoredFile:
         try:
@@ -108,7 +111,7 @@ def _begin_file(
             raise
         except AqbError as error:
             return ScoredFile(path.name, folder, error=error)
-        except Exception as error:  # noqa: BLE001 - a defect that one file meets stops no other
+        except Exception as error:  # noqa: BLE001 - a defect found by one file stops no other
             return ScoredFile(path.name, folder, error=UnexpectedError(error, where=str(path)))
 
     begun = outcome_of(lambda: _begin(plan_of_file(path, choices, settings), path, folder, judge))
@@ -116,9 +119,9 @@ def _begin_file(
 
 
 def _begin(plan: TestRunPlan, path: Path, folder: Path, judge: _AskingJudge | None) -> Callable[[], ScoredFile]:
-    """Begins to ask the questions of a run; what scores it into a folder.
+    """Begins to ask the questions of a run; returns the function that scores it into a folder.
 
-    Where the judge's endpoint breaks down, what rules tell and what it has answered is written all the same.
+    If the judge's endpoint fails, the scores by rule and by the verdicts given so far are written nevertheless.
     """
     asked = judge.begin(plan, path) if judge else None
 
@@ -133,7 +136,7 @@ def _begin(plan: TestRunPlan, path: Path, folder: Path, judge: _AskingJudge | No
 
 
 def _folders(files: Sequence[Path], out: Path) -> dict[Path, Path]:
-    """A folder for each file: its name, with a hash of its path where two files have the same."""
+    """The folder of each file: the name of the file, with a hash of its path if another file has the same name."""
     names = {path: safe_name(path.stem) for path in files}
     taken = [name.casefold() for name in names.values()]
     return {

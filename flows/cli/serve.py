@@ -1,4 +1,7 @@
-"""`aqb serve`: the schedules of `prefect.yaml` without a work pool: what its deployments say stands there once."""
+"""`aqb serve`: runs the schedules of `prefect.yaml` in one process, without a work pool.
+
+The deployments are defined in that file only.
+"""
 
 from __future__ import annotations
 
@@ -31,16 +34,16 @@ def serve(
 
     deployments = served_deployments(prefect_file)
     require_lasting_server()
-    # Schedules go on while this process is away: a run that came due meanwhile starts when it is back.
+    # Schedules stay active while this process is down: a run that became due meanwhile starts after its restart.
     with reaching_prefect():
         prefect.serve(*deployments, pause_on_shutdown=False)
 
 
 def served_deployments(file: Path) -> list[RunnerDeployment]:
-    """The deployments of a `prefect.yaml`, to be served by one process: all but their work pool.
+    """Reads the deployments of a `prefect.yaml`, to be served by one process, without their work pools.
 
     Raises:
-        UsageError: the file is not there, holds no deployments, or one that cannot be: no such flow, no such time.
+        UsageError: the file cannot be read, has no `deployments`, or one with an invalid flow or schedule.
     """
     import yaml
     from prefect.exceptions import PrefectException

@@ -1,4 +1,4 @@
-"""`aqb alerts snooze`, `snoozed`, `unsnooze`, `accept`: what people decide about the alerts that they get."""
+"""`aqb alerts snooze`, `snoozed`, `unsnooze`, `accept`: store and list people's decisions about alerts."""
 
 from __future__ import annotations
 
@@ -106,10 +106,10 @@ def accept(
 
 
 def _who(named: str) -> str:
-    """Who decides: as named, or as logged in.
+    """The name of the person who decides: the given one, or that of the account.
 
     Raises:
-        UsageError: nobody is named, and the account has no name, as in many containers.
+        UsageError: no name is given and the account has none, as in many containers.
     """
     try:
         return named or getpass.getuser()
@@ -118,7 +118,7 @@ def _who(named: str) -> str:
 
 
 def _known(context: Context, rule: str) -> str:
-    """The id of a rule, which may be given as people read it in messages (Korean).
+    """The id of a rule that is given by its id or by its title in messages (Korean).
 
     Raises:
         UsageError: the rubric has no such rule.
@@ -133,10 +133,10 @@ def _known(context: Context, rule: str) -> str:
 
 
 def _tenant(context: Context, tenant: str | None) -> str | None:
-    """The tenant as tables have it, `*` where none is given.
+    """The tenant as stored in tables; `*` if none is given.
 
     Raises:
-        UsageError: no day scored lately has rows of it: the name may be mistyped, and would be without effect.
+        UsageError: no recently scored day has rows of it: the name may be mistyped, and would have no effect.
     """
     from tasks.alerts.rule_rates import known_tenants
 
@@ -171,7 +171,7 @@ def _snooze_text(one: Snooze) -> str:
 
 
 def _breaking_text(made: Snooze, day: date) -> str:
-    """From which rate on the rule is reported all the same."""
+    """The sentence that says from which rate the rule is reported in spite of the snooze."""
     from scoring.alerting.snoozes import RULES_WITHOUT_RATE
 
     if made.rule in RULES_WITHOUT_RATE:

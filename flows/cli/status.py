@@ -1,4 +1,4 @@
-"""`aqb status`: how the installation is, on one screen, for programs, and for Prometheus."""
+"""`aqb status`: shows the state of the installation as text, JSON or Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def status(
 
 
 def status_server(host: str, port: int) -> ThreadingHTTPServer:
-    """A server of `/metrics` and of `/health`: the JSON, with 200, or with 503 where a person should look.
+    """An HTTP server of `/metrics` and `/health`; the latter is the JSON with status 200, or 503 if there are problems.
 
     Raises:
-        OSError: the address is taken.
+        OSError: the address is in use or cannot be used.
     """
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -72,13 +72,13 @@ def status_server(host: str, port: int) -> ThreadingHTTPServer:
             self.wfile.write(body.encode())
 
         def log_message(self, *_: Any) -> None:
-            """Says nothing: it is asked several times a minute."""
+            """Logs nothing, because requests arrive several times a minute."""
 
     return ThreadingHTTPServer((host, port), Handler)
 
 
 def metrics(found: Status) -> str:
-    """The numbers in the text format of Prometheus."""
+    """The gauges in the text format of Prometheus, with the versions as labels of `aqb_info`."""
     values: dict[str, list[str]] = {}
     for name, value in found.gauges.items():
         values.setdefault(name.partition("{")[0], []).append(f"aqb_{name} {value:.15g}")
@@ -92,7 +92,7 @@ def _document(found: Status) -> dict[str, Any]:
 
 
 def _lines(found: Status) -> Iterator[str]:
-    """A line a subject, then what a person should look at."""
+    """One line per subject, then the problems."""
     for subject, facts in found.facts.items():
         shown = (f"{name.replace('_', ' ')} {_shown(name, value)}" for name, value in facts.items())
         yield f"{subject:<9} {', '.join(shown)}"

@@ -1,4 +1,4 @@
-"""What every command shares: options of one meaning, settings, and how results, progress and errors are printed."""
+"""Shared by all commands: common options, the context, and the output of results, progress and errors."""
 
 from __future__ import annotations
 
@@ -22,19 +22,23 @@ _FIRST_DAY, _LAST_DAY = datetime(1970, 1, 1), datetime(9998, 12, 31)  # noqa: DT
 _SECONDS_BETWEEN_LINES = 10.0
 
 INTERRUPTED = 130
-"""The exit code of a command that Ctrl-C or a signal has ended."""
+"""The exit code of a command that was stopped by Ctrl-C or a signal."""
 
 Show = Callable[[int, int | None, str], None]
-"""Takes how much is done, of how much (None where unknown), and what else there is to say."""
+"""Called with the amount done, the total (None if unknown) and a note."""
 
 
 def day_option(name: str, explained: str) -> Any:
-    """An option that takes a calendar day; it arrives as the midnight of that day, without a zone."""
+    """An option for a calendar day; its value is the midnight of that day, without a time zone."""
     return typer.Option(name, parser=_day, metavar="YYYY-MM-DD", help=explained)
 
 
 def _day(text: str) -> datetime:
-    """Refuses days whose neighbours, or whose midnight in UTC, no calendar has."""
+    """Parses a day from 1970-01-01 to 9998-12-31: its neighbours and its midnight in UTC can be represented, too.
+
+    Raises:
+        typer.BadParameter: the text is no such day.
+    """
     try:
         day = datetime.strptime(text, "%Y-%m-%d")  # noqa: DTZ007  (calendar days have no zone)
     except ValueError:
@@ -61,7 +65,7 @@ def day_range(first: datetime, last: datetime) -> tuple[date, date]:
 
 
 def nothing_scored(warehouse: str, days: Sequence[date]) -> InputError:
-    """What is said of days without scored rows to those who need some."""
+    """The error of a command that needs scored rows, for days that have none."""
     return InputError(
         f"no scored rows from {days[0]} to {days[-1]}",
         where=warehouse,
@@ -70,7 +74,7 @@ def nothing_scored(warehouse: str, days: Sequence[date]) -> InputError:
 
 
 def open_context() -> Context:
-    """The places that the settings name, for the block of a `with` statement.
+    """The context of the loaded settings, which the block of a `with` statement closes.
 
     Raises:
         UsageError: a wrong setting.
@@ -82,22 +86,23 @@ def open_context() -> Context:
 
 
 def show(value: Any, text: str, *, as_json: bool) -> None:
-    """Prints a result: for programs one JSON document, Korean as it is; else the text."""
+    """Prints a result: as one JSON document, Korean unescaped, or as text."""
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str) if as_json else text)
 
 
 def complain(error: AqbError) -> None:
-    """An error as a line or two: what happened, where, what to do."""
+    """Prints an error on standard error in one or two lines: what happened, where, what to do."""
     typer.echo(f"error: {error}", err=True)
 
 
 def finish(problems: Sequence[str], incomplete: AqbError | None = None) -> None:
-    """Prints what a person should look at, each once; if there is any, the command ends with exit code 1.
+    """Prints problems as warnings, each once; if there is any, the command ends with exit code 1.
 
     Raises:
-        AqbError: `incomplete`, why not everything was done.
+        AqbError: `incomplete`, the reason why not everything was done.
+        typer.Exit: there are problems.
     """
-    for problem in dict.fromkeys(problems):  # several steps meet the same Slack
+    for problem in dict.fromkeys(problems):  # several steps may report the same one, such as of Slack
         typer.echo(f"warning: {problem}", err=True)
     if incomplete:
         raise incomplete
@@ -107,11 +112,11 @@ def finish(problems: Sequence[str], incomplete: AqbError | None = None) -> None:
 
 @contextmanager
 def progress(title: str, unit: str) -> Iterator[Show]:
-    """Shows on standard error how many of the `unit` are done: a bar on a terminal, else a line every ten seconds."""
+    """Shows on standard error how many `unit`s are done: a bar on a terminal, else a line at most every ten seconds."""
     if not sys.stderr.isatty():
         yield _lines(title, unit)
         return
-    # Only a terminal needs it, and it is slow to import.
+    # Only a terminal needs rich, which is slow to import.
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -126,7 +131,7 @@ def progress(title: str, unit: str) -> Iterator[Show]:
 
 @contextmanager
 def judge_progress(title: str) -> Iterator[Progress]:
-    """Shows how many questions the judge has answered and what they cost."""
+    """Shows the number of questions that the judge has answered, and their cost in USD."""
     from scoring.markdown import score_text
 
     with progress(title, "questions") as show:

@@ -1,4 +1,4 @@
-"""`aqb thresholds`: whether the data still says what the thresholds were drawn from."""
+"""`aqb thresholds`: reports whether scored rows still support the thresholds of the rubric."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`aqb upgrade`: the state database in the form of this version, and what else the change of version asks for."""
+"""`aqb upgrade`: migrates the state database to this version, and counts the days to score again."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def upgrade(
 
     settings = load_settings()
     lacking = _lacking(settings, change=not check)
-    stale = {} if check and lacking else _stale(settings)  # before the upgrade there may be no column to read
+    stale = {} if check and lacking else _stale(settings)  # before the upgrade columns may be missing
     state = "up to date" if not lacking else f"{'lacks' if check else 'added'} {_listed(lacking)}"
     lines = [f"state database: {state}"]
     lines += ["score tables: days to score again are counted by `aqb upgrade`"] if check and lacking else []
@@ -60,9 +60,9 @@ def upgrade(
 
 
 def _lacking(settings: Settings, *, change: bool) -> list[str]:
-    """What the state database lacks; afterwards it is there where that is asked for (`change`).
+    """The tables and columns that the state database lacks; with `change` they are then created.
 
-    Else tables that nothing has needed yet do not count.
+    Without `change`, tables that nothing has needed yet are not included.
     """
     from tasks.state.database import STATE_TABLES, StateDatabase
 
@@ -79,7 +79,7 @@ def _lacking(settings: Settings, *, change: bool) -> list[str]:
 
 
 def _stale(settings: Settings) -> dict[str, int]:
-    """How many scored days are not as this version would score them, by the reason."""
+    """The number of scored days that a backfill with this version would score again, by reason."""
     from flows.runtime.clock import today
     from tasks.chat.day_plan import stale_days
     from tasks.context import Context

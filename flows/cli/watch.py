@@ -1,4 +1,4 @@
-"""`aqb watch`: one line of cron that tells people when no nightly run has been completed."""
+"""`aqb watch`: a cron job that notifies people when no nightly run was completed in time."""
 
 from __future__ import annotations
 

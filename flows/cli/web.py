@@ -1,4 +1,4 @@
-"""`aqb web`: the pages in a browser, for people without a shell."""
+"""`aqb web`: serves the pages for browsers, for people without a shell."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from flows.cli.terminal import open_context
 from scoring.errors import UsageError
 
 _IDLE_S = 620
-"""Longer than a proxy keeps an idle connection (nginx 60 s, oauth2-proxy 90 s, Google's load balancers 600 s), which
-would else send a request into one that is just being closed here, and answer it with 502."""
+"""Time-out of idle connections, in seconds; longer than that of proxies (nginx 60, oauth2-proxy 90, Google's load
+balancers 600): otherwise a proxy could send a request into a connection that is being closed here, and respond 502."""
 _CONNECTIONS = 800
-"""Six for each of 130 browsers, which keep them while they are idle; below the 1,024 files of a process."""
+"""Maximum number of connections: six for each of 130 browsers, which keep idle ones; a process may open 1,024 files."""
 
 
 def web(
@@ -50,7 +50,7 @@ def web(
             port=port,
             log_level="warning",
             access_log=False,
-            proxy_headers=False,  # who asks is told by the header that the settings name, and from nowhere else
+            proxy_headers=False,  # only the header that the settings name identifies a person
             server_header=False,
             limit_concurrency=_CONNECTIONS,
             timeout_keep_alive=_IDLE_S,
@@ -64,10 +64,10 @@ def web(
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """A socket that takes connections from now on.
+    """A socket that listens on an address.
 
     Raises:
-        UsageError: the port is taken or not for this user, or no such address is of this machine.
+        UsageError: the port is in use or not permitted for this user, or the machine has no such address.
     """
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)

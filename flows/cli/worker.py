@@ -1,4 +1,4 @@
-"""`aqb worker`: runs what the Prefect server has to be run, and when it is stopped ends after its runs."""
+"""`aqb worker`: executes the flow runs of a Prefect work pool; when stopped, it finishes the active ones first."""
 
 from __future__ import annotations
 
