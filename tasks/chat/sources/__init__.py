@@ -1,14 +1,14 @@
 """Monitoring rows from Parquet, CSV, TSV, JSON Lines and BigQuery, as a stream of data frames.
 
-Here: what every source is, and the choice by its address.
+This module has the interface of sources, and selects a source by its address.
 
 files        inputs -> files -> batches, one file after the other; a failed file does not stop the others
 delimited, json_lines, parquet      one kind of file each: bytes -> cells or columns
-exports      JSON Lines that other tools wrote: bytes -> objects
-bigquery     a view, a period at a time
+exports      JSON Lines, or Parquet of Langfuse, that other tools wrote: bytes -> objects
+bigquery     a view, one period at a time
 
-What a cell or a column says, and which rows are rejected, is pure: `rows`, `cells`, `arrow_rows` and `sql_rows` of
-`scoring.chat`, and what an object of another tool says: `exports` there.
+Parsing cells and columns and rejecting rows is pure code in `scoring.chat`: `rows`, `cells`, `arrow_rows` and
+`sql_rows`; `exports` there parses the objects of other tools.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["ChatRowFiles", "ChatRowSource", "RowStream", "endings_of", "open_sou
 
 
 class ChatRowSource(RowStream, Protocol):
-    """Monitoring rows and what is known of them, however they are kept."""
+    """The interface of a source: its monitoring rows and their metadata, however they are stored."""
 
     @property
     def files(self) -> Sequence[str | Path]:
@@ -43,49 +43,49 @@ class ChatRowSource(RowStream, Protocol):
 
     @property
     def reading(self) -> Reading:
-        """What files call the columns (a view: nothing), and the zone of timestamps that name none."""
+        """The names of the columns in files (none for a view), and the time zone of timestamps without one."""
         ...
 
     def parts(self, window: Window | None, part_bytes: int) -> Iterator[RowStream]:
-        """All rows of `batches`, in their order, in parts of about `part_bytes` of text.
+        """Splits the rows of `batches`, in their order, into parts of about `part_bytes` before compression.
 
-        Parts that are more than one can be pickled, and read in another process.
+        If there is more than one part, they can be pickled and read in another process.
         """
         ...
 
     def fingerprint(self, names: Collection[str] | None = None) -> tuple[FileIdentity, ...]:
-        """What identifies each file, those of these names alone where some are given, or the view."""
+        """The identity of each file (with `names`, of these files only), or of the view."""
         ...
 
     def contents(self, window: Window, time_zone: str) -> dict[date, DayContent] | None:
-        """The content of each day of the window that has rows; None where only reading the rows tells it."""
+        """The content of each day of the window that has rows; None if only reading the rows can determine it."""
         ...
 
     def estimate(self, window: Window) -> str:
-        """What reading a period would take, for people; reads a few rows at most.
+        """A text for people on what reading a period would take; reads at most the first rows of one file.
 
         Raises:
-            InputError: the columns are not those of chat rows.
+            InputError: a file cannot be opened, or the columns are not those of chat rows.
         """
         ...
 
 
 def reading_of(settings: Settings) -> Reading:
-    """How files are read by `monitoring.format`, `[monitoring.columns]` and `monitoring.naive_timestamps`."""
+    """The way files are read by `monitoring.format`, `[monitoring.columns]` and `monitoring.naive_timestamps`."""
     monitoring = settings.monitoring
     names = {str(name): called for name, called in monitoring.columns.items()}
     return Reading(names, monitoring.naive_timestamps, monitoring.format)
 
 
 def open_source(address: str | Path, settings: Settings, labels: Mapping[str, str] | None = None) -> ChatRowSource:
-    """The source at an address: a file, a folder, a glob, or `bigquery://project.dataset.view`.
+    """Opens the source at an address: a file, a folder, a glob, or `bigquery://project.dataset.view`.
 
     `labels` (`rubric`, `run_id`) mark the jobs of BigQuery.
 
     Raises:
-        InputError: nothing is there.
-        UsageError: no such kind of address; and as BigQuery does.
-        StorageError: as BigQuery does.
+        InputError: no file matches the address; or as `BigQueryChatRows`.
+        UsageError: the kind of address is not supported, or the format is for files only; or as `BigQueryChatRows`.
+        StorageError: as `BigQueryChatRows`.
     """
     if "://" in str(address) and not is_bigquery(str(address)):
         raise UsageError(

@@ -1,4 +1,4 @@
-"""The chat rows of a view or table, a period at a time: one query, streamed page by page."""
+"""Reads chat rows from a BigQuery view or table, one period at a time: one query, streamed page by page."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _TIB = 2**40
 
 
 class BigQueryChatRows:
-    """Monitoring rows of `bigquery://project.dataset.view`, in no order; `line` is NULL, for a view has no lines.
+    """Monitoring rows of `bigquery://project.dataset.view`, in no order; `line` is NULL, because a view has no lines.
 
-    Only the columns that score are read. A period is queried once: reading it again reads the result of the same job.
-    What breaks on the way is an error, never a period that ends early.
+    Only the columns used for scoring are read. Reading the same period again reads the result of the same job. A
+    failure while rows are read is raised, so a period never ends early unnoticed.
 
     Raises:
         InputError: no such view, or a column is missing or of a type that cannot hold what it should.
@@ -78,12 +78,12 @@ class BigQueryChatRows:
         yield self
 
     def fingerprint(self, names: Collection[str] | None = None) -> tuple[FileIdentity, ...]:
-        """Which view it is: its name, and a hash that changes with its definition (with the rows too, of a table)."""
+        """The identity of the view: its name, and a hash that changes with its definition, or a table's rows."""
         digest = hashlib.sha256(str(self._table.etag).encode()).hexdigest()
         return (FileIdentity(str(self.view), digest, int(self._table.num_bytes or 0)),)
 
     def contents(self, window: Window, time_zone: str) -> dict[date, DayContent]:
-        """What the view holds of each day that has rows, told without reading the texts: their bytes are not known."""
+        """The content of each day with rows, found without reading the texts; their size in bytes is unknown."""
         sql = contents_query(self.sql(window), time_zone)
         job = self._run(sql, window, "contents")
         by_day: dict[date, list[Mapping[str, Any]]] = defaultdict(list)
@@ -99,13 +99,13 @@ class BigQueryChatRows:
         }
 
     def estimate(self, window: Window) -> str:
-        """The bytes that reading a period would scan, by a dry run, which costs nothing."""
+        """The bytes that reading a period would scan and their price, by a dry run, which costs nothing."""
         scanned = self._client.bytes_of(self.sql(window), bounds(window), str(self.view), self._table.location)
         usd = scanned / _TIB * self._settings.bigquery.usd_per_tib
         return f"{self.view} in {self._table.location}, {scanned:,} bytes to scan, about {usd:,.2f} USD"
 
     def sql(self, window: Window | None) -> str:
-        """The query of a period, which is told by the parameters `bounds`."""
+        """The query for a period, whose ends are the parameters of `bounds`."""
         chosen = self._settings.bigquery
         return chat_rows_query(
             str(self.view),
@@ -120,7 +120,7 @@ class BigQueryChatRows:
         return self._client.query(sql, bounds(window), step, str(self.view), self._table.location)
 
     def _batch(self, page: pa.RecordBatch) -> RowBatch:
-        """The rows of a page that can be read, and a reject for each of the others."""
+        """The readable rows of a page, and a reject for each of the others."""
         file = str(self.view)
         found = pl.DataFrame(page)
         unreadable = found["unreadable"].cast(pl.String)
@@ -134,7 +134,7 @@ class BigQueryChatRows:
 
 
 def bounds(window: Window | None) -> list[QueryParameter]:
-    """The parameters that tell the query its period."""
+    """The query parameters for the ends of a period."""
     if window is None:
         return []
     return [

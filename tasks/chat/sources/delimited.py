@@ -1,7 +1,7 @@
-"""Chat rows from CSV and TSV: by the names in the header.
+"""Reads chat rows from CSV and TSV files, whose header names the columns.
 
-A block that keeps to the format throughout is taken apart at its quotes: what stands outside of them shows all rows and
-cells at once. Where anything is odd the block is read by the csv module, row by row, which tells what is wrong.
+A well-formed block is split at its quotes: the text outside of quotes gives all rows and cells at once. Any other block
+is read row by row by the csv module, which reports the errors.
 """
 
 import os
@@ -24,15 +24,16 @@ from tasks.chat.sources.pieces import BLOCK_BYTES, FilePiece, refuse_replaced
 from tasks.files.csv_reader import Border, DelimitedRows, DelimitedText
 
 _Columns = Mapping[str, tuple[int, tuple[str, ...]]]
-"""Where each column stands in a row, and the keys inside its JSON text."""
+"""The index of each column in a row, and the keys inside its JSON text."""
 
 
 def read_delimited(piece: FilePiece, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
-    """Batches of the rows of a file, split at commas, or at tabs when its name ends in `.tsv`.
+    """Yields batches of the rows of a file, whose delimiter is the comma, or the tab if its name ends in `.tsv`.
 
-    An empty cell of the two texts is the empty text, elsewhere NULL; a row of empty cells is a blank line, and no row.
-    A flat `session_id` stands above `request_metadata`, which holds JSON here. Raises InputError for a file without
-    header or required columns, or one whose JSON texts never have the key that `[monitoring.columns]` names.
+    An empty cell is the empty string in the two text columns and NULL in all others; a row of empty cells is skipped as
+    a blank line. A column `session_id` takes precedence over `request_metadata`, which is JSON text here. Raises
+    InputError for a file without a header or required columns, or if no JSON object has the key that
+    `[monitoring.columns]` names.
 
     Source: SPEC 1.1.
     """
@@ -57,7 +58,11 @@ def read_delimited(piece: FilePiece, window: Window | None, reading: Reading) ->
 
 
 def _refuse_missing_keys(rows: DelimitedRows, where: str, columns: _Columns, reading: Reading) -> None:
-    """Reads until a cell had each key inside JSON text: the first row of a usual file, all of one without them."""
+    """Checks that configured keys inside JSON text occur, and reads until they do: one row of a usual file.
+
+    Raises:
+        InputError: a column has JSON objects, and none of them has the key.
+    """
     sought = SoughtKeys({name: keys for name, (_, keys) in columns.items()}, reading.names)
     if not sought.left:
         return
@@ -72,7 +77,7 @@ def _refuse_missing_keys(rows: DelimitedRows, where: str, columns: _Columns, rea
 
 
 def cut_delimited(path: Path, piece_bytes: int) -> Iterator[FilePiece]:
-    """Pieces of about `piece_bytes` that end where a row does. Where the file cannot be read on, the rest is one piece.
+    """Splits a file at ends of rows into pieces of about `piece_bytes`; if reading fails, the rest is one piece.
 
     Raises:
         InputError, OSError: as `read_delimited`, before the first piece.
@@ -115,11 +120,11 @@ def _block(file: BinaryIO, border: Border, stop: int | None) -> bytes:
 
 
 class _PlainRows(NamedTuple):
-    """The rows of a block by what stands outside of quotes, and the inside of each pair of them.
+    """The rows of a well-formed block: the text outside of quotes, and the text inside each pair of quotes.
 
-    `outside` are all cells with delimiters between them, where a pair of quotes with what it holds is one quote:
-    `"a""b"` are two. In `outline` each of these cells is one quote, and every delimiter a line end. `rows` is how many
-    rows they are, `size` the bytes of the block that these take.
+    `outside` has all cells, separated by delimiters, with one quote in place of each pair of quotes and its text:
+    `"a""b"` has two pairs. `outline` is the same with one quote for each quoted cell, and line ends as delimiters.
+    `rows` is the number of rows, `size` their bytes in the block.
     """
 
     outside: bytes
@@ -130,12 +135,12 @@ class _PlainRows(NamedTuple):
     size: int
 
     def after(self, border: Border) -> Border:
-        """Where the row after them starts."""
+        """The start of the row after these."""
         lines = self.rows + sum(text.count(b"\n") for text in self.inside)
         return Border(border.position + self.size, border.line + lines)
 
     def cells(self) -> tuple[list[bytes], list[int]]:
-        """All cells, row after row, and how many physical lines each row takes."""
+        """All cells, row after row, and the number of physical lines of each row."""
         cells = self.outside.split(self.delimiter)
         heights, width = [1] * self.rows, len(cells) // self.rows
         taken = 0
@@ -148,9 +153,9 @@ class _PlainRows(NamedTuple):
 
 
 def _plain_rows(block: bytes, text: DelimitedText) -> _PlainRows | None:
-    """The whole rows at the start of a block; None where one does not keep to the format, or there is none.
+    """The complete rows at the start of a block; None if one is malformed, there is none, or the text is not UTF-8.
 
-    Then each cell is bare or a whole in quotes, and each row has all its cells: the csv module reads the same.
+    Each cell is unquoted or quoted as a whole, and each row has all its cells, so the csv module would read the same.
     """
     if text.encoding != "utf-8":
         return None
@@ -170,7 +175,7 @@ def _plain_rows(block: bytes, text: DelimitedText) -> _PlainRows | None:
     outline = joined = delimiter.join(rows)
     while b'""' in outline:
         outline = outline.replace(b'""', b'"')
-    # Each cell between two line ends of its own.
+    # Each cell has a line end of its own on both sides.
     apart = b"\n%b\n" % outline.replace(delimiter, b"\n\n")
     if apart.count(b'\n"\n') != outline.count(b'"'):
         return None
@@ -180,7 +185,7 @@ def _plain_rows(block: bytes, text: DelimitedText) -> _PlainRows | None:
 def _plain_batches(
     file: str, plain: _PlainRows, line: int, columns: _Columns, window: Window | None, reading: Reading
 ) -> list[RowBatch] | None:
-    """The rows of a block; None where one of them has to be looked at on its own."""
+    """The rows of a block in batches; None if they have to be read one by one, as for keys inside JSON text."""
     if any(keys for _, keys in columns.values()):
         return None
     cells, heights = plain.cells()
@@ -200,7 +205,7 @@ def _plain_batches(
 def _row_by_row(
     file: str, rows: DelimitedRows, columns: _Columns, window: Window | None, reading: Reading
 ) -> Iterator[RowBatch]:
-    """The rows one by one, and what is wrong with those that cannot be read."""
+    """Yields batches of rows that are read one by one; malformed rows are rejected with the reason."""
     builder = RowBuilder(file, window, reading.naive_zone)
     for row in rows:
         if isinstance(row, BrokenRow):

@@ -1,4 +1,4 @@
-"""Chat rows from what other tools export: JSON Lines, or Parquet of Langfuse, whose objects a format turns into rows.
+"""Reads chat rows from exports of other tools: JSON Lines, or Parquet of Langfuse, whose objects a format converts.
 
 Source: SPEC 13.
 """
@@ -31,14 +31,14 @@ _PARQUET_FIELDS: Mapping[Format, Collection[str]] = {"langfuse": FIELDS}
 
 
 def export_endings(form: Format) -> tuple[str, ...]:
-    """The endings of the files of a format."""
+    """The file name endings of a format."""
     return (*_LINES, _PARQUET) if form in _PARQUET_FIELDS else _LINES
 
 
 def read_export(piece: FilePiece, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
-    """Batches of the turns of a file in the order of its lines or rows, of which each may hold any number of them.
+    """Yields batches of the turns of a file in the order of its lines or rows; each may hold any number of turns.
 
-    Raises InputError for a file of which no line is of the format, and for a name of `[monitoring.columns]` that no
+    Raises InputError if the file has lines and none is of the format, and for a name of `[monitoring.columns]` that no
     turn has.
     """
     turns_in = _FORMATS[reading.format]
@@ -56,7 +56,7 @@ def read_export(piece: FilePiece, window: Window | None, reading: Reading) -> It
 
 
 def _objects(piece: FilePiece, reading: Reading) -> Iterator[tuple[int, dict[str, object] | Unreadable]]:
-    """The objects of a piece by the number of their line or row."""
+    """Yields the objects of a piece with the number of their line or row."""
     if piece.path.suffix.lower() == _PARQUET:
         fields, names = _PARQUET_FIELDS[reading.format], reading.names.values()
         yield from parquet_objects(
@@ -69,8 +69,12 @@ def _objects(piece: FilePiece, reading: Reading) -> Iterator[tuple[int, dict[str
 
 
 def _refuse_other(piece: FilePiece, reading: Reading) -> None:
-    """Reads until there is an object of the format and a turn with each of the names: a line of a usual file."""
-    # Under the names of their settings, for a format fills columns itself.
+    """Checks the format and the configured names, and reads until both are confirmed: one line of a usual file.
+
+    Raises:
+        InputError: the file has lines and none is of the format, or no turn has one of the names.
+    """
+    # By the names of their settings, because a format itself fills columns.
     named = {f"monitoring.columns.{name}": called for name, called in reading.names.items()}
     is_empty, is_other, turns, missing = True, True, 0, named
     for _, found in _objects(FilePiece(piece.path, inode=piece.inode), reading):

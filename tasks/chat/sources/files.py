@@ -1,4 +1,4 @@
-"""Which files the chat rows come from, and their rows one after the other."""
+"""Selects the files with chat rows, and reads their rows file by file."""
 
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -36,13 +36,13 @@ _PACKED = (".gz", ".zip", ".zst", ".bz2", ".xz")
 
 @dataclass(frozen=True)
 class FilePieces:
-    """Whole files, or one piece of a file: rows that can be read in another process, for it can be pickled."""
+    """Whole files, or one piece of a file; it can be pickled, so that another process can read the rows."""
 
     pieces: tuple[FilePiece, ...]
     reading: Reading
 
     def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
-        """The rows of these pieces, as `ChatRowFiles.batches` gives them."""
+        """Yields the rows of these pieces, as `ChatRowFiles.batches` does."""
         for piece in self.pieces:
             path = piece.path
             try:
@@ -58,7 +58,7 @@ class FilePieces:
 class ChatRowFiles:
     """Monitoring rows from files, folders and globs, in the order given, each file once.
 
-    `matching_files` says which those are. Raises InputError when an input matches nothing.
+    `matching_files` selects them. Raises InputError if an input matches nothing.
     """
 
     def __init__(self, inputs: Sequence[str | Path], out: Path | None = None, reading: Reading = AS_IT_IS) -> None:
@@ -69,7 +69,7 @@ class ChatRowFiles:
     def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
         """The rows of every file whose timestamp is in `window` or NULL, file by file, in bounded memory.
 
-        A file that cannot be read, or not to its end, is one FileFailure in its place; the next file follows.
+        A file that cannot be read, or not to its end, gives one FileFailure at that point; the next file follows.
         """
         return FilePieces(tuple(map(FilePiece, self.files)), self.reading).batches(window)
 
@@ -98,14 +98,14 @@ class ChatRowFiles:
         return tuple(identity for path in wanted if (identity := _identity(path)))
 
     def contents(self, window: Window, time_zone: str) -> dict[date, DayContent] | None:
-        """None: what files hold of a day is counted while their rows are read."""
+        """None: the content of a day is determined while the rows of the files are read."""
         return None
 
     def estimate(self, window: Window) -> str:
-        """How many files there are, and their size: each is looked at, whatever the period, and the newest begun.
+        """The number of files and their total size, whatever the period; opens each, and reads the start of the newest.
 
         Raises:
-            InputError: one of them cannot be opened, or the newest is not as `reading` says.
+            InputError: a file cannot be opened, or the newest one cannot be read in the way of `reading`.
         """
         size, changed = 0, {}
         for path in self.files:
@@ -122,14 +122,14 @@ class ChatRowFiles:
 
 
 def endings_of(reading: Reading) -> tuple[str, ...]:
-    """The endings of the files that are read so."""
+    """The file name endings that can be read in this way."""
     return tuple(_READERS) if reading.format == ROWS else export_endings(reading.format)
 
 
 def _cut(path: Path, window: Window | None, reading: Reading, piece_bytes: int) -> Iterator[FilePiece]:
-    """The pieces of a file; one that cannot be cut is one piece, whose reader says what is wrong with it.
+    """Splits a file into pieces; a file that cannot be split is one piece, and its reader reports the error.
 
-    None of its rows is in two pieces: what fails, fails before the first one.
+    No row is in two pieces: splitting fails before the first piece or not at all.
     """
     ending = path.suffix.lower()
     try:
@@ -159,7 +159,10 @@ def _reader_of(path: Path, reading: Reading) -> _Reader:
 
 
 def _refuse_cut(path: Path, before: stat_result) -> None:
-    """A file may grow or be replaced while it is read; one that has become shorter has lost rows unseen."""
+    """Raises InputError if a file became shorter while it was read, because rows may be lost.
+
+    It may grow or be replaced.
+    """
     after = path.stat() if path.exists() else before
     if after.st_ino == before.st_ino and after.st_size < before.st_size:
         raise InputError("became shorter while it was read", where=str(path), fix="run again when it is complete")

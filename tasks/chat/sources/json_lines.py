@@ -1,7 +1,7 @@
-"""Chat rows from JSON Lines: by the keys of an object a line.
+"""Reads chat rows from JSON Lines: one object per line, whose keys are the columns.
 
-A block of lines is read by pyarrow where that reads it as Python would; where anything is odd, the block is read line
-by line, which tells what is wrong with each.
+A block of lines is read by pyarrow if it certainly reads the same as Python's json module. Any other block is read line
+by line, which reports the error of each line.
 """
 
 import os
@@ -40,30 +40,31 @@ _KINDS = {
     "request_metadata": pa.struct([("session_id", pa.string())]),
 }
 _SCHEMA = pa.schema([(name, _KINDS.get(name, pa.string())) for name in READ_COLUMNS])
-# Python refuses integers of more than 4,300 digits and a thousand levels, wherever they stand in an object.
+# Python refuses integers of more than 4,300 digits and nesting of a thousand levels, anywhere in an object.
 _DIGITS_APART, _LONG_INTEGER = 512, re.compile(rb"[0-9]{8}")
 _MOST_BRACKETS = 500
 _OPENS, _CLOSES = b"{}"
 
 
 def read_json_lines(piece: FilePiece, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
-    """Batches of the rows of a file; null and the empty text stay apart, blank lines are no rows.
+    """Yields batches of the rows of a file; null is not the empty string, and blank lines are skipped.
 
-    BigQuery writes NULL by leaving the key out: a lacking key is NULL, and a column is missing only when no object of
-    the file has it. A flat `session_id` stands above `request_metadata`. Raises InputError for a file without objects,
-    a required column, or one that `[monitoring.columns]` names.
+    BigQuery exports NULL by omitting the key: an absent key is NULL, and a column is missing only if no object of the
+    file has it. A key `session_id` of the object takes precedence over `request_metadata`. Raises InputError for a file
+    of which no line has an object with an expected key, that lacks a required column, or one that
+    `[monitoring.columns]` names; a file without lines has no rows.
 
     Source: SPEC 1.1.
     """
     path = piece.path
-    # Opened once: a file that is replaced meanwhile is another one.
+    # Opened once, because the file may be replaced meanwhile.
     with path.open("rb") as file:
         refuse_replaced(piece, file)
         _refuse_missing_keys(path, file, reading.names)
         line, start = piece.first_line, piece.start
-        block = bytearray()  # one for all blocks: new memory for each takes longer than reading it
+        block = bytearray()  # reused for all blocks: allocating memory for each takes longer than reading it
         while _read_whole_lines(file, start, piece.stop, block):
-            # Columns of other names may stand inside objects, which Python finds.
+            # Columns with configured names may be nested in objects, which only the reading by line finds.
             plain = None if reading.names else _plain_table(block.removeprefix(BOM) if line == 1 else block)
             if plain is None:
                 lines = FilePiece(path, start, start + len(block), line)
@@ -78,7 +79,7 @@ def read_json_lines(piece: FilePiece, window: Window | None, reading: Reading) -
 
 
 def _read_whole_lines(file: BufferedReader, start: int, stop: int | None, block: bytearray) -> bool:
-    """Makes `block` the lines from `start` on, about a block of them; False at `stop` and at the end of the file."""
+    """Fills `block` with about BLOCK_BYTES of whole lines from `start` on; False at `stop` and at the end of file."""
     left = (os.fstat(file.fileno()).st_size if stop is None else stop) - start
     size = max(0, min(BLOCK_BYTES, left))  # most files are smaller than a block
     block.extend(bytes(max(0, size - len(block))))
@@ -90,7 +91,7 @@ def _read_whole_lines(file: BufferedReader, start: int, stop: int | None, block:
 
 
 def _plain_table(block: bytearray) -> pa.Table | None:
-    """The columns of the objects of a block, a row a line; None where Python might see anything else in it."""
+    """The columns of the objects of a block, one row per line; None if Python's json might read it differently."""
     lines = [*_lines(block)]
     if not all(_is_object(block, *line) for line in lines):
         return None
@@ -112,12 +113,12 @@ def _plain_table(block: bytearray) -> pa.Table | None:
 
 
 def _is_object(block: bytearray, start: int, end: int) -> bool:
-    """Whether a line begins and ends as an object does; Windows ends it with two signs."""
+    """Whether a line begins and ends like an object; on Windows a carriage return follows."""
     return start < end and block[start] == _OPENS and (block[end - 1] == _CLOSES or block.endswith(b"}\r", start, end))
 
 
 def _lines(block: bytearray) -> Iterator[tuple[int, int]]:
-    """Where each line begins and ends, without its line break: cutting them out takes a tenth of reading them."""
+    """Yields start and end of each line, without its line break; copying the lines would take a tenth of the time."""
     start, end = 0, block.find(b"\n")
     while end >= 0:
         yield start, end
@@ -128,22 +129,22 @@ def _lines(block: bytearray) -> Iterator[tuple[int, int]]:
 
 
 def _much_unread(lines: Sequence[tuple[int, int]], table: pa.Table) -> Iterator[tuple[int, int]]:
-    """The lines that hold enough beside their texts to be nested deeply."""
+    """The lines with enough bytes besides their texts to be deeply nested."""
     unread = pl.Series([end - start for start, end in lines])
-    for name in TEXTS:  # Polars counts: a zero of Python's makes pyarrow import pandas
+    for name in TEXTS:  # with Polars, because a Python zero makes pyarrow import pandas
         unread -= pl.Series(pc.binary_length(table[name])).fill_null(0)
     return (lines[row] for row in (unread > 2 * _MOST_BRACKETS).arg_true())
 
 
 def _are_odd(tokens: pl.Series) -> bool:
-    """Whether there may be a -0, of which Python makes an integer without sign, or an integer beyond all floats."""
+    """Whether there may be a -0, which Python reads as an integer without sign, or an integer too large for a float."""
     return bool((((tokens == 0) & (1 / tokens < 0)) | tokens.is_infinite()).any())
 
 
 def _with_one_session(table: pa.Table, block: bytearray) -> pa.Table | None:
-    """The table with the flat session or that of the metadata; None where both keys may be there.
+    """The table with either `session_id` or the one in `request_metadata`; None if the block may have both keys.
 
-    A flat session stands above the other also where it is null, which cannot be told from one that is lacking.
+    The former takes precedence even if it is null, and the table does not distinguish null from an absent key.
     """
     sessions = pc.struct_field(table["request_metadata"], "session_id")
     found = len(sessions) - sessions.null_count
@@ -154,7 +155,7 @@ def _with_one_session(table: pa.Table, block: bytearray) -> pa.Table | None:
 
 
 def _line_by_line(piece: FilePiece, file: BinaryIO, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
-    """The lines one by one, and what is wrong with those that cannot be read."""
+    """Yields batches of lines that are read one by one; lines without an object are rejected with the reason."""
     builder = RowBuilder(str(piece.path), window, reading.naive_zone)
     for line, found in json_objects(piece, file):
         if isinstance(found, Unreadable):
@@ -167,15 +168,18 @@ def _line_by_line(piece: FilePiece, file: BinaryIO, window: Window | None, readi
 
 
 def _named(found: dict[str, object], names: Mapping[str, str]) -> dict[str, object]:
-    """The values of an object by the names of chat rows; what is not there is left out."""
+    """The values of an object by chat-row name; absent ones are left out."""
     places = {name: place_of(names.get(name, name), found) for name in READ_COLUMNS}
     return {name: value_in(found[place.column], place.keys) for name, place in places.items() if place}
 
 
 def _refuse_missing_keys(path: Path, file: BinaryIO, names: Mapping[str, str]) -> None:
-    """Reads until every key was seen that is required or named: one line of a usual file, all of a wrong one.
+    """Checks that required and configured keys occur, and reads until they do: one line of a usual file.
 
-    Without a line nothing is missing: so is a day without rows exported, and a log begun.
+    A file without lines lacks nothing: it may be the export of a day without rows, or a log that has just begun.
+
+    Raises:
+        InputError: no line has an object with an expected key, or a required or configured key never occurs.
     """
     called = {name: names.get(name, name) for name in READ_COLUMNS}
     wanted = {*REQUIRED_COLUMNS, *names}

@@ -1,4 +1,4 @@
-"""The objects of JSON Lines, one by one, and what is wrong with the lines that hold none."""
+"""Reads the objects of JSON Lines one by one, and reports the lines without an object."""
 
 import json
 import math
@@ -16,9 +16,9 @@ _NO_OBJECT = Unreadable("not_an_object", "JSON 객체가 아닙니다: 한 줄�
 
 
 def json_objects(piece: FilePiece, file: BinaryIO) -> Iterator[tuple[int, dict[str, object] | Unreadable]]:
-    """The number of each line that is not blank, with its object.
+    """Yields the number of each line that is not blank, with its object or the reason why it has none.
 
-    Bytes that are no UTF-8 become lone surrogates. Raises InputError for a line that is too long to be one.
+    Bytes that are not UTF-8 become lone surrogates. Raises InputError for a line of LONGEST_LINE bytes.
     """
     for number, text in _lines(piece, file):
         yield number, _parsed(text)
@@ -39,7 +39,7 @@ def _not_json(where: str) -> Unreadable:
 
 
 def _lines(piece: FilePiece, file: BinaryIO) -> Iterator[tuple[int, str]]:
-    """Number and text of each line that is not blank."""
+    """Yields number and text of each line that is not blank."""
     file.seek(piece.start)
     left = math.inf if piece.stop is None else piece.stop - piece.start
     for number, raw in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), start=piece.first_line):

@@ -1,10 +1,10 @@
-"""Chat rows from Parquet: only the columns that are scored are decoded, some thousand rows at a time.
+"""Reads chat rows from Parquet: decodes only the columns used for scoring, some thousand rows at a time.
 
 A file may be one row group of gigabytes. It is read through a small buffer, page by page, so memory does not grow
-with the group. Where row groups are small, Polars decodes the texts of a few at once: it leaves them in their pages and
-takes half of pyarrow's time. What a file says of its size is what it stores: of a text that thousands of rows repeat it
-stores one. So no more rows are decoded at once than can be held if each has the longest text that is stored, the texts
-that they have are counted, and too many of them are scored in several batches.
+with the group. If row groups are small, Polars decodes the texts of a few at once: it does not copy them out of their
+pages and takes half the time of pyarrow. The sizes in a file are those of what it stores: a text that thousands of rows
+repeat is stored once. So no more rows are decoded at once than fit in memory if each has the longest stored text, the
+bytes of their texts are counted, and rows with too much text are scored in several batches.
 """
 
 import json
@@ -49,9 +49,9 @@ _MEASURED = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 _ZONE = re.compile(r"timestamp\[\w+, tz=([^]]+)")
 _WHOLE_HOURS = re.compile(r"[+-](?:0[0-9]|1[0-2]):?00")
 _IN_PLACE = frozenset({"PLAIN", "RLE", "BIT_PACKED", "RLE_DICTIONARY", "PLAIN_DICTIONARY"})
-"""The encodings in which Polars leaves a text that rows repeat where it stands, and copies it for none of them."""
-# How the header of a page begins, in Thrift's compact protocol: its kind, then its size before compression, which has
-# seven bits a byte, the lowest first, the sign as the lowest of all.
+"""The encodings in which Polars does not copy a text for the rows that repeat it."""
+# The start of a page header in Thrift's compact protocol: the kind of page, then its size before compression as a
+# zigzag varint (seven bits per byte, lowest first; the lowest bit is the sign).
 _DATA_PAGE = re.compile(rb"\x15[\x00\x06]\x15")
 _DICTIONARY_PAGE = re.compile(rb"\x15\x04\x15([\x80-\xff]*[\x00-\x7f])", re.DOTALL)
 _LONGEST_PAGE_SIZES = 8
@@ -59,12 +59,12 @@ _TICKS_IN_SECOND = {"milliseconds": 1_000, "microseconds": 1_000_000, "nanosecon
 
 
 def read_parquet(piece: FilePiece, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
-    """Batches of the rows of row groups; those outside the window by their statistics are only counted.
+    """Yields batches of the rows of row groups; groups outside the window by their statistics are only counted.
 
-    Timestamps of any unit, dates and the spellings of the text files are read; what is finer than microseconds is
-    cut. A flat `session_id` stands above `request_metadata`, a struct or JSON text.
-    Raises InputError for a missing column, one whose type cannot hold what it should, or one whose JSON texts never
-    have the key that `[monitoring.columns]` names.
+    Timestamps may be of any unit, dates, or text as in the text files; they are truncated to microseconds. A column
+    `session_id` takes precedence over `request_metadata`, which is a struct or JSON text.
+    Raises InputError for a missing column, one whose type cannot hold its values, or one of whose JSON objects none has
+    the key that `[monitoring.columns]` names.
 
     Source: SPEC 1.1.
     """
@@ -85,12 +85,12 @@ def read_parquet(piece: FilePiece, window: Window | None, reading: Reading) -> I
             for batch, texts in _decoded(source, groups, line - 1):
                 yield read_batch(str(path), batch, leaves, line, texts, window, reading.naive_zone)
                 line += batch.num_rows
-                del batch, texts  # before the next ones are decoded
+                del batch, texts  # frees their memory before the next ones are decoded
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """An open file for both readers, where it has the columns that are scored, and the count of its texts."""
+    """An open file for both readers, the locations of the columns used for scoring, and the count of its text bytes."""
 
     opened: BinaryIO
     file: pq.ParquetFile
@@ -99,7 +99,11 @@ class _Source:
 
 
 def _refuse_missing_keys(source: _Source, reading: Reading, where: str) -> None:
-    """Reads until a cell had each key inside JSON text: the first rows of a usual file, all of one without them."""
+    """Checks that configured keys inside JSON text occur, and reads until they do: the first rows of a usual file.
+
+    Raises:
+        InputError: a column has JSON objects, and none of them has the key.
+    """
     file, leaves = source.file, source.leaves
     sought = SoughtKeys({name: leaf.keys for name, leaf in leaves.items()}, reading.names)
     if not sought.left:
@@ -115,7 +119,7 @@ def _refuse_missing_keys(source: _Source, reading: Reading, where: str) -> None:
 
 
 def cut_parquet(path: Path, window: Window | None, reading: Reading, piece_bytes: int) -> Iterator[FilePiece]:
-    """Pieces of about `piece_bytes` that need to be read; a row group is never cut.
+    """Splits a file between row groups into pieces that have about `piece_bytes` to read; a row group is never split.
 
     Raises:
         InputError, OSError, ArrowException: as `read_parquet`.
@@ -138,7 +142,7 @@ def cut_parquet(path: Path, window: Window | None, reading: Reading, piece_bytes
 
 @contextmanager
 def opened_parquet(path: Path) -> Iterator[tuple[BinaryIO, pq.ParquetFile]]:
-    """A file for both readers, opened once: one that is replaced meanwhile is another one."""
+    """Opens a file once for both readers, because it may be replaced meanwhile."""
     with (
         path.open("rb") as opened,
         pq.ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER_BYTES, coerce_int96_timestamp_unit="us") as file,
@@ -149,9 +153,9 @@ def opened_parquet(path: Path) -> Iterator[tuple[BinaryIO, pq.ParquetFile]]:
 def _decoded(
     source: _Source, groups: list[int], first_row: int
 ) -> Iterator[tuple[pa.RecordBatch, pl.DataFrame | None]]:
-    """The columns of neighbouring row groups, batch by batch; the texts are apart where Polars has decoded them.
+    """Yields the columns of neighbouring row groups in batches; the texts are separate if Polars has decoded them.
 
-    What comes of a group does not depend on those beside it: where something cannot be read they are read alone.
+    The result of a group does not depend on its neighbours: if Polars cannot read something, each group is read alone.
     """
     for together in _within_memory(source.file, groups):
         texts = _texts(source, together, first_row)
@@ -161,13 +165,13 @@ def _decoded(
         else:
             yield from ((batch, None) for batch in _copied(source, together))
         first_row += _rows(source.file, together)
-        texts = others = None  # before the next ones are decoded
+        texts = others = None  # frees their memory before the next ones are decoded
 
 
 def _side_by_side(
     source: _Source, others: Sequence[pa.RecordBatch], texts: pl.DataFrame
 ) -> Iterator[tuple[pa.RecordBatch, pl.DataFrame]]:
-    """The texts beside the other columns, in parts of a bounded size."""
+    """Yields the other columns with the texts of the same rows, in parts of bounded size."""
     columns = [leaf for name, leaf in source.leaves.items() if name not in TEXTS and holds_text(leaf.kind)]
     done = 0
     for batch in others:
@@ -180,14 +184,16 @@ def _side_by_side(
 
 
 def _copied(source: _Source, groups: list[int]) -> Iterator[pa.RecordBatch]:
-    """The columns by pyarrow, which copies the texts out of the pages that it holds: for a few rows at once, of which
-    batches are made by what was copied."""
+    """Yields the columns decoded by pyarrow, which copies the texts out of their pages.
+
+    It decodes a few rows at once, which are combined to batches by the size of the copied texts.
+    """
     for group in groups:
         yield from _counted(source, [*source.leaves.values()], [group], _FEW_ROWS, BATCH_ROWS, BATCH_BYTES // 4)
 
 
 def _without_texts(source: _Source, groups: list[int]) -> list[pa.RecordBatch] | None:
-    """The other columns of the groups, which are small; None where one of them cannot be read."""
+    """The columns other than the texts, which are small; None if one of them cannot be read."""
     rows = max(1, min(BATCH_ROWS, BATCH_BYTES * _rows(source.file, groups) // max(1, _bytes(source.file, groups))))
     others = [leaf for name, leaf in source.leaves.items() if name not in TEXTS]
     try:
@@ -199,12 +205,12 @@ def _without_texts(source: _Source, groups: list[int]) -> list[pa.RecordBatch] |
 def _counted(
     source: _Source, leaves: Sequence[Leaf], groups: Sequence[int], rows_at_once: int, batch_rows: int, batch_bytes: int
 ) -> Iterator[pa.RecordBatch]:
-    """These columns of the groups: no more rows at once than can be held, counted, and put together to batches."""
+    """Yields batches of these columns: decodes as many rows at once as fit in memory, and counts their text bytes."""
     columns = _columns(leaves)
     rows_at_once = min(rows_at_once, rows_that_fit(source.opened, source.file, columns, groups))
     texts = [leaf for leaf in leaves if holds_text(leaf.kind)]
     few, size, rows = list[pa.RecordBatch](), 0, 0
-    # One thread: two decode no faster here, and hold twice the pages.
+    # One thread: two are not faster here, and hold twice as many pages.
     for batch in source.file.iter_batches(rows_at_once, groups, columns, use_threads=False):
         few.append(batch)
         own = sum(_text_bytes(array_at(batch, leaf)) for leaf in texts)
@@ -223,7 +229,7 @@ def _columns(leaves: Iterable[Leaf]) -> list[str]:
 
 
 def rows_that_fit(opened: BinaryIO, file: pq.ParquetFile, columns: Collection[str], groups: Iterable[int]) -> int:
-    """How many rows can be held if each has the longest text that may be stored for several rows in these columns."""
+    """The number of rows that fit in memory if each has the longest text that these columns may store for several."""
     longest = 1
     for group in map(file.metadata.row_group, groups):
         chunks = map(group.column, range(group.num_columns))
@@ -233,7 +239,7 @@ def rows_that_fit(opened: BinaryIO, file: pq.ParquetFile, columns: Collection[st
 
 
 def _longest_shared_text(opened: BinaryIO, chunk: pq.ColumnChunkMetaData) -> int:
-    """The most bytes of a text that a column chunk stores once for several rows: in its dictionary, or as a prefix."""
+    """The maximum bytes of a text that a column chunk stores once for several rows: in a dictionary, or as a prefix."""
     if chunk.physical_type != "BYTE_ARRAY":
         return 0
     if "DELTA_BYTE_ARRAY" in chunk.encodings:
@@ -248,17 +254,17 @@ def _longest_shared_text(opened: BinaryIO, chunk: pq.ColumnChunkMetaData) -> int
 
 
 class HeldTexts:
-    """Counts the bytes of text that rows of a file hold, however often it stores a text that they repeat."""
+    """Counts the text bytes of a file's rows; a repeated text counts for each row, however the file stores it."""
 
     def __init__(self, path: Path, file_bytes: int) -> None:
         self._path, self._file_bytes = path, file_bytes
         self._bytes = 0
 
     def count(self, size: int) -> None:
-        """Counts the texts of some rows by their bytes.
+        """Adds the bytes of the texts of some rows.
 
         Raises:
-            InputError: the texts are so much larger than their file that it was made to harm.
+            InputError: the texts are so much larger than their file that it is taken for a decompression bomb.
         """
         self._bytes += size
         if self._bytes > max(SMALL_UNPACKED, LARGEST_TEXT_RATIO * self._file_bytes):
@@ -271,7 +277,10 @@ class HeldTexts:
 
 
 def _parts(columns: Sequence[pl.Series]) -> Iterator[tuple[int, int]]:
-    """Where the parts of a batch begin and how many rows they have, by the bytes of the texts of each column."""
+    """Splits a batch into parts of about BATCH_BYTES; yields the first row and the number of rows of each.
+
+    `columns` has the lengths in bytes of the texts of each column.
+    """
     lengths = reduce(add, (one.cast(pl.Int64).fill_null(0) for one in columns))
     if lengths.sum() <= 2 * BATCH_BYTES:
         yield 0, len(lengths)
@@ -281,19 +290,19 @@ def _parts(columns: Sequence[pl.Series]) -> Iterator[tuple[int, int]]:
 
 
 def _text_bytes(array: pa.Array) -> int:
-    """The bytes of all texts of a column, and some a row; those of a repeated one as often as it stands there."""
+    """The bytes of all texts of a column, counting a repeated text for each row; of a plain array also its offsets."""
     return int(_lengths(array).sum()) if types.is_dictionary(array.type) else int(array.nbytes)
 
 
 def _lengths(array: pa.Array) -> pl.Series:
-    """The bytes of each text of a column, NULL of NULL."""
+    """The length of each text of a column in bytes; NULL for NULL."""
     texts = array.dictionary if types.is_dictionary(array.type) else array
     lengths = pl.Series(pc.binary_length(texts if texts.type in _MEASURED else texts.cast(pa.large_binary())))
     return lengths if texts is array else lengths.gather(pl.Series(array.indices))
 
 
 def _within_memory(file: pq.ParquetFile, groups: list[int]) -> Iterator[list[int]]:
-    """The groups, as many at once as may be held together; a larger one comes alone."""
+    """Yields neighbouring groups, as many at once as fit in memory together; a larger one comes alone."""
     together: list[int] = []
     size = 0
     for group in groups:
@@ -307,11 +316,11 @@ def _within_memory(file: pq.ParquetFile, groups: list[int]) -> Iterator[list[int
 
 
 def _texts(source: _Source, groups: list[int], first_row: int) -> pl.DataFrame | None:
-    """The two texts of the groups, known to be UTF-8; None where pyarrow has to read them.
+    """The two text columns of the groups, validated as UTF-8; None if pyarrow has to read them.
 
-    That is where they are too large to be held, are no plain text by their type, or cannot be read: pyarrow then tells
-    which row it is. Any column in a zone that nobody knows, or of views into lists, would make Polars panic, which
-    people see.
+    That is the case if they are too large for memory, not of a plain text type, in an encoding whose texts Polars would
+    copy, or unreadable: pyarrow then identifies the row. Any column with an unknown time zone or with list views would
+    make Polars panic and print a message.
     """
     plain, file = (pa.string(), pa.large_string(), pa.string_view()), source.file
     found = {name: source.leaves[name] for name in TEXTS}
@@ -327,7 +336,7 @@ def _texts(source: _Source, groups: list[int], first_row: int) -> pl.DataFrame |
     if not all(_IN_PLACE.issuperset(one.encodings) for one in chunks if one.path_in_schema in names):
         return None
     try:
-        source.opened.seek(0)  # Polars takes what follows for the file
+        source.opened.seek(0)  # Polars reads the file from the current position
         rows = pl.scan_parquet(source.opened).select(pl.col(leaf.path[0]).alias(name) for name, leaf in found.items())
         return rows.slice(first_row, _rows(file, groups)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
@@ -335,12 +344,12 @@ def _texts(source: _Source, groups: list[int], first_row: int) -> pl.DataFrame |
 
 
 def _is_unknown_zone(zone: str) -> bool:
-    """Whether Polars may not know it; of fixed offsets it knows those that the time zone database has."""
+    """Whether Polars may not know a time zone; it knows the fixed offsets that are in the time zone database."""
     if _WHOLE_HOURS.fullmatch(zone):
         return False
     try:
         ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError):  # the latter of a name that could be a path
+    except (ZoneInfoNotFoundError, ValueError):  # ValueError: a name that could be a path
         return True
     return False
 
@@ -350,14 +359,14 @@ def _rows(file: pq.ParquetFile, groups: list[int]) -> int:
 
 
 def _bytes(file: pq.ParquetFile, groups: list[int]) -> int:
-    """What the groups take before compression, by the file's own footer; most of it are the texts."""
+    """The bytes of the groups before compression, according to the footer; most of them are texts."""
     return sum(file.metadata.row_group(group).total_byte_size for group in groups)
 
 
 def _runs_of_row_groups(
     file: pq.ParquetFile, wanted: Sequence[int], window: Window | None, leaf: Leaf, naive_zone: str
 ) -> Iterator[tuple[bool, list[int]]]:
-    """Neighbouring row groups that are alike: surely outside the window or not, and their numbers."""
+    """Yields runs of neighbouring row groups: whether they are certainly outside the window, and their numbers."""
     leaves = [file.schema.column(position).path for position in range(len(file.schema))]
     timestamp = leaves.index(".".join(leaf.path))
     unit = json.loads(file.schema.column(timestamp).logical_type.to_json()).get("timeUnit")
@@ -365,7 +374,7 @@ def _runs_of_row_groups(
         unit = None  # the statistics are local times
 
     def outside(group: int) -> bool:
-        # A footer that contradicts itself is an error here; to ask for its columns would end the process, in C++.
+        # An inconsistent footer raises an error here; reading its column metadata would abort the process, in C++.
         next(file.iter_batches(1, [group], [leaves[timestamp]], use_threads=False), None)
         if window is None:
             return False
@@ -377,12 +386,12 @@ def _runs_of_row_groups(
 
 
 def _surely_outside(statistics: pq.Statistics | None, ticks: int | None, window: Window) -> bool:
-    """Whether no row of the group is in the window. A NULL timestamp always is: a later stage rejects it."""
+    """Whether certainly no row of the group is in the window. A NULL timestamp always is: a later stage rejects it."""
     if ticks is None or statistics is None or not statistics.has_min_max:
         return False
     if not statistics.has_null_count or statistics.null_count:
         return False
-    # Raw counts, because pyarrow imports pandas to make a datetime of them.
+    # Raw integers, because pyarrow imports pandas to convert them to datetimes.
     starts_late = statistics.min_raw * 1_000_000 >= microseconds(window.end) * ticks
     ends_early = statistics.max_raw * 1_000_000 < microseconds(window.start) * ticks
     return bool(starts_late or ends_early)

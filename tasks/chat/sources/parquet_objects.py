@@ -1,4 +1,4 @@
-"""The rows of a Parquet file as the objects that JSON Lines would hold."""
+"""Reads the rows of a Parquet file as objects, like those of JSON Lines."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -14,9 +14,9 @@ _ROWS_AT_ONCE = 64
 
 
 def parquet_objects(piece: FilePiece, is_read: Callable[[str], bool]) -> Iterator[tuple[int, dict[str, object]]]:
-    """The number of each row, from 1, with its values in the columns that are read.
+    """Yields the number of each row, from 1, with its values in the columns that `is_read` selects.
 
-    Times are text in ISO 8601, maps are objects, and bytes that are no UTF-8 become lone surrogates. Raises InputError
+    Times are text in ISO 8601, maps are objects, and bytes that are not UTF-8 become lone surrogates. Raises InputError
     for texts that are much larger than their file.
     """
     with opened_parquet(piece.path) as (opened, file):
@@ -37,7 +37,7 @@ def _values(column: pa.Array) -> list[object]:
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if types.is_string(column.type) or types.is_large_string(column.type):
-        column = column.cast(pa.large_binary())  # which takes bytes that are no UTF-8
+        column = column.cast(pa.large_binary())  # which may hold bytes that are not UTF-8
     elif types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
     return [_plain(value) for value in column.to_pylist(maps_as_pydicts="lossy")]

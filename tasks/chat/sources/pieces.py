@@ -1,4 +1,4 @@
-"""What can be read on its own, in whatever process: a stretch of a file, and the rows that come of it in its order."""
+"""Pieces of files, which any process can read independently, and the interface of a stream of rows."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from scoring.errors import InputError
 from scoring.limits import LARGEST_CELL, LONGEST_LINE
 
 BLOCK_BYTES = LARGEST_CELL
-"""Of a text file that is looked at as a whole: no cell in it is too large."""
+"""Size of a block of a text file that is parsed as a whole: no cell in it can exceed the limit."""
 
 
 class RowStream(Protocol):
@@ -27,9 +27,9 @@ class RowStream(Protocol):
 class FilePiece:
     """A file, or neighbouring row groups of a Parquet file, or bytes of a text file that hold whole rows.
 
-    `start` and `stop` count row groups or bytes; without `stop` it reaches to the end. `first_line` is the line of the
-    first row. `bytes` is about how much there is to read, before compression. `inode` is the file that was cut: its
-    borders say nothing about another one of this name.
+    `start` and `stop` count row groups or bytes; without `stop` the piece reaches to the end. `first_line` is the line
+    of the first row. `bytes` is about how much there is to read, before compression. `inode` identifies the file that
+    was split: `start` and `stop` do not apply to another file of this name.
     """
 
     path: Path
@@ -41,14 +41,13 @@ class FilePiece:
 
 
 def refuse_replaced(piece: FilePiece, opened: BinaryIO) -> None:
-    """Raises InputError where the opened file is not the one that the piece was cut from."""
+    """Raises InputError if the opened file is not the one that the piece was cut from."""
     if piece.inode not in (None, os.fstat(opened.fileno()).st_ino):
         raise InputError("was replaced while it was read", where=str(piece.path), fix="run again")
 
 
 def cut_lines(path: Path, piece_bytes: int) -> Iterator[FilePiece]:
-    """Pieces of about `piece_bytes` of a file of which each line is a row. Where it cannot be read on, the rest is one
-    piece.
+    """Splits a file with one row per line into pieces of about `piece_bytes`; if reading fails, the rest is one piece.
 
     Raises:
         OSError: it cannot be opened.
@@ -69,7 +68,7 @@ def cut_lines(path: Path, piece_bytes: int) -> Iterator[FilePiece]:
 
 
 def _lines_from(file: BinaryIO, start: int, size: int) -> tuple[int, int | None]:
-    """The whole lines from `start` on that make up `size` bytes, and where they end; None where one is too long."""
+    """Counts the whole lines that cover `size` bytes from `start` on; returns count and end (None: a line too long)."""
     file.seek(start)
     lines = 0
     while size > 0 and (block := file.read(min(size, BLOCK_BYTES))):
