@@ -3,13 +3,13 @@
 import gc
 import os
 
-# Batches of chat rows are too small to share out: two threads take as long as one and a fifth more CPU
-# (docs/decisions/0002). Polars reads this when it is first imported; a user's own choice stands.
+# Batches of chat rows are too small for several threads: two take as long as one, and a fifth more CPU
+# (docs/decisions/0002). Polars reads this when it is first imported; a value set by the user is kept.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
-# Nothing here is linear algebra: the threads that NumPy starts for it only wait, and cost a tenth of a second to do so.
+# AQB needs no linear algebra: the threads that NumPy starts for it stay idle, and starting them takes 0.1 s.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Each arena of Polars' allocator keeps for a while what it has freed: with one for its one thread 40 MB less are held
-# than with four for each core. Polars reads this when it is first imported, too.
+# Each arena of Polars' allocator keeps freed memory for a while: one arena, for the one thread, holds 40 MB less than
+# the default of four for each core. Polars reads this when it is first imported, too.
 os.environ.setdefault("_RJEM_MALLOC_CONF", "narenas:1")
-# Looking through libraries and rules, which stay, for garbage takes a tenth of a second of every start.
+# Garbage collection of the objects of libraries and rules, which stay alive, would take 0.1 s of every start.
 gc.set_threshold(50_000)

@@ -165,7 +165,7 @@ def _of_service(context: Context, chosen: _Chosen) -> BackfillOutcome:
     """The result of one of several services; a failing service stops no other."""
     try:
         return _backfill_service(context, chosen)
-    except Exception as error:  # noqa: BLE001 - what it was, `stopped_day` says
+    except Exception as error:  # noqa: BLE001 - `stopped_day` distinguishes the errors
         log_unexpected(chosen.first, error)
         why = stopped_day(chosen.first, error).error
         return BackfillOutcome((), 0, stopped=(f"{context.settings.service}: {why}",))
@@ -184,8 +184,8 @@ def _backfill_service(context: Context, chosen: _Chosen) -> BackfillOutcome:
         days = _scored(context, to_score, f"{BACKFILL}-{first}-{last}", allow_shrink=chosen.allow_shrink)
     shown = _shown(days, len(to_score), f"{service} {first} ~ {last}".strip())
     done = sorted((replace(one, service=service) for one in shown), key=lambda one: one.day)
-    # Also where nothing was left to score: a run that died may have scored it without building the site
-    # or notifying people.
+    # Also if nothing was left to score: a run that died may have scored it without building the site or notifying
+    # people.
     unpublished = site_after(context).problems + notify_kept(context, done)
     if chosen.alerts:
         unpublished += notify_unreported(context, BACKFILL, first, last)
@@ -212,7 +212,7 @@ def backfill_day(day: date, allow_shrink: bool = False, settings: GivenSettings 
 def score_one(
     context: Context, day: date, read_before: ChatRowSource | None, allow_shrink: bool, taken: DaysTaken = NONE_TAKEN
 ) -> DayResult:
-    """Scores one day of a backfill; what stops it is raised, so that the day is tried again where that can help."""
+    """Scores one day of a backfill; an error is raised, so that the step is retried if a retry may help."""
     try:
         return DayResult(day, score_day(context, day, BACKFILL, read_before, taken, allow_shrink=allow_shrink))
     except DayKeptError as kept:
@@ -233,7 +233,7 @@ def _scored(context: Context, days: Sequence[PlannedDay], name: str, *, allow_sh
         if workers > 1:  # a day in a worker has no workers of its own
             engine = settings.engine.model_copy(update={"workers": 1})
             context = stack.enter_context(Context(settings.model_copy(update={"engine": engine})))
-        # The folder is entered also where no day is left: what a killed run of these days has left there is removed.
+        # The folder is opened even if no day is left: this removes what a killed run of these days left there.
         folder = stack.enter_context(context.warehouse.staging(name))
         fan_out = stack.enter_context(FanOut(processes(workers, settings.log_format)))
         for some in portions(days):
@@ -260,7 +260,7 @@ def _scored(context: Context, days: Sequence[PlannedDay], name: str, *, allow_sh
 def _read_before(settings: Settings, days: Sequence[date], folder: Path) -> Mapping[date, ChatRowSource]:
     shutil.rmtree(folder, ignore_errors=True)  # the rows of the days before these
     source = open_source(settings.monitoring.source, settings)
-    # BigQuery reads a day alone; of files all would be read for each day.
+    # BigQuery can read a single day; files would all be read for each day.
     return read_at_once(source, days, settings.time_zone, folder) if isinstance(source, ChatRowFiles) else {}
 
 

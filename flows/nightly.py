@@ -208,7 +208,7 @@ def _over_services(
 def _of_service(context: Context, day: date, score: Callable[[Context], NightlyOutcome]) -> NightlyOutcome:
     try:
         return score(context)
-    except Exception as error:  # noqa: BLE001 - what it was, `stopped_day` says
+    except Exception as error:  # noqa: BLE001 - `stopped_day` distinguishes the errors
         log_unexpected(day, error)
         stopped = replace(stopped_day(day, error), service=context.settings.service)
         return _warned(NightlyOutcome(stopped, None, SiteOutcome(None)))
@@ -240,7 +240,7 @@ def _score_night(context: Context, day: date, *, is_alone: bool, allow_shrink: b
     own = try_day(context, day, NIGHTLY, allow_shrink=allow_shrink)
     is_all = not context.settings.service
     unmeasured = watch_judge(context) if is_all else ()
-    unmeasured += judge_trust_anew(context)  # before the site, which shows what came of it
+    unmeasured += judge_trust_anew(context)  # before the site, which shows the result
     site = site_after(context)  # before people are notified: messages link to its pages
     unreported = notify_unreported(context, NIGHTLY, day - STILL_NEWS, day) + notify_kept(context, (*earlier, own))
     unreported += call_off_finished(context)
@@ -284,7 +284,7 @@ def _score_inbox(settings: Settings) -> InboxOutcome | None:
     if not Path(settings.test_runs.inbox).is_dir():
         return None
     try:
-        # A flow run of its own, as people see it in Prefect, where there is one around it.
+        # Within a flow run this is a flow run of its own, which Prefect shows.
         return (score_inbox if FlowRunContext.get() else score_inbox.fn)(settings, today(settings.time_zone))
     except IncompleteInboxError as error:
         return error.outcome

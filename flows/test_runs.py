@@ -110,7 +110,7 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
     with ExitStack() as alone:
         try:
             alone.enter_context(context.warehouse.staging("test-runs"))
-        except TakenError as taken:  # for up to a day, where the judge is asked in batches
+        except TakenError as taken:  # for up to a day, if the judge is asked in batches
             return InboxOutcome((), (), 0, (), unpublished=(str(taken),))
         inbox = look_into(Path(settings.test_runs.inbox), ledger.completed_inputs(), now(), settings.test_runs.quiet_s)
         new = in_order_of_running(inbox.new, settings, day)
@@ -122,7 +122,7 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
         refused = [*inbox.refused, *(one for one in found if isinstance(one, RefusedFile))]
         for one in (day - timedelta(days=1), day):  # a run that died may have scored without publishing
             publish_runs(context.warehouse, context.state, one)
-        # With those of a run that died before it notified of them.
+        # Including those of a run that died before it notified people of them.
         unreported = ledger.unreported(TEST_RUN, day - STILL_NEWS)
     return InboxOutcome(
         tuple(scored),

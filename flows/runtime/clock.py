@@ -1,4 +1,4 @@
-"""The clock, read only where a run begins and ends."""
+"""The current time and day, and the day that a run of the nightly flow scores."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -10,20 +10,20 @@ from tasks.state.run_ledger import INTRADAY, NIGHTLY
 
 
 def now() -> datetime:
-    """This instant, in UTC."""
+    """The current time in UTC."""
     return datetime.now(UTC)
 
 
 def today(time_zone: str) -> date:
-    """The calendar day of this instant in a zone."""
+    """The current calendar day in a time zone."""
     return now().astimezone(ZoneInfo(time_zone)).date()
 
 
 def require_started(day: date, time_zone: str) -> date:
-    """The same day, if it has begun in the zone: an empty day of the future would be the latest one everywhere.
+    """Returns the day if it has begun in the time zone: an empty future day would count as the latest one everywhere.
 
     Raises:
-        UsageError: it has not.
+        UsageError: the day has not begun.
     """
     if day > today(time_zone):
         raise UsageError(f"{day} has not begun yet in {time_zone}", fix="give today or an earlier day")
@@ -31,9 +31,9 @@ def require_started(day: date, time_zone: str) -> date:
 
 
 def day_of_night(given: Mapping[str, Any], scheduled: datetime, time_zone: str) -> date:
-    """The day that a run of the nightly flow scores: the parameter `day`, else what follows from its scheduled start.
+    """The day that a run of the nightly flow scores: the parameter `day`, or else derived from its scheduled start.
 
-    In another process than the flow, Prefect has only the text of a parameter.
+    Outside of the flow's process Prefect has parameters as text only.
     """
     if day := given.get("day"):
         return day if isinstance(day, date) else date.fromisoformat(day)
@@ -42,5 +42,5 @@ def day_of_night(given: Mapping[str, Any], scheduled: datetime, time_zone: str) 
 
 
 def name_of_night(given: Mapping[str, Any], scheduled: datetime, time_zone: str) -> str:
-    """What people know a run of the nightly flow by: its kind and its day."""
+    """The name of a run of the nightly flow: its kind and its day."""
     return f"{given.get('kind', NIGHTLY)} {day_of_night(given, scheduled, time_zone)}"

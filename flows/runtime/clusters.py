@@ -25,7 +25,7 @@ def reach_cluster(settings: Settings) -> None:
     """Connects to the cluster of the settings; a runner would try for up to a quarter of an hour.
 
     Raises:
-        UsageError: its extra is not installed, or its workers cannot know the paths of the settings.
+        UsageError: its extra is not installed, or the paths of the settings are relative.
         StorageError: nothing accepts connections there.
     """
     engine, kind = settings.engine, settings.engine.task_runner
@@ -45,27 +45,27 @@ def reach_cluster(settings: Settings) -> None:
     where = urlsplit(f"//{engine.task_runner_address.rpartition('://')[2]}")
     try:
         create_connection((where.hostname or "", where.port or 0), _PATIENCE_S).close()
-    except (OSError, ValueError) as error:  # ValueError: a port beyond all
+    except (OSError, ValueError) as error:  # ValueError: a port out of range
         raise unusable(engine, error) from error
 
 
 @contextmanager
 def cluster_runner(engine: EngineSettings) -> Iterator[Runner]:
-    """Runs steps that have no time limit of Prefect's on that cluster: in threads of Dask, in processes of Ray.
+    """The runner for steps without a time limit of Prefect's on that cluster: in threads of Dask, in processes of Ray.
 
     Raises:
-        StorageError: the cluster does not take this machine.
+        StorageError: the cluster does not accept this machine.
     """
     with ExitStack() as stack:
         try:
             runner: Runner = stack.enter_context(_runner(engine))
-        except Exception as error:  # each cluster has errors of its own, and Ray a bare RuntimeError for other versions
+        except Exception as error:  # clusters have their own errors, and Ray a bare RuntimeError for other versions
             raise unusable(engine, error) from error
         yield runner
 
 
 def unusable(engine: EngineSettings, error: Exception) -> StorageError:
-    """The error of a cluster that takes no work, with the reason of what was raised."""
+    """The error of a cluster that accepts no work, with the reason of the exception."""
     reason = str(error)
     if "Traceback" in reason:  # Ray's head sends one
         reason = reason.strip().rpartition("\n")[2]

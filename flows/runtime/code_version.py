@@ -1,4 +1,4 @@
-"""The version of the running code: that of the package and its commit."""
+"""The version of the running code: the version of the package, and its commit."""
 
 from functools import cache
 from importlib.metadata import version
@@ -9,15 +9,15 @@ _COMMIT_CHARACTERS = 12
 
 @cache
 def code_version() -> str:
-    """`0.1.0+4bee366a91c2`; without the commit where neither an image nor a checkout tells it."""
+    """The version with the commit, such as `0.1.0+4bee366a91c2`; without it if neither image nor checkout has one."""
     commit = commit_of(Path(__file__).parents[2])
     return version("aqb") + (f"+{commit[:_COMMIT_CHARACTERS]}" if commit else "")
 
 
 def commit_of(root: Path) -> str:
-    """The commit of the project at `root`: written into the package where an image is built, else that of git.
+    """The commit of the project at `root`: the one written when an image was built, else that of git; '' if unknown.
 
-    Read from git's own files: git is not everywhere, and refuses to read what belongs to another user.
+    It is read from git's files, because git may be missing, and refuses to read files of another user.
     """
     try:
         if (built := root / "flows" / "COMMIT").exists():

@@ -73,7 +73,8 @@ class _Processes(ProcessPoolTaskRunner):
 
     def __enter__(self) -> Self:
         super().__enter__()
-        # Nothing has been handed to the one before. Workers are started by its thread, and inherit what that blocks.
+        # The replaced executor has no calls yet. The thread of the new one starts the workers, which inherit its
+        # blocked signals.
         self._resolver_executor = ThreadPoolExecutor(1, initializer=_block_ctrl_c)
         self._cached_context = serialize_context() | {"settings_context": {}}
         return self
@@ -109,7 +110,7 @@ class FanOut:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind and self._runner:  # cancelled, or Prefect's server is gone: nobody waits for what is being done
+        if kind and self._runner:  # cancelled, or Prefect's server is gone: nothing waits for the active calls
             for worker in active_children():
                 worker.kill()
         self._pool.close()
@@ -158,9 +159,9 @@ def _submitted(runner: Runner, step: Step[..., R], arguments: Mapping[str, Any])
 
 
 def _unseen(value: Any) -> Any:
-    """Marks an argument as one in which Prefect shall not search for futures: there are none, and a search takes long.
+    """Marks an argument in which Prefect shall not search for futures: it has none, and the search is slow.
 
-    Only what Prefect would search is marked. The mark is a tuple, which clusters take apart when they pass it on.
+    Arguments that Prefect does not search are not marked: the mark is a tuple, which clusters unpack when they pass it.
     """
     return value if isinstance(value, (partial, int)) else opaque(value)
 
@@ -177,9 +178,9 @@ def _block_ctrl_c() -> None:
 
 
 def _start_worker(log_format: Literal["plain", "json"], prefect_settings: Mapping[str, Any]) -> None:
-    """Prepares a worker: creates what all its calls share."""
+    """Prepares a worker: creates the objects that all its calls share."""
     SettingsContext(**prefect_settings).__enter__()
-    with suppress(Exception):  # each call tells of a server that is not there
+    with suppress(Exception):  # each call reports a server that is missing
         SyncClientContext().__enter__()
     atexit.register(gc.freeze)  # as `aqb` does
     keep_terminal_quiet()
@@ -188,7 +189,7 @@ def _start_worker(log_format: Literal["plain", "json"], prefect_settings: Mappin
 
 
 def _end_with_parent() -> None:
-    """A pool's worker would wait for work for ever when its parent was killed."""
+    """Ends this worker when its parent ends; a pool's worker would wait for work forever if its parent was killed."""
     parent = parent_process()
     assert parent, "a worker was started by the flow's process"
     parent.join()

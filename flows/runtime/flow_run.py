@@ -29,7 +29,7 @@ GivenSettings = Annotated[Settings | None, SkipJsonSchema()]
 
 
 def settings_of_flow(given: Settings | None) -> Settings:
-    """The settings of a flow that starts; its log lines go where these say.
+    """The settings of a flow that starts; configures its log lines by them.
 
     Raises:
         UsageError: settings are wrong, or were kept by Prefect and this folder lacks their passwords and keys, or came
@@ -63,7 +63,7 @@ class Step(Generic[P, R]):
         try:
             if not FlowRunContext.get() or TaskRunContext.get():
                 return self.function(*args, **kwargs)
-            # Prefect would look through all that they hold for futures, which there are none of.
+            # Prefect would search the arguments for futures, of which there are none.
             return self.task(*map(opaque, args), **{name: opaque(value) for name, value in kwargs.items()})  # type: ignore[arg-type]
         except Exception as error:
             if is_ctrl_c(error):

@@ -196,14 +196,15 @@ def running_flows() -> Iterator[None]:
                 result_of(_starting(server))
             yield
         except KeyboardInterrupt:
-            # After it has heard how the flows ended, before Prefect waits for it: what is registered last runs first.
+            # After the server has received the ends of flows, and before Prefect waits for it: the last one registered
+            # runs first.
             atexit.register(_end_within_a_second, server)
             raise
 
 
 @contextmanager
 def _starting_alone() -> Iterator[None]:
-    """Holds the kernel's lock on a file of Prefect's home: of servers that make its tables at once, all but one end."""
+    """Holds a kernel lock on a file in Prefect's home: if servers create its tables at once, all but one end."""
     from prefect.settings import PREFECT_HOME
 
     with (PREFECT_HOME.value() / "starting.lock").open("ab") as lock:
@@ -224,13 +225,13 @@ def _only_wanted_heartbeats() -> AbstractContextManager[object]:
 
 
 def _end_within_a_second(server: "SubprocessASGIServer") -> None:
-    """Ends the temporary server: a person waits, and where the cores are busy it takes seconds to end by itself."""
+    """Ends the temporary server within a second: a person waits, and on busy cores a regular end takes seconds."""
     if process := server.server_process:
         process.terminate()
         try:
             process.wait(timeout=1)
         except subprocess.TimeoutExpired:
-            process.kill()  # its database outlives that, as it outlives the end of the machine
+            process.kill()  # its database survives that, as it survives a power failure
 
 
 def _starting(server: "SubprocessASGIServer") -> Future[None]:
@@ -245,7 +246,7 @@ def _starting(server: "SubprocessASGIServer") -> Future[None]:
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             server.start()
-        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+        except Exception as error:  # noqa: BLE001 - raised in the thread that waits for the start
             started.set_exception(error)
         else:
             started.set_result(None)
@@ -267,7 +268,7 @@ def _end_with_us(server: int) -> None:
     """Ends a process when this one ends, however that happens: Prefect stops its temporary server only in a regular
     exit.
     """
-    guard = subprocess.Popen(  # noqa: S603 - a text of ours and a number
+    guard = subprocess.Popen(  # noqa: S603 - a constant script and a number
         [sys.executable, "-ISEc", _GUARD, str(server)], stdin=subprocess.PIPE, start_new_session=True
     )
     _guards.append(guard)

@@ -39,7 +39,7 @@ def _telemetry() -> _Telemetry:
 
 @cache
 def _sending_to(_endpoint: str) -> _Telemetry:
-    """The exporters read the endpoint and their other OTEL_* variables by themselves."""
+    """The exporters of OpenTelemetry; they read the endpoint and other OTEL_* variables from the environment."""
     from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter

@@ -56,7 +56,7 @@ def announce(
 ) -> DeliveryReport:
     """Writes new messages of (thread, messages for a route) into the outbox, then sends what waits there.
 
-    Without Prefect, messages to routes whose secret it keeps wait for the next run.
+    Without Prefect, messages to routes whose secret Prefect stores wait for the next run.
 
     Raises:
         StorageError: the state database cannot be used; never because of a channel.

@@ -130,7 +130,7 @@ def extract(context: Context, day: date, staging: Path, read_before: ChatRowSour
 
 @step("score", run_name="score {day}", timeout_s=6 * 3600)
 def score(engine: ChatEngine, day: date) -> tuple[ScoredDay, tuple[FileIdentity, ...]]:
-    """Scores the rows of the day, and identifies the files that had some: those of other days are not read for it."""
+    """Scores the rows of the day, and returns the fingerprints of the files that had some; other files are not read."""
     scored = engine.score(day)
     return scored, engine.source.fingerprint(scored.outcome.files_with_rows)
 
@@ -141,10 +141,10 @@ def write(
 ) -> tuple[KpiTables, list[AlertFact]]:
     """Replaces the day in every monitoring table, the alert facts last: its own and those of the days after it.
 
-    `most` are the scored rows by tenant that the day may have then; None where it may shrink.
+    `most` is the maximum number of scored rows by tenant that the replaced day may have; None if it may shrink.
     """
     tables, outcome = scored.write(erased_sessions(context.state), most), scored.outcome
-    with warehouse.lock(ALERTS):  # no other run or `aqb erase` changes them, or the rows that they are made from
+    with warehouse.lock(ALERTS):  # no other run or `aqb erase` changes them, or the rows that they are computed from
         facts = write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
     return tables, facts
 
@@ -183,8 +183,8 @@ def score_day(
     The rows come from the configured source, unless they were `read_before`. The report of a backfill waits for the
     days before it that are being scored, and those that were `taken`.
 
-    The run is kept in the ledger whatever becomes of it. Where another run is at work on the day, one that nobody has
-    started by hand waits for its end, and scores the day after it.
+    The run is recorded in the ledger, however it ends. If another run is working on the day, this one waits up to
+    `_TAKEN_DAY_PATIENCE_S` for its end, and then scores the day; a backfill does not wait.
 
     Raises:
         DayKeptError: the source holds far fewer rows than were scored, and the day may not shrink; it is as it was.
@@ -192,7 +192,7 @@ def score_day(
         UsageError: the settings want it scored inside BigQuery, which does not have the rows or the tables.
     """
     settings, rubric = context.settings, context.rubric
-    uses_pushdown(settings)  # refuses what cannot be before there is a run
+    uses_pushdown(settings)  # refuses impossible settings before a run is recorded
     with (
         context.warehouse.staging(f"monitoring-{day}", 0.0 if kind == BACKFILL else _TAKEN_DAY_PATIENCE_S) as staging,
         recorded_run(
@@ -229,7 +229,7 @@ def score_day(
             message="; ".join(problems) or None,
             **vars(outcome.counts),
         )
-        # The ledger comes last: a day that it calls completed is looked at no more, so nothing may be left to do.
+        # The ledger is written last: a day that is completed there is not checked again, so nothing may be left to do.
         publish_runs(warehouse, context.state, day, ending)
     return DayOutcome(
         ending.run_id,
@@ -247,7 +247,7 @@ def score_day(
 
 
 def try_day(context: Context, day: date, kind: str, why: str = "", *, allow_shrink: bool = False) -> DayResult:
-    """Scores a day as `score_day` does; whatever stops it becomes its error, so that other days go on.
+    """Scores a day like `score_day`; an exception becomes the error of the result, so that other days go on.
 
     Raises:
         httpx.HTTPError, RuntimeError: Prefect's server is gone, which stops every day.
@@ -256,7 +256,7 @@ def try_day(context: Context, day: date, kind: str, why: str = "", *, allow_shri
         _log.info("%s: %s", day, why)
     try:
         result = DayResult(day, score_day(context, day, kind, allow_shrink=allow_shrink), why=why)
-    except Exception as error:  # noqa: BLE001 - what it was, `stopped_day` says
+    except Exception as error:  # noqa: BLE001 - `stopped_day` distinguishes the errors
         log_unexpected(day, error)
         result = stopped_day(day, error, why)
     return replace(result, service=context.settings.service)

@@ -35,7 +35,7 @@ def show_day(report: MonitoringReport, alerts: Iterable[AlertFact], title: str, 
 
 
 def _alert_row(fact: AlertFact, report: MonitoringReport) -> dict[str, Any]:
-    """A row of the table; a KPI has a value and its usual values stand in the tables alone."""
+    """A row of the table; a KPI has a value, and its usual values are in the tables only."""
     is_kpi = fact.count is None
     return {
         "알림 수준": LEVEL_TITLES[fact.level],

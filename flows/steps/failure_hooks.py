@@ -1,8 +1,8 @@
-"""Notifies people when a flow run fails, crashes or is cancelled, whatever the settings are like.
+"""Notifies people when a flow run fails, crashes or is cancelled, even if the settings are wrong.
 
-Hooks may run in another process than the flow, and after the very things that they need have broken. Where the settings
-cannot be read, the default webhook gets the message; where the state database cannot be used, the message is sent
-without it.
+Hooks may run in another process than the flow, and after a failure of the very parts that they need. If the settings
+cannot be read, the default webhook gets the message; if the state database cannot be used, the message is sent without
+it.
 """
 
 import os
@@ -48,7 +48,7 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
     if error == "KeyboardInterrupt":
         return  # the person who pressed Ctrl-C knows
     if (flow.name, error) == ("backfill", TakenError.__name__):
-        return  # the other one, which works on the same days, tells how they end
+        return  # the other backfill of these days notifies of its own end
     given = flow_run.parameters
     settings = settings_of_run(given)
     stopped = not (state.is_failed() or state.is_crashed())
@@ -89,7 +89,7 @@ def _notify(ended: FlowFailure, settings: Settings) -> None:
     try:
         with Context(settings) as context:
             announce(context, [("", messages_for)])
-    except (StorageError, UsageError):  # the state database, or its address, may be what the run died of
+    except (StorageError, UsageError):  # the state database, or its address, may be the cause of the failure
         for one in subscriptions(settings.alerts):
             for message in [] if one.problem else messages_for(one.filter, {}):
                 called = with_mention(message, one.destination.mention)
@@ -97,7 +97,7 @@ def _notify(ended: FlowFailure, settings: Settings) -> None:
 
 
 def _run_name(flow: Flow[..., Any], flow_run: FlowRun, time_zone: str) -> str:
-    """What Prefect calls the run since it began; of one that was killed, its worker knows only the name of before."""
+    """The name that Prefect gave the run when it started; the worker of a killed run has only the previous name."""
     given = flow_run.parameters
     if flow.name == "nightly":
         return name_of_night(given, flow_run.expected_start_time or now(), time_zone)
@@ -105,7 +105,7 @@ def _run_name(flow: Flow[..., Any], flow_run: FlowRun, time_zone: str) -> str:
 
 
 def _wrong_parameters(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> str | None:
-    """Why a run could not begin with its parameters: Prefect's first line names none of them."""
+    """The reason why a run could not start with its parameters, or None; Prefect's first line does not name them."""
     known = flow.parameters.properties
     if unknown := [name for name in flow_run.parameters if name not in known and name != "settings"]:
         return f"no parameter {', '.join(unknown)}; the flow has {', '.join(known)}"
@@ -116,16 +116,16 @@ def _wrong_parameters(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]
 
 
 def _show_reason(flow_run: FlowRun, state: State[Any], reason: str) -> None:
-    """Has Prefect's pages show what is wrong with a run in place of how its process ended."""
+    """Replaces the message of the run's state, which Prefect's pages show, by the reason of its failure."""
     with suppress(httpx.HTTPError, PrefectException), get_client(sync_client=True) as client:
         shown = State[Any](type=state.type, name=state.name, message=reason)
         client.set_flow_run_state(flow_run.id, shown, force=True)
 
 
 def _error(state: State[Any]) -> tuple[str, str]:
-    """The class of what ended a run, and what it says: all of an error for people, of others the first line.
+    """The class and message of the error that ended a run: all lines of an AqbError, the first line of others.
 
-    Another process has only what the state says of it, and so has a run that is being cancelled: it has no result yet.
+    Without a result, as in another process or while a run is being cancelled, name and message of the state are used.
     """
     try:
         error = state.result(raise_on_failure=False)
@@ -139,7 +139,10 @@ def _error(state: State[Any]) -> tuple[str, str]:
 
 
 def settings_of_run(parameters: Mapping[str, Any]) -> Settings:
-    """The settings of a run: those it was given, as far as Prefect keeps them, else those of its folder."""
+    """The settings of a run: those it was given, as far as Prefect stores them, else those of its folder.
+
+    If these cannot be read: the default webhook and the default state database.
+    """
     given = parameters.get("settings")
     if isinstance(given, Settings):
         return given
@@ -151,20 +154,20 @@ def settings_of_run(parameters: Mapping[str, Any]) -> Settings:
 
 
 def _defaults() -> Settings:
-    """What is left when the settings are broken: the default webhook and the default state database."""
+    """The settings used if the real ones cannot be read: the default webhook and the default state database."""
     defaults = Settings.model_construct()
     return defaults.model_copy(update={"state_url": os.environ.get("AQB_STATE_URL", defaults.state_url)})
 
 
 def _ended(error: str) -> str | None:
-    """What stands in place of a step if the flow itself says at its end what is incomplete."""
+    """The text shown in place of a failed step if the flow ended with an error that lists what is incomplete."""
     return "모든 단계를 마친 뒤" if error.startswith("Incomplete") else None
 
 
 def _failed_step(flow_run: FlowRun, patience_s: float) -> str | None:
-    """The task run that failed first; None outside of one, or where Prefect cannot be asked any more.
+    """The task run that failed first; None if the failure was outside of one, or Prefect's server is unreachable.
 
-    Prefect's server hears of the end of a task run a little after the flow does: it is asked for so long.
+    The server learns of the end of a task run a little later than the flow, so it is queried for up to `patience_s`.
     """
     failed = TaskRunFilterStateType(any_=[StateType.FAILED, StateType.CRASHED])
     asking = Retrying(
@@ -188,7 +191,7 @@ def _failed_step(flow_run: FlowRun, patience_s: float) -> str | None:
 
 
 def _unfinished(flow: str, flow_run: FlowRun, time_zone: str) -> Unfinished:
-    """What has to be done for the failure of a run to be over; without days where it has none."""
+    """The unfinished work of a failed run; its days are None if the flow has no days."""
     given, run_id = flow_run.parameters, str(flow_run.id)
     if flow == "backfill":
         return Unfinished(flow, _day(given["first"]), _day(given["last"]), run_id)
@@ -196,7 +199,7 @@ def _unfinished(flow: str, flow_run: FlowRun, time_zone: str) -> Unfinished:
         return Unfinished(flow, None, None, run_id)
     so_far = given.get("kind") == INTRADAY
     day = day_of_night(given, flow_run.expected_start_time or now(), time_zone)
-    # What stops one intraday run stops the next: an hourly message would be no news.
+    # The cause that stops one intraday run stops the next ones, too: one message a day is enough.
     return Unfinished(INTRADAY, day, day, f"intraday {day}") if so_far else Unfinished(flow, day, day, run_id)
 
 
@@ -205,7 +208,7 @@ def _day(given: Any) -> date:
 
 
 def _rerun(flow: str, given: Mapping[str, Any]) -> str:
-    """The command that does a run once more."""
+    """The command that repeats a run."""
     if flow == "backfill":
         options = "".join(f" --{name}" for name in ("force", "alerts") if given.get(name))
         return f"aqb backfill --from {given['first']} --to {given['last']}{options}"

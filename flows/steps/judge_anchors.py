@@ -16,7 +16,7 @@ from tasks.judge_quality.model_end import look_up_end
 
 @step("anchors", run_name="anchors {night}", timeout_s=1800)
 def ask_of_night(context: Context, night: date) -> tuple[str, ...]:
-    """Asks the anchors, unless it was done in this night; why not all of them were answered.
+    """Asks the anchors, unless it was done in this night; returns why not all of them were answered.
 
     Raises:
         AqbError: the judge has answered nothing.
@@ -38,7 +38,7 @@ def watch_judge(context: Context) -> tuple[str, ...]:
     """
     settings, night = context.settings, today(context.settings.time_zone)
     if settings.judge.enabled:
-        with suppress(AqbError):  # many endpoints have no list of models; one that cannot be asked fails below
+        with suppress(AqbError):  # many endpoints have no list of models; an unreachable one fails below
             look_up_end(context.state, settings.judge)
     if not (settings.judge.enabled and settings.judge.anchors):
         return ()

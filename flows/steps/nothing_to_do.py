@@ -67,7 +67,7 @@ def _has_news(context: Context, day: date) -> bool:
 
 
 def _has_files(context: Context, at: datetime) -> bool:
-    """Whether the inbox holds a file that was not scored."""
+    """Whether the inbox holds a file that is new, still arriving or refused."""
     settings = context.settings.test_runs
     known = RunLedger(context.state).completed_inputs()
     inbox = look_into(Path(settings.inbox), known, at, settings.quiet_s)

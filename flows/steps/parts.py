@@ -18,12 +18,12 @@ from tasks.config.settings import Settings
 
 _log = logging.getLogger(__name__)
 PARTS_WORTH_A_WORKER = 10
-"""A part takes about a second, a worker that knows Prefect two or three to start."""
+"""Parts per worker that make worker processes with Prefect worthwhile: a part takes a second, their start 2 or 3 s."""
 
 
 @step("part", run_name="part {number}", timeout_s=3600)
 def score_one_part(part: Part, number: int) -> ScoredPart:
-    """Scores the rows of one part; what an earlier attempt left is replaced."""
+    """Scores the rows of one part; replaces the files of an earlier attempt."""
     return score_part(part)
 
 
@@ -34,10 +34,10 @@ def score_shared_part(scoring: Callable[[], ScoredPart], number: int) -> ScoredP
 
 
 def score_where_shared(part: Part) -> ScoredPart:
-    """Scores a part on a machine that shares its folders with the one that puts the parts together.
+    """Scores a part on a machine that shares its folders with the machine that merges the parts.
 
     Raises:
-        StorageError: this machine does not see the staging folder.
+        StorageError: this machine does not have the staging folder.
     """
     if not part.folder.parent.is_dir():
         raise StorageError(
@@ -49,14 +49,14 @@ def score_where_shared(part: Part) -> ScoredPart:
 
 
 def score_parts(parts: Iterator[Part], workers: int, *, settings: Settings) -> Iterator[ScoredPart]:
-    """Scores parts and gives them in order: on the cluster of the settings, else in processes.
+    """Scores parts and yields the results in order: on the cluster of the settings, else in processes.
 
-    In a flow run they are task runs there, where there are enough of them for workers that know Prefect.
+    In a flow run each part is a task run if there are enough of them to start workers with Prefect.
 
     Raises:
         UsageError: the cluster cannot be used with these settings.
-        StorageError: it takes no work.
-        Exception: what stopped a part for good.
+        StorageError: the cluster accepts no work.
+        Exception: the error of a part that failed in all attempts.
     """
     if not FlowRunContext.get():
         yield from in_processes(parts, workers)
@@ -72,9 +72,9 @@ def score_parts(parts: Iterator[Part], workers: int, *, settings: Settings) -> I
 
 
 def _on_cluster(parts: Iterator[Part], settings: Settings) -> Iterator[ScoredPart]:
-    """Parts that a worker could not read are read here: this machine decides whether a file is damaged or missing."""
+    """Scores parts on the cluster; those that a worker could not read are read here, to detect damaged files."""
     ahead = [*islice(parts, 2)]
-    if len(ahead) < 2:  # a source that cannot be cut stays in its process
+    if len(ahead) < 2:  # a source that cannot be split stays in its process
         yield from map(score_part, ahead)
         return
     reach_cluster(settings)

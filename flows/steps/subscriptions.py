@@ -73,11 +73,11 @@ def _secret_of(variable: str, block: str, *, is_asked: bool) -> tuple[Secret, st
 
 
 def _stored_secret(block: str) -> str:
-    """The value of a Prefect Secret block; empty where there is none."""
+    """The value of a Prefect Secret block; empty if there is none."""
     from prefect.blocks.system import Secret as SecretBlock  # seconds of imports that most routes do not need
 
     try:
         loaded = cast("SecretBlock[str]", SecretBlock.load(block, _sync=True))  # type: ignore[call-arg]
-    except ValueError:  # how Prefect says that there is no such block
+    except ValueError:  # Prefect raises it if there is no such block
         return ""
     return loaded.get().strip()

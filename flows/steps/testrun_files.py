@@ -1,4 +1,4 @@
-"""Files of the inbox of test runs: all judged at the same time, each scored in its turn.
+"""Judges the files of the inbox of test runs at the same time, and scores them one after the other.
 
     file --read--> plan --judge, in a thread--> verdicts --score, in the order of the files--> report and tables
 
@@ -126,7 +126,7 @@ class _FileWork:
             return _left(file) if has_changed(file) else _as_aqb_error(error, file)
 
     def _score_and_record(self, plan: TestRunPlan, asked: Callable[[], Judged] | None) -> WrittenTestRun:
-        """Keeps the file's run in the ledger, also when it fails; its step `judge` is the time that it waited."""
+        """Scores a file and records its run, also if it fails; its step `judge` is the wait for verdicts."""
         context, name, judged = self.context, plan.run.name, None
         with recorded_run(
             context.state,

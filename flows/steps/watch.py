@@ -104,7 +104,7 @@ def _death_of(context: Context, run: Run, left: Unfinished) -> FlowFailure:
 
 
 def all_clears(context: Context, *, inbox_is_done: bool = False) -> MessagesFor:
-    """The message that calls off finished work that a route was notified of, whatever the levels of the route."""
+    """The all-clear message for finished work that a route was notified of, whatever levels the route accepts."""
     zone = ZoneInfo(context.settings.time_zone)
 
     def of_route(_: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:

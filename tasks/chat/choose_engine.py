@@ -60,5 +60,6 @@ def open_engine(
         return PushdownEngine(view, dataset, rubric, zone, monitoring.keep_text)
     source = read_before or open_source(monitoring.source, settings, labels)
     warehouse = open_warehouse(settings.warehouse, settings, labels)
-    workers = settings.engine.workers if settings.engine.task_runner == "processes" else 2  # or more, of a cluster
+    # A cluster has its own number of workers; any number above 1 makes the engine split the rows into parts.
+    workers = settings.engine.workers if settings.engine.task_runner == "processes" else 2
     return LocalEngine(source, warehouse, rubric, zone, monitoring.keep_text, staging, workers, score_parts)

@@ -138,7 +138,10 @@ def _rejected_rows(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]
 def read_growth(
     warehouse: Warehouse, rubric: RowRubric, days: KpisByDay, usual_days: KpisByDay
 ) -> dict[tuple[str, str | None], Growth]:
-    """What increased among the rows of each rule that fired on some days, compared with other days, from KPI rows."""
+    """The increases among the rows of each rule that fired on some days, compared with other days, by rule and tenant.
+
+    The days are given by their KPI rows.
+    """
     return growth_of_days(read_fired_rows(warehouse, rubric, {*days, *usual_days}), days, usual_days)
 
 
@@ -148,7 +151,7 @@ def growth_of_days(
     usual_days: KpisByDay,
     wanted: Collection[tuple[str, str | None]] | None = None,
 ) -> dict[tuple[str, str | None], Growth]:
-    """The same for rows already read; `wanted` selects rules and tenants: most of thousands are irrelevant."""
+    """`read_growth` for rows already read; `wanted` selects rules and tenants: most of thousands are irrelevant."""
 
     def turns(rows: Iterable[Sequence[KpiRow]]) -> Counter[str | None]:
         counted = Counter[str | None]()

@@ -41,7 +41,7 @@ class BigQueryChatRows:
     failure while rows are read is raised, so a period never ends early unnoticed.
 
     Raises:
-        InputError: no such view, or a column is missing or of a type that cannot hold what it should.
+        InputError: no such view, or a column is missing or of a type that cannot hold its values.
         UsageError: no such address, credentials, permission or location.
         StorageError: BigQuery is busy or out of reach.
     """
