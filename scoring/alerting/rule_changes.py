@@ -13,7 +13,7 @@ from scoring.alerting.growth import TENANT, most_grown
 from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.watch import WatchedRule, watched_rules
-from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, days_by_tenant
+from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, days_by_tenant, rubric_version_of
 from scoring.chat.rubric import AlertRule, RowRubric
 from scoring.stats.intervals import Interval, difference_of_days
 
@@ -92,8 +92,8 @@ def tenant_of_day(rubric: RowRubric, risen: Sequence[str], kpis: KpisByDay, day:
     """
     if not risen:
         return ""
-    since, version = decided[risen[0], ALL_TENANTS].since or day, kpis[day][0]["rubric_version"]
-    known = {when: kpis[when] for when in sorted(kpis) if kpis[when] and kpis[when][0]["rubric_version"] == version}
+    since, version = decided[risen[0], ALL_TENANTS].since or day, rubric_version_of(kpis[day][0])
+    known = {when: kpis[when] for when in sorted(kpis) if kpis[when] and rubric_version_of(kpis[when][0]) == version}
     this = {when: rows for when, rows in known.items() if since <= when <= day}
     before = {when: known[when] for when in [when for when in known if when < since][-REFERENCE_DAYS:]}
     now, had = days_by_tenant(this), days_by_tenant(before)

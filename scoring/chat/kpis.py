@@ -25,6 +25,9 @@ KpiRow = Mapping[str, Any]
 KpisByDay = Mapping[date, Sequence[KpiRow]]
 """The KPI rows of several days and all tenants."""
 
+RubricVersion = tuple[str | None, str | None]
+"""The id of a rubric and its version, None if a row does not have them."""
+
 KPI_KEYS = ["score_date", "tenant_id"]
 """The key of the KPI table."""
 
@@ -130,7 +133,7 @@ def scored_and_excluded(row: KpiRow) -> int:
     return int(row["rows"] + row["excluded"])
 
 
-def rubric_version_of(row: KpiRow) -> tuple[str | None, str | None]:
+def rubric_version_of(row: KpiRow) -> RubricVersion:
     """The id and the version of the rubric that scored the day; None if the row does not have them."""
     return row.get("rubric"), row.get("rubric_version")
 

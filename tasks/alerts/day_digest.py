@@ -129,7 +129,8 @@ def read_week(
     """The week that ends with a scored day, and the week before it."""
     history = read_kpis(warehouse, rubric, scored_until(warehouse, last)[-DECISION_DAYS - WEEK :])
     read = [*history.items()][-2 * WEEK :]
-    kpis = {day: rows for day, rows in read if rows and rows[0]["rubric_version"] == rubric.version}
+    version = (rubric.id, rubric.version)
+    kpis = {day: rows for day, rows in read if rows and rubric_version_of(rows[0]) == version}
     this, before = ({day: kpis[day] for day in kpis if 0 <= (last - day).days - back < WEEK} for back in (0, WEEK))
     growth = read_growth(warehouse, rubric, this, before)
     page = reports.period_page(week_of(last))

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 from starlette.responses import Response
 
+from scoring.chat.kpis import rubric_version_of
 from scoring.chat.row_ids import TEXTS
 from scoring.markdown import score_text
 from tasks.files.web_addresses import row_address
@@ -60,7 +61,7 @@ def row_page(asked: Asked) -> Response:
         when=f"{row['timestamp'].astimezone(zone):%Y-%m-%d %H:%M:%S}",
         tenant=tenant_text(row["tenant_id"]),
         failure=rubric.failure.titles.get(row[rubric.failure.column] or "", ""),
-        same_rules=row["rubric_version"] == rubric.version,
+        same_rules=rubric_version_of(row) == (rubric.id, rubric.version),
         lacks_texts=lacks_texts([row, *turns]),
         from_source=from_source,
         source_href=href(row_address(day, row_id), [("source", "1")]),

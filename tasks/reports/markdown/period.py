@@ -9,7 +9,7 @@ from scoring.alerting.decision import WatchedDays
 from scoring.alerting.preview import paged_lines, preview_for_all
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy, alert_counts
 from scoring.chat.kpi_windows import ComparedKpi
-from scoring.chat.kpis import ALL_TENANTS, days_by_tenant
+from scoring.chat.kpis import ALL_TENANTS, days_by_tenant, rubric_version_of
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
@@ -103,7 +103,7 @@ def _kpis_by_tenant(
         fix = f"aqb backfill --from {period.first} --to {period.last}"
         message = f"no day from {period.first} to {period.last} has been scored"
         raise InputError(message, where=warehouse.url, fix=fix)
-    version = str(by_tenant[ALL_TENANTS][max(scored)]["rubric_version"])
+    version = rubric_version_of(by_tenant[ALL_TENANTS][max(scored)])
     around = {
         tenant: (rows_of(days, period, version), rows_of(days, period.before, version))
         for tenant, days in by_tenant.items()

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from scoring.chat.kpi_figures import kpi_figures
-from scoring.chat.kpis import Quotient
+from scoring.chat.kpis import Quotient, RubricVersion
 from scoring.chat.rubric import GradeScale, RowRubric
 from scoring.days import day_text
 from scoring.figures import Figure
@@ -140,12 +140,19 @@ def _trend_summary(figures: Sequence[tuple[SiteDay, Figure]], changes: Sequence[
 
 
 def version_changes(days: Sequence[SiteDay]) -> list[dict[str, str]]:
-    """The first day of each new rubric version."""
+    """The first day of each new rubric, or new version of it."""
     return [
-        {"day": str(after.day), "label": f"채점 기준 버전 {before.version} → {after.version}"}
+        {"day": str(after.day), "label": f"채점 기준 {_change(before.scored_by, after.scored_by)}"}
         for before, after in pairwise(days)
-        if before.version != after.version
+        if before.scored_by != after.scored_by
     ]
+
+
+def _change(before: RubricVersion, after: RubricVersion) -> str:
+    """`버전 1 → 2`, or `support-bot 버전 1 → other-bot 버전 1`."""
+    if before[0] == after[0]:
+        return f"버전 {before[1]} → {after[1]}"
+    return " → ".join(f"{rubric} 버전 {version}" for rubric, version in (before, after))
 
 
 def shares_chart(rubric: RowRubric, days: Sequence[SiteDay], scale: GradeScale, links: Sequence[RowLinks]) -> Chart:

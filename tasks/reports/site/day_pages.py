@@ -126,7 +126,7 @@ def overview(
             (title, [period_link(period, "") for period in reversed(periods) if period.kind == kind])
             for kind, title in _PERIOD_TITLES.items()
         ],
-        tenant_trends=tenant_trend_table(rubric, span, _last_week(days[-1].day), days[-1].version),
+        tenant_trends=tenant_trend_table(rubric, span, _last_week(days[-1].day), days[-1].scored_by),
         day_table=day_table(rubric, days, by_day, links),
     )
 

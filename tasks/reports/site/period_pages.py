@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from scoring.chat.conclusion import FirstRows, verdicts_text
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS, RubricVersion
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
@@ -75,7 +75,7 @@ def period_page(
     """
     rubric, found = listed.rubric, [day for day in span.days if day.day in period]
     days = [_Day(day, summaries[day.day], row_links(day.day, summaries[day.day], "../")) for day in found]
-    version = found[-1].version
+    version = found[-1].scored_by
     by_tenant = span.rows_around(period)
     rows, before = by_tenant[ALL_TENANTS]
     windows = period_windows(rubric, period, rows, before)
@@ -92,7 +92,7 @@ def period_page(
         rubric=rubric,
         period=period,
         before_name=period.before_name(len(rows), len(before)),
-        version=version,
+        version=found[-1].version,
         scored=sum(row["rows"] for row in rows),
         scored_days=sum(row["rows"] > 0 for row in rows),
         empty_days=sum(not row["rows"] for row in rows),
@@ -115,8 +115,8 @@ def period_link(period: Period, root: str) -> Link:
     return Link(period.title, f"{root}{period_page_name(period)}")
 
 
-def _framed(rubric: RowRubric, days: Iterable[SiteDay], version: str) -> int:
-    counted = (rubric.crosstab_counts(day.crosstab) for day in days if day.version == version)
+def _framed(rubric: RowRubric, days: Iterable[SiteDay], version: RubricVersion) -> int:
+    counted = (rubric.crosstab_counts(day.crosstab) for day in days if day.scored_by == version)
     return sum(map(rubric.framed_rows, counted))
 
 

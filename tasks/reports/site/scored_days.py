@@ -14,7 +14,14 @@ from scoring.alerting.facts import HISTORY_DAYS, rejected_rows
 from scoring.alerting.few_rows import few_rows
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import DECISION_DAYS
-from scoring.chat.kpis import ALL_TENANTS, KpisByDay, days_by_tenant, rows_of_tenant
+from scoring.chat.kpis import (
+    ALL_TENANTS,
+    KpisByDay,
+    RubricVersion,
+    days_by_tenant,
+    rows_of_tenant,
+    rubric_version_of,
+)
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.days import days_between
@@ -52,6 +59,11 @@ class SiteDay:
         return str(self.total["rubric_version"])
 
     @property
+    def scored_by(self) -> RubricVersion:
+        """The rubric that scored it, and its version; days of different ones are never pooled."""
+        return rubric_version_of(self.total)
+
+    @property
     def rejected(self) -> int:
         """How many of its rows could not be read."""
         return rejected_rows((fact["rule"], fact["count"]) for fact in self.alerts)
@@ -81,7 +93,7 @@ class ScoredSpan:
     def rows_around(self, period: Period) -> dict[str | None, tuple[list[Row], list[Row]]]:
         """The KPI rows of each tenant, and of all, in a period and in the one before it, under the version of the last
         day that the period has."""
-        version = next(day.version for day in reversed(self.days) if day.day in period)
+        version = next(day.scored_by for day in reversed(self.days) if day.day in period)
         tenants = dict.fromkeys(row["tenant_id"] for day in self.kpis if day in period for row in self.kpis[day])
         rows = {tenant: self.rows_of(tenant) for tenant in tenants}
         return {
@@ -152,7 +164,7 @@ def _segment(found: Sequence[SiteDay], day: date, total: Row) -> int:
         return 0
     last = found[-1]
     follows = last.day + timedelta(days=1) == day and last.total["rows"] and total["rows"]
-    return last.segment if follows and last.version == total["rubric_version"] else last.segment + 1
+    return last.segment if follows and last.scored_by == rubric_version_of(total) else last.segment + 1
 
 
 def _provisional(warehouse: Warehouse, days: Sequence[date]) -> set[date]:
@@ -174,22 +186,22 @@ def _provisional(warehouse: Warehouse, days: Sequence[date]) -> set[date]:
 
 def earlier_rows(rows: Mapping[date, Row], day: date) -> list[Row]:
     """The KPI rows of the last seven scored days before a day, under its rubric version."""
-    version = rows[day]["rubric_version"]
+    version = rubric_version_of(rows[day])
     earlier = [row for when, row in sorted(rows.items()) if when < day]
-    return [row for row in earlier if row["rubric_version"] == version and row["rows"]][-HISTORY_DAYS:]
+    return [row for row in earlier if rubric_version_of(row) == version and row["rows"]][-HISTORY_DAYS:]
 
 
-def left_out_text(rows: Mapping[date, Row], period: Period, version: str) -> str:
+def left_out_text(rows: Mapping[date, Row], period: Period, version: RubricVersion) -> str:
     """The days of a period that another rubric version has scored, which no KPI counts (Korean); empty for none."""
     days = days_between(period.first, period.last)
-    others = [rows[day] for day in days if day in rows and str(rows[day]["rubric_version"]) != version]
+    others = [rows[day] for day in days if day in rows and rubric_version_of(rows[day]) != version]
     if not others:
         return ""
     counted = f"{len(others)}일 {sum(row['rows'] for row in others):,}행"
-    return f"채점 기준의 다른 버전으로 채점한 {counted}은 지표에 넣지 않았습니다."
+    return f"다른 채점 기준이나 버전으로 채점한 {counted}은 지표에 넣지 않았습니다."
 
 
-def rows_of(rows: Mapping[date, Row], period: Period, version: str) -> list[Row]:
+def rows_of(rows: Mapping[date, Row], period: Period, version: RubricVersion) -> list[Row]:
     """The rows of the days of a period that a rubric version has scored, earliest first."""
     days = days_between(period.first, period.last)
-    return [rows[day] for day in days if day in rows and str(rows[day]["rubric_version"]) == version]
+    return [rows[day] for day in days if day in rows and rubric_version_of(rows[day]) == version]

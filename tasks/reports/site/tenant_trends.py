@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 
 from scoring.chat.kpi_windows import WEEK, ComparedKpi, compared_kpi, window_sums
-from scoring.chat.kpis import ALL_TENANTS, Quotient
+from scoring.chat.kpis import ALL_TENANTS, Quotient, RubricVersion
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.figures import VERDICT_SIGNS
@@ -16,7 +16,7 @@ _WEEKS = 8
 _WIDTH, _HEIGHT, _EDGE = 560, 160, 20
 
 
-def tenant_trend_table(rubric: RowRubric, span: ScoredSpan, period: Period, version: str) -> Table:
+def tenant_trend_table(rubric: RowRubric, span: ScoredSpan, period: Period, version: RubricVersion) -> Table:
     """A period of each tenant, those with the most rows first, under one rubric version."""
     kpis = rubric.targeted
     by_tenant = {tenant: span.rows_of(tenant) for tenant in _tenants(span, period)}
@@ -42,7 +42,7 @@ def _tenants(span: ScoredSpan, period: Period) -> list[str | None]:
     return list(dict.fromkeys(row["tenant_id"] for rows in days for row in rows if row["tenant_id"] != ALL_TENANTS))
 
 
-def _trend(kpi: Quotient, rows: Mapping[date, Row], period: Period, version: str) -> Cell:
+def _trend(kpi: Quotient, rows: Mapping[date, Row], period: Period, version: RubricVersion) -> Cell:
     """A KPI of a period with its verdict, whether it went up or down, and its course over eight weeks up to its end."""
     compared = compared_kpi(kpi, "", *(rows_of(rows, one, version) for one in (period, period.before)))
     ends = (period.last - timedelta(WEEK * back) for back in reversed(range(_WEEKS)))

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 
+from scoring.chat.kpis import rubric_version_of
 from scoring.chat.rubric import Grade, RowRubric
 from scoring.judging.masking import SHOWN, masked
 from scoring.markdown import shortened
@@ -111,7 +112,10 @@ def _parts(rubric: RowRubric, row: Mapping[str, Any]) -> list[tuple[str, int, li
 
     A component that the version of the row did not have is left out.
     """
-    explained = None not in (row["user_input"], row["llm_response"]) and row["rubric_version"] == rubric.version
+    explained = None not in (row["user_input"], row["llm_response"]) and rubric_version_of(row) == (
+        rubric.id,
+        rubric.version,
+    )
     part_of = {name: part.column for part in rubric.parts for name in _terms(rubric, part.column)}
     components = defaultdict(list)
     for definition, maximum in _scored_components(rubric.definitions):

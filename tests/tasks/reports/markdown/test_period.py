@@ -1,6 +1,7 @@
 """The report for a meeting: a week, a month or other days beside those before them."""
 
 import shutil
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def test_period_report_lists_gold_mine_rows_and_repeated_questions(warehouse: Fo
 def test_period_report_leaves_out_days_of_another_rubric_version(warehouse: FolderWarehouse) -> None:
     for offset in range(3):
         write_day(warehouse, MONDAY + timedelta(days=offset), [plain()] * 9, of_version("0"))
-    left_out = "채점 기준의 다른 버전으로 채점한 3일 27행은 지표에 넣지 않았습니다."
+    left_out = "다른 채점 기준이나 버전으로 채점한 3일 27행은 지표에 넣지 않았습니다."
     assert f"4일 동안 29행을 채점했습니다. {left_out} 채점 기준 버전 1.\n\n" in report(warehouse)
 
 
@@ -126,3 +127,9 @@ def test_period_report_names_tenants_and_kinds_of_questions_that_the_week_before
     assert "- 앞 주에 없던 테넌트 t2: 2월 9일(월)부터 14행" in text
     assert "- 앞 주에 없던 질문 유형 '열 글자 이하 질문': 2월 9일(월)부터 14행" in text
     assert "없던" not in report(warehouse, MONDAY - timedelta(days=7))  # nothing is known of the week before it
+
+
+def test_period_report_leaves_out_days_of_another_rubric_with_the_same_version(warehouse: FolderWarehouse) -> None:
+    for offset in range(3):
+        write_day(warehouse, MONDAY + timedelta(days=offset), [plain()] * 9, replace(RUBRIC, id="other-bot"))
+    assert "다른 채점 기준이나 버전으로 채점한 3일 27행은 지표에 넣지 않았습니다." in report(warehouse)

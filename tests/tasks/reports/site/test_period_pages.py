@@ -43,7 +43,7 @@ def test_week_says_how_many_days_of_another_rubric_version_its_kpis_leave_out(
     for offset, version in enumerate("0011"):
         write_day(warehouse, monday + timedelta(days=offset), [best()] * (offset + 1), of_version(version))
     build(warehouse, site)
-    said = "2일 동안 7행을 채점했습니다. 채점 기준의 다른 버전으로 채점한 2일 3행은 지표에 넣지 않았습니다."
+    said = "2일 동안 7행을 채점했습니다. 다른 채점 기준이나 버전으로 채점한 2일 3행은 지표에 넣지 않았습니다."
     assert said in page(site, f"monitoring/week-{monday}.html").text
 
 
