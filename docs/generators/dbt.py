@@ -8,7 +8,7 @@ import yaml
 
 from docs.generators.reference import described, warehouse_tables
 from scoring.catalog import row_rubric
-from scoring.chat.rubric import RowRubric
+from scoring.chat.rubric import LEVEL_TITLES, RowRubric
 from tasks.chat import tables as monitoring_tables
 from tasks.config.settings import MonitoringSettings
 from tasks.warehouse.tables import ALERTS, REJECTED
@@ -70,7 +70,7 @@ def _values(rubric: RowRubric) -> Iterator[tuple[str, list[str]]]:
     """Columns of codes, and every code that they may hold."""
     yield from ((scale.column, list(scale.codes)) for scale in rubric.scales)
     yield from ((kind.column, list(kind.titles)) for kind in rubric.kinds)
-    yield from (("alert_level", list(rubric.alert_levels)), ("level", list(rubric.alert_levels)))
+    yield from (("alert_level", list(rubric.alert_levels)), ("level", list(LEVEL_TITLES)))
     verdicts = [f"{quotient.name}_verdict" for quotient in rubric.quotients if quotient.target]
     yield from ((name, ["met", "missed", "undecided"]) for name in verdicts)
 

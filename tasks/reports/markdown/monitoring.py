@@ -14,7 +14,7 @@ from scoring.alerting.watch import alert_counts
 from scoring.chat.conclusion import conclusion
 from scoring.chat.kpi_windows import ComparedKpi, deciding, kpi_windows, of_all_rows, window_figure
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.rubric import KPI_RULE, AlertRule, RowRubric
+from scoring.chat.rubric import KPI_RULE, LEVEL_TITLES, AlertRule, RowRubric
 from scoring.figures import Figure
 from scoring.rules.expressions import AllOf, Expression, Not
 from tasks.chat.engine import KpiTables, ScoringOutcome
@@ -153,7 +153,7 @@ class MonitoringReport:
         ]
         changes = {rule: f" ({text})" for rule, text in self.changes.items() if text}
         return [
-            (rubric.alert_levels[level], title + changes.get(rule, ""), rows, share)
+            (LEVEL_TITLES[level], title + changes.get(rule, ""), rows, share)
             for level, title, rule, rows, share in (*of_rules, *others)
         ]
 

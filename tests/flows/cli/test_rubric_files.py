@@ -1,6 +1,7 @@
 """A rubric in a file: written, checked and scored with from the command line, and named in the settings."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +12,7 @@ from scoring.errors import UsageError
 from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.files.rubric_file import rubric_of_file
+from tests.builders.chat_rows import DAY, plain, write_rows
 from tests.flows.conftest import Command
 
 
@@ -75,3 +77,19 @@ def test_rubric_file_does_not_take_the_id_of_a_rubric_of_test_runs(started: str)
     Path(started).write_text(text.replace('id = "support-bot"', 'id = "plan-agent"'), "utf-8")
     with pytest.raises(UsageError, match="test runs"):
         rubric_of_file(started)
+
+
+@pytest.mark.usefixtures("site_is_built")
+@pytest.mark.parametrize("level", ["critical", "warning"])
+def test_rubric_of_one_alert_level_reports_days_with_facts_of_the_other(aqb: Command, started: str, level: str) -> None:
+    """A missed target is a Warning and a day without rows is Critical, whatever the levels of the rubric's rules."""
+    text = Path(started).read_text("utf-8").replace('level = "critical"', f'level = "{level}"')
+    Path(started).write_text(text, "utf-8")
+    write_rows(
+        Path("rows/1.jsonl"), [plain(minute, llm_response="죄송하지만 도와드릴 수 없습니다.") for minute in range(400)]
+    )
+    Path("aqb.toml").write_text(f'[monitoring]\nrubric = "{started}"\nsource = "rows"\n', "utf-8")
+    for day, told in ((DAY, "| Warning | "), (DAY + timedelta(days=1), "| Critical | ")):
+        assert aqb("nightly", "--date", str(day)).exit_code == 0
+        (report,) = Path("data/reports").rglob(f"*{day}.md")
+        assert told in report.read_text("utf-8")
