@@ -13,7 +13,7 @@ _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf
 _INSTANT = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"(?:[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{0,9}))?)?)?"
-    r"(?: ?(?:([Zz]|UTC)|([+-])([0-9]{2})(?::?([0-5][0-9]))?))?"
+    r"(?: ?(?:([Zz]|UTC)|([+-])(0[0-9]|1[0-4])(?::?([0-5][0-9]))?))?"
 )
 # Timestamps that Excel saved as CSV: date and time in the local format, minutes and seconds only, ####.
 _OF_EXCEL = re.compile(
