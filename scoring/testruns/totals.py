@@ -79,6 +79,8 @@ class Weights:
         least = int(options[MIN_COVERAGE.name])
         if self.needed and self.needed not in known:
             return WeightedTotal(None, coverage, "정확성을 알 수 없어 종합 점수를 내지 않음")
+        if not coverage:
+            return WeightedTotal(None, 0, "알 수 있는 지표가 없어 종합 점수를 내지 않음")
         if coverage < least:
             return WeightedTotal(
                 None, coverage, f"가중치의 {coverage}%만 채점해 종합 점수를 내지 않음({least}% 이상이어야 함)"
