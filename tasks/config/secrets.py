@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, PlainSerializer, SecretStr
 _MASK = "***"
 _OPTIONS = re.compile(r"(?<=[?#]).+", re.DOTALL)
 _WEB_URL = re.compile(r"https?://[^/\s]")
+_SECRET_OPTION = re.compile(r"[?&#][^=&]*(?:passw|pwd|key|token|secret|sig)[^=&]*=[^&]", re.IGNORECASE)
 _PLACE = re.compile(r"[\w.-]*(:[0-9]+)?(/[\w./-]*)?")
 
 
@@ -20,13 +21,25 @@ def shown_url(url: str) -> str:
     scheme, sign, rest = url.partition("://")
     if not sign:
         return url if _PLACE.fullmatch(url) else _MASK
-    user, at, place = ("", "", rest) if rest.startswith("/") else rest.rpartition("@")  # a password may have any sign
+    user, at, place = _user_and_place(rest)
     name, has_password, _ = user.partition(":")
     if has_password:
         user = f"{name}:{_MASK}"
     elif at and scheme.lower() in ("http", "https"):
         user = _MASK
     return f"{scheme}://{user}{at}{_OPTIONS.sub(_MASK, place)}"
+
+
+def holds_secret(url: str) -> bool:
+    """Whether a URL has a password, or an option that is one by its name; False for text that is no URL."""
+    _, sign, rest = url.partition("://")
+    user, _, place = _user_and_place(rest)
+    return bool(sign) and (":" in user or bool(_SECRET_OPTION.search(place)))
+
+
+def _user_and_place(rest: str) -> tuple[str, str, str]:
+    """What follows `://`, split at the last `@`: a password may contain any character."""
+    return ("", "", rest) if rest.startswith("/") else rest.rpartition("@")
 
 
 Url = Annotated[str, Field(repr=False), PlainSerializer(shown_url, when_used="json")]

@@ -7,9 +7,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from scoring.days import is_time_zone
 
-# One letter may be a drive.
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """The syntax of an environment variable's name."""
+# One letter may be a drive.
 _PREFIX = re.compile(r"[a-z][a-z0-9+.-]+:(?!//)", re.IGNORECASE)
 
 

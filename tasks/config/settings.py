@@ -1,6 +1,5 @@
 """Settings: `aqb.toml`, then `AQB_*` variables, then options of a command; one frozen value and its origins."""
 
-import re
 import stat
 import tomllib
 from collections.abc import Mapping
@@ -27,7 +26,7 @@ from tasks.config.chat_rows import ChatRowSettings, ServiceSettings
 from tasks.config.engine import EngineSettings
 from tasks.config.judge import JudgeSettings
 from tasks.config.secret_places import ELSEWHERE, read_secret
-from tasks.config.secrets import Url, is_masked, part_of
+from tasks.config.secrets import Url, holds_secret, is_masked, part_of
 from tasks.config.section import FolderOrAddress, LocalFolder, Section, Zone
 from tasks.config.setting_names import names_in_lists, nearest_names, problem_text
 from tasks.config.testruns import InboxSettings
@@ -36,7 +35,6 @@ from tasks.config.web import WebSettings
 
 SETTINGS_FILE = "aqb.toml"
 _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
-_PASSWORD_IN_URL = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 
 
 # `tolerance_percent = 1` equals "1".
@@ -374,7 +372,7 @@ def _refuse_readable_secrets(settings: Settings) -> None:
 
 def _is_secret(value: Any, setting: Any) -> bool:
     """Whether a value is a secret; the setting may now have another value, because a variable overrides it."""
-    return bool(value) if isinstance(setting, SecretStr) else bool(_PASSWORD_IN_URL.search(str(value)))
+    return bool(value) if isinstance(setting, SecretStr) else holds_secret(str(value))
 
 
 def _refuse_unknown_variables() -> None:

@@ -254,8 +254,13 @@ def test_every_variable_that_the_reference_names_is_a_setting() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ['[judge]\napi_key = "sk-1"\n', 'state_url = "postgresql+psycopg://aqb:pw@db/aqb"\n'],
-    ids=["key", "password in a URL"],
+    [
+        '[judge]\napi_key = "sk-1"\n',
+        'state_url = "postgresql+psycopg://aqb:pw@db/aqb"\n',
+        'state_url = "postgresql+psycopg://aqb:p/:pw@db/aqb"\n',
+        'state_url = "postgresql+psycopg://db/aqb?user=aqb&password=:pw@"\n',
+    ],
+    ids=["key", "password in a URL", "password with a slash", "password among the options"],
 )
 def test_secrets_in_a_file_that_others_may_read_are_refused(content: str) -> None:
     file = Path("aqb.toml")
@@ -271,7 +276,10 @@ def test_secrets_in_a_file_that_others_may_read_are_refused(content: str) -> Non
 
 def test_file_without_secrets_may_be_read_by_everybody() -> None:
     file = Path("aqb.toml")
-    file.write_text('state_url = "sqlite:///data/state.db"\n[judge]\napi_key = ""\n', encoding="utf-8")
+    content = (
+        'state_url = "sqlite:///data/state.db"\n[judge]\napi_key = ""\nbase_url = "https://llm/v1?api-version=2026"\n'
+    )
+    file.write_text(content, encoding="utf-8")
     file.chmod(0o644)
     load_settings()
 
