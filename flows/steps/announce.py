@@ -118,9 +118,12 @@ def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], settings: Setti
     problems = [
         *(
             f"alerts: route {one.route}: {wanted[one.route].receiver} refused a message for good"
-            for one in first.refused
+            for one in first.refused + second.refused
         ),
-        *(f"alerts: route {one.route}: a message was given up: {one.last_error}" for one in first.expired),
+        *(
+            f"alerts: route {one.route}: a message was given up: {one.last_error}"
+            for one in first.expired + second.expired
+        ),
         *(
             f"alerts: route {name}: {problem}; {counted(waiting[name], 'message')} for the next run"
             for name, problem in stopped.items()

@@ -268,6 +268,14 @@ def test_dead_letters_are_reported_once(settings: Settings, slack: FakeSlack) ->
     assert in_context(announce, settings, []).sent == ()
 
 
+def test_dead_letter_notice_that_is_refused_is_a_problem_of_the_run(settings: Settings, slack: FakeSlack) -> None:
+    with opened(Outbox, settings.state_url) as outbox:
+        outbox.put("qa", "", quiet_message(DAY, DAY, 1, 1), datetime.now(UTC) - timedelta(days=3))
+    slack.faults.append("invalid_payload")
+    told = "alerts: route qa: Slack refused a message for good"
+    assert told in in_context(announce, settings, []).problems
+
+
 def test_route_without_its_secret_keeps_messages_and_is_named(
     settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
