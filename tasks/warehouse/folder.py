@@ -115,7 +115,7 @@ class FolderWarehouse:
             raise StorageError(
                 f"cannot be read: {error.strerror}", where=str(folder), fix="check the path and its permissions"
             ) from error
-        for name in fnmatch.filter(names, "[0-9]*.parquet"):
+        for name in fnmatch.filter(names, "????-??-??.parquet"):  # `fromisoformat` takes 20260213 and 2026-W07 as well
             with suppress(ValueError):
                 found.append(date.fromisoformat(name.removesuffix(".parquet")))
         return sorted(found)

@@ -93,7 +93,14 @@ def test_day_without_rows_is_a_day(warehouse: FolderWarehouse) -> None:
 
 def test_files_that_are_no_days_are_left_alone(warehouse: FolderWarehouse) -> None:
     folder = warehouse.folder / "scores"
-    for name in ("notes.txt", "2026-02-30.parquet", "backup.parquet", ".2026-02-15.parquet.unfinished", "2026.parquet"):
+    odd = (
+        "2026-02-30.parquet",
+        ".2026-02-15.parquet.unfinished",
+        "2026.parquet",
+        "20260215.parquet",
+        "2026-W07.parquet",
+    )
+    for name in ("notes.txt", "backup.parquet", "20260213.parquet", *odd):
         (folder / name).write_text("not ours")
     assert warehouse.days("scores") == [FRIDAY, SATURDAY]
     assert numbers_in(warehouse) == [1, 2, 3, 4]
