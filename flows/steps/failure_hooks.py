@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
 from hashlib import sha256
+from shlex import quote
 from typing import Any
 
 import httpx
@@ -39,6 +40,7 @@ from tasks.context import Context
 from tasks.state.run_ledger import INTRADAY
 
 _PATIENCE_S = 2.0
+_BACKFILL_OPTIONS = ("force", "alerts", "allow_shrink")
 
 
 def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
@@ -208,12 +210,15 @@ def _day(given: Any) -> date:
 
 
 def _rerun(flow: str, given: Mapping[str, Any]) -> str:
-    """The command that repeats a run."""
+    """The command that repeats a run, of one of several services."""
+    settings = given.get("settings") or {}
+    service = settings.service if isinstance(settings, Settings) else settings.get("service")
+    aqb = f"aqb --service {quote(service)}" if service else "aqb"
     if flow == "backfill":
-        options = "".join(f" --{name}" for name in ("force", "alerts") if given.get(name))
-        return f"aqb backfill --from {given['first']} --to {given['last']}{options}"
+        options = "".join(f" --{name.replace('_', '-')}" for name in _BACKFILL_OPTIONS if given.get(name))
+        return f"{aqb} backfill --from {given['first']} --to {given['last']}{options}"
     if flow == "nightly":
         if given.get("kind") == INTRADAY:
-            return "aqb nightly --intraday"
-        return f"aqb nightly --date {given['day']}" if given.get("day") else "aqb nightly"
-    return f"aqb {flow}"
+            return f"{aqb} nightly --intraday"
+        return f"{aqb} nightly --date {given['day']}" if given.get("day") else f"{aqb} nightly"
+    return f"{aqb} {flow}"

@@ -61,6 +61,13 @@ def test_failed_flow_says_why_and_is_reported_with_its_error_step_and_command(
     assert "check the path" in failure.shown
 
 
+def test_command_that_repeats_a_run_names_its_service_and_options(settings: Settings, slack: FakeSlack) -> None:
+    named = settings.model_copy(update={"service": "support bot", "monitoring": MonitoringSettings(source="nowhere")})
+    assert backfill(DAY, DAY, allow_shrink=True, settings=named, return_state=True).is_failed()
+    (failure,) = slack.posted
+    assert f"aqb --service 'support bot' backfill --from {DAY} --to {DAY} --allow-shrink" in failure.shown
+
+
 def test_flow_with_a_wrong_parameter_is_reported_and_shown_with_its_name_and_what_it_takes(
     settings: Settings, slack: FakeSlack
 ) -> None:
