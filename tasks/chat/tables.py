@@ -220,7 +220,7 @@ def read_kpis(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> 
 def rows_by_day(
     warehouse: Warehouse, table: str, days: Sequence[date], schema: pa.Schema
 ) -> dict[date, list[dict[str, Any]]]:
-    """The number of rows that a table has of each of these days."""
+    """The rows that a table has of each of these days."""
     found: dict[date, list[dict[str, Any]]] = {day: [] for day in days}
     for row in table_rows(warehouse, table, schema, days).collect().iter_rows(named=True):
         found[row["score_date"]].append(row)

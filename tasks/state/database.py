@@ -135,8 +135,7 @@ class StateDatabase:
             if not self._is_read_only:
                 self._create(tables)
             elif self._file and not self._file.exists():
-                self.lacking += [table.name for table in tables]
-                return
+                self.lacking += [table.name for table in tables if table not in self._created]
             else:
                 self._look_for(tables)
             self._created.update(tables)
