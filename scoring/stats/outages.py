@@ -1,4 +1,4 @@
-"""Outages: runs with so many failed executions that their scores measure the servers, not the agent."""
+"""Outages: runs with so many executions without an answer that their scores measure the servers, not the agent."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -11,7 +11,7 @@ Side = Literal["base", "candidate"]
 
 @dataclass(frozen=True)
 class Failures:
-    """How many of a run's executions failed."""
+    """How many of a run's executions failed or gave an empty answer: without Raw JSON an outage is empty cells."""
 
     failed: int
     executions: int

@@ -31,14 +31,14 @@ def finding_of(change: Mapping[str, Any], metric: Mapping[str, Any]) -> str:
 
 
 def failures_text(failures: Failures) -> str:
-    """`실행 267건 중 137건(51%)이 실패`."""
+    """`실행 267건 중 137건(51%)이 실패하거나 빈 응답`."""
     share = percent(failures.failed / failures.executions, 0)
-    return f"실행 {failures.executions:,}건 중 {failures.failed:,}건({share})이 실패"
+    return f"실행 {failures.executions:,}건 중 {failures.failed:,}건({share})이 실패하거나 빈 응답"
 
 
 def more_failed_text(failures: Failures, others: Failures, other: str) -> str:
-    """`실행 262건 중 65건(25%)이 실패(기준 0건)해 그 0점이 차이에 들어`, a clause without its ending."""
-    return f"{failures_text(failures)}({other} {others.failed:,}건)해 그 0점이 차이에 들어"
+    """`실행 262건 중 65건(25%)이 실패하거나 빈 응답(기준 0건)이어서 그 0점이 차이에 들어`, without its ending."""
+    return f"{failures_text(failures)}({other} {others.failed:,}건)이어서 그 0점이 차이에 들어"
 
 
 def outage_text(change: Mapping[str, Any]) -> str:
@@ -49,7 +49,7 @@ def outage_text(change: Mapping[str, Any]) -> str:
     if not outage:
         return ""
     of = "" if has_outage(change) else f"{_run_before(change)}의 "
-    return f"{of}{failures_text(Failures(outage['failed'], outage['executions']))}해 품질을 비교하지 않습니다"
+    return f"{of}{failures_text(Failures(outage['failed'], outage['executions']))}이어서 품질을 비교하지 않습니다"
 
 
 def has_outage(change: Mapping[str, Any] | None) -> bool:
@@ -145,7 +145,7 @@ def _beside(metric: Mapping[str, Any] | None) -> str:
 
 
 def _more_failed(change: Mapping[str, Any]) -> str:
-    """A clause that significantly more executions of one of the two runs failed (Korean); '' if not."""
+    """A clause that one of the two runs has significantly more failed or empty executions (Korean); '' if not."""
     found = change.get("more_failed")
     if not found:
         return ""

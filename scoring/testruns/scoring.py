@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts, summary_of_unasked
-from scoring.stats.outages import Failures
+from scoring.stats.outages import NO_EXECUTIONS, Failures
 from scoring.testruns.change_wording import OUTAGE_ACTION, cause_todo, change_text, has_outage
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.headline import nothing_scored_lines, rejected_clause
@@ -21,6 +21,8 @@ from scoring.testruns.recorded import recorded_agreement
 from scoring.testruns.rubric import AnyTestRunRubric, Metric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.summaries import short_rounds
 from scoring.testruns.testrun import TestRunFile
+
+_UNANSWERED = "unanswered"
 
 RUBRIC_TEXT = "rubric_file"
 """The key of `summary.json` with the text of a rubric file: readers of the folder need no other copy."""
@@ -56,9 +58,9 @@ class ScoredTestRun:
 
     @property
     def failures(self) -> Failures:
-        """The number of its failed executions."""
+        """The number of its failed or empty executions."""
         executions = [one for query in self.queries for one in query.executions]
-        return Failures(sum(one.failed for one in executions), len(executions))
+        return Failures(sum(one.failed or one.empty for one in executions), len(executions))
 
 
 def judge_requests(plan: TestRunPlan) -> Iterator[JudgeRequest]:
@@ -190,6 +192,7 @@ def testrun_summary(
         "options": dict(plan.options),
         "inputs": [{"name": run.identity.name, "sha256": run.identity.sha256, "rows": run.counts.rows_in}],
         "counts": vars(run.counts) | {"queries": len(run.queries)},
+        _UNANSWERED: asdict(scored.failures),
         "rounds": summary.rounds,
         "set": summary.set,
         "distributions": summary.distributions,
@@ -208,6 +211,11 @@ def testrun_summary(
         **summary.own_values(),
         **({RUBRIC_TEXT: plan.rubric.text} if plan.rubric.text else {}),
     }
+
+
+def failures_of(summary: Mapping[str, Any]) -> Failures:
+    """The failed or empty executions of a run by its `summary.json`; none for one of an earlier checkout."""
+    return Failures(**summary[_UNANSWERED]) if _UNANSWERED in summary else NO_EXECUTIONS
 
 
 def _recorded(scored: ScoredTestRun) -> list[dict[str, Any]]:

@@ -33,13 +33,14 @@ def executions_by_round(queries: Iterable[ScoredQuery]) -> dict[Round, list[Scor
 
 
 def short_rounds(sizes: Mapping[str, int]) -> dict[str, int]:
-    """The rounds with less than four fifths as many queries as the largest one, with their sizes.
+    """The rounds with less than four fifths as many queries as the largest one, and two fewer at least, with their
+    sizes.
 
     In a mean over rounds each of them counts as much as a whole round: a few queries that were run once more can move
     it further than all others.
     """
     largest = max(sizes.values(), default=0)
-    return {name: size for name, size in sizes.items() if size < (1 - MOST_UNDECIDED) * largest}
+    return {name: size for name, size in sizes.items() if size < min((1 - MOST_UNDECIDED) * largest, largest - 1)}
 
 
 def mean_and_n(scores: Iterable[Exact | None]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.stats.outages import NO_EXECUTIONS, Failures
+from scoring.stats.outages import Failures
 from scoring.stats.run_scores import TOTAL, QueryScores, ScoreOfRound, TestRunScores
 from scoring.testruns.history import (
     KnownRun,
@@ -26,7 +26,7 @@ from scoring.testruns.history import (
 from scoring.testruns.lint import expectation_marks
 from scoring.testruns.query_columns import groups_of
 from scoring.testruns.rubric import AnyTestRunRubric
-from scoring.testruns.scoring import ScoredTestRun
+from scoring.testruns.scoring import ScoredTestRun, failures_of
 from scoring.testruns.summaries import as_float, withheld_metrics
 from tasks.testruns.warehouse import (
     QUERIES,
@@ -90,32 +90,19 @@ def _known_runs(warehouse: Warehouse, rows: Sequence[Row], rubric: str) -> list[
         return []
     queries = frame.filter(pl.col("rubric") == rubric).unique(["input_sha256", "query_id"]).collect()
     texts = queries.rows_by_key("input_sha256", named=True)
-    failures = _failures(warehouse, rows, rubric)
+    summaries = {row["input_sha256"]: json.loads(row["summary"]) for row in rows}
     return [
         KnownRun(
             row["input_sha256"],
             row["ran_at"] or str(row["score_date"]),
             row["test_set"] or new_set(row["input_sha256"]),
             frozenset(query_keys(_named(texts.get(row["input_sha256"], ()))).values()),
-            before_of(json.loads(row["summary"])),
+            before_of(summaries[row["input_sha256"]]),
             row["input_name"],
-            failures.get(row["input_sha256"], NO_EXECUTIONS),
+            failures_of(summaries[row["input_sha256"]]),
         )
         for row in rows
     ]
-
-
-def _failures(warehouse: Warehouse, rows: Sequence[Row], rubric: str) -> dict[str, Failures]:
-    """Hash of a run -> the number of its failed executions."""
-    days = {row["input_sha256"]: row["score_date"] for row in rows}
-    frame = table_rows(warehouse, SCORES, _columns("input_sha256", "failed", "rubric"), sorted(set(days.values())))
-    of_run = frame.filter(pl.col("rubric") == rubric).group_by("score_date", "input_sha256")
-    counted = of_run.agg(pl.col("failed").sum(), pl.len().alias("executions")).collect()
-    return {
-        sha256: Failures(failed, executions)
-        for day, sha256, failed, executions in counted.iter_rows()
-        if days.get(sha256) == day
-    }
 
 
 def _named(queries: Iterable[Row]) -> list[tuple[str, str]]:

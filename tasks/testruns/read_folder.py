@@ -14,10 +14,10 @@ import polars as pl
 
 from scoring.catalog import rubric_of_summary
 from scoring.errors import InputError, UsageError
-from scoring.stats.outages import Failures
 from scoring.stats.run_scores import TOTAL, QueryScores, ScoreOfRound, TestRunScores
 from scoring.testruns.query_columns import groups_of
 from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
+from scoring.testruns.scoring import failures_of
 from scoring.testruns.summaries import withheld_metrics
 
 _FIX = "give a folder that `aqb score TEST_RUN --out FOLDER` has written; several runs lie in sub-folders of it"
@@ -78,7 +78,7 @@ class ScoredFolder:
         withheld = withheld_metrics(self.summary.get("set", {}))
         epochs = self.rubric.metric_epochs(self.epochs)
         sha256 = str(self.summary["inputs"][0].get("sha256", ""))
-        failures = Failures(int(self.scores["failed"].sum()), self.scores.height)
+        failures = failures_of(self.summary)
         return TestRunScores(
             Path(self.file).name, self.rubric.id, self.version, queries, withheld, epochs, failures, sha256
         )

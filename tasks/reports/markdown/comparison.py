@@ -91,7 +91,7 @@ def _not_compared(comparison: Comparison) -> list[str]:
         return ["두 실행에 함께 있는 질의가 없어 비교하지 못했습니다.", "질의 문장이 같은지 확인하세요."]
     if comparison.outage:
         side = {"base": "기준", "candidate": "후보"}[comparison.outage]
-        why = f"{side}의 {failures_text(comparison.outage_failures)}해 품질을 비교하지 않습니다."
+        why = f"{side}의 {failures_text(comparison.outage_failures)}이어서 품질을 비교하지 않습니다."
         return [why, f"{OUTAGE_ACTION}하세요."]
     return []
 

@@ -15,7 +15,6 @@ from scoring.alerting.run_messages import ReviewedQuery, ReviewedTestRun
 from scoring.catalog import testrun_rubric_of_summary
 from scoring.judging.requests import VerdictStatus
 from scoring.markdown import score_text
-from scoring.stats.outages import Failures
 from scoring.testruns.change_wording import (
     change_text,
     failures_text,
@@ -25,6 +24,7 @@ from scoring.testruns.change_wording import (
     worse_metrics,
 )
 from scoring.testruns.rubric import AnyTestRunRubric, Metric
+from scoring.testruns.scoring import failures_of
 from scoring.testruns.tables import VALUE_TITLES
 from tasks.files.atomic import TABLE_MODE, write_text
 from tasks.files.excel import excel_csv
@@ -93,7 +93,7 @@ def reviewed_testrun(
         report_url=report_url,
         change=_change(change) if change and not has_outage(change) else "",
         worse=worse_metrics(change) if change else (),
-        outage=_outage(folder, change),
+        outage=_outage(summary, change),
     )
 
 
@@ -101,12 +101,11 @@ def _change(change: Mapping[str, Any]) -> str:
     return ". ".join(filter(None, (change_text(change), passed_over_text(change))))
 
 
-def _outage(folder: Path, change: Mapping[str, Any] | None) -> str:
+def _outage(summary: Mapping[str, Any], change: Mapping[str, Any] | None) -> str:
     if change and has_outage(change):
         return outage_text(change)
-    failed = pl.read_parquet(folder / "scores.parquet", columns=["failed"])["failed"]
-    failures = Failures(int(failed.sum()), len(failed))
-    return f"{failures_text(failures)}했습니다" if failures.is_outage else ""
+    failures = failures_of(summary)
+    return f"{failures_text(failures)}입니다" if failures.is_outage else ""
 
 
 def _shown_metrics(rubric: AnyTestRunRubric) -> list[Metric]:

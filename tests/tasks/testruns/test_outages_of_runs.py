@@ -28,21 +28,24 @@ from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY
 from tests.builders.scored_testruns import plan_row
 from tests.builders.site import build
-from tests.builders.testruns import LONG_HEADER, write_csv
+from tests.builders.testruns import LONG_HEADER, raw, write_csv
 
-SAID = "실행 40건 중 20건(50%)이 실패해 품질을 비교하지 않습니다"
+SAID = "실행 40건 중 20건(50%)이 실패하거나 빈 응답이어서 품질을 비교하지 않습니다"
 
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
-    """v1, v2 whose server failed at half of the queries, and v3, which answers as v1: scored one after another."""
+    """v1, v2 whose server failed or said nothing at half of the queries, and v3, which answers as v1, one by one."""
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     for version, failing in (("v1", 0), ("v2", 20), ("v3", 0)):
         rows = [plan_row(f"Q{n}", question=f"평가기간을 {n}일로 바꿔줘", passes=n > 2) for n in range(40)]
         for row in rows:
             row[LONG_HEADER.index("Run ID")] = version
-        for row in rows[:failing]:
-            row[LONG_HEADER.index("오류")] = "INTERNAL_SERVER_ERROR"
+        for number, row in enumerate(rows[:failing]):
+            if number % 2:
+                row[LONG_HEADER.index("Raw JSON")] = raw("")  # as where a bot's server says nothing
+            else:
+                row[LONG_HEADER.index("오류")] = "INTERNAL_SERVER_ERROR"
         path = write_csv(tmp_path / f"{version}.csv", [LONG_HEADER, *rows])
         scored = score_testrun(plan_of(read_testrun_file(path), TestRunChoices("plan-agent"), {}), {})
         place = place_of(warehouse, DAY, scored)
@@ -66,7 +69,9 @@ def test_run_after_an_outage_is_compared_with_the_one_before_it_and_says_so(runs
     change = json.loads((runs / "v3" / "summary.json").read_text("utf-8"))["change"]
     assert (change["name"], change["outage"], change["worse"], change["better"]) == ("v1.csv", None, 0, 0)
     report = (runs / "v3" / "report.md").read_text("utf-8")
-    assert f"비교 기준에서 뺀 실행: v2.csv({DAY}), 실행 40건 중 20건(50%)이 실패." in report.replace("\\", "")
+    assert f"비교 기준에서 뺀 실행: v2.csv({DAY}), 실행 40건 중 20건(50%)이 실패하거나 빈 응답." in report.replace(
+        "\\", ""
+    )
 
 
 def test_pages_say_the_outage_and_keep_the_order_of_the_runs(runs: Path) -> None:
@@ -104,18 +109,22 @@ def test_message_says_which_run_was_passed_over(runs: Path) -> None:
     summary = json.loads((runs / "v3" / "summary.json").read_text("utf-8"))
     run = reviewed_testrun(runs / "v3", summary, "0f3a")
     assert run is not None
-    assert run.change.endswith(f"비교 기준에서 뺀 실행: v2.csv({DAY}), 실행 40건 중 20건(50%)이 실패")
+    assert run.change.endswith(f"비교 기준에서 뺀 실행: v2.csv({DAY}), 실행 40건 중 20건(50%)이 실패하거나 빈 응답")
 
 
 # Zeros of executions that failed read as answers that got worse, or, in the base, as a better prompt.
 @pytest.mark.parametrize(
     ("order", "said", "of_inbox"),
     [
-        ((0, 8), "후보의 실행 40건 중 8건(20%)이 실패(기준 0건)해", "실행 40건 중 8건(20%)이 실패(지난 실행 0건)해"),
+        (
+            (0, 8),
+            "후보의 실행 40건 중 8건(20%)이 실패하거나 빈 응답(기준 0건)이어서",
+            "실행 40건 중 8건(20%)이 실패하거나 빈 응답(지난 실행 0건)이어서",
+        ),
         (
             (8, 0),
-            "기준의 실행 40건 중 8건(20%)이 실패(후보 0건)해",
-            "지난 실행은 실행 40건 중 8건(20%)이 실패(이번 실행 0건)해",
+            "기준의 실행 40건 중 8건(20%)이 실패하거나 빈 응답(후보 0건)이어서",
+            "지난 실행은 실행 40건 중 8건(20%)이 실패하거나 빈 응답(이번 실행 0건)이어서",
         ),
         ((0, 2), "", ""),  # as few may have failed by chance
         ((8, 7), "", ""),

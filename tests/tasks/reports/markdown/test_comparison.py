@@ -56,8 +56,8 @@ def test_nobody_is_sent_to_a_query_where_nothing_but_times_got_worse() -> None:
 @pytest.mark.parametrize(
     ("failed", "said"),
     [
-        ((0, 20), "후보의 실행 100건 중 20건(20%)이 실패(기준 0건)해 그 0점이 차이에 들어 있습니다."),
-        ((20, 0), "기준의 실행 100건 중 20건(20%)이 실패(후보 0건)해 그 0점이 차이에 들어 있습니다."),
+        ((0, 20), "후보의 실행 100건 중 20건(20%)이 실패하거나 빈 응답(기준 0건)이어서 그 0점이 차이에 들어 있습니다."),
+        ((20, 0), "기준의 실행 100건 중 20건(20%)이 실패하거나 빈 응답(후보 0건)이어서 그 0점이 차이에 들어 있습니다."),
     ],
 )
 def test_headline_begins_with_the_run_of_which_more_executions_failed(failed: tuple[int, int], said: str) -> None:
