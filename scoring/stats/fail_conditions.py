@@ -26,9 +26,8 @@ class FailCondition:
         """
         if comparison.outage:
             failures = comparison.outage_failures
-            return (
-                f"{self.text}: {failures.failed} of {failures.executions} executions of the {comparison.outage} failed or are empty"
-            )
+            executions = f"{failures.executions} executions of the {comparison.outage}"
+            return f"{self.text}: {failures.failed} of {executions} failed or are empty"
         change = next(one for one in (*comparison.metrics, *comparison.rates) if one.metric == self.metric)
         difference = change.difference
         if change.withheld:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from scoring.catalog import rubric_title, rubrics
 from scoring.chat.rubric import RowRubric
 from scoring.markdown import one_line, score_text, shortened
-from scoring.stats.agreement import ALL_AGENTS, SAME_SCORE, agreements
+from scoring.stats.agreement import ALL_AGENTS, LEAST_OTHERS, SAME_SCORE, agreements
 from scoring.stats.intervals import MIN_N_FOR_VERDICT
 from scoring.testruns.rubric import TestRunRubric
 from tasks.context import Context
@@ -81,6 +81,7 @@ def agreement_page(asked: Asked) -> Response:
         left_out=len(labels) - sum(len(one.pairs) for one in compared),
         least=context.settings.agreement.trusted_from,
         least_queries=MIN_N_FOR_VERDICT,
+        least_others=LEAST_OTHERS,
         metrics=_metrics(context, compared),
         together=_together(context, compared),
         people=_people(context, compared),

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 from scoring.markdown import percent, percent_interval, signed
-from scoring.stats.agreement import ALL_AGENTS, Agreement
+from scoring.stats.agreement import ALL_AGENTS, LEAST_OTHERS, Agreement
 from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Coefficient, Interval
 from tasks.reports.site.pages import Table
@@ -27,6 +27,7 @@ def agreement_markdown(
         metrics=Table(_HEADER, [_row(one, titles, least) for one in found]),
         least=_number(least),
         least_queries=MIN_N_FOR_VERDICT,
+        least_others=LEAST_OTHERS,
         unpaired=unpaired,
         confusions=[
             (titles.get(one.metric, one.metric), sorted({*chain(*one.confusion)}, reverse=True), one.confusion)
@@ -72,7 +73,9 @@ def _verdict(one: Agreement, least: float) -> str:
         return "신뢰"
     if one.clusters < MIN_N_FOR_VERDICT:
         return "신뢰 전(라벨 부족)"
-    return "신뢰 전(한 가지 점수뿐)" if one.linear.value is None else "신뢰 전"
+    if one.linear.value is None:
+        return "신뢰 전(한 가지 점수뿐)"
+    return "신뢰 전(라벨이 한 점수에 몰림)" if one.others < LEAST_OTHERS else "신뢰 전"
 
 
 def _rate(count: int, n: int, interval: Interval | None) -> str:

@@ -75,6 +75,12 @@ def test_many_labels_of_few_queries_are_not_trusted() -> None:
     assert (found.n, found.clusters, found.trusted(0.6)) == (300, 5, False)
 
 
+@pytest.mark.parametrize(("others", "trusted"), [(1, False), (4, False), (5, True)])
+def test_metric_is_not_trusted_for_agreeing_on_the_commonest_label(others: int, *, trusted: bool) -> None:
+    found = only(agreements(pairs(*[(2, 2)] * (46 - others), *[(0, 0)] * others)))
+    assert (found.linear.value, found.others, found.trusted(0.6)) == (1, others, trusted)
+
+
 def test_agreement_about_one_single_rating_proves_nothing() -> None:
     found = only(agreements(pairs(*[(5.0, 5.0)] * 100)))
     assert (found.exact, found.linear.value, found.trusted(0.0)) == (100, None, False)
