@@ -28,6 +28,7 @@ from flows.steps.trust import judge_trust_anew
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
 from scoring.errors import AqbError
 from tasks.alerts.heartbeat import Heartbeat
+from tasks.alerts.routed_rubrics import unknown_rubrics
 from tasks.chat.day_plan import EarlierDays, earlier_days, has_rows_so_far
 from tasks.chat.tables import KPIS
 from tasks.config.settings import Settings
@@ -192,7 +193,7 @@ def _over_services(
             DayResult(day, None),
             None,
             site_after(context),
-            unreported=call_off_finished(context),
+            unreported=call_off_finished(context) + _unrouted(context),
             unmeasured=unmeasured,
             services=services,
         )
@@ -243,7 +244,7 @@ def _score_night(context: Context, day: date, *, is_alone: bool, allow_shrink: b
     unmeasured += judge_trust_anew(context)  # before the site, which shows the result
     site = site_after(context)  # before people are notified: messages link to its pages
     unreported = notify_unreported(context, NIGHTLY, day - STILL_NEWS, day) + notify_kept(context, (*earlier, own))
-    unreported += call_off_finished(context)
+    unreported += call_off_finished(context) + (_unrouted(context) if is_all else ())
     outcome = NightlyOutcome(
         own,
         None,
@@ -256,6 +257,11 @@ def _score_night(context: Context, day: date, *, is_alone: bool, allow_shrink: b
         still_kept=before.kept,
     )
     return replace(_warned(outcome), test_runs=_score_inbox(context.settings)) if is_all else outcome
+
+
+def _unrouted(context: Context) -> tuple[str, ...]:
+    """The routes that name a rubric which does not exist."""
+    return tuple(f"alerts: route {name} {what}" for name, what in unknown_rubrics(context.settings).items())
 
 
 def _warned(outcome: NightlyOutcome) -> NightlyOutcome:

@@ -251,19 +251,21 @@ def _judge(settings: Settings) -> str:
 
 
 def _routes(settings: Settings) -> Iterator[Check]:
-    """Checks that each route has a valid secret; nothing is sent."""
+    """Checks that each route has a valid secret and names rubrics that exist; nothing is sent."""
     try:
         prepare_prefect(settings.reports)
         from flows.steps.subscriptions import wanted_routes  # imports Prefect
+        from tasks.alerts.routed_rubrics import unknown_rubrics
 
         with reaching_prefect():
             found = wanted_routes(settings.alerts)
     except AqbError as error:
         yield Check("routes", ok=False, seen=str(error))
         return
+    unknown = unknown_rubrics(settings)
     for one in found:
-        seen = one.problem or f"has its secret from {one.origin}; nothing was sent"
-        yield Check(f"route {one.name}", not one.problem, seen)
+        seen = one.problem or unknown.get(one.name) or f"has its secret from {one.origin}; nothing was sent"
+        yield Check(f"route {one.name}", not one.problem and one.name not in unknown, seen)
     if not found:
         yield _nobody_notified()
 

@@ -301,6 +301,20 @@ def test_each_route_has_its_secret_or_is_told_to_lack_it_and_nothing_is_sent(
     assert [secret for secret in (slack.webhook(), "5ecret", TOKEN) if secret in shown] == []
 
 
+def test_route_that_names_no_existing_rubric_is_told_by_doctor_and_the_night(
+    aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would receive nothing: no page either."""
+    Path("aqb.toml").write_text('[[alerts.route]]\nname = "qa"\nwebhook_env = "QA"\nrubrics = ["ola-monitorin"]\n')
+    with FakeSlack() as slack:
+        monkeypatch.setenv("QA", slack.webhook())
+        told = "receives nothing of 'ola-monitorin': there is no such rubric; 'ola-monitoring'?"
+        assert checks(aqb)["route qa"] == f"NOT {told}"
+        night = aqb("nightly", "--date", str(DAY))
+    assert f"alerts: route qa {told}" in night.out + night.err
+    assert night.exit_code == 1
+
+
 def test_default_webhook_is_a_route_where_it_is_set(
     aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
