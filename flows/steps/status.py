@@ -198,7 +198,8 @@ def _judge(context: Context, found: Status) -> None:
         "spent_usd_30_days": spent_usd,
         "budget_usd_a_run": judge.max_usd,
     }
-    found.gauges["judge_cost_usd_30_days"] = spent_usd
+    if spent_usd is not None:
+        found.gauges["judge_cost_usd_30_days"] = spent_usd
 
 
 def _disk(context: Context, found: Status) -> None:

@@ -186,10 +186,11 @@ class RunLedger:
         unended = self._mine & (_runs.c.started_at >= since) & (_runs.c.outcome == "running")
         return self._runs(sa.select(_runs).where(unended))
 
-    def usd_since(self, since: datetime) -> float:
-        """The judge's known cost in USD in the runs that began at `since` or later."""
-        query = sa.select(sa.func.sum(_runs.c.cost_usd)).where(_runs.c.started_at >= since)
-        return self._database.value(query) or 0.0
+    def usd_since(self, since: datetime) -> float | None:
+        """The judge's cost in USD in the runs that began at `since` or later; None if one of them has an unknown cost."""
+        judged = sa.select(_runs.c.cost_usd).where(_runs.c.started_at >= since, _runs.c.model.is_not(None))
+        costs = [cost for (cost,) in self._database.rows(judged)]
+        return None if None in costs else float(sum(costs))
 
     def last(self, count: int) -> list[Run]:
         """The latest runs of all services, earliest first."""
