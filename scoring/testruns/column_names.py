@@ -43,7 +43,7 @@ FIELDS = {
         "latency_ms": ("latency_ms",),
         "recorded_score": ("LLM 점수",),
     },
-    Layout.WIDE: _ANY_LAYOUT | {"query_id": ID_HEADERS, "repeat": ("회차",)},
+    Layout.WIDE: _ANY_LAYOUT | {"query_id": ID_HEADERS, "repeat": ("회차", "방/반복")},
 }
 EXPECTATIONS = frozenset(
     header

@@ -37,7 +37,7 @@ _EXCEL_ERRORS = frozenset(
 # What people write behind a number: 5300ms, 4점; 2회
 _UNIT = re.compile(r"(?<=[0-9])\s*(?:ms|밀리초|점)\Z", re.IGNORECASE)
 _COUNTER = re.compile(r"(?<=[0-9])\s*(?:회|번|건|개)\Z")
-_ORDINAL = re.compile(r"([1-9][0-9]{0,3})\s*(?:회차|차|회)?")
+_ORDINAL = re.compile(r"([1-9][0-9]{0,3})\s*(?:회차|차|회|/1)?")
 _ROUND_SHEET = re.compile(r"round\s*([1-9][0-9]?)|([1-9][0-9]?)\s*(?:회차|차)", re.IGNORECASE)
 
 
@@ -71,13 +71,15 @@ def columns_of(names: tuple[str, ...], written: tuple[str, ...], where: str) -> 
     known = FIELDS[layout]
     missing = [known[field] for field in _REQUIRED[layout] if not set(known[field]) & set(names)]
     if missing:
+        plain, plain_ko = _plain_answers(names) if missing == [FIELDS[Layout.LONG]["raw_json"]] else ("", "")
         raise InputError(
             f"required columns are missing: {', '.join(map(' or '.join, missing))}; found {_described(names)}",
             where=where,
             fix=f"it looks like a test run with {_ROWS_OF[layout]}: export it again with these columns, or "
-            + _how_to_name(f'"{missing[0][0]}" = "..."'),
+            + _how_to_name(f'"{missing[0][0]}" = "..."')
+            + plain,
             ko=f"꼭 있어야 할 열이 없습니다: {', '.join(map(' 또는 '.join, missing))}. {_described_ko(names)} "
-            f"이 열을 넣어 다시 내보내세요. {_NAMED_OTHERWISE}",
+            f"이 열을 넣어 다시 내보내세요. {_NAMED_OTHERWISE}{plain_ko}",
         )
     rounds: dict[int, dict[str, list[int]]] = {}
     read = {name for headers in known.values() for name in headers}
@@ -107,6 +109,16 @@ def columns_of(names: tuple[str, ...], written: tuple[str, ...], where: str) -> 
             field: tuple(names.index(name) for name in headers if name in names) for field, headers in known.items()
         },
         rounds=dict(sorted(rounds.items())),
+    )
+
+
+def _plain_answers(names: Sequence[str]) -> tuple[str, str]:
+    """What to do with answers that are plain text, in English and Korean; '' without such answers."""
+    if "응답" not in names:
+        return "", ""
+    return (
+        "; if the answers are plain text, call the columns ID, 회차 (1, 2, 3), 질의, 응답 and 응답 시간(초) instead",
+        " 에이전트의 답변이 글뿐이면 열 이름을 ID, 회차(1, 2, 3), 질의, 응답, 응답 시간(초)로 바꾸세요.",
     )
 
 

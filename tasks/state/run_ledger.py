@@ -187,7 +187,7 @@ class RunLedger:
         return self._runs(sa.select(_runs).where(unended))
 
     def usd_since(self, since: datetime) -> float | None:
-        """The judge's cost in USD in the runs that began at `since` or later; None if one of them has an unknown cost."""
+        """The cost of the judge in USD in the runs that began at `since` or later; None if that of one is unknown."""
         judged = sa.select(_runs.c.cost_usd).where(_runs.c.started_at >= since, _runs.c.model.is_not(None))
         costs = [cost for (cost,) in self._database.rows(judged)]
         return None if None in costs else float(sum(costs))
