@@ -11,6 +11,7 @@ from docs.generators.dbt import dbt_kpis, dbt_sources
 from docs.generators.notebook import NOTEBOOK, executed
 from docs.generators.reference import commands_page, settings_page, tables_page
 from docs.generators.row_rubric_readme import row_rubric_readme
+from docs.generators.testrun_columns import testrun_columns_page
 from docs.generators.testrun_rubric_readme import testrun_rubric_readme
 from scoring.chat.rubric import RowRubric
 from scoring.rubric_files.shape import rubric_schema
@@ -32,6 +33,7 @@ def documents() -> dict[Path, str]:
         ROOT / "deployments" / "dbt" / "models" / "kpis_daily.sql": dbt_kpis(),
         reference / "settings.md": settings_page(),
         reference / "tables.md": tables_page(),
+        reference / "testrun-columns.md": testrun_columns_page(),
         reference / "commands.md": commands_page(),
         reference / "rubric.schema.json": _json(rubric_schema()),
         reference / "testrun-rubric.schema.json": _json(testrun_rubric_schema()),

@@ -90,8 +90,8 @@ def commands_page() -> str:
     return f"""# Commands
 
 {_GENERATED}
-Exit codes: 0 done; 1 done, but something was rejected or failed, and it says what; 2 wrong usage or settings; 130
-stopped by Ctrl-C or a signal.
+Exit codes: 0 done; 1 something failed, was rejected or needs attention, and it says what; 2 wrong usage or settings;
+130 stopped by Ctrl-C or a signal.
 `aqb nightly` and `aqb backfill` end with 1 again where the day is done already and something is wrong with it.
 
 """ + "\n".join(helps)
