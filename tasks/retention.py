@@ -27,7 +27,7 @@ from tasks.files.report_paths import ReportPaths
 from tasks.judge.verdict_store import VerdictStore
 from tasks.review.label_store import LabelStore
 from tasks.state.audit_log import AuditLog
-from tasks.state.erased_sessions import remember_erased
+from tasks.state.erased_sessions import remember_erased, remember_rows
 from tasks.testruns.uploads import Uploads
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
 from tasks.warehouse import Warehouse
@@ -131,7 +131,7 @@ def _erase_rows(context: Context, session_id: str, *, dry_run: bool) -> Counter[
         # Nobody else may be writing the day: a run that began earlier does not know of this session yet.
         with nullcontext() if dry_run else warehouse.staging(f"monitoring-{day}"):
             rows = warehouse.read(SCORES, [day])
-            own = None if rows is None else rows.filter(mine).select("row_id", "user_input").collect()
+            own = None if rows is None else rows.filter(mine).select("row_id", "user_input", "tenant_id").collect()
             row_ids = [] if own is None else own["row_id"].to_list()
             templates = set() if own is None else _templates(context, own["user_input"].drop_nulls())
             found[f"{SCORES}: rows"] += len(row_ids)
@@ -144,7 +144,8 @@ def _erase_rows(context: Context, session_id: str, *, dry_run: bool) -> Counter[
                     touched |= _forget_in_reports(reports, day, row_ids, dry_run=dry_run)
             if excluded and not dry_run:
                 warehouse.clear(EXCLUDED, day, context.rubric.excluded_schema, PERSONAL_COLUMNS, session_id)
-            if row_ids and not dry_run:
+            if own is not None and row_ids and not dry_run:
+                remember_rows(context.state, session_id, day, Counter(own["tenant_id"]))
                 with warehouse.lock(ALERTS):  # the facts of this day are also written when an earlier one is scored
                     if templates:
                         _forget_templates(warehouse, day, templates)

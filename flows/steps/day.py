@@ -288,7 +288,7 @@ def _most_replaceable(
         DayKeptError: it has more; the run ends with this error.
     """
     now, outcome = scored.rows_by_tenant, scored.outcome
-    guard = day_guards(warehouse, [day], any_erased=bool(erased_sessions(context.state))).get(day, NOT_SCORED)
+    guard = day_guards(warehouse, context.state, [day]).get(day, NOT_SCORED)
     if lost := guard.losses(now):
         content = outcome.content.fingerprint if outcome.content else ""
         kept = DayKeptError(day, lost, content, context.settings.service)

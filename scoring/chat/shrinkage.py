@@ -12,7 +12,7 @@ from typing import Any
 from scoring.chat.kpis import ALL_TENANTS
 
 TENANT_MIN_ROWS = 30
-"""A tenant with fewer scored rows is not checked separately: its counts vary too much from day to day."""
+"""A tenant with fewer scored rows is not checked separately, nor are fewer excluded rows: such counts vary too much."""
 _SHRINKS_BELOW = 2  # the fraction (one in so many) that must remain
 
 
@@ -59,7 +59,9 @@ class DayGuard:
         first.
 
         Empty if the day may be replaced. A day, or a tenant with at least `TENANT_MIN_ROWS` scored rows, counts as lost
-        if fewer than half of its scored rows are left, or no rows at all. Rows of erased sessions do not count.
+        if fewer than half of its scored rows are left, or no rows at all. Rows of erased sessions do not count. It also
+        counts as lost if more than half of at least `TENANT_MIN_ROWS` excluded rows are gone and not scored now: a
+        source that has stopped to give rows without an answer must not remove an outage from the history.
         """
         found = []
         for tenant, counts in self.before.items():
@@ -67,10 +69,13 @@ class DayGuard:
             expected = TenantRows(max(0, counts.scored - self.erased.get(tenant, 0)), counts.excluded)
             if tenant != ALL_TENANTS and counts.scored < TENANT_MIN_ROWS:
                 continue
+            gone = counts.excluded - left.excluded - max(0, left.scored - expected.scored)
             if expected.scored > _SHRINKS_BELOW * left.scored:
                 found.append(Loss(tenant, expected.scored, left.scored))
-            elif expected.both and not left.both:
-                found.append(Loss(tenant, expected.both, 0))
+            elif (expected.both and not left.both) or (
+                counts.excluded >= TENANT_MIN_ROWS and _SHRINKS_BELOW * gone > counts.excluded
+            ):
+                found.append(Loss(tenant, expected.both, left.both))
         of_all = tuple(one for one in found if one.tenant_id == ALL_TENANTS)
         return of_all or tuple(sorted(found, key=lambda one: (-one.before, one.tenant_id or "")))
 

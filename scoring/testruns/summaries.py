@@ -40,7 +40,7 @@ def short_rounds(sizes: Mapping[str, int]) -> dict[str, int]:
     it further than all others.
     """
     largest = max(sizes.values(), default=0)
-    return {name: size for name, size in sizes.items() if size < min((1 - MOST_UNDECIDED) * largest, largest - 1)}
+    return {name: size for name, size in sizes.items() if size < (1 - MOST_UNDECIDED) * largest and size + 1 < largest}
 
 
 def mean_and_n(scores: Iterable[Exact | None]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Determines what a day would lose if it were replaced by the current rows of the source. Source: SPEC 6."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import date
 
@@ -11,6 +11,8 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.shrinkage import DayGuard, Loss, rows_by_tenant
 from scoring.errors import AqbError
 from tasks.chat.tables import KPIS, SCORES
+from tasks.state.database import StateDatabase
+from tasks.state.erased_sessions import erased_rows
 from tasks.warehouse import Warehouse, table_rows
 
 _COUNTED = pa.schema([("tenant_id", pa.string()), ("session_id", pa.string())])
@@ -34,24 +36,34 @@ class DayKeptError(AqbError):
         self.content = content
 
 
-def day_guards(warehouse: Warehouse, days: Sequence[date], *, any_erased: bool) -> dict[date, DayGuard]:
+def day_guards(warehouse: Warehouse, state: StateDatabase, days: Sequence[date]) -> dict[date, DayGuard]:
     """The guards of those of these days that have been scored.
 
-    With `any_erased`, sessions were erased at some time: scored rows without a session, on a day with sessions, are
-    then counted as erased.
+    Raises:
+        StorageError: warehouse or state database cannot be read.
     """
-    if not days:
-        return {}
-    written = warehouse.read(KPIS, days)
+    written = warehouse.read(KPIS, days) if days else None
     if written is None:
         return {}
     by_day = defaultdict(list)
     for row in written.select("score_date", "tenant_id", "rows", "excluded").collect().iter_rows(named=True):
         by_day[row["score_date"]].append(row)
+    erased = erased_rows(state, list(by_day))
     return {
-        day: DayGuard(rows_by_tenant(rows), _erased_rows(warehouse, day) if any_erased else {})
+        day: DayGuard(rows_by_tenant(rows), _left_of(warehouse, day, erased[day]) if day in erased else {})
         for day, rows in by_day.items()
     }
+
+
+def _left_of(warehouse: Warehouse, day: date, erased: Counter[str | None]) -> dict[str | None, int]:
+    """The rows of erased sessions that a day still has, by tenant and for all (`*`): at most those without a session.
+
+    Rows that the source no longer holds are gone since the day was scored again.
+    """
+    scores = table_rows(warehouse, SCORES, _COUNTED, [day]).filter(pl.col("session_id").is_null())
+    without = dict(scores.group_by("tenant_id").len().collect().iter_rows())
+    left = {tenant: min(count, without.get(tenant, 0)) for tenant, count in erased.items()}
+    return left | {ALL_TENANTS: sum(left.values())}
 
 
 def losses_text(lost: Sequence[Loss]) -> str:
@@ -62,14 +74,3 @@ def losses_text(lost: Sequence[Loss]) -> str:
 
 def _name(tenant: str | None) -> str:
     return {ALL_TENANTS: "the day", None: "rows without tenant"}.get(tenant, f"tenant {tenant}")
-
-
-def _erased_rows(warehouse: Warehouse, day: date) -> dict[str | None, int]:
-    """The scored rows without a session on a day that has sessions, by tenant and for all (`*`)."""
-    scores = table_rows(warehouse, SCORES, _COUNTED, [day])
-    without = pl.col("session_id").is_null().sum().alias("without")
-    counted = scores.group_by("tenant_id").agg(pl.len().alias("rows"), without).collect()
-    if counted["rows"].sum() == counted["without"].sum():
-        return {}
-    by_tenant: dict[str | None, int] = dict(counted.select("tenant_id", "without").iter_rows())
-    return by_tenant | {ALL_TENANTS: sum(by_tenant.values())}

@@ -24,7 +24,6 @@ from tasks.chat.tables import KPIS, SCORES
 from tasks.config.addresses import is_bigquery
 from tasks.config.settings import Settings
 from tasks.context import Context
-from tasks.state.erased_sessions import erased_sessions
 from tasks.state.run_ledger import INTRADAY, Run, RunLedger
 
 PORTION_BYTES = 500_000_000
@@ -136,7 +135,7 @@ def backfill_plan(context: Context, first: date, last: date, today: date) -> Bac
     days = days_between(first, last)
     written = _WrittenDays(context)
     guarded = [day for day in days if day in written.kpis]
-    guards = day_guards(context.warehouse, guarded, any_erased=bool(erased_sessions(context.state)))
+    guards = day_guards(context.warehouse, context.state, guarded)
     runs = RunLedger(context.state).latest_of_days(first, last)
     parameters = day_parameters(settings, context.rubric)
 

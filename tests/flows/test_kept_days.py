@@ -139,6 +139,22 @@ def test_rows_of_an_erased_session_may_go(settings: Settings, source: Path, aqb:
     assert fates(backfill(DAY, LAST, settings=settings)) == {DAY: "kept"}
 
 
+def test_rows_that_never_had_a_session_may_not_go_after_somebody_was_erased(
+    settings: Settings, source: Path, aqb: Command, folder: Path
+) -> None:
+    """Sessions that are missing in part do not make the guard of the other days blind."""
+    of_day = [plain(number, session_id=None) for number in range(30)]
+    write_rows(source / "b.jsonl", [*of_day, plain(40, session_id="other")])
+    backfill(DAY, LAST, settings=settings)
+    Path("aqb.toml").write_text(
+        f'warehouse = "{settings.warehouse}"\nreports = "{settings.reports}"\nstate_url = "{settings.state_url}"\n',
+        encoding="utf-8",
+    )
+    assert aqb("erase", "--session", "other").exit_code == 0
+    write_rows(source / "b.jsonl", of_day[:3])
+    assert fates(backfill(DAY, LAST, settings=settings)) == {DAY: "kept"}
+
+
 @pytest.mark.long
 def test_late_rows_that_are_gone_keep_their_day_and_are_said_again_but_told_once(
     settings: Settings, source: Path, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch

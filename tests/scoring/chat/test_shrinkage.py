@@ -22,10 +22,25 @@ def test_losses_begin_below_half_of_the_scored_rows(scored: int, now: int, lost:
     assert found == ((Loss("*", scored, now),) if lost else ())
 
 
-def test_losses_count_a_day_of_excluded_rows_only_when_nothing_is_left() -> None:
-    before = all_rows(0, 40)
+def test_losses_count_a_few_excluded_rows_only_when_nothing_is_left() -> None:
+    before = all_rows(0, 29)
     assert DayGuard(before, {}).losses(all_rows(0, 1)) == ()
-    assert DayGuard(before, {}).losses({}) == (Loss("*", 40, 0),)
+    assert DayGuard(before, {}).losses({}) == (Loss("*", 29, 0),)
+
+
+@pytest.mark.parametrize(
+    ("now", "lost"),
+    [
+        (all_rows(100), True),  # the view leaves out NULL answers
+        (all_rows(100, 50), False),
+        (all_rows(100, 49), True),
+        (all_rows(160, 0), False),  # the answers came late
+        (all_rows(200), False),
+    ],
+)
+def test_losses_see_an_outage_of_null_answers_that_is_gone(now: Rows, lost: bool) -> None:
+    found = DayGuard(all_rows(100, 100), {}).losses(now)
+    assert found == ((Loss("*", 200, now["*"].both),) if lost else ())
 
 
 def test_losses_see_scores_that_would_become_excluded_rows() -> None:
