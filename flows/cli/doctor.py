@@ -214,8 +214,7 @@ def _inbox(settings: Settings) -> str:
     from tasks.files.rubric_file import chosen_testrun_rubric
     from tasks.testruns.files import RUN_FILE_ENDINGS
 
-    runs = settings.test_runs
-    for chosen in filter(None, (*runs.rubrics, runs.rubric, *(one.rubric for one in runs.files))):
+    for chosen in settings.test_runs.chosen_rubrics:
         chosen_testrun_rubric(chosen)
     folder = Path(settings.test_runs.inbox)
     if not os.path.lexists(folder):

@@ -139,7 +139,8 @@ def audit(
 ) -> None:
     """Try to talk the judge into good scores for bad answers, with the fence around them and without it.
 
-    Also: padding, length, order, and whether it repeats its own answers. Exit code 1 if the attempt proves nothing.
+    Also: padding, length, order, and whether it repeats its own answers. The questions are those of `aqb-1.2`,
+    whatever your rubrics ask: the model and the fence are tested. Exit code 1 if the attempt proves nothing.
 
     Example: aqb judge audit --dry-run
     """

@@ -32,7 +32,6 @@ def _ids_of_files(settings: Settings) -> Iterator[str]:
     for service in services_of(settings):
         with suppress(AqbError):
             yield chosen_row_rubric(service.monitoring.rubric).id
-    runs = settings.test_runs
-    for chosen in filter(None, (*runs.rubrics, runs.rubric, *(one.rubric for one in runs.files))):
+    for chosen in settings.test_runs.chosen_rubrics:
         with suppress(AqbError):
             yield chosen_testrun_rubric(chosen).id

@@ -75,6 +75,11 @@ class InboxSettings(Section):
         """The team's names of columns and filters."""
         return TeamNames(self.columns, self.filters)
 
+    @property
+    def chosen_rubrics(self) -> tuple[str, ...]:
+        """The ids and files of all rubrics that are named."""
+        return tuple(filter(None, (*self.rubrics, self.rubric, *(one.rubric for one in self.files))))
+
     def of_file(self, file_name: str) -> InboxFiles:
         """The rubric and agent configured for a file, by its name without folder; '' if none is."""
         name = normalize("NFC", file_name).casefold()

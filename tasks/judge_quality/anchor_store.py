@@ -6,9 +6,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from scoring.catalog import testrun_rubrics
 from scoring.judging.anchors import decision
 from scoring.judging.requests import JudgeRequest, digest
+from scoring.testruns.rubric import AnyTestRunRubric
 from tasks.config.judge import JudgeSettings
 from tasks.judge.questions import Question
 from tasks.state.database import STATE_TABLES, StateDatabase
@@ -49,11 +49,13 @@ class Anchor:
     @property
     def query(self) -> str:
         """The question to the agent, '' if the material does not contain it."""
-        return str(self.material.get("query", ""))
+        return str(self.material.get("query") or self.material.get("query_text") or "")  # the latter of rubric files
 
-    def question(self, settings: JudgeSettings) -> Question | None:
-        """The question as it would be asked now; None if it has changed: model, parameters, prompt."""
-        rubric = testrun_rubrics().get(self.rubric)  # not for a rubric file: its prompts are not known here
+    def question(self, settings: JudgeSettings, rubrics: Mapping[str, AnyTestRunRubric]) -> Question | None:
+        """The question as it would be asked now, with the prompts of these `rubrics` by id; None if it has changed:
+        model, parameters, prompt.
+        """
+        rubric = rubrics.get(self.rubric)
         prompts = {prompt.kind: prompt for prompt in rubric.prompts} if rubric else {}
         if (prompt := prompts.get(self.kind)) is None:
             return None

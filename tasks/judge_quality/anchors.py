@@ -8,11 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date
 
+from scoring.catalog import testrun_rubrics
 from scoring.errors import AqbError, InputError
 from scoring.judging.anchors import AnsweredQuestion, chosen_anchors
+from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import TestRunPlan
 from tasks.config.judge import JudgeSettings
 from tasks.context import Context
+from tasks.files.rubric_file import testrun_rubrics_in_files
 from tasks.judge.client import Estimate, Judge, Judged, Progress
 from tasks.judge.questions import Question, questions_of
 from tasks.judge.verdict_store import Judgement, PastTheStore, VerdictStore
@@ -54,10 +57,11 @@ def anchor_questions(context: Context) -> AnchorQuestions:
 
     Raises:
         InputError: no test run of the inbox has a verdict of this judge.
+        UsageError: a rubric file of the settings is gone or wrong.
     """
-    settings = anchor_settings(context.settings.judge)
+    settings, rubrics = anchor_settings(context.settings.judge), _rubrics(context)
     known = AnchorStore(context.state).read()
-    questions = [question for anchor in known if (question := anchor.question(settings))]
+    questions = [question for anchor in known if (question := anchor.question(settings, rubrics))]
     if known and len(questions) == len(known):
         return AnchorQuestions(tuple(known), tuple(questions), chosen_now=False)
     chosen = _chosen(last_plans(context, _RUNS_READ), settings, VerdictStore(context.state))
@@ -67,8 +71,14 @@ def anchor_questions(context: Context) -> AnchorQuestions:
             where="the test runs of the inbox",
             fix="score a test run in the inbox with judge.enabled",
         )
-    asked = [question for anchor in chosen if (question := anchor.question(settings))]
+    asked = [question for anchor in chosen if (question := anchor.question(settings, rubrics))]
     return AnchorQuestions(tuple(chosen), tuple(asked), chosen_now=True)
+
+
+def _rubrics(context: Context) -> dict[str, AnyTestRunRubric]:
+    """The built-in rubrics of test runs, and those in files that the settings name, by id."""
+    in_files = testrun_rubrics_in_files(context.settings.test_runs.chosen_rubrics)
+    return {**testrun_rubrics(), **{rubric.id: rubric for rubric in in_files.values()}}
 
 
 def _chosen(plans: Iterable[TestRunPlan], settings: JudgeSettings, store: VerdictStore) -> list[Anchor]:
@@ -84,7 +94,9 @@ def _chosen(plans: Iterable[TestRunPlan], settings: JudgeSettings, store: Verdic
             question = questions[one.key]
             anchor = _anchor(question, one)
             # Material that is too long is sent truncated, and some would be masked a second time.
-            is_whole = anchor.material.keys() == question.request.material.keys() and anchor.question(settings)
+            is_whole = anchor.material.keys() == question.request.material.keys() and anchor.question(
+                settings, {plan.rubric.id: plan.rubric}
+            )
             if is_whole and one.epoch == newest[one.rubric, one.kind]:
                 anchors[anchor.key] = anchor
     answered = [AnsweredQuestion(one.key, one.rubric, one.kind, one.query, one.answer) for one in anchors.values()]

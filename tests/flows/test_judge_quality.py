@@ -33,6 +33,7 @@ from tasks.samples import SAMPLE_INBOX
 from tasks.testruns.plans import plan_of_input
 from tasks.warehouse import open_warehouse
 from tests.builders.flows import score_inbox
+from tests.builders.rubric_files import EXAMPLES
 from tests.builders.settings import settings_in
 from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
 from tests.fakes.judge_questions import settings_for
@@ -203,6 +204,35 @@ def test_anchors_of_another_model_need_its_own_verdicts(context: Context) -> Non
     night(context, 1)
     with with_judge(context, model="judge-2") as other, pytest.raises(InputError, match="judge-2 has judged"):
         anchor_questions(other)
+
+
+def test_anchors_of_a_rubric_file_are_asked_with_its_prompt_and_chosen_anew_when_it_changes(
+    tmp_path: Path, judge: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (EXAMPLES / "support-tests.toml").read_text("utf-8")
+    Path("support-tests.toml").write_text(text, "utf-8")
+    Path("inbox").mkdir()
+    answers = [f"Please open page {number} of the help and enter your number." for number in range(12)]
+    rows = [[f"t{number}", f"Where is parcel {number}?", answer] for number, answer in enumerate(answers)]
+    write_csv(Path("inbox/support_made.csv"), [["ID", "질의", "응답"], *rows])
+    settings = settings_of(tmp_path, tmp_path, judge)
+    runs = settings.test_runs.model_copy(update={"rubric": "support-tests.toml"})
+    settings = settings.model_copy(update={"test_runs": runs})
+    score_inbox(settings, DAY)
+    with Context(settings) as context:
+        asked = anchor_questions(context)
+        assert {(one.rubric, one.kind) for one in asked.anchors} == {("support-tests", "helpful")}
+        assert len({one.query for one in asked.anchors}) == len(asked.anchors) > 0
+        night(context, 1)
+        assert anchor_questions(context).chosen_now is False
+        judge.behaviour = Behaviour(release="2026-06-01")
+        assert night(context, 2).keys
+        Path("support-tests.toml").write_text(
+            text.replace("one answer of a support bot", "an answer of a bot"), "utf-8"
+        )
+        with pytest.raises(InputError, match="no question yet"):  # the new prompt has no verdicts
+            anchor_questions(context)
 
 
 def test_anchors_that_nobody_answers_write_no_night(context: Context, judge: FakeOpenAI) -> None:
