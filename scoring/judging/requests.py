@@ -36,6 +36,9 @@ class VerdictStatus(StrEnum):
     NO_JUDGE = "no_judge"
 
 
+ANSWERED = (VerdictStatus.OK, VerdictStatus.REFUSED, VerdictStatus.INVALID)
+"""The outcomes of a question that the judge has answered, however."""
+
 STATUS_TITLES: dict[str, str] = {
     VerdictStatus.OK: "판정함",
     VerdictStatus.NO_JUDGE: "판정 모델을 쓰지 않음",

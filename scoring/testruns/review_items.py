@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 from scoring.markdown import shortened
 from scoring.testruns.cells import given
+from scoring.testruns.checks import VALUE_KEYS
 from scoring.testruns.executions import Execution, ParsedExecution, parse_execution
 from scoring.testruns.raw_json import JsonObject, objects_of, part_of
 from scoring.testruns.rubric import Metric
@@ -17,7 +18,6 @@ _OPTIONS = 12
 _ANSWERS_TOGETHER = 20
 # What expected results speak of, by the names that their authors use.
 _NAMED_VALUES = ("multiSelectAllowYn", "actionType", "planId", "setting")
-_NAMED_ANYWHERE = ("dataKey", "buttonKey")
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _entry_text(entry: JsonObject) -> str:
     value = part_of(entry, "uiValue")
     said = (given(text) for text in (entry.get("uiDescription"), value.get("message"), value.get("buttonName")))
     named = ((key, _value_text(value.get(key))) for key in _NAMED_VALUES)
-    anywhere = ((key, ", ".join(sorted({text for _, text in scalars(value, key)}))) for key in _NAMED_ANYWHERE)
+    anywhere = ((key, ", ".join(sorted({text for _, text in scalars(value, key)}))) for key in VALUE_KEYS)
     parts = [
         given(value.get("formType")) or "",
         *dict.fromkeys(text for text in said if text),

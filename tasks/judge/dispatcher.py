@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from scoring.judging.requests import VerdictStatus
+from scoring.judging.requests import ANSWERED
 from tasks.judge.batches import BatchRun
 from tasks.judge.budget import Budget
 from tasks.judge.dialect import Dialect
@@ -20,7 +20,6 @@ _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 _COMMIT_EVERY_S = 0.1
 _TRIED_FIRST = 3  # one of them may be a question that the endpoint does not take
-_STORED = (VerdictStatus.OK, VerdictStatus.REFUSED, VerdictStatus.INVALID)
 
 
 class Dispatcher:
@@ -138,7 +137,7 @@ class Dispatcher:
         return await self._in_worker(self._store.found, sought)
 
     async def _save(self, judgement: Judgement) -> None:
-        if judgement.status in _STORED and not judgement.from_store:
+        if judgement.status in ANSWERED and not judgement.from_store:
             self._unsaved.append(judgement)
             self._committing = self._committing or asyncio.create_task(self._commit_together())
             await asyncio.shield(self._committing)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from scoring.alerting.judge_messages import JudgeNews, ModelChange
 from scoring.judging.anchors import decision
 from scoring.judging.masking import SHOWN, masked
-from scoring.judging.requests import VerdictStatus
+from scoring.judging.requests import ANSWERED
 from scoring.rules.arrow_types import field, frame_of
 from scoring.stats.self_agreement import AnchorNight, WatchedNight, watched
 from tasks.judge.verdict_store import Judgement
@@ -40,7 +40,6 @@ ANCHORS_SCHEMA = pa.schema(
         field("cost_usd", pa.float64(), "비용(USD). 가격을 모르면 NULL"),
     ]
 )
-_ANSWERED = (VerdictStatus.OK, VerdictStatus.REFUSED, VerdictStatus.INVALID)
 
 
 def write_anchors(warehouse: Warehouse, day: date, anchors: Sequence[Anchor], judgements: Sequence[Judgement]) -> None:
@@ -65,7 +64,7 @@ def _row(anchor: Anchor, now: Judgement) -> dict[str, Any]:
         "status": now.status.value,
         "stored": stored,
         "verdict": given,
-        "agrees": given == stored if now.status in _ANSWERED else None,
+        "agrees": given == stored if now.status in ANSWERED else None,
         "model_asked": now.model_asked,
         "model_stored": anchor.model,
         "model_answered": now.model_answered or None,

@@ -55,7 +55,7 @@ class UtcDateTime(sa.TypeDecorator[datetime]):
 
 
 class StateDatabase:
-    """The database at a SQLAlchemy URL: opened once by a process, shared by its stores and threads.
+    """The database at a SQLAlchemy URL, shared by its stores and threads.
 
     It connects when a store first creates its tables. A transaction that begins while a server that has answered before
     is down waits for it for a minute; one in progress fails. On SQLite a transaction holds the write lock from its

@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urljoin
 
+from scoring.alerting.blocks import Block
 from scoring.alerting.messages import OutboxMessage
 from scoring.limits import LARGEST_ALERT_ANSWER, LARGEST_CHANNEL_PAGE
 from tasks.alerts.block_kit import block_kit, fallback_text
@@ -181,8 +182,8 @@ class SlackBot:
 
 def _content(message: OutboxMessage, *, repeated: bool = False) -> dict[str, Any]:
     """The text and the blocks; if `repeated`, below a line that says that they may have been seen before."""
-    mark = {"type": "context", "elements": [{"type": "plain_text", "text": _REPEATED}]}
-    blocks = [*([mark] if repeated else []), *map(block_kit, message.blocks)]
+    mark: list[Block] = [{"type": "context", "text": _REPEATED}] if repeated else []
+    blocks = [*map(block_kit, (*mark, *message.blocks))]
     return {"text": fallback_text(message.text), "blocks": blocks}
 
 
