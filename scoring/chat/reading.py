@@ -56,6 +56,7 @@ def column_places(where: str, found: Sequence[str], names: Mapping[str, str] | N
     if names is not None:
         fix += ', or say in aqb.toml under [monitoring.columns] what they are called here: user_input = "question"'
         fix += "; of what another tool wrote, set monitoring.format (aqb score: --format)"
+        fix += "; a test run is CSV, TSV or XLSX"
     names = names or {}
     places = {name: place for name in READ_COLUMNS if (place := place_of(names.get(name, name), found))}
     missing = [name for name in REQUIRED_COLUMNS if name not in places]
