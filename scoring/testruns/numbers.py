@@ -20,16 +20,23 @@ ONE_PERCENT = Fraction(1, 100)
 _ASCII = str.maketrans("０１２３４５６７８９．，％＋－−（）：／～∼〜", "0123456789.,%+--():/~~~")
 _EMPHASIS_IN_NUMBER = re.compile(r"(?<=[0-9])(?:\*\*|__|`)(?=[0-9])")
 _EMPHASIS = re.compile(r"\*\*|__|`")
-# A scale is no scale in 만점 (full marks) and 만큼 (as much as). No quantity has more than 15 digits:
-# those are ids.
+# No quantity has more than 15 digits: those are ids.
 _TERM = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]{1,15}(?![0-9]))(?:\.[0-9]{1,30}(?![0-9]))?"
-_SCALE = r"(?:(?:천|백|십)?(?:조(?![각직건])|억|만(?![점큼]))|천|백)"
-_NUMBER = re.compile(
-    rf"(?=[0-9])(?<![0-9A-Za-z_])(?<![A-Za-z_]-)(?<![0-9]\.)(?P<first>{_TERM})(?:[ ]?(?P<scale>{_SCALE})"
-    rf"(?P<rest>(?:[ ]?{_TERM}[ ]?{_SCALE}){{0,4}}(?:[ ]?{_TERM}(?![ ]?{_SCALE}))?))?"
+# A scale is no scale in 만점 (full marks), 만큼 (as much as) and 만 30세 (30 full years).
+_LARGE = r"(?:조(?![각직건])|억|만(?![점큼]|[ ]?[0-9]{1,3}(?:\.[0-9])?[ ]?[세살]))"
+# Behind a blank a scale is a word of its own, with at most a counter or a particle: 3 만 명, but not 5 만료 or 12 백엔드.
+_WORD_ENDS = (
+    r"(?=$|[^가-힣]|명|건|개|원|여|정도|이상|이하|미만|초과|입니|이[에었며고]|인데|으로|에서|까지|부터"
+    r"|[이가은는을를의에도로과와](?![가-힣]))"
 )
-_RANGE_END = re.compile(rf"[ ]?[~–-][ ]?({_TERM})[ ]?({_SCALE})")
-_REST = re.compile(rf"({_TERM})[ ]?({_SCALE})?")
+_SCALE_WORD = rf"(?:(?:천|백|십)?여?{_LARGE}|(?:천|백|십)[ ]{_LARGE}{_WORD_ENDS}|천|백|십)"
+_SCALE = rf"(?:{_SCALE_WORD}|[ ]{_SCALE_WORD}{_WORD_ENDS})"
+_NUMBER = re.compile(
+    rf"(?=[0-9])(?<![0-9A-Za-z_])(?<![A-Za-z_]-)(?<![0-9]\.)(?P<first>{_TERM})(?:(?P<scale>{_SCALE})"
+    rf"(?P<rest>(?:[ ]?{_TERM}{_SCALE}){{0,4}}(?:[ ]?{_TERM}(?!{_SCALE}))?))?"
+)
+_RANGE_END = re.compile(rf"[ ]?[~–-][ ]?({_TERM})({_SCALE})")
+_REST = re.compile(rf"({_TERM})({_SCALE})?")
 _ID = re.compile(r"(?<![0-9.])[0-9]{16,}")
 _MINUS = re.compile(r"(?:^|[^0-9A-Za-z가-힣)%\]])-$")
 _RANGE = re.compile(r"[0-9] *-$")
@@ -263,9 +270,14 @@ def _value(digits: str, scale: str | None) -> Fraction:
 
 
 def _unit(scale: str) -> int:
-    """The factor of a scale: `백만` is 100 times 10,000."""
+    """The factor of a scale: `백만` is 100 times 10,000, as are `백 만` and `백여만`."""
+    scale = _bare(scale)
     small, large = (scale[:-1], scale[-1]) if scale[-1:] in _LARGE_SCALES else (scale, "")
     return _SMALL_SCALES.get(small, 1) * _LARGE_SCALES.get(large, 1)
+
+
+def _bare(scale: str) -> str:
+    return scale.replace(" ", "").replace("여", "")
 
 
 def _with_rest(value: Fraction, scale: str, rest: str) -> tuple[Fraction, int]:
@@ -274,9 +286,11 @@ def _with_rest(value: Fraction, scale: str, rest: str) -> tuple[Fraction, int]:
 
     A scale after small terms multiplies all of them: `5천 2백만` is 5,200 times 10,000.
     """
+    scale = _bare(scale)
     used, limit, smalls = 0, _unit(scale), value if scale in _SMALL_SCALES else Fraction(0)
     for term in _REST.finditer(rest):
-        scale, large = term.group(2) or "", _LARGE_SCALES.get((term.group(2) or "")[-1:], 1)
+        scale = _bare(term.group(2) or "")
+        large = _LARGE_SCALES.get(scale[-1:], 1)
         part, grown, bound = _value(term.group(1), scale), value, limit
         if smalls and large > 1 and (len(scale) > 1 or term.start() == used):
             grown, bound = value + smalls * (large - 1), limit * large

@@ -79,6 +79,37 @@ def test_quantity_is_a_number(text: str, numbers: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("지원자 수: 12 조회 기준: 최근 365일", "12"),
+        ("총 12 조회되었습니다", "12"),
+        ("진행 중 5 만료 3", "5 3"),
+        ("서울 5 천안 3", "5 3"),
+        ("프론트엔드 12 백엔드 4", "12 4"),
+        ("점수 12 백분위 80", "12 80"),
+        ("지원자 12 만족도 4.5", "12 4.5"),
+        ("지원자 12 만 30세 이상 3", "12 30 3"),
+        ("합격 2만 만료 3", "20,000 3"),
+        ("3 만 명", "30,000"),
+        ("3 만명", "30,000"),
+        ("3 만 이상", "30,000"),
+        ("3 만입니다", "30,000"),
+        ("3 만이 지원", "30,000"),
+        ("3 만", "30,000"),
+        ("| 3 만 | 2 천 |", "30,000 2,000"),
+        ("5 천만원", "50,000,000"),
+        ("5천만원", "50,000,000"),
+        ("5천 만원", "50,000,000"),
+        ("1조 2천 억 원", "1,200,000,000,000"),
+        ("3백5십 명", "350"),
+    ],
+)
+def test_scale_behind_a_blank_is_one_only_as_a_word_of_its_own(text: str, numbers: str) -> None:
+    """Texts that were flattened to one line have a number and the next label side by side."""
+    assert " ".join(stated(text)) == numbers
+
+
+@pytest.mark.parametrize(
     "text", ["**3**명", "**3명**", "__3__명", "`3`명", "| 남성 | 3 |", "*3*명", "- **3**명", "### 3명"]
 )
 def test_markdown_around_a_number_does_not_matter(text: str) -> None:
