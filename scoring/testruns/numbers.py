@@ -24,7 +24,7 @@ _EMPHASIS = re.compile(r"\*\*|__|`")
 _TERM = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]{1,15}(?![0-9]))(?:\.[0-9]{1,30}(?![0-9]))?"
 # A scale is no scale in 만점 (full marks), 만큼 (as much as) and 만 30세 (30 full years).
 _LARGE = r"(?:조(?![각직건])|억|만(?![점큼]|[ ]?[0-9]{1,3}(?:\.[0-9])?[ ]?[세살]))"
-# Behind a blank a scale is a word of its own, with at most a counter or a particle: 3 만 명, but not 5 만료 or 12 백엔드.
+# Behind a blank a scale is a word of its own, with at most a counter or a particle: 3 만 명, but not 5 만료.
 _WORD_ENDS = (
     r"(?=$|[^가-힣]|명|건|개|원|여|정도|이상|이하|미만|초과|입니|이[에었며고]|인데|으로|에서|까지|부터"
     r"|[이가은는을를의에도로과와](?![가-힣]))"
@@ -55,7 +55,7 @@ _NONE = re.compile(
 # 총 120명 중, 지원자 120명 가운데, 120명의 지원자 중에서: of how many there are none
 _WHOLE = re.compile(r"[0-9][0-9,]{0,15}[ ]?(?:명|건|개|분|인)(?:의 [가-힣]{1,10})?[ ]{0,2}(?:중|가운데)")
 # What is counted, when it stands right behind a number: `3년` of the question is not `3명` of the answer.
-_COUNTER = re.compile(r"[ ]?(개월|시간|명|건|개|점|세|살|년|월|일|주|회|번|곳|원|시|분|초|인|장|부|종|배|%)")
+_COUNTER = re.compile(r"여?[ ]?(개월|시간|명|건|개|점|세|살|년|월|일|주|회|번|곳|원|시|분|초|인|장|부|종|배|%)")
 
 # Digits that state no quantity. Every pattern is bounded, so that time grows with the length of the text only.
 _BLANK = " # "  # a sign between the neighbours, lest `3, 4` become a thousand or `2만` meet a stranger
@@ -64,7 +64,10 @@ _YEAR = r"(?:19|20)[0-9]{2}"
 _MONTH = r"(?:1[0-2]|0?[1-9])"
 _DAY = r"(?:3[01]|[12][0-9]|0?[1-9])"
 _CLOCK = r"(?:2[0-4]|[01]?[0-9]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?Z?"
-_UNTIL = rf"(?:{_DASH}(?:{_MONTH}[-./]{_DAY}(?![0-9])|{_MONTH}월(?:[ ]?{_DAY}일)?|{_DAY}일))?"
+# 2월 - 5.2% and 2024년 - 3.8점 have a value behind the dash, no date
+_UNTIL = (
+    rf"(?:{_DASH}(?:{_MONTH}[-./]{_DAY}(?![0-9]|[ ]?(?:[%명건개점원배]|퍼센트))|{_MONTH}월(?:[ ]?{_DAY}일)?|{_DAY}일))?"
+)
 _SMALL_LIST = r"[0-9]{1,3}(?:[ ]?[~·/,-][0-9]{1,3}){0,4}"
 _LINKS = r"\]\([^()\s]{1,4000}\)|https?://[^\s)]{1,4000}"
 _DATES_TIMES_ORDINALS = (
@@ -244,10 +247,8 @@ def _quantities(text: str) -> Iterator[Quantity]:
     text = _ID.sub(" ", text)
     end = 0
     while match := _NUMBER.search(text, end):
-        value, end = _value(match["first"], match["scale"] or _scale_of_range(text, match)), match.end()
-        if match["rest"]:
-            value, used = _with_rest(value, match["scale"], match["rest"])
-            end = match.start("rest") + used
+        value, end = _read(match)
+        value *= _factor_of_range(text, end, value, match["scale"])
         counter = _COUNTER.match(text, end)
         negative = _is_negative(text[max(0, match.start() - 12) : match.start()])
         yield Quantity(-value if negative else value, counter.group(1) if counter else "")
@@ -258,10 +259,28 @@ def _is_negative(before: str) -> bool:
     return "-" in before and bool(_MINUS.search(before)) and not _RANGE.search(before)
 
 
-def _scale_of_range(text: str, start: re.Match[str]) -> str | None:
-    """The scale of a range whose start has none: `3,500~4,000만`, but not `500~1만`, which begins below it."""
-    end = _RANGE_END.match(text, start.end())
-    return end[2] if end and _value(start["first"], None) < _value(end[1], None) else None
+def _read(match: re.Match[str]) -> tuple[Fraction, int]:
+    """The value of a number, and where it ends."""
+    value = _value(match["first"], match["scale"])
+    if not match["rest"]:
+        return value, match.end()
+    value, used = _with_rest(value, match["scale"], match["rest"])
+    return value, match.start("rest") + used
+
+
+def _factor_of_range(text: str, end: int, value: Fraction, scale: str | None) -> int:
+    """What the end of a range lends to its start: its scale in `3,500~4,000만`, the large part of it in `3천5백~4천만`.
+
+    `500~1만` begins below its end: there the start has the larger number.
+    """
+    to = _RANGE_END.match(text, end)
+    following = _NUMBER.match(text, to.start(1)) if to else None
+    if not to or not following:
+        return 1
+    factor = _unit(to[2]) if not scale and value < _value(to[1], None) else 1
+    last, stop = _read(following)
+    large = _LARGE_SCALES.get(text[stop - 1], 1)
+    return factor * large if value * factor < 10**4 and value * factor < last / large else factor
 
 
 def _value(digits: str, scale: str | None) -> Fraction:
@@ -284,9 +303,11 @@ def _with_rest(value: Fraction, scale: str, rest: str) -> tuple[Fraction, int]:
     """`value` plus the terms of `rest` that belong to it, and their length in characters: each term is smaller than the
     scale before it (`1만 2천` is one number, `1만 20,000` are two).
 
-    A scale after small terms multiplies all of them: `5천 2백만` is 5,200 times 10,000.
+    A scale after small terms multiplies all of them: `5천 2백만` is 5,200 times 10,000. Small terms at the end of
+    hundred millions count ten thousands: `1억 2천` is 120,000,000.
     """
     scale = _bare(scale)
+    above = _LARGE_SCALES.get(scale[-1:], 1)
     used, limit, smalls = 0, _unit(scale), value if scale in _SMALL_SCALES else Fraction(0)
     for term in _REST.finditer(rest):
         scale = _bare(term.group(2) or "")
@@ -298,7 +319,8 @@ def _with_rest(value: Fraction, scale: str, rest: str) -> tuple[Fraction, int]:
             break
         smalls = smalls + part if scale in _SMALL_SCALES else Fraction(0)
         value, used, limit = grown + part, term.end(), _unit(scale) if scale else 0
-    return value, used
+        above = large if large > 1 else above
+    return value + smalls * (max(above // 10**4, 1) - 1), used
 
 
 def _without_times_and_labels(text: str) -> str:
