@@ -22,12 +22,12 @@ from scoring.rubrics.aqb.tool_use import ToolUse
 from scoring.rules.bands import band_text
 from scoring.testruns.cells import given
 from scoring.testruns.executions import AgentType, LatencyClass, ParsedExecution
+from scoring.testruns.none_statements import says_none
 from scoring.testruns.numbers import (
     compare_numbers,
     confirmed_numbers,
     number_text,
     numbers_in,
-    says_none,
     truth_numbers,
 )
 from scoring.testruns.raw_json import JsonObject, objects_of
