@@ -1,37 +1,70 @@
-"""Whether an answer says that there is nothing to count: `해당 지원자가 없습니다`.
+"""Statements that there is nothing to count: `해당 지원자가 없습니다`.
 
 Source: SPEC 3.3.
 """
 
 import re
+from collections.abc import Iterator
 
-from scoring.testruns.no_quantities import BLANK
-from scoring.testruns.numbers import numbers_in, plain, truth_numbers
-
-_NONE = re.compile(
-    r"(?:(?:[가-힣]자|인원|사람|[0-9]?분|대상|건|명|내역|공고|지원서|이력서?|면접|데이터|결과|합격|탈락|남성|여성|남녀)"
-    r"[은는이가도]?|아무도)"
-    r"[ ]{0,2}"
-    r"(?:(?:현재|아직|전혀|모두|전부|둘 다)[ ]{1,2})?"
-    r"(?:없었?(?:습니다|어요?|네요|음|다|으며|으나|고|지만)|없는 (?:것으로|상태|상황)|존재하지 않"
-    r"|(?:확인|조회|검색|집계|발견)되지 않(?:습니다|았습니다|았어요|네요))"
-    r"|(?:[가-힣]자|인원|사람|대상|지원서)[을를] 찾(?:을 수 없(?:습니다|어요|네요)|지 못했(?:습니다|어요))"
+# 없습니다, but not 없습니까, 없다면, 없어서 or 없는 것으로 보이지 않습니다
+_ABSENT = (
+    r"(?:없었?(?:습니다|어요|네요|음|답니다|으며|으나|고(?!요)|지만|다(?![가-힣])|어(?![ 가-힣]))"
+    r"|없는[ ](?:(?:것으로|걸로)(?![^.!?\n]{0,15}(?:않|아니|수[ ]없))|상태|상황)|존재하지[ ]않|안[ ]계[시십세]"
+    r"|(?:(?:확인|조회|검색|집계|발견)되|나오)지[ ]않(?:습니다|았습니다|았어요|네요)"
+    r"|찾을[ ]수[ ]없(?:습니다|어요|네요)|찾지[ ]못했(?:습니다|어요))"
 )
-# 총 120명 중, 지원자 120명 가운데, 120명의 지원자 중에서: of how many there are none
-_WHOLE = re.compile(r"[0-9][0-9,]{0,15}[ ]?(?:명|건|개|분|인)(?:의 [가-힣]{1,10})?[ ]{0,2}(?:중|가운데)")
-_LIMITED, _AS_LIMIT = r"(?=[0-9])(?<![0-9.,])[0-9][0-9,.]{0,20}", r"[ ]?[가-힣%]{0,4}[ ]?(?:이상|이하|미만|초과)"
-# The same where no people are counted: 학점 4.0점 이상인 지원자는 없습니다
-_CONDITION = re.compile(rf"{_LIMITED}(?![0-9,.]|[ ]?(?:명|건|인|분)){_AS_LIMIT}")
+_WHEN = r"(?:(?:현재|아직|전혀|모두|전부|둘[ ]다)[ ]{1,2})?"
+_NONE_OF = re.compile(
+    r"(?<![0-9A-Za-z가-힣])(?P<what>[0-9A-Za-z가-힣]{1,20}?)[은는이가을를도]?[ ]{0,2}(?:[:|][ ]{0,2})?"
+    rf"{_WHEN}{_ABSENT}"
+)
+# 없습니다., 현재 기준 없습니다
+_NONE_AT_ALL = re.compile(rf"[^0-9A-Za-z가-힣]*(?:(?:네|현재|아직|기준)[ ,]{{1,2}}){{0,2}}{_ABSENT}[^0-9A-Za-z가-힣]*")
+_COUNTED = re.compile(
+    r"(?:자|인원|사람|국인|분|대상|(?<!조)건|명|내역|지원서|이력서?|면접|데이터|결과|합격|탈락|남성|여성|남녀|아무"
+    r"|해당[ ]?사항)$"
+)
+# `일치하는 항목이 없습니다` names what was looked for as 항목.
+_MATCHING = re.compile(r"(?:일치하는|해당하는|맞는|만족하는)[ ]$")
+POSTINGS_ASKED_FOR = re.compile(r"공고[가는의를도]?[ ]?(?:총[ ]?)?(?:수|개수|몇|얼마|있|목록|알려|보여)")
+# The question had no result, or not the one it asks for: an error, a missing permission, a posting of no such name.
+_FAILED = re.compile(
+    r"오류|에러|실패|(?:시간|제한을|한도)[ ]?초과|문제가[ ](?:있어|발생|생)|권한[이을]?[ ](?:없|부족|필요|확인)"
+    r"|(?:불러오|로드되|연결되|접속되|접근하|처리하)지[ ](?:못|않)|접근[ ]가능한|필요한[ ]데이터|적용할[ ]수[ ]있는"
+    r"|(?:필터|코드|공고명?)[가를이]?[ ](?:없어|찾지|찾을[ ]수)|공고명?[와과][ ]일치"
+    r"|정확[한히][^.!?\n]{0,15}(?:알려|입력|선택|보내)"
+)
+# 제외된 지원자, 그 외 조건에 맞는 지원자: others than those asked about
+_OTHERS = re.compile(
+    r"(?P<word>제외된|누락된|중복|추가|나머지|다른|더[ ]이상|[그이][ ]?외)[에된]?[ ](?:[가-힣]{1,5}[ ]){0,2}$"
+)
+# 지원자는 있지만 합격자는 없습니다
+_THERE_ARE = re.compile(r"(?:[가-힣]자|인원|사람)[은는이가도][ ](?:있|많)(?:으나|지만|으며|고|습니다|어요|네요)")
 
 
-def says_none(text: str, *, query: str, truth: str) -> bool:
-    """Whether an answer reports that nothing was found: `해당 지원자가 없습니다`.
+def states_none(text: str, *, query: str, mixed: bool) -> bool:
+    """Whether an answer says that nothing was found, be it of what the query asks for or of nothing in particular.
 
-    If `truth` consists only of zeros, an answer with another number reports it about something else: `총 12명이며
-    제외된 지원자는 없습니다`. The limit of the search condition (`90점 이상`) is not such a number. Source: SPEC 3.3.
+    An error, a missing permission or an unknown posting is no such statement, unless the query asks for these. `mixed`:
+    something else was found, so that people who are there say nothing about those who are not.
     """
-    text = plain(text)  # 지원자가 **없습니다**
-    if not _NONE.search(text):
-        return False
-    results = _CONDITION.sub(BLANK, _WHOLE.sub(BLANK, text))
-    return any(truth_numbers(truth)) or not any(numbers_in(results, query=query, truth=truth))
+    said = _NONE_AT_ALL.fullmatch(text) or any(what_is_absent(text, query=query, mixed=mixed))
+    return bool(said) and all(failed.group() in query for failed in _FAILED.finditer(text))
+
+
+def what_is_absent(text: str, *, query: str = "", mixed: bool = False) -> Iterator[str]:
+    """What there is none of, by the statements of a text that may answer the query."""
+    for found in _NONE_OF.finditer(text):
+        what, before = found["what"], text[max(0, found.start() - 60) : found.start()]
+        others = _OTHERS.search(before)
+        if not _may_be_counted(what, before, query) or (others and others["word"] not in query):
+            continue
+        if mixed or what in query or not _THERE_ARE.search(before):
+            yield what
+
+
+def _may_be_counted(what: str, before: str, query: str) -> bool:
+    """Whether that of which there is none is what the query counts. A posting rather is a condition of it."""
+    if what.endswith("공고"):
+        return bool(POSTINGS_ASKED_FOR.search(query))
+    return bool(_COUNTED.search(before[-3:] + what) or _MATCHING.search(before) or (len(what) > 1 and what in query))

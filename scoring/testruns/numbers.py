@@ -47,7 +47,8 @@ _SMALL_SCALES = {"십": 10, "백": 10**2, "천": 10**3}
 _LARGE_SCALES = {"만": 10**4, "억": 10**8, "조": 10**12}
 # What is counted, when it stands right behind a number: `3년` of the question is not `3명` of the answer.
 _COUNTER = re.compile(r"여?[ ]?(개월|시간|명|건|개|점|세|살|년|월|일|주|회|번|곳|원|시|분|초|인|장|부|종|배|%)")
-
+# 1명도 없습니다
+_NOT_ONE = re.compile(r"도[ ](?:없|안|(?:확인|조회|집계|발견)되지)")
 # 경력 3년 이상, 90점 미만
 _LIMITED, _AS_LIMIT = r"(?=[0-9])(?<![0-9.,])[0-9][0-9,.]{0,20}", r"[ ]?[가-힣%]{0,4}[ ]?(?:이상|이하|미만|초과)"
 _LIMIT = re.compile(rf"{_LIMITED}{_AS_LIMIT}")
@@ -71,8 +72,13 @@ class NumbersComparison:
     missing: tuple[Fraction, ...]
 
 
-@lru_cache(maxsize=64)  # accuracy and consistency look at the same answer
 def numbers_in(text: str, *, query: str = "", truth: str = "") -> tuple[Fraction, ...]:
+    """The values of `quantities_in`."""
+    return tuple(quantity.value for quantity in quantities_in(text, query=query, truth=truth))
+
+
+@lru_cache(maxsize=64)  # accuracy and consistency look at the same answer
+def quantities_in(text: str, *, query: str = "", truth: str = "") -> tuple[Quantity, ...]:
     """The numbers of `text`, in order, with repetitions.
 
     These are not numbers: dates, times, ordinals, list markers, periods (최근 365일), closing offers (…까요?), digits
@@ -85,9 +91,10 @@ def numbers_in(text: str, *, query: str = "", truth: str = "") -> tuple[Fraction
     if not _DIGIT.search(text := text.translate(_ASCII)):
         return ()
     asked_for = plain(text) if _has_no_other_numbers(truth) else without_times_and_labels(plain(text))
-    quantities = _quantities(without_periods(without_offers(asked_for)))
+    text = _ID.sub(" ", without_periods(without_offers(asked_for)))
     echoes = _all_quantities(query) - _all_quantities(truth) if query else frozenset()
-    return tuple(quantity.value for quantity in quantities if quantity not in echoes)
+    found = (quantity for quantity, end in _quantities(text) if not _NOT_ONE.match(text, end))
+    return tuple(quantity for quantity in found if quantity not in echoes)
 
 
 @lru_cache(maxsize=1024)
@@ -96,17 +103,12 @@ def _has_no_other_numbers(truth: str) -> bool:
     return bool(_DIGIT.search(truth.translate(_ASCII))) and not numbers_in(truth)
 
 
-def confirmed_numbers(text: str) -> tuple[Fraction, ...]:
+def confirmed_quantities(text: str) -> tuple[Quantity, ...]:
     """The numbers of an answer that has only numbers of its query: `네, 3명입니다`.
 
     A limit, as in `경력 3년 이상 지원자는 없습니다`, repeats the search condition and confirms nothing.
     """
-    return numbers_in(_LIMIT.sub(BLANK, plain(text.translate(_ASCII))))
-
-
-def truth_numbers(truth: str) -> tuple[Fraction, ...]:
-    """The numbers of a ground truth; none is left out. Source: SPEC 3.3."""
-    return numbers_in(truth, truth=truth)
+    return quantities_in(_LIMIT.sub(BLANK, plain(text.translate(_ASCII))))
 
 
 def compare_numbers(
@@ -152,18 +154,20 @@ def plain(text: str) -> str:
 @lru_cache(maxsize=1024)  # every execution of a query asks the same
 def _all_quantities(text: str) -> frozenset[Quantity]:
     """The numbers of a text, including its periods: `90일` in an answer repeats the `최근 90일` of a query."""
-    return frozenset(_quantities(without_times_and_labels(plain(text.translate(_ASCII)))))
+    text = _ID.sub(" ", without_times_and_labels(plain(text.translate(_ASCII))))
+    return frozenset(quantity for quantity, _ in _quantities(text))
 
 
-def _quantities(text: str) -> Iterator[Quantity]:
-    text = _ID.sub(" ", text)
+def _quantities(text: str) -> Iterator[tuple[Quantity, int]]:
+    """All numbers of a text, each with where it ends, its counter included."""
     end = 0
     while match := _NUMBER.search(text, end):
         value, end = _read(match)
         value *= _factor_of_range(text, end, value, match["scale"])
         counter = _COUNTER.match(text, end)
         negative = _is_negative(text[max(0, match.start() - 12) : match.start()])
-        yield Quantity(-value if negative else value, counter.group(1) if counter else "")
+        quantity = Quantity(-value if negative else value, counter.group(1) if counter else "")
+        yield quantity, counter.end() if counter else end
 
 
 def _is_negative(before: str) -> bool:

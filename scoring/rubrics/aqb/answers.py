@@ -22,13 +22,12 @@ from scoring.rubrics.aqb.tool_use import ToolUse
 from scoring.rules.bands import band_text
 from scoring.testruns.cells import given
 from scoring.testruns.executions import AgentType, LatencyClass, ParsedExecution
-from scoring.testruns.none_statements import says_none
+from scoring.testruns.ground_truth import says_none, truth_numbers
 from scoring.testruns.numbers import (
     compare_numbers,
-    confirmed_numbers,
+    confirmed_quantities,
     number_text,
     numbers_in,
-    truth_numbers,
 )
 from scoring.testruns.raw_json import JsonObject, objects_of
 from scoring.testruns.rubric import Score
@@ -123,7 +122,7 @@ def numbers_of(reading: ParsedExecution, tolerance: Fraction) -> Numbers | None:
     query = execution.query_text
     stated = numbers_in(message, query=query, truth=truth)
     if not stated and set(expected) <= set(numbers_in(query)):
-        stated = confirmed_numbers(message)  # 3명 맞아? 네, 3명입니다
+        stated = tuple(found.value for found in confirmed_quantities(message))  # 3명 맞아? 네, 3명입니다
     if 0 in expected and says_none(message, query=query, truth=truth):
         stated += (Fraction(0),)
     compared = compare_numbers(expected, stated, tolerance)

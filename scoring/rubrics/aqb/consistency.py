@@ -15,7 +15,7 @@ from scoring.rubrics.aqb.answers import listed_numbers
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES
 from scoring.testruns.cells import folded, given
 from scoring.testruns.executions import ParsedExecution
-from scoring.testruns.none_statements import says_none
+from scoring.testruns.ground_truth import says_none
 from scoring.testruns.numbers import numbers_in, spread_within
 from scoring.testruns.rubric import Score, Undecided
 

@@ -37,7 +37,7 @@ from scoring.testruns.executions import (
     parse_execution,
 )
 from scoring.testruns.expected import expected_of
-from scoring.testruns.numbers import truth_numbers
+from scoring.testruns.ground_truth import truth_numbers
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.summaries import Repeats, repeats_of, scores_of_mean, undecided_score
 from scoring.testruns.tool_usage import PERIOD_FILTER

@@ -1,0 +1,60 @@
+"""What an answer must say to meet a ground truth: its numbers, or that there is none.
+
+Source: seed 000, 3.3; SPEC 3.3.
+"""
+
+import re
+from fractions import Fraction
+
+from scoring.testruns.no_quantities import BLANK
+from scoring.testruns.none_statements import POSTINGS_ASKED_FOR, states_none
+from scoring.testruns.numbers import Quantity, plain, quantities_in
+
+_COUNTERS = ("", "명", "건", "개", "인")
+_NUMBER = r"(?<![0-9.,])[0-9][0-9,]{0,15}"
+# 총 120명 중, 지원자 120명 가운데, 120명의 지원자 중에서: of how many there are none
+_WHOLE = re.compile(rf"{_NUMBER}[ ]?(?:명|건|개|분|인)(?:의 [가-힣]{{1,10}})?[ ]{{0,2}}(?:중|가운데)")
+# 전체 지원자는 120명; 공고 3개에서, 2개 공고 모두: among whom and where was looked
+_EVERYBODY = re.compile(rf"전체[ ](?:지원자|인원)(?:[ ]?수)?[은는이가]?[ :]{{1,2}}{_NUMBER}[ ]?명")
+_POSTINGS = re.compile(rf"공고[ ]{_NUMBER}[ ]?[개건]|{_NUMBER}[ ]?[개건](?:의)?[ ]공고")
+# 학점 4.0점 이상인 지원자는 없습니다: a limit that counts no people
+_CONDITION = re.compile(
+    r"(?=[0-9])(?<![0-9.,])[0-9][0-9,.]{0,20}(?![0-9,.]|[ ]?(?:명|건|인|분))[ ]?[가-힣%]{0,4}"
+    r"[ ]?(?:이상|이하|미만|초과)"
+)
+
+
+def truth_quantities(truth: str) -> tuple[Quantity, ...]:
+    """The numbers of a ground truth; none is left out. Source: SPEC 3.3."""
+    return quantities_in(truth, truth=truth)
+
+
+def truth_numbers(truth: str) -> tuple[Fraction, ...]:
+    """The values of `truth_quantities`."""
+    return tuple(quantity.value for quantity in truth_quantities(truth))
+
+
+def says_none(text: str, *, query: str, truth: str) -> bool:
+    """Whether an answer reports that nothing was found: `해당 지원자가 없습니다`.
+
+    An answer that counts something which `truth`, the expected answer, does not have, reports it about something else:
+    `총 12명이며 제외된 지원자는 없습니다`. The whole of which there are none (`총 120명 중`), the postings that were
+    searched and limits of the search condition (`90점 이상`) do not matter. Source: SPEC 3.3.
+    """
+    text, expected = plain(text), truth_numbers(truth)  # 지원자가 **없습니다**
+    return states_none(text, query=query, mixed=any(expected)) and not _counts_something_else(text, query, truth)
+
+
+def _counts_something_else(text: str, query: str, truth: str) -> bool:
+    """Whether an answer has a number that the truth has not; beside other numbers only people and things count."""
+    text = _CONDITION.sub(BLANK, _WHOLE.sub(BLANK, text))
+    if "전체" not in query:
+        text = _EVERYBODY.sub(BLANK, text)
+    if not POSTINGS_ASKED_FOR.search(query):
+        text = _POSTINGS.sub(BLANK, text)
+    expected = truth_numbers(truth)
+    others = [found for found in quantities_in(text, query=query, truth=truth) if found.value]
+    if any(expected):
+        known = {*expected, sum(expected)}
+        others = [o for o in others if o.value not in known and o.counter in _COUNTERS]
+    return bool(others)
