@@ -23,7 +23,7 @@ from scoring.testruns.checks import (
     Source,
 )
 from scoring.testruns.executions import ParsedExecution
-from scoring.testruns.numbers import compare_numbers, number_text, numbers_in
+from scoring.testruns.numbers import Quantity, compare_quantities, number_text, quantities_in, quantity_text
 from scoring.testruns.raw_json import JsonObject, RawResponse
 from scoring.testruns.tool_usage import button_url, filters_of, same_page, scalars, url_contains
 
@@ -148,9 +148,9 @@ def _message_reason(check: MessageCheck, response: RawResponse) -> str:
 
 
 def _number_reason(check: NumberCheck, response: RawResponse) -> str:
-    stated = numbers_in(response.assistant_message)
-    missing = compare_numbers(check.numbers, stated).missing
-    return f"답변에 없는 수: {', '.join(map(number_text, missing))}" if missing else ""
+    stated = quantities_in(response.assistant_message)
+    missing = compare_quantities([Quantity(number) for number in check.numbers], stated).missing
+    return f"답변에 없는 수: {', '.join(map(quantity_text, missing))}" if missing else ""
 
 
 def _path_reason(check: PathCheck, response: RawResponse) -> tuple[str, str]:

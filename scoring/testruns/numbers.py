@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Literal
 
 from scoring.testruns.no_quantities import BLANK, without_offers, without_periods, without_times_and_labels
+from scoring.testruns.none_statements import DENIED
 
 ONE_PERCENT = Fraction(1, 100)
 
@@ -46,9 +47,17 @@ _DIGIT = re.compile(r"[0-9]")
 _SMALL_SCALES = {"십": 10, "백": 10**2, "천": 10**3}
 _LARGE_SCALES = {"만": 10**4, "억": 10**8, "조": 10**12}
 # What is counted, when it stands right behind a number: `3년` of the question is not `3명` of the answer.
-_COUNTER = re.compile(r"여?[ ]?(개월|시간|명|건|개|점|세|살|년|월|일|주|회|번|곳|원|시|분|초|인|장|부|종|배|%)")
-# 1명도 없습니다
-_NOT_ONE = re.compile(r"도[ ](?:없|안|(?:확인|조회|집계|발견)되지)")
+_COUNTERS = "개월|시간|퍼센트|명|건|개|점|세|살|년|월|일|주|회|번|곳|원|시|분|초|인|장|부|종|배|%"
+_COUNTER = re.compile(rf"여?(?:({_COUNTERS})|[ ]({_COUNTERS})(?:씩|간|당|쯤|{_WORD_ENDS}))")
+# Counters of one kind may stand for each other (3건 for 3명); a counter without a kind (분: minutes or people) for all.
+_KINDS = {
+    **dict.fromkeys(("명", "인", "개", "곳", "장", "부", "종"), ("things",)),
+    "건": ("things", "times"),
+    **dict.fromkeys(("회", "번"), ("times",)),
+    **dict.fromkeys(("%", "퍼센트"), ("share",)),
+    **dict.fromkeys(("세", "살"), ("age",)),
+    **{unit: (unit,) for unit in ("년", "개월", "주", "일", "시간", "초", "점", "원", "배", "월", "시")},
+}
 # 경력 3년 이상, 90점 미만
 _LIMITED, _AS_LIMIT = r"(?=[0-9])(?<![0-9.,])[0-9][0-9,.]{0,20}", r"[ ]?[가-힣%]{0,4}[ ]?(?:이상|이하|미만|초과)"
 _LIMIT = re.compile(rf"{_LIMITED}{_AS_LIMIT}")
@@ -59,7 +68,12 @@ class Quantity:
     """A number of a text: its exact value and the counter after it (`명`, `%`, ...), else ''."""
 
     value: Fraction
-    counter: str
+    counter: str = ""
+
+    def may_equal(self, other: "Quantity") -> bool:
+        """Whether the two may count the same: not `12%` and `12명`, but `3건` and `3명`, and a bare 12 and all."""
+        ours, theirs = _KINDS.get(self.counter, ()), _KINDS.get(other.counter, ())
+        return not ours or not theirs or bool(set(ours) & set(theirs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +83,7 @@ class NumbersComparison:
     """
 
     grade: Literal["exact", "within", "wrong"]
-    missing: tuple[Fraction, ...]
+    missing: tuple[Quantity, ...]
 
 
 def numbers_in(text: str, *, query: str = "", truth: str = "") -> tuple[Fraction, ...]:
@@ -84,7 +98,8 @@ def quantities_in(text: str, *, query: str = "", truth: str = "") -> tuple[Quant
     These are not numbers: dates, times, ordinals, list markers, periods (최근 365일), closing offers (…까요?), digits
     of names and links. In an answer to `query`, a number of the query with the same counter (`3년`, not `3명`) is an
     echo and left out, unless `truth`, the expected answer, has that number with that counter. If a truth consists only
-    of dates, times, ordinals or `12/15`, those were asked for, and count as numbers in the answer, too.
+    of dates, times, ordinals or `12/15`, those were asked for, and count as numbers in the answer, too. A number that
+    the text denies (`3명이 아니라`) or cannot confirm is none.
 
     Source: seed 000, 2.2 and 2.3; SPEC 3.3.
     """
@@ -93,7 +108,7 @@ def quantities_in(text: str, *, query: str = "", truth: str = "") -> tuple[Quant
     asked_for = plain(text) if _has_no_other_numbers(truth) else without_times_and_labels(plain(text))
     text = _ID.sub(" ", without_periods(without_offers(asked_for)))
     echoes = _all_quantities(query) - _all_quantities(truth) if query else frozenset()
-    found = (quantity for quantity, end in _quantities(text) if not _NOT_ONE.match(text, end))
+    found = (quantity for quantity, end in _quantities(text) if not DENIED.match(text, end))
     return tuple(quantity for quantity in found if quantity not in echoes)
 
 
@@ -111,20 +126,29 @@ def confirmed_quantities(text: str) -> tuple[Quantity, ...]:
     return quantities_in(_LIMIT.sub(BLANK, plain(text.translate(_ASCII))))
 
 
-def compare_numbers(
-    expected: Collection[Fraction], actual: Collection[Fraction], tolerance: Fraction = ONE_PERCENT
+def compare_quantities(
+    expected: Collection[Quantity], actual: Collection[Quantity], tolerance: Fraction = ONE_PERCENT
 ) -> NumbersComparison:
     """`exact`: every expected number is among the actual ones, in any order; `within`: each has one within `tolerance`,
-    relative to the expected number (upper bound included); else `wrong`. Additional actual numbers are ignored.
+    relative to the expected number (upper bound included); else `wrong`. Additional actual numbers are ignored, as are
+    those that count something of another kind.
 
     Source: seed 000, 3.3.
     """
     found = set(actual)
-    missing = tuple(number for number in dict.fromkeys(expected) if number not in found)
+    deviations = {number: _deviation(number, found) for number in expected}
+    missing = tuple(number for number, deviation in deviations.items() if deviation != 0)
     if not missing:
         return NumbersComparison("exact", ())
-    within = all(any(abs(other - number) <= tolerance * abs(number) for other in found) for number in missing)
+    within = all(
+        deviation is not None and deviation <= tolerance * abs(number.value) for number, deviation in deviations.items()
+    )
     return NumbersComparison("within" if within else "wrong", missing)
+
+
+def _deviation(number: Quantity, found: Collection[Quantity]) -> Fraction | None:
+    """How far the next of the found numbers is away that may equal the number; None if there is none."""
+    return min((abs(other.value - number.value) for other in found if number.may_equal(other)), default=None)
 
 
 def spread_within(sets: Sequence[Collection[Fraction]], tolerance: Fraction = ONE_PERCENT) -> bool:
@@ -144,6 +168,11 @@ def number_text(number: Fraction) -> str:
     whole, fraction = divmod(abs(number.numerator) * 10**places // number.denominator, 10**places)
     decimals = f".{fraction:0{places}d}".rstrip("0") if fraction else ""
     return f"{'-' if number < 0 else ''}{whole:,}{decimals}"
+
+
+def quantity_text(quantity: Quantity) -> str:
+    """A number with its counter: `20,917명`, `12.5%`."""
+    return f"{number_text(quantity.value)}{quantity.counter}"
 
 
 def plain(text: str) -> str:
@@ -166,7 +195,7 @@ def _quantities(text: str) -> Iterator[tuple[Quantity, int]]:
         value *= _factor_of_range(text, end, value, match["scale"])
         counter = _COUNTER.match(text, end)
         negative = _is_negative(text[max(0, match.start() - 12) : match.start()])
-        quantity = Quantity(-value if negative else value, counter.group(1) if counter else "")
+        quantity = Quantity(-value if negative else value, counter[1] or counter[2] if counter else "")
         yield quantity, counter.end() if counter else end
 
 

@@ -22,12 +22,15 @@ from scoring.rubrics.aqb.tool_use import ToolUse
 from scoring.rules.bands import band_text
 from scoring.testruns.cells import given
 from scoring.testruns.executions import AgentType, LatencyClass, ParsedExecution
-from scoring.testruns.ground_truth import says_none, truth_numbers
+from scoring.testruns.ground_truth import says_none, truth_quantities
 from scoring.testruns.numbers import (
-    compare_numbers,
+    Quantity,
+    compare_quantities,
     confirmed_quantities,
     number_text,
     numbers_in,
+    quantities_in,
+    quantity_text,
 )
 from scoring.testruns.raw_json import JsonObject, objects_of
 from scoring.testruns.rubric import Score
@@ -115,21 +118,21 @@ def numbers_of(reading: ParsedExecution, tolerance: Fraction) -> Numbers | None:
     """
     execution = reading.execution
     truth = given(execution.ground_truth) or ""
-    expected = truth_numbers(truth)
+    expected = truth_quantities(truth)
     if not expected:
         return None
     message = reading.response.assistant_message if reading.answered else ""
     query = execution.query_text
-    stated = numbers_in(message, query=query, truth=truth)
-    if not stated and set(expected) <= set(numbers_in(query)):
-        stated = tuple(found.value for found in confirmed_quantities(message))  # 3명 맞아? 네, 3명입니다
-    if 0 in expected and says_none(message, query=query, truth=truth):
-        stated += (Fraction(0),)
-    compared = compare_numbers(expected, stated, tolerance)
+    stated = quantities_in(message, query=query, truth=truth)
+    if not stated and {number.value for number in expected} <= set(numbers_in(query)):
+        stated = confirmed_quantities(message)  # 3명 맞아? 네, 3명입니다
+    if any(not number.value for number in expected) and says_none(message, query=query, truth=truth):
+        stated += (Quantity(Fraction(0)),)
+    compared = compare_quantities(expected, stated, tolerance)
     grade = NumbersGrade(compared.grade)
     if grade is NumbersGrade.EXACT:
-        return Numbers(grade, f"정답 수치 일치: {listed_numbers(expected)}")
-    found = f"정답 {listed_numbers(compared.missing)}, 답변 {listed_numbers(stated) or '숫자 없음'}"
+        return Numbers(grade, f"정답 수치 일치: {_listed(expected)}")
+    found = f"정답 {_listed(compared.missing)}, 답변 {_listed(stated) or '숫자 없음'}"
     allowed = f"±{number_text(tolerance * 100)}%"
     if grade is NumbersGrade.WITHIN:
         return Numbers(grade, f"수치가 허용 오차 {allowed} 이내: {found}")
@@ -160,8 +163,12 @@ def accuracy_of(reading: ParsedExecution, use: ToolUse, numbers: Numbers | None)
 
 def listed_numbers(numbers: Sequence[Fraction]) -> str:
     """The first numbers as people write them."""
+    return _listed([Quantity(number) for number in numbers])
+
+
+def _listed(numbers: Sequence[Quantity]) -> str:
     more = f" 외 {len(numbers) - _SHOWN_NUMBERS}개" if len(numbers) > _SHOWN_NUMBERS else ""
-    return ", ".join(map(number_text, numbers[:_SHOWN_NUMBERS])) + more
+    return ", ".join(map(quantity_text, numbers[:_SHOWN_NUMBERS])) + more
 
 
 def speed_score(reading: ParsedExecution, latency_class: LatencyClass, agent: AgentType) -> Score:

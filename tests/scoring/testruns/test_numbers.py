@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.testruns.numbers import compare_numbers, number_text, numbers_in, spread_within
+from scoring.testruns.numbers import Quantity, compare_quantities, number_text, numbers_in, quantities_in, spread_within
 from tests.builders.cases import portion
 
 
@@ -208,6 +208,10 @@ def test_long_texts_take_time_in_proportion(unit: str) -> None:
     assert len(numbers_in(unit * times)) <= 2 * times
 
 
+def bare(*numbers: object) -> list[Quantity]:
+    return [Quantity(number) for number in fractions(*numbers)]
+
+
 def fractions(*numbers: object) -> list[Fraction]:
     return [Fraction(str(number)) for number in numbers]
 
@@ -235,15 +239,71 @@ def fractions(*numbers: object) -> list[Fraction]:
 def test_expected_numbers_are_met_exactly_within_one_percent_or_not(
     expected: list[object], actual: list[object], grade: str
 ) -> None:
-    assert compare_numbers(fractions(*expected), fractions(*actual)).grade == grade
+    assert compare_quantities(bare(*expected), bare(*actual)).grade == grade
 
 
 def test_missing_numbers_are_told() -> None:
-    assert compare_numbers(fractions(1, 2, 3, 2), fractions(3)).missing == tuple(fractions(1, 2))
+    assert compare_quantities(bare(1, 2, 3, 2), bare(3)).missing == tuple(bare(1, 2))
 
 
 def test_tolerance_can_be_chosen() -> None:
-    assert compare_numbers(fractions(100), fractions(105), Fraction(5, 100)).grade == "within"
+    assert compare_quantities(bare(100), bare(105), Fraction(5, 100)).grade == "within"
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "grade"),
+    [
+        ("12명", "비율은 12%이며 지원자는 9명", "wrong"),
+        ("12명", "12개월간 9명", "wrong"),
+        ("12명", "12초 걸려 9명", "wrong"),
+        ("12명", "12번 공고의 지원자는 9명", "wrong"),
+        ("12%", "지원자는 12명이며 비율은 9%", "wrong"),
+        ("3.5점", "3.5% 상승", "wrong"),
+        ("100명", "100.5%, 9명", "wrong"),
+        ("12명", "12건", "exact"),
+        ("12명", "12개", "exact"),
+        ("3회", "3건", "exact"),
+        ("30세", "30살", "exact"),
+        ("12명", "12분", "exact"),
+        ("12명", "| 12 |", "exact"),
+        ("12", "12%", "exact"),
+        ("12%", "12퍼센트", "exact"),
+        ("12명", "미국 12 일본 9", "exact"),
+        ("12명", "미국 12 점유율 9%", "exact"),
+        ("100명", "101건", "within"),
+    ],
+)
+def test_numbers_that_count_different_kinds_do_not_equal(expected: str, answer: str, grade: str) -> None:
+    assert compare_quantities(quantities_in(expected), quantities_in(answer)).grade == grade
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("3명이 아니라 5명입니다", ["5"]),
+        ("지원자는 3명이 아닌 5명", ["5"]),
+        ("아니요, 3명이 아닙니다.", []),
+        ("3명은 잘못된 수치이며 5명이 맞습니다", ["5"]),
+        ("12명은 없습니다", []),
+        ("1명도 없습니다", []),
+        ("3명인지 확인할 수 없습니다", []),
+        ("3명이라고 단정할 수 없습니다", []),
+        ("3명으로 추정되나 정확한 수는 확인할 수 없습니다", []),
+        ("0명으로 표시될 수 있습니다", []),
+        ("12건의 오류가 발생하여 집계하지 못했습니다.", []),
+        ("12명의 정보를 불러오지 못했습니다.", []),
+        ("미국 국적이 아닌 지원자는 3명", ["3"]),
+        ("3명은 안내 메일을 받았습니다", ["3"]),
+        ("3명이며 비율은 집계하지 못했습니다", ["3"]),
+        ("3명으로 확인되며, 비율은 계산할 수 없습니다", ["3"]),
+        ("3명입니다. 비율은 조회할 수 없습니다.", ["3"]),
+        ("3명(비율은 집계할 수 없음)", ["3"]),
+        ("집계하지 못한 지원서는 3건입니다", ["3"]),
+        ("3명이라고 나오는데, 명단은 볼 수 없습니다", ["3"]),
+    ],
+)
+def test_number_that_is_denied_or_not_confirmed_is_none(text: str, numbers: list[str]) -> None:
+    assert stated(text) == numbers
 
 
 @pytest.mark.parametrize(
