@@ -1,4 +1,4 @@
-"""What an answer must say to meet a ground truth: its numbers, or that there is none.
+"""What an answer must say to meet a ground truth: its numbers, its dates, or that there is none.
 
 Source: seed 000, 3.3; SPEC 3.3.
 """
@@ -6,9 +6,10 @@ Source: seed 000, 3.3; SPEC 3.3.
 import re
 from fractions import Fraction
 
-from scoring.testruns.no_quantities import BLANK
+from scoring.testruns.no_quantities import BLANK, without_offers
 from scoring.testruns.none_statements import POSTINGS_ASKED_FOR, states_none
-from scoring.testruns.numbers import Quantity, plain, quantities_in
+from scoring.testruns.numbers import Quantity, numbers_in, plain, quantities_in
+from scoring.testruns.positions import Position, only_positions, positions_in, results_in
 
 _COUNTERS = ("", "명", "건", "개", "인")
 _NUMBER = r"(?<![0-9.,])[0-9][0-9,]{0,15}"
@@ -32,6 +33,36 @@ def truth_quantities(truth: str) -> tuple[Quantity, ...]:
 def truth_numbers(truth: str) -> tuple[Fraction, ...]:
     """The values of `truth_quantities`."""
     return tuple(quantity.value for quantity in truth_quantities(truth))
+
+
+def positions_asked_for(truth: str) -> tuple[Position, ...]:
+    """The dates, times and ordinals of a ground truth that has no other digits; they are compared as such."""
+    return only_positions(plain(truth))
+
+
+def positions_of_answer(text: str) -> tuple[Position, ...]:
+    """The dates, times and ordinals of an answer, without those of offers."""
+    return positions_in(without_offers(plain(text)))
+
+
+def results_in_answer(text: str) -> tuple[Position, ...]:
+    """The same without those that are the basis of the answer: `2026-02-13 기준`."""
+    return results_in(without_offers(plain(text)))
+
+
+def unmet_positions(truth: str, text: str, *, query: str) -> tuple[Position, ...]:
+    """The dates, times and ordinals of a ground truth that an answer does not have, whatever their spelling.
+
+    `12/15` may as well be a ratio, whose numbers meet it. No position is met by one next to it, as numbers are within a
+    tolerance.
+    """
+    said, numbers = positions_of_answer(text), set(numbers_in(text, query=query))
+    return tuple(
+        position
+        for position in positions_asked_for(truth)
+        if not any(other.says(position) for other in said)
+        and not (position.bare and numbers.issuperset(value for value, _ in position.parts))
+    )
 
 
 def says_none(text: str, *, query: str, truth: str) -> bool:

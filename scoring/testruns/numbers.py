@@ -103,9 +103,9 @@ def quantities_in(text: str, *, query: str = "", truth: str = "") -> tuple[Quant
 
     Source: seed 000, 2.2 and 2.3; SPEC 3.3.
     """
-    if not _DIGIT.search(text := text.translate(_ASCII)):
+    if not _DIGIT.search(text := plain(text)):
         return ()
-    asked_for = plain(text) if _has_no_other_numbers(truth) else without_times_and_labels(plain(text))
+    asked_for = text if _has_no_other_numbers(truth) else without_times_and_labels(text)
     text = _ID.sub(" ", without_periods(without_offers(asked_for)))
     echoes = _all_quantities(query) - _all_quantities(truth) if query else frozenset()
     found = (quantity for quantity, end in _quantities(text) if not DENIED.match(text, end))
@@ -115,7 +115,7 @@ def quantities_in(text: str, *, query: str = "", truth: str = "") -> tuple[Quant
 @lru_cache(maxsize=1024)
 def _has_no_other_numbers(truth: str) -> bool:
     """Whether all digits of a ground truth belong to dates, times, ordinals and the like."""
-    return bool(_DIGIT.search(truth.translate(_ASCII))) and not numbers_in(truth)
+    return bool(_DIGIT.search(plain(truth))) and not numbers_in(truth)
 
 
 def confirmed_quantities(text: str) -> tuple[Quantity, ...]:
@@ -123,7 +123,7 @@ def confirmed_quantities(text: str) -> tuple[Quantity, ...]:
 
     A limit, as in `경력 3년 이상 지원자는 없습니다`, repeats the search condition and confirms nothing.
     """
-    return quantities_in(_LIMIT.sub(BLANK, plain(text.translate(_ASCII))))
+    return quantities_in(_LIMIT.sub(BLANK, plain(text)))
 
 
 def compare_quantities(
@@ -176,14 +176,14 @@ def quantity_text(quantity: Quantity) -> str:
 
 
 def plain(text: str) -> str:
-    """The text without the markdown around and inside its numbers."""
-    return _EMPHASIS.sub("", _EMPHASIS_IN_NUMBER.sub(" ", text))
+    """The text without the markdown around and inside its numbers, its digits and signs in ASCII."""
+    return _EMPHASIS.sub("", _EMPHASIS_IN_NUMBER.sub(" ", text.translate(_ASCII)))
 
 
 @lru_cache(maxsize=1024)  # every execution of a query asks the same
 def _all_quantities(text: str) -> frozenset[Quantity]:
     """The numbers of a text, including its periods: `90일` in an answer repeats the `최근 90일` of a query."""
-    text = _ID.sub(" ", without_times_and_labels(plain(text.translate(_ASCII))))
+    text = _ID.sub(" ", without_times_and_labels(plain(text)))
     return frozenset(quantity for quantity, _ in _quantities(text))
 
 

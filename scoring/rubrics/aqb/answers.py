@@ -22,7 +22,13 @@ from scoring.rubrics.aqb.tool_use import ToolUse
 from scoring.rules.bands import band_text
 from scoring.testruns.cells import given
 from scoring.testruns.executions import AgentType, LatencyClass, ParsedExecution
-from scoring.testruns.ground_truth import says_none, truth_quantities
+from scoring.testruns.ground_truth import (
+    positions_asked_for,
+    positions_of_answer,
+    says_none,
+    truth_quantities,
+    unmet_positions,
+)
 from scoring.testruns.numbers import (
     Quantity,
     compare_quantities,
@@ -32,6 +38,7 @@ from scoring.testruns.numbers import (
     quantities_in,
     quantity_text,
 )
+from scoring.testruns.positions import Position
 from scoring.testruns.raw_json import JsonObject, objects_of
 from scoring.testruns.rubric import Score
 
@@ -117,12 +124,15 @@ def numbers_of(reading: ParsedExecution, tolerance: Fraction) -> Numbers | None:
     A failed or empty answer has no number. `tolerance` is relative: 1/100 for 1 %. Source: seed 000, 3.3.
     """
     execution = reading.execution
-    truth = given(execution.ground_truth) or ""
+    truth, query = given(execution.ground_truth) or "", execution.query_text
+    message = reading.response.assistant_message if reading.answered else ""
+    if asked_for := positions_asked_for(truth):
+        return _positions_compared(
+            asked_for, unmet_positions(truth, message, query=query), positions_of_answer(message)
+        )
     expected = truth_quantities(truth)
     if not expected:
         return None
-    message = reading.response.assistant_message if reading.answered else ""
-    query = execution.query_text
     stated = quantities_in(message, query=query, truth=truth)
     if not stated and {number.value for number in expected} <= set(numbers_in(query)):
         stated = confirmed_quantities(message)  # 3명 맞아? 네, 3명입니다
@@ -137,6 +147,14 @@ def numbers_of(reading: ParsedExecution, tolerance: Fraction) -> Numbers | None:
     if grade is NumbersGrade.WITHIN:
         return Numbers(grade, f"수치가 허용 오차 {allowed} 이내: {found}")
     return Numbers(grade, f"수치 불일치: {found}")
+
+
+def _positions_compared(expected: Sequence[Position], missing: Sequence[Position], said: Sequence[Position]) -> Numbers:
+    if not missing:
+        return Numbers(NumbersGrade.EXACT, f"정답 수치 일치: {joined(expected)}")
+    return Numbers(
+        NumbersGrade.WRONG, f"수치 불일치: 정답 {joined(missing)}, 답변 {joined(said) or '날짜·시각·순번 없음'}"
+    )
 
 
 def accuracy_of(reading: ParsedExecution, use: ToolUse, numbers: Numbers | None) -> tuple[Score, ToolVerdict | None]:
@@ -161,14 +179,14 @@ def accuracy_of(reading: ParsedExecution, use: ToolUse, numbers: Numbers | None)
     return Score(row.points, reason), row.tools
 
 
-def listed_numbers(numbers: Sequence[Fraction]) -> str:
-    """The first numbers as people write them."""
-    return _listed([Quantity(number) for number in numbers])
+def joined(items: Sequence[object]) -> str:
+    """The first items, and how many there are besides."""
+    more = f" 외 {len(items) - _SHOWN_NUMBERS}개" if len(items) > _SHOWN_NUMBERS else ""
+    return ", ".join(map(str, items[:_SHOWN_NUMBERS])) + more
 
 
 def _listed(numbers: Sequence[Quantity]) -> str:
-    more = f" 외 {len(numbers) - _SHOWN_NUMBERS}개" if len(numbers) > _SHOWN_NUMBERS else ""
-    return ", ".join(map(quantity_text, numbers[:_SHOWN_NUMBERS])) + more
+    return joined([quantity_text(number) for number in numbers])
 
 
 def speed_score(reading: ParsedExecution, latency_class: LatencyClass, agent: AgentType) -> Score:

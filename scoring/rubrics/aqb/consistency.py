@@ -1,4 +1,4 @@
-"""Consistency of one query: the numbers and conclusions of its answers in independent rooms.
+"""Consistency of one query: the numbers, or dates, and conclusions of its answers in independent rooms.
 
 Source: seed 000, 2.2 and 3.2; SPEC 3.3.
 """
@@ -11,12 +11,13 @@ from math import ceil
 
 from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, verdict_of
 from scoring.rubrics.aqb import thresholds as t
-from scoring.rubrics.aqb.answers import listed_numbers
+from scoring.rubrics.aqb.answers import joined
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES
 from scoring.testruns.cells import folded, given
 from scoring.testruns.executions import ParsedExecution
-from scoring.testruns.ground_truth import says_none
-from scoring.testruns.numbers import numbers_in, spread_within
+from scoring.testruns.ground_truth import positions_asked_for, results_in_answer, says_none
+from scoring.testruns.numbers import number_text, numbers_in, spread_within
+from scoring.testruns.positions import Position
 from scoring.testruns.rubric import Score, Undecided
 
 Conclusions = Sequence[int]
@@ -27,8 +28,8 @@ _MOST_GROUPED_TEXTS = 7  # there are 877 such groupings; more would take too lon
 class Rooms:
     """The answers to compare, in the order of rooms, from `count` rooms; failed and empty rooms have no answer.
 
-    `names`, `texts` and `numbers` have one element per answer; `numbers` only if the rooms are `enough` to compare
-    them.
+    `names`, `texts`, `numbers` and `positions` have one element per answer; the last two only if the rooms are `enough`
+    to compare them. `positions` are dates, times and ordinals where they are what the answers say.
     """
 
     query: str
@@ -37,6 +38,12 @@ class Rooms:
     names: tuple[str, ...]
     texts: tuple[str, ...]
     numbers: tuple[frozenset[Fraction], ...]
+    positions: tuple[frozenset[Position], ...]
+
+    @property
+    def sets(self) -> tuple[frozenset[Fraction | Position], ...]:
+        """All numbers, dates, times and ordinals to compare, by answer."""
+        return tuple(numbers | positions for numbers, positions in zip(self.numbers, self.positions, strict=True))
 
     @property
     def provisional(self) -> bool:
@@ -66,18 +73,22 @@ def rooms_of(readings: Sequence[ParsedExecution], least: int) -> Rooms:
     answered = [reading for reading in first if reading.answered]
     query, truth = readings[0].execution.query_text, given(readings[0].execution.ground_truth) or ""
     texts = tuple(reading.response.assistant_message for reading in answered)
+    numbers = _numbers_of(texts, query, truth) if len(first) >= least else ()
     return Rooms(
         query=query,
         count=len(first),
         enough=len(first) >= least,
         names=tuple(str(reading.execution.round) for reading in answered),
         texts=texts,
-        numbers=_numbers_of(texts, query, truth) if len(first) >= least else (),
+        numbers=numbers,
+        positions=_positions_of(texts, numbers, query, truth) if numbers else (),
     )
 
 
 def _numbers_of(texts: Sequence[str], query: str, truth: str) -> tuple[frozenset[Fraction], ...]:
     """The numbers of each text; where one says 0, another one that says there is none says 0, too."""
+    if positions_asked_for(truth):
+        truth = ""  # its digits are no numbers, but compared as positions
     numbers = [frozenset(numbers_in(text, query=query, truth=truth)) for text in texts]
     zero = frozenset([Fraction(0)])
     if zero not in numbers:
@@ -85,6 +96,24 @@ def _numbers_of(texts: Sequence[str], query: str, truth: str) -> tuple[frozenset
     return tuple(
         zero if not found and says_none(text, query=query, truth="0") else found
         for text, found in zip(texts, numbers, strict=True)
+    )
+
+
+def _positions_of(
+    texts: Sequence[str], numbers: Sequence[frozenset[Fraction]], query: str, truth: str
+) -> tuple[frozenset[Position], ...]:
+    """The dates, times and ordinals of each text, if the truth asks for them or they are all that the texts say: then
+    those of the kinds that each text has. The basis of an answer (`2026-02-13 기준`) is none of them.
+    """
+    asked_for = {position.kind for position in positions_asked_for(truth)}
+    nothing = (frozenset[Position](),) * len(texts)
+    if not asked_for and (any(numbers) or any(says_none(text, query=query, truth="0") for text in texts)):
+        return nothing
+    said = [results_in_answer(text) for text in texts]
+    kinds = asked_for or set.intersection(*({position.kind for position in positions} for positions in said))
+    known = frozenset(position for positions in said for position in positions)
+    return tuple(
+        frozenset(position.completed(known) for position in positions if position.kind in kinds) for positions in said
     )
 
 
@@ -161,11 +190,11 @@ def _text_places(rooms: Rooms) -> list[int]:
 
 def _rung(rooms: Rooms, conclusions: Conclusions) -> int:
     """The first rung of the score table whose condition is true."""
-    sets = rooms.numbers
+    sets = rooms.sets
     one_conclusion = len(conclusions) == rooms.count and len(set(conclusions)) == 1
     holds = (
         one_conclusion and len(set(sets)) == 1,
-        one_conclusion and spread_within(sets, t.NUMBER_SPREAD),
+        one_conclusion and len(set(rooms.positions)) == 1 and spread_within(rooms.numbers, t.NUMBER_SPREAD),
         _most(list(zip(conclusions, sets, strict=True))) >= rooms.needed,
         one_conclusion and len(set(sets)) == rooms.count,
         _most(conclusions) >= rooms.needed,
@@ -201,5 +230,8 @@ def _conclusions_text(rooms: Rooms, conclusions: Conclusions) -> str:
 def _numbers_text(rooms: Rooms) -> str:
     if not rooms.texts:
         return ""
-    shown = [listed_numbers(sorted(numbers)) or "없음" for numbers in rooms.numbers]
+    shown = [
+        joined([*map(number_text, sorted(numbers)), *sorted(map(str, positions))]) or "없음"
+        for numbers, positions in zip(rooms.numbers, rooms.positions, strict=True)
+    ]
     return f"숫자 {shown[0]}" if len(set(shown)) == 1 else f"숫자 {' vs '.join(shown)}"

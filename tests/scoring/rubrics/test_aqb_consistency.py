@@ -114,6 +114,38 @@ def test_number_of_the_query_does_not_count() -> None:
     assert set(rooms_of([parse_execution(execution) for execution in executions], 3).numbers) == {frozenset({5})}
 
 
+@pytest.mark.parametrize(
+    ("answers", "points"),
+    [
+        (["A: 마감은 3월 15일", "A: 마감은 3월 20일", "A: 마감은 3월 15일"], 3),
+        (["A: 마감은 3월 15일", "A: 마감은 2026-03-15", "A: 마감은 2026.3.15"], 5),
+        (["A: 2025년 3월", "A: 2026년 3월", "A: 2024년 3월"], 1),
+        (["A: 14:30입니다", "A: 16:30입니다", "A: 14:30입니다"], 3),
+        (["A: 14:30입니다", "A: 오후 2시 30분", "A: 14시 30분"], 5),
+        (["A: 5등급", "A: 3등급", "A: 5등급"], 3),
+        # Not all that each room says, or no result:
+        (["A: 2차 면접 3명", "A: 1차 면접 3명", "A: 3명"], 5),
+        (["A: 3월 15일까지 가능", "A: 가능", "A: 가능합니다"], 5),
+        (["A: 1차 면접 3월 15일", "A: 2차 면접 3월 15일", "A: 3월 15일"], 5),
+        (["A: 2026-02-13 기준 3월", "A: 2026-02-14 기준 3월", "A: 3월"], 5),
+        (["A: 2월 13일 지원자가 없습니다", "A: 2월 14일 지원자는 없습니다", "A: 2월 15일 지원자가 없어요"], 5),
+    ],
+)
+def test_dates_times_and_ordinals_count_where_answers_say_nothing_else(answers: list[str | None], points: int) -> None:
+    assert scored(*answers).points == points
+
+
+def test_dates_count_where_the_ground_truth_asks_for_them() -> None:
+    texts = ["3월 15일에 2명", "3월 20일에 2명", "3월 15일에 2명"]
+    executions = [
+        Execution(query_id="Q", round=Round(n, 1), answer_text=text, ground_truth="2026-03-15")
+        for n, text in enumerate(texts, start=1)
+    ]
+    compared = rooms_of([parse_execution(execution) for execution in executions], 3)
+    assert len(set(compared.sets)) == 2
+    assert "숫자 2, 3월 15일 vs 2, 3월 20일" in consistency_score(compared, None, {}).reason
+
+
 def test_texts_equal_but_for_white_space_are_not_asked_about() -> None:
     assert asked("3 명입니다", "3명 입니다\n", "3명입니다") is None
     assert scored("3 명입니다", "3명 입니다\n", "3명입니다").points == 5

@@ -1,0 +1,69 @@
+"""Dates, times of day and ordinals, as what they say."""
+
+import pytest
+
+from scoring.testruns.positions import only_positions, positions_in, results_in
+
+
+def said(text: str) -> list[str]:
+    return [str(position) for position in positions_in(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-03-15", "2026.03.15", "2026. 3. 15.", "2026.3.15", "2026/03/15", "2026년 3월 15일", "26년 3월 15일",
+        "26.03.15", "20260315", "2026.03.15(일)입니다",
+    ],
+)  # fmt: skip
+def test_date_is_the_same_in_every_spelling(text: str) -> None:
+    assert said(text) == ["2026년 3월 15일"]
+
+
+@pytest.mark.parametrize("text", ["18:00", "18시", "오후 6시", "오후 6:00", "18시 00분"])
+def test_time_is_the_same_in_every_spelling(text: str) -> None:
+    assert said(text) == ["18시 0분"]
+
+
+@pytest.mark.parametrize(
+    ("text", "positions"),
+    [
+        ("오전 12시와 오후 12시 30분", ["0시 0분", "12시 30분"]),
+        ("2026.03.15 ~ 03.31", ["2026년 3월 15일", "2026년 3월 31일"]),
+        ("2026년 3월 15일부터 3월 31일까지", ["2026년 3월 15일", "2026년 3월 31일"]),
+        ("2월 3일~5일", ["2월 3일", "2월 5일"]),
+        ("2월 - 5.2%", ["2월"]),
+        ("2024년 - 3.8점", ["2024년"]),
+        ("24년 하반기", ["2024년 하반기"]),
+        ("2026-03", ["2026년 3월"]),
+        ("1, 2차 면접과 3분기", ["1차", "2차", "3분기"]),
+        ("2순위", ["2위"]),
+        ("3월이 아니라 5월입니다", ["5월"]),
+        ("3/15", ["3월 15일"]),
+        ("3/5명, 12/15 (80%)", []),
+        ("12시간, 3개월, 5일, 10-20명, 1:5, v1.2.3", []),
+    ],
+)
+def test_text_says_its_positions(text: str, positions: list[str]) -> None:
+    assert said(text) == positions
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("2026-03-15(일) 마감", 1), ("2차", 1), ("2월: 10명", 0), ("1~3월", 0), ("없음", 0)]
+)
+def test_text_asks_for_positions_that_has_no_other_digits(text: str, found: int) -> None:
+    assert len(only_positions(text)) == found
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-02-13 기준 5월", "2026.02.13(금) 14:30 기준 5월", "2025-02-14 ~ 2026-02-13 기준으로 5월"]
+)
+def test_basis_of_an_answer_is_no_result(text: str) -> None:
+    assert [str(position) for position in results_in(text)] == ["2026년 5월"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["1차 ", "1월 ", "2026-03-15~", "3월 15일 기준 ", "1,", "12:10 ", "1~", "오후 "])
+def test_long_texts_take_time_in_proportion(unit: str) -> None:
+    times = 100_000 // len(unit)
+    assert len(results_in(unit * times)) <= 2 * times
