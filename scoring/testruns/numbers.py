@@ -8,7 +8,7 @@ Source: seed 000, 2.2 (일관성), 2.3 and 3.3 (결과 정확도).
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -29,7 +29,7 @@ _TERM = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]{1,15}(?![0-9]))(?:\.[0-9]{1
 _LARGE = r"(?:조(?![각직건])|억|만(?![점큼]|[ ]?[0-9]{1,3}(?:\.[0-9])?[ ]?[세살]))"
 # Behind a blank a scale is a word of its own, with at most a counter or a particle: 3 만 명, but not 5 만료.
 _WORD_ENDS = (
-    r"(?=$|[^가-힣]|명|건|개|원|여|정도|이상|이하|미만|초과|입니|이[에었며고]|인데|으로|에서|까지|부터"
+    r"(?=$|[^가-힣]|명|건|개|원|여|정도|이상|이하|이내|미만|초과|입니|이[에었며고]|인데|으로|에서|까지|부터"
     r"|[이가은는을를의에도로과와](?![가-힣]))"
 )
 _SCALE_WORD = rf"(?:(?:천|백|십)?여?{_LARGE}|(?:천|백|십)[ ]{_LARGE}{_WORD_ENDS}|천|백|십)"
@@ -48,15 +48,19 @@ _SMALL_SCALES = {"십": 10, "백": 10**2, "천": 10**3}
 _LARGE_SCALES = {"만": 10**4, "억": 10**8, "조": 10**12}
 # What is counted, when it stands right behind a number: `3년` of the question is not `3명` of the answer.
 _COUNTERS = "개월|시간|퍼센트|명|건|개|점|세|살|년|월|일|주|회|번|곳|원|시|분|초|인|장|부|종|배|%"
-_COUNTER = re.compile(rf"여?(?:({_COUNTERS})|[ ]({_COUNTERS})(?:씩|간|당|쯤|{_WORD_ENDS}))")
+_COUNTER = re.compile(
+    rf"여?(?:(?P<near>{_COUNTERS})|[ ](?P<apart>{_COUNTERS})(?:씩|간|당|쯤|{_WORD_ENDS}))"
+    rf"|(?P<class>대|등|급|지망){_WORD_ENDS}|(?=[ ]?(?P<limit>이상|이하|미만|초과|이내))"
+)
+_SAME_COUNTERS = {"살": "세", "퍼센트": "%"}
+_TO = re.compile(r"[ ]?[~–-][ ]?")
 # Counters of one kind may stand for each other (3건 for 3명); a counter without a kind (분: minutes or people) for all.
 _KINDS = {
     **dict.fromkeys(("명", "인", "개", "곳", "장", "부", "종"), ("things",)),
     "건": ("things", "times"),
     **dict.fromkeys(("회", "번"), ("times",)),
-    **dict.fromkeys(("%", "퍼센트"), ("share",)),
-    **dict.fromkeys(("세", "살"), ("age",)),
-    **{unit: (unit,) for unit in ("년", "개월", "주", "일", "시간", "초", "점", "원", "배", "월", "시")},
+    **{unit: (unit,) for unit in ("년", "개월", "주", "일", "시간", "초", "점", "원", "배", "월", "시", "%", "세")},
+    **{unit: (unit,) for unit in ("대", "등", "급", "지망")},
 }
 # 경력 3년 이상, 90점 미만
 _LIMITED, _AS_LIMIT = r"(?=[0-9])(?<![0-9.,])[0-9][0-9,.]{0,20}", r"[ ]?[가-힣%]{0,4}[ ]?(?:이상|이하|미만|초과)"
@@ -187,16 +191,29 @@ def _all_quantities(text: str) -> frozenset[Quantity]:
     return frozenset(quantity for quantity, _ in _quantities(text))
 
 
-def _quantities(text: str) -> Iterator[tuple[Quantity, int]]:
+def _quantities(text: str) -> list[tuple[Quantity, int]]:
     """All numbers of a text, each with where it ends, its counter included."""
+    found: list[tuple[Quantity, int]] = []
     end = 0
     while match := _NUMBER.search(text, end):
+        begin = end
         value, end = _read(match)
         value *= _factor_of_range(text, end, value, match["scale"])
-        counter = _COUNTER.match(text, end)
+        counter, counted_to = _counter(text, end)
+        if _TO.fullmatch(text, begin, match.start()) and found and not found[-1][0].counter:
+            found[-1] = Quantity(found[-1][0].value, counter), found[-1][1]  # 3~5년 begins with 3 years
         negative = _is_negative(text[max(0, match.start() - 12) : match.start()])
-        quantity = Quantity(-value if negative else value, counter[1] or counter[2] if counter else "")
-        yield quantity, counter.end() if counter else end
+        found.append((Quantity(-value if negative else value, counter), counted_to))
+    return found
+
+
+def _counter(text: str, end: int) -> tuple[str, int]:
+    """The counter of a number that ends at `end`, and where it ends itself. A limit without one (`4 이상`) counts as
+    such, so that it is no plain 4.
+    """
+    counter = _COUNTER.match(text, end)
+    word = next(filter(None, counter.groups()), "") if counter else ""
+    return _SAME_COUNTERS.get(word, word), counter.end() if counter else end
 
 
 def _is_negative(before: str) -> bool:

@@ -45,7 +45,9 @@ _SAME_UNITS = {"번째": "째", "순위": "위"}
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in time or in an order: a date, a time of day or an ordinal. `((2026, "년"), (3, "월"), (15, "일"))`, `((2, "차"),)`.
+    """A place in time or in an order: a date, a time of day or an ordinal, such as
+
+    `((2026, "년"), (3, "월"), (15, "일"))`, `((2, "차"),)`.
 
     `bare`: it may as well be a ratio (`12/15`, `12:10`).
     """

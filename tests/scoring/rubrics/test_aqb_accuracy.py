@@ -144,6 +144,23 @@ def test_number_of_the_query_is_no_answer_unless_it_counts_another_thing() -> No
     assert applicants(EXACT, "3명입니다", truth="3", **query)[0].points == 5
 
 
+@pytest.mark.parametrize(
+    ("query", "answer", "truth", "points"),
+    [
+        ("30대 지원자 수", "30대 지원자는 5명입니다.", "30", 2),
+        ("30대 지원자 수", "30대 지원자는 30명입니다.", "30", 5),
+        ("학점 4 이상 지원자 수", "학점 4 이상 지원자는 9명입니다", "4", 2),
+        ("학점 4 이상 지원자 수", "학점 4 이상 지원자는 4명입니다", "4", 5),
+        ("경력 3~5년 지원자 수", "경력 3년 이상 5년 이하 지원자는 9명입니다", "3", 2),
+        ("학점 4 이상 지원자 수", "9명입니다", "학점 4 이상: 9명", 2),
+    ],
+)
+def test_condition_of_the_query_is_no_answer_whatever_it_counts(
+    query: str, answer: str, truth: str, points: int
+) -> None:
+    assert applicants(EXACT, answer, truth=truth, query_text=query)[0].points == points
+
+
 def test_answer_may_confirm_the_number_that_the_query_asks_about() -> None:
     query = {"query_text": "보훈 대상자가 3명 맞아?"}
     assert applicants(EXACT, "네, 3명입니다", truth="3", **query)[0].points == 5
