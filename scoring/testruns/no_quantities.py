@@ -53,13 +53,24 @@ _MARKER_AT_LINE_START = re.compile(
     re.MULTILINE,
 )
 _MARKER_INSIDE = re.compile(r"(\([^()\n]{0,400}\))|(?<![^\s])[0-9]{1,2}\)(?=\s)")
-_OFFER_IN_PARENTHESES = re.compile(r"\([^()\n]{0,400}까요\s?[?？]?\s?\)")
-# A result may stand in the sentence of an offer: 45명이며, 45명인데 명단도, 집계되었는데, 45명이에요, (볼까요?)
-_SENTENCE_END = re.compile(
-    r"(?<=[.!?？。])(?![0-9])|\n|(?<=[명건개점원%](?:이며|인데|이고)[, ])|(?<=[었했됐](?:으며|는데),)"
-    r"|(?<=(?:이지만|니다만|입니다|습니다|이에요|했어요|었어요|됐어요),)"
+# An offer or a request: …볼까요?, …원하시나요?, …안내해 드릴 수 있습니다, …선택해 주세요
+_OFFERED = (
+    r"(?:까요|[나가]요(?=[\s]?[?？])|시겠(?:어요|습니까)|드릴(?:게요|[ ]수[도는]?[ ]?있(?:습니다|어요|음))"
+    r"|(?:주|하|보)세요|주십시오|바랍니다)"
 )
-_OFFER = re.compile(r"까요[^0-9가-힣A-Za-z]*$")
+_OFFER = re.compile(rf"{_OFFERED}[^0-9가-힣A-Za-z]*$")
+_OFFER_IN_PARENTHESES = re.compile(r"\([^()\n]{0,400}까요\s?[?？]?\s?\)")
+# A result may stand in the sentence of an offer: 45.5점이며, 집계되었는데, 52.1%입니다 더 볼까요?
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?？。])(?![0-9])|\n|(?<=[명건개점원%](?:이며|인데|이고)[, ])|(?<=[었했됐](?:으며|는데),)|(?<=이지만,)"
+    r"|(?<=니다만,)|(?<=니다[ ,;~])|(?<=[어에예네]요[ ,;~])"
+)
+# People and cases that an offer mentions were counted (138명(1.41%)도 볼까요?), unless it proposes their number
+_COUNTED_IN_OFFER = re.compile(
+    r"(?P<proposed>(?:상위|하위|최근|최대|다음|처음|예|예를[ ]들어|예시)[ :]{1,2})?"
+    r"(?P<counted>(?<![0-9.,])[0-9](?:[0-9,]|[ ]?[만천백][ ]?(?=[0-9명건])){0,15}[ ]?[명건]"
+    r"(?![단수]|씩|까지|단위|처럼|[ ]?(?:이상|이하|이내|미만|초과))(?:[ ]?\([0-9.]{1,6}[ ]?%\))?)|[0-9][0-9,.]{0,20}"
+)
 _COUNT = r"[0-9]{1,6}(?:\.[0-9]{1,2})?"
 _UNIT = r"(?:일|주일?|개월|년)"
 _LENGTH = rf"{_COUNT}(?:(?:[ ]?{_UNIT})?{_DASH}{_COUNT})?[ ]?{_UNIT}(?:간|치|여)?"
@@ -80,14 +91,22 @@ def without_times_and_labels(text: str) -> str:
 
 
 def without_offers(text: str) -> str:
-    """The text without sentences that offer a next step ("…까요?"), and offers in parentheses.
+    """The text without the numbers of sentences that offer a next step or ask for one ("…까요?", "…주세요"), and
+    without offers in parentheses.
 
-    If a sentence states a result before its offer, the result remains.
+    A result that stands in the sentence before its offer remains, as do the people and cases that an offer mentions.
     """
-    if "까요" not in text:
-        return text
     text = _OFFER_IN_PARENTHESES.sub(" ", text)
-    return "\n".join(sentence for sentence in _SENTENCE_END.split(text) if not _OFFER.search(sentence))
+    sentences = _SENTENCE_END.split(text)
+    if not any(map(_OFFER.search, sentences)):
+        return text
+    return "\n".join(_counted(sentence) if _OFFER.search(sentence) else sentence for sentence in sentences)
+
+
+def _counted(offer: str) -> str:
+    return _COUNTED_IN_OFFER.sub(
+        lambda found: found.group() if found["counted"] and not found["proposed"] else BLANK, offer
+    )
 
 
 def without_periods(text: str) -> str:

@@ -99,8 +99,8 @@ def numbers_in(text: str, *, query: str = "", truth: str = "") -> tuple[Fraction
 def quantities_in(text: str, *, query: str = "", truth: str = "") -> tuple[Quantity, ...]:
     """The numbers of `text`, in order, with repetitions.
 
-    These are not numbers: dates, times, ordinals, list markers, periods (최근 365일), closing offers (…까요?), digits
-    of names and links. In an answer to `query`, a number of the query with the same counter (`3년`, not `3명`) is an
+    These are not numbers: dates, times, ordinals, list markers, periods (최근 365일), offers (…까요?) but for the
+    people that they mention, digits of names and links. In an answer to `query`, a number of the query with the same counter (`3년`, not `3명`) is an
     echo and left out, unless `truth`, the expected answer, has that number with that counter. If a truth consists only
     of dates, times, ordinals or `12/15`, those were asked for, and count as numbers in the answer, too. A number that
     the text denies (`3명이 아니라`) or cannot confirm is none.

@@ -110,8 +110,11 @@ def test_length_of_time_that_is_no_period_is_a_number() -> None:
     "offer",
     [
         "상위 10개도 확인해드릴까요?", "**10개**로 볼까요?", "10개로 볼까요? 😀", "10개로 볼까요.",
-        "미입력 210명(2.34%)도 같이 볼까요?",
         "4.3/100점 기준으로도 볼까요？",
+        "상위 10명 명단도 보여드릴까요?", "10명씩 나눠 볼까요?", "상위 3개 공고도 원하시나요?",
+        "3개 공고별로도 필요하신가요?", "3개 공고별 현황도 안내해 드릴 수 있습니다.", "상위 10명 명단도 보여드릴게요.",
+        "3개월로 다시 확인해 보시겠어요?", "다음 3가지 중 선택해 주세요.", "30초 후에 다시 시도해 주세요.",
+        "예를 들어 12명처럼 입력해 주세요.",
     ],
 )  # fmt: skip
 def test_closing_offers_are_no_numbers(offer: str) -> None:
@@ -124,6 +127,29 @@ def test_closing_offers_are_no_numbers(offer: str) -> None:
 )
 def test_offer_leaves_the_result_before_it_in_the_sentence(result: str) -> None:
     assert stated(f"지원자는 {result}최근 3개월로 상위 10개도 볼까요?") == ["7"]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("기타/미입력 138명(1.41%)도 함께 확인할까요?", ["138", "1.41"]),
+        ("총 3명이 지원했고, 명단도 볼까요?", ["3"]),
+        ("지원자 3명이 있으며, 최근 6개월로 상위 10개도 볼까요?", ["3"]),
+        ("3명입니다😊 명단도 보여드릴까요?", ["3"]),
+        ("조회된 2만 917명의 명단을 보여드릴까요?", ["20,917"]),
+        ("3명이 아니라 5명인데 명단도 볼까요?", ["5"]),
+        ("52.1%입니다 더 볼까요?", ["52.1"]),
+        ("지원자는 12명이니 확인해 주세요.", ["12"]),
+    ],
+)
+def test_people_whom_an_offer_mentions_were_counted(text: str, numbers: list[str]) -> None:
+    """A real answer gave the last number of its result in the sentence of its offer."""
+    assert stated(text) == numbers
+
+
+@pytest.mark.parametrize("text", ["총 12개 공고를 확인할 수 있습니다.", "안녕하세요, 12건입니다.", "12개가 맞나요"])
+def test_statement_is_no_offer(text: str) -> None:
+    assert stated(text) == ["12"]
 
 
 def test_offer_in_parentheses_leaves_its_sentence() -> None:
