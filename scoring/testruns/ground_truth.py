@@ -5,9 +5,10 @@ Source: seed 000, 3.3; SPEC 3.3.
 
 import re
 from fractions import Fraction
+from itertools import islice
 
 from scoring.testruns.no_quantities import BLANK, without_offers
-from scoring.testruns.none_statements import POSTINGS_ASKED_FOR, states_none
+from scoring.testruns.none_statements import POSTINGS_ASKED_FOR, states_none, what_is_absent
 from scoring.testruns.numbers import Quantity, numbers_in, plain, quantities_in
 from scoring.testruns.positions import Position, only_positions, positions_in, results_in
 
@@ -26,8 +27,14 @@ _CONDITION = re.compile(
 
 
 def truth_quantities(truth: str) -> tuple[Quantity, ...]:
-    """The numbers of a ground truth; none is left out. Source: SPEC 3.3."""
-    return quantities_in(truth, truth=truth)
+    """The numbers of a ground truth; none is left out. Without any, words say 0 that name whom there is none of:
+    `해당 지원자 없음`, but not `없음` or `데이터 없음`, which may as well say that there is no ground truth.
+
+    Source: SPEC 3.3.
+    """
+    found = quantities_in(truth, truth=truth)
+    absent = (what for what in what_is_absent(plain(truth)) if not what.endswith(("데이터", "결과", "사항", "내역")))
+    return found or tuple(Quantity(Fraction(0)) for _ in islice(absent, 1))
 
 
 def truth_numbers(truth: str) -> tuple[Fraction, ...]:

@@ -100,10 +100,10 @@ def quantities_in(text: str, *, query: str = "", truth: str = "") -> tuple[Quant
     """The numbers of `text`, in order, with repetitions.
 
     These are not numbers: dates, times, ordinals, list markers, periods (최근 365일), offers (…까요?) but for the
-    people that they mention, digits of names and links. In an answer to `query`, a number of the query with the same counter (`3년`, not `3명`) is an
-    echo and left out, unless `truth`, the expected answer, has that number with that counter. If a truth consists only
-    of dates, times, ordinals or `12/15`, those were asked for, and count as numbers in the answer, too. A number that
-    the text denies (`3명이 아니라`) or cannot confirm is none.
+    people that they mention, digits of names and links; neither are numbers that the text denies (`3명이 아니라`) or
+    cannot confirm. In an answer to `query`, a number of the query with the same counter (`3년`, not `3명`) is an echo
+    and left out, unless `truth`, the expected answer, has that number with that counter. If a truth consists only of
+    digits of this kind (`1~3월`), those were asked for, and count as numbers in the answer, too.
 
     Source: seed 000, 2.2 and 2.3; SPEC 3.3.
     """

@@ -274,8 +274,15 @@ def test_what_a_ground_truth_is_nothing_but_is_asked_for_be_it_a_ratio_a_date_or
     assert applicants(EXACT, answer, truth=truth)[0].points == points
 
 
-def test_ground_truth_without_numbers_is_none() -> None:
-    assert applicants(EXACT, "5명", truth="해당 없음")[0].points == 4
+@pytest.mark.parametrize("truth", ["해당 없음", "없음", "없습니다", "데이터 없음", "확인 불가"])
+def test_ground_truth_without_numbers_is_none(truth: str) -> None:
+    assert applicants(EXACT, "5명", truth=truth)[0].points == 4
+
+
+@pytest.mark.parametrize("truth", ["해당 지원자 없음", "지원자 없음", "해당자가 없습니다", "0명(없음)"])
+@pytest.mark.parametrize(("answer", "points"), [("지원자는 없습니다", 5), ("0명입니다", 5), ("3명입니다", 2)])
+def test_ground_truth_that_names_whom_there_is_none_of_is_0(truth: str, answer: str, points: int) -> None:
+    assert applicants(EXACT, answer, truth=truth)[0].points == points
 
 
 @pytest.mark.parametrize(
