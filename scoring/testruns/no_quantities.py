@@ -80,6 +80,15 @@ _PERIOD = re.compile(
     rf"(?P<restated>(?:{_RESTATED})?(?:[ ]?기준{_RESTATED})?)"
     rf"|(?<![0-9.,]){_LENGTH}(?P<between>(?:{_RESTATED}|\))?[ ]?(?:기준(?:{_RESTATED})?|(?=이내|동안))))"
 )
+# 직전 1년, 조회 기간: 1년, 기간 필터(1년), 최근 24시간, 24시간 이내, 1년간 지원자는 3명, 1년 내, 오늘부터 1년 전까지
+_NOT_AVERAGE = r"(?<![0-9.,])(?<!평균[ ])(?<!총[ ])(?<!약[ ])"
+_HOURS = rf"{_COUNT}[ ]?(?:시간|달)(?:간|치)?"
+_PERIOD_WITHOUT_RECENT = re.compile(
+    rf"(?:(?:직전|과거)|(?:조회|검색|기본|집계)[ ]?기간[은이]?|기간[ ]필터)[ ]?[:(]?[ ]?(?:{_LENGTH}|{_HOURS})"
+    rf"|(?:최근|지난)[ ]?{_HOURS}|{_NOT_AVERAGE}{_HOURS}(?=[ ]?(?:이내|동안|기준))"
+    rf"|{_NOT_AVERAGE}{_COUNT}[ ]?(?:{_UNIT}|시간)"
+    r"(?:간(?=[ ][^.!?\n]{0,60}[0-9][ ]?[명건])|(?=[ ]?(?:내[ ,에]|전까지)))"
+)
 _LENGTH_INSIDE = re.compile(rf"(?<![0-9.,]){_LENGTH}")
 
 
@@ -109,9 +118,13 @@ def _counted(offer: str) -> str:
     )
 
 
-def without_periods(text: str) -> str:
-    """The text without durations after 최근 or 지난, or before 기준, 이내 or 동안, and parentheses that repeat them."""
-    return _PERIOD.sub(_blanked_period, text)
+def without_periods(text: str, *, asked_for: bool) -> str:
+    """The text without durations after 최근 or 지난, or before 기준, 이내 or 동안, and parentheses that repeat them.
+
+    Unless a duration is `asked_for`, those are left out, too, that are periods by other words: 직전 1년, 1년간.
+    """
+    text = _PERIOD.sub(_blanked_period, text)
+    return text if asked_for else _PERIOD_WITHOUT_RECENT.sub(BLANK, text)
 
 
 def _blanked_period(match: re.Match[str]) -> str:

@@ -53,6 +53,7 @@ _COUNTER = re.compile(
     rf"|(?P<class>대|등|급|지망){_WORD_ENDS}|(?=[ ]?(?P<limit>이상|이하|미만|초과|이내))"
 )
 _SAME_COUNTERS = {"살": "세", "퍼센트": "%"}
+_DURATIONS = ("년", "개월", "주", "일", "시간")
 _TO = re.compile(r"[ ]?[~–-][ ]?")
 # Counters of one kind may stand for each other (3건 for 3명); a counter without a kind (분: minutes or people) for all.
 _KINDS = {
@@ -110,8 +111,10 @@ def quantities_in(text: str, *, query: str = "", truth: str = "") -> tuple[Quant
     if not _DIGIT.search(text := plain(text)):
         return ()
     asked_for = text if _has_no_other_numbers(truth) else without_times_and_labels(text)
-    text = _ID.sub(" ", without_periods(without_offers(asked_for)))
-    echoes = _all_quantities(query) - _all_quantities(truth) if query else frozenset()
+    expected = _all_quantities(truth)
+    is_duration = any(quantity.counter in _DURATIONS for quantity in expected)
+    text = _ID.sub(" ", without_periods(without_offers(asked_for), asked_for=is_duration))
+    echoes = _all_quantities(query) - expected if query else frozenset()
     found = (quantity for quantity, end in _quantities(text) if not DENIED.match(text, end))
     return tuple(quantity for quantity in found if quantity not in echoes)
 

@@ -92,6 +92,8 @@ def test_marker_inside_a_line_is_no_number() -> None:
         "5년(접수일 기준) 동안",
         "최근 365일(접수일 기준) 동안", "최근 약 3개월", "최근3개월", "365일(1년) 기준",
         "1년 기준(365일)", "최근 1년 기준(365일)", "기본 기간(1년) 기준",
+        "1년간", "12개월간", "직전 1년", "과거 1년", "1년 내", "오늘부터 1년 전까지", "조회 기간 1년,",
+        "조회기간(12개월)", "기간 필터(1년)를 적용해", "최근 24시간", "24시간 이내", "최근 12달", "12달 동안",
     ],
 )  # fmt: skip
 def test_periods_are_no_numbers(period: str) -> None:
@@ -102,8 +104,23 @@ def test_parenthesis_behind_a_period_loses_only_what_restates_it() -> None:
     assert stated("최근 1년(365일, 전체 1,200명) 7명") == ["1,200", "7"]
 
 
-def test_length_of_time_that_is_no_period_is_a_number() -> None:
-    assert stated("평균 15일 걸렸고 경력은 3년입니다.") == ["15", "3"]
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("평균 15일 걸렸고 경력은 3년입니다.", ["15", "3"]),
+        ("평균 14일간 진행했고 3명이 합격했습니다.", ["14", "3"]),
+        ("14일간 진행했습니다.", ["14"]),
+        ("채용 소요 기간은 14일입니다.", ["14"]),
+        ("3시간 걸렸습니다.", ["3"]),
+    ],
+)
+def test_length_of_time_that_is_no_period_is_a_number(text: str, numbers: list[str]) -> None:
+    assert stated(text) == numbers
+
+
+@pytest.mark.parametrize(("truth", "numbers"), [("14일", [14, 9]), ("9명", [9]), ("", [9])])
+def test_duration_is_a_number_where_the_ground_truth_is_one(truth: str, numbers: list[int]) -> None:
+    assert list(numbers_in("14일간 진행해 9명이 합격했습니다.", truth=truth)) == numbers
 
 
 @pytest.mark.parametrize(
