@@ -243,7 +243,7 @@ def _repeats(rooms: Rooms, scored: Sequence[AqbExecution]) -> Repeats:
     """
     unanswered = range(rooms.count - len(rooms.texts)) if rooms.enough else ()
     first = (one for one in scored if one.execution.round.repeat == 1)
-    return repeats_of(first, t.PASS_MIN_POINTS, [*rooms.numbers, *unanswered])
+    return repeats_of(first, t.PASS_MIN_POINTS, [*rooms.sets, *unanswered])
 
 
 def _missing(scored: Sequence[AqbExecution], consistency: Score) -> dict[str, set[str]]:

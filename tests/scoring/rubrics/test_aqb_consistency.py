@@ -13,7 +13,7 @@ from scoring.rubrics.aqb.consistency import Rooms, consistency_request, consiste
 from scoring.testruns.cells import folded
 from scoring.testruns.executions import Execution, Round, parse_execution
 from scoring.testruns.rubric import Score
-from tests.builders.aqb_runs import OPTIONS, execution, report, run
+from tests.builders.aqb_runs import OPTIONS, execution, report, run, summary
 
 FAILED = None
 
@@ -144,6 +144,12 @@ def test_dates_count_where_the_ground_truth_asks_for_them() -> None:
     compared = rooms_of([parse_execution(execution) for execution in executions], 3)
     assert len(set(compared.sets)) == 2
     assert "숫자 2, 3월 15일 vs 2, 3월 20일" in consistency_score(compared, None, {}).reason
+
+
+def test_rooms_that_say_another_date_are_as_far_apart_as_those_with_another_number() -> None:
+    texts = ["3월 15일에 마감합니다", "3월 20일에 마감합니다", "3월 15일에 마감합니다"]
+    told = [execution("Q-1", room, raw_json=None, answer_text=text) for room, text in enumerate(texts, start=1)]
+    assert summary(*told).set["consistency"]["mode_ratio"]["mean"] == pytest.approx(2 / 3)
 
 
 def test_texts_equal_but_for_white_space_are_not_asked_about() -> None:
