@@ -131,7 +131,7 @@ def test_duration_is_a_number_where_the_ground_truth_is_one(truth: str, numbers:
         "상위 10명 명단도 보여드릴까요?", "10명씩 나눠 볼까요?", "상위 3개 공고도 원하시나요?",
         "3개 공고별로도 필요하신가요?", "3개 공고별 현황도 안내해 드릴 수 있습니다.", "상위 10명 명단도 보여드릴게요.",
         "3개월로 다시 확인해 보시겠어요?", "다음 3가지 중 선택해 주세요.", "30초 후에 다시 시도해 주세요.",
-        "예를 들어 12명처럼 입력해 주세요.",
+        "예를 들어 12명처럼 입력해 주세요.", "학점 4.0 만점 기준으로 다시 볼까요?",
     ],
 )  # fmt: skip
 def test_closing_offers_are_no_numbers(offer: str) -> None:
@@ -157,6 +157,9 @@ def test_offer_leaves_the_result_before_it_in_the_sentence(result: str) -> None:
         ("3명이 아니라 5명인데 명단도 볼까요?", ["5"]),
         ("52.1%입니다 더 볼까요?", ["52.1"]),
         ("지원자는 12명이니 확인해 주세요.", ["12"]),
+        ("공고 12개가 있는데 목록도 볼까요?", ["12"]),
+        ("총 12개의 공고가 있으니 선택해 주세요.", ["12"]),
+        ("평균은 3.5점으로, 다른 조건도 볼까요?", ["3.5"]),
     ],
 )
 def test_people_whom_an_offer_mentions_were_counted(text: str, numbers: list[str]) -> None:
