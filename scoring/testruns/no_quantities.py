@@ -62,8 +62,8 @@ _OFFER = re.compile(rf"{_OFFERED}[^0-9가-힣A-Za-z]*$")
 _OFFER_IN_PARENTHESES = re.compile(r"\([^()\n]{0,400}까요\s?[?？]?\s?\)")
 # A result may stand in the sentence of an offer: 45.5점이며, 집계되었는데, 52.1%입니다 더 볼까요?
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?？。])(?![0-9])|\n|(?<=[명건개점원%](?:이며|인데|이고)[, ])|(?<=(?:으며|는데|으니)[ ,])|(?<=으로,)|(?<=이지만,)"
-    r"|(?<=니다만,)|(?<=니다[ ,;~])|(?<=[어에예네]요[ ,;~])"
+    r"(?<=[.!?？。])(?![0-9])|\n|(?<=[명건개점원%](?:이며|인데|이고)[, ])|(?<=(?:으며|는데|으니)[ ,])"
+    r"|(?<=으로,)|(?<=이지만,)|(?<=니다만,)|(?<=니다[ ,;~])|(?<=[어에예네]요[ ,;~])"
 )
 # People and cases that an offer mentions were counted (138명(1.41%)도 볼까요?), unless it proposes their number
 _COUNTED_IN_OFFER = re.compile(

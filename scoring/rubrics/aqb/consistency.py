@@ -15,7 +15,7 @@ from scoring.rubrics.aqb.answers import joined
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES
 from scoring.testruns.cells import folded, given
 from scoring.testruns.executions import ParsedExecution
-from scoring.testruns.ground_truth import positions_asked_for, results_in_answer, says_none
+from scoring.testruns.ground_truth import positions_asked_for, positions_of_answer, results_in_answer, says_none
 from scoring.testruns.numbers import number_text, numbers_in, spread_within
 from scoring.testruns.positions import Position
 from scoring.testruns.rubric import Score, Undecided
@@ -103,13 +103,15 @@ def _positions_of(
     texts: Sequence[str], numbers: Sequence[frozenset[Fraction]], query: str, truth: str
 ) -> tuple[frozenset[Position], ...]:
     """The dates, times and ordinals of each text, if the truth asks for them or they are all that the texts say: then
-    those of the kinds that each text has. The basis of an answer (`2026-02-13 기준`) is none of them.
+    those of the kinds that each text has. The basis of an answer (`2026-02-13 기준`) is none of them, nor an echo of
+    the query.
     """
     asked_for = {position.kind for position in positions_asked_for(truth)}
     nothing = (frozenset[Position](),) * len(texts)
     if not asked_for and (any(numbers) or any(says_none(text, query=query, truth="0") for text in texts)):
         return nothing
-    said = [results_in_answer(text) for text in texts]
+    echoes = () if asked_for else positions_of_answer(query)
+    said = [[position for position in results_in_answer(text) if position not in echoes] for text in texts]
     kinds = asked_for or set.intersection(*({position.kind for position in positions} for positions in said))
     known = frozenset(position for positions in said for position in positions)
     return tuple(

@@ -146,6 +146,15 @@ def test_dates_count_where_the_ground_truth_asks_for_them() -> None:
     assert "숫자 2, 3월 15일 vs 2, 3월 20일" in consistency_score(compared, None, {}).reason
 
 
+def test_dates_and_ordinals_of_the_query_are_no_result() -> None:
+    texts = ["1차 면접 일정을 바꿉니다", "1차 면접 일정을 2차 면접처럼 바꿉니다", "1차 면접 일정 변경"]
+    executions = [
+        Execution(query_id="Q", round=Round(n, 1), answer_text=text, query_text="1차 면접 일정 변경")
+        for n, text in enumerate(texts, start=1)
+    ]
+    assert set(rooms_of([parse_execution(execution) for execution in executions], 3).sets) == {frozenset()}
+
+
 def test_rooms_that_say_another_date_are_as_far_apart_as_those_with_another_number() -> None:
     texts = ["3월 15일에 마감합니다", "3월 20일에 마감합니다", "3월 15일에 마감합니다"]
     told = [execution("Q-1", room, raw_json=None, answer_text=text) for room, text in enumerate(texts, start=1)]
