@@ -12,7 +12,8 @@ from scoring.testruns.none_statements import POSTINGS_ASKED_FOR, states_none, wh
 from scoring.testruns.numbers import Quantity, numbers_in, plain, quantities_in
 from scoring.testruns.positions import Position, only_positions, positions_in, results_in
 
-_COUNTERS = ("", "명", "건", "개", "인")
+# Counters of people and things; a number without one may count them, too
+_PEOPLE_AND_THINGS = ("", "명", "건", "개", "인")
 _NUMBER = r"(?<![0-9.,])[0-9][0-9,]{0,15}"
 # 총 120명 중, 지원자 120명 가운데, 120명의 지원자 중에서: of how many there are none
 _WHOLE = re.compile(rf"{_NUMBER}[ ]?(?:명|건|개|분|인)(?:의 [가-힣]{{1,10}})?[ ]{{0,2}}(?:중|가운데)")
@@ -94,5 +95,5 @@ def _counts_something_else(text: str, query: str, truth: str) -> bool:
     others = [found for found in quantities_in(text, query=query, truth=truth) if found.value]
     if any(expected):
         known = {*expected, sum(expected)}
-        others = [o for o in others if o.value not in known and o.counter in _COUNTERS]
+        others = [o for o in others if o.value not in known and o.counter in _PEOPLE_AND_THINGS]
     return bool(others)
