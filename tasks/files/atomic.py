@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from fnmatch import fnmatch
-from functools import partial
 from pathlib import Path
+from stat import S_ISREG
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
@@ -37,11 +37,8 @@ def write_parquet(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame])
     Raises:
         StorageError: the folder cannot be written or the disk is full; the old file is still there.
     """
-    with replacing(path, TABLE_MODE) as unfinished, unfinished.open("wb") as file:
-        rows = parquet_into(file, schema, frames)
-        file.flush()
-        os.fsync(file.fileno())
-    return rows
+    with replacing(path, TABLE_MODE) as file:
+        return parquet_into(file, schema, frames)
 
 
 def write_text(path: Path, text: str | Iterator[str], mode: int = 0o666) -> None:
@@ -50,10 +47,8 @@ def write_text(path: Path, text: str | Iterator[str], mode: int = 0o666) -> None
     Raises:
         StorageError: as for `write_parquet`.
     """
-    with replacing(path, mode) as unfinished, unfinished.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines([text] if isinstance(text, str) else text)
-        file.flush()
-        os.fsync(file.fileno())
+    with replacing(path, mode) as file:
+        file.writelines(piece.encode() for piece in ([text] if isinstance(text, str) else text))
 
 
 def make_private(path: Path) -> None:
@@ -106,17 +101,21 @@ def _remove_empty(folders: Iterable[Path]) -> None:
 
 
 @contextmanager
-def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
-    """A hidden file beside `path` that replaces it when the block succeeds, and is removed when it fails.
+def replacing(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
+    """A new, hidden file beside `path` that replaces it when the block succeeds, and is removed when it fails.
 
-    `mode` are its permissions, as far as the umask allows. Only one writer at a time, in any process, has it; the
-    remains of a killed one are overwritten.
+    `mode` are its permissions, as far as the umask allows. Only one writer at a time, in any process, has it. What else
+    lies in its place, such as the remains of a killed writer, is removed and never written to; nor is a link followed.
     """
     unfinished = path.with_name(f".{path.name}{_UNFINISHED}")
     with writable(path, f"{_AGAIN}; the file is as it was before"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _alone_with(unfinished, mode):
-            yield unfinished
+        with _alone_with(unfinished, mode) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            if not is_at(unfinished, file):
+                raise FileNotFoundError(unfinished)
             unfinished.replace(path)
             sync_folder(path.parent)
 
@@ -189,27 +188,42 @@ def writable(path: Path, fix: str = _AGAIN) -> Iterator[None]:
 
 
 @contextmanager
-def _alone_with(unfinished: Path, mode: int) -> Iterator[None]:
-    """Holds the kernel's lock on a file, which is released when its owner ends, and removes the file unless it was
+def _alone_with(unfinished: Path, mode: int) -> Iterator[IO[bytes]]:
+    """A new file with the kernel's lock on it, which is released when its owner ends; it is removed unless it was
     renamed.
     """
     while True:
-        with open(unfinished, "ab", opener=partial(os.open, mode=mode)) as file:
+        descriptor, is_new = _opened(unfinished, mode)
+        with os.fdopen(descriptor, "wb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             if not is_at(unfinished, file):
                 continue  # its former holder has renamed it
+            if not is_new:  # nobody works on it: it may have another owner, other permissions, or a second name
+                unfinished.unlink()
+                continue
             try:
-                yield
+                yield file
             finally:
                 if is_at(unfinished, file):
                     unfinished.unlink()
             return
 
 
+def _opened(unfinished: Path, mode: int) -> tuple[int, bool]:
+    """The descriptor of a new file, or of the regular file that is there already; and whether it is new."""
+    while True:
+        with suppress(FileExistsError):
+            return os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode), True
+        with suppress(FileNotFoundError):  # its writer has renamed it
+            if S_ISREG(unfinished.lstat().st_mode):
+                return os.open(unfinished, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK), False
+            unfinished.unlink()
+
+
 def is_at(path: Path, file: IO[Any]) -> bool:
-    """Whether an open file still has this name; it may have been removed or replaced."""
+    """Whether an open file itself, and no link to it, still has this name; it may have been removed or replaced."""
     try:
-        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+        return os.path.samestat(path.lstat(), os.fstat(file.fileno()))
     except FileNotFoundError:
         return False
 

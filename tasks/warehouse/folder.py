@@ -203,7 +203,7 @@ class FolderWarehouse:
             )
         with writable(self.folder, "check the permissions of this folder"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            lock = path.open("w")
+            lock = open(path, "a", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW))  # noqa: SIM115
         with lock:
             yield lock
 

@@ -155,8 +155,8 @@ def publish(asked: Asked) -> Response:
     if place.exists() and not _is_in_inbox(asked, upload):
         raise UsageError("inbox에 이름이 같은 다른 파일이 있습니다", fix="이름을 바꾸어 다시 올리세요.")
     asked.record("테스트 파일을 inbox에 넣음", upload.name)
-    with replacing(place) as unfinished:
-        unfinished.write_bytes(upload.file.read_bytes())
+    with replacing(place) as file:
+        file.write(upload.file.read_bytes())
     return RedirectResponse(f"{address_of(upload)}#inbox", 303)
 
 

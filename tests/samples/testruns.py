@@ -141,7 +141,7 @@ def _csv_text(rows: Rows) -> str:
 
 def _write_workbook(path: Path, rows: Rows) -> None:
     """A workbook as a tester keeps it: the run, a page of notes with a formula, and a hidden page."""
-    with replacing(path) as unfinished, xlsxwriter.Workbook(unfinished, {"strings_to_formulas": False}) as book:
+    with replacing(path) as file, xlsxwriter.Workbook(file, {"strings_to_formulas": False}) as book:
         book.set_properties({"created": _STARTED.replace(tzinfo=None), "title": "지원자 관리 에이전트 테스트(예시)"})
         bold = book.add_format({"bold": True, "bg_color": "#DDE6F3", "text_wrap": True})
         run = book.add_worksheet("테스트 결과")

@@ -114,7 +114,7 @@ def write_workbook(path: Path, tabs: Sequence[Tab], source: Path | None = None) 
         InputError: `source` cannot be extended: its list of sheets or formats is not what a workbook has.
         StorageError: `path` cannot be written.
     """
-    with replacing(path, TABLE_MODE) as unfinished, zipfile.ZipFile(source or _empty_workbook()) as package:
+    with replacing(path, TABLE_MODE) as file, zipfile.ZipFile(source or _empty_workbook()) as package:
         try:
             grown = _Grown(package, tabs)
         except (ExpatError, LookupError, ValueError, StopIteration, zipfile.BadZipFile, zlib.error) as error:
@@ -123,7 +123,7 @@ def write_workbook(path: Path, tabs: Sequence[Tab], source: Path | None = None) 
                 where=str(source),
                 fix="open it in Excel and save it as .xlsx again, or score it as CSV",
             ) from error
-        with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as written:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as written:
             for entry in package.infolist():
                 with package.open(entry) as old, written.open(_entry(entry.filename), "w", force_zip64=True) as new:
                     if entry.filename in grown.parts:

@@ -1,7 +1,8 @@
+import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -18,6 +19,7 @@ from scoring.errors import StorageError
 from tasks.files import atomic
 from tasks.files.atomic import (
     ROWS_PER_GROUP,
+    TABLE_MODE,
     remove_unfinished,
     replacing_together,
     sole_writer,
@@ -156,6 +158,45 @@ def test_text_is_utf8_with_unix_line_ends_and_replaces_the_old_one(tmp_path: Pat
     write_text(path, "새 글\n둘째 줄\n")
     assert path.read_bytes() == "새 글\n둘째 줄\n".encode()
     assert names_in(path.parent) == ["report.md"]
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        pytest.param(lambda work_file, victim: work_file.symlink_to(victim), id="link"),
+        pytest.param(lambda work_file, victim: work_file.symlink_to(victim.with_name("nothing")), id="link-to-nothing"),
+        pytest.param(lambda work_file, victim: work_file.hardlink_to(victim), id="second-name"),
+        pytest.param(
+            lambda work_file, _: (work_file.write_text("x" * 999), work_file.chmod(0o666)), id="readable-by-all"
+        ),
+        pytest.param(lambda work_file, _: os.mkfifo(work_file), id="pipe"),
+    ],
+)
+def test_what_lies_in_the_place_of_the_work_file_is_removed_and_never_written_to(
+    tmp_path: Path, plant: Callable[[Path, Path], object]
+) -> None:
+    victim, path = tmp_path / "victim", tmp_path / "t.parquet"
+    victim.write_text("foreign")
+    plant(tmp_path / ".t.parquet.unfinished", victim)
+    write_parquet(path, SCHEMA, [rows(0, 3)])
+    assert (victim.read_text(), sorted(names_in(tmp_path))) == ("foreign", ["t.parquet", "victim"])
+    assert (pl.read_parquet(path).height, path.is_symlink()) == (3, False)
+    assert path.stat().st_mode & 0o7777 == TABLE_MODE
+
+
+def test_link_that_is_put_there_while_a_file_is_written_becomes_no_table(tmp_path: Path) -> None:
+    victim, path = tmp_path / "victim", tmp_path / "t.parquet"
+    victim.write_text("foreign")
+
+    def swapping() -> Iterator[pl.DataFrame]:
+        (tmp_path / ".t.parquet.unfinished").unlink()
+        (tmp_path / ".t.parquet.unfinished").symlink_to(victim)
+        yield rows(0, 3)
+
+    with pytest.raises(StorageError, match="removed meanwhile"):
+        write_parquet(path, SCHEMA, swapping())
+    assert (victim.read_text(), path.exists()) == ("foreign", False)
+    assert write_parquet(path, SCHEMA, [rows(0, 3)]) == 3
 
 
 def test_file_in_the_place_of_a_folder_is_a_clear_error(tmp_path: Path) -> None:

@@ -160,6 +160,19 @@ def test_link_in_place_of_the_staging_folder_is_refused_and_not_followed(tmp_pat
     assert [path.name for path in elsewhere.iterdir()] == ["kept"]
 
 
+def test_link_in_the_place_of_a_lock_is_not_followed(tmp_path: Path) -> None:
+    victim, warehouse = tmp_path / "victim", FolderWarehouse(tmp_path / "warehouse")
+    victim.write_text("foreign")
+    with warehouse.staging("kept"):
+        pass
+    lock = tmp_path / "warehouse" / ".staging" / "kept.lock"
+    lock.unlink()
+    lock.symlink_to(victim)
+    with pytest.raises(StorageError, match="symbolic links"), warehouse.staging("kept"):
+        pass
+    assert victim.read_text() == "foreign"
+
+
 def test_second_run_of_the_same_name_is_refused_while_the_first_works(warehouse: FolderWarehouse) -> None:
     with warehouse.staging("monitoring-2026-02-13") as staging:
         staging.mkdir()
