@@ -35,6 +35,8 @@ _SHOWN = re.compile(rb"(<(?:\w+:)?sheetView\b[^>]*?\btabSelected=[\"'])(?:1|true
 _BEFORE_NAMES = ("sheets", "functionGroups", "externalReferences")
 _SHEET_RELATIONS = ("/worksheet", "/chartsheet", "/dialogsheet")
 _DATE = (1980, 1, 1, 0, 0, 0)
+# What parts that are not as Excel's raise. RecursionError: elements within elements, by the thousand.
+_ODD = (ExpatError, LookupError, ValueError, StopIteration, RecursionError)
 
 _FONTS = (
     '<font><b/><sz val="11"/><color rgb="FFFFFFFF"/><name val="맑은 고딕"/></font>',
@@ -117,7 +119,7 @@ def write_workbook(path: Path, tabs: Sequence[Tab], source: Path | None = None) 
     with replacing(path, TABLE_MODE) as file, zipfile.ZipFile(source or _empty_workbook()) as package:
         try:
             grown = _Grown(package, tabs)
-        except (ExpatError, LookupError, ValueError, StopIteration, zipfile.BadZipFile, zlib.error) as error:
+        except (*_ODD, zipfile.BadZipFile, zlib.error) as error:
             raise InputError(
                 "no score tabs can be added to this workbook: its lists of sheets and formats are not as Excel's are",
                 where=str(source),

@@ -286,3 +286,19 @@ def test_package_that_is_no_workbook_is_refused_and_nothing_is_written(tmp_path:
     with pytest.raises(InputError, match="no score tabs"):
         write_workbook(tmp_path / "out.xlsx", [tab()], tmp_path / "r.xlsx")
     assert not (tmp_path / "out.xlsx").exists()
+
+
+@pytest.mark.parametrize(
+    "part", ["[Content_Types].xml", "xl/workbook.xml", "xl/styles.xml", "xl/_rels/workbook.xml.rels"]
+)
+def test_part_of_elements_within_elements_is_one_error_of_its_file(source: Path, tmp_path: Path, part: str) -> None:
+    nested = tmp_path / "nested.xlsx"
+    with zipfile.ZipFile(nested, "w") as package:
+        for name, content in parts(source).items():
+            end = content.rindex(b"</")
+            deep = b"<x>" * 3_000 + b"</x>" * 3_000
+            package.writestr(name, content[:end] + deep + content[end:] if name == part else content)
+    with pytest.raises(InputError, match="no score tabs") as refused:
+        write_workbook(tmp_path / "out.xlsx", [tab()], nested)
+    assert refused.value.where == str(nested)
+    assert not (tmp_path / "out.xlsx").exists()
