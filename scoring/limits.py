@@ -44,6 +44,19 @@ times smaller, only what was made to harm more than a hundred times."""
 SMALL_UNPACKED = 64 * 1024 * 1024
 """Bytes that any workbook may unpack to: an almost empty sheet with formats packs very well."""
 
+MOST_TAGS, TAGS_OF_ANY_FILE, MOST_TAGS_A_BYTE = 16_000_000, 1_000_000, 10
+"""Of the XML of a workbook: in all; and, beyond a number that every file may have, for each byte of the file. Time and
+memory grow with tags, not with bytes: a text that rows repeat packs 360 times smaller, and costs little. A cell has two
+to six tags, so `MOST_CELLS` fit. Sheets of empty cells, of one number, of one text in each cell, of merged cells and of
+drop-downs have 0.1 to 2.5 tags a byte; 100 kB of a few letters in turn have more than a hundred."""
+
+MOST_TAGS_AT_ONCE = 1_000_000
+"""Of a row, and of each part that is read as a whole, such as formats and names: 400 bytes of memory each. Excel has
+64,000 formats of six tags, and rows of 16,384 cells."""
+
+LONGEST_TAG = LARGEST_CELL
+"""Bytes of a tag of a workbook with the text behind it: a cell of Excel has 32,767 characters."""
+
 LARGEST_TEXT_RATIO = 10_000
 """How many times larger than their Parquet file the texts of its rows may be once they are beyond `SMALL_UNPACKED`: the
 time of each row alone takes a thousandth of a long text that all rows repeat."""

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from xml.etree.ElementTree import Element, ParseError
 
-import openpyxl
+from openpyxl.reader.excel import ExcelReader
 from openpyxl.styles.numbers import BUILTIN_FORMATS, BUILTIN_FORMATS_MAX_SIZE
 from openpyxl.utils.exceptions import InvalidFileException
 from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
@@ -26,14 +26,19 @@ from scoring.inputs import NOT_CALCULATED, TextRow
 from scoring.limits import (
     LARGEST_RATIO,
     LARGEST_UNPACKED,
+    LONGEST_TAG,
     MOST_CELLS,
     MOST_COLUMNS,
     MOST_SHEET_ROWS,
     MOST_SHEET_TEXT,
+    MOST_TAGS,
+    MOST_TAGS_A_BYTE,
     SMALL_UNPACKED,
+    TAGS_OF_ANY_FILE,
 )
 from scoring.testruns.cells import cell_text
 from tasks.files.discovery import refuse_protected
+from tasks.files.xlsx.package import Package, TooManyTagsError, refuse_too_many, size_of_xml
 
 _HEAD_BYTES = 512
 _QUOTED = re.compile(r'"[^"]*"|\\.')  # what a number format shows as it is
@@ -96,12 +101,13 @@ class _SheetParser(WorkSheetParser):  # type: ignore[misc]
     not_calculated = 0
     percents: frozenset[int] = frozenset()  # the styles that show a number as a percentage
 
-    def __init__(self, *source: Any, **options: Any) -> None:
-        super().__init__(*source, **options)
+    def __init__(self, source: IO[bytes], *shared: Any, **options: Any) -> None:
+        super().__init__(_CountedTags(source), *shared, **options)
         self.hidden: set[int] = set()
         """The hidden rows, of those that were parsed and hold cells."""
 
     def parse_row(self, row: Element) -> tuple[int, list[dict[str, Any]]]:
+        self.source.tags = 0
         line, cells = super().parse_row(row)
         # How a row looks is not kept: a sheet may have a million of them that hold nothing.
         if self.row_dimensions.pop(str(line), {}).get("hidden") in ("1", "true") and cells:
@@ -119,6 +125,25 @@ class _SheetParser(WorkSheetParser):  # type: ignore[misc]
         if cell["data_type"] == "n" and cell["value"] is not None and cell["style_id"] in self.percents:
             cell["value"] = f"{(Decimal(str(cell['value'])) * 100).normalize():f}%"  # of `25%` Excel keeps 0.25
         return cell
+
+
+class _CountedTags:
+    """A part that is read in pieces; `tags` are those since its reader has set them to 0."""
+
+    def __init__(self, part: IO[bytes]) -> None:
+        self._part = part
+        self.tags = 0
+
+    def read(self, size: int) -> bytes:
+        """The next bytes.
+
+        Raises:
+            TooManyTagsError: the reader has let too many tags come together.
+        """
+        piece = self._part.read(size)
+        self.tags += piece.count(b"<")
+        refuse_too_many(self.tags)
+        return piece
 
 
 def _percent_styles(book: Any) -> frozenset[int]:
@@ -182,7 +207,10 @@ class TestRunWorkbook:
         with ExitStack() as opened, _readable(path), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # openpyxl warns of what it will not keep; nothing is kept from reading
             file = opened.enter_context(path.open("rb"))  # openpyxl leaves open what it cannot read
-            self._book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+            reader = ExcelReader(file, read_only=True, data_only=True, keep_links=False)
+            reader.archive = Package(file)
+            reader.read()
+            self._book = reader.wb
             self.sheets = [Sheet(path, sheet) for sheet in self._book.worksheets if sheet.sheet_state == "visible"]
             self.close = opened.pop_all().close
 
@@ -201,6 +229,8 @@ class TestRunWorkbook:
 def _readable(path: Path) -> Iterator[None]:
     try:
         yield
+    except TooManyTagsError as error:
+        raise _too_large(path, str(error)) from error
     except _BROKEN as error:
         raise InputError(
             f"cannot be read: expected an Excel workbook (.xlsx), found: {str(error).partition(chr(10))[0] or error!r}",
@@ -236,18 +266,25 @@ def _refuse_unsafe(path: Path) -> None:
             ko="Excel 파일(.xlsx)이 아니거나 일부만 온 파일입니다. 다시 내보내거나 복사하세요. "
             "텍스트로 된 표라면 이름이 .csv나 .tsv로 끝나야 합니다.",
         )
+    packed = path.stat().st_size
     with _readable(path), zipfile.ZipFile(path) as package:
         unpacked = sum(entry.file_size for entry in package.infolist())  # unpacking never exceeds what they declare
-    ratio = unpacked / max(path.stat().st_size, 1)
-    if unpacked > LARGEST_UNPACKED or (unpacked > SMALL_UNPACKED and ratio > LARGEST_RATIO):
-        raise InputError(
-            f"refused: it unpacks from {path.stat().st_size:,} to {unpacked:,} bytes "
-            f"(at most {LARGEST_UNPACKED:,}, and {LARGEST_RATIO} times its size)",
-            where=str(path),
-            fix="export the run as CSV",
-            ko="압축을 풀면 지나치게 커지는 Excel 파일입니다. 실행 결과를 CSV로 내보내세요.",
-        )
-    with _readable(path), zipfile.ZipFile(path) as package:
+        if unpacked > LARGEST_UNPACKED or (unpacked > SMALL_UNPACKED and unpacked > LARGEST_RATIO * packed):
+            raise _too_large(
+                path, f"{unpacked:,} bytes (at most {LARGEST_UNPACKED:,}, and {LARGEST_RATIO} times its size)"
+            )
         # Also the parts that are not read here: they are copied into the workbook of the scores.
-        if damaged := package.testzip():
-            raise zipfile.BadZipFile(f"a damaged part {damaged!r}")
+        tags, longest = size_of_xml(package)
+    if tags > min(MOST_TAGS, max(TAGS_OF_ANY_FILE, MOST_TAGS_A_BYTE * packed)):
+        raise _too_large(path, f"{tags:,} tags (at most {MOST_TAGS:,}, and {MOST_TAGS_A_BYTE} for each of its bytes)")
+    if longest > LONGEST_TAG:
+        raise _too_large(path, f"a tag or text of {longest:,} bytes (at most {LONGEST_TAG:,})")
+
+
+def _too_large(path: Path, unpacked: str) -> InputError:
+    return InputError(
+        f"refused: it unpacks from {path.stat().st_size:,} bytes to {unpacked}",
+        where=str(path),
+        fix="export the run as CSV",
+        ko="압축을 풀면 지나치게 커지는 Excel 파일입니다. 실행 결과를 CSV로 내보내세요.",
+    )

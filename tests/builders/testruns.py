@@ -2,6 +2,7 @@
 
 import csv
 import json
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -191,6 +192,17 @@ def write_xlsx(path: Path, sheets: Mapping[str, Sequence[Sequence[Any]]]) -> Pat
         for row in rows:
             sheet.append(list(row))
     book.save(path)
+    return path
+
+
+def changed_xlsx(path: Path, old: bytes, new: bytes, part: str = "xl/worksheets/sheet1.xml") -> Path:
+    """A workbook of one test run with another text in the XML of a part."""
+    whole = write_xlsx(path.with_name("whole.xlsx"), {"s": [WIDE_HEADER, wide_row(), wide_row("A2")]})
+    with zipfile.ZipFile(whole) as given, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as written:
+        for entry in given.infolist():
+            content = given.read(entry)
+            assert entry.filename != part or old in content
+            written.writestr(entry, content.replace(old, new) if entry.filename == part else content)
     return path
 
 

@@ -19,6 +19,7 @@ from xml.parsers.expat import ExpatError
 
 from scoring.errors import InputError
 from tasks.files.atomic import TABLE_MODE, replacing
+from tasks.files.xlsx.package import Package, TooManyTagsError
 from tasks.files.xlsx.sheet_xml import Tab, sheet_xml
 
 LONGEST_NAME = 31
@@ -36,7 +37,7 @@ _BEFORE_NAMES = ("sheets", "functionGroups", "externalReferences")
 _SHEET_RELATIONS = ("/worksheet", "/chartsheet", "/dialogsheet")
 _DATE = (1980, 1, 1, 0, 0, 0)
 # What parts that are not as Excel's raise. RecursionError: elements within elements, by the thousand.
-_ODD = (ExpatError, LookupError, ValueError, StopIteration, RecursionError)
+_ODD = (ExpatError, LookupError, ValueError, StopIteration, RecursionError, TooManyTagsError)
 
 _FONTS = (
     '<font><b/><sz val="11"/><color rgb="FFFFFFFF"/><name val="맑은 고딕"/></font>',
@@ -116,7 +117,7 @@ def write_workbook(path: Path, tabs: Sequence[Tab], source: Path | None = None) 
         InputError: `source` cannot be extended: its list of sheets or formats is not what a workbook has.
         StorageError: `path` cannot be written.
     """
-    with replacing(path, TABLE_MODE) as file, zipfile.ZipFile(source or _empty_workbook()) as package:
+    with replacing(path, TABLE_MODE) as file, Package(source or _empty_workbook()) as package:
         try:
             grown = _Grown(package, tabs)
         except (*_ODD, zipfile.BadZipFile, zlib.error) as error:

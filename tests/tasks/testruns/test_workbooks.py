@@ -15,7 +15,7 @@ from scoring.errors import InputError
 from scoring.testruns.team_names import COMMON_NAMES
 from tasks.testruns.files import headers_of, read_testrun_file
 from tasks.testruns.workbooks import TestRunWorkbook
-from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, wide_row, write_xlsx
+from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, changed_xlsx, long_row, wide_row, write_xlsx
 
 
 def test_sheets_of_one_layout_are_one_run(tmp_path: Path) -> None:
@@ -266,17 +266,6 @@ def test_workbook_with_a_broken_sheet_is_refused(tmp_path: Path) -> None:
         read_testrun_file(tmp_path / "r.xlsx")
 
 
-def changed(path: Path, old: bytes, new: bytes, part: str = "xl/worksheets/sheet1.xml") -> Path:
-    """A workbook of one test run with another text in the XML of a part."""
-    whole = write_xlsx(path.with_name("whole.xlsx"), {"s": [WIDE_HEADER, wide_row(), wide_row("A2")]})
-    with zipfile.ZipFile(whole) as given, zipfile.ZipFile(path, "w") as written:
-        for entry in given.infolist():
-            content = given.read(entry)
-            assert entry.filename != part or old in content
-            written.writestr(entry, content.replace(old, new) if entry.filename == part else content)
-    return path
-
-
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
@@ -293,27 +282,29 @@ def changed(path: Path, old: bytes, new: bytes, part: str = "xl/worksheets/sheet
 def test_places_and_encodings_that_no_sheet_has_are_refused_at_once(
     tmp_path: Path, old: bytes, new: bytes, says: str
 ) -> None:
-    path = changed(tmp_path / "r.xlsx", old, new)
+    path = changed_xlsx(tmp_path / "r.xlsx", old, new)
     with pytest.raises(InputError, match=says) as refused:
         read_testrun_file(path)
     assert refused.value.fix == "open it in Excel and save it as .xlsx again"
 
 
 def test_cell_that_cannot_be_read_is_not_quoted(tmp_path: Path) -> None:
-    path = changed(tmp_path / "r.xlsx", b"</row></sheetData>", b'<c r="Z3" t="n"><v>leak.me</v></c></row></sheetData>')
+    path = changed_xlsx(
+        tmp_path / "r.xlsx", b"</row></sheetData>", b'<c r="Z3" t="n"><v>leak.me</v></c></row></sheetData>'
+    )
     with pytest.raises(InputError, match="cell Z3 holds no value") as refused:
         read_testrun_file(path)
     assert "leak" not in str(refused.value)
 
 
 def test_row_far_below_the_others_keeps_its_number(tmp_path: Path) -> None:
-    path = changed(tmp_path / "r.xlsx", b'<row r="3"', b'<row r="1048576"')
+    path = changed_xlsx(tmp_path / "r.xlsx", b'<row r="3"', b'<row r="1048576"')
     assert read_testrun_file(path).counts.rows_in == 2
 
 
 def test_more_cells_than_a_test_run_has_are_refused(tmp_path: Path) -> None:
     rows = b"".join(b'<row r="%d"><c r="XFD%d"><v>1</v></c></row>' % (line, line) for line in range(4, 130))
-    path = changed(tmp_path / "r.xlsx", b"</sheetData>", rows + b"</sheetData>")
+    path = changed_xlsx(tmp_path / "r.xlsx", b"</sheetData>", rows + b"</sheetData>")
     with pytest.raises(InputError, match="a sheet with more than 2,000,000 cells"):
         read_testrun_file(path)
 
@@ -345,10 +336,3 @@ def test_damaged_part_that_nobody_reads_is_refused_before_anything_is_scored(tmp
     path.write_bytes(content)
     with pytest.raises(InputError, match="expected an Excel workbook"):
         read_testrun_file(path)
-
-
-def test_zip_bomb_is_refused_by_its_size_unopened(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "r.xlsx", "w", zipfile.ZIP_DEFLATED) as package:
-        package.writestr("xl/worksheets/sheet1.xml", b"0" * (65 * 1024 * 1024))
-    with pytest.raises(InputError, match=r"refused: it unpacks from .* to 68,157,440 bytes"):
-        read_testrun_file(tmp_path / "r.xlsx")
