@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from benchmarks.report import Scale, table
 from scoring.judging.masking import masked
-from tests.samples.personal_data import HARMLESS_FORMS, PERSONAL_FORMS, harmless_texts, is_hidden, personal_texts
+from tests.samples.harmless_numbers import HARMLESS_FORMS, harmless_texts
+from tests.samples.personal_data import PERSONAL_FORMS, is_hidden, personal_texts
 
 
 def masking(scale: Scale) -> str:
@@ -23,8 +24,8 @@ def masking(scale: Scale) -> str:
         f"Masking: {count:,} texts a kind (target: 99.5% masked of personal data, at most 0.1% of other numbers)",
         ("", "forms", "masked", "worst form"),
         [*personal, *harmless],
-        "The forms stand in `tests/samples/personal_data.py`: plain, split, spoken, full-width, circled, in sentences "
-        "beside stock codes, prices, dates and order numbers.",
+        "The forms stand in `tests/samples/personal_data.py` and `harmless_numbers.py`: plain, split, spoken, "
+        "full-width, circled, in sentences beside stock codes, prices, dates and order numbers.",
     )
 
 

@@ -62,6 +62,7 @@ _GAP = r"(?:[ \t]{0,2}[-./·∙•・_~)][ \t]{0,2}|[ \t]{1,2})"
 _MONTH_DAY = "(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
 _BIRTHDAY = f"[0-9]{{2}}{_MONTH_DAY}"
 _DATE = rf"(?:19|20)?[0-9]{{2}}(?:[ ]?[-./년][ ]?[01]?[0-9][ ]?[-./월][ ]?[0-3]?[0-9](?:[ ]?일)?|{_MONTH_DAY})(?![0-9])"
+_CUT_DAY = r"[-./·][ ]?(?:0?[1-9]|1[0-2])[-./·][ ]?(?:0?[1-9]|[12][0-9]|3[01])"
 _ISO_DAY = "(?:19|20)[0-9]{2}-(?:0[1-9]|1[0-2])-[0-3][0-9]"
 _COUNTRY = r"(?:\(?(?:\+|00)?82\)?[ .-]{0,2}\(?0?\)?[ .-]{0,2}|\(?0)"
 _ABROAD = r"\(?(?:\+|00)82\)?[ .-]{0,2}(?:\(?0\))?0?[ .-]?"
@@ -92,9 +93,11 @@ _LONG_WORD = re.compile(f"{_TOKEN}{{8}}")
 _AT_SIGN = re.compile(r"@|골뱅이|[\[({<][ ]?at", re.IGNORECASE)
 _OWNER = re.compile("법인|주민|rrn|뒷|생|birth|dob", re.IGNORECASE)
 _ADDRESS = re.compile("[0-9a-f][.:][0-9a-f:]", re.IGNORECASE)
-_PASSWORD = re.compile("passw(?:or)?d|비밀번호|비번", re.IGNORECASE)
+_KOREAN_LABEL = "(?:비밀번호|비번|패스워드|암호)"
+_PASSWORD = re.compile(rf"passw(?:or)?d|(?<![a-z])pwd?(?![a-z])|{_KOREAN_LABEL}", re.IGNORECASE)
+_PRIVATE_KEY = re.compile("PRIVATE KEY-----")
 _URL = re.compile("://")
-_NEEDS = (_LONG_NUMBER, _LONG_WORD, _AT_SIGN, _OWNER, _ADDRESS, _PASSWORD, _URL)
+_NEEDS = (_LONG_NUMBER, _LONG_WORD, _AT_SIGN, _OWNER, _ADDRESS, _PASSWORD, _PRIVATE_KEY, _URL)
 
 _JOINED_PHONE = re.compile(rf"(?:82|0)(?:1[016-9][0-9]{{7,8}}|{_AREA}[0-9]{{7,8}})")
 _MOBILE_WITHIN = re.compile("010[0-9]{8}|01[16-9][0-9]{7}")  # a single digit may stand beside it
@@ -105,16 +108,42 @@ def _one_by_one(count: str) -> str:
     return rf"(?<![0-9])\+?[0-9](?:[ ./·_-]{{1,3}}[0-9]){count}(?![ ]?[0-9])"
 
 
+def _dated(label: str, of_1900s: str, of_2000s: str) -> _Kind:
+    """A resident number with a dash, whose birthday has a full year or signs within it.
+
+    An order number that begins with a date of the 2020s may have the same form: a child's number is left alone.
+    """
+    day, dash = f"(?:{_MONTH_DAY}|{_CUT_DAY})", "[ ]{0,2}-[ ]{0,2}"
+    century = f"19[0-9]{{2}}{day}{dash}[{of_1900s}]|20[01][0-9]{day}{dash}[{of_2000s}]"
+    return _Kind(
+        label,
+        rf"(?<![0-9])(?:{century}|[0-9]{{2}}{_CUT_DAY}{dash}[{of_1900s}{of_2000s}])[0-9*●xX]{{6}}{_LAST_DIGITS}",
+    )
+
+
 # In the order in which they claim their digits: labels and the most particular shapes first.
 _KINDS = (
+    _Kind(  # PEM; its lines may be kept as `\n`
+        "[인증키]",
+        r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----"
+        r"(?:(?:\s|\\[nr])*+(?:proc-type|dek-info):[^\n]{0,80}+){0,2}+(?:\s|\\[nr])*+"
+        r"(?P<data>[a-z0-9+/=]{16,}+[a-z0-9+/=\\\s]*+)",
+        needs=_PRIVATE_KEY,
+    ),
+    _Kind(  # the rest of one, whose beginning is not in this part of the text
+        "[인증키]",
+        r"(?<![a-z0-9+/=\\\s])(?=[a-z0-9+/=\\\s]*?[a-z0-9+/]{40})(?P<data>[a-z0-9+/=\\\s]++)"
+        r"-----END [A-Z ]{0,20}PRIVATE KEY-----",
+        needs=_PRIVATE_KEY,
+    ),
     _Kind("", r"(?<![0-9a-z])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-z])", needs=_LONG_WORD),
     _Kind("", r"법인(?:등록)?[ ]?번호[^0-9\n]{0,5}(?P<data>[0-9]{6}-?[0-9]{7})" + _LAST_DIGITS, needs=_OWNER),
     _Kind(
         "[인증키]",
         r"(?<![a-z0-9])(?:(?:sk|pk|rk)[-_][a-z0-9_-]{16,}+|gh[opusr]_[a-z0-9]{20,}+|github_pat_[a-z0-9_]{20,}+"
-        r"|xox[a-z]-[a-z0-9-]{10,}+|(?:akia|asia)[a-z0-9]{16}(?![a-z0-9])|aiza[a-z0-9_-]{30,}+|ya29\.[a-z0-9_-]{20,}+"
+        r"|x(?:ox[a-z]|app)-[a-z0-9-]{10,}+|(?:akia|asia)[a-z0-9]{16}(?![a-z0-9])|aiza[a-z0-9_-]{30,}+|ya29\.[a-z0-9_-]{20,}+"
         r"|glpat-[a-z0-9_-]{16,}+|hf_[a-z0-9]{20,}+|npm_[a-z0-9]{20,}+|sg\.[a-z0-9_-]{16,64}\.[a-z0-9_-]{16,}+"
-        r"|eyj[a-z0-9_-]{8,}+\.[a-z0-9_-]{4,}+(?:\.[a-z0-9_-]{4,}+)?|hooks\.slack\.com/services/[a-z0-9/]{16,}+)",
+        r"|eyj[a-z0-9_-]{8,}+\.[a-z0-9_-]{4,}+(?:\.[a-z0-9_-]{4,}+)?|hooks\.slack\.com/[a-z]{8,9}/[a-z0-9/]{16,}+)",
         needs=_LONG_WORD,
     ),
     _Kind(
@@ -130,9 +159,15 @@ _KINDS = (
         rf"(?:{_PASSWORD.pattern})[\"'`]?[ ]?[:=은는][ ]?[\"'`]?(?P<data>(?=[^\s]{{0,16}}[0-9]){_TOKEN}{{4,}}+)",
         needs=_PASSWORD,
     ),
+    _Kind(  # behind a blank neither a year or a number of something, nor a day, nor a method
+        "[인증키]",
+        rf"{_KOREAN_LABEL}[ ]{{1,2}}(?!{_ISO_DAY}|(?:sha|aes|md|rsa)-?[0-9])"
+        rf"(?P<data>(?=[^\s]{{0,16}}[0-9]){_TOKEN}{{4,}}+)(?![년원명개건회자만억천])",
+        needs=_PASSWORD,
+    ),
     # scheme://user:password@host
     _Kind("[인증키]", r"(?<=://)[^\s/?#@:]{0,64}:(?P<data>[^\s/?#]{1,128})@", needs=_URL),
-    _Kind("[인증키]", rf"(?<![a-z])bearer[ ]{{1,2}}(?P<data>{_TOKEN}{{12,}}+)", needs=_LONG_WORD),
+    _Kind("[인증키]", rf"(?<![a-z])(?:bearer|kakaoak)[ ]{{1,2}}(?P<data>{_TOKEN}{{12,}}+)", needs=_LONG_WORD),
     _Kind(
         "[이메일]",
         rf"(?<![\w.%+-])[\w.%+-]++(?:'[\w.%+-]++)?[ ]{{0,2}}@[ ]{{0,2}}(?:{_HOST}|{_KOREAN_HOST})",
@@ -149,6 +184,8 @@ _KINDS = (
     _Kind("[외국인등록번호]", rf"(?<![0-9]){_BIRTHDAY}{_GAP_OR_HYPHEN}[5-8][0-9*●xX]{{6}}{_LAST_DIGITS}"),
     _Kind("[주민등록번호]", rf"(?<![0-9]){_BIRTHDAY}[1-4][0-9*]{{6}}{_LAST_DIGITS}", _is_resident),
     _Kind("[외국인등록번호]", rf"(?<![0-9]){_BIRTHDAY}[5-8][0-9*]{{6}}{_LAST_DIGITS}", _is_resident),
+    _dated("[주민등록번호]", "12", "34"),
+    _dated("[외국인등록번호]", "56", "78"),
     _Kind(
         "[운전면허번호]",
         r"(?<![0-9])(?:1[1-9]|2[0-8])(?P<cut>[-./·])[0-9]{2}(?P=cut)[0-9]{6}(?P=cut)[0-9]{2}" + _LAST_DIGITS,
@@ -231,8 +268,10 @@ _KINDS = (
     ),
 )
 
-_DISGUISE = re.compile(r"[^\x00-\x7f가-힣ㄱ-ㅎㅏ-ㅣ]")  # signs that may be a digit, a dash or nothing in disguise
+_DISGUISE = re.compile(r"[^\x00-\x7f가-힣ㄱ-ㅎㅏ-ㅠㅢㅣ]")  # signs that may be a digit, a dash or nothing in disguise
 _INVISIBLE_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
+# Letters and signs that are typed for another sign: ㅡ ー, ㆍ ‧, 。 ｡
+_TYPED_FOR = {"\u3161": "-", "\u30fc": "-", "\u318d": "·", "\u2027": "·", "\u3002": ".", "\uff61": "."}
 _FULL_WIDTH = range(0xFF01, 0xFF5F)
 _SPOKEN = {
     **dict(zip("공영일이삼사오육륙칠팔구", "001234566789", strict=True)),
@@ -315,6 +354,8 @@ def _undisguised(text: str) -> tuple[str, range | list[int]]:
 def _plain(char: str) -> str:
     if char.isascii():
         return char
+    if char in _TYPED_FOR:
+        return _TYPED_FOR[char]
     if ord(char) in _FULL_WIDTH:
         return chr(ord(char) - 0xFEE0)
     if (digit := unicodedata.digit(char, None)) is not None:

@@ -1,4 +1,4 @@
-"""Personal data and keys that nobody has, in the forms in which people write them, and numbers that are nobody's.
+"""Personal data and keys that nobody has, in the forms in which people write them.
 
 Everything is made of a seeded `Random`; a form is a function of it.
 """
@@ -6,7 +6,7 @@ Everything is made of a seeded `Random`; a form is a function of it.
 import string
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from random import Random
 
 Form = Callable[[Random], str]
@@ -23,7 +23,6 @@ _SENTENCES = (
     "LS ELECTRIC(010120) 245,500원 | {} | 주문 20260213-000123",
     "목표가 85,000원, 2026-02-13 09:00 {} 으로 회신",
 )
-_HARMLESS_SENTENCES = ("{}", "{} 알려줘", "값은 {} 입니다", "종목 {}, 확인 바랍니다", "| {} | 1.25% |")
 
 
 @dataclass(frozen=True)
@@ -47,13 +46,13 @@ def _mobile(random: Random) -> tuple[str, str, str]:
     return random.choice(("010", "010", "010", "011", "016", "019")), str(random.randint(2000, 9999)), digits(random, 4)
 
 
-def _birthday(random: Random) -> date:
+def birthday(random: Random) -> date:
     return date(1935, 1, 1) + timedelta(days=random.randrange(80 * 365))
 
 
 def resident(random: Random, foreign: bool = False) -> tuple[str, str]:
     """Birthday and the other half; born before October 2020, so the last digit is a check digit."""
-    born = _birthday(random)
+    born = birthday(random)
     sex = random.choice((1, 2)) + (2 if born.year >= 2000 else 0) + (4 if foreign else 0)
     first = f"{born:%y%m%d}{sex}{digits(random, 5)}"
     total = sum(int(digit) * weight for digit, weight in zip(first, (2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5), strict=True))
@@ -105,6 +104,22 @@ def _as(change: Callable[[str], str], form: Form) -> Form:
 
 def _resident(separator: str, foreign: bool = False) -> Form:
     return lambda random: separator.join(resident(random, foreign))
+
+
+def _dated_resident(day: str, foreign: bool = False) -> Form:
+    def form(random: Random) -> str:
+        half = resident(random, foreign)[1]
+        first, years = (1900, 100) if half[0] in "1256" else (2000, 20)
+        return f"{date(first + random.randrange(years), 5, random.randint(1, 31)):{day}}-{half}"
+
+    return form
+
+
+def _private_key(random: Random) -> str:
+    kind = random.choice(("", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "))
+    end = random.choice(("\n", "\r\n", "\\n"))
+    lines = [_letters(random, 64, f"{string.ascii_letters}{string.digits}+/") for _ in range(3)]
+    return end.join([f"-----BEGIN {kind}PRIVATE KEY-----", *lines, f"-----END {kind}PRIVATE KEY-----"])
 
 
 def _card(separator: str) -> Form:
@@ -163,7 +178,7 @@ def _licence(separator: str) -> Form:
 
 
 def _birth(random: Random) -> str:
-    born = _birthday(random)
+    born = birthday(random)
     label = random.choice(("생년월일", "생년월일:", "생일은", "출생일", "DOB:", "birth date:"))
     written = random.choice(("%Y-%m-%d", "%y.%m.%d", "%y%m%d", "%Y%m%d", "%Y년 %m월 %d일", "%Y/%m/%d"))
     return f"{label} {born:{written}}"
@@ -180,6 +195,10 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
         "slashes": _joined("/"),
         "underscores": _joined("_"),
         "odd dashes": _joined("\u2013"),
+        "ㅡ for a dash": _joined("ㅡ"),
+        "ー for a dash": _joined("ー"),
+        "ㆍ for a middle dot": _joined("ㆍ"),
+        "‧ for a middle dot": _joined("‧"),
         "invisible signs": _joined("\u200b-"),
         "mixed signs": _mixed,
         "(010)": lambda random: "({}) {}-{}".format(*_mobile(random)),
@@ -213,6 +232,12 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
         "slashes": _resident("/"),
         "blanks and dash": _resident(" - "),
         "odd dashes": _resident("\u2212"),
+        "ㅡ for a dash": _resident("ㅡ"),
+        "ㆍ for a middle dot": _resident("ㆍ"),
+        "19900101-1234567": _dated_resident("%Y%m%d"),
+        "1990-01-01-1234567": _dated_resident("%Y-%m-%d"),
+        "90.01.01-1234567": _dated_resident("%y.%m.%d"),
+        "1990.01.01-5234567": _dated_resident("%Y.%m.%d", foreign=True),
         "one by one": _as(one_by_one, _resident("")),
         "full-width": _as(full_width, _resident("-")),
         "circled": _as(circled, _resident("-")),
@@ -227,6 +252,7 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
         "blanks": _mail(" @ "),
         "blanks everywhere": _mail("@ ", " . "),
         "full-width": _as(full_width, _mail()),
+        "。 for a dot": _mail("@", "。"),
         "[at]": _mail("[at]"),
         "(at), (dot)": _mail("(at)", "(dot)"),
         "골뱅이": _mail("골뱅이"),
@@ -245,6 +271,8 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
         "slashes": _card("/"),
         "underscores": _card("_"),
         "odd dashes": _card("\u2013"),
+        "ㅡ for a dash": _card("ㅡ"),
+        "ㆍ for a middle dot": _card("ㆍ"),
         "mixed signs": lambda random: "{}-{} {}.{}".format(*_fours(_any_card(random))),
         "over two lines": lambda random: "{}-{}-\n{}-{}".format(*_fours(_any_card(random))),
         "2-series": lambda random: "-".join(_fours(card(random, str(random.randint(2221, 2720))))),
@@ -292,82 +320,23 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
         "?token=": lambda random: f"https://example.com/a?token={_letters(random, 24)}&lang=ko",
         "Bearer": lambda random: f"Authorization: Bearer {_letters(random, 40)}",
         "access_token:": lambda random: f"access_token: {_letters(random, 32, string.ascii_letters)[:-1]}",
+        "KakaoAK": lambda random: f"KakaoAK {random.getrandbits(128):032x}",
+        "xapp-": lambda random: f"xapp-1-A{digits(random, 8)}-{digits(random, 10)}-{random.getrandbits(128):032x}",
+        "private key": _private_key,
         "비밀번호": lambda random: f"비밀번호: {_letters(random, 10)}",
+        "비밀번호 1234": lambda random: f"{random.choice(('비밀번호', '비번', '암호'))} {digits(random, 4)}",
+        "암호:": lambda random: f"{random.choice(('암호', '패스워드'))}: {_letters(random, 8)}",
+        "pw:": lambda random: f"{random.choice(('pw: ', 'PW=', 'pwd: '))}{_letters(random, 7)}!!",
         "비밀번호, short": lambda random: f"비밀번호: {_letters(random, 5)}{digits(random, 1)}",
     },
     "birth date with a label": {
         "생년월일 900101, 1990-01-01, ...": _birth,
-        "1990년 1월 2일생": lambda random: f"{_birthday(random):%Y년 %m월 %d일}생",
-        "900102생": lambda random: f"{_birthday(random):%y%m%d}생",
+        "1990년 1월 2일생": lambda random: f"{birthday(random):%Y년 %m월 %d일}생",
+        "900102생": lambda random: f"{birthday(random):%y%m%d}생",
     },
     "IP address": {
         "192.0.2.1": lambda random: ".".join(str(random.randint(1, 255)) for _ in range(4)),
         "2001:db8::1": lambda random: f"2001:db8:{random.randrange(65536):x}::{random.randrange(65536):x}",
-    },
-}
-
-
-def _code(random: Random) -> str:
-    """A stock code; every third looks like a birthday."""
-    return random.choice(
-        (f"{random.randrange(100000):05}0", f"{random.randrange(100000):05}0", f"{_birthday(random):%y%m%d}")
-    )
-
-
-def _price(random: Random) -> str:
-    return f"{random.randrange(100, 2_000_000):,}"
-
-
-def _instant(random: Random) -> datetime:
-    return datetime(2020, 10, 1, tzinfo=UTC) + timedelta(seconds=random.randrange(6 * 365 * 86_400))
-
-
-_PRICES_LIKE_PHONES = ("1544", "1566", "1577", "1588", "1599", "1661", "1670", "1877")
-
-HARMLESS_FORMS: Mapping[str, Mapping[str, Form]] = {
-    "stock codes": {
-        "code and name": lambda random: f"하늘전자({_code(random)})",
-        "code and price": lambda random: f"{_code(random)} {_price(random)}원",
-        "code and bare prices": lambda random: (
-            f"{_code(random)} {random.randint(1000, 9999)} {random.randint(1000, 9999)}"
-        ),
-        "code, bare prices and won": lambda random: (
-            f"{_code(random)} {random.choice(_PRICES_LIKE_PHONES)} {random.randint(1000, 9999)}원"
-        ),
-        "ISIN": lambda random: f"KR7{_code(random)}00{random.randrange(10)}",
-    },
-    "prices": {
-        "won": lambda random: f"{_price(random)}원",
-        "range": lambda random: f"{_price(random)}~{_price(random)}원",
-        "index": lambda random: f"{random.randrange(200_000, 400_000) / 100:,.2f}",
-        "percent": lambda random: f"{random.uniform(-30, 30):+.2f}%",
-        "won and percent": lambda random: f"{_price(random)}원 ({random.uniform(-30, 30):+.2f}%)",
-        "bare prices": lambda random: " ".join(random.sample(_PRICES_LIKE_PHONES, 3)),
-        "rate of exchange": lambda random: f"유로 {random.choice(_PRICES_LIKE_PHONES)}.{digits(random, 4)}",
-        "prices, line by line": lambda random: f"{random.choice(_PRICES_LIKE_PHONES)}\n{random.randint(1000, 9999)}\n",
-        "amount": lambda random: f"{random.randrange(10**6, 10**12)}원",
-    },
-    "dates": {
-        "2026-02-13": lambda random: f"{_instant(random):%Y-%m-%d}",
-        "2026-02-13 16:44:52": lambda random: f"{_instant(random):%Y-%m-%d %H:%M:%S}",
-        "ISO 8601": lambda random: _instant(random).isoformat(),
-        "2026.02.13.": lambda random: f"{_instant(random):%Y.%m.%d.}",
-        "2026년 2월 13일": lambda random: f"{_instant(random):%Y년 %m월 %d일}",
-        "20260213": lambda random: f"{_instant(random):%Y%m%d}",
-        "range": lambda random: f"{_instant(random):%Y-%m-%d} ~ {_instant(random):%Y-%m-%d}",
-        "years": lambda random: "2022 2023 2024 2025",
-    },
-    "ids": {
-        "UUID": lambda random: "-".join(f"{random.getrandbits(4 * size):0{size}x}" for size in (8, 4, 4, 4, 12)),
-        "20260213-000123": lambda random: f"{_instant(random):%Y%m%d}-{digits(random, 6)}",
-        "ORD-2026-000123": lambda random: f"ORD-{random.randint(2020, 2030)}-{digits(random, 6)}",
-        "filing": lambda random: f"{_instant(random):%Y%m%d}{digits(random, 6)}",
-        "16 digits from a date": lambda random: f"{_instant(random):%Y%m%d}{digits(random, 8)}",
-        "12 digits": lambda random: str(random.randrange(10**11, 10**12)),
-        "milliseconds": lambda random: str(int(_instant(random).timestamp() * 1000) + random.randrange(1000)),
-        "seconds": lambda random: str(int(_instant(random).timestamp())),
-        "법인등록번호": lambda random: f"법인등록번호 {'-'.join(resident(random))}",
-        "EVAL-2026-0001": lambda random: f"EVAL-2026-{digits(random, 4)}",
     },
 }
 
@@ -380,15 +349,6 @@ def personal_texts(kind: str, count: int, seed: int = 0) -> Iterator[tuple[str, 
         name, form = forms[number % len(forms)]
         sentence = random.choice(_SENTENCES)
         yield name, Written(sentence.format(form(random)), sentence)
-
-
-def harmless_texts(kind: str, count: int, seed: int = 0) -> Iterator[tuple[str, str]]:
-    """`count` sentences with numbers that are nobody's, form by form."""
-    random = Random(f"{kind} {seed}")
-    forms = list(HARMLESS_FORMS[kind].items())
-    for number in range(count):
-        name, form = forms[number % len(forms)]
-        yield name, random.choice(_HARMLESS_SENTENCES).format(form(random))
 
 
 def is_hidden(written: Written, shown: str) -> bool:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from scoring.judging.masking import is_invisible, masked
 from tests.builders.cases import portion
-from tests.samples.personal_data import HARMLESS_FORMS, PERSONAL_FORMS, harmless_texts, is_hidden, personal_texts
+from tests.samples.harmless_numbers import HARMLESS_FORMS, harmless_texts
+from tests.samples.personal_data import PERSONAL_FORMS, is_hidden, personal_texts
 
 PERSONAL = [
     *[
@@ -92,6 +93,13 @@ def test_what_is_nobodys_stays(text: str) -> None:
     assert masked(f"값 {text} 입니다") == f"값 {text} 입니다"
 
 
+@pytest.mark.parametrize(
+    "text", ["ㅡㅡ 왜 안 돼요 ㅋㅋ", "가ㆍ나", "3ㆍ1절", "데ータ", "1ㅡ2월 실적", "안녕。다음", "ㅠㅠ ㅜㅡㅜ"]
+)
+def test_letters_that_are_typed_for_dashes_stay_where_they_are_none(text: str) -> None:
+    assert masked(text) == text
+
+
 @pytest.mark.parametrize("text", ["국민은행 12345678901", "계좌: 12345678901234", "카카오뱅크로 3333011234567"])
 def test_digits_after_the_name_of_a_bank_are_an_account(text: str) -> None:
     words = text.rstrip("0123456789")
@@ -116,6 +124,10 @@ def test_digits_after_the_name_of_a_bank_are_an_account(text: str) -> None:
         "공일공 일이삼사 오육칠팔",
         "〇一〇-一二三四-五六七八",
         "O1O-1234-5678",
+        "010ㆍ1234ㆍ5678",
+        "010‧1234‧5678",
+        "010ㅡ1234ㅡ5678",
+        "010ー1234ー5678",
     ],
 )
 def test_disguised_number_is_seen(text: str) -> None:
@@ -162,6 +174,22 @@ def test_text_without_digits_and_at_signs_stays(text: str) -> None:
         ("비번은 1234예요", "비번은 [인증키]예요"),
         ("password='p4ss'", "password='[인증키]'"),
         ("비밀번호는 8자리 이상", "비밀번호는 8자리 이상"),
+        ("비밀번호 1234 맞나요", "비밀번호 [인증키] 맞나요"),
+        ("비밀번호 2026년에 바꿈, 2026-02-13 아님", "비밀번호 2026년에 바꿈, 2026-02-13 아님"),
+        ("비밀번호 2026-02-13에 바꿈", "비밀번호 2026-02-13에 바꿈"),
+        ("비밀번호 12자리, 암호 SHA-256", "비밀번호 12자리, 암호 SHA-256"),
+        ("pw: hunter2!! 이에요", "pw: [인증키] 이에요"),
+        ("PWM: 1234rpm, pw 1234", "PWM: 1234rpm, pw 1234"),
+        ("암호: abcd1234", "암호: [인증키]"),
+        ("암호화폐: 12345678원", "암호화폐: 12345678원"),
+        ("패스워드 abcd1234", "패스워드 [인증키]"),
+        ("Authorization: KakaoAK abcdef1234567890abcd", "Authorization: KakaoAK [인증키]"),
+        ("KakaoAK 방식은 헤더에 적습니다", "KakaoAK 방식은 헤더에 적습니다"),
+        ("hong@naver。com 그리고", "[이메일] 그리고"),
+        ("생일 19900101, 번호 19900101-1234567", "생일 [생년월일], 번호 [주민등록번호]"),
+        ("주문 20260213-1234567, 1990-01-01 1234567주", "주문 20260213-1234567, 1990-01-01 1234567주"),
+        ("1990-01-01-5234567과 90.01.01-1234567", "[외국인등록번호]과 [주민등록번호]"),
+        ("2025.01.01-02.13 1234567", "2025.01.01-02.13 1234567"),
         ("postgres://app:hunter@localhost/aqb", "postgres://app:[인증키]@localhost/aqb"),
         ("https://bot:p@s!s@git.example.com/a.git", "https://bot:[인증키]@git.example.com/a.git"),
         ("redis://:s3cret@cache:6379/0", "redis://:[인증키]@cache:6379/0"),
@@ -178,6 +206,24 @@ def test_text_without_digits_and_at_signs_stays(text: str) -> None:
 )
 def test_what_stands_beside_data_tells_its_kind(text: str, shown: str) -> None:
     assert masked(text) == shown
+
+
+PRIVATE_KEY = "\n".join(
+    ["-----BEGIN RSA PRIVATE KEY-----", *["akiaA1B2c3D4+/xy" * 4] * 20, "-----END RSA PRIVATE KEY-----"]
+)
+
+
+def test_private_key_is_masked_between_its_lines() -> None:
+    shown = "-----BEGIN RSA PRIVATE KEY-----\n[인증키]-----END RSA PRIVATE KEY-----"
+    assert masked(f"키: {PRIVATE_KEY}\n끝") == f"키: {shown}\n끝"
+    named = "-----BEGIN PRIVATE KEY----- 로 시작하고 -----END PRIVATE KEY----- 로 끝납니다"
+    assert masked(named) == named
+
+
+@pytest.mark.parametrize("cut", [100, 700, 1_300])
+def test_private_key_across_the_edge_of_a_part_is_masked(cut: int) -> None:
+    assert "A1B2" not in masked(PRIVATE_KEY, end=cut)
+    assert "A1B2" not in masked(PRIVATE_KEY, start=cut)
 
 
 # --- Recall and false positives, as `make bench` measures them on more -----------------------------------------------
@@ -232,6 +278,8 @@ def test_long_data_on_the_edge_of_a_part_is_masked_as_a_whole(data: str, label: 
 ALPHABETS = [
     *("-", "a.", "a@", "1", "0 ", "010-", "+82", "계좌1", "190-", "x@y."),
     *("4111 ", "%+", "０", "\u200b1", "m1", "sk-", "token=", "공일", "0:", "면허 1"),
+    *("ㅡ1", "비밀번호 ", "암호 1", "1990-", "90.1.", "kakaoak a", "-----BEGIN PRIVATE KEY-----\n"),
+    *("-----BEGIN PRIVATE KEY-----\nproc-type:  ", "a -----END PRIVATE KEY-----", "PRIVATE KEY-----" + "a" * 39 + " "),
 ]
 
 
