@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from scoring.chat.row_ids import TEXTS, TOKENS
 from scoring.errors import InputError, counted
+from scoring.judging.masking import masked
 
 REQUIRED_COLUMNS = (*TEXTS, "timestamp", *TOKENS)
 # `total_tokens`, `success` and `message_length` are not used for scores, `x_enc_data` is personal: none of them is ever
@@ -159,9 +160,9 @@ def place_of(called: str, found: Collection[str]) -> Place | None:
 
 
 def _described(found: Sequence[str], names: Mapping[str, str]) -> str:
-    """The column names of a file for an error message, unless its first line may be data instead of a header."""
+    """The column names of a file for an error message, masked; only their number if its first line may be data."""
     if not any(name.casefold() in READ_COLUMNS or name in names.values() for name in found):
         columns = counted(len(found), "column")
         return f"found {columns} without a known name: is the header line there, the delimiter right?"
-    shown = ", ".join(name[:_NAME_CHARACTERS] for name in found[:_NAMES_SHOWN])
+    shown = ", ".join(masked(name, end=_NAME_CHARACTERS) for name in found[:_NAMES_SHOWN])
     return f"found {shown}" + (f" and {len(found) - _NAMES_SHOWN} more" if len(found) > _NAMES_SHOWN else "")

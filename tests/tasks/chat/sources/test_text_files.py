@@ -191,6 +191,11 @@ def test_csv_without_a_required_column_is_refused_by_name(tmp_path: Path, missin
     assert f"missing: {missing}; found {header.replace(',', ', ')}" in failure(csv_file(tmp_path, header=header))
 
 
+def test_headers_of_a_file_that_lacks_columns_are_named_masked(tmp_path: Path) -> None:
+    message = failure(csv_file(tmp_path, header="user_input,질문,홍길순010-9876-5432,kim@naver.com 에게 답장해 주세요"))
+    assert "found user_input, 질문, 홍길순[전화번호], [이메일] 에게" in message
+
+
 def test_csv_without_header_is_refused_without_showing_its_row(tmp_path: Path) -> None:
     message = failure(csv_file(tmp_path, header="개인적인 질문,답,1,2,2026-02-13Z"))
     assert "found 5 columns without a known name" in message
