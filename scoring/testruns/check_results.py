@@ -25,7 +25,7 @@ from scoring.testruns.checks import (
 from scoring.testruns.executions import ParsedExecution
 from scoring.testruns.numbers import Quantity, compare_quantities, number_text, quantities_in, quantity_text
 from scoring.testruns.raw_json import JsonObject, RawResponse
-from scoring.testruns.tool_usage import button_url, filters_of, same_page, scalars, url_contains
+from scoring.testruns.tool_usage import button_url, filters_of, leads_to, scalars, url_contains
 
 ValueLookup: TypeAlias = Literal["nested", "direct"]
 _SHOWN = 5
@@ -229,7 +229,7 @@ def _meets(condition: Condition, ui_value: JsonObject, lookup: ValueLookup) -> b
     if condition.key == "buttonUrlContains":
         return any(url_contains(str(value), str(url)) for value in condition.values for url in found)
     if condition.key == PAGE_KEY:
-        return any(same_page(str(value), str(url)) for value in condition.values for url in found)
+        return any(leads_to(str(value), str(url)) for value in condition.values for url in found)
     return any(same(value, actual) for value in condition.values for actual in found)
 
 

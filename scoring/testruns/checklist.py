@@ -41,6 +41,8 @@ _URL_LINE = re.compile(
     r"[\"'“‘`(]?((?:https?://[^\s/\"'”’`)]{1,400})?/[^\s\"'”’`)]{1,4000})[\"'”’`)]?",
     re.IGNORECASE,
 )
+_NEXT_URL = re.compile(r"또는|혹은|(?<=\s)or(?=\s)", re.IGNORECASE)
+_STOPS = " .,;。"  # of the sentence in which a URL or a value stands
 _MESSAGE_NAME = re.compile(r"assistant\s?Message", re.IGNORECASE)
 _ANSWER_SUBJECT = re.compile(
     r"(?:에이전트의?\s?)?(?:답변|응답)?\s?(?:답변|응답|메시지)의?\s?(?:내용|텍스트|문구)?\s?(?:에|내|안|중)"
@@ -62,12 +64,19 @@ def checklist_lines(text: str) -> list[str]:
 def url_conditions(line: str) -> list[Condition]:
     """The conditions of a line that is a URL or its path, with or without a label: its page, and a datakey in it.
 
-    [] for any other line. Source: SPEC 2.
+    Of several with `또는` between them one is wanted, with its datakey. [] for any other line. Source: SPEC 2.
     """
-    match = _URL_LINE.fullmatch(_MARKER.sub("", line, count=1).strip())
-    if not match:
+    body = _MARKER.sub("", line, count=1)
+    matches = [_URL_LINE.fullmatch(part.strip().rstrip(_STOPS)) for part in _NEXT_URL.split(body)]
+    written = [match[1].rstrip(_STOPS) for match in matches if match]
+    if len(written) < len(matches):
         return []
-    url = button_url(match[1])
+    urls = list(map(button_url, written))
+    if len(urls) > 1:
+        datakeys = tuple(dict.fromkeys(key for url in urls for key in sorted(url.datakeys)))
+        either = [Condition("dataKey", datakeys)] if all(url.datakeys for url in urls) else []
+        return [Condition(PAGE_KEY, tuple(written)), *either]
+    (url,) = urls
     pages = [Condition(PAGE_KEY, url.url_paths)] if url.url_paths and url.url_paths != ("/",) else []
     return [*pages, *(Condition("dataKey", (datakey,)) for datakey in sorted(url.datakeys))]
 
@@ -105,7 +114,7 @@ def _conditions(body: str) -> list[Condition]:
     for match in _CONDITION.finditer(body):
         key, *first = match.groups()[:6]
         further, bare = match.group(7), match.groups()[-1]
-        values = [value for value in first if value] or [bare]
+        values = [value for value in first if value] or [bare.rstrip(_STOPS) or bare]
         values += [value for groups in _ANY_QUOTED.findall(further or "") for value in groups if value]
         found.append(Condition(_KEYS[key.casefold()], tuple(value.strip() for value in values)))
     return found

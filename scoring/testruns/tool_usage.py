@@ -16,7 +16,7 @@ PERIOD_FILTER = "RESUME_PERIOD"
 _NAMING_KEYS = ("dataKey", "filterType", "buttonUrl")
 
 _ORIGIN = re.compile(r"^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//[^/?#]*")
-_PARAMETER_OF_PATH = re.compile(r"\{[^{}/]*\}|:[A-Za-z_][A-Za-z0-9_]*")
+_PARAMETER_OF_PATH = re.compile(r"\$?\{[^{}/]*\}|:[A-Za-z_][A-Za-z0-9_]*")
 _NEXT_URL = re.compile(r"[\s,;|\"']+(?=/|https?://)")
 _CODE = re.compile(r"[A-Za-z0-9_.:-]+")
 
@@ -138,8 +138,8 @@ def listed_datakeys(text: str) -> frozenset[str]:
 
 
 def same_page(expected: str, used: str) -> bool:
-    """Whether two URLs lead to the same page: the paths agree part by part, and a placeholder like `{planId}` or
-    `:planId` of the expected path matches any one part.
+    """Whether two URLs lead to the same page: the paths agree part by part, and a placeholder like `{planId}`,
+    `${planId}` or `:planId` of the expected path matches any one part.
 
     Source: seed 000, 3.1 (이동 에이전트: 정확한 URL).
     """
@@ -147,6 +147,11 @@ def same_page(expected: str, used: str) -> bool:
     return len(wanted) == len(actual) and all(
         _PARAMETER_OF_PATH.fullmatch(want) or want == have for want, have in zip(wanted, actual, strict=True)
     )
+
+
+def leads_to(expected: str, used: str) -> bool:
+    """Whether a URL leads to the expected page, with the datakeys of the expected URL."""
+    return same_page(expected, used) and button_url(expected).datakeys <= button_url(used).datakeys
 
 
 def url_contains(part: str, url: str) -> bool:

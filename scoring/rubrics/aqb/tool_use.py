@@ -23,8 +23,8 @@ from scoring.testruns.tool_usage import (
     PERIOD_FILTER,
     ToolUsage,
     button_url,
+    leads_to,
     listed_datakeys,
-    same_page,
     shows_tools,
     tool_usage_of,
     url_contains,
@@ -144,7 +144,7 @@ def _met(wanted: _Wanted, used: Collection[str]) -> tuple[set[str], set[str]]:
 
 def _expected_pages(execution: Execution) -> _Wanted:
     """The pages that checks expect."""
-    return _checked(execution, PAGE_KEY, same_page, url_contains) | {
+    return _checked(execution, PAGE_KEY, leads_to, url_contains) | {
         part: partial(url_contains, part) for part in _checked(execution, "buttonUrlContains")
     }
 
@@ -195,8 +195,8 @@ def _checked(
         match item:
             case EntryGroup(checks=checks):
                 conditions = (condition for check in checks for condition in check.conditions)
-                single = (str(one.values[0]) for one in conditions if one.key == key and len(one.values) == 1)
-                wanted |= {tool: partial(is_same, tool) for tool in single}
+                for some in (list(map(str, one.values)) for one in conditions if one.key == key):
+                    wanted[" 또는 ".join(some)] = partial(_is_any, some, is_same)
             case PathCheck(op="eq", path=path, value=str(tool)) if path.steps[-1] == key:
                 wanted[tool] = partial(is_same, tool)
             case PathCheck(op="contains", path=path, value=str(part)) if path.steps[-1] == key:

@@ -125,6 +125,13 @@ def test_without_expected_filters_the_numbers_decide_also_where_no_tools_are_sho
     assert score.points == 5
 
 
+@pytest.mark.parametrize(("used", "points"), [(["X"], 5), (["Y"], 5), (["X", "Y"], 5), (["Y", "Z"], 3), (["Z"], 0)])
+def test_one_of_several_datakeys_of_a_check_is_enough(used: list[str], points: int) -> None:
+    expected = 'dataUIList 내 dataKey 값이 "X" 또는 "Y"인 항목이 존재하는가'
+    offered: list[object] = [{"value": {"dataKey": key}} for key in used]
+    assert judged(AgentType.PLAN, offered, expected_text=expected)[0].points == points
+
+
 def test_every_number_of_the_ground_truth_must_be_answered_in_any_order() -> None:
     assert applicants(EXACT, "여성 40%, 남성 60%", truth="남 60%, 여 40%")[0].points == 5
     assert applicants(EXACT, "남성 60%", truth="남 60%, 여 40%")[0].points == 2

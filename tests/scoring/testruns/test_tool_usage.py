@@ -118,6 +118,7 @@ def test_deep_nesting_does_not_overflow() -> None:
     [
         ("/plan/{planId}/edit", "/plan/7750/edit", True),
         ("/plan/:planId/edit", "/plan/7750/edit", True),
+        ("/plan/${planId}/edit", "/plan/7750/edit", True),
         ("/plan/{planId}", "/plan/7750/edit", False),
         ("/plan/{planId}/edit", "/plan//edit", False),
         ("/plan/5", "https://h.example/plan/5/?a=1", True),

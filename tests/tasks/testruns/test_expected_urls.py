@@ -32,6 +32,13 @@ def accuracy(path: Path, rubric: str, expected: str, offered: str) -> tuple[floa
         ("/agent/flow/{planId}", "https://host/agent/flow/7"),
         ("/agent/setting?dataKey=X", "/agent/setting?dataKey=X"),
         ("buttonUrl: /agent/setting?dataKey=X", "/agent/setting?dataKey=X"),
+        *((f"/agent/setting?dataKey=X{stop}", "/agent/setting?dataKey=X") for stop in (",", ".", ";", "。", " .")),
+        ('"/agent/setting",', "/agent/setting"),
+        ("dataKey는 X.", "/agent/setting?dataKey=X"),
+        ("/agent/setting?dataKey=X 또는 /agent/home", "/agent/setting?dataKey=X"),
+        ("/agent/setting?dataKey=X 또는 /agent/home.", "/agent/home"),
+        ("/agent/a?dataKey=X 혹은 /agent/b?dataKey=Y", "/agent/b?dataKey=Y"),
+        ("buttonUrl: /agent/a or /agent/or/b", "/agent/or/b"),
     ],
 )
 def test_answer_that_leads_to_the_expected_url_is_right(
@@ -48,6 +55,23 @@ def test_answer_with_another_datakey_is_wrong_and_its_reason_names_both(
     points, reason = accuracy(tmp_path, rubric, expected, "/agent/setting?dataKey=Y")
     assert points is not None and points < 5
     assert "X" in reason and "Y" in reason
+
+
+@pytest.mark.parametrize("rubric", ["aqb-1.2", "recruit-agent", "plan-agent"])
+@pytest.mark.parametrize(
+    ("expected", "offered"),
+    [
+        ("/agent/setting?dataKey=X 또는 /agent/home", "/agent/else"),
+        ("/agent/setting?dataKey=X 또는 /agent/home", "/agent/setting?dataKey=Y"),
+        ("/agent/a?dataKey=X 혹은 /agent/b?dataKey=Y", "/agent/b?dataKey=Z"),
+    ],
+)
+def test_answer_that_leads_to_none_of_several_urls_is_wrong(
+    tmp_path: Path, rubric: str, expected: str, offered: str
+) -> None:
+    points, reason = accuracy(tmp_path, rubric, expected, offered)
+    assert points == 0
+    assert "또는" in reason
 
 
 def test_answer_that_leads_elsewhere_is_wrong(tmp_path: Path) -> None:
