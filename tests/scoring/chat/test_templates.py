@@ -74,7 +74,13 @@ def test_question_template_has_no_number_and_one_line(text: str, stocks: bool) -
 
 @pytest.mark.parametrize("sign", ["?", "0", "가", "A", "0,", "주가", " (", "와 "])
 def test_question_template_of_a_megabyte_takes_no_longer_than_a_short_one(sign: str) -> None:
-    text = sign * 500_000
-    began = time.process_time()
-    question_template(text, stocks=True)
-    assert time.process_time() - began < 0.5
+    def cost(text: str) -> float:
+        found = []
+        for _ in range(3):
+            began = time.process_time()
+            for _ in range(20):
+                question_template(text, stocks=True)
+            found.append(time.process_time() - began)
+        return min(found)
+
+    assert cost(sign * 500_000) < 10 * cost(sign * 5_000)
