@@ -55,7 +55,7 @@ def agreement(
         measured = Measured(labelled.rubric_version, found, labelled.epochs)
         write_agreements(context.warehouse, day, labelled.rubric, [measured], least)
     unpaired = len(given) - len(labelled.pairs)
-    text = agreement_markdown(labels.name, found, labelled.titles, least, unpaired)
+    text = agreement_markdown(labels.name, found, labelled.titles, labelled.grades, least, unpaired)
     show(agreement_dict(found, least, unpaired), text.removesuffix("\n"), as_json=as_json)
 
 

@@ -41,7 +41,8 @@ class ScoredRun(Protocol):
 class Labelled:
     """Pairs of labels and scores, their rubric, and the titles of its metrics. Items without a score are left out.
 
-    `epochs` are the judges of the judged metrics, `contents` the SHA-256 of each file of a test run.
+    `epochs` are the judges of the judged metrics, `contents` the SHA-256 of each file of a test run. `grades` are the
+    codes of metrics whose points are ranks, the worst first.
     """
 
     pairs: list[Pair]
@@ -50,6 +51,7 @@ class Labelled:
     titles: Mapping[str, str]
     epochs: Mapping[str, str] = field(default_factory=dict)
     contents: Mapping[str, str] = field(default_factory=dict)
+    grades: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def labelled_testruns(labels: Sequence[Label], runs: Sequence[ScoredFolder], path: Path) -> Labelled:
@@ -113,7 +115,7 @@ def labelled_rows(rubric: RowRubric, labels: Sequence[Label], warehouse: Warehou
     """
     pairs, problems, version = row_pairs(rubric, labels, warehouse)
     refuse(problems, path)
-    return Labelled([pair for _, pair in pairs], rubric.id, version, rubric.titles)
+    return Labelled([pair for _, pair in pairs], rubric.id, version, rubric.titles, grades=_grades(rubric))
 
 
 def row_pairs(
@@ -122,7 +124,7 @@ def row_pairs(
     """The pairs of labels and grades of scored rows, the problems of the other lines, and the versions of the rubric
     that scored the rows.
     """
-    scales = {scale.column: scale.codes[::-1] for scale in (*rubric.crosstab_scales, rubric.final_scale)}
+    scales = _grades(rubric)
     rows = _rows(rubric, {label.row_id for label in labels}, warehouse)
     pairs: list[LabelledPair] = []
     problems: list[Problem] = []
@@ -140,6 +142,11 @@ def row_pairs(
             score, given = scale.index(row[label.metric]), scale.index(label.label)
             pairs.append((label, Pair(label.metric, row["tenant_id"], session, score, given)))
     return pairs, problems, ", ".join(sorted({row["rubric_version"] for row in rows.values()}))
+
+
+def _grades(rubric: RowRubric) -> dict[str, Sequence[str]]:
+    """Metric -> its codes, the worst first."""
+    return {scale.column: scale.codes[::-1] for scale in (*rubric.crosstab_scales, rubric.final_scale)}
 
 
 class _LabelError(Exception):

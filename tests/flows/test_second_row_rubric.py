@@ -117,7 +117,9 @@ def test_second_row_rubric_is_run_by_night_drawn_alerted_and_explained(aqb: Comm
     assert [(row["joy"], row["llm_response"], row["same_template"]) for row in golden] == [("100.0", WARM, "2")]
     assert golden[0]["template"] == golden[0]["user_input"] == plain()["user_input"]
     Path("labels.csv").write_text(f"row_id,metric,label\n{row_id},delight,SAD\n", encoding="utf-8")
-    assert "만족 등급" in done(aqb, "agreement", "labels.csv")
+    agreed = done(aqb, "agreement", "labels.csv")
+    assert "만족 등급" in agreed
+    assert "| 사람 \\ 점수 | SAD |\n|---|---|\n| SAD | 1 |" in agreed
     assert aqb("thresholds", *period).exit_code == 2
 
 

@@ -18,9 +18,16 @@ _HEADER = ("지표", "대상", "라벨", "질의", "일치", "1점 이내", "선
 
 
 def agreement_markdown(
-    title: str, found: Sequence[Agreement], titles: Mapping[str, str], least: float, unpaired: int
+    title: str,
+    found: Sequence[Agreement],
+    titles: Mapping[str, str],
+    grades: Mapping[str, Sequence[str]],
+    least: float,
+    unpaired: int,
 ) -> str:
-    """The whole report; `titles` are those of the metrics, `unpaired` labels have no score."""
+    """The whole report; `titles` are those of the metrics, `grades` the codes of those whose points are ranks, the
+    worst first. `unpaired` labels have no score.
+    """
     return markdown(
         "agreement.md",
         title=title,
@@ -30,11 +37,17 @@ def agreement_markdown(
         least_others=LEAST_OTHERS,
         unpaired=unpaired,
         confusions=[
-            (titles.get(one.metric, one.metric), sorted({*chain(*one.confusion)}, reverse=True), one.confusion)
+            (titles.get(one.metric, one.metric), _points(one, grades.get(one.metric, ())), one.confusion)
             for one in found
             if one.agent_type == ALL_AGENTS
         ],
     )
+
+
+def _points(one: Agreement, grades: Sequence[str]) -> dict[int, str]:
+    """The points of a metric's scores and labels, the best first, each with its name: a grade where there are any."""
+    points = sorted({*chain(*one.confusion)}, reverse=True)
+    return {point: grades[point] if grades else str(point) for point in points}
 
 
 def agreement_dict(found: Sequence[Agreement], least: float, unpaired: int) -> dict[str, Any]:
