@@ -23,6 +23,7 @@ from scoring.testruns.checks import (
     Source,
 )
 from scoring.testruns.executions import ParsedExecution
+from scoring.testruns.ground_truth import says_none
 from scoring.testruns.numbers import Quantity, compare_quantities, number_text, quantities_in, quantity_text
 from scoring.testruns.raw_json import JsonObject, RawResponse
 from scoring.testruns.tool_usage import button_url, filters_of, leads_to, scalars, url_contains
@@ -150,6 +151,10 @@ def _message_reason(check: MessageCheck, response: RawResponse) -> str:
 def _number_reason(check: NumberCheck, response: RawResponse) -> str:
     stated = quantities_in(response.assistant_message)
     missing = compare_quantities([Quantity(number) for number in check.numbers], stated).missing
+    if any(one.value == 0 for one in missing):
+        truth = ", ".join(map(number_text, check.numbers))
+        none = says_none(response.assistant_message, query="", truth=truth)
+        missing = tuple(one for one in missing if one.value or not none)
     return f"답변에 없는 수: {', '.join(map(quantity_text, missing))}" if missing else ""
 
 

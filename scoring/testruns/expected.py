@@ -270,7 +270,15 @@ def _declared_check(key: str, value: object, source: Source, text: str) -> Item 
         return MessageCheck(text, source, (str(value),))
     if name == "numberContains":
         numbers = numbers_in(str(value))
-        return NumberCheck(text, source, numbers) if numbers else Problem(text, "값에 숫자가 없음")
+        if numbers:
+            return NumberCheck(text, source, numbers)
+        has_digits = any(map(str.isdigit, str(value)))
+        return Problem(
+            text,
+            "날짜, 시각, 순번은 수로 세지 않음: assistantMessageContains로 적으세요"
+            if has_digits
+            else "값에 숫자가 없음",
+        )
     return EntryGroup(EntryCheck(text, source, (Condition(name, (value,)),)))
 
 

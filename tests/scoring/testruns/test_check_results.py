@@ -166,6 +166,20 @@ def test_number_checks_read_the_answer_s_numbers() -> None:
     assert passes("@check numberContains=20,917; numberContains=365", raw) == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("message", "expected", "passed"),
+    [
+        ("미국 국적 지원자가 없습니다.", "0", True),
+        ("지원자는 0명입니다.", "0", True),
+        ("남성은 3명이고 여성 지원자는 없습니다.", "0, 3", True),
+        ("시스템 오류로 지원자가 조회되지 않았습니다.", "0", False),
+        ("지원자는 3명입니다.", "0", False),
+    ],
+)
+def test_check_of_0_is_met_by_words(message: str, expected: str, passed: bool) -> None:
+    assert passes(f"@check numberContains={expected}", response(message=message)) == [passed]
+
+
 def path_passes(raw: RawResponse, path: str, op: str, *value: object) -> bool:
     check = {"path": path, "op": op, **({"value": value[0]} if value else {})}
     (passed,) = passes(json.dumps({"accuracyChecks": [check]}), raw)

@@ -230,6 +230,7 @@ def test_number_check_reads_korean_numbers() -> None:
         ("@check ;:", "key=value"),
         ("@check formType=", "비어"),
         ("@check numberContains=많음", "숫자"),
+        ("@check numberContains=3월", "assistantMessageContains로 적으세요"),
         ('{"formType": null}', "비어"),
         ('{"formType": {"a": 1}}', "글자"),
         ('{"accuracyChecks": {}}', "목록"),
