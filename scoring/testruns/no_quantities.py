@@ -63,7 +63,8 @@ _OFFER_IN_PARENTHESES = re.compile(r"\([^()\n]{0,400}까요\s?[?？]?\s?\)")
 # A result may stand in the sentence of an offer: 45.5점이며, 집계되었는데, 52.1%입니다 더 볼까요?
 _SENTENCE_END = re.compile(
     r"(?<=[.!?？。])(?![0-9])|\n|(?<=[명건개점원%](?:이며|인데|이고)[, ])|(?<=(?:으며|는데|으니)[ ,])"
-    r"|(?<=으로,)|(?<=이지만,)|(?<=니다만,)|(?<=니다[ ,;~])|(?<=[어에예네]요[ ,;~])"
+    r"|(?<=[했았었됐였]고,)|(?<=이니[ ,])"
+    r"|(?<=니다)(?=[^ 가-힣0-9A-Za-z.,])|(?<=으로,)|(?<=이지만,)|(?<=니다만,)|(?<=니다[ ,;~])|(?<=[어에예네]요[ ,;~])"
 )
 # People and cases that an offer mentions were counted (138명(1.41%)도 볼까요?), unless it proposes their number
 _COUNTED_IN_OFFER = re.compile(
@@ -71,6 +72,7 @@ _COUNTED_IN_OFFER = re.compile(
     r"(?P<counted>(?<![0-9.,])[0-9](?:[0-9,]|[ ]?[만천백][ ]?(?=[0-9명건])){0,15}[ ]?[명건]"
     r"(?![단수]|씩|까지|단위|처럼|[ ]?(?:이상|이하|이내|미만|초과))(?:[ ]?\([0-9.]{1,6}[ ]?%\))?)|[0-9][0-9,.]{0,20}"
 )
+_DIGITS = re.compile(r"[0-9][0-9,.]{0,20}")
 _COUNT = r"[0-9]{1,6}(?:\.[0-9]{1,2})?"
 _UNIT = r"(?:일|주일?|개월|년)"
 _LENGTH = rf"{_COUNT}(?:(?:[ ]?{_UNIT})?{_DASH}{_COUNT})?[ ]?{_UNIT}(?:간|치|여)?"
@@ -99,17 +101,23 @@ def without_times_and_labels(text: str) -> str:
     return _MARKER_INSIDE.sub(lambda match: match.group(1) or BLANK, text)
 
 
-def without_offers(text: str) -> str:
+def without_offers(text: str, *, but_counted: bool = False) -> str:
     """The text without the numbers of sentences that offer a next step or ask for one ("…까요?", "…주세요"), and
     without offers in parentheses.
 
-    A result that stands in the sentence before its offer remains, as do the people and cases that an offer mentions.
+    A result that stands in the sentence before its offer remains, as do with `but_counted` the people and cases that an
+    offer mentions.
     """
     text = _OFFER_IN_PARENTHESES.sub(" ", text)
     sentences = _SENTENCE_END.split(text)
     if not any(map(_OFFER.search, sentences)):
         return text
-    return "\n".join(_counted(sentence) if _OFFER.search(sentence) else sentence for sentence in sentences)
+    left = _counted if but_counted else _without_digits
+    return "\n".join(left(sentence) if _OFFER.search(sentence) else sentence for sentence in sentences)
+
+
+def _without_digits(offer: str) -> str:
+    return _DIGITS.sub(BLANK, offer)
 
 
 def _counted(offer: str) -> str:

@@ -97,14 +97,14 @@ def numbers_in(text: str, *, query: str = "", truth: str = "") -> tuple[Fraction
 
 
 @lru_cache(maxsize=64)  # accuracy and consistency look at the same answer
-def quantities_in(text: str, *, query: str = "", truth: str = "") -> tuple[Quantity, ...]:
+def quantities_in(text: str, *, query: str = "", truth: str = "", offers_count: bool = False) -> tuple[Quantity, ...]:
     """The numbers of `text`, in order, with repetitions.
 
-    These are not numbers: dates, times, ordinals, list markers, periods (최근 365일), offers (…까요?) but for the
-    people that they mention, digits of names and links; neither are numbers that the text denies (`3명이 아니라`) or
-    cannot confirm. In an answer to `query`, a number of the query with the same counter (`3년`, not `3명`) is an echo
-    and left out, unless `truth`, the expected answer, has that number with that counter. If a truth consists only of
-    digits of this kind (`1~3월`), those were asked for, and count as numbers in the answer, too.
+    These are not numbers: dates, times, ordinals, list markers, periods (최근 365일), digits of names and links, and
+    offers (…까요?); with `offers_count` the people and cases that an offer mentions are. Nor are numbers that the text
+    denies (`3명이 아니라`) or cannot confirm. In an answer to `query`, a number of the query with the same counter
+    (`3년`, not `3명`) is an echo and left out, unless `truth`, the expected answer, has that number with that counter.
+    If a truth consists only of digits of this kind (`1~3월`), those were asked for, and are numbers in the answer, too.
 
     Source: seed 000, 2.2 and 2.3; SPEC 3.3.
     """
@@ -113,7 +113,7 @@ def quantities_in(text: str, *, query: str = "", truth: str = "") -> tuple[Quant
     asked_for = text if _has_no_other_numbers(truth) else without_times_and_labels(text)
     expected = _all_quantities(truth)
     is_duration = any(quantity.counter in _DURATIONS for quantity in expected)
-    text = _ID.sub(" ", without_periods(without_offers(asked_for), asked_for=is_duration))
+    text = _ID.sub(" ", without_periods(without_offers(asked_for, but_counted=offers_count), asked_for=is_duration))
     echoes = _all_quantities(query) - expected if query else frozenset()
     found = (quantity for quantity, end in _quantities(text) if not DENIED.match(text, end))
     return tuple(quantity for quantity in found if quantity not in echoes)

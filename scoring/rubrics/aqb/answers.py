@@ -133,7 +133,7 @@ def numbers_of(reading: ParsedExecution, tolerance: Fraction) -> Numbers | None:
     expected = truth_quantities(truth)
     if not expected:
         return None
-    stated = quantities_in(message, query=query, truth=truth)
+    stated = quantities_in(message, query=query, truth=truth, offers_count=True)
     if not stated and {number.value for number in expected} <= set(numbers_in(query)):
         stated = confirmed_quantities(message)  # 3명 맞아? 네, 3명입니다
     if any(not number.value for number in expected) and says_none(message, query=query, truth=truth):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.testruns.numbers import number_text, numbers_in
+from scoring.testruns.numbers import number_text, numbers_in, quantities_in
 
 
 def stated(text: str) -> list[str]:
@@ -150,10 +150,22 @@ def test_offer_leaves_the_result_before_it_in_the_sentence(result: str) -> None:
     ("text", "numbers"),
     [
         ("기타/미입력 138명(1.41%)도 함께 확인할까요?", ["138", "1.41"]),
+        ("조회된 2만 917명의 명단을 보여드릴까요?", ["20,917"]),
+        ("상위 10명 명단도 보여드릴까요?", []),
+    ],
+)
+def test_people_whom_an_offer_mentions_may_meet_a_ground_truth(text: str, numbers: list[str]) -> None:
+    """A real answer gave the last number of its result in the sentence of its offer; rooms offer this and that."""
+    assert [number_text(one.value) for one in quantities_in(text, offers_count=True)] == numbers
+    assert stated(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
         ("총 3명이 지원했고, 명단도 볼까요?", ["3"]),
         ("지원자 3명이 있으며, 최근 6개월로 상위 10개도 볼까요?", ["3"]),
         ("3명입니다😊 명단도 보여드릴까요?", ["3"]),
-        ("조회된 2만 917명의 명단을 보여드릴까요?", ["20,917"]),
         ("3명이 아니라 5명인데 명단도 볼까요?", ["5"]),
         ("52.1%입니다 더 볼까요?", ["52.1"]),
         ("지원자는 12명이니 확인해 주세요.", ["12"]),
@@ -162,8 +174,7 @@ def test_offer_leaves_the_result_before_it_in_the_sentence(result: str) -> None:
         ("평균은 3.5점으로, 다른 조건도 볼까요?", ["3.5"]),
     ],
 )
-def test_people_whom_an_offer_mentions_were_counted(text: str, numbers: list[str]) -> None:
-    """A real answer gave the last number of its result in the sentence of its offer."""
+def test_result_before_an_offer_in_its_sentence_is_a_number(text: str, numbers: list[str]) -> None:
     assert stated(text) == numbers
 
 
