@@ -76,9 +76,10 @@ def preview_days(
     rubric, kpis = watched.rubric, _visible_rows(watched, routes.values())
     shown = {day: watched.decided[day] for day in sorted(set(days) & kpis.keys())}
     found, of_kpis, off = [], kpi_incidents_of_days(kpis, rubric), watched.policy.days_off
+    few = few_rows_incidents(kpis, rubric, off)
     for day, of_day in incidents_of_days(facts_of_days(rubric, kpis), shown, rubric, off).items():
-        few = few_rows_incidents(kpis, day, rubric, off)
-        digest = DayDigest(day, [*of_day, *few, *of_kpis[day]], rubric, "", 0, {day: kpis[day]}, "")
+        found_on = [*of_day, *few.get(day, ()), *of_kpis[day]]
+        digest = DayDigest(day, found_on, rubric, "", 0, {day: kpis[day]}, "")
         for name, route in routes.items():
             found += _of_route(name, route, digest)
     return found

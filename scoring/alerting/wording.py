@@ -110,6 +110,8 @@ def ended_line(one: Incident) -> list[Span]:
     elif one.fact.rule == NO_ROWS:
         again, still = ("다시 읽음", "읽지 못한 채로") if is_unread(one.fact) else ("다시 들어옴", "비어")
         how = f"{again}, {day_text(one.seen)}은 아직 {still} 있음"
+    elif one.fact.rule == FEW_ROWS and one.state == "resolved":
+        how = f"다시 평소만큼 들어옴, 마지막으로 적은 날은 {day_text(one.seen)} {one.fact.rows:,}행"
     elif one.state == "settled":
         how = f"{today}, {day_text(one.since)}부터 돌아오지 않아 다음 날부터는 이 수준을 평소로 봄"
     else:
@@ -209,6 +211,8 @@ def brief_figure(one: Incident) -> str:
         return score_text(fact.value, 3)
     if not fact.rows:
         return _cases(fact.count)
+    if fact.rule == FEW_ROWS:
+        return f"{_cases(fact.rows)}(평소 {_cases(median(fact.usual))})"
     usual = f", 평소 {percent(one.usual.rate)}" if one.usual and one.usual.is_known else ""
     return f"{_of_rows(fact)}({percent(fact.count / fact.rows)}{usual})"
 

@@ -55,7 +55,7 @@ def day_digest(
     watched, facts = WatchedDays(rubric, history, policy), read_alerts(warehouse, scored[-INCIDENT_DAYS - 1 :])
     decided = watched.decided
     of_rules = _with_growth(incidents(day, facts, decided[day], rubric, policy.days_off), warehouse, watched, day)
-    few = few_rows_incidents(history, day, rubric, policy.days_off)
+    few = few_rows_incidents(history, rubric, policy.days_off).get(day, [])
     found = [*of_rules, *few, *kpi_incidents_of_days(history, rubric)[day]]
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
     row_ids = {row_id for one in found if one.fires for row_id in one.fact.row_ids}

@@ -1,6 +1,7 @@
 """Days of which most rows may be missing."""
 
 import random
+from dataclasses import replace
 from datetime import date, timedelta
 
 from scoring.alerting.blocks import readable
@@ -40,7 +41,7 @@ def test_day_off_that_the_calendar_does_not_know_is_one_of_them() -> None:
 def test_day_with_few_rows_is_reported_in_a_digest_of_its_own() -> None:
     usual = {day: [met(row)] for day, row in days(300, 60).items()}
     kpis = {**usual, SUNDAY: [met(kpi_row({}, 12))]}
-    found = few_rows_incidents(kpis, SUNDAY, RUBRIC, ())
+    found = few_rows_incidents(kpis, RUBRIC, ())[SUNDAY]
     digest = DayDigest(SUNDAY, found, RUBRIC, "run", 0, kpis, "report.md")
     (message,) = day_messages(digest, RouteFilter())
     assert message.kind == "digest"
@@ -48,7 +49,7 @@ def test_day_with_few_rows_is_reported_in_a_digest_of_its_own() -> None:
     assert "행이 평소보다 훨씬 적음 · 새로 나타남\n12행뿐입니다. · 평소 60건 (비교한 7일 60건)" in text
     assert f"`aqb nightly --date {SUNDAY}`" in text
     assert day_messages(digest, RouteFilter(), message.keys) == []
-    assert few_rows_incidents(usual, SUNDAY, RUBRIC, ()) == []
+    assert few_rows_incidents(usual, RUBRIC, ()) == {}
 
 
 def test_excluded_rows_came_too() -> None:
@@ -65,3 +66,56 @@ def test_load_that_varies_by_a_fifth_is_never_called_little() -> None:
     year = {day: kpi_row({}, max(int(chance.gauss(300, 60)), 1)) for day in days(1, 1, count=365)}
     reported = [day for day in year if few_rows(year, day, ())]
     assert reported == []
+
+
+def partial(weeks: int, after: int = 0, weekend: int = 4) -> dict[date, list[dict[str, int]]]:
+    """Four weeks of 800 rows a business day and 150 a day off, then so many with 20 and `weekend`, then usual days."""
+    count = 28 + 7 * weeks + after
+    found = [SUNDAY - timedelta(27) + timedelta(number) for number in range(count)]
+    few = range(28, 28 + 7 * weeks)
+    return {
+        day: [
+            met(kpi_row({}, (weekend if number in few else 150) if is_day_off(day) else 20 if number in few else 800))
+        ]
+        for number, day in enumerate(found)
+    }
+
+
+def states(kpis: dict[date, list[dict[str, int]]]) -> list[tuple[int, str]]:
+    """What each day says, numbered from the first one that few rows were planned for."""
+    found = few_rows_incidents(kpis, RUBRIC, ())
+    return [((day - SUNDAY).days - 1, one.state) for day, of_day in found.items() for one in of_day]
+
+
+def test_partial_export_goes_on_until_rows_are_back() -> None:
+    """A day with few rows is no reference for the next one, or the second would look well."""
+    assert states(partial(2, after=3)) == [(0, "new"), *((day, "continuing") for day in range(1, 14)), (14, "resolved")]
+
+
+def test_usual_weekend_does_not_end_it_while_business_days_have_few_rows() -> None:
+    found = states(partial(2, after=1, weekend=150))
+    assert [day for day, _ in found] == [0, 1, 2, 3, 4, 7, 8, 9, 10, 11, 14]
+    assert [state for _, state in found] == ["new", *["continuing"] * 9, "resolved"]
+    weekend_only = partial(0) | {SUNDAY - timedelta(1): [met(kpi_row({}, 4))]}
+    assert states(weekend_only) == [(-2, "new"), (-1, "resolved")]
+
+
+def test_number_of_rows_that_stays_is_usual_after_four_weeks() -> None:
+    found = states(partial(6))
+    assert found == [(0, "new"), *((day, "continuing") for day in range(1, 28)), (28, "settled")]
+
+
+def test_digest_of_another_reason_says_that_rows_still_lack_and_when_they_are_back() -> None:
+    kpis = partial(2, after=3)
+
+    def said(number: int) -> str:
+        day = SUNDAY + timedelta(1 + number)
+        other = replace(few_rows_incidents(kpis, RUBRIC, ())[SUNDAY + timedelta(1)][0], day=day, since=day, seen=day)
+        news = replace(other, fact=replace(other.fact, rule="weak_answer", usual=()))
+        of_day = {when: rows for when, rows in kpis.items() if when <= day}
+        found = few_rows_incidents(of_day, RUBRIC, ())[day]
+        (message,) = day_messages(DayDigest(day, [news, *found], RUBRIC, "run", 0, of_day, "report.md"), RouteFilter())
+        return readable(message.blocks)
+
+    assert "계속  행이 평소보다 훨씬 적음 20건(평소 800건)" in said(1)
+    assert "해소: 행이 평소보다 훨씬 적음 — 다시 평소만큼 들어옴, 마지막으로 적은 날은 4월 12일(일) 4행" in said(14)
