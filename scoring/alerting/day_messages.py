@@ -6,10 +6,10 @@ up to five examples; the run. Source: SPEC 8; seed 002, 10.1 and 10.2.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from datetime import date, timedelta
 from typing import NamedTuple
 
 from scoring.alerting.blocks import Block, Line, bold, bullets, context, link, paragraph, plain
+from scoring.alerting.endings import ended_since, incident_key, is_worth_a_message, was_reported
 from scoring.alerting.facts import is_unread
 from scoring.alerting.growth_wording import example_blocks, growth_lines, headline_growth, tenant_name
 from scoring.alerting.incidents import Incident, one_cause
@@ -18,15 +18,12 @@ from scoring.alerting.messages import (
     DayDigest,
     Message,
     MessageLevel,
-    NamedFact,
     RouteFilter,
-    fact_key,
     level_mark,
     messages,
     named_facts,
     without_part,
 )
-from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.snoozes import is_snoozed, outlives_snooze
 from scoring.alerting.wording import (
     RESOLVED_SIGN,
@@ -71,11 +68,11 @@ def day_messages(
     """
     known = set(map(without_part, known_keys))
     seen, snoozes = visible_to(route, digest.incidents), digest.snoozes
-    visible = [one for one in seen if not is_snoozed(one, snoozes) or (one.is_over and _was_reported(one, known))]
+    visible = [one for one in seen if not is_snoozed(one, snoozes) or (one.is_over and was_reported(one, known))]
     paging, parts, whole, news = _new_to_route(visible, digest, known)
     found = [message for event in _events([*paging, *parts]) for message in _page(event, digest, whole)]
     pages = None if page_keys is None else named_facts(page_keys)
-    if any(_worth_a_message(one, pages) for one in news) and digest.kind != "intraday":
+    if any(is_worth_a_message(one, digest.lately, known, pages) for one in news) and digest.kind != "intraday":
         others = [one for one in visible if one.fires and one not in news]
         apart = [one for one in others if one.pages or one in parts or one in whole]
         snoozed = snooze_lines(digest.rubric, snoozes, digest.day, route, digest.incidents)
@@ -95,8 +92,8 @@ class _NewIncidents(NamedTuple):
 
 
 def _new_to_route(visible: Sequence[Incident], digest: DayDigest, known: Collection[str]) -> _NewIncidents:
-    hidden = [one for one in visible if outlives_snooze(one, digest.snoozes) and not _was_reported(one, known)]
-    fresh = [one for one in visible if incident_key(one) not in known and not _ended_since(one, known)]
+    hidden = [one for one in visible if outlives_snooze(one, digest.snoozes) and not was_reported(one, known)]
+    fresh = [one for one in visible if incident_key(one) not in known and not ended_since(one, known)]
     reported = [one for one in visible if one.pages and incident_key(one) in known]
     paging = [
         one
@@ -108,18 +105,6 @@ def _new_to_route(visible: Sequence[Incident], digest: DayDigest, known: Collect
     parts = [one for one in news if one.fires and not one.is_over and any(_share_rows(one, other) for other in paging)]
     whole = [one for one in news if _is_of_tenants(one, [*reported, *paging])]
     return _NewIncidents(paging, parts, whole, [one for one in news if one not in parts and one not in whole])
-
-
-def _was_reported(one: Incident, known: Collection[str]) -> bool:
-    """Whether the route was notified of an incident on an earlier day since it began."""
-    days = (one.since + timedelta(days) for days in range((one.day - one.since).days))
-    return any(_key(one, day, is_over=False) in known for day in days)
-
-
-def _ended_since(one: Incident, known: Collection[str]) -> bool:
-    """Whether the route was notified of the end of an incident on a later day: the rows of this day came late."""
-    later = (one.day + timedelta(days) for days in range(1, REFERENCE_DAYS + 1))
-    return one.is_over and any(_key(one, day, is_over=True) in known for day in later)
 
 
 def _share_rows(one: Incident, other: Incident) -> bool:
@@ -159,27 +144,6 @@ def visible_to(route: RouteFilter, of_day: Sequence[Incident]) -> list[Incident]
         return route.matches_rows(one.fact.level, one.rubric, tenant)
 
     return [one for one in of_day if matches(one)]
-
-
-def incident_key(one: Incident) -> str:
-    """The key of an incident on its day."""
-    return _key(one, one.day, is_over=one.is_over)
-
-
-def _key(one: Incident, day: date, *, is_over: bool) -> str:
-    return fact_key(one.rubric, one.rubric_version, one.fact.rule, day, one.fact.tenant_id, resolved=is_over)
-
-
-def _worth_a_message(one: Incident, pages: Sequence[NamedFact] | None) -> bool:
-    """Whether it causes a message by itself: an end only if its beginning has paged, or if it is of a KPI."""
-    if not one.is_over or one.figure is not None:
-        return True
-    return one.paged if pages is None else any(_is_page_of(one, page) for page in pages)
-
-
-def _is_page_of(one: Incident, page: NamedFact) -> bool:
-    same = (page.rubric, page.rule, page.tenant_id) == (one.rubric, one.fact.rule, one.fact.tenant_id)
-    return same and one.since <= page.day <= one.day
 
 
 def _events(paging: Sequence[Incident]) -> list[list[list[Incident]]]:

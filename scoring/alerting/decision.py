@@ -12,16 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from math import sqrt
 from typing import Literal
 
 from scoring.alerting.causes import Pages, RulesTogether, first_pages
 from scoring.alerting.episodes import CALM, COLD_DAYS, DRIFTING, RISING
-from scoring.alerting.rates import REFERENCE_DAYS
+from scoring.alerting.rates import REFERENCE_DAYS, usual_range
 from scoring.alerting.watch import AlertPolicy, RuleOfTenant, Watch, watch
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_by_tenant
 from scoring.chat.rubric import AlertLevel, RowRubric
-from scoring.stats.intervals import Z_95
 
 Basis = Literal["days", "rubric", "nothing"]
 
@@ -192,9 +190,8 @@ def _decision(watched: Watch, found: Pages, stream: int, number: int, together: 
 
 
 def _usual_rate(rate: float, variance: float, rows: int, days: int, cold: Basis) -> UsualRate:
-    half = Z_95 * sqrt(rate * (1 - rate) / rows + rate * rate * variance)
-    shown = min(days, REFERENCE_DAYS)
-    return UsualRate(rate, max(rate - half, 0.0), min(rate + half, 1.0), shown, "days" if days >= COLD_DAYS else cold)
+    low, high = map(float, usual_range(rows, rate, variance))
+    return UsualRate(rate, low, high, min(days, REFERENCE_DAYS), "days" if days >= COLD_DAYS else cold)
 
 
 def _rules_together(rubric: RowRubric, watched: Watch, rows: Sequence[Mapping[str | None, KpiRow]]) -> RulesTogether:

@@ -23,6 +23,7 @@ from scoring.alerting.rates import (
     chance_of,
     evidence_of_return,
     lasting_rise,
+    usual_range,
     usual_rates,
 )
 from scoring.stats.distributions import Array
@@ -254,14 +255,21 @@ class _Follower:
         return enough
 
     def _back(self, day: int, usual: Usual) -> Array:
-        """Whether the days since an episode began show that the rate is as before (CUSUM of their evidence)."""
+        """Whether the days since an episode began show that the rate is as before (CUSUM of their evidence), and this
+        day is within the usual range.
+        """
         which, evidence = (self._change != CALM).nonzero()[0], np.zeros(len(self._change))
         counts, rows = self._streams.counts[which, day], self._streams.rows[which, day]
         is_off, reported_times = bool(self._streams.off[day]), self._reported_times[which]
-        evidence[which] = evidence_of_return(counts, rows, usual.of(which), is_off, reported_times)
+        most_rows = np.maximum(rows, self._streams.rows[which, self._since[which]])  # a Sunday can report little
+        reportable = MIN_COUNT / np.maximum(most_rows, 1)
+        evidence[which] = evidence_of_return(counts, rows, usual.of(which), is_off, reported_times, reportable)
         self._returned = np.maximum(self._returned + evidence, 0)
         self._days_back = np.where(self._returned > 0, self._days_back + (self._streams.rows[:, day] > 0), 0)
-        return self._returned >= _RETURN_EVIDENCE
+        rate, variance = usual.on(is_off)
+        _, highest = usual_range(self._streams.rows[:, day], rate, variance)
+        is_usual: Array = self._rate_of(day) <= highest
+        return is_usual & (self._returned >= _RETURN_EVIDENCE)
 
     def _begin(self, day: int, calm: Array, reported_day: Array, reported_lasting: Array, lasting: Lasting) -> Array:
         """Opens episodes today; those of a lasting rise include the earlier days that belong to it."""

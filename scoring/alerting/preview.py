@@ -6,13 +6,14 @@ of two rules were not counted.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from operator import itemgetter
 
 import numpy as np
 
-from scoring.alerting.day_messages import day_messages, incident_key, visible_to
+from scoring.alerting.day_messages import day_messages, visible_to
 from scoring.alerting.decision import WatchedDays
+from scoring.alerting.endings import incident_key
 from scoring.alerting.episodes import MIN_COUNT
 from scoring.alerting.facts import facts_of_days
 from scoring.alerting.few_rows import few_rows_incidents
@@ -23,6 +24,7 @@ from scoring.alerting.messages import DayDigest, MessageKind, RouteFilter, witho
 from scoring.alerting.rates import REFERENCE_DAYS, chance_of
 from scoring.alerting.watch import Watch
 from scoring.alerting.wording import headline
+from scoring.chat.kpi_windows import WEEK
 from scoring.chat.kpis import ALL_TENANTS, KpisByDay
 from scoring.days import day_text
 from scoring.markdown import score_text
@@ -79,7 +81,10 @@ def preview_days(
     few = few_rows_incidents(kpis, rubric, off)
     for day, of_day in incidents_of_days(facts_of_days(rubric, kpis), shown, rubric, off).items():
         found_on = [*of_day, *few.get(day, ()), *of_kpis[day]]
-        digest = DayDigest(day, found_on, rubric, "", 0, {day: kpis[day]}, "")
+        lately = {
+            when: watched.decided[when] for when in (day - timedelta(back) for back in range(WEEK)) if when in kpis
+        }
+        digest = DayDigest(day, found_on, rubric, "", 0, {day: kpis[day]}, "", lately=lately)
         for name, route in routes.items():
             found += _of_route(name, route, digest)
     return found

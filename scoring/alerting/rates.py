@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scoring.stats.distributions import Array, log_beta, log_gamma
+from scoring.stats.intervals import Z_95
 
 REFERENCE_DAYS = 28
 """Four weeks: every weekday occurs four times, and a change of the chatbot becomes the usual rate after a month.
@@ -37,8 +38,10 @@ _RISES = (1.5, 3.0)
 are detected as fast, and each additional factor would share the evidence.
 """
 
-_STILL_HIGH = 1.5
-"""The smallest factor that counts as higher than usual on days after a rise."""
+_STILL_HIGH, _SURELY_HIGH = 1.5, 2.0
+"""The smallest factor that counts as higher than usual on days after a rise, and the one that always does on days whose
+rows suffice to tell.
+"""
 
 _STEP = 64
 
@@ -209,20 +212,34 @@ def _cumulated(values: Array) -> Array:
     return np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
 
 
-def evidence_of_return(counts: Array, rows: Array, usual: Usual, off: bool, reported_times: Array) -> Array:
+def usual_range(rows: Array | int, rate: Array | float, variance: Array | float) -> tuple[Array, Array]:
+    """The lowest and highest rate of 95 of 100 usual days with so many rows; `variance` is the relative variance of the
+    rate.
+    """
+    rate = np.asarray(rate, float)
+    half = Z_95 * np.sqrt(rate * (1 - rate) / np.maximum(rows, 1) + rate**2 * variance)
+    return np.maximum(rate - half, 0.0), np.minimum(rate + half, 1.0)
+
+
+def evidence_of_return(
+    counts: Array, rows: Array, usual: Usual, off: bool, reported_times: Array, reportable: Array
+) -> Array:
     """The log likelihood ratio of a day ([streams]): its rate is as usual again, or still high.
 
-    High is 1.5 times the usual rate, or half way (log scale) to the reported rate, which was so many times the usual
-    one. Both use the gamma-Poisson prediction of `lasting_rise`.
+    High is half way (log scale) to the reported rate, which was so many times the usual one, and at least 1.5 times the
+    usual rate. After an outage of all rows half way would be many times that: so high is at most twice the usual rate,
+    or the upper end of the usual range, or the lowest rate that a day can report, whichever is highest. Both use the
+    gamma-Poisson prediction of `lasting_rise`.
     """
     rate, doubt = usual.rate[int(off)], usual.doubt[int(off)]
-    half_way = reported_times**0.5
-    times = np.maximum(_STILL_HIGH, half_way)
+    _, highest = usual_range(rows, *usual.on(off))
+    surely = np.maximum(_SURELY_HIGH, np.maximum(highest, reportable) / rate)
+    times = np.clip(reported_times**0.5, _STILL_HIGH, surely)
     expected = rows * rate
     weight = _weight(expected, usual.variation)
     total, seen, known = expected * weight, counts * weight, 1 / np.maximum(doubt, 1e-12)
     # What was reported is certain, so half way to it is half as doubtful as what is usual: four times as much is known.
-    known_high = np.where(half_way > _STILL_HIGH, 4 * known, known)
+    known_high = np.where(times > _STILL_HIGH, 4 * known, known)
     found: Array = _log_likelihood(seen, total, known) - _log_likelihood(seen, times * total, known_high)
     return found
 

@@ -170,7 +170,7 @@ def test_warning_that_is_over_is_reported_no_more() -> None:
         for place, one in enumerate(decided(days, AlertPolicy(), "very_short_answer"))
         if one.is_news
     ]
-    assert news == [(28, "rising"), (35, "resolved")]
+    assert news == [(28, "rising"), (36, "resolved")]
 
 
 @pytest.mark.parametrize("tenant", ["*", "t1"])

@@ -6,8 +6,9 @@ from datetime import date, timedelta
 
 from scoring.alerting.blocks import readable
 from scoring.alerting.called_off import called_off
-from scoring.alerting.day_messages import day_messages, incident_key
+from scoring.alerting.day_messages import day_messages
 from scoring.alerting.decision import WatchedDays
+from scoring.alerting.endings import incident_key
 from scoring.alerting.messages import Message, NamedFact, RouteFilter, RunKind, fact_key, named_facts
 from scoring.alerting.watch import AlertPolicy
 from scoring.chat.rubric import NO_ROWS
@@ -45,11 +46,11 @@ def reported(facts: Facts, number: int, route: RouteFilter = EVERYTHING, known: 
 
 
 def test_end_of_a_page_is_reported_and_the_end_of_a_warning_only_along_with_other_news() -> None:
-    facts = facts_of([*[USUAL] * 10, RISEN, USUAL, USUAL])
+    facts = facts_of([*[USUAL] * 10, RISEN, USUAL, USUAL | {"weak_answer": 2}])
     (over,) = reported(facts, 12)
     assert "🟢 해소: 답변 실패 — 이날 20/535건(3.7%, 평소 3.7%), 늘기 전 범위로 돌아옴" in readable(over.blocks)
     assert over.level == "info"
-    assert "합리적 질문에 부족한 답변 — 이날 6/535건" in readable(over.blocks)
+    assert "합리적 질문에 부족한 답변 — 이날 2/535건" in readable(over.blocks)
     assert reported(facts, 12, WARNINGS) == []
 
 
@@ -69,11 +70,11 @@ def test_page_whose_rate_stays_is_called_usual_after_four_weeks_and_not_over() -
 
 def test_line_that_a_phone_shows_of_an_end_names_its_tenant() -> None:
     """The same rule may page of another tenant in the same minute."""
-    of_t1 = [4] * 10 + [40, 4]
+    of_t1 = [4] * 10 + [40, 4, 4, 4]
     rows = ([met(kpi_row(USUAL)), met(kpi_row({"answer_failed": count}, 107, tenant="t1"))] for count in of_t1)
     facts = days_of_facts((day(number), of_day) for number, of_day in enumerate(rows))
-    (over,) = reported(facts, 11, RouteFilter(tenants=frozenset({"t1"})))
-    assert over.text == "🟢 3월 13일(금) 요약 · 해소 1건 · 답변 실패 · 해소 (테넌트 t1)"
+    (over,) = reported(facts, 13, RouteFilter(tenants=frozenset({"t1"})))
+    assert over.text == "🟢 3월 15일(일) 요약 · 해소 1건 · 답변 실패 · 해소 (테넌트 t1)"
 
 
 def test_end_is_reported_once_where_the_rows_of_a_day_before_come_late() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scoring.alerting.episodes import Episodes, FalseAlarmBudget, Streams, follow
-from scoring.alerting.rates import Prior
+from scoring.alerting.rates import Prior, usual_range
 
 ROWS = 776
 FIRST = [40] * 28 + [66] * 7
@@ -50,3 +50,21 @@ def test_outage_of_a_day_is_over_within_two_days_however_seldom_its_rule_is_met_
 @pytest.mark.parametrize("usual", [[0] * 28, [0, 0, 0, 1] * 7, [1, 0, 2, 1] * 7])
 def test_outage_of_which_a_twentieth_lasts_is_not_over(usual: list[int]) -> None:
     assert not followed([*usual, ROWS, *[ROWS // 20] * 20], **UNKNOWN).ended.any()
+
+
+def test_rate_that_stays_twice_as_high_after_an_outage_is_not_called_over() -> None:
+    """Beside an outage of all rows twice the usual rate looks like little."""
+    usual, twice = [40] * 28, [80] * 10
+    ended = followed([*usual, ROWS, *twice, *[40] * 3]).ended[0].tolist()
+    assert len(usual) + 1 + len(twice) <= ended.index(True) <= len(usual) + 1 + len(twice) + 1
+
+
+def test_rate_is_over_only_on_a_day_within_its_usual_range() -> None:
+    """Messages of the end say that the rate is back in the range."""
+    draw = np.random.default_rng(1)
+    usual, after = draw.poisson(8, (200, 28)), draw.poisson(10, (200, 28))
+    found = followed(*np.concatenate([usual, np.full((200, 1), 200), after], 1).tolist())
+    _, highest = usual_range(ROWS, found.rate, found.variance)
+    rates = np.concatenate([usual, np.full((200, 1), 200), after], 1) / ROWS
+    assert found.ended.any(1).mean() > 0.9
+    assert (rates <= highest)[found.ended].all()

@@ -63,9 +63,9 @@ def test_end_of_what_paged_nobody_is_told_to_routes_that_name_its_tenant() -> No
         return [met(kpi_row({"weak_answer": 60})), met(kpi_row({"weak_answer": weak}, 107, tenant="t1"))]
 
     facts = days_of_facts(
-        (FIRST_DAY + timedelta(number), of_day(weak)) for number, weak in enumerate([4] * 10 + [40, 4])
+        (FIRST_DAY + timedelta(number), of_day(weak)) for number, weak in enumerate([4] * 10 + [40, 4, 4, 4])
     )
-    found = incidents_on(facts, FIRST_DAY + timedelta(11))
+    found = incidents_on(facts, FIRST_DAY + timedelta(13))
     told = [
         [(one.fact.tenant_id, one.state) for one in visible_to(route, found) if one.is_over]
         for route in (RouteFilter(), RouteFilter(tenants=frozenset({"t1"})))
