@@ -178,6 +178,8 @@ def _breaking_text(made: Snooze, day: date) -> str:
         return "it has no rate that could double: it is quiet until then, whatever comes"
     if not (rate := made.breaking_rate(made.tenant_id)):
         return f"it did not fire lately, up to {day}: it is reported as soon as it does"
+    if not made.rule.startswith("kpi_") and rate > 1:
+        return f"twice its rate is more than all rows: this rise is quiet up to {made.until}; a new one after it is not"
     figure = f"{rate:.3f} from its target" if made.rule.startswith("kpi_") else f"{percent(rate)} of the rows"
     return f"reported all the same from twice its rate on: {figure}"
 

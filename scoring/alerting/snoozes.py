@@ -25,7 +25,7 @@ class Snooze:
     """A rule that is silent up to the day `until`, for one tenant, or for all of them together and each (`*`).
 
     `rates` are the rates at which it was made, by tenant; 0 if the rule did not fire. `why` and `who` were entered by a
-    person. `ended_at` is the time at which a person ended it early.
+    person. `ended_at` is the time at which a person ended it early. Times are in the time zone of the days.
     """
 
     rule: str
@@ -53,6 +53,18 @@ class Snooze:
     def holds(self, day: date, tenant_id: str | None, rate: float | None) -> bool:
         """Whether it still silences its rule on a day with this rate; None if the rule has no rate."""
         return day <= self.until and (not rate or rate < self.breaking_rate(tenant_id))
+
+    def silences(self, one: Incident) -> bool:
+        """Whether it silences an incident of its rule on its day.
+
+        A rise that was first reported after the day on which it was made is not the one it was made for: the usual rate
+        doubles, not the one of an earlier incident.
+        """
+        rate = fact_rate(one.fact)
+        is_new = one.told is not None and one.told > self.made_at.date()
+        if is_new and one.usual and one.usual.is_known and rate and rate >= BREAKING_TIMES * one.usual.rate:
+            return False
+        return self.holds(one.day, one.fact.tenant_id, rate)
 
 
 def fact_rate(fact: AlertFact) -> float | None:
@@ -88,8 +100,7 @@ def rates_to_break(rule: str, facts: Mapping[date, Sequence[AlertFact]], latest:
 
 def is_snoozed(one: Incident, snoozes: Iterable[Snooze]) -> bool:
     """Whether a snooze silences an incident on its day, or the end of one that it has silenced."""
-    tenant, rate = one.fact.tenant_id, fact_rate(one.fact)
-    return any(one.is_over or snooze.holds(one.day, tenant, rate) for snooze in _about(one, snoozes))
+    return any(one.is_over or snooze.silences(one) for snooze in _about(one, snoozes))
 
 
 def outlives_snooze(one: Incident, snoozes: Iterable[Snooze]) -> bool:

@@ -144,9 +144,7 @@ def _snooze_line(snooze: Snooze, title: str, found: Sequence[Incident]) -> list[
     broken = [
         tenant_name(one.fact.tenant_id)
         for one in found
-        if one.fires
-        and snooze.is_about(one.fact.rule, one.fact.tenant_id)
-        and not snooze.holds(one.day, one.fact.tenant_id, fact_rate(one.fact))
+        if one.fires and snooze.is_about(one.fact.rule, one.fact.tenant_id) and not snooze.silences(one)
     ]
     not_held = f" · 비율이 두 배 이상이라 그래도 알림: {', '.join(broken[:_TENANTS_SHOWN])}" if broken else ""
     reason = masked_text(snooze.why, _REASON_CHARACTERS)

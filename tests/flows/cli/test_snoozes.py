@@ -47,6 +47,14 @@ def test_snooze_of_a_rule_without_a_rate_says_that_it_holds_to_its_end(scored: C
         assert "it is quiet until then, whatever comes" in made.out
 
 
+def test_snooze_of_an_outage_names_no_rate_above_all_rows(aqb: Command) -> None:
+    write_rows(Path("data/chat_rows/a.jsonl"), [refused(number) for number in range(16)])
+    assert aqb("nightly", "--date", DAY).exit_code == 0
+    made = aqb("alerts", "snooze", "answer_failed", "--until", LATER, "--why", "장애", "--who", "kim")
+    assert f"this rise is quiet up to {LATER}; a new one after it is not" in made.out
+    assert "200" not in made.out
+
+
 def test_accept_keeps_the_last_scored_day_with_who_and_why(scored: Command) -> None:
     accepted = scored("alerts", "accept", "answer_failed", "--tenant", "t1", "--why", "새 에이전트", "--who", "kim")
     assert accepted.out == f"accepted answer_failed of t1: usual from {DAY} on\n"

@@ -11,7 +11,7 @@ from scoring.alerting.facts import AlertFact
 from scoring.alerting.messages import DayDigest, Message, RouteFilter
 from scoring.alerting.snoozes import Snooze, fact_rate, rates_to_break
 from scoring.chat.rubric import FEW_ROWS, NO_ROWS
-from tests.builders.alert_days import FIRST_DAY, day_digest, days_of_facts, kpi_row, met
+from tests.builders.alert_days import FIRST_DAY, day_digest, days_of_facts, incidents_on, kpi_row, met
 
 MADE_AT = datetime(2026, 3, 9, tzinfo=UTC)
 DAYS = 8
@@ -68,10 +68,13 @@ def test_snooze_holds_below_twice_its_rate_and_nowhere_else(rate: float, now: fl
 
 
 def week_after(*counts: int, snoozed_until: int) -> list[list[Message]]:
-    """What a route hears of each of the days after a usual week, with a rule that is snoozed up to one of them."""
+    """What a route hears of each of the days after a usual week, with a rule that is snoozed on the first of them, at
+    its rate, up to one of them.
+    """
     rows = [met(kpi_row(USUAL | {"answer_failed": count})) for count in [20] * DAYS + [*counts]]
     facts = days_of_facts((FIRST_DAY + timedelta(number), [row]) for number, row in enumerate(rows))
     quiet = snooze("answer_failed", 60 / 535, until=LAST + timedelta(snoozed_until))
+    quiet = replace(quiet, made_at=MADE_AT + timedelta(days=1))
     known, heard = set[str](), []
     for number, row in enumerate(rows):
         day = FIRST_DAY + timedelta(number)
@@ -103,6 +106,40 @@ def test_snooze_hides_no_end_of_what_was_reported() -> None:
     assert [message.kind for message in told_at_twice] == ["page"]
     assert [*quiet, after] == [[], []]
     assert ["답변 실패 · 해소" in message.text for message in end] == [True]
+
+
+def test_snooze_of_an_outage_lets_the_next_rise_of_the_rule_through() -> None:
+    """Twice the rate of an outage of all rows is none that a day can have."""
+    counts = [20] * DAYS + [535, 20, 20, 20, 60, 60]
+    facts = days_of_facts(
+        (FIRST_DAY + timedelta(number), [met(kpi_row(USUAL | {"answer_failed": count}))])
+        for number, count in enumerate(counts)
+    )
+    morning_after = replace(
+        snooze("answer_failed", 1.0, until=LAST + timedelta(10)), made_at=MADE_AT + timedelta(days=2)
+    )
+    known, heard = set[str](), []
+    for number in range(DAYS, len(counts)):
+        day = FIRST_DAY + timedelta(number)
+        digest = replace(day_digest(day, facts, kpi_row(USUAL)), snoozes=[morning_after] if number > DAYS else [])
+        found = day_messages(digest, RouteFilter(), known)
+        known |= {key for message in found for key in message.keys}
+        heard.append([one.kind for one in found])
+    assert heard == [["page"], ["digest"], [], [], ["page"], []]
+
+
+def test_snooze_holds_while_the_rise_that_it_was_made_for_goes_on_and_grows() -> None:
+    counts = [20] * 14 + [60] * 8 + [90] * 6
+    facts = days_of_facts(
+        (FIRST_DAY + timedelta(number), [met(kpi_row(USUAL | {"answer_failed": count}))])
+        for number, count in enumerate(counts)
+    )
+    made = snooze("answer_failed", 60 / 535, until=LAST + timedelta(40))
+    made = replace(made, made_at=datetime(2026, 3, 17, tzinfo=UTC))  # the day after the first one that rose
+    last = FIRST_DAY + timedelta(len(counts) - 1)
+    (one,) = [one for one in incidents_on(facts, last) if one.fact.rule == "answer_failed" and one.usual]
+    assert (one.told, one.since > made.made_at.date()) == (FIRST_DAY + timedelta(14), True)
+    assert made.silences(one)
 
 
 def test_snooze_ends_with_its_last_day() -> None:
