@@ -22,6 +22,7 @@ from scoring.alerting.incidents import Incident, IncidentState, incidents_of_day
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest, MessageKind, RouteFilter, without_part
 from scoring.alerting.rates import REFERENCE_DAYS, chance_of
+from scoring.alerting.rise_days import with_so_far
 from scoring.alerting.watch import Watch
 from scoring.alerting.wording import headline
 from scoring.chat.kpi_windows import WEEK
@@ -80,7 +81,7 @@ def preview_days(
     found, of_kpis, off = [], kpi_incidents_of_days(kpis, rubric), watched.policy.days_off
     few = few_rows_incidents(kpis, rubric, off)
     for day, of_day in incidents_of_days(facts_of_days(rubric, kpis), shown, rubric, off).items():
-        found_on = [*of_day, *few.get(day, ()), *of_kpis[day]]
+        found_on = [*with_so_far(of_day, watched, day), *few.get(day, ()), *of_kpis[day]]
         lately = {
             when: watched.decided[when] for when in (day - timedelta(back) for back in range(WEEK)) if when in kpis
         }

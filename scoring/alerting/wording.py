@@ -44,6 +44,8 @@ _DROPPED_RULE_ACTION = "지금 채점 기준에는 없는 규칙입니다. 이�
 _REASON_CHARACTERS = 200
 _TENANTS_SHOWN = 5
 _MANY_TIMES = 100
+_FEW_MATCHES = 5
+"""With fewer matching rows before a rise no multiple of their rate is given: it could as well be half or twice that."""
 _SNOOZED_DAYS = 7
 
 
@@ -196,7 +198,8 @@ def _so_far(one: Incident) -> str:
     if not one.so_far or not one.so_far[0][1]:
         return ""
     (count, rows), (count_before, rows_before) = one.so_far
-    earlier = f", 그 전 {percent(count_before / rows_before)}" if rows_before else ""
+    few = f"{count_before:,}/{rows_before:,}건 " if count_before < _FEW_MATCHES else ""
+    earlier = f", 그 전 {few}{percent(count_before / rows_before)}" if rows_before else ""
     return f" · {day_text(one.since)}부터 {count:,}/{rows:,}건 ({percent(count / rows)}{earlier})"
 
 
@@ -222,11 +225,19 @@ def is_above_usual(one: Incident) -> bool:
 
 
 def times_usual(one: Incident) -> str:
-    """`평소의 3.6배` for a rate; '' without a usual rate. All days of a rise count where a single one proves little."""
+    """`평소의 3.6배` for a rate; '' without a usual rate.
+
+    All days of a rise count where a single one proves little; if few rows met the rule before it, their counts stand in
+    place of a multiple: `17/700건, 그 전 1/2,000건`.
+    """
     rate = fact_rate(one.fact)
     known = one.usual and one.usual.is_known and one.usual.rate
-    if one.state == "drifting" and one.so_far and one.so_far[0][1] and one.so_far[1][0]:
-        rate, known = (count / rows for count, rows in one.so_far)
+    if one.state == "drifting" and one.so_far:
+        (count, rows), (count_before, rows_before) = one.so_far
+        if rows_before and count_before < _FEW_MATCHES:
+            return f"{count:,}/{rows:,}건, 그 전 {count_before:,}/{rows_before:,}건"
+        if rows and rows_before:
+            rate, known = count / rows, count_before / rows_before
     return f"평소의 {times_text(rate / known)}" if rate and known else ""
 
 

@@ -1,23 +1,23 @@
 """The data of messages about a scored day, from the warehouse and the run ledger."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import chain
 
-from scoring.alerting.decision import DayDecisions, WatchedDays
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import rows_on_page
 from scoring.alerting.few_rows import few_rows_incidents
 from scoring.alerting.growth import Growth
 from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest
-from scoring.alerting.rates import REFERENCE_DAYS
-from scoring.alerting.watch import DECISION_DAYS, AlertPolicy, RuleOfTenant, watched_rules
+from scoring.alerting.rise_days import rise_days, with_so_far
+from scoring.alerting.watch import DECISION_DAYS, AlertPolicy, RuleOfTenant
 from scoring.alerting.weekly import Week
 from scoring.chat.kpi_windows import WEEK
-from scoring.chat.kpis import KpisByDay, rows_of_tenant, rubric_version_of
+from scoring.chat.kpis import rows_of_tenant, rubric_version_of
 from scoring.chat.periods import week_of
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
@@ -54,7 +54,8 @@ def day_digest(
         raise InputError(f"{day} has not been scored", where=warehouse.url, fix=f"aqb nightly --date {day}")
     watched, facts = WatchedDays(rubric, history, policy), read_alerts(warehouse, scored[-INCIDENT_DAYS - 1 :])
     decided = watched.decided
-    of_rules = _with_growth(incidents(day, facts, decided[day], rubric, policy.days_off), warehouse, watched, day)
+    of_rules = with_so_far(incidents(day, facts, decided[day], rubric, policy.days_off), watched, day)
+    of_rules = _with_growth(of_rules, warehouse, watched, day)
     few = few_rows_incidents(history, rubric, policy.days_off).get(day, [])
     found = [*of_rules, *few, *kpi_incidents_of_days(history, rubric)[day]]
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
@@ -82,45 +83,22 @@ def day_digest(
 
 
 def _with_growth(found: Collection[Incident], warehouse: Warehouse, watched: WatchedDays, day: date) -> list[Incident]:
-    """The incidents; ongoing rises have their count over all their days, and what grew on them compared with the days
-    before.
-
-    A single day has too few rows to name a cause, and after a week the days before it include the rise. Days of an
-    earlier rise of the same rules are no comparison if there is a week of others.
-    """
-    rubric, decided, version = watched.rubric, watched.decided, rubric_version_of(watched.kpis[day][0])
-    known = {when: rows for when, rows in watched.kpis.items() if rows and rubric_version_of(rows[0]) == version}
+    """The incidents; ongoing rises have what grew on all their days compared with the days before."""
     lasting: dict[date, set[RuleOfTenant]] = defaultdict(set)
     for one in found:
         if one.lasts:
             lasting[one.since].add((one.fact.rule, one.fact.tenant_id))
     if not lasting:
         return [*found]
-
-    def around(since: date) -> tuple[KpisByDay, KpisByDay]:
-        """The days of a rise, and those before it."""
-        earlier = [when for when in sorted(known) if when < since]
-        calm = [when for when in earlier if not _any_risen(decided[when], lasting[since])]
-        before = (calm if len(calm) >= WEEK else earlier)[-REFERENCE_DAYS:]
-        days = {when: rows for when, rows in known.items() if since <= when <= day}
-        return days, {when: known[when] for when in before}
-
-    compared = {since: around(since) for since in lasting}
-    fired = read_fired_rows(warehouse, rubric, {when for days in compared.values() for when in chain(*days)})
+    compared = {since: rise_days(watched, day, since, rules) for since, rules in lasting.items()}
+    fired = read_fired_rows(warehouse, watched.rubric, {when for days in compared.values() for when in chain(*days)})
     growth = {since: growth_of_days(fired, *days, lasting[since]) for since, days in compared.items()}
 
     def of_all_days(one: Incident) -> Incident:
         grown = growth[one.since].get((one.fact.rule, one.fact.tenant_id), Growth()).grown
-        during, before = (rows_of_tenant(days, one.fact.tenant_id).values() for days in compared[one.since])
-        rules = (rule for rule in watched_rules(rubric, one.fact.tenant_id) if rule.id == one.fact.rule)
-        so_far = next(((rule.total(during), rule.total(before)) for rule in rules), None)
-        return replace(one, fact=replace(one.fact, grown=grown), so_far=so_far)
+        return replace(one, fact=replace(one.fact, grown=grown))
 
     return [of_all_days(one) if one.lasts else one for one in found]
-
-
-def _any_risen(decided: DayDecisions, rules: Set[RuleOfTenant]) -> bool:
-    return any(one.has_risen for rule in rules if (one := decided.get(rule)))
 
 
 def read_week(

@@ -13,6 +13,8 @@ from zoneinfo import ZoneInfo
 from scoring.alerting.blocks import inert, masked_text
 from scoring.alerting.decision import RateDecision, WatchedDays
 from scoring.alerting.facts import titles_of_rules
+from scoring.alerting.growth_wording import tenant_name
+from scoring.alerting.messages import MessageKind
 from scoring.alerting.preview import KIND_TITLES, Forecast, PreviewedIncident, PreviewedMessage, forecast
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.wording import times_text, usual_rate_text
@@ -76,17 +78,22 @@ def alerts_page(
     )
 
 
-def _reported_days(rule: str, reported: Sequence[PreviewedMessage]) -> dict[date, str]:
-    """How each day on which a rise of the rule is news would have reported it, for any tenant."""
-    found: dict[date, str] = {}
+def _reported_days(rule: str, reported: Sequence[PreviewedMessage]) -> dict[date, tuple[MessageKind, str]]:
+    """How each day on which a rise of the rule is news would have reported it, and of which tenants: '' of all
+    together, whose rate the chart shows.
+    """
+    found: dict[date, tuple[MessageKind, str]] = {}
     for message in reported:
         news = [
             one
             for one in message.incidents
             if one.rule == rule and one.change not in ("continuing", "resolved", "settled")
         ]
-        if news or (message.kind == "page" and any(one.rule == rule for one in message.incidents)):
-            found.setdefault(message.day, message.kind)  # pages come first
+        named = news or [one for one in message.incidents if message.kind == "page" and one.rule == rule]
+        if named:
+            tenants = [one.tenant_id for one in named]
+            whose = "" if ALL_TENANTS in tenants else ", ".join(map(tenant_name, tenants))
+            found.setdefault(message.day, (message.kind, whose))  # pages come first
     return found
 
 
@@ -107,11 +114,11 @@ def _counted(one: RateDecision, links: RowLinks, with_rows: Collection[str]) -> 
 def _rate_chart(
     title: str,
     decided: Sequence[tuple[SiteDay, RateDecision, Cell]],
-    reported: Mapping[date, str],
+    reported: Mapping[date, tuple[MessageKind, str]],
     span: tuple[date, date],
 ) -> Chart:
     """The rate of a rule by day with links to its rows, the usual range, and the days that reported it."""
-    kinds = list(reported.values())
+    kinds = [kind for kind, _ in reported.values()]
     day, last, _ = decided[-1]
     return Chart(
         id=f"rate-{last.rule}",
@@ -121,7 +128,7 @@ def _rate_chart(
         f"요약 {kinds.count('digest')}일. {day_text(day.day)} {counted_share_text(last.count, last.rows)}, "
         f"평소 {usual_rate_text(last.usual)}",
         data={
-            "points": [_point(day, one, cell, reported.get(day.day)) for day, one, cell in decided],
+            "points": [_point(day, one, cell, reported.get(day.day, (None, ""))[0]) for day, one, cell in decided],
             "names": ["평소 범위(95%)", "그날의 비율", "요약으로 알림", "긴급 알림"],
             "first": str(span[0]),
             "last": str(span[1]),
@@ -129,13 +136,18 @@ def _rate_chart(
         table=Table(
             ["알린 날", "비율", "평소(95% 범위)", "어떻게"],
             [
-                [Link(str(day.day), day.page), cell, usual_rate_text(one.usual), KIND_TITLES[reported[day.day]]]
+                [Link(str(day.day), day.page), cell, usual_rate_text(one.usual), _how(*reported[day.day])]
                 for day, one, cell in reversed(decided)
                 if day.day in reported
             ]
             or [["없음", NOTHING, NOTHING, NOTHING]],
         ),
     )
+
+
+def _how(kind: MessageKind, whose: str) -> str:
+    """`긴급 알림`, `긴급 알림(테넌트 t02)`."""
+    return KIND_TITLES[kind] + (f"({whose})" if whose else "")
 
 
 def _point(day: SiteDay, decision: RateDecision, counted: Cell, reported: str | None) -> dict[str, Any]:

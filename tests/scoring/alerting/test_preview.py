@@ -88,6 +88,18 @@ def test_rule_of_an_outage_that_stays_above_its_usual_range_has_an_end_of_its_ow
     assert found[2:] == [("digest", ["답변 실패 · 해소"]), ("digest", ["LLM 호출 자체가 차단됨 · 해소"])]
 
 
+def test_rise_of_several_days_has_the_multiple_of_its_message() -> None:
+    """The last day alone is 1.8 times what is usual, all days of the rise together are 1.6 times that."""
+    *_, page = previewed(counted([20] * 28 + [30, 34, 28, 36]))["all"]
+    assert (page.kind, reasons(page)) == ("page", ["답변 실패 · 오르는 중, 평소의 1.6배"])
+
+
+def test_rise_beside_hardly_any_row_before_it_has_counts_and_no_multiple() -> None:
+    facts = counted([0] * 20 + [1] + [0] * 7 + [1, 2, 1], rule="final_failed")
+    *_, digest = previewed(facts)["all"]
+    assert reasons(digest) == ["종합 등급 F · 오르는 중, 3/1,070건, 그 전 1/14,980건"]
+
+
 def test_each_message_says_why() -> None:
     (first, page, over) = previewed(counted([5, 5, 5, 5, 30, 5, 5, 5]))["all"]
     assert (first.kind, reasons(first)) == ("digest", ["답변 실패 · 새로 나타남"])

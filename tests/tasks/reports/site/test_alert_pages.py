@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks.alert_days import KpiDays, Load, kpi_days
@@ -117,3 +118,14 @@ def test_page_of_a_day_shows_which_alerts_were_snoozed(tmp_path: Path, rate: flo
     made = Snooze("answer_failed", ALL_TENANTS, DAY + timedelta(days=7), "점검", "kim", made_at, {"*": rate})
     build(warehouse, tmp_path / "site", snoozes=[made])
     assert ("일시 중지" in page(tmp_path / "site", f"monitoring/{DAY}.html").text) is is_quiet
+
+
+def test_page_of_a_tenant_is_named_as_one_beside_the_rate_of_all_tenants(tmp_path: Path) -> None:
+    """Else the rate of all would seem to have paged."""
+    tenant = 5
+    times = {(OUTAGE - 3, "answer_failed"): np.where(np.arange(6) == tenant, 12.0, 1.0)}
+    of_tenants = kpi_days(Load(6), OUTAGE + 1, 1, lambda day, rule: times.get((day, rule), 1.0))
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    write_kpis(warehouse, of_tenants)
+    build(warehouse, tmp_path / "site", SPAN, [])
+    assert f"긴급 알림(테넌트 t{tenant})" in page(tmp_path / "site", "alerts.html").text
