@@ -35,7 +35,7 @@ from scoring.alerting.watch import DECISION_DAYS
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import days_between
 from scoring.errors import AqbError, InputError
-from tasks.alerts.day_messages import MessagesFor, digest_of, ends_week, messages_of_day
+from tasks.alerts.day_messages import MessagesFor, digest_of, ends_of_day, ends_week, messages_of_day
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import TELLING, finished
 from tasks.chat.tables import KPIS, read_kpis
@@ -149,16 +149,28 @@ def _tell(what: str, deliver: Callable[[], DeliveryReport]) -> DeliveryReport:
 def announce_days(context: Context, days: Sequence[date]) -> DeliveryReport:
     """Writes new facts of scored days to every route, and sends them.
 
+    Late rows may make a day page after later ones were scored: their messages are no news, except for the end.
+
     Raises:
         InputError: a day has not been scored.
     """
     notifications: list[tuple[str, MessagesFor]] = []
-    for day in days:
+    later = _days_after(context, days)
+    for day in sorted({*days, *later}):
+        if day in later:
+            notifications.append(ends_of_day(context, day, days))
+            continue
         digest = digest_of(context, day)
         if context.settings.alerts.all_quiet_weekly and ends_week(digest):
             notifications.append(("", _quiet_week(context, day)))
         notifications += messages_of_day(context, digest)
     return announce(context, notifications)
+
+
+def _days_after(context: Context, days: Sequence[date]) -> list[date]:
+    """The scored days after the first of these which are not among them, a week of them at most."""
+    scored = context.warehouse.days(KPIS) if days else []
+    return [day for day in scored if day > min(days) and day not in days][: _WEEK.days]
 
 
 def preview_messages(context: Context, days: Sequence[date]) -> list[tuple[OutboxMessage, dict[str, Any]]]:

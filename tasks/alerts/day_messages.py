@@ -1,13 +1,14 @@
 """The messages about a scored day, by route."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import cache
 from zoneinfo import ZoneInfo
 
 from scoring.alerting.called_off import called_off
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.messages import DayDigest, KnownKey, Message, RouteFilter
+from scoring.alerting.messages import DayDigest, KnownKey, Message, RouteFilter, named_facts
 from scoring.alerting.weekly import weekly_message
 from tasks.alerts.day_digest import day_digest, read_week
 from tasks.config.alerts import DEFAULT_ROUTE, AlertsSettings
@@ -53,6 +54,24 @@ def messages_of_day(context: Context, digest: DayDigest) -> list[tuple[str, Mess
         week = replace(week, snoozes=digest.snoozes, judge_end=end)
         found.append(("", lambda route, known: weekly_message(week, route, known, _page_keys(known))))
     return found
+
+
+def ends_of_day(context: Context, day: date, paged: Collection[date]) -> tuple[str, MessagesFor]:
+    """The ends of incidents on a scored day, for the routes that were paged about one of the days `paged`; with their
+    thread. The day is read only for these.
+    """
+
+    @cache
+    def ends() -> DayDigest:
+        digest = digest_of(context, day)
+        return replace(digest, incidents=[one for one in digest.incidents if one.is_over])
+
+    def of_day(route: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:
+        pages = _page_keys(known)
+        is_paged = any(one.day in paged and not one.is_over for one in named_facts(pages))
+        return day_messages(ends(), route, known, pages) if is_paged else []
+
+    return str(day), of_day
 
 
 def _page_keys(known: Mapping[str, KnownKey]) -> list[str]:

@@ -1,15 +1,21 @@
 """Nobody is left with a page that is no longer true, and no message is dropped for want of a secret."""
 
 import os
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from flows.steps.alerts import announce_days
 from tasks.config.alerts import AlertsSettings, Destination
 from tasks.config.settings import Settings
+from tasks.context import Context
+from tests.builders.alert_days import kpi_row, met
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.builders.flows import nightly
+from tests.builders.kpi_tables import write_kpis
 from tests.builders.settings import settings_in
 from tests.fakes.slack_server import FakeSlack
 from tests.flows.conftest import QA, alerts_to
@@ -53,3 +59,26 @@ def test_default_route_of_the_settings_without_its_secret_keeps_messages_and_is_
     monkeypatch.setenv(QA, address)
     assert nightly(named, DAY).problems == ()
     assert len(slack.posted) == 1
+
+
+def test_end_of_a_page_about_late_rows_is_reported_though_its_day_was_scored_before(
+    settings: Settings, slack: FakeSlack
+) -> None:
+    """The rows of the tenth day come when the two after it are scored: the page and its end come in one night."""
+    usual, risen = ({"*": met(kpi_row({"answer_failed": count}))} for count in (20, 90))
+    days = [DAY + timedelta(number) for number in range(13)]
+
+    def night(context: Context, scored: Sequence[date], rows: Mapping[date, dict[str, dict[str, Any]]]) -> None:
+        write_kpis(context.warehouse, {day: [*rows.get(day, usual).values()] for day in scored})  # type: ignore[arg-type]
+        announce_days(context, [*rows, *scored[-1:]] if rows else scored[-1:])
+
+    with Context(settings) as context:
+        for number in range(9, 12):
+            night(context, days[: number + 1], {})
+        assert [one.text for one in slack.posted if "급증" in one.text or "해소" in one.text] == []
+        before = len(slack.posted)
+        for _ in range(2):  # the second time tells nothing new
+            night(context, days, {days[9]: risen})
+            told = [one.text for one in slack.posted[before:]]
+            assert [("급증" in text, "해소" in text) for text in told] == [(True, False), (False, True)]
+        assert str(days[10].day) in told[1]
