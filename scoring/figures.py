@@ -35,7 +35,8 @@ class Figure:
     """A rate or a mean in points over `n` rows, executions or chats, with its target.
 
     `value` is None where n is 0, `interval` (95 %) also where it is not known. `queries` are those that the executions
-    repeat, None where nothing is repeated: they decide from how many on a target can be met.
+    repeat, None where nothing is repeated: they decide from how many on a target can be met. It is `despite_one_day`
+    undecided if one day is so far off that the others alone would decide it.
     """
 
     title: str
@@ -45,6 +46,7 @@ class Figure:
     interval: Interval | None = None
     is_rate: bool = True
     queries: int | None = None
+    despite_one_day: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -56,8 +58,10 @@ class Figure:
 
     @property
     def verdict_text(self) -> str:
-        """The verdict in Korean; of what was not measured there is none."""
-        return NOT_MEASURED if self.value is None else VERDICT_TITLES[self.verdict]
+        """The verdict in Korean, and why one day keeps it undecided; of what was not measured there is none."""
+        if self.value is None:
+            return NOT_MEASURED
+        return ("하루가 크게 달라 " if self.despite_one_day else "") + VERDICT_TITLES[self.verdict]
 
     @property
     def judged_text(self) -> str:

@@ -26,8 +26,8 @@ from scoring.alerting.preview import preview_days
 from scoring.alerting.rule_changes import rule_changes
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.wording import kpi_line, named_rule, report_line, snooze_lines
-from scoring.chat.kpi_windows import WEEK, change_text, compared_kpi, rows_of_window, window_figure
-from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, Quotient, rows_of_tenant
+from scoring.chat.kpi_windows import WEEK, ComparedKpi, change_text, compared_kpi, rows_of_window
+from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_of_tenant
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
 from scoring.markdown import percent
@@ -80,9 +80,10 @@ def weekly_message(
     first = week.last - timedelta(WEEK - 1)
     what = f"{day_text(first)}~{day_text(week.last)} 주간 요약"
     blocks = paragraph([plain(rubric.title)])
+    paged = [*_paged(week, route, None if page_keys is None else named_facts(page_keys))]
     for tenant in tenants:
-        blocks += _of_tenant(week, tenant)
-    blocks += paragraph(*_paged(week, route, None if page_keys is None else named_facts(page_keys)))
+        blocks += _of_tenant(week, tenant, but_paged=bool(paged))
+    blocks += paragraph(*paged)
     blocks += paragraph(*snooze_lines(rubric, week.snoozes, week.last, route))
     if week.judge_end:
         blocks += paragraph(*end_lines(week.judge_end, week.last))
@@ -131,27 +132,31 @@ def _days(rows: Sequence[KpiRow]) -> str:
     return f"{len(rows) - empty}일" + (f", 행이 없는 날 {empty}일" if empty else "")
 
 
-def _of_tenant(week: Week, tenant: str | None) -> Iterator[Block]:
-    """The week of all tenants together, or of one."""
+def _of_tenant(week: Week, tenant: str | None, *, but_paged: bool) -> Iterator[Block]:
+    """The week of all tenants together, or of one; `but_paged` if rules that paged stand below it."""
     this, before = week.rows(tenant)
     turns, had = sum(_turns(this)), sum(_turns(before))
     counted = f"채점 {turns:,}건({_days(this)})" + (f", 앞 주 {had:,}건({_days(before)})" if had else ", 앞 주는 없음")
     yield from paragraph([bold(f"{tenant_name(tenant)}  "), plain(counted)])
     kpis = week.rubric.targeted
-    yield from bullets([[*kpi_line(window_figure(kpi, this), None), *_against(kpi, this, before)] for kpi in kpis])
+    compared = [compared_kpi(kpi, "", this, before) for kpi in kpis]
+    yield from bullets([[*kpi_line(one.figure, None), *_against(one)] for one in compared])
     if had:
-        yield from paragraph(_most_changed(week, tenant, this, before))
+        yield from paragraph(_most_changed(week, tenant, this, before, but_paged=but_paged))
 
 
-def _against(kpi: Quotient, this: Sequence[KpiRow], before: Sequence[KpiRow]) -> list[Span]:
-    """A KPI compared with the week before."""
-    compared = compared_kpi(kpi, "", this, before)
-    if compared.before.value is None or compared.figure.value is None:
-        return []
-    return [plain(f"\n앞 주 {compared.before.value_text}, {compared.change_text}")]
+def _against(one: ComparedKpi) -> list[Span]:
+    """The day that keeps a KPI undecided, and the KPI compared with the week before."""
+    found = [plain(f"\n{one.apart.text}")] if one.apart else []
+    if one.before.value is None or one.figure.value is None:
+        return found
+    of_day = f" ({one.apart_before.text})" if one.apart_before else ""
+    return [*found, plain(f"\n앞 주 {one.before.value_text}{of_day}, {one.change_text}")]
 
 
-def _most_changed(week: Week, tenant: str | None, this: Sequence[KpiRow], before: Sequence[KpiRow]) -> Line:
+def _most_changed(
+    week: Week, tenant: str | None, this: Sequence[KpiRow], before: Sequence[KpiRow], *, but_paged: bool
+) -> Line:
     """The alert rule whose rate changed most and significantly; with many rules there may be none although a KPI
     changed.
     """
@@ -161,7 +166,8 @@ def _most_changed(week: Week, tenant: str | None, this: Sequence[KpiRow], before
         worsened = next(_worsened(week, tenant), "")
         if worsened:
             return [lead, plain(worsened)]
-        return [bold("알림 규칙  "), plain("앞 주와 달라졌다고 할 만한 것이 없음")]
+        but = "아래 긴급 알림의 규칙을 빼면 " if but_paged else ""
+        return [bold("알림 규칙  "), plain(f"{but}앞 주와 달라졌다고 할 만한 것이 없음")]
     most = changes[0]
     grown = week.growth.get((most.rule.id, tenant), Growth()).grown if most.has_risen else ()
     mostly = f" · 주로 {grown_name(grown[0], week.rubric)}" if grown else ""

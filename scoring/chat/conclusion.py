@@ -53,10 +53,19 @@ class Conclusion:
 
 def verdicts_text(windows: Iterable[Sequence[ComparedKpi]]) -> str:
     """`목표 4개 중 2개 미달 · 2개 판단 보류`: each KPI over the shortest window with a decided verdict."""
-    found = [deciding(of_kpi).figure.verdict for of_kpi in windows]
-    order: tuple[Verdict, ...] = ("missed", "met", "undecided")
-    counted = [(VERDICT_TITLES[verdict], found.count(verdict)) for verdict in order]
+    found = [deciding(of_kpi).figure for of_kpi in windows]
+    decided: tuple[Verdict, ...] = ("missed", "met")
+    counted = [(VERDICT_TITLES[verdict], sum(one.verdict == verdict for one in found)) for verdict in decided]
+    counted += _undecided(found)
     return f"목표 {len(found)}개 중 " + " · ".join(f"{count}개 {title}" for title, count in counted if count)
+
+
+def _undecided(figures: Sequence[Figure]) -> list[tuple[str, int]]:
+    """How many verdicts are undecided, those because of one day first, each with its words."""
+    found = [one for one in figures if one.verdict == "undecided"]
+    apart = [one for one in found if one.despite_one_day]
+    of_day = [(apart[0].verdict_text, len(apart))] if apart else []
+    return [*of_day, (VERDICT_TITLES["undecided"], len(found) - len(apart))]
 
 
 def conclusion(
@@ -129,7 +138,9 @@ def _targets_sentence(windows: Sequence[Sequence[ComparedKpi]]) -> str:
     said = f"목표 미달은 {len(missed)}개입니다: {', '.join(map(_named, missed))}."
     if not missed:
         over = f"({', '.join(dict.fromkeys(one.window for one in met))})" if met else ""
-        said = f"미달로 판정된 목표는 없습니다: 달성 {len(met)}개{over}, 판단 보류 {len(decided) - len(met)}개."
+        counted = _undecided([one.figure for one in decided])
+        undecided = "".join(f", {title} {count}개" for title, count in counted if count or len(counted) == 1)
+        said = f"미달로 판정된 목표는 없습니다: 달성 {len(met)}개{over}{undecided}."
     others = [of_kpi for of_kpi, one in zip(windows, decided, strict=True) if one not in missed]
     worse = [one for one in map(_worsened, others) if one]
     return f"{said[:-1]}; 그러나 나빠진 지표: {', '.join(map(_moved, worse))}." if worse else said

@@ -14,6 +14,7 @@ from typing import Any
 
 from scoring.chat.kpi_figures import in_points, kpi_figure
 from scoring.chat.kpis import KpiRow, Quotient, rubric_version_of
+from scoring.days import day_text
 from scoring.figures import Figure, Verdict
 from scoring.markdown import score_text
 from scoring.stats.intervals import Interval, difference_of_days, mean_of_days, wilson_interval
@@ -42,12 +43,31 @@ class Standing:
 
 
 @dataclass(frozen=True)
+class DayApart:
+    """The worst day of several: the `others` together miss the target with 95 % confidence, although that day makes the
+    interval of all days too wide to decide.
+    """
+
+    day: date
+    figure: Figure
+    others: Figure
+
+    @property
+    def text(self) -> str:
+        """`2월 5일(목) 하루가 100.0%, 다른 날들은 8.7% 미달`."""
+        return (
+            f"{day_text(self.day)} 하루가 {self.figure.value_text}, "
+            f"다른 날들은 {self.others.value_text} {self.others.verdict_text}"
+        )
+
+
+@dataclass(frozen=True)
 class ComparedKpi:
     """A KPI over a `window` of days, and `before`, the same over as many days right before them.
 
     `change` is the interval of the difference, in the unit of the values; None if there are too few days. `days` and
-    `days_before` are the numbers of scored days. `despite_one_day`: without the worst day the target is missed with 95
-    % confidence, although that day makes the interval of all days too wide to decide.
+    `days_before` are the numbers of scored days. `apart` and `apart_before` are the worst days, if they keep their
+    figures undecided.
     """
 
     window: str
@@ -56,12 +76,8 @@ class ComparedKpi:
     change: Interval | None
     days: int = 0
     days_before: int = 0
-    despite_one_day: bool = False
-
-    @property
-    def verdict_text(self) -> str:
-        """The verdict, and why it is undecided because of the worst day (Korean)."""
-        return ("하루가 크게 달라 " if self.despite_one_day else "") + self.figure.verdict_text
+    apart: DayApart | None = None
+    apart_before: DayApart | None = None
 
     @property
     def before_text(self) -> str:
@@ -98,19 +114,23 @@ def compared_kpi(kpi: Quotient, window: str, rows: Iterable[KpiRow], before: Ite
     sums, had = window_sums(kpi, this), window_sums(kpi, earlier)
     change = difference_of_days(*had, *sums, is_rate=kpi.is_rate)
     in_units = change and Interval(change.low / kpi.scale, change.high / kpi.scale)
-    figures = window_figure(kpi, this), window_figure(kpi, earlier)
-    despite_one_day = figures[0].verdict == "undecided" and _is_missed_without_worst_day(kpi, this)
-    return ComparedKpi(window, *figures, in_units, len(sums[0]), len(had[0]), despite_one_day)
+    figure, before_figure = window_figure(kpi, this), window_figure(kpi, earlier)
+    apart, apart_before = _day_apart(kpi, this, figure), _day_apart(kpi, earlier, before_figure)
+    shown = replace(figure, despite_one_day=apart is not None)
+    return ComparedKpi(window, shown, before_figure, in_units, len(sums[0]), len(had[0]), apart, apart_before)
 
 
-def _is_missed_without_worst_day(kpi: Quotient, rows: Iterable[KpiRow]) -> bool:
-    """Whether the days without the worst one (the turns farthest beyond the target) together miss it with 95 %
-    confidence.
+def _day_apart(kpi: Quotient, rows: Iterable[KpiRow], together: Figure) -> DayApart | None:
+    """The worst day (the turns farthest beyond the target), if the figure of all days `together` is undecided and the
+    others miss the target with 95 % confidence.
     """
     assert kpi.target is not None
+    if together.verdict != "undecided" or together.value is None:
+        return None
     side, goal = (-1 if kpi.target.operator == ">=" else 1), kpi.target.value
     worst_last = sorted(_known(kpi, rows), key=lambda row: side * (row[kpi.name] - goal) * row["rows"])
-    return window_figure(kpi, worst_last[:-1]).verdict == "missed"
+    worst, others = worst_last[-1], window_figure(kpi, worst_last[:-1])
+    return DayApart(worst["score_date"], kpi_figure(kpi, worst), others) if others.verdict == "missed" else None
 
 
 def of_all_rows(figure: Figure) -> ComparedKpi:

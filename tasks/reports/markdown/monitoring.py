@@ -12,7 +12,7 @@ from scoring.alerting.growth import Grown
 from scoring.alerting.growth_wording import grown_texts
 from scoring.alerting.watch import alert_counts
 from scoring.chat.conclusion import conclusion
-from scoring.chat.kpi_windows import ComparedKpi, deciding, kpi_windows, of_all_rows, window_figure
+from scoring.chat.kpi_windows import ComparedKpi, compared_kpi, deciding, kpi_windows, of_all_rows
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import KPI_RULE, LEVEL_TITLES, AlertRule, RowRubric
 from scoring.figures import Figure
@@ -167,7 +167,7 @@ class MonitoringReport:
     @cached_property
     def figures(self) -> Mapping[str, Figure]:
         """The KPIs of all rows together, over several days as windows are."""
-        return {kpi.name: window_figure(kpi, self._days) for kpi in self.outcome.rubric.targeted}
+        return {kpi.name: compared_kpi(kpi, "", self._days, ()).figure for kpi in self.outcome.rubric.targeted}
 
     @cached_property
     def _days(self) -> list[dict[str, Any]]:

@@ -49,8 +49,8 @@ def _trend(kpi: Quotient, rows: Mapping[date, Row], period: Period, version: Rub
     weeks = (rows_of(rows, Period(end - timedelta(WEEK - 1), end), version) for end in ends)
     figure = compared.figure
     values = [sum(sums) / sum(sizes) for sums, sizes in (window_sums(kpi, week) for week in weeks) if sizes]
-    words = f"{compared.verdict_text}, 앞 {period.word} {compared.before_text}, {compared.change_text}"
-    text = figure.value_text + (f" ({compared.verdict_text})" if compared.despite_one_day else "")
+    words = f"{figure.verdict_text}, 앞 {period.word} {compared.before_text}, {compared.change_text}"
+    text = figure.value_text + (f" ({figure.verdict_text})" if figure.despite_one_day else "")
     return Trend(text, figure.verdict, VERDICT_SIGNS[figure.verdict], words, _arrow(compared), _line(values))
 
 

@@ -14,6 +14,7 @@ from scoring.alerting.messages import Message, RouteFilter, fact_key
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import AlertPolicy
 from scoring.alerting.weekly import Week, weekly_message
+from scoring.chat.kpis import KpisByDay
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import FIRST_DAY, kpi_row, met
 from tests.builders.alert_messages import MADE
@@ -85,7 +86,34 @@ def test_weekly_message_names_the_pages_that_were_sent_whatever_their_days_say_n
     assert "3월 11일(수) 긴급 알림  답변 실패 · 급증, 평소의 3.0배" in reported(page(wednesday))
     of_tuesday = reported(page(tuesday, "t1"), page(SUNDAY - timedelta(7)))
     assert "3월 10일(화) 긴급 알림  답변 실패(테넌트 t1) · 다시 채점해 보니 평소 범위" in of_tuesday
-    assert of_tuesday.count("긴급 알림") == 1
+    assert of_tuesday.count("긴급 알림  ") == 1
+
+
+def test_week_of_an_outage_names_its_day_and_what_the_others_had() -> None:
+    """One day of seven that fails whole is neither a quiet week nor a reason to say nothing about the other six."""
+    found = week(*[{"answer_failed": 22}] * 4)
+    thursday = SUNDAY - timedelta(3)
+
+    def outage(kpis: KpisByDay) -> KpisByDay:
+        failed = {"alert_answer_failed": 535, "failure_rate": 1.0}
+        rates = {day: [{**row, "failure_rate": 22 / 535} for row in rows] for day, rows in kpis.items()}
+        return {**rates, thursday: [{**row, **failed} for row in rates[thursday]]}
+
+    watched = WatchedDays(RUBRIC, outage(found.kpis), AlertPolicy())
+    text = readable(message_of(replace(found, kpis=outage(found.kpis), watched=watched)).blocks)
+    assert "⚪ 실패율 17.8%" in text
+    assert "· 하루가 크게 달라 판단 보류 ·" in text
+    assert "3월 12일(목) 하루가 100.0%, 다른 날들은 4.1% 미달\n  앞 주 4.1%, 달라졌다고 할 수 없음" in text
+    assert "알림 규칙  아래 긴급 알림의 규칙을 빼면 앞 주와 달라졌다고 할 만한 것이 없음" in text
+    after = replace(found, last=SUNDAY + timedelta(7), kpis=_a_week_later(outage(found.kpis)))
+    assert "앞 주 17.8% (3월 12일(목) 하루가 100.0%, 다른 날들은 4.1% 미달)" in readable(message_of(after).blocks)
+
+
+def _a_week_later(kpis: KpisByDay) -> KpisByDay:
+    """The same days and a usual week after them."""
+    usual = kpis[SUNDAY]
+    days = [SUNDAY + timedelta(number) for number in range(1, 8)]
+    return {**kpis, **{day: [{**row, "score_date": day} for row in usual] for day in days}}
 
 
 def test_weekly_message_names_the_rule_that_changed_most_and_what_grew_in_it() -> None:

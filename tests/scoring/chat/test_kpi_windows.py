@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scoring.chat.conclusion import verdicts_text
 from scoring.chat.kpi_figures import kpi_figure
 from scoring.chat.kpi_windows import (
     FOUR_WEEKS,
@@ -18,6 +19,7 @@ from scoring.chat.kpi_windows import (
     wider_figure,
     window_figure,
 )
+from scoring.days import day_text
 from scoring.rubrics.ola_monitoring import RUBRIC
 
 FIRST = date(2026, 3, 2)
@@ -147,11 +149,18 @@ def test_window_says_how_many_days_stand_behind_the_value_before_where_these_are
 
 
 def test_week_says_that_one_day_keeps_it_from_a_verdict_which_the_others_have() -> None:
-    even, apart = [row(5, 100)] * 6, [row(45, 100)]
+    even, apart = [row(5, 100)] * 6, [row(45, 100) | {"score_date": FIRST}]
     calm, shaken, few = (compared_kpi(FAILURES, "", rows, []) for rows in (even, even + apart, [row(1, 20)] * 7))
-    assert calm.verdict_text == "미달"
-    assert shaken.verdict_text == "하루가 크게 달라 판단 보류"
-    assert few.verdict_text == "판단 보류"
+    assert calm.figure.verdict_text == "미달"
+    assert shaken.figure.verdict_text == "하루가 크게 달라 판단 보류"
+    assert few.figure.verdict_text == "판단 보류"
+    assert "· 하루가 크게 달라 판단 보류 ·" in shaken.figure.details
+    assert (
+        verdicts_text([[shaken], [few], [calm]])
+        == "목표 3개 중 1개 미달 · 1개 하루가 크게 달라 판단 보류 · 1개 판단 보류"
+    )
+    assert shaken.apart
+    assert shaken.apart.text == f"{day_text(FIRST)} 하루가 45.0%, 다른 날들은 5.0% 미달"
 
 
 # Two days that each surely miss a target were "0.0 to 19.2 %" together, and undecided: t with one degree of freedom.
