@@ -70,7 +70,9 @@ def day_messages(
     seen, snoozes = visible_to(route, digest.incidents), digest.snoozes
     visible = [one for one in seen if not is_snoozed(one, snoozes) or (one.is_over and was_reported(one, known))]
     paging, parts, whole, news = _new_to_route(visible, digest, known)
-    found = [message for event in _events([*paging, *parts]) for message in _page(event, digest, whole)]
+    of_all = [one for one in visible if one.told and one.fires and not one.is_over and one not in whole]
+    of_all = [one for one in of_all if one.fact.tenant_id == ALL_TENANTS]
+    found = [message for event in _events([*paging, *parts]) for message in _page(event, digest, whole, of_all)]
     pages = None if page_keys is None else named_facts(page_keys)
     if any(is_worth_a_message(one, digest.lately, known, pages) for one in news) and digest.kind != "intraday":
         others = [one for one in visible if one.fires and one not in news]
@@ -159,13 +161,17 @@ def _by_rule(found: Sequence[Incident]) -> list[list[Incident]]:
     return list(by_rule.values())
 
 
-def _page(event: Sequence[Sequence[Incident]], digest: DayDigest, whole: Sequence[Incident]) -> list[Message]:
+def _page(
+    event: Sequence[Sequence[Incident]], digest: DayDigest, whole: Sequence[Incident], of_all: Sequence[Incident]
+) -> list[Message]:
     """One page for rules with one cause, each for all tenants together or for the affected ones, with the `whole` that
-    rose with them.
+    rose with them, and the open rises `of_all` tenants together: the headline does not blame a tenant for these.
 
     The action is given once, for the most severe rule.
     """
     found, rubric = [one for rule in event for one in rule], digest.rubric
+    others = [one for one in of_all if one not in found]
+    also = next((f"전체도 {day_text(one.since)}부터 오름" for one in others if one.fact.rule == found[0].fact.rule), "")
     level = found[0].fact.level
     what = _rule_name(event[0]) + (f" 외 {len(event) - 1}가지" if len(event) > 1 else "")
     to_do: list[Line] = [
@@ -176,13 +182,17 @@ def _page(event: Sequence[Sequence[Incident]], digest: DayDigest, whole: Sequenc
     ]
     blocks = [
         *paragraph(_subject(digest)),
-        *(block for rule in event for block in paragraph(*_rule_lines(rule, digest, whole, named=len(event) > 1))),
+        *(
+            block
+            for rule in event
+            for block in paragraph(*_rule_lines(rule, digest, [*whole, *others], named=len(event) > 1))
+        ),
         *paragraph(*to_do),
         *paragraph(report_line(digest.report, digest.report_url)),
         *example_blocks(found, digest),
         _footer(digest),
     ]
-    title = list(filter(None, (level_mark(level), what, headline_growth(found, rubric))))
+    title = list(filter(None, (level_mark(level), what, also, headline_growth(found, rubric))))
     details = (day_text(digest.day), rubric.title)
     return messages("page", level, list(map(incident_key, found)), title, blocks, details)
 

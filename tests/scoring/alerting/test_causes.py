@@ -12,6 +12,7 @@ from scoring.alerting.decision import WatchedDays
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.preview import preview_days
 from scoring.alerting.watch import AlertPolicy
+from scoring.days import day_text
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import day_digest, days_of_facts, kpi_row, met
 
@@ -115,6 +116,23 @@ def test_rise_of_all_tenants_that_others_made_is_reported_beside_the_page_of_a_t
     days = tenants({"a": 3, "b": 60}, {"a": 15, "b": 77})
     reported = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
     assert [(one.kind, one.incidents[0].tenant_id) for one in reported] == [("page", "a"), ("digest", "*")]
+
+
+def test_page_of_a_tenant_says_that_all_tenants_rose_too() -> None:
+    """Beside a rise of the service the first tenant that pages is not its cause."""
+    names = "abcdefghijklmnop"
+    usual = dict.fromkeys(names, 15)
+    days = tenants(usual, *[dict.fromkeys(names, 16)] * 2, dict.fromkeys(names, 18) | {"a": 44})
+    facts = days_of_facts(days.items())
+    last = max(facts)
+    digest = day_digest(last, facts, facts.kpis[last][0])
+    of_all = next(one for one in digest.incidents if one.fact.tenant_id == "*" and one.fact.rule == RULE)
+    assert (of_all.told is not None, of_all.pages) == (True, False)
+    page = next(one for one in day_messages(digest, EVERYTHING) if one.kind == "page")
+    assert f"(테넌트 a) · 전체도 {day_text(of_all.since)}부터 오름" in page.text
+    assert "전체  314/4,800건 (6.5%" in readable(page.blocks)
+    of_tenant = day_messages(digest, RouteFilter(tenants=frozenset({"a"})))
+    assert "전체도" not in of_tenant[0].text
 
 
 def test_rule_whose_rows_have_paged_before_pages_no_second_time() -> None:
