@@ -103,6 +103,19 @@ def growth_by_rule(
     }
 
 
+def rows_of_one_session(rows: Iterable[FiredRow]) -> dict[tuple[str, str | None], int]:
+    """By rule and tenant (the tenant also as `*`) the number of rows of one session, where these are most of the rows:
+    one person then looks like a rise of the service.
+    """
+    found = {}
+    for key, of_rule in _by_rule(rows).items():
+        sessions = Counter(row.session_id for row in of_rule if row.session_id)
+        most = max(sessions.values(), default=0)
+        if most > 1 and 2 * most > len(of_rule):
+            found[key] = most
+    return found
+
+
 def _by_rule(rows: Iterable[FiredRow]) -> dict[tuple[str, str | None], list[FiredRow]]:
     found = defaultdict(list)
     for row in rows:

@@ -51,7 +51,7 @@ class Incident:
     together. `usual` is None if it has no rate. `so_far` are the counts and rows of all its days and of the four weeks
     before them, for a rise that lasts. `together` are the rules with mostly the same rows, which have the same
     cause. `figure` is the figure of a KPI over its window, in which it is known on `figure_days`. `told` is the day on
-    which a risen rate was first reported.
+    which a risen rate was first reported. `of_session` are today's rows of one chat session, if these are most of them.
     """
 
     fact: AlertFact
@@ -71,6 +71,7 @@ class Incident:
     figure: Figure | None = None
     figure_days: int = 0
     told: date | None = None
+    of_session: int = 0
 
     @property
     def fires(self) -> bool:

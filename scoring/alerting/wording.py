@@ -182,7 +182,8 @@ def fact_figures(one: Incident) -> list[Span]:
     share = percent(fact.count / fact.rows if fact.rows else None)
     interval = wilson_interval(fact.count, fact.rows)
     shown = f" ({share}, 95% 구간 {percent_interval(interval.low, interval.high)})" if interval else ""
-    return [bold(_of_rows(fact)), plain(shown + _usual_rate(one) + _so_far(one))]
+    of_session = f" · 한 대화에서 {one.of_session:,}건" if one.of_session else ""
+    return [bold(_of_rows(fact)), plain(shown + _usual_rate(one) + of_session + _so_far(one))]
 
 
 def _window(one: Incident) -> str:

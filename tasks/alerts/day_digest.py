@@ -9,7 +9,7 @@ from itertools import chain
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import rows_on_page
 from scoring.alerting.few_rows import few_rows_incidents
-from scoring.alerting.growth import Growth
+from scoring.alerting.growth import Growth, rows_of_one_session
 from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest
@@ -83,22 +83,32 @@ def day_digest(
 
 
 def _with_growth(found: Collection[Incident], warehouse: Warehouse, watched: WatchedDays, day: date) -> list[Incident]:
-    """The incidents; ongoing rises have what grew on all their days compared with the days before."""
+    """The incidents; ongoing rises have what grew on all their days compared with the days before, and those that are
+    news the rows of one session, if these are most of their rows.
+    """
     lasting: dict[date, set[RuleOfTenant]] = defaultdict(set)
     for one in found:
         if one.lasts:
             lasting[one.since].add((one.fact.rule, one.fact.tenant_id))
-    if not lasting:
+    if not any(_is_news(one) for one in found):
         return [*found]
     compared = {since: rise_days(watched, day, since, rules) for since, rules in lasting.items()}
-    fired = read_fired_rows(warehouse, watched.rubric, {when for days in compared.values() for when in chain(*days)})
+    days_read = {day, *(when for days in compared.values() for when in chain(*days))}
+    fired = read_fired_rows(warehouse, watched.rubric, days_read)
+    of_session = rows_of_one_session(fired[day])
     growth = {since: growth_of_days(fired, *days, lasting[since]) for since, days in compared.items()}
 
-    def of_all_days(one: Incident) -> Incident:
-        grown = growth[one.since].get((one.fact.rule, one.fact.tenant_id), Growth()).grown
-        return replace(one, fact=replace(one.fact, grown=grown))
+    def shown(one: Incident) -> Incident:
+        rule = (one.fact.rule, one.fact.tenant_id)
+        grown = growth[one.since].get(rule, Growth()).grown if one.lasts else one.fact.grown
+        return replace(one, fact=replace(one.fact, grown=grown), of_session=of_session.get(rule, 0))
 
-    return [of_all_days(one) if one.lasts else one for one in found]
+    return [shown(one) if _is_news(one) else one for one in found]
+
+
+def _is_news(one: Incident) -> bool:
+    """Whether a message may show the rows of an incident."""
+    return one.fires and one.usual is not None and (one.pages or one.state in ("new", "rising", "drifting"))
 
 
 def read_week(

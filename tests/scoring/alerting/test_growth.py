@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scoring.alerting.growth import TEMPLATE, FiredRow, Grown, growth_by_rule, most_grown
+from scoring.alerting.growth import TEMPLATE, FiredRow, Grown, growth_by_rule, most_grown, rows_of_one_session
 from scoring.alerting.growth_wording import grown_texts
 from scoring.chat.templates import WORD
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -230,3 +230,11 @@ def test_no_end_of_the_interval_of_a_share_is_above_the_whole() -> None:
     assert grown_texts([more_than_all], RUBRIC) == [
         "테넌트 small 60건, 평소라면 2건 · 증가분의 100% (95% 구간 100~100%)"
     ]
+
+
+@pytest.mark.parametrize(("sessions", "most"), [("aaab", 3), ("aabb", 0), ("abcd", 0), ("a", 0), ("....aaaa.", 0)])
+def test_rows_that_mostly_come_from_one_session_are_counted(sessions: str, most: int) -> None:
+    """`.` is a row without a session, which is its own."""
+    found = [replace(row(number), session_id=name.strip(".") or None) for number, name in enumerate(sessions)]
+    expected = {("answer_failed", "t1"): most, ("answer_failed", "*"): most} if most else {}
+    assert rows_of_one_session(found) == expected

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages
 from scoring.alerting.facts import AlertFact
 from scoring.alerting.growth import TEMPLATE
@@ -85,6 +86,19 @@ def test_rise_is_compared_with_days_outside_an_earlier_rise(tmp_path: Path) -> N
     (one,) = (one for one in digest.incidents if (one.fact.rule, one.fact.tenant_id) == ("answer_failed", "*"))
     assert (one.since, one.so_far) == (_day(began), ((20, 210), (5 * 25, 100 * 25)))
     assert [grown.usual for grown in one.fact.grown if grown.column == TEMPLATE] == [0]
+
+
+def test_message_says_that_one_chat_made_most_of_a_rise(tmp_path: Path) -> None:
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    for number in range(10):
+        start = number * MINUTES_A_DAY
+        usual = [refused(start + minute, user_input=text, session_id=text) for minute, text in enumerate(USUAL)]
+        one_chat = [refused(start + 200 + minute, session_id="one") for minute in range(25 if number == 9 else 0)]
+        _score(warehouse, number, [*usual, *one_chat, *_turns(number, 95, new=0)], tmp_path)
+    digest = day_digest(warehouse, RUBRIC, _day(9), [], ReportPaths(Path("reports")), AlertPolicy())
+    (page, *_) = day_messages(digest, RouteFilter())
+    assert page.kind == "page"
+    assert "· 한 대화에서 25건" in readable(page.blocks)
 
 
 def test_week_is_compared_with_all_days_of_the_week_before_it_and_none_older(tmp_path: Path) -> None:
