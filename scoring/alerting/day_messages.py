@@ -290,18 +290,18 @@ def _more(tenants: Sequence[str | None]) -> Line:
 
 
 def _figure_lines(one: Incident, digest: DayDigest) -> Iterator[Line]:
-    """Count and rows; for all tenants together also the affected tenants, if there are several."""
+    """Count and rows; for all tenants together also those above their usual rate, if there are several tenants: the one
+    with the most rows above it first.
+    """
     tenant = one.fact.tenant_id
     if tenant != ALL_TENANTS:
         yield [bold(f"{tenant_name(tenant)}  "), *_figures(one, digest)]
         return
     yield _figures(one, digest)
-    same = [other for other in digest.incidents if other.fact.rule == one.fact.rule and other.fires]
-    shares = sorted(
-        (other for other in same if other.fact.tenant_id != ALL_TENANTS and other.fact.count),
-        key=lambda other: -(other.fact.count or 0),
-    )
-    if len(shares) > 1:
+    tenants = [other for other in digest.incidents if other.fact.rule == one.fact.rule and other.fact.count]
+    tenants = [other for other in tenants if other.fact.tenant_id != ALL_TENANTS and other.fires]
+    shares = sorted((other for other in tenants if _risen(other) > 0), key=lambda other: -_risen(other))
+    if len(tenants) > 1 and shares:
         shown = shares[:_TENANTS_SHOWN]
         named = [f"{tenant_name(other.fact.tenant_id)} {brief_figure(other)}" for other in shown]
         more = f" 외 {len(shares) - _TENANTS_SHOWN}곳" if len(shares) > _TENANTS_SHOWN else ""
@@ -325,7 +325,14 @@ def _entry(one: Incident, digest: DayDigest) -> Iterator[Line]:
 def _going_on(apart: Sequence[Incident], same: Sequence[Incident]) -> list[Line]:
     rates, others = ([one for one in same if (one.usual is not None) is has_rate] for has_rate in (True, False))
     high, usual = ([one for one in rates if is_above_usual(one) is above] for above in (True, False))
-    named = (("긴급 알림", apart), ("아직 평소보다 많음", high), ("평소 수준", usual), ("계속", others))
+    still, unreported = ([one for one in high if (one.told is not None) is is_told] for is_told in (True, False))
+    named = (
+        ("긴급 알림", apart),
+        ("아직 평소보다 많음", still),
+        ("평소 범위보다 많음", unreported),
+        ("평소 수준", usual),
+        ("계속", others),
+    )
     return [[bold(f"{title}  "), plain(brief(of))] for title, of in named if of]
 
 

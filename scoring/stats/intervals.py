@@ -181,8 +181,8 @@ def difference_of_days(
 ) -> Interval | None:
     """The interval of the difference of two such means, the later minus the earlier; None without two days of each.
 
-    For a rate it is never narrower than for as many independent rows. If several differences are examined together
-    (`looks`), all intervals hold at once with 95 % confidence.
+    For a rate it is never narrower than for as many independent rows, and no wider than rates can differ. If several
+    differences are examined together (`looks`), all intervals hold at once with 95 % confidence.
     """
     if min(len(sizes_before), len(sizes)) < 2:
         return None
@@ -192,7 +192,8 @@ def difference_of_days(
         variance += max(_variance_of_days(totals, counts), rate * (1 - rate) / n if is_rate else 0.0)
     difference = sum(sums) / sum(sizes) - sum(sums_before) / sum(sizes_before)
     half = student_quantile(len(sizes) + len(sizes_before) - 2, TAIL / looks) * sqrt(variance)
-    return Interval(difference - half, difference + half)
+    low, high = difference - half, difference + half
+    return Interval(max(low, -1.0), min(high, 1.0)) if is_rate else Interval(low, high)
 
 
 def paired_difference(base: Sequence[float], candidate: Sequence[float]) -> Difference | None:

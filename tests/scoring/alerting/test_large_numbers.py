@@ -24,6 +24,23 @@ def test_page_about_all_tenants_names_five_and_counts_the_others() -> None:
     assert line.endswith(" 외 3곳")
 
 
+def test_page_about_all_tenants_names_those_with_the_most_rows_above_their_usual_rate() -> None:
+    """A large tenant with its usual failures has more of them than a small one that fails."""
+    usual, last = {"big": 30, "a": 3, "b": 3, "c": 3}, {"big": 29, "a": 12, "b": 26, "c": 18}
+    days = [_of_tenants(counts) for counts in (*[usual] * 14, last)]
+    facts = days_of_facts((FIRST_DAY + timedelta(number), rows) for number, rows in enumerate(days))
+    page, *_ = day_messages(day_digest(FIRST_DAY + timedelta(14), facts, days[-1][0]), RouteFilter())
+    (line,) = (line for line in readable(page.blocks).splitlines() if line.startswith("테넌트 b"))
+    assert re.findall(r"테넌트 (\w+)", line) == ["b", "c", "a"]
+
+
+def _of_tenants(counts: dict[str, int]) -> list[KpiRow]:
+    """KPI rows of a day of a tenant with 600 rows and of small ones with 60."""
+    rows = {tenant: 600 if tenant == "big" else 60 for tenant in counts}
+    found = [met(kpi_row({"answer_failed": count}, rows[name], tenant=name)) for name, count in counts.items()]
+    return [met(kpi_row({"answer_failed": sum(counts.values())}, sum(rows.values()))), *found]
+
+
 def test_what_hardly_ever_happened_has_risen_a_hundred_times_or_more() -> None:
     days = [met(kpi_row({"final_failed": count})) for count in (*[0] * 28, 500)]
     last = FIRST_DAY + timedelta(28)

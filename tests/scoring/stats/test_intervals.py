@@ -13,6 +13,7 @@ from scoring.stats.intervals import (
     Interval,
     cluster_bootstrap_mean,
     clustered_rate_interval,
+    difference_of_days,
     krippendorff_alpha,
     mean_of_clusters,
     mean_of_days,
@@ -306,3 +307,9 @@ def test_few_clusters_are_as_sure_as_so_many_days_however_they_are_added(cluster
     assert added is not None
     assert listed is not None
     assert (added.low, added.high) == pytest.approx((listed.low, listed.high), abs=1e-9)
+
+
+def test_difference_of_two_rates_is_no_wider_than_rates_can_differ() -> None:
+    """Two days beside two leave almost everything open, but no more than 100 percentage points."""
+    found = difference_of_days([0, 100], [100, 100], [100, 0], [100, 100], is_rate=True)
+    assert found == Interval(-1.0, 1.0)
