@@ -4,7 +4,7 @@ The steps of flows are here; `flows/steps/announce.py` writes and sends.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -15,13 +15,13 @@ import polars as pl
 from flows.runtime.clock import now
 from flows.runtime.flow_run import step
 from flows.runtime.prefect_env import is_prefect_gone
-from flows.steps.announce import DeliveryReport, announce, to_pipeline
+from flows.steps.announce import DeliveryReport, announce, new_messages, to_pipeline
 from flows.steps.day import DayResult
 from flows.steps.subscriptions import subscriptions, wanted_routes
 from flows.steps.watch import all_clears
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.judge_messages import JudgeNews, judge_message
-from scoring.alerting.messages import Message, OutboxMessage, RouteFilter, with_mention, with_service
+from scoring.alerting.messages import Message, OutboxMessage, RouteFilter
 from scoring.alerting.preview import Forecast, PreviewedMessage, forecast, preview_days
 from scoring.alerting.run_messages import (
     KeptDay,
@@ -149,22 +149,26 @@ def _tell(what: str, deliver: Callable[[], DeliveryReport]) -> DeliveryReport:
 def announce_days(context: Context, days: Sequence[date]) -> DeliveryReport:
     """Writes new facts of scored days to every route, and sends them.
 
-    Late rows may make a day page after later ones were scored: their messages are no news, except for the end.
-
     Raises:
         InputError: a day has not been scored.
     """
-    notifications: list[tuple[str, MessagesFor]] = []
+    return announce(context, list(_notifications(context, days)))
+
+
+def _notifications(context: Context, days: Sequence[date]) -> Iterator[tuple[str, MessagesFor]]:
+    """What there is to tell of scored days, each with its thread.
+
+    Late rows may make a day page after later ones were scored: their messages are no news, except for the end.
+    """
     later = _days_after(context, days)
     for day in sorted({*days, *later}):
         if day in later:
-            notifications.append(ends_of_day(context, day, days))
+            yield ends_of_day(context, day, days)
             continue
         digest = digest_of(context, day)
         if context.settings.alerts.all_quiet_weekly and ends_week(digest):
-            notifications.append(("", _quiet_week(context, day)))
-        notifications += messages_of_day(context, digest)
-    return announce(context, notifications)
+            yield "", _quiet_week(context, day)
+        yield from messages_of_day(context, digest)
 
 
 def _days_after(context: Context, days: Sequence[date]) -> list[date]:
@@ -180,12 +184,10 @@ def preview_messages(context: Context, days: Sequence[date]) -> list[tuple[Outbo
         InputError: a day has not been scored.
     """
     found, outbox = [], Outbox(context.state)
-    notifications = [one for day in days for one in messages_of_day(context, digest_of(context, day))]
-    for thread, messages_for in notifications:
+    for thread, messages_for in _notifications(context, days):
         for one in subscriptions(context.settings.alerts):
-            for message in messages_for(one.filter, outbox.known_keys(one.name)):
-                called = with_service(with_mention(message, one.destination.mention), context.settings.service)
-                unsaved = OutboxMessage.unsaved(one.name, called, now(), thread)
+            for message in new_messages(one, messages_for, outbox, context.settings.service, now()):
+                unsaved = OutboxMessage.unsaved(one.name, message, now(), thread)
                 found.append((unsaved, one.channel.payload(unsaved)))
     return found
 

@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from flows.runtime.clock import now
@@ -79,19 +79,27 @@ def _write(
     *,
     dry_run: bool = False,
 ) -> None:
-    """Writes new messages to each route into the outbox; "all is quiet" only to a route without other messages."""
+    """Writes new messages to each route into the outbox."""
     for route in wanted:
         for thread, messages_for in notifications:
-            messages = [
-                with_service(with_mention(one, route.destination.mention), service)
-                for one in messages_for(route.filter, outbox.known_keys(route.name))
-                if one.kind != "quiet" or not outbox.has_news(route.name, clock.now() - _WEEK)
-            ]
+            messages = new_messages(route, messages_for, outbox, service, clock.now())
             if not dry_run:
                 outbox.put(route.name, thread, messages, clock.now())
                 continue
             for one in messages:
                 _log.info("dry run: a %s for route %s would be sent:\n%s", one.kind, route.name, readable(one.blocks))
+
+
+def new_messages(
+    route: Subscription, messages_for: MessagesFor, outbox: Outbox, service: str, at: datetime
+) -> list[Message]:
+    """The messages that are new to a route, as it gets them; "all is quiet" only if it had no other for a week."""
+    known = outbox.known_keys(route.name)
+    return [
+        with_service(with_mention(one, route.destination.mention), service)
+        for one in messages_for(route.filter, known)
+        if not known.keys() >= set(one.keys) and (one.kind != "quiet" or not outbox.has_news(route.name, at - _WEEK))
+    ]
 
 
 def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], settings: Settings, clock: Clock) -> DeliveryReport:

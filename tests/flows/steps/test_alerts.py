@@ -13,7 +13,7 @@ from prefect.client.schemas.objects import State
 from pydantic import SecretStr
 
 from flows.nightly import NightlyOutcome, nightly
-from flows.steps.alerts import announce_days
+from flows.steps.alerts import announce_days, preview_messages
 from flows.steps.announce import announce
 from flows.steps.day import score_day
 from scoring.alerting.day_messages import day_messages
@@ -300,8 +300,11 @@ def test_quiet_week_is_reported_on_its_sunday_once(settings: Settings, slack: Fa
     write_rows(Path(settings.monitoring.source) / "b.jsonl", [refused(2 * 24 * 60), best(2 * 24 * 60)])
     scored(settings, sunday)
     weekly = with_routes(settings, *settings.alerts.route, all_quiet_weekly=True, weekly=False)
+    previewed = in_context(preview_messages, weekly, [sunday])
     in_context(announce_days, weekly, [sunday])
+    assert [message.kind for message, _ in previewed] == ["quiet"]
     in_context(announce_days, weekly, [sunday])
+    assert in_context(preview_messages, weekly, [sunday]) == []
     assert [("새로 알릴 일 없음" in text) for text in slack.texts()] == [True]
 
 
