@@ -8,6 +8,7 @@ Source: seed 000, 2.2 (일관성), 2.3 and 3.3 (결과 정확도).
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -142,20 +143,18 @@ def compare_quantities(
 
     Source: seed 000, 3.3.
     """
-    found = set(actual)
-    deviations = {number: _deviation(number, found) for number in expected}
-    missing = tuple(number for number, deviation in deviations.items() if deviation != 0)
+    found = sorted(set(actual), key=lambda number: number.value)
+    values = [number.value for number in found]
+
+    def is_met(number: Quantity, distance: Fraction) -> bool:
+        near = slice(bisect_left(values, number.value - distance), bisect_right(values, number.value + distance))
+        return any(number.may_equal(other) for other in found[near])
+
+    missing = tuple(number for number in dict.fromkeys(expected) if not is_met(number, Fraction(0)))
     if not missing:
         return NumbersComparison("exact", ())
-    within = all(
-        deviation is not None and deviation <= tolerance * abs(number.value) for number, deviation in deviations.items()
-    )
+    within = all(is_met(number, tolerance * abs(number.value)) for number in missing)
     return NumbersComparison("within" if within else "wrong", missing)
-
-
-def _deviation(number: Quantity, found: Collection[Quantity]) -> Fraction | None:
-    """How far the next of the found numbers is away that may equal the number; None if there is none."""
-    return min((abs(other.value - number.value) for other in found if number.may_equal(other)), default=None)
 
 
 def spread_within(sets: Sequence[Collection[Fraction]], tolerance: Fraction = ONE_PERCENT) -> bool:

@@ -5,7 +5,7 @@ They state no quantity, but a ground truth may ask for them. Source: seed 000, 3
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from scoring.testruns.none_statements import DENIED
@@ -16,7 +16,7 @@ _MONTH, _DAY = r"(?P<month>1[0-2]|0?[1-9])", r"(?P<day>3[01]|[12][0-9]|0?[1-9])"
 _MONTH_2, _DAY_2 = r"(?P<month>1[0-2]|0[1-9])", r"(?P<day>3[01]|[12][0-9]|0[1-9])"
 _HOUR = r"(?:(?P<half_day>오전|오후)[ ]?)?(?<![0-9:])(?P<hour>2[0-4]|[01]?[0-9])"
 _NO_UNIT = r"(?![0-9/.,]|[ ]?(?:[%명건개점원배]|퍼센트|\([0-9.]{1,6}[ ]?%))"
-# The end of a period: ~ 03.31, ~ 5일
+# The end of a period: ~ 03.31
 _END = r"(?<=[~–-])[ ]{0,2}"
 _PATTERNS = tuple(
     re.compile(pattern)
@@ -27,11 +27,14 @@ _PATTERNS = tuple(
         rf"{_START}{_YEAR}[-./]{_MONTH_2}(?![0-9.,])",
         rf"{_START}(?P<year>(?:19|20)[0-9]{{2}}|[0-9]{{2}}(?=년[ ]?[0-9상하]|년도))년도?"
         rf"(?:[ ]?{_MONTH}월(?:[ ]?{_DAY}일)?|[ ]?(?P<half>[상하])반기)?",
+        rf"{_START}{_MONTH}월[ ]?{_DAY}(?=[ ]?[~–·,-][ ]?[0-9]{{1,2}}일)",
         rf"{_START}{_MONTH}월(?:[ ]?{_DAY}일)?",
+        rf"{_START}{_MONTH}[.][ ]?{_DAY}[.]?(?=[ ]?[(][월화수목금토일][)])",
         rf"(?<![0-9A-Za-z.,-]){_MONTH_2}-{_DAY_2}(?![0-9-])(?<=0[1-9]-[0-9][0-9])",
         rf"{_START}{_MONTH}(?P<bare>/){_DAY}{_NO_UNIT}",
         rf"{_END}{_MONTH}(?P<continues>[-.]){_DAY}{_NO_UNIT}",
-        rf"{_END}(?P<continues>){_DAY}일",
+        rf"(?:(?<=[~–·,과와-])|(?<=부터)|(?<=또는))[ ]{{0,2}}(?P<continues>){_DAY}일"
+        r"(?!간|[ ]?(?:동안|이내|뒤|후|전))",
         rf"{_HOUR}(?P<bare>:)(?P<minute>[0-5][0-9])(?![0-9])",
         rf"{_HOUR}시(?!간)(?:[ ]?(?P<minute>[0-5]?[0-9])분)?",
         rf"{_START}(?P<ordinals>[0-9]{{1,3}}(?:[ ]?[~·/,-][ ]?[0-9]{{1,3}}){{0,4}})[ ]?"
@@ -40,6 +43,8 @@ _PATTERNS = tuple(
 )
 _BASIS = re.compile(r"[^0-9가-힣\n]{0,2}(?:[(][가-힣][)])?[ ]?(?:기준|현재)")
 _JOINED = re.compile(r"(?:부터)?[ ~–-]{0,3}(?:[(][가-힣][)])?[ ]?")
+# What stands between the beginning and the end of a period, or two days: (수) ~, 일부터, 일과, 일 또는
+_TO_END = re.compile(r"(?:[ ]?\([가-힣]\))?(?:부터|[과와,·]|[ ]또는)?[ ~–-]{0,5}")
 _SAME_UNITS = {"번째": "째", "순위": "위"}
 
 
@@ -68,10 +73,12 @@ class Position:
         """Whether it has all parts of another one: `2026년 3월 15일` says `3월`."""
         return set(other.parts) <= set(self.parts)
 
-    def completed(self, known: Iterable["Position"]) -> "Position":
-        """The one position of the known ones that adds a year to it, if there is just one: `3월 15일` of 2026."""
-        fuller = {other for other in known if len(other.parts) > len(self.parts) and other.parts[1:] == self.parts}
-        return fuller.pop() if len(fuller) == 1 else self
+    def completed(self, fuller: Mapping[tuple[tuple[int, str], ...], Collection["Position"]]) -> "Position":
+        """The one position that adds a year to it, if there is just one: `3월 15일` of 2026. `fuller` are positions by
+        what follows their first part.
+        """
+        found = fuller.get(self.parts, ())
+        return next(iter(found)) if len(found) == 1 else self
 
 
 def positions_in(text: str) -> tuple[Position, ...]:
@@ -122,7 +129,7 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
     end = 0
     for start, _, match in sorted(found, key=lambda item: item[:2]):
         continues = match.groupdict().get("continues") is not None
-        if start >= end and not (continues and (not end or text[end:start].strip(" ~–-"))):
+        if start >= end and not (continues and (not end or not _TO_END.fullmatch(text[end:start][:12]))):
             yield match
             end = match.end()
 

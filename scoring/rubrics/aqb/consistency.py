@@ -3,10 +3,11 @@
 Source: seed 000, 2.2 and 3.2; SPEC 3.3.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from math import ceil
 
 from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, verdict_of
@@ -110,12 +111,14 @@ def _positions_of(
     nothing = (frozenset[Position](),) * len(texts)
     if not asked_for and (any(numbers) or any(says_none(text, query=query, truth="0") for text in texts)):
         return nothing
-    echoes = () if asked_for else positions_of_answer(query)
+    echoes = frozenset(() if asked_for else positions_of_answer(query))
     said = [[position for position in results_in_answer(text) if position not in echoes] for text in texts]
     kinds = asked_for or set.intersection(*({position.kind for position in positions} for positions in said))
-    known = frozenset(position for positions in said for position in positions)
+    fuller = defaultdict[tuple[tuple[int, str], ...], set[Position]](set)
+    for position in chain.from_iterable(said):
+        fuller[position.parts[1:]].add(position)
     return tuple(
-        frozenset(position.completed(known) for position in positions if position.kind in kinds) for positions in said
+        frozenset(position.completed(fuller) for position in positions if position.kind in kinds) for positions in said
     )
 
 

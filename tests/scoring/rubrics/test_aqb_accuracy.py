@@ -273,6 +273,7 @@ def test_zero_beside_other_numbers_is_met_by_words() -> None:
         ("14:30", "13:14에 시작하며 30분 걸립니다", 2),
         ("12:10", "남성 12명, 여성 10명입니다", 5),
         ("3/15", "마감일은 2026.03.15입니다", 5),
+        ("2026-03-15", "마감일은 2026. 3. 15.입니다. 다른 공고도 볼까요?", 5),
     ],
 )
 def test_what_a_ground_truth_is_nothing_but_is_asked_for_be_it_a_ratio_a_date_or_a_time(

@@ -34,6 +34,11 @@ BY_GENDER = "남녀 지원자 수 알려줘"
         "미국 국적 지원자는 없습니다. 비율은 계산할 수 없습니다.",
         "미국 국적 지원자는 없습니다. 다른 조건이 필요하시면 말씀해 주세요.",
         "미국 국적 지원자가 없습니다. 공고명을 정확히 알려주시면 다시 확인하겠습니다.",
+        "미국 국적 지원자가 없습니다. 오류가 있으면 문의해 주세요.",
+        "오류 없이 조회되었으며 미국 국적 지원자는 없습니다",
+        "권한이 없는 공고는 제외했습니다. 미국 국적 지원자는 없습니다",
+        "미국 국적 지원자가 없어 표시할 목록이 없습니다",
+        "미국 국적 지원자를 찾을 수가 없었습니다",
     ],
 )
 def test_clear_statement_that_there_is_none_says_0(answer: str) -> None:
@@ -95,3 +100,7 @@ def test_what_the_query_asks_for_is_neither_error_nor_precondition(query: str, a
 )
 def test_zero_beside_other_numbers_is_not_said_beside_a_number_that_contradicts_it(answer: str, none: bool) -> None:
     assert says_none(answer, query=BY_GENDER, truth="남 0, 여 3, 기타 2") is none
+
+
+def test_rest_without_any_is_a_0_beside_the_other_numbers() -> None:
+    assert says_none("A 공고 10명, 나머지 공고에는 지원자가 없습니다", query="공고별 지원자 수", truth="10, 0")

@@ -1,5 +1,6 @@
 """Numbers in Korean text: what states a quantity, what only looks like it, how sets compare."""
 
+import time
 from fractions import Fraction
 
 import pytest
@@ -363,3 +364,31 @@ def test_order_of_numbers_does_not_matter(sets: list[list[Fraction]]) -> None:
 )
 def test_numbers_are_written_as_people_do(number: object, text: str) -> None:
     assert number_text(Fraction(str(number))) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "12명의 나이 평균은 계산할 수 없습니다",
+        "12명의 지원자 중 일부 정보는 조회할 수 없습니다",
+        "총 12명으로 연락처는 조회할 수 없습니다",
+        "12건의 지원서 중 일부 평가는 집계하지 못했습니다",
+    ],
+)
+def test_number_is_stated_although_something_else_of_it_could_not_be_counted(text: str) -> None:
+    assert 12 in numbers_in(text)
+
+
+@pytest.mark.parametrize("text", ["12건의 오류가 발생하여 집계하지 못했습니다", "12명의 정보를 조회할 수 없습니다"])
+def test_number_that_could_not_be_counted_is_not_stated(text: str) -> None:
+    assert 12 not in numbers_in(text)
+
+
+def test_many_numbers_are_compared_in_time_that_grows_with_them() -> None:
+    def cost(count: int) -> float:
+        numbers = [Quantity(Fraction(number)) for number in range(count)]
+        began = time.process_time()
+        assert compare_quantities(numbers, numbers).grade == "exact"
+        return time.process_time() - began
+
+    assert min(cost(8_000) for _ in range(3)) < 20 * min(cost(1_000) for _ in range(3))
