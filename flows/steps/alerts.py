@@ -173,7 +173,10 @@ def _notifications(context: Context, days: Sequence[date]) -> Iterator[tuple[str
 
 def _days_after(context: Context, days: Sequence[date]) -> list[date]:
     """The scored days after the first of these which are not among them, a week of them at most."""
-    scored = context.warehouse.days(KPIS) if days else []
+    last = RunLedger(context.state).last_completed_day(date.max)
+    if not days or (len(days) == 1 and (last is None or last <= days[0])):
+        return []  # a usual night asks the warehouse nothing
+    scored = context.warehouse.days(KPIS)
     return [day for day in scored if day > min(days) and day not in days][: _WEEK.days]
 
 
