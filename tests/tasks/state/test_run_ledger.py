@@ -273,3 +273,11 @@ def test_cost_of_the_judge_is_unknown_where_that_of_a_run_is(
         ledger.save(replace(FINISHED, run_id=f"judged-{number}", model="m", cost_usd=cost))
     assert ledger.usd_since(RUN.started_at) == spent
     assert ledger.usd_since(RUN.started_at + timedelta(seconds=1)) == 0.0
+
+
+def test_tables_that_a_missing_database_lacks_are_named_once(tmp_path: Path) -> None:
+    with StateDatabase(f"sqlite:///{tmp_path / 'nowhere.db'}", read_only=True) as state:
+        for _ in range(3):
+            RunLedger(state)
+        assert state.lacking == ["runs", "run_steps"]
+    assert not (tmp_path / "nowhere.db").exists()
