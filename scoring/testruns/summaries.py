@@ -19,6 +19,7 @@ from scoring.testruns.executions import Round
 from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, Score, ScoredExecution, ScoredQuery
 
 MOST_UNDECIDED = Fraction(1, 5)
+_WHOLE_ROUND = Fraction(4, 5)
 # Teams repeat a question two to five times; a longer list would say the same about fewer queries.
 _MOST_REPEATS = 5
 
@@ -40,7 +41,7 @@ def short_rounds(sizes: Mapping[str, int]) -> dict[str, int]:
     it further than all others.
     """
     largest = max(sizes.values(), default=0)
-    return {name: size for name, size in sizes.items() if size < (1 - MOST_UNDECIDED) * largest and size + 1 < largest}
+    return {name: size for name, size in sizes.items() if size < _WHOLE_ROUND * largest and size + 1 < largest}
 
 
 def mean_and_n(scores: Iterable[Exact | None]) -> dict[str, Any]:
