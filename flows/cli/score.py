@@ -200,7 +200,7 @@ def _figure_lines(summary: Mapping[str, Any], *, asked: bool) -> list[str]:
 
     if "kpis" in summary:
         return [kpi_line(name, kpi["text"]) for name, kpi in summary["kpis"].items()]
-    sizes = {name: max((one["n"] for one in of.values()), default=0) for name, of in summary["rounds"].items()}
+    sizes = summary["queries_by_round"]
     lines = [
         f"  round {name}: {size:,} of {counted(max(sizes.values()), 'query')}, and a whole round in the means"
         for name, size in short_rounds(sizes).items()

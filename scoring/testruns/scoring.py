@@ -150,7 +150,7 @@ def headline(
 
 def _of_short_rounds(queries: Iterable[ScoredQuery]) -> str:
     """The rounds that few queries were run in (Korean); '' for none."""
-    rounds = Counter(str(of) for query in queries for of in {one.execution.round for one in query.executions})
+    rounds = _queries_by_round(queries)
     short = [f"{name}(질의 {size:,}개)" for name, size in sorted(short_rounds(rounds).items())]
     if not short:
         return ""
@@ -158,6 +158,11 @@ def _of_short_rounds(queries: Iterable[ScoredQuery]) -> str:
         f"회차 {', '.join(short)}은 가장 큰 회차({max(rounds.values()):,}개)보다 훨씬 작은데도 평균에 똑같이 들어가니 "
         "회차별 점수를 함께 보세요"
     )
+
+
+def _queries_by_round(queries: Iterable[ScoredQuery]) -> dict[str, int]:
+    """Round -> the number of queries that were run in it."""
+    return Counter(str(of) for query in queries for of in {one.execution.round for one in query.executions})
 
 
 def _of_several_judges(metrics: Sequence[Metric], by_epoch: Mapping[str, Mapping[str, int]]) -> str:
@@ -194,6 +199,7 @@ def testrun_summary(
         "counts": vars(run.counts) | {"queries": len(run.queries)},
         _UNANSWERED: asdict(scored.failures),
         "rounds": summary.rounds,
+        "queries_by_round": dict(sorted(_queries_by_round(scored.queries).items())),
         "set": summary.set,
         "distributions": summary.distributions,
         "data_quality": {
