@@ -1,8 +1,8 @@
 """Extracts the numbers of a Korean answer, exactly, and compares two sets of numbers.
 
 Numbers: `1,234`, `12.5`, `52.1%` (52.1), `2만 917` (20,917), `1만 2천`, `5천 2백만`, `1.2억`, `1조`, with an isolated
-sign; a hyphen between digits is a range, whose scale may stand once (`3,500~4,000만`). Full-width digits and signs
-equal ASCII ones, and markdown around a number is ignored.
+sign; a hyphen between digits is a range, whose scale may stand once (`3,500~4,000만`). `한 명` to `스무 명`, and as
+many `건`, are numbers, too. Full-width digits and signs equal ASCII ones, and markdown around a number is ignored.
 
 Source: seed 000, 2.2 (일관성), 2.3 and 3.3 (결과 정확도).
 """
@@ -24,6 +24,14 @@ ONE_PERCENT = Fraction(1, 100)
 _ASCII = str.maketrans("０１２３４５６７８９．，％＋－−（）：／～∼〜", "0123456789.,%+--():/~~~")
 _EMPHASIS_IN_NUMBER = re.compile(r"(?<=[0-9])(?:\*\*|__|`)(?=[0-9])")
 _EMPHASIS = re.compile(r"\*\*|__|`")
+_ONES = ("한", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉")
+_NUMBER_WORDS = {word: number for number, word in enumerate(_ONES, 1)} | {"스무": 20}
+_NUMBER_WORDS |= {"열": 10} | {f"열{word}": 10 + number for number, word in enumerate(_ONES, 1)}
+# 한 명, 두 건입니다; neither 세명대학교 nor 조회를 한 건지
+_COUNTED_IN_WORDS = re.compile(
+    rf"(?<![가-힣])({'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))})(?=[ ]?[명건]"
+    r"(?:$|[^가-힣]|입니|이[에었며고]|인데|으로|뿐|씩|[이가은는을를의도만과와](?![가-힣])))"
+)
 # No quantity has more than 15 digits: those are ids.
 _TERM = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]{1,15}(?![0-9]))(?:\.[0-9]{1,30}(?![0-9]))?"
 # A scale is no scale in 만점 (full marks), 만큼 (as much as) and 만 30세 (30 full years).
@@ -182,8 +190,11 @@ def quantity_text(quantity: Quantity) -> str:
 
 
 def plain(text: str) -> str:
-    """The text without the markdown around and inside its numbers, its digits and signs in ASCII."""
-    return _EMPHASIS.sub("", _EMPHASIS_IN_NUMBER.sub(" ", text.translate(_ASCII)))
+    """The text without the markdown around and inside its numbers, its digits and signs in ASCII, and numbers of people
+    and cases in digits that were in words (`두 명`).
+    """
+    text = _EMPHASIS.sub("", _EMPHASIS_IN_NUMBER.sub(" ", text.translate(_ASCII)))
+    return _COUNTED_IN_WORDS.sub(lambda word: str(_NUMBER_WORDS[word[1]]), text)
 
 
 @lru_cache(maxsize=1024)  # every execution of a query asks the same
