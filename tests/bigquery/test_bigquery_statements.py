@@ -18,6 +18,7 @@ from tasks.reports.site.build import build_pages
 from tests.bigquery.test_pushdown import load
 from tests.builders.chat_rows import DAY, plain, refused
 from tests.builders.flows import backfill, nightly
+from tests.fakes.googlesql import refuse_wrong_syntax
 
 DAY_BEFORE = DAY - timedelta(days=1)
 A_DAY = 24 * 60
@@ -111,11 +112,16 @@ LATER_DAYS = Statements({("read", "rejected"): 1})
 
 
 def statements(client: Client, since: datetime, *, of_no_run: bool = False) -> Statements:
-    """How often each step was sent since then, with the table that it was about; or those without the id of a run."""
+    """How often each step was sent since then, with the table that it was about; or those without the id of a run.
+
+    Each is GoogleSQL for Google's own parser.
+    """
     found = Statements()
     for job in client.list_jobs(min_creation_time=since):
         if job.job_id.startswith("aqb-") and job.created > since and not (of_no_run and "run_id" in job.labels):
             text = job.query if job.job_type == "query" else f".{job.destination.table_id}`"
+            if job.job_type == "query":
+                refuse_wrong_syntax(text)
             name = re.search(r"\.(\w+?)(_staging_\w+)?`", text)
             assert name
             found[job.labels["step"], name[1]] += 1

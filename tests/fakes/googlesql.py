@@ -62,6 +62,13 @@ def answers_of_days(
     return [evaluated(query, day=encoded(day, one), days=encoded([day], some)) for day in days]
 
 
+def refuse_wrong_syntax(sql: str) -> None:
+    """Raises what Google's own parser says of a statement; the local BigQuery also takes names that are keywords."""
+    from tests.fakes.googlesql_evaluator import parse
+
+    parse(sql)
+
+
 def in_any_order(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:
     """Rows without their order. `repr` tells 1 from 1.0 and shows every digit, but also the two zeros of a float."""
 

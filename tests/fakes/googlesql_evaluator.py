@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 from google.protobuf.timestamp_pb2 import Timestamp  # type: ignore[import-untyped]
-from zetasql.api import CatalogBuilder, PreparedQuery, TableBuilder, TypeFactory
+from zetasql.api import CatalogBuilder, Parser, PreparedQuery, TableBuilder, TypeFactory
 from zetasql.core import ZetaSqlLocalService, wasm_client
 from zetasql.types import (
     AnalyzerOptions,
@@ -58,6 +58,12 @@ def prepared(
         .set_table_content(contents)
         .prepare()
     )
+
+
+def parse(sql: str) -> None:
+    """Parses a statement; raises where its syntax is wrong."""
+    start_evaluator()
+    Parser.parse_statement_static(sql)
 
 
 @cache

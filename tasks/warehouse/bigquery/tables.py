@@ -131,7 +131,7 @@ def replacing_query(
     old = "".join(f" AND old.`{column}` = @only_{place}" for place, column in enumerate(same))
     mine, named = service_condition(table, service, "old."), column_list(columns)
     return (
-        f"MERGE {_quoted(table)} AS old USING {rows} AS new ON FALSE\n"
+        f"MERGE {_quoted(table)} AS old USING {rows} AS incoming ON FALSE\n"
         f"WHEN NOT MATCHED BY SOURCE AND old.{DAY_COLUMN} IN UNNEST(@days){mine}{old}{allowed} THEN DELETE\n"
         f"WHEN NOT MATCHED BY TARGET{allowed} THEN INSERT ({named}) VALUES ({named})"
     )
