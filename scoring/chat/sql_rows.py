@@ -31,6 +31,7 @@ _TYPES: Mapping[str, Sequence[str]] = {
 _RECORDS = ("RECORD", "STRUCT")
 _WITHOUT_ZONE = r"r'^\s*[0-9]+-[0-9]+-[0-9]+(?:[Tt ][0-9:.]*)?\s*$'"
 _NAMES_SHOWN = 30
+_CLOCK_CHANGE_HOURS = 3
 
 # By unreadable column: the code and the reason of its reject.
 UNREADABLE: Mapping[str, tuple[str, str]] = {
@@ -109,14 +110,11 @@ def chat_rows_query(
         **{name: _number(columns[name]) for name in TOKENS},
         "timestamp": timestamp,
         **{name: _label(columns.get(name)) for name in _LABELLED},
-        "unreadable": _unreadable(columns),
+        "unreadable": _unreadable(columns, timestamp),
         "naive": _naive(columns["timestamp"]),
     }
     selected = ",\n  ".join(f"{sql} AS {name}" for name, sql in values.items())
-    where = ""
-    if period:
-        # BigQuery reads only one day's partition if the filter uses the bare column.
-        where = f"\nWHERE {timestamp} >= {period[0]} AND {timestamp} < {period[1]} OR {timestamp} IS NULL"
+    where = f"\nWHERE {_in_period(columns['timestamp'], timestamp, period, naive_zone)}" if period else ""
     return f"SELECT\n  {selected}\nFROM `{view}` AS source{where}"
 
 
@@ -212,16 +210,35 @@ def _number(column: _ViewColumn) -> str:
 
 
 def _timestamp(column: _ViewColumn, naive_zone: str) -> str:
-    """The instant; the zone of naive timestamps is explicit, since a project may have a default other than UTC."""
+    """The instant; the zone of naive timestamps is explicit, since a project may have a default other than UTC.
+
+    NULL where the zone puts it before year 1 or after 9999: exporters write such times in place of none.
+    """
     zone = literal(naive_zone)
     match column.kind:
         case "TIMESTAMP":
             return column.sql
         case "STRING":
-            local = f"TIMESTAMP({_cast(column, 'DATETIME')}, {zone})"
+            local = f"SAFE.TIMESTAMP({_cast(column, 'DATETIME')}, {zone})"
             return f"IF({_naive(column)}, {local}, {_cast(column, 'TIMESTAMP')})"
         case _:
-            return f"TIMESTAMP({column.sql}, {zone})"
+            return f"SAFE.TIMESTAMP({column.sql}, {zone})"
+
+
+def _in_period(column: _ViewColumn, timestamp: str, period: tuple[str, str], naive_zone: str) -> str:
+    """Whether a row is of the period, or has no timestamp.
+
+    BigQuery reads only the partitions of the period if a filter uses the bare column. Those of local times are a little
+    more than the period: clocks may be put back or forward at its ends.
+    """
+    start, end = period
+    is_in = f"{timestamp} >= {start} AND {timestamp} < {end} OR {timestamp} IS NULL"
+    if column.kind not in ("DATETIME", "DATE"):
+        return is_in
+    zone, around = literal(naive_zone), f"INTERVAL {_CLOCK_CHANGE_HOURS} HOUR"
+    first = f"{column.kind}(TIMESTAMP_SUB({start}, {around}), {zone})"
+    last = f"{column.kind}(TIMESTAMP_ADD({end}, {around}), {zone})"
+    return f"({column.sql} BETWEEN {first} AND {last} OR {column.sql} IS NULL)\n  AND ({is_in})"
 
 
 def _label(column: _ViewColumn | None) -> str:
@@ -230,12 +247,12 @@ def _label(column: _ViewColumn | None) -> str:
     return column.sql if column.kind == "STRING" else f"CAST({column.sql} AS STRING)"
 
 
-def _unreadable(columns: Mapping[str, _ViewColumn]) -> str:
+def _unreadable(columns: Mapping[str, _ViewColumn], timestamp: str) -> str:
     """The first column whose text is neither blank nor valid."""
-    targets = {"timestamp": "TIMESTAMP", **dict.fromkeys(TOKENS, "FLOAT64")}
+    read = {"timestamp": timestamp, **{name: _cast(columns[name], "FLOAT64") for name in TOKENS}}
     cases = [
-        f"WHEN TRIM({columns[name].sql}) != '' AND {_cast(columns[name], target)} IS NULL THEN '{name}'"
-        for name, target in targets.items()
+        f"WHEN TRIM({columns[name].sql}) != '' AND {value} IS NULL THEN '{name}'"
+        for name, value in read.items()
         if columns[name].kind == "STRING"
     ]
     return f"CASE {' '.join(cases)} END" if cases else "CAST(NULL AS STRING)"

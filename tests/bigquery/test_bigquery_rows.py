@@ -15,7 +15,7 @@ from scoring.inputs import Reject
 from tasks.chat.sources import open_source
 from tasks.chat.sources.bigquery import BigQueryChatRows
 from tasks.config.bigquery import BigQuerySettings
-from tasks.config.settings import Settings
+from tasks.config.settings import MonitoringSettings, Settings
 from tests.bigquery.conftest import Emulator
 
 DAY = date(2026, 2, 13)
@@ -97,6 +97,29 @@ def test_day_holds_its_first_instant_and_not_its_last_and_rows_without_a_time(
     found = sorted(str(row["timestamp"]) for row in read(source))
     assert found == ["2026-02-12 15:00:00+00:00", "2026-02-13 14:59:59.999999+00:00", "None"]
     assert len([row for batch in source.batches() for row in batch.rows.to_dicts()]) == 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "zone", "times", "count"),
+    [
+        ("DATETIME", "Asia/Seoul", ["2026-02-12 23:59:59.999999", "2026-02-13 00:00:00", "2026-02-13 23:59:59"], 2),
+        ("DATETIME", "UTC", ["2026-02-12 14:59:59.999999", "2026-02-12 15:00:00", "2026-02-13 15:00:00"], 1),
+        ("DATETIME", "America/New_York", ["2026-02-12 10:00:00", "2026-02-13 09:59:59", "2026-02-13 10:00:00"], 2),
+        ("DATE", "Asia/Seoul", ["2026-02-12", "2026-02-13", "2026-02-14"], 1),
+        ("DATE", "UTC", ["2026-02-12", "2026-02-13", "2026-02-14"], 1),
+    ],
+)
+def test_day_of_local_times_is_that_of_their_instants_and_scans_its_partitions_alone(
+    client: Client, dataset: str, settings: Settings, kind: str, zone: str, times: list[str], count: int
+) -> None:
+    rows = [production(timestamp=f"{kind} '{time}'") for time in times]
+    rows.append(production(timestamp=f"CAST(NULL AS {kind})"))
+    address = view_of(client, dataset, *rows)
+    local = settings.model_copy(update={"monitoring": MonitoringSettings(naive_timestamps=zone)})
+    source = BigQueryChatRows(address, local)
+    assert len(read(source)) == count + 1
+    # BigQuery compares partitions with the bare column only.
+    assert f"(source.`timestamp` BETWEEN {kind}(" in source.sql(WINDOW)
 
 
 @pytest.mark.parametrize(

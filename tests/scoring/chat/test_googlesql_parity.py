@@ -232,9 +232,11 @@ def is_rejected(row: Row) -> bool:
     ("zone", "expected"),
     [
         # The evaluator's default zone is Los Angeles; a project of BigQuery may have any.
-        ("UTC", ["2026-02-13 09:00", "2026-02-13 00:00", None]),
-        ("Europe/London", ["2026-02-13 09:00", "2026-02-13 00:00", None]),
-        ("Asia/Seoul", ["2026-02-13 00:00", "2026-02-13 00:00", None]),
+        ("UTC", ["2026-02-13 09:00", "2026-02-13 00:00", None, "9999-12-31 23:59"]),
+        ("Europe/London", ["2026-02-13 09:00", "2026-02-13 00:00", None, "9999-12-31 23:59"]),
+        ("Asia/Seoul", ["2026-02-13 00:00", "2026-02-13 00:00", None, "9999-12-31 14:59"]),
+        # Here that is a time of the year 10000, at which the whole query would end.
+        ("America/New_York", ["2026-02-13 14:00", "2026-02-13 00:00", None, None]),
     ],
 )
 def test_times_without_a_zone_are_read_in_the_one_that_is_set_inside_bigquery_too(
@@ -246,9 +248,9 @@ def test_times_without_a_zone_are_read_in_the_one_that_is_set_inside_bigquery_to
         for name in REQUIRED_COLUMNS
     ]
     schema = pa.schema([(name, pa.float64() if name in kinds else pa.string()) for name in REQUIRED_COLUMNS])
-    times = ["2026-02-13 09:00:00", "2026-02-13T09:00:00+09:00", "soon"]
+    times = ["2026-02-13 09:00:00", "2026-02-13T09:00:00+09:00", "soon", "9999-12-31 23:59:00"]
     rows = [dict.fromkeys(REQUIRED_COLUMNS) | {"timestamp": time} for time in times]
     found = answers_over(chat_rows_query(TABLE, fields, naive_zone=zone), {TABLE: (schema, rows)})
     assert [row["timestamp"] and f"{row['timestamp']:%Y-%m-%d %H:%M}" for row in found] == expected
-    assert [row["naive"] for row in found] == [True, False, False]
-    assert [row["unreadable"] for row in found] == [None, None, "timestamp"]
+    assert [row["naive"] for row in found] == [True, False, False, True]
+    assert [row["unreadable"] for row in found] == ["timestamp" if time is None else None for time in expected]
