@@ -19,11 +19,14 @@ from scoring.errors import AqbError, InputError, StorageError, UsageError
 from tasks.chat.sources.bigquery import BigQueryChatRows
 from tasks.config.bigquery import BigQuerySettings
 from tasks.config.settings import Settings
+from tasks.testruns.warehouse import SCORES_SCHEMA
+from tasks.warehouse import open_warehouse
 from tasks.warehouse.bigquery.errors import as_aqb_errors
 from tests.bigquery.conftest import Emulator
 from tests.fakes.bigquery_proxy import Proxy, Refusal, proxy_to
 
-WINDOW = day_window(date(2026, 2, 13), "Asia/Seoul")
+DAY = date(2026, 2, 13)
+WINDOW = day_window(DAY, "Asia/Seoul")
 SECRET = "주민번호 900101-1234567"
 BUSY = Refusal(403, "rateLimitExceeded", "Exceeded rate limits: too many api requests per user per method")
 DENIED_JOB = (
@@ -102,6 +105,18 @@ def test_job_whose_answer_was_lost_is_not_run_twice(
     assert sum(batch.rows.height for batch in source.batches(WINDOW)) == 1
     assert len([request for request in proxy.seen if request.startswith("POST")]) == 2
     assert len([job for job in client.list_jobs() if job.job_id.startswith("aqb-lost-")]) == 1
+
+
+def test_statement_whose_answer_was_lost_is_looked_up_where_the_dataset_is(
+    proxy: Proxy, dataset: str, settings: Settings
+) -> None:
+    """Outside US and EU, BigQuery finds a job only with its location."""
+    warehouse = open_warehouse(f"bigquery://{dataset.replace('.', '/')}", through(proxy, settings))
+    warehouse.replace_day("scores", DAY, SCORES_SCHEMA, [])
+    proxy.lost = "POST /bigquery/v2/projects/team-project/jobs"
+    assert warehouse.days("scores") == []
+    looked_up = [one for one in proxy.seen if one.startswith("GET /bigquery/v2/projects/team-project/jobs/aqb-")]
+    assert looked_up and all("location=US" in one for one in looked_up)
 
 
 def test_what_does_not_pass_in_time_is_worth_a_later_run(proxy: Proxy, address: str, settings: Settings) -> None:

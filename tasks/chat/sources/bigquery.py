@@ -100,7 +100,7 @@ class BigQueryChatRows:
 
     def estimate(self, window: Window) -> str:
         """The bytes that reading a period would scan and their price, by a dry run, which costs nothing."""
-        scanned = self._client.bytes_of(self.sql(window), bounds(window), str(self.view), self._table.location)
+        scanned = self._client.bytes_of(self.sql(window), bounds(window), str(self.view))
         usd = scanned / _TIB * self._settings.bigquery.usd_per_tib
         return f"{self.view} in {self._table.location}, {scanned:,} bytes to scan, about {usd:,.2f} USD"
 
@@ -117,7 +117,7 @@ class BigQueryChatRows:
         )
 
     def _run(self, sql: str, window: Window | None, step: str) -> QueryJob:
-        return self._client.query(sql, bounds(window), step, str(self.view), self._table.location)
+        return self._client.query(sql, bounds(window), step, str(self.view))
 
     def _batch(self, page: pa.RecordBatch) -> RowBatch:
         """The readable rows of a page, and a reject for each of the others."""

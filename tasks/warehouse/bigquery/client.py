@@ -76,6 +76,7 @@ class JobClient:
     def __init__(self, settings: Settings, project: str, labels: Mapping[str, str] | None) -> None:
         self._settings = chosen = settings.bigquery
         self._labels = dict(labels or {})
+        self._location: str | None = None
         self.retry = Retry(predicate=_will_pass, initial=0.25, maximum=32.0, multiplier=2.0, timeout=chosen.retry_s)
         with as_aqb_errors(project):
             self.api = Client(
@@ -86,23 +87,26 @@ class JobClient:
             )
 
     def table(self, name: str) -> Table:
-        """The metadata of a table or view. Raises `NotFound`, which the caller interprets, if it is missing."""
-        return self.api.get_table(name, retry=self.retry, timeout=REQUEST_TIMEOUT_S)
+        """The metadata of a table or view, in whose location later jobs run.
 
-    def query(
-        self, sql: str, parameters: Sequence[QueryParameter], step: str, where: str, location: str | None = None
-    ) -> QueryJob:
+        Raises `NotFound`, which the caller interprets, if it is missing.
+        """
+        table = self.api.get_table(name, retry=self.retry, timeout=REQUEST_TIMEOUT_S)
+        self._location = table.location
+        return table
+
+    def query(self, sql: str, parameters: Sequence[QueryParameter], step: str, where: str) -> QueryJob:
         """Runs one statement to its end.
 
         A transient failure is retried as a new job. A call whose response was lost is retried with the same job id, so
-        that no statement runs twice at once.
+        that no statement runs twice at once; outside US and EU the job is found only with its location.
         """
         with as_aqb_errors(where):
             job = self.api.query(
                 sql,
                 job_config=self._config(parameters, self.labels(step)),
                 job_id_prefix=self.job_id_prefix(step),
-                location=location,
+                location=self._location,
                 retry=self.retry,
                 # Longer than a call, so that a job that failed is started anew after its polls were repeated in vain.
                 job_retry=self.retry.with_timeout(_JOB_PATIENCE * self._settings.retry_s),
@@ -112,7 +116,7 @@ class JobClient:
             job.result(max_results=0, retry=self.retry)
         return job
 
-    def load(self, file: IO[bytes], table: TableName, location: str | None) -> LoadJob:
+    def load(self, file: IO[bytes], table: TableName) -> LoadJob:
         """Loads a Parquet file into an empty table, to the end.
 
         An upload whose last response was lost is unknown when it is retried; its job exists under its id. Errors name
@@ -133,7 +137,7 @@ class JobClient:
             )
         except (NotFound, Conflict) as error:
             try:
-                job = self.api.get_job(job_id, location=location, retry=self.retry, timeout=REQUEST_TIMEOUT_S)
+                job = self.api.get_job(job_id, location=self._location, retry=self.retry, timeout=REQUEST_TIMEOUT_S)
             except NotFound:
                 raise error from None
         try:
@@ -142,13 +146,13 @@ class JobClient:
             error.query_job = job  # type: ignore[attr-defined]
             raise
 
-    def bytes_of(self, sql: str, parameters: Sequence[QueryParameter], where: str, location: str | None) -> int:
+    def bytes_of(self, sql: str, parameters: Sequence[QueryParameter], where: str) -> int:
         """The bytes that a query would scan, by a dry run: it costs nothing."""
         config = self._config(parameters, APP_LABEL)
         config.dry_run = True
         config.use_query_cache = False
         with as_aqb_errors(where):
-            job = self.api.query(sql, job_config=config, location=location, retry=self.retry)
+            job = self.api.query(sql, job_config=config, location=self._location, retry=self.retry)
         return int(job.total_bytes_processed or 0)
 
     def pages(self, job: QueryJob, where: str) -> Iterator[RecordBatch]:

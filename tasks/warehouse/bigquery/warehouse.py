@@ -142,6 +142,7 @@ class BigQueryWarehouse:
 
     def keep(self, table: str, query: str, parameters: Sequence[QueryParameter]) -> TableName:
         """Stores the rows of a query in a temporary table. `remove` it, or it expires within a day."""
+        self._found(self.table(table))  # for the location of the job
         kept, hours = self._staging_name(table), _EXPIRES_AFTER // timedelta(hours=1)
         expiring = f"OPTIONS (expiration_timestamp = TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL {hours} HOUR))"
         self._query(f"CREATE OR REPLACE TABLE {kept.quoted} {expiring} AS\n{query}", parameters, "stage", self.dataset)
@@ -299,7 +300,10 @@ class BigQueryWarehouse:
         api = self._client.api
         repeated: dict[str, Any] = {"retry": self._client.retry, "timeout": REQUEST_TIMEOUT_S}
         while True:
-            table = self._found(name) or api.create_table(new_table(name, schema), exists_ok=True, **repeated)
+            table = self._found(name)
+            if table is None:
+                api.create_table(new_table(name, schema), exists_ok=True, **repeated)
+                continue
             extended = extended_schema(table, schema)
             if extended is None:
                 return table
@@ -318,13 +322,13 @@ class BigQueryWarehouse:
         table.expires = datetime.now(UTC) + _EXPIRES_AFTER
         self._client.api.create_table(table, exists_ok=True, retry=self._client.retry, timeout=REQUEST_TIMEOUT_S)
         try:
-            self._load(file, staged, rows, target.location)
+            self._load(file, staged, rows)
             yield staged.quoted
         finally:
             self.remove(staged)
 
-    def _load(self, file: IO[bytes], staged: TableName, rows: int, location: str | None) -> None:
-        job = self._client.load(file, staged, location)
+    def _load(self, file: IO[bytes], staged: TableName, rows: int) -> None:
+        job = self._client.load(file, staged)
         if job.output_rows != rows:
             raise StorageError(
                 f"of {rows} rows {job.output_rows} were loaded; the day is as it was",
