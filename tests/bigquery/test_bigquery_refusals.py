@@ -309,6 +309,23 @@ def test_no_limit_sends_no_limit(proxy: Proxy, address: str, settings: Settings)
 
 
 @pytest.mark.parametrize(
+    ("message", "what", "where"),
+    [
+        ("Not found: Dataset team-project:aqb", "there is no such dataset", "team-project.aqb"),
+        ("Not found: Project team-projct", "there is no such project", "team-projct"),
+    ],
+)
+def test_tables_of_a_dataset_that_is_not_there_are_not_taken_for_empty_ones(
+    proxy: Proxy, settings: Settings, message: str, what: str, where: str
+) -> None:
+    """The local BigQuery says of each table alone that it is not there."""
+    proxy.refuse("GET /bigquery", Refusal(404, "notFound", message), times=9)
+    with pytest.raises(InputError, match=what) as refused:
+        open_warehouse("bigquery://team-project/aqb", through(proxy, settings)).days("monitoring_kpis")
+    assert refused.value.where == where
+
+
+@pytest.mark.parametrize(
     ("error", "what"),
     [
         (

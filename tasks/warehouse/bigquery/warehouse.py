@@ -291,9 +291,9 @@ class BigQueryWarehouse:
             try:
                 return self._client.table(str(name))
             except NotFound as error:
-                if "Not found: Dataset" in error.message:
-                    raise
-                return None
+                if "Not found: Table" in error.message:
+                    return None
+                raise
 
     def _prepared(self, name: TableName, schema: pa.Schema) -> Table:
         """The table with these columns: creates it, or adds missing columns. Another writer may do the same at once."""
