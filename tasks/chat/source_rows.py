@@ -9,7 +9,7 @@ import polars as pl
 
 from scoring.chat.erasure import not_erased
 from scoring.chat.explained_rows import explained_rows
-from scoring.chat.row_ids import KEY_HEX_DIGITS
+from scoring.chat.row_filter import RowFilter
 from scoring.chat.rows import FileFailure
 from scoring.days import Window, days_window
 from scoring.rules.explain import Explanation
@@ -18,6 +18,7 @@ from tasks.chat.sources import open_source
 from tasks.context import Context
 from tasks.files.atomic import writable
 from tasks.state.erased_sessions import erased_sessions
+from tasks.warehouse.row_search import RowOrder
 from tasks.warehouse.tables import SCORES
 
 
@@ -56,13 +57,12 @@ def rows_of_source(
 
 def window_of(row_ids: Sequence[str], context: Context) -> Window | None:
     """The days on which the warehouse has these rows; None (all days) if it lacks any of them."""
-    keys = [row_id[:KEY_HEX_DIGITS] for row_id in row_ids]
-    scores = context.warehouse.read(SCORES)
-    if scores is None:
+    scored = context.warehouse.days(SCORES)
+    if not scored:
         return None
-    known = (
-        scores.filter(pl.col("row_id").str.head(KEY_HEX_DIGITS).is_in(keys)).select("row_id", "score_date").collect()
-    )
+    wanted = RowFilter(scored[0], scored[-1], row_ids=tuple(row_ids))
+    search, most = context.warehouse.row_search(context.rubric), len(row_ids) * len(scored)
+    known = search.rows(wanted, ["row_id", "score_date"], RowOrder(), 0, most)
     if not set(row_ids) <= set(known["row_id"]):
         return None
     days = known["score_date"].unique().sort().to_list()

@@ -6,13 +6,19 @@ from pathlib import Path
 import pytest
 
 from scoring.chat.row_filter import RowFilter
+from scoring.days import day_window
+from tasks.chat.source_rows import window_of
 from tasks.config.settings import Settings
 from tasks.warehouse import Warehouse, open_warehouse
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.row_search import RowOrder
 from tasks.warehouse.tables import SCORES
+from tests.bigquery.conftest import Emulator
+from tests.bigquery.test_pushdown import SEOUL, behind
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused
 from tests.builders.site import write_day
+from tests.builders.state import in_context
+from tests.fakes.bigquery_proxy import proxy_to
 
 ALL = RowFilter(DAY, DAY)
 ROWS = [
@@ -61,3 +67,17 @@ def test_row_search_of_a_dataset_without_tables_is_empty(dataset: str, settings:
     search = open_warehouse(f"bigquery://{dataset.replace('.', '/')}", settings).row_search(RUBRIC)
     assert search.counts(ALL).is_empty()
     assert search.rows(ALL, ["row_id"], RowOrder(), 0, 9).is_empty()
+
+
+def test_rows_to_explain_are_looked_for_inside_bigquery(
+    warehouses: tuple[Warehouse, Warehouse], settings: Settings, emulator: Emulator
+) -> None:
+    _, there = warehouses
+    first, second, *others = there.row_search(RUBRIC).rows(ALL, ["row_id"], RowOrder(), 0, 9)["row_id"]
+    with proxy_to(emulator.rest) as proxy:
+        through = behind(proxy, settings).model_copy(update={"warehouse": there.url})
+        assert in_context(lambda context: window_of([first, second], context), through) == day_window(DAY, SEOUL)
+        assert in_context(lambda context: window_of([first, "nowhere"], context), through) is None
+        answers = b"".join(proxy.answers).decode()
+    assert first in answers
+    assert not any(row_id in answers for row_id in others)
