@@ -35,11 +35,16 @@ _TYPES = (
 
 def new_table(name: TableName, schema: pa.Schema) -> Table:
     """A table for rows of this schema, partitioned by day and clustered by service, tenant or agent if it has them."""
-    table = Table(str(name), schema=[_field(field) for field in schema])
+    table = Table(str(name), schema=fields_of(schema))
     table.time_partitioning = TimePartitioning(field=DAY_COLUMN)
     table.clustering_fields = [column for column in _CLUSTERED_BY if column in schema.names] or None
     table.labels = dict(APP_LABEL)
     return table
+
+
+def fields_of(schema: pa.Schema) -> list[SchemaField]:
+    """The columns of a table for rows of this schema."""
+    return [_field(field) for field in schema]
 
 
 def extended_schema(table: Table, schema: pa.Schema) -> list[SchemaField] | None:

@@ -35,6 +35,7 @@ from tasks.warehouse.bigquery.tables import (
     STAGING,
     clearing_query,
     extended_schema,
+    fields_of,
     new_table,
     of_service,
     of_session,
@@ -116,7 +117,7 @@ class BigQueryWarehouse:
             rows = parquet_into(file, schema, rows_of_service(frames, self._service))
             with as_aqb_errors(str(name)):
                 target = self._prepared(name, schema)
-                with self._loaded(file, rows, target) as staged:
+                with self._loaded(file, rows, target, schema) as staged:
                     self._merge(target, staged, days, schema.names, only, most)
 
     def replace_day_by(
@@ -312,13 +313,16 @@ class BigQueryWarehouse:
                 api.update_table(table, ["schema"], **repeated)
 
     @contextmanager
-    def _loaded(self, file: IO[bytes], rows: int, target: Table) -> Iterator[str]:
-        """A temporary table like `target` with the rows of a file, dropped at the end; if that fails, it expires."""
+    def _loaded(self, file: IO[bytes], rows: int, target: Table, schema: pa.Schema) -> Iterator[str]:
+        """A temporary table with the rows of a file for `target`, dropped at the end; if that fails, it expires.
+
+        It has nothing that people gave to columns of `target`: whoever may write rows may not assign policy tags.
+        """
         if not rows:
             yield f"(SELECT * FROM `{target.reference}` WHERE FALSE)"
             return
         staged = self._staging_name(target.table_id)
-        table = Table(str(staged), schema=target.schema)
+        table = Table(str(staged), schema=fields_of(schema))
         table.expires = datetime.now(UTC) + _EXPIRES_AFTER
         self._client.api.create_table(table, exists_ok=True, retry=self._client.retry, timeout=REQUEST_TIMEOUT_S)
         try:
