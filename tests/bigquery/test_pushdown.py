@@ -311,6 +311,21 @@ def test_table_that_got_too_few_rows_is_an_error(
     assert names_in(client, inside) == {"monitoring_scores"}
 
 
+def test_day_without_rows_to_exclude_or_reject_needs_no_counts_of_them(
+    client: Client,
+    source: str,
+    two_warehouses: tuple[BigQueryWarehouse, BigQueryWarehouse],
+    settings: Settings,
+    emulator: Emulator,
+) -> None:
+    _, inside = two_warehouses
+    load(client, source, [best(0), plain(1)])
+    with proxy_to(emulator.rest) as proxy:
+        nothing = b'"dmlStats":{"deletedRowCount":"0","updatedRowCount":"0","insertedRowCount":"0"},'
+        proxy.rewrite = (nothing, b"")
+        assert score_there(source, BigQueryWarehouse(inside.url, behind(proxy, settings)), settings).scored == 2
+
+
 def test_dataset_that_is_not_there_is_one_line(client: Client, source: str, settings: Settings) -> None:
     load(client, source, [best(0)])
     nowhere = BigQueryWarehouse("bigquery://team-project/nowhere", settings)

@@ -137,9 +137,8 @@ class BigQueryWarehouse:
         with as_aqb_errors(str(name)):
             target = self._prepared(name, schema)
             merged = self._merge(target, f"(\n{rows}\n)", [day], schema.names, only, most, bound)
-        if merged.dml_stats is None:
-            raise AssertionError("BigQuery counts what a MERGE inserts")
-        return merged.dml_stats.inserted_row_count
+        # A statement that changed nothing may come without counts.
+        return merged.dml_stats.inserted_row_count if merged.dml_stats else 0
 
     def keep(self, table: str, query: str, parameters: Sequence[QueryParameter]) -> TableName:
         """Stores the rows of a query in a temporary table. `remove` it, or it expires within a day."""
