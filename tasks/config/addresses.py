@@ -52,11 +52,13 @@ def table_of(url: str) -> TableName:
     """The table or view of an address; its parts may be separated by dots or slashes.
 
     Raises:
-        UsageError: it does not name a project, a dataset and a table.
+        UsageError: it does not name a project, a dataset and one table.
     """
     project, dataset, table = _parts(url)
     if table is None:
         raise UsageError("names no table or view", where=url, fix=f"for example {SCHEME}my-project.my_dataset.my_view")
+    if "*" in table:
+        raise UsageError("names several tables", where=url, fix="make a view over them, and name that")
     return TableName(project, dataset, table)
 
 

@@ -43,6 +43,10 @@ DENIED_TABLE = (
     "Access Denied: Table team-project:chat.rows: User does not have permission to query table "
     "team-project:chat.rows, or perhaps it does not exist."
 )
+TAGGED = (
+    "Access Denied: BigQuery BigQuery: User has neither fine-grained reader nor masked get permission to get data "
+    'protected by policy tag "Texts : people" on column team-project.chat.rows.user_input.'
+)
 UNFILTERED = (
     "Cannot query over table 'team-project.chat.rows' without a filter over column(s) 'timestamp' that can be used for "
     "partition elimination"
@@ -141,6 +145,13 @@ def test_what_does_not_pass_in_time_is_worth_a_later_run(proxy: Proxy, address: 
             "table team-project.chat.rows",
             "no permission, or it does not exist",
             "docs/bigquery.md",
+        ),
+        (
+            Refusal(403, "accessDenied", TAGGED),
+            UsageError,
+            "",
+            "no permission to read column team-project.chat.rows.user_input, which has a policy tag",
+            "roles/datacatalog.categoryFineGrainedReader",
         ),
         (
             Refusal(403, "accessNotConfigured", SWITCHED_OFF),

@@ -34,6 +34,7 @@ _UNFILTERED = re.compile(
 _RESOURCE = re.compile(r"\b(Project|Dataset|Table|View|Routine|Job) (?!ID\b)([\w.:-]+\w)")
 _LOCATION = re.compile(r"in location ([\w-]+\w)", re.ASCII)
 _PERMISSION = re.compile(r"\bbigquery\.[A-Za-z]+\.[A-Za-z]+\b")
+_TAGGED = re.compile(r"policy tag .* on columns? ([\w.:, -]*\w)")
 _SWITCHED_OFF = re.compile(r"API has not been used in project ([\w:.-]+\w) before", re.ASCII)
 _NEEDED_BYTES = re.compile(r"([0-9]+) or higher required")
 _BUSY = (
@@ -135,6 +136,9 @@ def _forbidden(reason: str, message: str, where: str) -> tuple[str, str, str]:
         return "the BigQuery API is not enabled", f"project {off[1]}", fix
     if "VPC Service Controls" in message:
         return "VPC Service Controls forbid the request", where, "ask who keeps the service perimeter"
+    if tagged := _TAGGED.search(message):
+        what = f"no permission to read column {tagged[1]}, which has a policy tag"
+        return what, thing, "grant roles/datacatalog.categoryFineGrainedReader on the tag"
     wanted = f"permission {permission[0]}" if permission else "permission"
     return f"no {wanted}, or it does not exist", thing, "grant it; docs/bigquery.md lists the roles"
 

@@ -35,6 +35,11 @@ def test_what_names_no_view_is_refused(url: str) -> None:
     assert (refused.value.where, "bigquery://" in refused.value.fix) == (url, True)
 
 
+def test_tables_of_a_wildcard_are_to_be_named_by_a_view() -> None:
+    with pytest.raises(UsageError, match="names several tables"):
+        table_of("bigquery://my-project.chat.events_*")
+
+
 @pytest.mark.parametrize("url", ["bigquery://p", "bigquery://p/d/t", "bigquery://p/d/"])
 def test_what_names_no_dataset_is_refused(url: str) -> None:
     with pytest.raises(UsageError):
