@@ -29,7 +29,7 @@ class BigQuerySettings(Section):
     """The location of its jobs, for example asia-northeast3; empty: that of the view or the dataset."""
 
     billing_project: str = ""
-    """The project that is billed for its jobs; empty: the project of the view or the dataset."""
+    """The project that is billed for its jobs; empty: that of the score tables, or of the view if they are files."""
 
     maximum_bytes_billed: int = Field(default=1_099_511_627_776, ge=0)
     """The maximum bytes billed per query: larger queries are refused at no cost; 0 is no limit."""

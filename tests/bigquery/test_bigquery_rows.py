@@ -17,6 +17,7 @@ from tasks.chat.sources.bigquery import BigQueryChatRows
 from tasks.config.bigquery import BigQuerySettings
 from tasks.config.settings import MonitoringSettings, Settings
 from tests.bigquery.conftest import Emulator
+from tests.fakes.bigquery_proxy import proxy_to
 
 DAY = date(2026, 2, 13)
 WINDOW = day_window(DAY, "Asia/Seoul")
@@ -265,6 +266,18 @@ def test_another_location_is_refused_with_the_right_one(client: Client, dataset:
     with pytest.raises(UsageError, match="is in location US, not asia-northeast3") as wrong:
         BigQueryChatRows(address, reaching(settings, location="asia-northeast3"))
     assert 'set bigquery.location = "US"' in wrong.value.fix
+
+
+def test_project_of_the_score_tables_pays_for_reading_a_view_of_another(
+    client: Client, dataset: str, settings: Settings, emulator: Emulator
+) -> None:
+    """An account need not be allowed to run jobs in the project of the view."""
+    address = view_of(client, dataset, production())
+    with proxy_to(emulator.rest) as proxy:
+        there = reaching(settings, endpoint=proxy.url).model_copy(update={"warehouse": "bigquery://scores-project/aqb"})
+        assert len(read(BigQueryChatRows(address, there))) == 1
+        jobs = [one for one in proxy.seen if one.startswith("POST") and "/jobs" in one]
+    assert jobs and all("/projects/scores-project/jobs" in one for one in jobs)
 
 
 def test_dry_run_tells_the_bytes_and_reads_nothing(client: Client, dataset: str, settings: Settings) -> None:

@@ -22,7 +22,7 @@ from scoring.chat.sql_tables import contents_query
 from scoring.days import Window
 from scoring.errors import UsageError
 from scoring.inputs import FileIdentity, Reject
-from tasks.config.addresses import table_of
+from tasks.config.addresses import dataset_of, is_bigquery, table_of
 from tasks.warehouse.bigquery.client import JobClient, QueryParameter
 from tasks.warehouse.bigquery.errors import as_aqb_errors
 
@@ -52,7 +52,9 @@ class BigQueryChatRows:
         self.reading = Reading(naive_zone=settings.monitoring.naive_timestamps)
         self._settings = settings
         self._job: tuple[Window | None, QueryJob] | None = None
-        self._client = JobClient(settings, self.view.project, labels)
+        # Who may write score tables may run jobs in their project; of the view's project nothing is known.
+        payer = dataset_of(settings.warehouse) if is_bigquery(settings.warehouse) else self.view
+        self._client = JobClient(settings, payer.project, labels)
         with as_aqb_errors(str(self.view)):
             self._table = self._client.table(str(self.view))
         wanted = settings.bigquery.location
