@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
+from errno import EEXIST
 from fnmatch import fnmatch
 from pathlib import Path
 from stat import S_ISREG
@@ -55,10 +56,13 @@ def make_private(path: Path) -> None:
     """Makes a file readable and writable only by its owner; creates it if it is missing.
 
     Raises:
-        OSError: it cannot be created.
+        OSError: it cannot be created, or it is a folder or a device, whose permissions stay.
     """
     path.touch(mode=0o600)
-    if path.stat().st_uid == os.geteuid():
+    there = path.stat()
+    if not S_ISREG(there.st_mode):
+        raise FileExistsError(EEXIST, "it is no file", str(path))
+    if there.st_uid == os.geteuid():
         path.chmod(0o600)
 
 

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
+from stat import S_IMODE
 from typing import Any
 
 import polars as pl
@@ -281,3 +282,11 @@ def test_tables_that_a_missing_database_lacks_are_named_once(tmp_path: Path) -> 
             RunLedger(state)
         assert state.lacking == ["runs", "run_steps"]
     assert not (tmp_path / "nowhere.db").exists()
+
+
+def test_folder_in_the_place_of_the_database_keeps_its_permissions(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o755)
+    with pytest.raises(StorageError, match="it is no file"), opened(RunLedger, f"sqlite:///{folder}"):
+        pass
+    assert S_IMODE(folder.stat().st_mode) == 0o755
