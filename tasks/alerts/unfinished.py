@@ -21,13 +21,16 @@ _ENDED = ("completed", "kept")
 def late_night(context: Context, now: datetime) -> LateNight | None:
     """The night that was due last, if no run of its day was completed; else None.
 
-    A day that was scored without some files is not late: the failure of its run has been reported.
+    A day that was scored without some files is not late: the failure of its run has been reported. Nor is one before
+    the first night: an installation of the small hours begins with yesterday, which is not due yet.
     """
     zone, due = ZoneInfo(context.settings.time_zone), time.fromisoformat(context.settings.alerts.watch.due)
     local = now.astimezone(zone)
     due_day = local.date() if local.time() >= due else local.date() - timedelta(days=1)
     day, ledger = due_day - timedelta(days=1), RunLedger(context.state)
     if any(run.outcome in _ENDED or run.scored is not None for run in ledger.whole_days(day, day)):
+        return None
+    if (first := ledger.first_night()) and day < first:
         return None
     last_day = ledger.last_completed_day(day)
     # Those of the night, which also catches up with days before; a backfill of whatever day is none of it.

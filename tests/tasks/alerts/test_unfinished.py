@@ -57,6 +57,12 @@ def test_night_whose_day_was_done_or_kept_is_not_late(context: Context, run: Run
     assert late_night(context, at(DUE_DAY, "23:00")) is None
 
 
+def test_day_before_the_first_night_is_not_late(context: Context) -> None:
+    keep(context, night(DAY, start="00:50"))  # installed in the small hours, before the night of `BEFORE` was due
+    assert late_night(context, at(DUE_DAY, "00:55")) is None
+    assert late_night(context, at(DUE_DAY + timedelta(days=1), "07:00"))
+
+
 @pytest.mark.parametrize(
     ("run", "state"),
     [
