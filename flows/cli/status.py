@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli.terminal import Json, show
+from flows.cli.terminal import Json, cannot_listen, show
+from scoring.errors import UsageError
 
 if TYPE_CHECKING:
     from http.server import ThreadingHTTPServer
@@ -51,19 +52,16 @@ def status_server(host: str, port: int) -> ThreadingHTTPServer:
     """An HTTP server of `/metrics` and `/health`; the latter is the JSON with status 200, or 503 if there are problems.
 
     Raises:
-        OSError: the address is in use or cannot be used.
+        UsageError: the address is in use or cannot be used.
     """
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-    from flows.steps.status import status_of
-    from tasks.config.settings import load_settings
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             if self.path not in ("/health", "/metrics"):
                 self.send_error(404)
                 return
-            found = status_of(load_settings())
+            found = _status_now()
             is_health = self.path == "/health"
             body = json.dumps(_document(found), ensure_ascii=False, default=str) if is_health else metrics(found)
             self.send_response(_UNHEALTHY if is_health and not found.ok else _HEALTHY)
@@ -74,7 +72,22 @@ def status_server(host: str, port: int) -> ThreadingHTTPServer:
         def log_message(self, *_: Any) -> None:
             """Logs nothing, because requests arrive several times a minute."""
 
-    return ThreadingHTTPServer((host, port), Handler)
+    try:
+        return ThreadingHTTPServer((host, port), Handler)
+    except OSError as error:
+        raise cannot_listen(host, port, error) from None
+
+
+def _status_now() -> Status:
+    """The status under the settings of now; wrong ones are its problem, until they are corrected."""
+    from flows.runtime.code_version import code_version
+    from flows.steps.status import Status, status_of
+    from tasks.config.settings import load_settings
+
+    try:
+        return status_of(load_settings())
+    except UsageError as error:
+        return Status({"versions": {"aqb": code_version()}}, {"problems": 1.0}, [f"settings: {error}"])
 
 
 def metrics(found: Status) -> str:

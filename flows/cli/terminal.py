@@ -53,6 +53,15 @@ FirstDay = Annotated[datetime, day_option("--from", "First day.")]
 LastDay = Annotated[datetime, day_option("--to", "Last day.")]
 
 
+def cannot_listen(host: str, port: int, error: OSError) -> UsageError:
+    """The port is in use or not permitted for this user, or the machine has no such address."""
+    return UsageError(
+        f"cannot listen: {error.strerror}",
+        where=f"--host {host} --port {port}",
+        fix="choose another --port, or stop what listens there",
+    )
+
+
 def day_range(first: datetime, last: datetime) -> tuple[date, date]:
     """The days of `--from` and `--to`.
 

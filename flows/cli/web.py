@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.terminal import open_context
-from scoring.errors import UsageError
+from flows.cli.terminal import cannot_listen, open_context
 
 _IDLE_S = 620
 """Time-out of idle connections, in seconds; longer than that of proxies (nginx 60, oauth2-proxy 90, Google's load
@@ -72,8 +71,4 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        raise UsageError(
-            f"cannot listen: {error.strerror}",
-            where=f"--host {host} --port {port}",
-            fix="choose another --port, or stop what listens there",
-        ) from None
+        raise cannot_listen(host, port, error) from None

@@ -112,7 +112,8 @@ def _nights(context: Context, found: Status) -> None:
     found.gauges["dead_runs"] = len(dead)
     if late:
         found.problems.append(f"nights: no run has completed {late.day}; `{late.command}` does")
-    found.problems += [f"nights: the process of {one.title} is gone; `{one.command}` does it" for one in dead]
+    died = dict.fromkeys((one.title, one.command) for one in dead)
+    found.problems += [f"nights: the process of {title} is gone; `{command}` does it" for title, command in died]
     found.problems += [f"nights: {one.title} has notified nobody; `{one.command}` does" for one in unreported]
 
 
@@ -126,9 +127,14 @@ def _run(run: Run, zone: ZoneInfo) -> dict[str, Any]:
 
 
 def _days(context: Context, found: Status) -> None:
-    """Days without a completed run, days that the score tables lost, and days that a backfill would score again."""
+    """Days without a completed run, days that the score tables lost, and days that a backfill would score again.
+
+    A day that a run is just scoring again, because of late rows, is not missing.
+    """
     yesterday = today(context.settings.time_zone) - timedelta(days=1)
-    missing, stale = missing_days(context, yesterday), stale_days(context, yesterday)
+    in_work = _days_in_work(context, yesterday)
+    missing = [day for day in missing_days(context, yesterday) if day not in in_work]
+    stale = stale_days(context, yesterday)
     beyond, lost = days_out_of_reach(context, yesterday), lost_days(context, yesterday)
     found.facts["days"] = {
         "missing": [*beyond, *missing],
@@ -161,6 +167,12 @@ def _days(context: Context, found: Status) -> None:
             f"days: {len(stale)} are stale ({', '.join(sorted(set(stale.values())))}); "
             f"`aqb backfill --from {first} --to {last}` scores them again"
         )
+
+
+def _days_in_work(context: Context, last: date) -> set[date]:
+    runs = RunLedger(context.state).unended_of_days(date.min, last)
+    alive = Leases(context.state).alive([run.run_id for run in runs])
+    return {run.score_date for run in runs if run.run_id in alive}
 
 
 def _inbox(context: Context, found: Status) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import socket
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -102,6 +103,16 @@ def test_status_names_days_that_are_missing_late_or_stale_and_runs_that_died(
     assert found["days"]["missing"] == [str(day - timedelta(days=days)) for days in (8, 7, 6, 5, 2)]
     told = " ".join(found["problems"])
     assert f"no run has completed 5 days since {day - timedelta(days=8)}" in told
+
+
+def test_status_takes_no_day_for_missing_while_a_night_scores_its_late_rows(
+    aqb: Command, installation: Context
+) -> None:
+    again = night(yesterday() - timedelta(days=1), "running", start="02:00")
+    RunLedger(installation.state).save(again)
+    with Leases(installation.state).held(again.run_id):
+        assert status(aqb)["problems"] == []
+    assert len(status(aqb)["days"]["missing"]) == 1  # its process is gone
 
 
 def test_status_names_days_that_no_night_catches_up_with_until_they_are_done(
@@ -229,6 +240,31 @@ def test_status_answers_health_and_metrics_over_http(installation: Context) -> N
         assert (code, json.loads(body)["ok"]) == (503, False)
         assert got(f"{url}/")[0] == 404
         server.shutdown()
+
+
+@pytest.mark.usefixtures("installation")
+def test_status_over_http_tells_of_wrong_settings_and_goes_on_when_they_are_corrected(folder: Path) -> None:
+    settings = folder / "aqb.toml"
+    with status_server("127.0.0.1", 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        settings.write_text("warehous = 'data'\n", encoding="utf-8")
+        code, body = got(f"{url}/health")
+        assert (code, json.loads(body)["ok"]) == (503, False)
+        assert "settings: aqb.toml: settings are wrong: warehous" in json.loads(body)["problems"][0]
+        code, body = got(f"{url}/metrics")
+        assert (code, "aqb_problems 1\n" in body) == (200, True)
+        settings.unlink()
+        assert got(f"{url}/health")[0] == 200
+        server.shutdown()
+
+
+def test_status_says_what_to_do_where_its_port_is_taken(aqb: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        ended = aqb("status", "--port", str(port))
+    assert ended.exit_code == 2
+    assert ended.err.startswith(f"error: --host 127.0.0.1 --port {port}: cannot listen: Address already in use\n")
 
 
 def got(url: str) -> tuple[int, str]:
