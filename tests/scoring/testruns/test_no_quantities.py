@@ -152,6 +152,9 @@ def test_offer_leaves_the_result_before_it_in_the_sentence(result: str) -> None:
         ("기타/미입력 138명(1.41%)도 함께 확인할까요?", ["138", "1.41"]),
         ("조회된 2만 917명의 명단을 보여드릴까요?", ["20,917"]),
         ("상위 10명 명단도 보여드릴까요?", []),
+        ("10명을 더 보여드릴까요?", []),
+        ("12건 더 볼까요?", []),
+        ("10명만 보여드릴까요?", []),
     ],
 )
 def test_people_whom_an_offer_mentions_may_meet_a_ground_truth(text: str, numbers: list[str]) -> None:
