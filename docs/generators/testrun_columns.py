@@ -74,7 +74,8 @@ Empty cells, `nan`, `None` and `-` are missing values. There are three layouts; 
 
 ## Numbered answers
 
-`N` is the number of the room, from 1. A round whose cells are all empty was not run.
+`N` is the number of the room, from 1. A round whose cells are all empty was not run. In a table with one room, `오류`
+or `에러` without a number is its error; with several it is only kept.
 
 {_table(_without(wide, both))}
 {_rows(_by_field(OF_ROUND, "N차 "))}

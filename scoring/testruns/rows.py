@@ -85,12 +85,16 @@ def columns_of(names: tuple[str, ...], written: tuple[str, ...], where: str) -> 
     read = {name for headers in known.values() for name in headers}
     if layout is Layout.WIDE:
         numbered = [NUMBERED.fullmatch(name) for name in names]
+        numbers = {int(match[1]) for match in numbered if match} or {1}
         for place, name in enumerate(names):
             if match := numbered[place]:
                 rounds.setdefault(int(match[1]), {}).setdefault(OF_ROUND[match[2]], []).append(place)
                 read.add(name)
-            elif name in OF_SINGLE_RUN and not any(numbered):
-                rounds.setdefault(1, {}).setdefault(OF_SINGLE_RUN[name], []).append(place)
+            # Beside a single numbered round an error without a number is that of this round.
+            elif (of_run := OF_SINGLE_RUN.get(name)) and (
+                not any(numbered) or (of_run == "error" and len(numbers) == 1)
+            ):
+                rounds.setdefault(min(numbers), {}).setdefault(of_run, []).append(place)
                 read.add(name)
     there_twice = {name for name in read if names.count(name) > 1}
     if there_twice:

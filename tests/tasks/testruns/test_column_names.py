@@ -106,3 +106,13 @@ def test_number_may_have_its_unit_behind_it(tmp_path: Path) -> None:
 def test_what_excel_shows_where_a_formula_fails_is_no_answer(tmp_path: Path, shown: str) -> None:
     run = read_testrun_file(write_csv(tmp_path / "r.csv", [["ID", "질의", "1차 답변"], ["A1", "몇 명?", shown]]))
     assert [(reject.column, reject.code) for reject in run.rejects] == [("1차 답변", "excel_error")]
+
+
+@pytest.mark.parametrize("error", ["오류", "에러"])
+def test_error_without_a_number_is_that_of_the_only_round(tmp_path: Path, error: str) -> None:
+    one_round = [["ID", "질의", "1차 답변", error], ["A1", "질문", "12명", "timeout"], ["A2", "질문", "", "timeout"]]
+    run = read_testrun_file(write_csv(tmp_path / "one.csv", one_round))
+    assert [(one.round.room, one.error) for (one,) in run.queries.values()] == [(1, "timeout"), (1, "timeout")]
+    several = [["ID", "질의", "1차 답변", "2차 답변", error], ["A1", "몇 명?", "12명", "12명", "timeout"]]
+    (both,) = read_testrun_file(write_csv(tmp_path / "two.csv", several)).queries.values()
+    assert [one.error for one in both] == ["", ""]
