@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -169,9 +169,12 @@ def plan_of(
         raise UsageError(
             f"rubric '{rubric.id}' scores chat rows, not test runs", where=run.name, fix="choose another with --rubric"
         )
-    agent_type = detection.agent_type_of(run.facts, choices.agent_type)
-    named = (execution.agent_type for executions in run.queries.values() for execution in executions)
+    facts = run.facts
+    if rubric.needs_agent_type and facts.has_data_keys_alone:  # the filters of other rows say nothing about these
+        facts = replace(facts, has_expected_filters=False)
+    agent_type = detection.agent_type_of(facts, choices.agent_type)
+    named = [execution.agent_type for executions in run.queries.values() for execution in executions]
     if rubric.needs_agent_type and agent_type is None and not all(named):
-        raise detection.unknown_agent_type(run.name)
+        raise detection.unknown_agent_type(run.name, named.count(None), len(named))
     given = {**settings_options.get(rubric.id, {}), **(choices.options or {})}
     return TestRunPlan(run, rubric, rubric.chosen(given), agent_type)

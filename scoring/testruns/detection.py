@@ -46,7 +46,8 @@ class Layout(StrEnum):
 class FileFacts:
     """The facts about a file that detection needs. `file_name` is without its folder, `headers` are by our names,
     `written` as in the file; `has_accuracy_checks`: a row fills `LLM 평가기준` or has `accuracyChecks`;
-    `has_expected_filters`: a row expects filters.
+    `has_expected_filters`: a row expects filters; `has_data_keys_alone`: one that names no agent expects data keys
+    and no filters.
     """
 
     file_name: str
@@ -54,6 +55,7 @@ class FileFacts:
     written: tuple[str, ...] = ()
     has_accuracy_checks: bool = False
     has_expected_filters: bool = False
+    has_data_keys_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,16 +149,19 @@ def run_type_of(name: str) -> str:
     return EXPERT_FLOW if _EXPERT_NAME.search(unicodedata.normalize("NFC", name).casefold()) else ""
 
 
-def unknown_agent_type(file_name: str) -> UsageError:
-    """The error for a rubric that needs the agent of a file that does not give it."""
+def unknown_agent_type(where: str, unnamed: int = 1, executions: int = 1) -> UsageError:
+    """The error for a rubric that needs the agent of each execution, of which the file leaves `unnamed` open."""
+    who, ko = "there is no agent_type column that names one", "agent_type 열을 넣거나"
+    if unnamed < executions:
+        who = f"{unnamed:,} of {executions:,} executions have no known agent in their column agent_type"
+        ko = f"실행 {executions:,}건 중 {unnamed:,}건은 agent_type 열이 비어 있거나 아는 이름이 아닙니다. 열을 채우거나"
     return UsageError(
-        "nothing tells which agent was tested: there is no agent_type column, the file's name does not start with "
-        "plan_agent_, url_agent_, resume_agent_, 이동, 실행, 플랜 생성 or 지원자 관리, and data keys alone cannot tell "
-        "move from plan",
-        where=file_name,
+        f"nothing tells which agent was tested: {who}, the file's name does not start with plan_agent_, url_agent_, "
+        "resume_agent_, 이동, 실행, 플랜 생성 or 지원자 관리, and data keys alone cannot tell move from plan",
+        where=where,
         fix=f"{_agent_choices()}; an agent of your own is scored with --rubric and the path of its rubric file",
-        ko="어느 에이전트를 테스트했는지 알 수 없습니다. agent_type 열을 넣거나, 파일 이름을 plan_agent_, url_agent_, "
-        "resume_agent_, 이동, 실행, 지원자 관리 가운데 하나로 시작하게 바꾸세요.",
+        ko=f"어느 에이전트를 테스트했는지 알 수 없습니다. {ko}, 파일 이름을 plan_agent_, url_agent_, resume_agent_, "
+        "이동, 실행, 지원자 관리 가운데 하나로 시작하게 바꾸세요.",
     )
 
 

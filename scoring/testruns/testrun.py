@@ -166,6 +166,10 @@ class TestRunReading:
                     for one in self._executions.values()
                 ),
                 has_expected_filters=any(one.expected_filters for one in self._executions.values()),
+                has_data_keys_alone=any(
+                    one.expected_datakeys and not (one.expected_filters or one.agent_type)
+                    for one in self._executions.values()
+                ),
             ),
             queries={query_id: tuple(executions) for query_id, executions in queries.items()},
             counts=RowCounts(self._rows_in, self._scored, excluded, rejected, len(self._executions)),

@@ -153,6 +153,12 @@ def test_nothing_tells_no_agent_and_the_error_says_how_to() -> None:
     assert all(word in message for word in ("결과.csv", "--agent-type", "move", "plan", "applicant_management"))
 
 
+def test_error_about_some_executions_says_how_many_have_no_agent() -> None:
+    error = unknown_agent_type("결과.csv", 1, 40)
+    assert "1 of 40 executions" in str(error) and "there is no agent_type" not in str(error)
+    assert "40건 중 1건" in error.ko
+
+
 def test_option_that_names_no_agent_is_refused() -> None:
     with pytest.raises(UsageError, match="applicant_management"):
         agent_type_of(facts("plan_agent_1.csv"), option="robot")
