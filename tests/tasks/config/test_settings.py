@@ -259,8 +259,9 @@ def test_every_variable_that_the_reference_names_is_a_setting() -> None:
         'state_url = "postgresql+psycopg://aqb:pw@db/aqb"\n',
         'state_url = "postgresql+psycopg://aqb:p/:pw@db/aqb"\n',
         'state_url = "postgresql+psycopg://db/aqb?user=aqb&password=:pw@"\n',
+        '[alerts.heartbeat]\nurl = "https://aqb:pw@ping/1"\n',
     ],
-    ids=["key", "password in a URL", "password with a slash", "password among the options"],
+    ids=["key", "password in a URL", "password with a slash", "password among the options", "password of the ping"],
 )
 def test_secrets_in_a_file_that_others_may_read_are_refused(content: str) -> None:
     file = Path("aqb.toml")
@@ -278,6 +279,7 @@ def test_file_without_secrets_may_be_read_by_everybody() -> None:
     file = Path("aqb.toml")
     content = (
         'state_url = "sqlite:///data/state.db"\n[judge]\napi_key = ""\nbase_url = "https://llm/v1?api-version=2026"\n'
+        '[alerts.heartbeat]\nurl = "https://hc-ping.com/1"\n'
     )
     file.write_text(content, encoding="utf-8")
     file.chmod(0o644)
