@@ -100,16 +100,17 @@ def headline(queries: Sequence[RecruitQuery], summary: RecruitSummary) -> list[s
     total, accuracy = summary.set.get("weighted_total", {}), summary.set["accuracy"]
     if total.get("mean") is not None:
         covers = partly_scored(_unknown(summary), total["weight_coverage"])
-        scored = f"종합 점수는 {score_text(total['mean'])}점(5점 만점{', ' if covers else ''}{covers})입니다."
+        told = [f"종합 점수는 {score_text(total['mean'])}점(5점 만점{', ' if covers else ''}{covers})"]
     else:
-        why = f" 종합 점수는 없습니다({total['missing']})." if total.get("missing") else ""
-        scored = f"정확성은 {mean_name(summary)} {mean_text(accuracy)}점(5점 만점)입니다.{why}"
+        told = [f"정확성은 {mean_name(summary)} {mean_text(accuracy)}점(5점 만점)"]
+        told += [f"종합 점수는 없음({total['missing']})"] if total.get("missing") else []
+    if undecided := undecided_text(summary.set["intent"]):
+        told.append(f"의도 충족은 {undecided}")
     unanswered = summary.data_quality["failed"] + summary.data_quality["empty"]
     lowest = by_points_lost(queries)
     flagged = [query for query in lowest if query.manual_review_reasons]
-    undecided = f" 의도 충족은 {why}." if (why := undecided_text(summary.set["intent"])) else ""
     return [
-        f"{size_text(queries)} {scored}{undecided}",
+        f"{size_text(queries)} {', '.join(told)}입니다.",
         main_cause(summary.check_patterns, summary.outages, unanswered, queries),
         look_first(lowest[0], points_lost(lowest[0].points), flagged),
     ]

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -147,9 +148,16 @@ def test_headline_says_the_total_or_why_there_is_none() -> None:
     ]
     unjudged = headline(query(run(1), run(2), status=VerdictStatus.NO_JUDGE))
     assert unjudged[0] == (
-        "질의 1개의 실행 2건을 채점했고 종합 점수는 4.71점(5점 만점, 의도 충족·일관성 없이 가중치의 70%만 채점)입니다. "
-        "의도 충족은 질의 1개 중 1개 미판정."
+        "질의 1개의 실행 2건을 채점했고 종합 점수는 4.71점(5점 만점, 의도 충족·일관성 없이 가중치의 70%만 채점), "
+        "의도 충족은 질의 1개 중 1개 미판정입니다."
     )
+
+
+def test_headline_without_a_total_says_in_its_first_sentence_why() -> None:
+    summary = RUBRIC.summarise([query(run(1), run(2))], OPTIONS)
+    missing = {"weighted_total": {"mean": None, "missing": "가중치의 50%만 채점"}}
+    said = RUBRIC.headline([query(run(1), run(2))], replace(summary, set={**summary.set, **missing}))[0]
+    assert said.endswith("정확성은 회차 점수의 평균 5.00점(5점 만점), 종합 점수는 없음(가중치의 50%만 채점)입니다.")
 
 
 def test_headline_sends_to_queries_without_a_verdict_where_no_points_were_lost() -> None:
