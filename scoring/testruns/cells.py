@@ -27,7 +27,8 @@ _ALL_IS_WELL = frozenset(
             "에러없음",
             "해당없음",
         ),
-        *("ok", "okay", "success", "succeeded", "completed", "done", "pass", "passed", "200", "n/a", "na", "noerror"),
+        *("ok", "okay", "success", "succeeded", "completed", "done", "pass", "passed", "200", "200ok"),
+        *("n/a", "na", "noerror"),
     }
 )
 _NO_ERROR = frozenset({"없음", "no", "n", "false", "undefined", "{}", "[]"})

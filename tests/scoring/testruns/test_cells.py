@@ -66,7 +66,7 @@ def test_different_things_are_not_the_same(expected: object, actual: object) -> 
     [
         *("정상", "성공", "완료", "통과", "정상 응답", "정상 완료", "응답 완료", "이상 없음", "오류 없음", "에러없음"),
         *("해당 없음", "OK", "okay", "success", "Succeeded", "completed", "done", "pass", "PASSED", "200", "N/A", "na"),
-        "No error",
+        *("No error", "200 OK"),
     ],
 )
 def test_what_says_that_all_is_well_reports_no_error(said: str) -> None:
