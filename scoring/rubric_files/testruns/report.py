@@ -55,13 +55,13 @@ def headline(rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSum
     total = summary.set["weighted_total"]
     unknown = [_title(rules, name) for name in rules.weights.percents if summary.set[name]["mean"] is None]
     covers = partly_scored(unknown, total["weight_coverage"])
-    shown = f"종합 점수는 {score_text(total['mean'])}점(5점 만점{', ' if covers else ''}{covers})입니다."
-    scored = shown if total["mean"] is not None else f"종합 점수는 없습니다({total['missing']})."
+    shown = f"종합 점수는 {score_text(total['mean'])}점(5점 만점{', ' if covers else ''}{covers})"
+    scored = shown if total["mean"] is not None else f"종합 점수는 없음({total['missing']})"
     unanswered = sum(outage.count for outage in summary.outages)
     lowest = by_points_lost(rules, queries)
     flagged = [query for query in lowest if query.manual_review_reasons]
     return [
-        f"{size_text(queries)} {scored}{_verdict_sentence(rules, summary)}",
+        f"{size_text(queries)} {scored}{_verdict_clause(rules, summary)}입니다.",
         main_cause(summary.check_patterns, summary.outages, unanswered, queries),
         look_first(lowest[0], rules.weights.lost(lowest[0].points), flagged),
     ]
@@ -108,9 +108,9 @@ def _verdict_rows(titles: Mapping[str, str], counts: Mapping[str, int]) -> list[
     return [[title, f"{counts.get(code, 0):,}"] for code, title in titles.items()]
 
 
-def _verdict_sentence(rules: TestRunRules, summary: FileSummary) -> str:
+def _verdict_clause(rules: TestRunRules, summary: FileSummary) -> str:
     counts = [f"{title} {count}개" for title, count in _verdict_rows(rules.verdict_titles, summary.verdicts)]
-    return f" 판정: {', '.join(counts)}." if counts else ""
+    return f", 판정은 {', '.join(counts)}" if counts else ""
 
 
 def _title(rules: TestRunRules, name: str) -> str:

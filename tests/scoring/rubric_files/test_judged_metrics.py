@@ -87,7 +87,8 @@ def test_headline_says_which_metrics_a_total_is_without() -> None:
     options = RUBRIC.chosen({"min_weight_coverage": "40"})
     query = RUBRIC.score_query([asked()], options, {})
     sentence = RUBRIC.headline([query], RUBRIC.summarise([query], options))[0]
-    assert "종합 점수는 5.00점(5점 만점, Helpful·Speed·Consistency 없이 가중치의 40%만 채점)입니다." in sentence
+    assert "종합 점수는 5.00점(5점 만점, Helpful·Speed·Consistency 없이 가중치의 40%만 채점), " in sentence
+    assert sentence.count("다.") == 1 and sentence.endswith("판정은 Pass 1개, Weak 0개, Fail 0개입니다.")
 
 
 def test_points_outside_the_scale_are_an_invalid_verdict() -> None:
