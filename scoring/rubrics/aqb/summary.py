@@ -252,14 +252,16 @@ def _uncovered_filters(queries: Sequence[AqbQuery]) -> list[str]:
 def _filter_combinations(queries: Sequence[AqbQuery]) -> list[FilterCombination]:
     """The filters used together, slowest mean first. Source: seed 000, 2.5 (성능 문제가 되는 필터 조합)."""
     seconds: dict[tuple[str, ...], list[float]] = {}
+    names = COMMON_FILTERS
     for execution in _executions(queries):
+        names = execution.execution.filter_names  # those of the file, the same in every row
         filters = tuple(tool for tool in execution.used_tools if tool != PERIOD_FILTER)
         if filters and execution.latency_s is not None:
             seconds.setdefault(filters, []).append(execution.latency_s)
     means = {filters: mean(map(exact, times)) or 0 for filters, times in seconds.items()}
     slowest_first = sorted(means.items(), key=lambda item: (-item[1], item[0]))
     return [
-        {"filters": list(map(COMMON_FILTERS.title, filters)), "n": len(seconds[filters]), "mean_s": as_float(mean_s)}
+        {"filters": list(map(names.title, filters)), "n": len(seconds[filters]), "mean_s": as_float(mean_s)}
         for filters, mean_s in slowest_first
     ]
 

@@ -5,7 +5,7 @@ Source: seed 000, 2.3; SPEC 2 (What an execution used) and 3.3 (mapping grade).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from operator import eq
@@ -17,7 +17,7 @@ from scoring.testruns.cells import folded
 from scoring.testruns.checks import PAGE_KEY, EntryGroup, PathCheck
 from scoring.testruns.executions import AgentType, Execution, ParsedExecution
 from scoring.testruns.expected import expected_of
-from scoring.testruns.filter_names import COMMON_FILTERS
+from scoring.testruns.filter_names import COMMON_FILTERS, FilterNames
 from scoring.testruns.rubric import Undecided
 from scoring.testruns.tool_usage import (
     PERIOD_FILTER,
@@ -40,7 +40,7 @@ class ToolUse:
 
     `extra` are used tools that were not expected, `weak` the found ones that are grid columns, `unmapped` the expected
     names without a code, `unseen` the expected tools whose use the file cannot show. An answer that failed or is empty
-    used nothing. The period filter is never `extra`.
+    used nothing. The period filter is never `extra`. `names` gives filters their titles.
     """
 
     kind: str
@@ -50,6 +50,7 @@ class ToolUse:
     weak: tuple[str, ...] = ()
     unmapped: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
+    names: FilterNames = field(default=COMMON_FILTERS, repr=False, compare=False)
 
     @property
     def expected(self) -> tuple[str, ...]:
@@ -85,30 +86,33 @@ class ToolUse:
         if self.grade is MappingGrade.UNKNOWN:
             return ""
         if self.missing:
-            return f"{self.kind}: 기대 {_listed(self.missing)}, 사용 {_listed(self.extra) or '없음'}"
-        return f"불필요한 {self.kind} 추가: {_listed(self.extra)}" if self.extra else ""
+            return f"{self.kind}: 기대 {self._listed(self.missing)}, 사용 {self._listed(self.extra) or '없음'}"
+        return f"불필요한 {self.kind} 추가: {self._listed(self.extra)}" if self.extra else ""
 
     def text(self) -> str:
         """The evidence as a Korean sentence."""
-        kind, used = self.kind, _listed(self.extra) or "없음"
-        beside = f", 불필요한 {kind} 추가: {_listed(self.extra)}" if self.extra else ""
-        weak = f" (열 {_listed(self.weak)}: 화면 기본값일 수 있는 약한 확인)" if self.weak else ""
+        kind, used = self.kind, self._listed(self.extra) or "없음"
+        beside = f", 불필요한 {kind} 추가: {self._listed(self.extra)}" if self.extra else ""
+        weak = f" (열 {self._listed(self.weak)}: 화면 기본값일 수 있는 약한 확인)" if self.weak else ""
         match self.grade:
             case MappingGrade.UNKNOWN if self.unmapped:
                 return f"{MISSING_TITLES[Undecided.UNMAPPED_FILTER]}: {', '.join(self.unmapped)}"
             case MappingGrade.UNKNOWN if self.unseen:
                 title = MISSING_TITLES[Undecided.TOOLS_NOT_SHOWN]
-                return f"{title}({_SHOWN_BY}): {_listed(self.unseen)} 사용 여부를 알 수 없음"
+                return f"{title}({_SHOWN_BY}): {self._listed(self.unseen)} 사용 여부를 알 수 없음"
             case MappingGrade.UNKNOWN:
                 return f"{MISSING_TITLES[Missing.NOTHING_EXPECTED]} (사용한 {kind}: {used})"
             case MappingGrade.NONE:
-                return f"기대한 {kind} 미사용: {_listed(self.missing)} (사용한 {kind}: {used})"
+                return f"기대한 {kind} 미사용: {self._listed(self.missing)} (사용한 {kind}: {used})"
             case MappingGrade.PARTIAL:
-                missing = _listed(self.missing)
-                return f"기대한 {kind} 일부만 사용: {_listed(self.found)}, 누락: {missing}{beside}{weak}"
+                missing = self._listed(self.missing)
+                return f"기대한 {kind} 일부만 사용: {self._listed(self.found)}, 누락: {missing}{beside}{weak}"
             case MappingGrade.EXTRA:
-                return f"기대한 {kind} 모두 사용: {_listed(self.found)}{beside}{weak}"
-        return f"기대한 {kind} 정확히 사용: {_listed(self.found)}{weak}"
+                return f"기대한 {kind} 모두 사용: {self._listed(self.found)}{beside}{weak}"
+        return f"기대한 {kind} 정확히 사용: {self._listed(self.found)}{weak}"
+
+    def _listed(self, tools: Iterable[str]) -> str:
+        return ", ".join(map(self.names.title, tools))
 
 
 def tool_use(reading: ParsedExecution) -> ToolUse:
@@ -154,7 +158,7 @@ def _filter_use(execution: Execution, used: ToolUsage) -> ToolUse:
     filters = dict(_exactly(expected.filters)) | _checked(execution, "filterType")
     columns = expected.columns & used.columns
     found, extra = _met(filters, used.filters)
-    return _compared(
+    compared = _compared(
         "필터",
         {*filters, *expected.columns},
         found | columns,
@@ -162,6 +166,7 @@ def _filter_use(execution: Execution, used: ToolUsage) -> ToolUse:
         weak=columns,
         unmapped=expected.unmapped,
     )
+    return replace(compared, names=execution.filter_names)
 
 
 def _compared(
@@ -211,7 +216,3 @@ def _checked(
 
 def _is_any(some: Iterable[str], is_same: Callable[[str, str], bool], used: str) -> bool:
     return any(is_same(tool, used) for tool in some)
-
-
-def _listed(tools: Iterable[str]) -> str:
-    return ", ".join(map(COMMON_FILTERS.title, tools))

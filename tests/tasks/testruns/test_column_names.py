@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from scoring.catalog import TestRunChoices, plan_of
 from scoring.errors import InputError
+from scoring.rubrics.aqb.summary import AqbSummary
 from scoring.testruns.executions import Execution
+from scoring.testruns.scoring import score_testrun
 from scoring.testruns.team_names import TeamNames
 from tasks.testruns.files import read_testrun_file
 from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, write_csv
@@ -116,3 +119,15 @@ def test_error_without_a_number_is_that_of_the_only_round(tmp_path: Path, error:
     several = [["ID", "질의", "1차 답변", "2차 답변", error], ["A1", "몇 명?", "12명", "12명", "timeout"]]
     (both,) = read_testrun_file(write_csv(tmp_path / "two.csv", several)).queries.values()
     assert [one.error for one in both] == ["", ""]
+
+
+def test_filter_of_a_team_stands_in_reasons_and_report_with_its_name(tmp_path: Path) -> None:
+    header = ["ID", "질의", "기대 필터", "1차 답변", "1차 답변 시간(초)", "1차 감지된 필터"]
+    rows = [header, ["A1", "몇 명?", "별자리", "1명", "2", "ZODIAC"]]
+    path = write_csv(tmp_path / "resume_agent_1.csv", rows)
+    names = TeamNames(filters={"별자리": "ZODIAC"})
+    scored = score_testrun(plan_of(read_testrun_file(path, names), TestRunChoices("aqb-1.2"), {}), {})
+    (execution,) = scored.queries[0].executions
+    assert execution.scores["accuracy"].reason.startswith("기대한 필터 정확히 사용: 별자리(ZODIAC);")
+    assert isinstance(scored.summary, AqbSummary)
+    assert [one["filters"] for one in scored.summary.slowest_filter_combinations] == [["별자리(ZODIAC)"]]
