@@ -72,10 +72,9 @@ class Judged:
         """
         paid = [judgement for judgement in self.judgements if not judgement.from_store]
         prices = [judgement.usd for judgement in paid if judgement.usd is not None]
-        # What the endpoint refuses by an HTTP status, no model has seen: it costs nothing.
-        refused = [one for one in paid if one.status is VerdictStatus.REFUSED and one.model_answered]
-        answers = [*refused, *(one for one in paid if one.status in (VerdictStatus.OK, VerdictStatus.INVALID))]
-        answered = any(judgement.model_answered or judgement.tokens_in for judgement in paid)
+        # What the endpoint refuses by an HTTP status, no model has seen: it has no epoch, and costs nothing.
+        seen = (VerdictStatus.OK, VerdictStatus.INVALID)
+        answered = [one for one in paid if one.status in seen or one.epoch or one.tokens_in]
         return {
             "questions": len(self.judgements),
             "cached": len(self.judgements) - len(paid),
@@ -84,7 +83,7 @@ class Judged:
             "tokens_cached": sum(judgement.tokens_cached for judgement in paid),
             "tokens_out": sum(judgement.tokens_out for judgement in paid),
             "cost": sum(prices) if prices or not answered else None,
-            "without_usage": sum(not one.tokens_in for one in answers),
+            "without_usage": sum(not one.tokens_in for one in answered),
             "by_status": dict(sorted(Counter(judgement.status.value for judgement in self.judgements).items())),
             "models": sorted({one.model_answered for one in self.judgements if one.model_answered}),
             "epochs": self.epochs,

@@ -88,7 +88,7 @@ def test_answers_without_usage_have_no_known_cost_and_use_the_budget_up(sqlite_s
         answers = server.asked.total()
     summary = judged.summary()
     assert summary["cost"] is None
-    assert summary["without_usage"] == summary["by_status"]["invalid"]
+    assert summary["without_usage"] == sum(one.attempts > 0 for one in judged.judgements)
     assert {one.usd for one in judged.judgements} == {None}
     assert summary["by_status"]["over_budget"] > 0
     assert answers * 2_000 <= 60_000  # each stays reserved with the most that it can cost
@@ -102,6 +102,15 @@ def test_cost_that_is_known_in_part_says_of_how_many_answers_it_is_not(sqlite_st
         summary = ask(5, settings_for(server.url, max_in_flight=1), sqlite_store).summary()
     assert summary["cost"] == pytest.approx(2 * (100 * 1.0 + 20 * 4.0) / 1e6)
     assert (summary["tokens"], summary["without_usage"]) == (240, 3)
+
+
+@pytest.mark.parametrize("finish", ["stop", "content_filter"])
+def test_answers_that_name_neither_model_nor_usage_have_no_known_cost(sqlite_store: VerdictStore, finish: str) -> None:
+    choice = {"message": {"content": '{"reason": "맞음", "score": 5}'}, "finish_reason": finish}
+    with HostileServer(lambda body: [json_http({"choices": [choice]})]) as server:
+        summary = ask(3, settings_for(server.url), sqlite_store).summary()
+    assert summary["by_status"] == {"ok" if finish == "stop" else "refused": 3}
+    assert (summary["cost"], summary["without_usage"]) == (None, 3)
 
 
 def test_call_before_the_first_batch_is_paid_in_full(sqlite_store: VerdictStore) -> None:
