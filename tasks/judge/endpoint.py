@@ -136,7 +136,7 @@ class JudgeEndpoint:
             why = f"status 200 ({kind}) without an answer of a model in it{said and ': '}{said}"
             raise TransientError(self._short(why), maybe_paid=is_broken)
         self.answered = True
-        return replace(reply_in(content, question.largest_usage, _readings(response.headers)), dialect=dialect)
+        return replace(reply_in(content, question.possible_usage, _readings(response.headers)), dialect=dialect)
 
     def reword(self, sent: Dialect, status: int, body: Any) -> None:
         """Changes the wording where a refusal names a part of the one that was sent.
