@@ -20,8 +20,8 @@ _LONGEST_REASON = 300
 _EPOCH_DIGITS = 16
 _MOST_BYTES_PER_TOKEN = 16  # of prose: three to five are usual, in Korean and in English
 _LONGEST_TOKEN = 16  # characters, on average
-# Models that reason may say first what they thought, and many like to put JSON into a code block.
-_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+# Models that reason may say first what they thought, some servers without its opening mark; many like code blocks.
+_THOUGHT = re.compile(r"\A(?!\s*[{`]).*?</think>", re.DOTALL)
 _CODE_BLOCK = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL | re.IGNORECASE)
 _USUAL = Dialect()
 
