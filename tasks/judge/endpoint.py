@@ -24,6 +24,7 @@ from tasks.judge.replies import (
     TransientError,
     UnreachableError,
     WordingRefusedError,
+    first_of,
     mapping_of,
     reply_in,
     text_of,
@@ -38,9 +39,9 @@ _MALFORMED = (400, 422)
 _FILTERED = ("content_filter", "content_policy_violation")
 _TOO_LONG = ("context_length_exceeded", "string_above_max_length")
 _TOO_LONG_IN_WORDS = re.compile(
-    r"context (length|size|window)|(prompt|input) is too long|reduce the length", re.IGNORECASE
+    r"context (length|size|window)|(prompt|input) is too long|reduce the length|request too large", re.IGNORECASE
 )
-_OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+_OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "budget_exceeded")
 _LONGEST_MESSAGE = 300
 _MISFITS_AT_FIRST = 5
 _BUCKETS = ("requests", "tokens")
@@ -129,14 +130,16 @@ class JudgeEndpoint:
             content = json.loads(response.content)
         except (ValueError, RecursionError):
             content = None
-        if not mapping_of(content).keys() & {"choices", "output"}:
+        reply = reply_in(content, question.possible_usage, _readings(response.headers))
+        said = text_of(_error_in(content).get("message"))
+        is_failure = bool(said) and not (reply.text or reply.refusal)
+        if is_failure or not mapping_of(content).keys() & {"choices", "output"}:
             kind = self._short(response.headers.get("content-type", "no type"))
-            is_broken = any(name in response.content for name in _PARTS_OF_ANSWERS)  # an answer, paid and then cut
-            said = text_of(_error_in(content).get("message"))
+            is_cut = content is None and any(name in response.content for name in _PARTS_OF_ANSWERS)
             why = f"status 200 ({kind}) without an answer of a model in it{said and ': '}{said}"
-            raise TransientError(self._short(why), maybe_paid=is_broken)
+            raise TransientError(self._short(why), maybe_paid=is_cut or reply.usage is not None)
         self.answered = True
-        return replace(reply_in(content, question.possible_usage, _readings(response.headers)), dialect=dialect)
+        return replace(reply, dialect=dialect)
 
     def reword(self, sent: Dialect, status: int, body: Any) -> None:
         """Changes the wording where a refusal names a part of the one that was sent.
@@ -146,7 +149,7 @@ class JudgeEndpoint:
         """
         error = _error_in(body)
         told = text_of(error.get("param")) or text_of(error.get("message"))
-        is_final = error.get("code") in (*_OUT_OF_MONEY, *_FILTERED) or _is_too_long(error)
+        is_final = _is_of(error, (*_OUT_OF_MONEY, *_FILTERED)) or _is_too_long(error)
         if status in _MALFORMED and not is_final and (better := sent.after_refusal(told)):
             self.dialect = self.dialect.joined(better)
             raise WordingRefusedError(told) from None
@@ -171,9 +174,8 @@ class JudgeEndpoint:
     def explain_status(self, status: int, body: Any, headers: Mapping[str, str]) -> NoReturn:
         """Raises the error for a status. `body` is the error object, in an envelope or not."""
         error = _error_in(body)
-        code = str(error.get("code") or "")
         message = self._short(str(error.get("message") or body or "no reason given"))
-        if code in _OUT_OF_MONEY or status == 402:
+        if status == 402 or _is_of(error, _OUT_OF_MONEY):
             raise self._error(
                 f"'s account has no money left: {message}",
                 "pay in, or name another endpoint; verdicts so far are kept, the next run goes on",
@@ -185,17 +187,18 @@ class JudgeEndpoint:
                 "set judge.base_url to the address of the endpoint itself",
                 "판정 모델의 주소가 다른 주소로 넘깁니다. 운영 담당자가 설정 judge.base_url을 고쳐야 합니다.",
             ) from None
-        if status == 429:
+        if status == 429 and not _is_too_long(error):  # what is larger than a limit never passes
             bucket = _bucket(error, headers)
-            raise LimitReachedError(f"its limit of {bucket} is used up", bucket, _retry_after_s(headers)) from None
+            reason = f"its limit of {bucket} is used up" + (f": {message}" if error.get("message") else "")
+            raise LimitReachedError(reason, bucket, _retry_after_s(headers)) from None
         if status in _OVERLOADED and (retry_after_s := _retry_after_s(headers)):
             raise LimitReachedError(f"it says status {status}", "requests", retry_after_s) from None
         if status in _PASSING or status >= 500:
             raise TransientError(f"status {status}: {message}", maybe_paid=False) from None
-        if code in _FILTERED:
+        if _is_of(error, _FILTERED):
             raise QuestionRefusedError(message, filtered=True) from None
         told = f"status {status}: {message}"
-        if status == 413 or _is_too_long(error) or (status in _MALFORMED and self.answered):
+        if status in (413, 429) or _is_too_long(error) or (status in _MALFORMED and self.answered):
             raise QuestionRefusedError(told) from None
         unusable = self.unusable(told, status)
         if status == 403 or status in _MALFORMED:  # a firewall blocks some questions, a wrong parameter all of them
@@ -226,6 +229,15 @@ class JudgeEndpoint:
             "판정 모델이 답하지 않습니다. 운영 담당자가 설정 judge.base_url과 네트워크를 확인해야 합니다.",
         )
 
+    def limited(self, reached: LimitReachedError, longest_s: float) -> AqbError:
+        """The error for an endpoint whose limit stays used up: it asks to wait so long, or has refused for so long."""
+        return self._error(
+            f" takes no more questions for {longest_s:,.0f} s or longer: {reached}",
+            "wait until its limit is free, or lower judge.rpm and judge.tpm; the next run goes on, verdicts are kept",
+            "판정 모델의 사용 한도가 다했습니다. 한도가 풀린 뒤 다시 실행하면 이어서 묻습니다. "
+            "자주 생기면 운영 담당자가 설정 judge.rpm과 judge.tpm을 낮추거나 한도를 늘려야 합니다.",
+        )
+
     def _error(self, what: str, fix: str, ko: str) -> AqbError:
         return AqbError(f"the judge{what}", where=self._endpoint.shown, fix=fix, ko=ko)
 
@@ -236,9 +248,11 @@ class JudgeEndpoint:
 def _error_in(body: Any) -> Mapping[str, Any]:
     """The error object of a body, in an envelope or not, with its message as text; a bare text becomes its message.
 
-    Servers that check requests field by field list the fields instead, in `detail`: `body.seed: Extra inputs ...`.
+    Gemini puts the envelope into a list, routers put the error into the choice that has failed. Servers that check
+    requests field by field list the fields instead, in `detail`: `body.seed: Extra inputs ...`.
     """
-    error = mapping_of(body).get("error", body)
+    body = first_of(body) if "error" in first_of(body) else body
+    error = mapping_of(body).get("error") or first_of(mapping_of(body).get("choices")).get("error") or body
     error = error if isinstance(error, dict) else {"message": error}
     told = error.get("message") or error.get("detail")
     fields = mapping_of(told).get("detail", told)
@@ -252,6 +266,11 @@ def _about_field(problem: Mapping[str, Any]) -> str:
     place = problem.get("loc")
     name = ".".join(map(str, place)) if isinstance(place, list) else ""
     return ": ".join(filter(None, (name, text_of(problem.get("msg")))))
+
+
+def _is_of(error: Mapping[str, Any], kinds: tuple[str, ...]) -> bool:
+    """Whether an error is of one of the kinds; gateways give the kind as the type, and the status as the code."""
+    return any(str(error.get(name)) in kinds for name in ("code", "type"))
 
 
 def _is_too_long(error: Mapping[str, Any]) -> bool:

@@ -375,8 +375,8 @@ class LiveRun:
         wait_s = _RETRY_AFTER_S if reached.retry_after_s is None else reached.retry_after_s
         self._limiter.report(Feedback(ticket, refused=reached.bucket, retry_after_s=wait_s))
         self._refused_since = self._refused_since or self._now()
-        if max(wait_s, self._now() - self._refused_since) > self._timing.patience_s:
-            raise self._endpoint.unreachable(f"{reached} for {wait_s:.0f} s or more")
+        if (longest_s := max(wait_s, self._now() - self._refused_since)) > self._timing.patience_s:
+            raise self._endpoint.limited(reached, longest_s)
 
     async def _drain(self) -> None:
         """Waits some time for the calls in flight, starts no other, and records the questions that they leave."""

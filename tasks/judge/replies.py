@@ -112,7 +112,7 @@ def reply_in(body: Any, possible: tuple[Usage, Usage], readings: Mapping[str, fl
 
 
 def _chat_parts(body: Mapping[str, Any]) -> dict[str, Any]:
-    choice = _first(body.get("choices"))
+    choice = first_of(body.get("choices"))
     message = mapping_of(choice.get("message"))
     finish = choice.get("finish_reason")
     content = message.get("content")
@@ -154,7 +154,8 @@ def _usage(reported: Any, least: Usage, most: Usage) -> Usage | None:
     return Usage(tokens_in, cached, tokens_out, written) if is_possible else None
 
 
-def _first(values: Any) -> Mapping[str, Any]:
+def first_of(values: Any) -> Mapping[str, Any]:
+    """The first object of a list of JSON; empty for what is none."""
     return mapping_of(values[0]) if isinstance(values, list) and values else {}
 
 

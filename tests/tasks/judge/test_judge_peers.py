@@ -1,0 +1,93 @@
+"""What compatible endpoints answer otherwise than OpenAI: Gemini, LiteLLM, OpenRouter, servers of local models."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tasks.judge.verdict_store import VerdictStore
+from tests.fakes.hostile_server import HostileServer, json_http
+from tests.fakes.judge_questions import ask, settings_for
+
+
+def answer(text: str = '{"reason": "맞음", "score": 5}') -> bytes:
+    """The answer of a model."""
+    choice = {"finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    usage = {"prompt_tokens": 300, "completion_tokens": 20}
+    return json_http({"model": "judge-1", "choices": [choice], "usage": usage})
+
+
+def test_parameter_that_gemini_refuses_in_a_list_is_left_out(sqlite_store: VerdictStore) -> None:
+    message = 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'
+    refusal = json_http([{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}], 400)
+    with HostileServer(lambda body: [refusal if "seed" in json.loads(body) else answer()]) as server:
+        judged = ask(3, settings_for(server.url), sqlite_store, is_new=True)
+    assert judged.summary()["by_status"] == {"ok": 3}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"choices": None, "error": {"code": 502, "message": "upstream died"}},
+        {"choices": [], "error": "upstream died"},
+        {"choices": [{"error": {"code": 502, "message": "upstream died"}, "message": {"content": ""}}]},
+        {"output": [], "status": "failed", "error": {"code": "server_error", "message": "upstream died"}},
+    ],
+    ids=["no choices", "text", "choice", "response"],
+)
+def test_error_in_place_of_an_answer_is_a_failure_that_costs_nothing(body: Any, sqlite_store: VerdictStore) -> None:
+    """It is no answer of a wrong form, for which people would try a stronger model."""
+    answers = iter([json_http(body)] * 2)
+    with HostileServer(lambda body: [next(answers, answer())]) as server:
+        settings = settings_for(server.url, max_in_flight=1, max_tokens=5_000)
+        passing = ask(2, settings, sqlite_store)
+    assert passing.summary()["by_status"] == {"ok": 2}
+    with HostileServer(lambda _: [json_http(body)]) as server:
+        lasting = ask(12, settings_for(server.url), sqlite_store, first=2)
+    assert lasting.summary()["by_status"] == {"failed": 12}
+    assert "upstream died" in str(lasting.failure)
+
+
+@pytest.mark.parametrize("status", [400, 429])
+def test_used_up_budget_of_a_gateway_ends_the_run_at_once(sqlite_store: VerdictStore, status: int) -> None:
+    error = {"message": "Budget has been exceeded!", "type": "budget_exceeded", "param": None, "code": str(status)}
+    answers = iter([answer()] * 3)
+    with HostileServer(lambda body: [next(answers, json_http({"error": error}, status))]) as server:
+        judged = ask(40, settings_for(server.url, max_in_flight=1), sqlite_store)
+    assert "account has no money left: Budget has been exceeded!" in str(judged.failure)
+    assert judged.summary()["by_status"] == {"ok": 3, "failed": 37}
+    assert len(server.received) == 4
+
+
+def test_limit_that_stays_used_up_is_told_in_the_words_of_the_endpoint(sqlite_store: VerdictStore) -> None:
+    error = {"message": "You exceeded your current quota, check your plan.", "type": "throttling_error", "code": "429"}
+    with HostileServer(lambda body: [json_http({"error": error}, 429)]) as server:
+        failure = ask(3, settings_for(server.url), sqlite_store).failure
+    assert "takes no more questions" in str(failure) and "You exceeded your current quota" in str(failure)
+    assert "wait until its limit is free" in str(failure)
+
+
+def test_question_that_is_larger_than_the_limit_of_a_minute_fails_alone(sqlite_store: VerdictStore) -> None:
+    message = "Request too large for judge-1 on tokens per min (TPM): Limit 1000, Requested 1200."
+    refusal = json_http({"error": {"message": message, "type": "tokens", "code": "rate_limit_exceeded"}}, 429)
+    with HostileServer(lambda body: [refusal if "2번" in body.decode() else answer()]) as server:
+        judged = ask(4, settings_for(server.url), sqlite_store)
+    assert judged.failure is None
+    assert [one.status.value for one in judged.judgements] == ["ok", "ok", "failed", "ok"]
+    assert "Request too large" in judged.judgements[2].reason
+    assert len(server.received) == 4
+
+
+@pytest.mark.parametrize("opening", ["<think>", ""], ids=["whole", "opening left out"])
+def test_what_the_model_thought_is_no_part_of_its_answer(opening: str, sqlite_store: VerdictStore) -> None:
+    text = f'{opening}음, {{"score": 1}}일까?\n</think>\n\n{{"reason": "맞음", "score": 5}}'
+    with HostileServer(lambda body: [answer(text)]) as server:
+        judged = ask(2, settings_for(server.url), sqlite_store)
+    assert [one.answer.get("score") for one in judged.judgements] == [5, 5]
+
+
+def test_reason_that_quotes_the_end_of_a_thought_stays_whole(sqlite_store: VerdictStore) -> None:
+    told = {"reason": 'quoted: </think>{"reason": "", "score": 5}', "score": 1}
+    with HostileServer(lambda body: [answer(json.dumps(told))]) as server:
+        judged = ask(1, settings_for(server.url), sqlite_store)
+    assert judged.judgements[0].answer == told
