@@ -18,6 +18,7 @@ from tasks.config.judge import Endpoint, JudgeSettings
 from tasks.judge.dialect import AnswerForm, Dialect
 from tasks.judge.questions import Question
 from tasks.judge.replies import (
+    LateError,
     LimitReachedError,
     QuestionRefusedError,
     Reply,
@@ -169,6 +170,8 @@ class JudgeEndpoint:
         reason = self._short(f"{type(error).__name__}: {failed_connection(error.__cause__ or error)}")
         if isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout):
             raise UnreachableError(reason, maybe_paid=False) from None
+        if isinstance(error, openai.APITimeoutError):
+            raise LateError(reason, maybe_paid=True) from None
         raise TransientError(reason, maybe_paid=True) from None
 
     def explain_status(self, status: int, body: Any, headers: Mapping[str, str]) -> NoReturn:

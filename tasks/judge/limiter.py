@@ -13,6 +13,8 @@ from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from tasks.judge.questions import Question
+from tasks.judge.replies import Usage
 from tasks.judge.verdict_store import VerdictStore
 
 _RESERVE = 0.2  # of a second's worth stays in the bucket; with two processes a tenth still let two 429s through
@@ -159,6 +161,22 @@ class Limits:
             bucket.level -= amount if bucket.rate else 0.0
             taken[name] = Reservation(bucket.level, bucket.corrected)
         return Ticket(taken, tokens)
+
+
+class TokenEstimator:
+    """Estimates the tokens of a call from those of the calls so far."""
+
+    def __init__(self) -> None:
+        self._tokens_per_byte, self._tokens_out = 0.3, 200.0
+
+    def tokens(self, question: Question) -> float:
+        """The tokens that a call for this question is expected to use, in and out."""
+        return question.size_bytes * self._tokens_per_byte + self._tokens_out
+
+    def learn(self, question: Question, usage: Usage) -> None:
+        """Corrects the estimate by what a call has used."""
+        self._tokens_per_byte += 0.05 * (usage.tokens_in / question.size_bytes - self._tokens_per_byte)
+        self._tokens_out += 0.05 * (usage.tokens_out - self._tokens_out)
 
 
 class Limiter:

@@ -8,17 +8,18 @@ from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from tenacity import AsyncRetrying, retry_if_exception_type, wait_random_exponential
+from tenacity import AsyncRetrying, retry_if_exception_type, retry_if_not_exception_type, wait_random_exponential
 
 from scoring.errors import AqbError
 from scoring.judging.prompts import absent_mark
 from scoring.judging.requests import NO_JUDGE, Verdict, VerdictStatus
 from tasks.judge.budget import OVER_BUDGET, Budget, Cost
 from tasks.judge.endpoint import JudgeEndpoint
-from tasks.judge.limiter import Feedback, Limiter, Ticket
+from tasks.judge.limiter import Feedback, Limiter, Ticket, TokenEstimator
 from tasks.judge.questions import Question
 from tasks.judge.replies import (
     STOPPED,
+    LateError,
     LimitReachedError,
     QuestionRefusedError,
     Reply,
@@ -29,6 +30,7 @@ from tasks.judge.replies import (
 )
 from tasks.judge.timing import Latencies
 from tasks.judge.verdict_store import Judgement
+from tasks.judge.window import Window
 
 _FAILURES_IN_A_RUN = 4
 _INVALID_IN_A_RUN = 3
@@ -37,7 +39,6 @@ _ROUNDS_OF_INVALID = 2  # these are paid for
 _REFUSALS_PER_ATTEMPT = 20
 _GIVEN_UP_IN_A_ROW = 10
 _REFUSED_IN_A_ROW = 3
-_IN_FLIGHT_AT_FIRST = 10  # until the endpoint has answered once: a wrong key costs ten calls, not thousands
 _HEDGED_SHARE = 0.0075  # of the questions, and one: a second answer is paid for
 _RETRY_AFTER_S = 1.0  # where a 429 does not say
 
@@ -80,20 +81,6 @@ class _PendingQuestion:
         self.concluded, self.last_refusal = False, ""
 
 
-class _TokenEstimator:
-    """Estimates the tokens of a call from those of the calls so far."""
-
-    def __init__(self) -> None:
-        self._tokens_per_byte, self._tokens_out = 0.3, 200.0
-
-    def tokens(self, question: Question) -> float:
-        return question.size_bytes * self._tokens_per_byte + self._tokens_out
-
-    def learn(self, question: Question, usage: Usage) -> None:
-        self._tokens_per_byte += 0.05 * (usage.tokens_in / question.size_bytes - self._tokens_per_byte)
-        self._tokens_out += 0.05 * (usage.tokens_out - self._tokens_out)
-
-
 class LiveRun:
     """Asks questions and passes each judgement to `save`, which returns when it is stored.
 
@@ -116,7 +103,8 @@ class LiveRun:
         self._calls: dict[asyncio.Task[Any] | None, _Call] = {}
         self._changed, self._settled = asyncio.Event(), asyncio.Event()
         self._failure: BaseException | None = None
-        self._latencies, self._estimator = Latencies(self._timing), _TokenEstimator()
+        self._latencies, self._estimator = Latencies(self._timing), TokenEstimator()
+        self._window = Window(endpoint.settings.max_in_flight)
         self._reserved = self._given_up = self._refused = self._unsent = 0
         self._hedges_left = 1.0
         self._refused_since: float | None = None
@@ -164,11 +152,8 @@ class LiveRun:
             await self._drain()
 
     def _start(self) -> None:
-        room = self._endpoint.settings.max_in_flight
-        if not self._endpoint.answered:
-            room = min(room, _IN_FLIGHT_AT_FIRST)
-        if self._refused >= _REFUSED_IN_A_ROW:
-            room = 1  # the answers to those in flight tell whether it refuses all
+        # The answers to those in flight tell whether an endpoint refuses all.
+        room = 1 if self._refused >= _REFUSED_IN_A_ROW else self._window.size
         while (waiting := self._queue or self._failed_for_now) and len(self._pending) < room:
             # From the other end than a command that asks the same: side by side, both would pay for each question.
             pending = waiting.pop() if self._others_ask else waiting.popleft()
@@ -211,7 +196,8 @@ class LiveRun:
 
     async def _answer(self, pending: _PendingQuestion) -> None:
         retrying = AsyncRetrying(
-            retry=retry_if_exception_type((TransientError, _InvalidAnswerError)),
+            retry=retry_if_exception_type((TransientError, _InvalidAnswerError))
+            & retry_if_not_exception_type(LateError),  # it waits for room in the window
             stop=lambda _: self._attempts_are_used_up(pending),
             wait=wait_random_exponential(self._timing.backoff_s, self._timing.longest_backoff_s),
             reraise=True,
@@ -223,6 +209,10 @@ class LiveRun:
                 return
             verdict = invalid.verdict
         except TransientError as failure:
+            if isinstance(failure, LateError) and not self._attempts_are_used_up(pending):
+                if not (pending.concluded or self._others(pending)):
+                    self._queue.appendleft(pending)
+                return
             self._given_up += pending.rounds == 1  # at the end come those alone that have failed before
             if self._given_up >= _GIVEN_UP_IN_A_ROW:
                 raise self._endpoint.unreachable(str(failure)) from None
@@ -247,7 +237,7 @@ class LiveRun:
 
     def _put_off(self, pending: _PendingQuestion, rounds: int) -> bool:
         """Has a question asked again after all others, up to so many rounds; not where it is still in flight."""
-        if self._stopping or pending.rounds >= rounds or len(pending.tasks) > 1:
+        if self._stopping or pending.concluded or pending.rounds >= rounds or self._others(pending):
             return False
         pending.rounds += 1
         pending.failures = pending.invalid = 0
@@ -256,14 +246,17 @@ class LiveRun:
 
     async def _conclude(self, pending: _PendingQuestion, verdict: Verdict) -> None:
         settled = verdict.status in (VerdictStatus.OK, VerdictStatus.REFUSED)
-        # A task that has ended in this very round of the loop is still among them, and answers no more.
-        others = [task for task in pending.tasks if task is not asyncio.current_task() and not task.done()]
+        others = self._others(pending)
         if pending.concluded or (others and not settled):
             return  # the other task of a hedged question has answered, or still may
         pending.concluded = True
         for task in others:
             task.cancel()
         await self._save(pending.judgement.with_verdict(verdict))
+
+    def _others(self, pending: _PendingQuestion) -> list[asyncio.Task[None]]:
+        """The other tasks of a hedged question that may answer it; one that has just ended does not any more."""
+        return [task for task in pending.tasks if task is not asyncio.current_task() and not task.done()]
 
     async def _attempt(self, pending: _PendingQuestion) -> Verdict:
         """Returns the verdict of one attempt or raises its error. A limit that is reached costs no attempt."""
@@ -276,7 +269,10 @@ class LiveRun:
                     raise
             except TransientError as failure:
                 pending.failures += 1
-                if isinstance(failure, UnreachableError) and not self._endpoint.answered and pending.failures > 1:
+                if isinstance(failure, LateError):
+                    self._window.add_late(self._now(), self._latencies.deadline_s)
+                is_unheard = isinstance(failure, UnreachableError | LateError) and not self._endpoint.answered
+                if is_unheard and pending.failures > 1:
                     raise self._endpoint.unreachable(str(failure)) from None
                 raise
             else:
@@ -345,7 +341,7 @@ class LiveRun:
                     pending.called_at = None
         except TimeoutError:
             pending.judgement = pending.judgement.with_call(None, None, None, "")
-            raise UnreachableError(f"no answer within {self._now() - started:.0f} s", maybe_paid=True) from None
+            raise LateError(f"no answer within {self._now() - started:.0f} s", maybe_paid=True) from None
         except LimitReachedError as reached:
             self._apply_limit(reached, ticket)
             raise
@@ -359,6 +355,7 @@ class LiveRun:
     def _learn(self, pending: _PendingQuestion, ticket: Ticket, reply: Reply, latency_s: float) -> None:
         """Updates latencies, limits, cost and the token estimate by a reply, valid or not."""
         self._latencies.add(latency_s)
+        self._window.add_answer(self._now())
         self._given_up = self._refused = 0
         self._refused_since = None
         usd = self._budget.cost(reply.usage).usd if reply.usage else None
@@ -390,7 +387,7 @@ class LiveRun:
         if ending:
             await asyncio.wait(ending, timeout=self._timing.grace_s)
         await self._cancel(ending)
-        for pending in [*left, *self._failed_for_now]:
+        for pending in [*left, *self._failed_for_now, *(late for late in self._queue if late.judgement.attempts)]:
             if not pending.concluded:
                 await self._save(pending.judgement.with_verdict(STOPPED))
 

@@ -1,7 +1,8 @@
 """Replies of an endpoint in one shape for all APIs, and the errors of a call without a reply.
 
 TransientError           this call failed; the next one may succeed
-└── UnreachableError     no connection, or no answer in time
+├── UnreachableError     no connection
+└── LateError            no answer in time
 LimitReachedError        too many requests or tokens, for now; the question is not the reason
 WordingRefusedError      the endpoint does not take a parameter; the question may be asked without it
 QuestionRefusedError     the endpoint does not take this question; others may pass
@@ -56,7 +57,11 @@ class TransientError(Exception):
 
 
 class UnreachableError(TransientError):
-    """There was no connection to the endpoint, or no answer in time."""
+    """There was no connection to the endpoint."""
+
+
+class LateError(TransientError):
+    """There was no answer in time: the endpoint hangs, or has more questions than it can answer."""
 
 
 class LimitReachedError(Exception):
