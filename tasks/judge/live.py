@@ -214,15 +214,15 @@ class LiveRun:
                     self._queue.appendleft(pending)
                 return
             self._given_up += pending.rounds == 1  # at the end come those alone that have failed before
-            if self._given_up >= _GIVEN_UP_IN_A_ROW:
+            is_unheard = not self._endpoint.answered and not self._queue and self._is_last(pending)
+            if self._given_up >= _GIVEN_UP_IN_A_ROW or is_unheard:
                 raise self._endpoint.unreachable(str(failure)) from None
             if self._endpoint.answered and self._put_off(pending, _ROUNDS_OF_FAILURES):
                 return
             verdict = Verdict(VerdictStatus.FAILED, reason=f"판정 모델을 부르지 못함: {failure}")
         except QuestionRefusedError as refused:
             self._refused += refused.if_all is not None
-            is_last = all(other.concluded for other in self._pending.values() if other is not pending)
-            if refused.if_all and self._refused >= _REFUSED_IN_A_ROW and is_last:
+            if refused.if_all and self._refused >= _REFUSED_IN_A_ROW and self._is_last(pending):
                 raise refused.if_all from None
             verdict = refused.verdict
         except _OverBudgetError:
@@ -253,6 +253,10 @@ class LiveRun:
         for task in others:
             task.cancel()
         await self._save(pending.judgement.with_verdict(verdict))
+
+    def _is_last(self, pending: _PendingQuestion) -> bool:
+        """Whether no other question is in flight."""
+        return all(other.concluded for other in self._pending.values() if other is not pending)
 
     def _others(self, pending: _PendingQuestion) -> list[asyncio.Task[None]]:
         """The other tasks of a hedged question that may answer it; one that has just ended does not any more."""
@@ -348,8 +352,7 @@ class LiveRun:
         except TransientError:
             pending.judgement = pending.judgement.with_call(None, None, None, "")
             raise
-        latency_s = self._now() - started
-        self._learn(pending, ticket, reply, latency_s)
+        self._learn(pending, ticket, reply, self._now() - started)
         return reply
 
     def _learn(self, pending: _PendingQuestion, ticket: Ticket, reply: Reply, latency_s: float) -> None:

@@ -80,7 +80,7 @@ def headline(queries: Sequence[AqbQuery], summary: AqbSummary) -> list[str]:
     agents = "; ".join(f"{_AGENT_TITLES[agent]} {_total_text(figures)}" for agent, figures in summary.agents.items())
     flagged = by_points_lost(query for query in queries if query.manual_review_reasons)
     if failed := failed_calls(queries):
-        todo = f"판정 호출 {failed:,}건이 실패했습니다. `aqb doctor`로 판정 모델을 확인하고 다시 채점하세요."
+        todo = f"판정에 실패해 점수 {failed:,}개가 비었습니다. `aqb doctor`로 판정 모델을 확인하고 다시 채점하세요."
     elif flagged:
         todo = review_first(flagged)
     elif waiting := _named(unjudged(queries)):

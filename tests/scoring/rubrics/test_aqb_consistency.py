@@ -275,7 +275,7 @@ def test_run_whose_judge_failed_is_to_be_scored_again_before_people_read_it() ->
     verdicts = {one.key: Verdict(VerdictStatus.FAILED, {}, "") for one in RUBRIC.requests(rooms, OPTIONS)}
     queries = [RUBRIC.score_query(rooms, OPTIONS, verdicts)]
     said = RUBRIC.headline(queries, RUBRIC.summarise(queries, OPTIONS))[2]
-    assert said == "판정 호출 4건이 실패했습니다. `aqb doctor`로 판정 모델을 확인하고 다시 채점하세요."
+    assert said == "판정에 실패해 점수 4개가 비었습니다. `aqb doctor`로 판정 모델을 확인하고 다시 채점하세요."
 
 
 @pytest.mark.parametrize(

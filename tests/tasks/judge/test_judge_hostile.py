@@ -175,11 +175,12 @@ def test_judge_follows_no_redirect(status: int, sqlite_store: VerdictStore) -> N
 
 
 @pytest.mark.parametrize("name", ["a web page", "nothing at all", "a list", "null", "an error with status 200"])
-def test_address_that_is_no_judge_gives_no_answer(name: str, sqlite_store: VerdictStore) -> None:
+@pytest.mark.parametrize("count", [1, 3, COUNT])
+def test_address_that_is_no_judge_gives_no_answer(name: str, count: int, sqlite_store: VerdictStore) -> None:
     """As a login page of a proxy, or an address without `/v1`: no stronger model would help."""
     with HostileServer(MODES[name]) as server:
-        judged = ask(COUNT, settings_for(server.url), sqlite_store, timing=IMPATIENT)
-    assert judged.summary()["by_status"] == {"failed": COUNT}
+        judged = ask(count, settings_for(server.url), sqlite_store, timing=IMPATIENT)
+    assert judged.summary()["by_status"] == {"failed": count}
     assert "the judge gives no answer" in str(judged.failure) and "check judge.base_url" in str(judged.failure)
 
 
