@@ -3,13 +3,15 @@ what to do. Source: SPEC 10.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from scoring.inputs import nothing_scored
+from scoring.judging.requests import VerdictStatus
 from scoring.markdown import shortened
 from scoring.stats.exact import Exact
 from scoring.testruns.patterns import CheckPattern, Outage
-from scoring.testruns.rubric import ScoredQuery, TestRunSummary
+from scoring.testruns.rubric import Score, ScoredQuery, TestRunSummary
+from scoring.testruns.summaries import MOST_UNDECIDED
 
 _QUERY_CHARACTERS = 40
 _CAUSE_CHARACTERS, _CAUSES = 120, 2
@@ -78,6 +80,19 @@ def _most_frequent(outages: Sequence[Outage]) -> str:
     named = ", ".join(f"'{shortened(one.cause, _CAUSE_CHARACTERS)}'" for one in most[:_CAUSES])
     more = f" 외 {len(most) - _CAUSES}가지" if len(most) > _CAUSES else ""
     return f"{named}{more} {'각 ' if len(most) > 1 else ''}{outages[0].count:,}건"
+
+
+def score_again(judged: Iterable[Score]) -> str:
+    """What to do before people read a run (Korean), if a fifth of its judged scores or more are open; else ''."""
+    missing = Counter(score.missing for score in judged)
+    failed, over_budget = missing[VerdictStatus.FAILED], missing[VerdictStatus.OVER_BUDGET]
+    if not failed + over_budget or failed + over_budget < MOST_UNDECIDED * missing.total():
+        return ""
+    if over_budget > failed:
+        why, todo = "판정 예산이 다해", "judge.max_usd나 judge.max_tokens를 늘리고"
+    else:
+        why, todo = "판정에 실패해", "`aqb doctor`로 판정 모델을 확인하고"
+    return f"{why} 점수 {failed + over_budget:,}개가 비었습니다. {todo} 다시 채점하세요."
 
 
 def look_first(worst: ScoredQuery, lost: Exact, flagged: Sequence[ScoredQuery]) -> str:

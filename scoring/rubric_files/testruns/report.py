@@ -12,7 +12,7 @@ from scoring.rubric_files.testruns.rules import JudgedRule, MetricRule, TestRunR
 from scoring.rubric_files.testruns.summary import FileSummary
 from scoring.rules.expressions import Sum, Value
 from scoring.rules.googlesql_backend import to_sql
-from scoring.testruns.headline import look_first, main_cause, size_text
+from scoring.testruns.headline import look_first, main_cause, score_again, size_text
 from scoring.testruns.page_parts import PageParts, PageTable, check_parts
 from scoring.testruns.report_tables import problem_table
 from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, Options
@@ -63,7 +63,8 @@ def headline(rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSum
     return [
         f"{size_text(queries)} {scored}{_verdict_clause(rules, summary)}입니다.",
         main_cause(summary.check_patterns, summary.outages, unanswered, queries),
-        look_first(lowest[0], rules.weights.lost(lowest[0].points), flagged),
+        score_again(one.scores[rule.name] for query in queries for one in query.executions for rule in rules.judged)
+        or look_first(lowest[0], rules.weights.lost(lowest[0].points), flagged),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, cast
 
 from scoring.figures import goal_figure
@@ -16,13 +17,13 @@ from scoring.rubrics.aqb.summary import (
     AqbSummary,
     FilterCombination,
     accuracy_causes,
-    failed_calls,
+    judged_scores,
     unjudged,
 )
 from scoring.rubrics.aqb.tables import METRIC_TITLES
 from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, MappingGrade
 from scoring.testruns.executions import AGENT_TITLES, AgentType
-from scoring.testruns.headline import review_first, size_text
+from scoring.testruns.headline import review_first, score_again, size_text
 from scoring.testruns.page_parts import AgentTotal, PageParts, PageTable, cause_table
 from scoring.testruns.patterns import outages
 from scoring.testruns.rubric import Options
@@ -79,8 +80,8 @@ def headline(queries: Sequence[AqbQuery], summary: AqbSummary) -> list[str]:
     """What happened, what matters most, what to do (Korean)."""
     agents = "; ".join(f"{_AGENT_TITLES[agent]} {_total_text(figures)}" for agent, figures in summary.agents.items())
     flagged = by_points_lost(query for query in queries if query.manual_review_reasons)
-    if failed := failed_calls(queries):
-        todo = f"판정에 실패해 점수 {failed:,}개가 비었습니다. `aqb doctor`로 판정 모델을 확인하고 다시 채점하세요."
+    if again := score_again(chain.from_iterable(judged_scores(queries).values())):
+        todo = again
     elif flagged:
         todo = review_first(flagged)
     elif waiting := _named(unjudged(queries)):

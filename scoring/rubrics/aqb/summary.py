@@ -285,18 +285,12 @@ def accuracy_causes(queries: Iterable[AqbQuery]) -> list[Outage]:
 
 def unjudged(queries: Sequence[AqbQuery]) -> list[str]:
     """The metrics with a score that needs a judge, if none was asked: one notice for the run. Source: SPEC 3.3."""
-    scores = _judged_scores(queries)
+    scores = judged_scores(queries)
     return [metric for metric, found in scores.items() if any(one.missing == VerdictStatus.NO_JUDGE for one in found)]
 
 
-def failed_calls(queries: Sequence[AqbQuery]) -> int:
-    """The number of scores that failed calls of the judge have left open, if these are a fifth or more; else 0."""
-    missing = Counter(score.missing for found in _judged_scores(queries).values() for score in found)
-    failed = missing[VerdictStatus.FAILED]
-    return failed if failed >= MOST_UNDECIDED * missing.total() else 0
-
-
-def _judged_scores(queries: Sequence[AqbQuery]) -> dict[str, list[Score]]:
+def judged_scores(queries: Sequence[AqbQuery]) -> dict[str, list[Score]]:
+    """The scores of a run that a judge may have to give, by metric."""
     return {
         "semantic": [execution.scores["semantic"] for query in queries for execution in query.executions],
         "consistency": [query.scores["consistency"] for query in queries],

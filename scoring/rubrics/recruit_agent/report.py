@@ -9,7 +9,7 @@ from scoring.rubrics.recruit_agent.formulas import METRICS, RecruitQuery
 from scoring.rubrics.recruit_agent.summary import RecruitSummary
 from scoring.rules.bands import Bands, band_rows
 from scoring.stats.exact import Exact, mean
-from scoring.testruns.headline import look_first, main_cause, mean_name, size_text
+from scoring.testruns.headline import look_first, main_cause, mean_name, score_again, size_text
 from scoring.testruns.patterns import main_causes
 from scoring.testruns.report_tables import problem_table
 from scoring.testruns.rubric import Metric, Options
@@ -112,7 +112,8 @@ def headline(queries: Sequence[RecruitQuery], summary: RecruitSummary) -> list[s
     return [
         f"{size_text(queries)} {', '.join(told)}입니다.",
         main_cause(summary.check_patterns, summary.outages, unanswered, queries),
-        look_first(lowest[0], points_lost(lowest[0].points), flagged),
+        score_again(one.scores["intent"] for query in queries for one in query.executions)
+        or look_first(lowest[0], points_lost(lowest[0].points), flagged),
     ]
 
 

@@ -65,16 +65,26 @@ def test_verdict_earns_its_points_and_a_guard_caps_them() -> None:
     assert score_of(judged(given(1), refusing)) == (1, "1점: It names the page.")
 
 
-@pytest.mark.parametrize("status", ["refused", "invalid", "failed", "over_budget"])
-def test_question_that_was_asked_in_vain_has_no_points_and_is_for_a_person(status: str) -> None:
+@pytest.mark.parametrize(
+    ("status", "todo"),
+    [
+        ("refused", "수기 확인이 필요한 질의 1개를 'Where is my parcel?'부터 확인하세요."),
+        ("invalid", "수기 확인이 필요한 질의 1개를 'Where is my parcel?'부터 확인하세요."),
+        ("failed", "판정에 실패해 점수 2개가 비었습니다. `aqb doctor`로 판정 모델을 확인하고 다시 채점하세요."),
+        (
+            "over_budget",
+            "판정 예산이 다해 점수 2개가 비었습니다. judge.max_usd나 judge.max_tokens를 늘리고 다시 채점하세요.",
+        ),
+    ],
+)
+def test_question_that_was_asked_in_vain_has_no_points_and_is_for_a_person(status: str, todo: str) -> None:
     query = judged(Verdict(VerdictStatus(status)), asked(), asked(room=2))
     assert query.scores["helpful"].points is None and query.scores["helpful"].undecided
     assert query.manual_review_reasons == [f"helpful_{status}"]
     assert RUBRIC.code_titles[f"helpful_{status}"].startswith("Helpful: ")
     summary = RUBRIC.summarise([query], OPTIONS)
     assert (summary.data_quality[f"helpful_{status}"], summary.notice) == (2, "")
-    todo = RUBRIC.headline([query], summary)[-1]
-    assert todo == "수기 확인이 필요한 질의 1개를 'Where is my parcel?'부터 확인하세요."
+    assert RUBRIC.headline([query], summary)[-1] == todo
 
 
 def test_without_any_judge_the_run_says_so_once_and_flags_nobody() -> None:

@@ -267,15 +267,30 @@ def test_any_texts_are_compared(texts: list[str]) -> None:
     assert request is None or len(request.material["answers"]) == len({folded(text) for text in compared.texts})
 
 
-def test_run_whose_judge_failed_is_to_be_scored_again_before_people_read_it() -> None:
+@pytest.mark.parametrize(
+    ("status", "todo"),
+    [
+        (
+            VerdictStatus.FAILED,
+            "판정에 실패해 점수 4개가 비었습니다. `aqb doctor`로 판정 모델을 확인하고 다시 채점하세요.",
+        ),
+        (
+            VerdictStatus.OVER_BUDGET,
+            "판정 예산이 다해 점수 4개가 비었습니다. judge.max_usd나 judge.max_tokens를 늘리고 다시 채점하세요.",
+        ),
+    ],
+)
+def test_run_that_the_judge_left_open_is_to_be_scored_again_before_people_read_it(
+    status: VerdictStatus, todo: str
+) -> None:
     rooms = [
         execution("Q-1", room, raw_json=None, answer_text=text, detected_filters="PATRIOT")
         for room, text in enumerate(["5명입니다", "5명이에요", "모두 5명"], start=1)
     ]
-    verdicts = {one.key: Verdict(VerdictStatus.FAILED, {}, "") for one in RUBRIC.requests(rooms, OPTIONS)}
+    verdicts = {one.key: Verdict(status, {}, "") for one in RUBRIC.requests(rooms, OPTIONS)}
     queries = [RUBRIC.score_query(rooms, OPTIONS, verdicts)]
     said = RUBRIC.headline(queries, RUBRIC.summarise(queries, OPTIONS))[2]
-    assert said == "판정에 실패해 점수 4개가 비었습니다. `aqb doctor`로 판정 모델을 확인하고 다시 채점하세요."
+    assert said == todo
 
 
 @pytest.mark.parametrize(

@@ -167,6 +167,12 @@ def test_headline_sends_to_queries_without_a_verdict_where_no_points_were_lost()
     assert todo == "수기 확인이 필요한 질의 1개를 '보여 줘'부터 확인하세요."
 
 
+def test_headline_sends_to_the_budget_before_the_queries_that_it_left_open() -> None:
+    slow = query(run(1, message="모름"), run(2, message="모름"), status=VerdictStatus.OVER_BUDGET)
+    todo = RUBRIC.headline([slow], RUBRIC.summarise([slow], OPTIONS))[-1]
+    assert todo == "판정 예산이 다해 점수 2개가 비었습니다. judge.max_usd나 judge.max_tokens를 늘리고 다시 채점하세요."
+
+
 def test_queries_that_lost_most_points_come_first() -> None:
     fine, slow = query(run(1)), query(run(1, query_id="Q-2", query_text="느린 질의", message="모름"))
     report = reported(fine, slow)
