@@ -30,7 +30,7 @@ from tasks.judge.replies import (
 )
 from tasks.judge.timing import Latencies
 from tasks.judge.verdict_store import Judgement
-from tasks.judge.window import Window
+from tasks.judge.window import CallWindow
 
 _FAILURES_IN_A_RUN = 4
 _INVALID_IN_A_RUN = 3
@@ -104,7 +104,7 @@ class LiveRun:
         self._changed, self._settled = asyncio.Event(), asyncio.Event()
         self._failure: BaseException | None = None
         self._latencies, self._estimator = Latencies(self._timing), TokenEstimator()
-        self._window = Window(endpoint.settings.max_in_flight)
+        self._window = CallWindow(endpoint.settings.max_in_flight)
         self._reserved = self._given_up = self._refused = self._unsent = 0
         self._hedges_left = 1.0
         self._refused_since: float | None = None

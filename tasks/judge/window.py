@@ -7,7 +7,7 @@ _LATE_SHARE = 0.1  # of the answers; a few calls hang at every endpoint
 _GROWTH = 0.1  # of the window, for as many answers as it holds
 
 
-class Window:
+class CallWindow:
     """The number of calls in flight at an endpoint. Times are in seconds, of one clock.
 
     A server of a local model answers a few calls at a time and queues the others. Where calls are late, the window

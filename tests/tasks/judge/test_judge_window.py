@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tasks.judge.verdict_store import VerdictStore
-from tasks.judge.window import Window
+from tasks.judge.window import CallWindow
 from tests.fakes.hostile_server import HostileServer, json_http
 from tests.fakes.judge_questions import FAST, ask, settings_for
 
@@ -41,7 +41,7 @@ def test_server_that_answers_one_call_at_a_time_answers_every_question(sqlite_st
 
 
 def test_window_opens_with_the_first_answer_and_stays_open_where_few_calls_are_late() -> None:
-    window = Window(200)
+    window = CallWindow(200)
     assert window.size == 10
     for second in range(50):
         window.add_answer(second)
@@ -50,7 +50,7 @@ def test_window_opens_with_the_first_answer_and_stays_open_where_few_calls_are_l
 
 
 def test_window_narrows_to_half_of_what_is_answered_in_time_and_grows_again() -> None:
-    window = Window(200)
+    window = CallWindow(200)
     for second in range(0, 60, 10):
         window.add_answer(second)
     for _ in range(150):
@@ -62,6 +62,6 @@ def test_window_narrows_to_half_of_what_is_answered_in_time_and_grows_again() ->
 
 
 def test_window_lets_one_call_through_where_nothing_is_answered() -> None:
-    window = Window(1)
+    window = CallWindow(1)
     window.add_late(0, 60)
     assert window.size == 1
