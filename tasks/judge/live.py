@@ -34,7 +34,7 @@ from tasks.judge.window import CallWindow
 
 _FAILURES_IN_A_RUN = 4
 _INVALID_IN_A_RUN = 3
-_ROUNDS_OF_FAILURES = 3  # the later ones after all other questions, where these are answered
+_ROUNDS_OF_FAILURES = 3  # the later ones after all other questions
 _ROUNDS_OF_INVALID = 2  # these are paid for
 _REFUSALS_PER_ATTEMPT = 20
 _GIVEN_UP_IN_A_ROW = 10
@@ -214,11 +214,11 @@ class LiveRun:
                     self._queue.appendleft(pending)
                 return
             self._given_up += pending.rounds == 1  # at the end come those alone that have failed before
-            is_unheard = not self._endpoint.answered and not self._queue and self._is_last(pending)
-            if self._given_up >= _GIVEN_UP_IN_A_ROW or is_unheard:
-                raise self._endpoint.unreachable(str(failure)) from None
-            if self._endpoint.answered and self._put_off(pending, _ROUNDS_OF_FAILURES):
+            if self._given_up < _GIVEN_UP_IN_A_ROW and self._put_off(pending, _ROUNDS_OF_FAILURES):
                 return
+            is_all = not (self._endpoint.answered or self._queue or self._failed_for_now) and self._is_last(pending)
+            if self._given_up >= _GIVEN_UP_IN_A_ROW or is_all:
+                raise self._endpoint.unreachable(str(failure)) from None
             verdict = Verdict(VerdictStatus.FAILED, reason=f"판정 모델을 부르지 못함: {failure}")
         except QuestionRefusedError as refused:
             self._refused += refused.if_all is not None

@@ -161,7 +161,7 @@ def test_question_that_always_fails_is_failed_and_not_kept(store: VerdictStore) 
     with FakeOpenAI(Behaviour(server_errors=1.0)) as server:
         judged = ask(3, settings_for(server.url), store)
         assert statuses(judged) == {VerdictStatus.FAILED}
-        assert server.asked.total() == 12
+        assert server.asked.total() == 36
     assert "status 503" in str(judged.failure)  # nobody takes a file with few questions for judged
     with FakeOpenAI() as server:
         assert statuses(ask(3, settings_for(server.url), store)) == {VerdictStatus.OK}

@@ -25,6 +25,20 @@ def test_parameter_that_gemini_refuses_in_a_list_is_left_out(sqlite_store: Verdi
     assert judged.summary()["by_status"] == {"ok": 3}
 
 
+def test_parameter_that_is_refused_in_a_bare_sentence_is_left_out(sqlite_store: VerdictStore) -> None:
+    refusal = json_http({"detail": "unknown field seed"}, 422)
+    with HostileServer(lambda body: [refusal if "seed" in json.loads(body) else answer()]) as server:
+        judged = ask(3, settings_for(server.url), sqlite_store, is_new=True)
+    assert judged.summary()["by_status"] == {"ok": 3}
+
+
+def test_endpoint_that_is_busy_when_a_run_begins_answers_every_question(sqlite_store: VerdictStore) -> None:
+    answers = iter([json_http({"error": {"message": "loading"}}, 503)] * 38)
+    with HostileServer(lambda body: [next(answers, answer())]) as server:
+        judged = ask(30, settings_for(server.url), sqlite_store)
+    assert judged.summary()["by_status"] == {"ok": 30}
+
+
 @pytest.mark.parametrize(
     "body",
     [
