@@ -252,16 +252,16 @@ def _error_in(body: Any) -> Mapping[str, Any]:
     """The error object of a body, in an envelope or not, with its message as text; a bare text becomes its message.
 
     Gemini puts the envelope into a list, routers put the error into the choice that has failed. Servers that check
-    requests field by field list the fields instead, in `detail`: `body.seed: Extra inputs ...`.
+    requests field by field say it in `detail`, or list the fields there: `body.seed: Extra inputs ...`.
     """
     body = first_of(body) if "error" in first_of(body) else body
     error = mapping_of(body).get("error") or first_of(mapping_of(body).get("choices")).get("error") or body
     error = error if isinstance(error, dict) else {"message": error}
     told = error.get("message") or error.get("detail")
     fields = mapping_of(told).get("detail", told)
-    if not isinstance(fields, list):
-        return error
-    return {**error, "message": "; ".join(map(_about_field, map(mapping_of, fields)))}
+    if isinstance(fields, list):
+        return {**error, "message": "; ".join(map(_about_field, map(mapping_of, fields)))}
+    return {**error, "message": fields} if isinstance(fields, str) else error
 
 
 def _about_field(problem: Mapping[str, Any]) -> str:
