@@ -295,4 +295,4 @@ def _score_inbox(settings: Settings) -> InboxOutcome | None:
     except IncompleteInboxError as error:
         return error.outcome
     except AqbError as error:
-        return InboxOutcome(scored=(), failures=(str(error),), known=0, arriving=())
+        return InboxOutcome(scored=(), failures=(error,), known=0, arriving=())

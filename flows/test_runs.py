@@ -33,7 +33,7 @@ from tasks.testruns.plans import in_order_of_running
 
 @dataclass(frozen=True)
 class InboxOutcome:
-    """The result of the inbox: scored files, failures and refused files (one line each), files whose content was scored
+    """The result of the inbox: scored files, failures, refused files (one line each), files whose content was scored
     before or in another file, files still arriving.
 
     `unpublished` is why the site could not be built, people could not be notified, or the inbox was left to another
@@ -41,7 +41,7 @@ class InboxOutcome:
     """
 
     scored: tuple[WrittenTestRun, ...]
-    failures: tuple[str, ...]
+    failures: tuple[AqbError, ...]
     known: int
     arriving: tuple[str, ...]
     refused: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class InboxOutcome:
         """Problems that a person should look at."""
         rejected = [(shown_name(one.name), one.summary["counts"]["rejected"]) for one in self.scored]
         return (
-            *self.failures,
+            *map(str, self.failures),
             *self.refused,
             *(
                 f"{shown_name(one.name)}: {why}"
@@ -72,9 +72,11 @@ class IncompleteInboxError(AqbError):
     """Some files of the inbox could not be scored; `outcome` says what was done."""
 
     def __init__(self, outcome: InboxOutcome) -> None:
+        causes = dict.fromkeys(str(error).partition("\n")[0] for error in outcome.failures)
+        fixes = dict.fromkeys(error.fix for error in outcome.failures if error.fix)
         super().__init__(
-            f"{counted(len(outcome.failures), 'file')} of the inbox could not be scored",
-            fix="correct them or take them out of the inbox: the next run tries them again",
+            f"{counted(len(outcome.failures), 'file')} of the inbox could not be scored: {'; '.join(causes)}",
+            fix="; ".join([*fixes, "the next run tries these files again"]),
         )
         self.outcome = outcome
 
@@ -117,7 +119,7 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
         found = score_files(context, new, day)
         scored = [one for one in found if isinstance(one, WrittenTestRun)]
         copies = sum(len(files) - 1 for files, one in zip(new, found, strict=True) if isinstance(one, WrittenTestRun))
-        failures = [str(one) for one in found if isinstance(one, AqbError)]
+        failures = [one for one in found if isinstance(one, AqbError)]
         left = [one.name for one in found if isinstance(one, LeftFile)]
         refused = [*inbox.refused, *(one for one in found if isinstance(one, RefusedFile))]
         for one in (day - timedelta(days=1), day):  # a run that died may have scored without publishing

@@ -347,7 +347,7 @@ def _inbox_text(inbox: InboxOutcome, *, asked: bool) -> str:
 def _inbox_dict(inbox: InboxOutcome) -> dict[str, Any]:
     return {
         "scored": [{"name": run.name, "folder": str(run.folder), "summary": run.summary} for run in inbox.scored],
-        "failures": [*inbox.failures, *inbox.refused],
+        "failures": [*map(str, inbox.failures), *inbox.refused],
         "refused": list(inbox.refused),
         "known": inbox.known,
         "arriving": list(inbox.arriving),

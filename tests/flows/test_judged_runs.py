@@ -1,6 +1,7 @@
 """Test runs with a judge: a real server that speaks its protocol, the command line and the flow around it."""
 
 import json
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, date, datetime
@@ -19,7 +20,7 @@ from prefect.client.schemas.objects import State
 
 from flows.cli import terminal
 from flows.cli.score_testruns import score_testruns
-from flows.test_runs import InboxOutcome, score_inbox
+from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
 from scoring.catalog import TestRunChoices
 from tasks.config.judge import JudgeSettings
 from tasks.config.settings import load_settings
@@ -317,3 +318,16 @@ def test_trust_in_a_judged_metric_belongs_to_what_judged_it(judge: FakeOpenAI, t
     found = {row["metric"]: row["epoch"] for row in read_agreements(warehouse).to_dicts()}
     (epoch,) = scored.summary["judge"]["epochs"]["semantic"]
     assert found == {"semantic": epoch, "stability": None}
+
+
+def test_inbox_whose_judge_refuses_names_the_judge_and_blames_no_file(judge: FakeOpenAI, tmp_path: Path) -> None:
+    judge.behaviour = Behaviour(api_key="another")
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row("A1")])
+    runs = InboxSettings(inbox=str(tmp_path / "inbox"), quiet_s=0)
+    settings = settings_in(tmp_path, test_runs=runs, judge=JudgeSettings(enabled=True, rpm=0, tpm=0))
+    with pytest.raises(IncompleteInboxError) as caught:
+        plain_score_inbox(settings, date(2026, 3, 12))
+    assert re.match(r"1 file of the inbox could not be scored: http://.*: the judge refuses every", str(caught.value))
+    assert str(caught.value).endswith("check OPENAI_API_KEY; the next run tries these files again")
