@@ -213,7 +213,7 @@ class BatchRun:
         response, model, epoch = mapping_of(line.get("response")), "", None
         usage: Usage | None = Usage()
         if response.get("status_code") == 200:
-            reply = reply_in(response.get("body"), question.possible_usage)
+            reply = reply_in(response.get("body"), question.largest_usage)
             verdict, usage, model = question.verdict(reply), reply.usage, reply.model
             epoch = question.epoch(replace(reply, dialect=self._endpoint.dialect))
         else:

@@ -131,7 +131,7 @@ class JudgeEndpoint:
             content = json.loads(response.content)
         except (ValueError, RecursionError):
             content = None
-        reply = reply_in(content, question.possible_usage, _readings(response.headers))
+        reply = reply_in(content, question.largest_usage, _readings(response.headers))
         said = text_of(_error_in(content).get("message"))
         is_failure = bool(said) and not (reply.text or reply.refusal)
         if is_failure or not mapping_of(content).keys() & {"choices", "output"}:

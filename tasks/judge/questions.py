@@ -18,7 +18,6 @@ from tasks.judge.verdict_store import Judgement
 _ENVELOPE_TOKENS = 64  # roles and separators that the endpoint adds
 _LONGEST_REASON = 300
 _EPOCH_DIGITS = 16
-_MOST_BYTES_PER_TOKEN = 16  # of prose: three to five are usual, in Korean and in English
 _LONGEST_TOKEN = 16  # characters, on average
 # Models that reason may say first what they thought, some servers without its opening mark; many like code blocks.
 _THOUGHT = re.compile(r"\A(?!\s*[{`]).*?</think>", re.DOTALL)
@@ -70,12 +69,6 @@ class Question:
     def size_bytes(self) -> int:
         """The size of everything that the model reads."""
         return len((self.prompt.system_text + self.payload + json.dumps(self.prompt.schema)).encode())
-
-    @property
-    def possible_usage(self) -> tuple[Usage, Usage]:
-        """The fewest and the most tokens that a call can use; every model reads the instructions, which are prose."""
-        least_in = max(1, len(self.prompt.system_text.encode()) // _MOST_BYTES_PER_TOKEN)
-        return Usage(least_in), self.largest_usage
 
     @property
     def largest_usage(self) -> Usage:

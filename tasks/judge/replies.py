@@ -10,7 +10,7 @@ AqbError                 no question can pass: wrong key, unknown model, no mone
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from scoring.errors import AqbError
@@ -98,20 +98,18 @@ class QuestionRefusedError(Exception):
         return Verdict(status, reason=f"판정 모델이 질문을 받지 않음: {self}")
 
 
-def reply_in(body: Any, possible: tuple[Usage, Usage], readings: Mapping[str, float] | None = None) -> Reply:
+def reply_in(body: Any, most: Usage, readings: Mapping[str, float] | None = None) -> Reply:
     """The reply in the body of a 200, of chat completions or of the responses API; empty if it is neither.
 
-    A usage outside `possible`, the least and the most of the call, is not believed, nor is a text of no tokens: they
-    count as not reported.
+    A usage above `most`, what the call can use at all, is not believed, nor is a question of no tokens: they count as
+    not reported.
     """
     if not isinstance(body, dict):
         return Reply(readings=readings or {})
-    parts = _chat_parts(body) if "choices" in body else _response_parts(body)
-    least, most = possible
     return Reply(
-        **parts,
+        **(_chat_parts(body) if "choices" in body else _response_parts(body)),
         model=text_of(body.get("model"))[:_LONGEST_MODEL],
-        usage=_usage(body.get("usage"), replace(least, tokens_out=1) if parts["text"] else least, most),
+        usage=_usage(body.get("usage"), most),
         readings=readings or {},
     )
 
@@ -144,7 +142,7 @@ def _told(contents: Iterable[Any]) -> tuple[str, str]:
     return "".join(texts), "".join(text_of(part.get("refusal")) for part in parts)
 
 
-def _usage(reported: Any, least: Usage, most: Usage) -> Usage | None:
+def _usage(reported: Any, most: Usage) -> Usage | None:
     reported = mapping_of(reported)
     details = mapping_of(reported.get("prompt_tokens_details") or reported.get("input_tokens_details"))
     tokens_in = reported.get("prompt_tokens", reported.get("input_tokens"))
@@ -152,11 +150,8 @@ def _usage(reported: Any, least: Usage, most: Usage) -> Usage | None:
     tokens_out = reported.get("completion_tokens", reported.get("output_tokens"))
     if not all(type(count) is int and count >= 0 for count in (tokens_in, cached, written, tokens_out)):
         return None
-    is_possible = (
-        max(cached + written, least.tokens_in) <= tokens_in <= most.tokens_in
-        and least.tokens_out <= tokens_out <= most.tokens_out
-    )
-    return Usage(tokens_in, cached, tokens_out, written) if is_possible else None
+    possible = cached + written <= tokens_in <= most.tokens_in and tokens_in > 0 and tokens_out <= most.tokens_out
+    return Usage(tokens_in, cached, tokens_out, written) if possible else None
 
 
 def first_of(values: Any) -> Mapping[str, Any]:

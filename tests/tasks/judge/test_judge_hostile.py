@@ -65,8 +65,6 @@ READABLE: dict[str, Any] = {
     "negative usage": completion(usage={"prompt_tokens": -100, "completion_tokens": -20}),
     "true as usage": completion(usage={"prompt_tokens": True, "completion_tokens": True}),
     "more cached than sent": completion(usage={**USAGE, "prompt_tokens_details": {"cached_tokens": 10**9}}),
-    "usage of 1": completion(usage={"prompt_tokens": 1, "completion_tokens": 1}),
-    "text of no tokens": completion(usage={"prompt_tokens": 100, "completion_tokens": 0}),
     "usage of 0": completion(usage={"prompt_tokens": 0, "completion_tokens": 0}),
     "usage that is a list": completion(usage=[1, 2]),
     "no usage": completion(usage=None),
@@ -155,7 +153,9 @@ def test_judge_check_is_one_line_or_one_error_for_any_answer(name: str) -> None:
     assert said.encode()
 
 
-@pytest.mark.parametrize("usage", [name for name in READABLE if "usage" in name or name == "text of no tokens"])
+@pytest.mark.parametrize(
+    "usage", ["usage of 10**9", "more cached than sent", "true as usage", "negative usage", "usage of 0"]
+)
 def test_judge_budget_holds_against_a_usage_that_cannot_be(usage: str, sqlite_store: VerdictStore) -> None:
     judged, server = judged_by(MODES[usage], sqlite_store)
     assert len(server.received) * 0.003 <= MOST_USD  # each call stays reserved with the most that it can cost
