@@ -43,6 +43,9 @@ _STILL_HIGH, _SURELY_HIGH = 1.5, 2.0
 rows suffice to tell.
 """
 
+_SELDOM = 0.2
+"""A rule is seldom met if a day usually has less than this share of the rows that it takes to report one."""
+
 _STEP = 64
 
 
@@ -227,14 +230,17 @@ def evidence_of_return(
     """The log likelihood ratio of a day ([streams]): its rate is as usual again, or still high.
 
     High is half way (log scale) to the reported rate, which was so many times the usual one, and at least 1.5 times the
-    usual rate. After an outage of all rows half way would be many times that: so high is at most twice the usual rate,
-    or the upper end of the usual range, or the lowest rate that a day can report, whichever is highest. Both use the
-    gamma-Poisson prediction of `lasting_rise`.
+    usual rate. For a rule that is seldom met half way is hardly a row a day: so high is at least the lowest rate of 95
+    of 100 such days at the reported one. After an outage of all rows either would be many times the usual rate: so high
+    is at most twice that, or the upper end of the usual range, or the lowest rate that a day can report
+    (`reportable`), whichever is highest. Both use the gamma-Poisson prediction of `lasting_rise`.
     """
     rate, doubt = usual.rate[int(off)], usual.doubt[int(off)]
     _, highest = usual_range(rows, *usual.on(off))
     surely = np.maximum(_SURELY_HIGH, np.maximum(highest, reportable) / rate)
-    times = np.clip(reported_times**0.5, _STILL_HIGH, surely)
+    lowest, _ = usual_range(rows, np.minimum(reported_times * rate, 1), usual.variation)
+    least = np.where(rate < _SELDOM * reportable, lowest / rate, 0.0)
+    times = np.clip(np.maximum(reported_times**0.5, least), _STILL_HIGH, surely)
     expected = rows * rate
     weight = _weight(expected, usual.variation)
     total, seen, known = expected * weight, counts * weight, 1 / np.maximum(doubt, 1e-12)

@@ -47,6 +47,19 @@ def test_outage_of_a_day_is_over_within_two_days_however_seldom_its_rule_is_met_
     assert ended.index(True) - len(usual) <= 2
 
 
+@pytest.mark.parametrize("usual", [[0] * 28, [0] * 27 + [1]])
+@pytest.mark.parametrize("high", [10, 15, 40])
+def test_some_rows_of_a_rule_that_is_hardly_ever_met_are_over_within_three_days(usual: list[int], high: int) -> None:
+    """Half way from a rate of almost 0 is hardly a row a day: that there is none proves little."""
+    ended = followed([*usual, high, *[0] * 10], **UNKNOWN).ended[0].tolist()
+    assert ended.index(True) - len(usual) <= 3
+
+
+def test_slow_rise_of_a_rule_that_is_hardly_ever_met_is_not_called_over_between_its_rows() -> None:
+    found = followed([*[0] * 28, *[1, 0] * 15], **UNKNOWN)
+    assert found.reported.any() and not found.ended.any()
+
+
 @pytest.mark.parametrize("usual", [[0] * 28, [0, 0, 0, 1] * 7, [1, 0, 2, 1] * 7])
 def test_outage_of_which_a_twentieth_lasts_is_not_over(usual: list[int]) -> None:
     assert not followed([*usual, ROWS, *[ROWS // 20] * 20], **UNKNOWN).ended.any()
