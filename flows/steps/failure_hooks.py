@@ -29,10 +29,10 @@ from prefect.exceptions import MissingResult, ParameterTypeError, PrefectExcepti
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from flows.runtime.clock import day_of_night, name_of_night, now
-from flows.steps.announce import announce, to_pipeline
+from flows.steps.announce import announce
 from flows.steps.subscriptions import subscriptions
 from scoring.alerting.all_clear import Unfinished
-from scoring.alerting.messages import OutboxMessage, with_mention
+from scoring.alerting.messages import KnownKey, Message, OutboxMessage, RouteFilter, with_mention
 from scoring.alerting.run_messages import FlowFailure, failure_message
 from scoring.errors import AqbError, StorageError, TakenError, UsageError
 from tasks.config.settings import Settings, load_settings
@@ -44,7 +44,9 @@ _BACKFILL_OPTIONS = ("force", "alerts", "allow_shrink")
 
 
 def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
-    """Notifies that a flow run did not complete; once for each run and state."""
+    """Notifies that a flow run did not complete: once for each run and state, and once for a failure that is repeated
+    before the work is done.
+    """
     wrong = _wrong_parameters(flow, flow_run, state)
     error, reason = (UsageError.__name__, wrong) if wrong else _error(state)
     if error == "KeyboardInterrupt":
@@ -54,6 +56,8 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
     given = flow_run.parameters
     settings = settings_of_run(given)
     stopped = not (state.is_failed() or state.is_crashed())
+    step = None if wrong else _failed_step(flow_run, _PATIENCE_S if state.is_failed() else 0.0) or _ended(error)
+    cause = _cause(error, reason, step)
     _notify(
         FlowFailure(
             flow=flow.name,
@@ -62,11 +66,11 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
             state="failed" if state.is_failed() else "crashed" if state.is_crashed() else "cancelled",
             error=error,
             reason=reason,
-            step=None if wrong else _failed_step(flow_run, _PATIENCE_S if state.is_failed() else 0.0) or _ended(error),
+            step=step,
             tries=max(1, flow_run.run_count),
             max_tries=(flow.retries or 0) + 1,
             rerun=f"aqb {flow.name} --help" if wrong else _rerun(flow.name, given),
-            unfinished=None if stopped or wrong else _unfinished(flow.name, flow_run, settings.time_zone),
+            unfinished=None if stopped or wrong else _unfinished(flow.name, flow_run, cause, settings.time_zone),
         ),
         settings,
     )
@@ -87,7 +91,10 @@ def notify_without_flow(error: AqbError, settings: Settings | None = None) -> No
 
 
 def _notify(ended: FlowFailure, settings: Settings) -> None:
-    messages_for = to_pipeline(lambda _: failure_message(ended))
+    def messages_for(route: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:
+        is_known = ended.unfinished is not None and ended.unfinished.is_open(known)
+        return [] if is_known else [one for one in failure_message(ended) if route.matches_pipeline(one.level)]
+
     try:
         with Context(settings) as context:
             announce(context, [("", messages_for)])
@@ -192,17 +199,23 @@ def _failed_step(flow_run: FlowRun, patience_s: float) -> str | None:
     return steps[-1].name if steps else None
 
 
-def _unfinished(flow: str, flow_run: FlowRun, time_zone: str) -> Unfinished:
+def _cause(error: str, reason: str, step: str | None) -> str:
+    """A short name of why a run failed, the same for each run that fails so; of its step only the kind counts."""
+    kind = (step or "").partition(" ")[0]
+    return sha256("|".join((error, reason, kind)).encode()).hexdigest()[:8]
+
+
+def _unfinished(flow: str, flow_run: FlowRun, cause: str, time_zone: str) -> Unfinished:
     """The unfinished work of a failed run; its days are None if the flow has no days."""
-    given, run_id = flow_run.parameters, str(flow_run.id)
+    given, name = flow_run.parameters, f"{flow_run.id} {cause}"
     if flow == "backfill":
-        return Unfinished(flow, _day(given["first"]), _day(given["last"]), run_id)
+        return Unfinished(flow, _day(given["first"]), _day(given["last"]), name)
     if flow != "nightly":
-        return Unfinished(flow, None, None, run_id)
+        return Unfinished(flow, None, None, name)
     so_far = given.get("kind") == INTRADAY
     day = day_of_night(given, flow_run.expected_start_time or now(), time_zone)
     # The cause that stops one intraday run stops the next ones, too: one message a day is enough.
-    return Unfinished(INTRADAY, day, day, f"intraday {day}") if so_far else Unfinished(flow, day, day, run_id)
+    return Unfinished(INTRADAY, day, day, f"intraday {day}") if so_far else Unfinished(flow, day, day, name)
 
 
 def _day(given: Any) -> date:

@@ -32,7 +32,7 @@ class Unfinished:
     """Work that failed or did not take place: the days to score until it is finished, None if unknown.
 
     `late` is a night without a run that completed in time. `name` distinguishes it from other failures of the same
-    work.
+    work; its last word is the cause, if that is known.
     """
 
     work: str
@@ -73,6 +73,14 @@ class Unfinished:
         if not (self.first and self.last and other.first and other.last):
             return self.work == other.work
         return self.work == other.work and other.first <= self.first and self.last <= other.last
+
+    def is_open(self, known: Mapping[str, KnownKey]) -> bool:
+        """Whether a route with these keys was notified of the same work with the same cause, and not yet of its end."""
+        return any(one._failure == self._failure for one in uncalled(known))
+
+    @property
+    def _failure(self) -> tuple[str, date | None, date | None, str]:
+        return self.work, self.first, self.last, self.name.rpartition(" ")[2]
 
     @property
     def _fact(self) -> str:

@@ -47,6 +47,7 @@ _ACTIONS: dict[FlowState, str] = {
     "crashed": "실행하던 프로세스가 사라졌습니다. 메모리와 재시작 기록을 확인하고 아래 명령으로 다시 실행하세요.",
     "cancelled": "일부러 취소한 것이 아니라면 아래 명령으로 다시 실행하세요.",
 }
+_SAID_ONCE = "같은 오류로 다시 실패하면 또 알리지 않고, 끝나면 해소를 알립니다."
 _NEVER_TRIED = "앞선 알림이 막혀 보내지 못함"
 _ERROR_CHARACTERS, _MESSAGE_CHARACTERS = 300, 200
 _SHOWN_LOSSES = 3
@@ -80,6 +81,7 @@ def failure_message(ended: FlowFailure) -> list[Message]:
     """
     level: MessageLevel = "warning" if ended.state == "cancelled" else "critical"
     what = f"{inert(ended.run_name, 60)} {_STATES[ended.state]}"
+    unfinished = ended.unfinished
     left = "더 시도하지 않습니다" if ended.tries >= ended.max_tries else "다시 시도합니다"
     blocks = [
         *paragraph(
@@ -88,10 +90,10 @@ def failure_message(ended: FlowFailure) -> list[Message]:
             [bold("시도  "), plain(f"{ended.max_tries}번 중 {ended.tries}번째, {left}")],
             [bold("할 일  "), plain(_ACTIONS[ended.state])],
             [code(inert(ended.rerun))],
+            *([[plain(_SAID_ONCE)]] if unfinished and ended.state == "failed" else []),
         ),
         context(inert(ended.flow, 100), ended.run_id),
     ]
-    unfinished = ended.unfinished
     keys = (
         [f"flow|{unfinished.name}|{ended.state}", unfinished.key]
         if unfinished

@@ -1,7 +1,7 @@
 """What goes wrong with a run itself is reported, whatever it was that broke."""
 
 from dataclasses import replace
-from datetime import UTC, date
+from datetime import UTC, date, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -170,10 +170,28 @@ def test_failure_keeps_what_has_to_be_done_for_it_to_be_over_and_a_cancellation_
     notify_flow_end(flow, run, Cancelled(message="by hand"))
     with opened(Outbox, settings.state_url) as outbox:
         assert uncalled(outbox.known_keys("qa")) == {}
-        notify_flow_end(flow, run, Crashed(message="gone"))
         notify_flow_end(flow, run, Failed(message="gone"))
-        assert list(uncalled(outbox.known_keys("qa"))) == [replace(work, name=work.name or str(run.id))]
+        (left,) = uncalled(outbox.known_keys("qa"))
+    assert replace(left, name="") == replace(work, name="")
+    assert left.name.startswith(work.name or str(run.id))
     assert all(f" · {name} " in text for text in slack.texts())
+
+
+@pytest.mark.usefixtures("runs_without_steps")
+def test_failure_that_is_repeated_is_reported_once_until_its_day_is_done(settings: Settings, slack: FakeSlack) -> None:
+    def fail(reason: str, day: date = DAY) -> int:
+        notify_flow_end(nightly, flow_run({"settings": settings, "day": str(day)}), Failed(message=reason))
+        return len(slack.posted)
+
+    assert [fail("no answer"), fail("no answer"), fail("no answer")] == [1, 1, 1]
+    assert "같은 오류로 다시 실패하면 또 알리지 않고" in slack.posted[0].shown
+    assert fail("no space left") == 2  # another cause
+    assert fail("no answer", DAY - timedelta(1)) == 3  # another day
+    assert plain_flows.nightly(settings, DAY - timedelta(1)).problems == ()
+    assert plain_flows.nightly(settings, DAY).problems == ()
+    assert " ".join(slack.texts()[3:]).count("해소") == len(slack.posted) - 3
+    assert fail("no answer") == len(slack.posted)
+    assert "실패" in slack.texts()[-1]  # it was done in between
 
 
 @pytest.mark.usefixtures("runs_without_steps")
