@@ -4,7 +4,7 @@ Each message is in the outbox, under the key of its night, before it is sent: a 
 watch runs or is killed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -17,6 +17,7 @@ from scoring.alerting.messages import KnownKey, Message, RouteFilter
 from scoring.alerting.run_messages import FlowFailure, failure_message
 from tasks.alerts.day_messages import MessagesFor
 from tasks.alerts.delivery import Clock
+from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import dead_runs, finished, late_night, unreported_nights
 from tasks.context import Context
 from tasks.state.run_ledger import Run, RunLedger
@@ -38,27 +39,35 @@ class WatchReport:
 def watch_services(context: Context, clock: Clock | None = None) -> list[WatchReport]:
     """Watches each service and, where there are several, the test runs and failed flows that belong to none of them.
 
-    Raises:
-        StorageError: the state database cannot be used; never because of a channel.
-    """
-    of_none = [context] if context.is_of_several else []
-    return [watch(one, clock) for one in (*context.services, *of_none)]
-
-
-def watch(context: Context, clock: Clock | None = None) -> WatchReport:
-    """Notifies the routes of a late night, of dead runs, and of finished work, and sends waiting messages.
+    A night that is late for several services is one message, which belongs to none: a machine that was off has kept all
+    of them waiting.
 
     Raises:
         StorageError: the state database cannot be used; never because of a channel.
     """
     clock = clock or Clock(now)
-    zone = ZoneInfo(context.settings.time_zone)
-    late = None if context.is_of_several else late_night(context, clock.now())
+    found = [(one, late_night(one, clock.now())) for one in context.services]
+    late = {one.settings.service: night for one, night in found if night}
+    is_shared = context.is_of_several and (len(late) > 1 or _is_told(context, late.values()))
+    reports = [_watch(one, clock, night, {"": night} if night and not is_shared else {}) for one, night in found]
+    of_none = [_watch(context, clock, None, late if is_shared else {})] if context.is_of_several else []
+    return [*reports, *of_none]
+
+
+def _is_told(context: Context, late: Iterable[LateNight]) -> bool:
+    """Whether a message that belongs to no service has told of one of these nights."""
+    outbox, nights = Outbox(context.state), {night.unfinished for night in late}
+    routes = wanted_routes(context.settings.alerts, with_prefect=False)
+    return any(nights & uncalled(outbox.known_keys(route.name)).keys() for route in routes)
+
+
+def _watch(context: Context, clock: Clock, late: LateNight | None, told: Mapping[str, LateNight]) -> WatchReport:
+    """Notifies the routes of the late nights `told` by service, of dead runs, and of finished work, and sends waiting
+    messages.
+    """
     dead = dead_runs(context, clock.now()) | unreported_runs(context, clock.now())
-    news: list[tuple[str, MessagesFor]] = [("", all_clears(context)), ("", _of_dead(context, dead))]
-    if late:
-        message = late_message(late, zone)
-        news.append(("", to_pipeline(lambda _: message)))
+    of_late = late_message(told, ZoneInfo(context.settings.time_zone))
+    news = [("", all_clears(context)), ("", _of_dead(context, dead)), ("", to_pipeline(lambda _: of_late))]
     delivery = announce(context, news, clock, with_prefect=False)
     return WatchReport(late, tuple(dead), delivery, context.settings.service)
 

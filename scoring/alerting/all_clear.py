@@ -5,7 +5,7 @@ same key with another prefix. So the keys of a route tell which all-clears it st
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo
@@ -156,33 +156,47 @@ class LateNight:
 
 
 _ACTIONS: dict[NightState, str] = {
-    "absent": "Prefect 서버와 worker가 떠 있는지(systemctl is-active aqb-server aqb-worker) 확인하고 실행하세요.",
     "running": "아직 돌고 있습니다. 어디까지 진행되었는지 확인하고, 멈춘 것이면 끝낸 뒤 다시 실행하세요.",
     "died": "실행하던 프로세스가 사라졌습니다. 메모리와 재시작 기록을 확인하고 다시 실행하세요.",
     "failed": "원인을 고친 뒤 다시 실행하세요. 같은 날을 다시 실행해도 결과는 겹치지 않습니다.",
+    "absent": "Prefect 서버와 worker가 떠 있는지(systemctl is-active aqb-server aqb-worker) 확인하고 실행하세요.",
 }
+"""What to do; of several services that are late, the first state explains the others."""
 
 
-def late_message(night: LateNight, zone: ZoneInfo) -> list[Message]:
-    """The message that a night is late. It is Critical, because without runs nothing else is reported."""
+def late_message(nights: Mapping[str, LateNight], zone: ZoneInfo) -> list[Message]:
+    """The single message that the night of each of these services is late ('' where there is only one); none if there
+    are none. It is Critical, because without runs nothing else is reported.
+    """
+    if not nights:
+        return []
     level: MessageLevel = "critical"
-    due = f"{day_text(night.day + timedelta(days=1))} {night.due:%H:%M}"
+    first = min(nights.values(), key=lambda night: [*_ACTIONS].index(night.state))
+    due = f"{day_text(first.day + timedelta(days=1))} {first.due:%H:%M}"
     what = f"{due}까지 끝난 야간 실행이 없음"
-    commands = ["aqb runs --last 5"] if night.state == "running" else ["aqb runs --last 5", night.command]
+    alike: dict[LateNight, list[str]] = {}
+    for service, night in nights.items():
+        alike.setdefault(replace(night, run_id=""), []).append(service)
+    commands = ["aqb runs --last 5"] if first.state == "running" else ["aqb runs --last 5", first.command]
     blocks = [
         *paragraph(
-            [plain(f"{day_text(night.day)}의 대화가 채점되지 않아, 그날의 알림도 오지 않습니다.")],
-            *_last_runs(night, zone),
-            [bold("할 일  "), plain(_ACTIONS[night.state])],
+            [plain(f"{day_text(first.day)}의 대화가 채점되지 않아, 그날의 알림도 오지 않습니다.")],
+            *(line for night, names in alike.items() for line in (*_named(names), *_last_runs(night, zone))),
+            [bold("할 일  "), plain(_ACTIONS[first.state])],
             *([code(command)] for command in commands),
         ),
-        *([context("aqb watch", night.run_id)] if night.run_id else []),
+        *([context("aqb watch", first.run_id)] if first.run_id else []),
     ]
-    return messages("late", level, [night.unfinished.key], (level_mark(level), what), blocks)
+    return messages("late", level, [first.unfinished.key], (level_mark(level), what), blocks)
+
+
+def _named(services: Sequence[str]) -> list[Line]:
+    """The names of services, unless the message names its only one itself."""
+    return [[bold("서비스  "), plain(", ".join(map(inert, services)))]] if any(services) else []
 
 
 def _last_runs(night: LateNight, zone: ZoneInfo) -> Sequence[Line]:
-    """The state of the night's own run, and the last completed day."""
+    """The state of a night's own run, and the last completed day."""
     states = {"running": "아직 끝나지 않음", "died": "끝나지 못하고 사라짐", "failed": "실패"}
     own = f"{_instant(night.started, zone)}에 시작, {states[night.state]}" if night.started else "없음"
     lines: list[Line] = [[bold("이 밤의 실행  "), plain(own)]]

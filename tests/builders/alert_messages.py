@@ -117,7 +117,7 @@ def failure() -> Message:
 def late() -> Message:
     """A night that nothing has run in."""
     night = LateNight(FIRST_DAY + timedelta(11), time(7), "absent", last_day=FIRST_DAY + timedelta(10))
-    (message,) = late_message(night, _ZONE)
+    (message,) = late_message({"": night}, _ZONE)
     return message
 
 

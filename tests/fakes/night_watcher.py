@@ -5,7 +5,7 @@ import signal
 from datetime import datetime
 from multiprocessing import get_context
 
-from flows.steps.watch import watch
+from flows.steps.watch import watch_services
 from tasks.alerts.delivery import Clock
 from tasks.config.settings import Settings
 from tasks.context import Context
@@ -20,7 +20,7 @@ _OURS = (
 def look(settings: Settings, now: datetime) -> None:
     """One look in this process."""
     with Context(settings) as context:
-        watch(context, Clock(lambda: now, sleep=lambda seconds: None))
+        watch_services(context, Clock(lambda: now, sleep=lambda seconds: None))
 
 
 def look_and_die(settings: Settings, now: datetime, line: int, environment: dict[str, str]) -> bool:

@@ -185,6 +185,32 @@ def test_late_night_is_told_of_the_service_that_is_late(settings: Settings) -> N
     }
 
 
+def test_night_that_all_services_missed_is_one_message_and_one_all_clear(
+    settings: Settings, tmp_path: Path, slack: FakeSlack
+) -> None:
+    """The machine was off: what to do is the same for all."""
+    alerts = AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url)
+    settings = settings.model_copy(update={"alerts": alerts})
+
+    def look(clock: time) -> list[bool]:
+        morning = datetime.combine(NEXT_DAY, clock, ZoneInfo(settings.time_zone))
+        with Context(settings) as context:
+            return [bool(one.late) for one in watch_services(context, Clock(lambda: morning))]
+
+    assert look(time(7)) == look(time(7, 10)) == [True, True, True, False]
+    (message,) = slack.posted
+    assert message.text == "🔴 Critical · 2월 14일(토) 07:00까지 끝난 야간 실행이 없음"
+    assert "hiring, gone, support" in message.shown
+    with pytest.raises(IncompleteServicesError):
+        nightly(settings, DAY)
+    assert look(time(8)) == [False, True, False, False]  # the one that is left is no news
+    assert [text for text in slack.texts() if "야간 실행" in text] == [message.text]
+    write_rows(tmp_path / "gone" / "a.jsonl", [plain(0)])
+    nightly(settings, DAY)
+    assert look(time(9)) == [False] * 4
+    assert [text for text in slack.texts() if "야간 실행 지연" in text] == ["🟢 해소 · 2월 13일(금) 야간 실행 지연"]
+
+
 @pytest.mark.usefixtures("site_is_built")
 def test_first_page_leads_to_each_service_and_says_how_it_stands(settings: Settings) -> None:
     with pytest.raises(IncompleteServicesError):

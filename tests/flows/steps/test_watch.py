@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from flows.steps.status import status_of
-from flows.steps.watch import WatchReport, watch
+from flows.steps.watch import WatchReport, watch_services
 from scoring.alerting.all_clear import Unfinished
 from scoring.alerting.messages import Message
 from tasks.alerts.delivery import Clock
@@ -43,7 +43,8 @@ def context(tmp_path: Path, slack: FakeSlack) -> Iterator[Context]:
 
 
 def look(context: Context, now: datetime) -> WatchReport:
-    return watch(context, Clock(lambda: now, sleep=lambda seconds: None))
+    (report,) = watch_services(context, Clock(lambda: now, sleep=lambda seconds: None))
+    return report
 
 
 def test_late_night_is_reported_once_a_route_that_hears_critical_and_called_off_once(

@@ -1,11 +1,11 @@
 import re
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from scoring.alerting.all_clear import Unfinished, all_clear_message
+from scoring.alerting.all_clear import LateNight, Unfinished, all_clear_message, late_message
 from scoring.alerting.blocks import readable
 from scoring.alerting.messages import Message, OutboxMessage, RouteFilter
 from scoring.alerting.run_messages import (
@@ -218,6 +218,16 @@ def test_dead_letters_are_listed_all() -> None:
 
 def test_without_dead_letters_there_is_nothing_to_say() -> None:
     assert expired_message([], (), SEOUL) == []
+
+
+def test_late_night_of_several_services_says_what_became_of_each_and_what_explains_the_others() -> None:
+    absent = LateNight(date(2026, 3, 13), time(7), "absent", last_day=date(2026, 3, 12))
+    running = replace(absent, state="running", started=datetime(2026, 3, 13, 16, tzinfo=UTC), run_id="a1")
+    text = readable(only(late_message({"one": absent, "two": running, "three": absent}, SEOUL)).blocks)
+    assert "서비스  one, three\n이 밤의 실행  없음\n" in text
+    assert "서비스  two\n이 밤의 실행  3월 14일(토) 01:00에 시작, 아직 끝나지 않음\n" in text
+    assert "할 일  아직 돌고 있습니다." in text
+    assert late_message({}, SEOUL) == []
 
 
 def test_all_clear_names_a_run_that_failed_several_times_once() -> None:
