@@ -110,9 +110,14 @@ _SATURDAY, _SUNDAY = 5, 6
 
 def is_day_off(day: date, more: Collection[date] = ()) -> bool:
     """Whether a day is a day off: a weekend, a holiday, or one of `more`."""
-    return day.weekday() >= _SATURDAY or day in WEEKDAYS_OFF or day in more
+    return is_weekend(day) or day in WEEKDAYS_OFF or day in more
+
+
+def is_weekend(day: date) -> bool:
+    """Whether a day is a Saturday or a Sunday."""
+    return day.weekday() >= _SATURDAY
 
 
 def weekday_of(day: date) -> int:
     """The weekday that a day off is treated as: its own on a weekend, else Sunday."""
-    return day.weekday() if day.weekday() >= _SATURDAY else _SUNDAY
+    return day.weekday() if is_weekend(day) else _SUNDAY

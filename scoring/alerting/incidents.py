@@ -9,8 +9,8 @@ A rule that fires every night is not news every night. An incident is one rule o
     resolved     its rate has returned; rows are back, or none has been rejected for seven scored days
     settled      its rate has not returned after 28 scored days, and is the usual one from the next day on
 
-A day off without rows is no incident if the last two of its kind had none either: a service that rests on Sundays is
-not down on them.
+A day off without rows is no incident if the last two of its kind had none either, or no weekend before it had any: a
+service that rests on Sundays or on weekends is not down on them.
 
 KPIs are separate incidents (scoring/alerting/kpi_incidents.py). Days that were not scored, and days without rows, count
 neither as quiet nor as usual.
@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
-from scoring.alerting.days_off import is_day_off, weekday_of
+from scoring.alerting.days_off import is_day_off, is_weekend, weekday_of
 from scoring.alerting.decision import DayDecisions, RateDecision, UsualRate
 from scoring.alerting.facts import AlertFact, is_unread, rate_fact, titles_of_rules
 from scoring.alerting.rates import REFERENCE_DAYS
@@ -38,7 +38,7 @@ QUIET_DAYS = 7
 """Number of scored days without rejected rows after which these are over."""
 
 _DAYS_ALIKE = 2
-"""Number of consecutive days off of a kind without rows after which the next one is not news."""
+"""Number of days off without rows after which the next one is not news."""
 
 
 @dataclass(frozen=True)
@@ -143,12 +143,16 @@ def incidents_of_days(
 def _is_usually_empty(
     day: date, before: Sequence[date], facts: Mapping[date, Sequence[AlertFact]], days_off: Collection[date]
 ) -> bool:
-    """Whether a day is a day off of a kind whose last two had no rows."""
+    """Whether a day is a day off of a kind whose last two had no rows, or no weekend before had any."""
     if not is_day_off(day, days_off):
         return False
     alike = [one for one in before if one.weekday() == weekday_of(day)][-_DAYS_ALIKE:]
-    empty = [one for one in alike if any(fact.rule == NO_ROWS for fact in facts[one])]
-    return len(empty) == _DAYS_ALIKE
+    weekends = [one for one in before if is_weekend(one)]
+    return any(len(days) >= _DAYS_ALIKE and all(_is_empty(facts[one]) for one in days) for days in (alike, weekends))
+
+
+def _is_empty(facts: Sequence[AlertFact]) -> bool:
+    return any(fact.rule == NO_ROWS for fact in facts)
 
 
 def _of_day(
@@ -255,7 +259,7 @@ def _after_day(
     # What is reported of excluded rows is decided about their rate alone, and of KPIs by their last four weeks.
     of_day = (fact for fact in facts if fact.rule != EXCLUDED_RATE_RISING and not fact.rule.startswith(KPI_RULE))
     firing = {_key(fact): fact for fact in of_day if not (is_at_rest and fact.rule == NO_ROWS and not is_unread(fact))}
-    no_rows = any(fact.rule == NO_ROWS for fact in facts)
+    no_rows = _is_empty(facts)
     after = {key: one if no_rows else _quiet(one) for key, one in known.items() if key not in firing}
     for key, fact in firing.items():
         if key in known:

@@ -6,6 +6,7 @@ from shlex import quote
 from statistics import median
 
 from scoring.alerting.blocks import Line, Span, bold, code, inert, link, masked_text, plain
+from scoring.alerting.days_off import is_day_off
 from scoring.alerting.decision import RateDecision, UsualRate
 from scoring.alerting.facts import AlertFact, is_unread, titles_of_rules
 from scoring.alerting.growth_wording import tenant_name
@@ -38,6 +39,7 @@ _DAY_ACTIONS = {
     ROWS_REJECTED: "거부한 까닭은 rejected 표에 줄마다 있습니다. 원본을 고친 뒤 이 명령으로 다시 채점하세요.",
     EXCLUDED_RATE_RISING: "답변 없이 쌓이고 있는지 LLM 호출과 로그 적재를 확인하세요.",
 }
+_IF_AT_REST = "원래 쉬는 날이면 할 일이 없고, 다음 쉬는 날에도 비면 곧 알리지 않습니다. 아니면 "
 _SCORED_AGAIN = (NO_ROWS, FEW_ROWS, ROWS_REJECTED)
 _KPI_ACTION = "보고서에서 등급 분포와 실패 유형을 보고 어디서 목표를 놓쳤는지 확인하세요."
 _DROPPED_RULE_ACTION = "지금 채점 기준에는 없는 규칙입니다. 이날을 채점한 버전의 예시를 읽으세요."
@@ -84,7 +86,9 @@ def action(one: Incident, rubric: RowRubric) -> list[Span]:
         return [plain(_KPI_ACTION)]
     by_rule = {rule.id: rule.action for rule in rubric.alert_rules}
     what = plain((_DAY_ACTIONS | by_rule).get(rule, _DROPPED_RULE_ACTION))
-    return [what, plain(" "), code(f"aqb nightly --date {one.day}")] if rule in _SCORED_AGAIN else [what]
+    again = [plain(" "), code(f"aqb nightly --date {one.day}")] if rule in _SCORED_AGAIN else []
+    rests = rule == NO_ROWS and is_day_off(one.day)
+    return [*([plain(_IF_AT_REST)] if rests else []), what, *again]
 
 
 def if_known(one: Incident) -> list[list[Span]]:
