@@ -1,4 +1,4 @@
-"""Detects days with far fewer rows than similar days: they may contain only a part of the conversations.
+"""Detects days with fewer rows than any similar day: they may contain only a part of the conversations.
 
 Such days are one incident until rows are back. They are no reference for later days: a service whose export breaks
 would otherwise look well from its second day on. After four weeks their number of rows is the usual one.
@@ -12,15 +12,16 @@ from datetime import date
 from typing import Literal
 
 from scoring.alerting.days_off import is_day_off
-from scoring.alerting.facts import HISTORY_DAYS, AlertFact, titles_of_rules
+from scoring.alerting.facts import AlertFact, titles_of_rules
 from scoring.alerting.incidents import Incident
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_of_tenant, scored_and_excluded
 from scoring.chat.rubric import FEW_ROWS, RowRubric
 
-_LEAST_DAYS, _TIMES = 3, 3
-"""A day has few rows if it has less than a third of the minimum of the last days of its kind; three such days are
-needed. A load with a standard deviation of a fifth from day to day does not reach that by chance.
+_LEAST_DAYS, _TIMES, _MORE_ROWS = 3, 1.5, 5
+"""A day has few rows if it has, even with five more, less than two thirds of the minimum of the last four weeks of its
+kind; three such days are needed. A load with a standard deviation of a fifth from day to day reaches that once in ten
+years by chance, one of 20 rows a day once in five.
 """
 
 
@@ -88,8 +89,8 @@ class _RowsOfDays:
     def after(self, day: date, rows: int, *, off: bool) -> _DayOfIncident | None:
         """What a day is of an incident, None if it is none."""
         kind, last = self._off if off else self._business, self._open
-        usual = tuple(kind.usual[-HISTORY_DAYS:])
-        if len(usual) >= _LEAST_DAYS and _TIMES * rows < min(usual):
+        usual = tuple(kind.usual[-REFERENCE_DAYS:])
+        if len(usual) >= _LEAST_DAYS and _TIMES * (rows + _MORE_ROWS) < min(usual):
             kind.few.append(rows)
             return self._few(
                 _DayOfIncident("continuing" if last else "new", last.since if last else day, day, rows, usual)
