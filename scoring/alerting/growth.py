@@ -139,14 +139,31 @@ def _growth(
     named = [one for one in compared if one and (one.column != TEMPLATE or _is_common(one.value, today))]
     named = [one for one in named if one.column != TENANT or one.low > (turn_shares or {}).get(one.value, 0.0)]
     grown = sorted(named, key=lambda one: -one.low)
-    alike, before = Counter(map(_likeness, today)), Counter(map(_likeness, usual))
+    return Growth(tuple(map(_inert, grown)), *_examples(today, grown, usual, scale))
+
+
+def examples_of(
+    grown: Sequence[Grown], rows: Iterable[FiredRow], rule: str, tenant_id: str | None
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Examples of what grew among the rows of a day on which a rule fired: their ids, and how many rows are like each.
+
+    If no row has what grew, other rows of the rule are the examples.
+    """
+    return _examples(_by_rule(rows).get((rule, tenant_id), []), grown)
+
+
+def _examples(
+    rows: Sequence[FiredRow], grown: Sequence[Grown], usual: Iterable[FiredRow] = (), scale: float = 0.0
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The ids of the worst row of each template and failure type among those that show what grew, those that grew most
+    first, and how many rows have both.
+    """
+    alike, before = Counter(map(_likeness, rows)), Counter(map(_likeness, usual))
     worst: dict[_Likeness, FiredRow] = {}
-    for row in sorted(_showing(today, grown), key=lambda row: (row.score, row.row_id)):
+    for row in sorted(_showing(rows, grown), key=lambda row: (row.score, row.row_id)):
         worst.setdefault(_likeness(row), row)
     first = sorted(worst, key=lambda one: (scale * before[one] - alike[one], worst[one].row_id))[:EXAMPLES]
-    return Growth(
-        tuple(map(_inert, grown)), tuple(worst[one].row_id for one in first), tuple(alike[one] for one in first)
-    )
+    return tuple(worst[one].row_id for one in first), tuple(alike[one] for one in first)
 
 
 def _is_common(template: str | None, rows: Iterable[FiredRow]) -> bool:

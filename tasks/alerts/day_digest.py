@@ -9,7 +9,7 @@ from itertools import chain
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import rows_on_page
 from scoring.alerting.few_rows import few_rows_incidents
-from scoring.alerting.growth import Growth, rows_of_one_session
+from scoring.alerting.growth import Growth, examples_of, rows_of_one_session
 from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest
@@ -83,8 +83,8 @@ def day_digest(
 
 
 def _with_growth(found: Collection[Incident], warehouse: Warehouse, watched: WatchedDays, day: date) -> list[Incident]:
-    """The incidents; ongoing rises have what grew on all their days compared with the days before, and those that are
-    news the rows of one session, if these are most of their rows.
+    """The incidents; ongoing rises have what grew on all their days compared with the days before and examples of it
+    from this day, and those that are news the rows of one session, if these are most of their rows.
     """
     lasting: dict[date, set[RuleOfTenant]] = defaultdict(set)
     for one in found:
@@ -99,9 +99,13 @@ def _with_growth(found: Collection[Incident], warehouse: Warehouse, watched: Wat
     growth = {since: growth_of_days(fired, *days, lasting[since]) for since, days in compared.items()}
 
     def shown(one: Incident) -> Incident:
-        rule = (one.fact.rule, one.fact.tenant_id)
-        grown = growth[one.since].get(rule, Growth()).grown if one.lasts else one.fact.grown
-        return replace(one, fact=replace(one.fact, grown=grown), of_session=of_session.get(rule, 0))
+        rule, fact = (one.fact.rule, one.fact.tenant_id), one.fact
+        if one.lasts:
+            fact = replace(fact, grown=growth[one.since].get(rule, Growth()).grown)
+        if one.lasts and fact.grown:
+            row_ids, alike = examples_of(fact.grown, fired[day], *rule)
+            fact = replace(fact, row_ids=row_ids, alike=alike)
+        return replace(one, fact=fact, of_session=of_session.get(rule, 0))
 
     return [shown(one) if _is_news(one) else one for one in found]
 
