@@ -40,6 +40,8 @@ def is_worth_a_message(
     """
     if not one.is_over or one.figure is not None:
         return True
+    if one.fact.level != "critical":  # it may have been a part of a page
+        return False
     has_paged = one.paged if pages is None else any(_is_page_of(one, page) for page in pages)
     told = None if pages is None else known
     return has_paged and not any(_ended_with_others(one, day, decided, told) for day, decided in lately.items())

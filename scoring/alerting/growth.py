@@ -10,6 +10,7 @@ Source: SPEC 8; counts are Poisson, with additional day-to-day variation of the 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import sqrt
 from statistics import NormalDist
 
@@ -113,6 +114,22 @@ def rows_of_one_session(rows: Iterable[FiredRow]) -> dict[tuple[str, str | None]
         most = max(sessions.values(), default=0)
         if most > 1 and 2 * most > len(of_rule):
             found[key] = most
+    return found
+
+
+def rules_with_rows_of(rows: Iterable[FiredRow]) -> dict[tuple[str, str | None], set[str]]:
+    """By rule and tenant (the tenant also as `*`) the rules with mostly the same rows: more than half of the smaller
+    one.
+    """
+    counted: Counter[tuple[str, str, str | None]] = Counter()
+    for row in rows:
+        for rule, other in product(row.rules, repeat=2):
+            counted.update([(rule, other, row.tenant_id), (rule, other, ALL_TENANTS)])
+    found = defaultdict(set)
+    for (rule, other, tenant), count in counted.items():
+        least = min(counted[one, one, tenant] for one in (rule, other))
+        if rule != other and 2 * count > least:
+            found[rule, tenant].add(other)
     return found
 
 

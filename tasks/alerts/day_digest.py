@@ -9,7 +9,7 @@ from itertools import chain
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import rows_on_page
 from scoring.alerting.few_rows import few_rows_incidents
-from scoring.alerting.growth import Growth, examples_of, rows_of_one_session
+from scoring.alerting.growth import Growth, examples_of, rows_of_one_session, rules_with_rows_of
 from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest
@@ -84,7 +84,8 @@ def day_digest(
 
 def _with_growth(found: Collection[Incident], warehouse: Warehouse, watched: WatchedDays, day: date) -> list[Incident]:
     """The incidents; ongoing rises have what grew on all their days compared with the days before and examples of it
-    from this day, and those that are news the rows of one session, if these are most of their rows.
+    from this day, and those that are news the rules with mostly the same rows, and the rows of one session, if these
+    are most of theirs.
     """
     lasting: dict[date, set[RuleOfTenant]] = defaultdict(set)
     for one in found:
@@ -95,7 +96,7 @@ def _with_growth(found: Collection[Incident], warehouse: Warehouse, watched: Wat
     compared = {since: rise_days(watched, day, since, rules) for since, rules in lasting.items()}
     days_read = {day, *(when for days in compared.values() for when in chain(*days))}
     fired = read_fired_rows(warehouse, watched.rubric, days_read)
-    of_session = rows_of_one_session(fired[day])
+    of_session, same_rows = rows_of_one_session(fired[day]), rules_with_rows_of(fired[day])
     growth = {since: growth_of_days(fired, *days, lasting[since]) for since, days in compared.items()}
 
     def shown(one: Incident) -> Incident:
@@ -105,7 +106,8 @@ def _with_growth(found: Collection[Incident], warehouse: Warehouse, watched: Wat
         if one.lasts and fact.grown:
             row_ids, alike = examples_of(fact.grown, fired[day], *rule)
             fact = replace(fact, row_ids=row_ids, alike=alike)
-        return replace(one, fact=fact, of_session=of_session.get(rule, 0))
+        together = {*one.together, *same_rows.get(rule, ())}
+        return replace(one, fact=fact, of_session=of_session.get(rule, 0), together=tuple(sorted(together)))
 
     return [shown(one) if _is_news(one) else one for one in found]
 

@@ -22,7 +22,7 @@ from tasks.alerts.rule_rates import rates_of_rule
 from tasks.chat.tables import read_alerts, write_alerts
 from tasks.files.report_paths import ReportPaths
 from tasks.warehouse.folder import FolderWarehouse
-from tests.builders.chat_rows import DAY, RUBRIC, best, refused, write_rows
+from tests.builders.chat_rows import BEST_QUESTION, DAY, RUBRIC, best, refused, write_rows
 from tests.builders.scored_days import write_scored_day
 
 MINUTES_A_DAY = 24 * 60
@@ -100,6 +100,27 @@ def test_message_says_that_one_chat_made_most_of_a_rise(tmp_path: Path) -> None:
     (page, *_) = day_messages(digest, RouteFilter())
     assert page.kind == "page"
     assert "· 한 대화에서 25건" in readable(page.blocks)
+
+
+def test_warning_with_the_rows_of_a_page_is_reported_with_it_and_its_end_by_itself_is_none(tmp_path: Path) -> None:
+    """Whoever was woken by refusals needs no second message about the same answers being short."""
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    for number in range(15):
+        start, many = number * MINUTES_A_DAY, 40 if number == 10 else 0
+        usual = [refused(start + minute, user_input=text) for minute, text in enumerate(USUAL)]
+        short = [refused(start + 200 + minute, user_input=BEST_QUESTION, output_tokens=60.0) for minute in range(many)]
+        _score(warehouse, number, [*usual, *short, *_turns(number, 95, new=0)], tmp_path)
+    incident, *after = (
+        day_digest(warehouse, RUBRIC, _day(number), [], ReportPaths(Path("reports")), AlertPolicy())
+        for number in range(10, 15)
+    )
+    (page,) = day_messages(incident, RouteFilter())
+    assert page.kind == "page"
+    assert "답변했지만 매우 짧음 · 급증, 평소의 6.4배\n45/140건" in readable(page.blocks)
+    of_warnings = [key for key in page.keys if "very_short_answer" in key]
+    ends = [over for day in after for over in day_messages(day, RouteFilter(), page.keys, page.keys)]
+    assert any("해소: 답변 실패" in readable(over.blocks) for over in ends)
+    assert [over for day in after for over in day_messages(day, RouteFilter(), page.keys, of_warnings)] == []
 
 
 def test_week_is_compared_with_all_days_of_the_week_before_it_and_none_older(tmp_path: Path) -> None:
