@@ -159,10 +159,12 @@ def facts_of_days(rubric: RowRubric, days: KpisByDay) -> dict[date, list[AlertFa
 
 
 def _rows_of_days_like(day: date, history: KpisByDay) -> tuple[int, ...]:
-    """The rows of earlier business days, or of days off for a day off; if there are none, of all days."""
-    of_all = rows_of_tenant(history)
-    alike = [row for when, row in of_all.items() if is_day_off(when) == is_day_off(day)]
-    return tuple(map(scored_and_excluded, alike or of_all.values()))
+    """The rows of earlier business days, if there are none of days off; for a day off those of days off alone: the
+    service may rest on them.
+    """
+    of_all, is_off = rows_of_tenant(history), is_day_off(day)
+    alike = [row for when, row in of_all.items() if is_day_off(when) == is_off]
+    return tuple(map(scored_and_excluded, alike if alike or is_off else of_all.values()))
 
 
 def _row_rule_facts(

@@ -87,7 +87,7 @@ def action(one: Incident, rubric: RowRubric) -> list[Span]:
     by_rule = {rule.id: rule.action for rule in rubric.alert_rules}
     what = plain((_DAY_ACTIONS | by_rule).get(rule, _DROPPED_RULE_ACTION))
     again = [plain(" "), code(f"aqb nightly --date {one.day}")] if rule in _SCORED_AGAIN else []
-    rests = rule == NO_ROWS and is_day_off(one.day)
+    rests = rule == NO_ROWS and is_day_off(one.day) and not one.fact.usual  # no day off is known that had rows
     return [*([plain(_IF_AT_REST)] if rests else []), what, *again]
 
 

@@ -155,7 +155,8 @@ def test_day_without_rows_is_compared_with_days_like_it() -> None:
 
     assert usual(saturday + timedelta(days=7), week) == (72, 72)
     assert usual(monday + timedelta(days=7), week) == (404, 403, 402, 401, 400)
-    assert usual(saturday, {monday: week[monday]}) == (400,)
+    assert usual(monday + timedelta(days=7), {saturday: week[saturday]}) == (72,)
+    assert usual(saturday, {monday: week[monday]}) == ()
 
 
 def test_day_of_which_no_row_could_be_read_says_that_rows_came() -> None:

@@ -168,15 +168,19 @@ def test_service_that_rests_on_sundays_is_reported_for_two_of_them_only() -> Non
 
 
 def test_service_that_rests_on_weekends_is_reported_for_the_first_one_only() -> None:
-    rows = [kpi_row({}, rows=0) if day(here).weekday() >= 5 else met(kpi_row({})) for here in range(4 * 7)]
-    facts = days_of_facts((day(here), [row]) for here, row in enumerate(rows))
-    paged = [here for here in range(len(rows)) for one in on(facts, day(here)) if one.pages]
-    assert paged == [5, 6]
-    (saturday,), (friday,) = on(facts, day(5)), on(missing_day(4), day(4))
-    texts = ["".join(span["text"] for span in action(one, RUBRIC)) for one in (saturday, friday)]
-    assert ["원래 쉬는 날이면 할 일이 없고" in text for text in texts] == [True, False]
-    once_open = days_of_facts((day(here), [met(kpi_row({})) if here == 5 else row]) for here, row in enumerate(rows))
-    assert [here for here in range(14) for one in on(once_open, day(here)) if one.pages] == [6, 12, 13]
+    days = range(7, 5 * 7)
+    rows = {here: kpi_row({}, rows=0) if day(here).weekday() >= 5 else met(kpi_row({})) for here in days}
+    facts = days_of_facts((day(here), [row]) for here, row in rows.items())
+    assert [here for here in days for one in on(facts, day(here)) if one.pages] == [12, 13]
+    once_open = days_of_facts((day(here), [met(kpi_row({})) if here == 12 else row]) for here, row in rows.items())
+    assert [here for here in range(7, 21) for one in on(once_open, day(here)) if one.pages] == [13, 19, 20]
+    (saturday,), (of_usual_weekends,), (friday,) = (
+        on(facts, day(12)),
+        [one for one in on(once_open, day(19)) if one.fires],
+        on(missing_day(4), day(4)),
+    )
+    texts = ["".join(span["text"] for span in action(one, RUBRIC)) for one in (saturday, of_usual_weekends, friday)]
+    assert ["원래 쉬는 날이면 할 일이 없고" in text for text in texts] == [True, False, False]
 
 
 def test_holiday_is_at_rest_as_sundays_are_and_a_day_off_of_ones_own_too() -> None:
