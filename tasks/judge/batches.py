@@ -41,7 +41,7 @@ _ANSWERED = ("completed", "expired", "cancelled", "canceled")
 _FAILED = "failed"
 _QUEUE_IS_FULL = "token_limit_exceeded"
 _LONGEST_REASON = 300
-_SLOWEST = 4  # times the longest deadline of a question: for the files
+_SLOWEST = 5  # times the longest deadline of a question: for the files
 _NO_COST = Cost(0, 0.0)
 _TRIES = 6
 

@@ -14,7 +14,7 @@ class Timing:
     """Times in seconds. A deadline lies between its two limits, by the latencies seen."""
 
     shortest_deadline_s: float = 10.0
-    longest_deadline_s: float = 180.0
+    longest_deadline_s: float = 120.0
     """Local models are loaded when they are first asked, and models that reason write for minutes."""
     backoff_s: float = 0.5
     longest_backoff_s: float = 8.0

@@ -14,7 +14,7 @@ from tests.fakes.judge_questions import FAST, ask, settings_for
 
 ANSWER = {"finish_reason": "stop", "message": {"role": "assistant", "content": '{"reason": "맞음", "score": 5}'}}
 ONE_ANSWER_S = 0.05
-PATIENT_FOR_TEN = replace(FAST, shortest_deadline_s=10 * ONE_ANSWER_S, longest_deadline_s=10 * ONE_ANSWER_S)
+PATIENT = replace(FAST, shortest_deadline_s=30 * ONE_ANSWER_S, longest_deadline_s=30 * ONE_ANSWER_S)
 
 
 class OneAtATime:
@@ -35,9 +35,9 @@ class OneAtATime:
 @pytest.mark.slow
 def test_server_that_answers_one_call_at_a_time_answers_every_question(sqlite_store: VerdictStore) -> None:
     with HostileServer(OneAtATime()) as server:
-        judged = ask(60, settings_for(server.url), sqlite_store, timing=PATIENT_FOR_TEN)
+        judged = ask(90, settings_for(server.url, max_in_flight=60), sqlite_store, timing=PATIENT)
     assert judged.failure is None
-    assert judged.summary()["by_status"] == {"ok": 60}
+    assert judged.summary()["by_status"] == {"ok": 90}
 
 
 def test_window_opens_with_the_first_answer_and_stays_open_where_few_calls_are_late() -> None:
