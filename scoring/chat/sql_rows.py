@@ -30,6 +30,7 @@ _TYPES: Mapping[str, Sequence[str]] = {
 }
 _RECORDS = ("RECORD", "STRUCT")
 _WITHOUT_ZONE = r"r'^\s*[0-9]+-[0-9]+-[0-9]+(?:[Tt ][0-9:.]*)?\s*$'"
+_BEYOND_MICROSECONDS = r"r'(\.[0-9]{6})[0-9]+'"  # BigQuery reads no finer times: they are truncated, as in files
 _NAMES_SHOWN = 30
 _CLOCK_CHANGE_HOURS = 3
 
@@ -205,7 +206,7 @@ def _missing(view: str, called: str, name: str, schema: Sequence[ViewField]) -> 
 
 
 def _number(column: _ViewColumn) -> str:
-    number = _cast(column, "FLOAT64") if column.kind == "STRING" else f"CAST({column.sql} AS FLOAT64)"
+    number = _number_in(column) if column.kind == "STRING" else f"CAST({column.sql} AS FLOAT64)"
     return number if column.kind in ("INTEGER", "INT64") else f"IF(IS_NAN({number}), NULL, {number})"
 
 
@@ -219,8 +220,9 @@ def _timestamp(column: _ViewColumn, naive_zone: str) -> str:
         case "TIMESTAMP":
             return column.sql
         case "STRING":
-            local = f"SAFE.TIMESTAMP({_cast(column, 'DATETIME')}, {zone})"
-            return f"IF({_naive(column)}, {local}, {_cast(column, 'TIMESTAMP')})"
+            text = f"REGEXP_REPLACE(TRIM({column.sql}), {_BEYOND_MICROSECONDS}, r'\\1')"
+            local = f"SAFE.TIMESTAMP(SAFE_CAST({text} AS DATETIME), {zone})"
+            return f"IF({_naive(column)}, {local}, SAFE_CAST({text} AS TIMESTAMP))"
         case _:
             return f"SAFE.TIMESTAMP({column.sql}, {zone})"
 
@@ -249,7 +251,7 @@ def _label(column: _ViewColumn | None) -> str:
 
 def _unreadable(columns: Mapping[str, _ViewColumn], timestamp: str) -> str:
     """The first column whose text is neither blank nor valid."""
-    read = {"timestamp": timestamp, **{name: _cast(columns[name], "FLOAT64") for name in TOKENS}}
+    read = {"timestamp": timestamp, **{name: _number_in(columns[name]) for name in TOKENS}}
     cases = [
         f"WHEN TRIM({columns[name].sql}) != '' AND {value} IS NULL THEN '{name}'"
         for name, value in read.items()
@@ -268,5 +270,5 @@ def _naive(column: _ViewColumn) -> str:
             return f"{column.sql} IS NOT NULL"
 
 
-def _cast(column: _ViewColumn, kind: str) -> str:
-    return f"SAFE_CAST(NULLIF(TRIM({column.sql}), '') AS {kind})"
+def _number_in(column: _ViewColumn) -> str:
+    return f"SAFE_CAST(NULLIF(TRIM({column.sql}), '') AS FLOAT64)"

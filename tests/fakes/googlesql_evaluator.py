@@ -17,6 +17,7 @@ from zetasql.core import ZetaSqlLocalService, wasm_client
 from zetasql.types import (
     AnalyzerOptions,
     EvaluateQueryRequest,
+    LanguageFeature,
     LanguageOptions,
     TypeKind,
     ZetaSQLBuiltinFunctionOptions,
@@ -24,6 +25,7 @@ from zetasql.types import (
 from zetasql.wasi._pb2.zetasql.local_service.local_service_pb2 import EvaluateQueryResponse, TableContent, TableData
 from zetasql.wasi._pb2.zetasql.public.value_pb2 import ValueProto
 
+_FINER_THAN_BIGQUERY = (LanguageFeature.FEATURE_TIMESTAMP_NANOS, LanguageFeature.FEATURE_TIMESTAMP_PICOS)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KINDS = {
     pa.string(): TypeKind.TYPE_STRING,
@@ -41,6 +43,8 @@ def prepared(
     """A query over tables of these names, schemas and rows, with parameters of these types."""
     start_evaluator()
     language = LanguageOptions.maximum_features()
+    features = language.enabled_language_features
+    language.enabled_language_features = [one for one in features if one not in _FINER_THAN_BIGQUERY]
     functions = ZetaSQLBuiltinFunctionOptions(language_options=language)
     typed = [AnalyzerOptions.QueryParameter(name=name, type=_type(kind)) for name, kind in parameters.items()]
     catalog = CatalogBuilder("chat")

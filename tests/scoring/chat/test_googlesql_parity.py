@@ -232,11 +232,23 @@ def is_rejected(row: Row) -> bool:
     ("zone", "expected"),
     [
         # The evaluator's default zone is Los Angeles; a project of BigQuery may have any.
-        ("UTC", ["2026-02-13 09:00", "2026-02-13 00:00", None, "9999-12-31 23:59"]),
-        ("Europe/London", ["2026-02-13 09:00", "2026-02-13 00:00", None, "9999-12-31 23:59"]),
-        ("Asia/Seoul", ["2026-02-13 00:00", "2026-02-13 00:00", None, "9999-12-31 14:59"]),
+        (
+            "UTC",
+            ["2026-02-13 09:00", "2026-02-13 00:00", None, "9999-12-31 23:59", "2026-02-13 09:00", "2026-02-13 00:00"],
+        ),
+        (
+            "Europe/London",
+            ["2026-02-13 09:00", "2026-02-13 00:00", None, "9999-12-31 23:59", "2026-02-13 09:00", "2026-02-13 00:00"],
+        ),
+        (
+            "Asia/Seoul",
+            ["2026-02-13 00:00", "2026-02-13 00:00", None, "9999-12-31 14:59", "2026-02-13 00:00", "2026-02-13 00:00"],
+        ),
         # Here that is a time of the year 10000, at which the whole query would end.
-        ("America/New_York", ["2026-02-13 14:00", "2026-02-13 00:00", None, None]),
+        (
+            "America/New_York",
+            ["2026-02-13 14:00", "2026-02-13 00:00", None, None, "2026-02-13 14:00", "2026-02-13 00:00"],
+        ),
     ],
 )
 def test_times_without_a_zone_are_read_in_the_one_that_is_set_inside_bigquery_too(
@@ -249,8 +261,9 @@ def test_times_without_a_zone_are_read_in_the_one_that_is_set_inside_bigquery_to
     ]
     schema = pa.schema([(name, pa.float64() if name in kinds else pa.string()) for name in REQUIRED_COLUMNS])
     times = ["2026-02-13 09:00:00", "2026-02-13T09:00:00+09:00", "soon", "9999-12-31 23:59:00"]
+    times += ["2026-02-13 09:00:00.123456789", "2026-02-13T00:00:00.1234567Z"]
     rows = [dict.fromkeys(REQUIRED_COLUMNS) | {"timestamp": time} for time in times]
     found = answers_over(chat_rows_query(TABLE, fields, naive_zone=zone), {TABLE: (schema, rows)})
     assert [row["timestamp"] and f"{row['timestamp']:%Y-%m-%d %H:%M}" for row in found] == expected
-    assert [row["naive"] for row in found] == [True, False, False, True]
+    assert [row["naive"] for row in found] == [True, False, False, True, True, False]
     assert [row["unreadable"] for row in found] == ["timestamp" if time is None else None for time in expected]
