@@ -47,6 +47,10 @@ TAGGED = (
     "Access Denied: BigQuery BigQuery: User has neither fine-grained reader nor masked get permission to get data "
     'protected by policy tag "Texts : people" on column team-project.chat.rows.user_input.'
 )
+QUEUE_FULL = (
+    "Resources exceeded during query execution: Too many DML statements outstanding against table "
+    "team-project:aqb.monitoring_scores, limit is 20"
+)
 UNFILTERED = (
     "Cannot query over table 'team-project.chat.rows' without a filter over column(s) 'timestamp' that can be used for "
     "partition elimination"
@@ -92,6 +96,7 @@ def questions(address: str, settings: Settings) -> list[str]:
         ("POST /bigquery", Refusal(500, "internalError", "An internal error occurred")),
         ("POST /bigquery", Refusal(502, "backendError", "Bad gateway")),
         ("POST /bigquery", Refusal(503, "somethingNew", "Service unavailable")),
+        ("POST /bigquery", Refusal(400, "resourcesExceeded", QUEUE_FULL)),
     ],
 )
 def test_what_passes_is_tried_again(

@@ -52,6 +52,7 @@ QueryParameter = ScalarQueryParameter | ArrayQueryParameter
 APP_LABEL = {"app": "aqb"}
 REQUEST_TIMEOUT_S = 60.0
 _BUSY_REASONS = {"rateLimitExceeded", "jobRateLimitExceeded", "backendError", "internalError", "jobBackendError"}
+_OTHER_WRITERS = re.compile("Could not serialize access|Too many DML statements outstanding")
 _LOST_CONNECTIONS = (BrokenConnection, ChunkedEncodingError, Timeout, TransportError, ConnectionError)
 _LABEL_LENGTH = 63
 _JOB_PATIENCE = 4
@@ -215,10 +216,10 @@ def _begun(job: QueryJob, reader: BigQueryReadClient, retry: Retry) -> tuple[Rec
 
 
 def _will_pass(error: BaseException) -> bool:
-    """Whether a failure is transient. Conflicts of two writers of one table are, too: one of them has to retry."""
+    """Whether a failure is transient. Conflicts of writers of one table are, too: some of them have to retry."""
     if isinstance(error, RetryError):
         return error.cause is not None and _will_pass(error.cause)
-    if isinstance(error, BadRequest) and "Could not serialize access" in error.message:
+    if isinstance(error, BadRequest) and _OTHER_WRITERS.search(error.message):
         return True
     if isinstance(error, GoogleAPICallError) and not _BUSY_REASONS.isdisjoint(reasons_of(error)):
         return True
