@@ -144,6 +144,8 @@ def _rubric(settings: Settings) -> str:
 
 
 def _warehouse(settings: Settings) -> str:
+    """Checks the score tables, and that the engine of the settings can write them; returns the days in them."""
+    from tasks.chat.choose_engine import uses_pushdown
     from tasks.chat.tables import KPIS
     from tasks.config.addresses import is_bigquery
     from tasks.context import Context
@@ -153,6 +155,13 @@ def _warehouse(settings: Settings) -> str:
         from tasks.warehouse.bigquery.expiration import refuse_expiring
 
         refuse_expiring(settings)
+    if uses_pushdown(settings):
+        from tasks.chat.bigquery_engine import refuse_two_locations
+        from tasks.chat.sources.bigquery import BigQueryChatRows
+        from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
+
+        view, dataset = settings.monitoring.source, settings.warehouse
+        refuse_two_locations(BigQueryChatRows(view, settings), BigQueryWarehouse(dataset, settings))
     if "://" not in settings.warehouse:
         _refuse_locked(Path(settings.warehouse))
     return counted(len(days), "scored day") + (f", {days[0]} to {days[-1]}" if days else "")

@@ -33,7 +33,7 @@ from scoring.chat.sql_tables import (
     scores_query,
 )
 from scoring.days import day_window
-from scoring.errors import StorageError
+from scoring.errors import StorageError, UsageError
 from scoring.inputs import REJECTED_SCHEMA
 from scoring.rules.arrow_types import empty_frame
 from tasks.chat.engine import Counts, KpiTables, ScoringOutcome
@@ -154,6 +154,20 @@ class PushdownEngine:
             str(self.source.view),
             self.warehouse,
             staged,
+        )
+
+
+def refuse_two_locations(source: BigQueryChatRows, warehouse: BigQueryWarehouse) -> None:
+    """Checks that one statement can read the rows and write the tables.
+
+    Raises:
+        UsageError: they are in two locations.
+    """
+    if source.location.lower() != warehouse.location.lower():
+        raise UsageError(
+            f"is in location {warehouse.location}, and the rows are in {source.location}",
+            where=str(warehouse.dataset),
+            fix=f'make a dataset in {source.location}, or set monitoring.engine = "local"',
         )
 
 

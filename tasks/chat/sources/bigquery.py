@@ -58,13 +58,18 @@ class BigQueryChatRows:
         with as_aqb_errors(str(self.view)):
             self._table = self._client.table(str(self.view))
         wanted = settings.bigquery.location
-        if wanted and wanted.lower() != str(self._table.location).lower():
+        if wanted and wanted.lower() != self.location.lower():
             raise UsageError(
-                f"is in location {self._table.location}, not {wanted}",
+                f"is in location {self.location}, not {wanted}",
                 where=str(self.view),
-                fix=f'set bigquery.location = "{self._table.location}", or leave it empty',
+                fix=f'set bigquery.location = "{self.location}", or leave it empty',
             )
         self.sql(None)  # refuses missing columns now, before anything runs
+
+    @property
+    def location(self) -> str:
+        """The location of the view."""
+        return str(self._table.location)
 
     def batches(self, window: Window | None = None) -> Iterator[RowBatch]:
         """The rows whose timestamp is in `window` or NULL, in bounded memory; at least one batch, perhaps empty."""
@@ -104,7 +109,7 @@ class BigQueryChatRows:
         """The bytes that reading a period would scan and their price, by a dry run, which costs nothing."""
         scanned = self._client.bytes_of(self.sql(window), bounds(window), str(self.view))
         usd = scanned / _TIB * self._settings.bigquery.usd_per_tib
-        return f"{self.view} in {self._table.location}, {scanned:,} bytes to scan, about {usd:,.2f} USD"
+        return f"{self.view} in {self.location}, {scanned:,} bytes to scan, about {usd:,.2f} USD"
 
     def sql(self, window: Window | None) -> str:
         """The query for a period, whose ends are the parameters of `bounds`."""

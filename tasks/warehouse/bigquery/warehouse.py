@@ -75,6 +75,13 @@ class BigQueryWarehouse:
         self._labels = dict(labels or {})
         self._scratch = Path(settings.bigquery.scratch)
 
+    @property
+    def location(self) -> str:
+        """The location of the dataset."""
+        with as_aqb_errors(str(self.dataset)):
+            found = self._client.api.get_dataset(str(self.dataset), self._client.retry, REQUEST_TIMEOUT_S)
+        return str(found.location)
+
     def replace_day(
         self,
         table: str,
