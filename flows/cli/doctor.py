@@ -88,6 +88,7 @@ def _checks(settings: Settings) -> Iterator[Check]:
     yield from _of_services("source", _source, services)
     yield from _of_services("rubric", _rubric, services)
     yield from _of_services("warehouse", _warehouse, services)
+    yield _check("reports", _reports, settings)
     yield (state := _check("state database", _state, settings))
     yield _check("inbox", _inbox, settings)
     yield _check("days off", _days_off, settings)
@@ -165,6 +166,11 @@ def _warehouse(settings: Settings) -> str:
     if "://" not in settings.warehouse:
         _refuse_locked(Path(settings.warehouse))
     return counted(len(days), "scored day") + (f", {days[0]} to {days[-1]}" if days else "")
+
+
+def _reports(settings: Settings) -> str:
+    _refuse_locked(Path(settings.reports))
+    return "can be written"
 
 
 def _refuse_locked(place: Path) -> None:

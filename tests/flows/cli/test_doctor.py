@@ -15,6 +15,7 @@ from flows.runtime.clock import today
 from scoring.alerting import days_off
 from tasks.state.run_ledger import RunLedger
 from tests.builders.chat_rows import DAY, best, refused, write_rows
+from tests.builders.disks import small_disk
 from tests.builders.nights import night
 from tests.builders.state import opened
 from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
@@ -209,11 +210,23 @@ def test_no_password_of_any_setting_is_shown(aqb: Command, source: Path, monkeyp
 def test_what_does_not_apply_is_not_looked_for(aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     seen = checks(aqb)
-    always = ["source", "rubric", "warehouse", "state database", "inbox", "days off", "last night", "alerts"]
+    always = ["source", "rubric", "warehouse", "reports", "state database", "inbox", "days off", "last night", "alerts"]
     assert list(seen) == always
     assert seen["alerts"] == "nobody is notified: SLACK_WEBHOOK_URL is not set, and [alerts] names nobody"
     assert seen["inbox"] == "not there, so there are no test runs to score"
     assert seen["warehouse"] == "0 scored days"
+
+
+def test_folder_of_the_reports_that_cannot_be_written_is_told_before_a_night_fails(
+    aqb: Command, source: Path, folder: Path
+) -> None:
+    reports = folder / "data" / "reports"
+    assert checks(aqb)["reports"] == "can be written"
+    with small_disk(reports, "size=1m,ro"):
+        assert checks(aqb)["reports"].startswith("NOT data/reports: cannot be written")
+    reports.rmdir()
+    reports.touch()
+    assert checks(aqb)["reports"].startswith("NOT data/reports: cannot be written")
 
 
 def test_inbox_is_a_folder_that_can_be_read(aqb: Command, source: Path, folder: Path) -> None:
