@@ -8,7 +8,7 @@ it.
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import date
+from datetime import date, timedelta
 from hashlib import sha256
 from shlex import quote
 from typing import Any
@@ -40,12 +40,13 @@ from tasks.context import Context
 from tasks.state.run_ledger import INTRADAY
 
 _PATIENCE_S = 2.0
+_REMINDED = timedelta(days=1)
 _BACKFILL_OPTIONS = ("force", "alerts", "allow_shrink")
 
 
 def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
-    """Notifies that a flow run did not complete: once for each run and state, and once for a failure that is repeated
-    before the work is done.
+    """Notifies that a flow run did not complete: once for each run and state, and once a day for a failure that is
+    repeated before the work is done.
     """
     wrong = _wrong_parameters(flow, flow_run, state)
     error, reason = (UsageError.__name__, wrong) if wrong else _error(state)
@@ -92,7 +93,7 @@ def notify_without_flow(error: AqbError, settings: Settings | None = None) -> No
 
 def _notify(ended: FlowFailure, settings: Settings) -> None:
     def messages_for(route: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:
-        is_known = ended.unfinished is not None and ended.unfinished.is_open(known)
+        is_known = ended.unfinished is not None and ended.unfinished.is_open(known, now() - _REMINDED)
         return [] if is_known else [one for one in failure_message(ended) if route.matches_pipeline(one.level)]
 
     try:

@@ -74,9 +74,11 @@ class Unfinished:
             return self.work == other.work
         return self.work == other.work and other.first <= self.first and self.last <= other.last
 
-    def is_open(self, known: Mapping[str, KnownKey]) -> bool:
-        """Whether a route with these keys was notified of the same work with the same cause, and not yet of its end."""
-        return any(one._failure == self._failure for one in uncalled(known))
+    def is_open(self, known: Mapping[str, KnownKey], after: datetime) -> bool:
+        """Whether a route with these keys was notified of the same work with the same cause after this time, and not
+        yet of its end.
+        """
+        return any(one._failure == self._failure and at > after for one, at in uncalled(known).items())
 
     @property
     def _failure(self) -> tuple[str, date | None, date | None, str]:

@@ -47,7 +47,7 @@ _ACTIONS: dict[FlowState, str] = {
     "crashed": "실행하던 프로세스가 사라졌습니다. 메모리와 재시작 기록을 확인하고 아래 명령으로 다시 실행하세요.",
     "cancelled": "일부러 취소한 것이 아니라면 아래 명령으로 다시 실행하세요.",
 }
-_SAID_ONCE = "같은 오류로 다시 실패하면 또 알리지 않고, 끝나면 해소를 알립니다."
+_SAID_ONCE = "같은 오류로 다시 실패해도 하루 동안은 또 알리지 않고, 끝나면 해소를 알립니다."
 _NEVER_TRIED = "앞선 알림이 막혀 보내지 못함"
 _ERROR_CHARACTERS, _MESSAGE_CHARACTERS = 300, 200
 _SHOWN_LOSSES = 3

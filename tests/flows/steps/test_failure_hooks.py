@@ -14,6 +14,7 @@ from prefect.types import DateTime
 
 from flows.backfill import backfill
 from flows.nightly import nightly
+from flows.runtime.clock import now
 from flows.steps.failure_hooks import notify_flow_end, notify_without_flow
 from flows.steps.site import build_site
 from flows.test_runs import score_inbox
@@ -178,13 +179,15 @@ def test_failure_keeps_what_has_to_be_done_for_it_to_be_over_and_a_cancellation_
 
 
 @pytest.mark.usefixtures("runs_without_steps")
-def test_failure_that_is_repeated_is_reported_once_until_its_day_is_done(settings: Settings, slack: FakeSlack) -> None:
+def test_failure_that_is_repeated_is_reported_once_a_day_until_it_is_done(
+    settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(reason: str, day: date = DAY) -> int:
         notify_flow_end(nightly, flow_run({"settings": settings, "day": str(day)}), Failed(message=reason))
         return len(slack.posted)
 
     assert [fail("no answer"), fail("no answer"), fail("no answer")] == [1, 1, 1]
-    assert "같은 오류로 다시 실패하면 또 알리지 않고" in slack.posted[0].shown
+    assert "같은 오류로 다시 실패해도" in slack.posted[0].shown
     assert fail("no space left") == 2  # another cause
     assert fail("no answer", DAY - timedelta(1)) == 3  # another day
     assert plain_flows.nightly(settings, DAY - timedelta(1)).problems == ()
@@ -192,6 +195,10 @@ def test_failure_that_is_repeated_is_reported_once_until_its_day_is_done(setting
     assert " ".join(slack.texts()[3:]).count("해소") == len(slack.posted) - 3
     assert fail("no answer") == len(slack.posted)
     assert "실패" in slack.texts()[-1]  # it was done in between
+    two_days_later = now() + timedelta(days=2)
+    monkeypatch.setattr("flows.steps.failure_hooks.now", lambda: two_days_later)
+    count = len(slack.posted)
+    assert fail("no answer") == count + 1
 
 
 @pytest.mark.usefixtures("runs_without_steps")
