@@ -123,8 +123,12 @@ def _is_of_tenants(one: Incident, calls: Sequence[Incident]) -> bool:
 
 def _risen(one: Incident) -> float:
     """The number of rows above usual that met a rule today."""
-    usual = one.fact.rows * one.usual.rate if one.usual else 0.0
-    return (one.fact.count or 0) - usual if one.fires else 0.0
+    return (one.fact.count or 0) - _usual_rows(one) if one.fires else 0.0
+
+
+def _usual_rows(one: Incident) -> float:
+    """The number of rows that usually meet a rule on a day like today."""
+    return one.fact.rows * one.usual.rate if one.usual else 0.0
 
 
 def visible_to(route: RouteFilter, of_day: Sequence[Incident]) -> list[Incident]:
@@ -154,6 +158,15 @@ def _events(paging: Sequence[Incident]) -> list[list[list[Incident]]]:
     return [_by_rule(cause) for cause in causes] if len(causes) <= _OWN_PAGES else [_by_rule(paging)]
 
 
+def _cause(found: Sequence[Incident]) -> Incident:
+    """The rule that explains most of the rise of the first one and that has risen most against its usual rate: blocked
+    calls rather than the failed answers which they make.
+    """
+    first = found[0]
+    explain = [one for one in found if one.pages and one.usual and 2 * _risen(one) > _risen(first)]
+    return max(explain, key=lambda one: _risen(one) / (_usual_rows(one) or 1.0), default=first)
+
+
 def _by_rule(found: Sequence[Incident]) -> list[list[Incident]]:
     by_rule: dict[str, list[Incident]] = defaultdict(list)
     for one in found:
@@ -167,7 +180,7 @@ def _page(
     """One page for rules with one cause, each for all tenants together or for the affected ones, with the `whole` that
     rose with them, and the open rises `of_all` tenants together: the headline does not blame a tenant for these.
 
-    The action is given once, for the most severe rule.
+    The action is given once, for the rule that is likely to be the cause of the others.
     """
     found, rubric = [one for rule in event for one in rule], digest.rubric
     others = [one for one in of_all if one not in found]
@@ -177,7 +190,7 @@ def _page(
     to_do: list[Line] = [
         *growth_lines(found, rubric),
         [bold("언제부터  "), plain(since(found[0]))],
-        [bold("할 일  "), *action(found[0], rubric)],
+        [bold("할 일  "), *action(_cause(found), rubric)],
         *if_known(found[0]),
     ]
     blocks = [
