@@ -204,9 +204,10 @@ class ReviewedTestRun:
 
     `rejected` of `rows_in` rows could not be read. `flagged` of the `queries` need a person, `reasons` give the number
     per reason (Korean), `worst` come first; `over_budget` questions were not asked because the judge's budget was
-    spent. `review_list` and `report` are paths, `report_url` is the report's address if it is served. `change` compares
-    with the previous run (Korean), '' for the first; `worse` are the metrics that got worse. `outage` reports that many
-    of its executions failed (Korean), '' otherwise: then its queries need no review.
+    spent, `judge_failed` ones got no answer. `review_list` and `report` are paths, `report_url` is the report's address
+    if it is served. `change` compares with the previous run (Korean), '' for the first; `worse` are the metrics that
+    got worse. `outage` reports that many of its executions failed (Korean), '' otherwise: then its queries need no
+    review.
     """
 
     name: str
@@ -220,6 +221,7 @@ class ReviewedTestRun:
     queries: int
     flagged: int
     over_budget: int
+    judge_failed: int
     reasons: tuple[tuple[str, int], ...]
     worst: tuple[ReviewedQuery, ...]
     review_list: str
@@ -264,6 +266,8 @@ def _headline(run: ReviewedTestRun) -> str:
         return f"테스트 결과에서 거부한 행 {run.rejected:,}건"
     if run.over_budget:
         return f"테스트 결과에서 판정하지 못한 질문 {run.over_budget:,}건"
+    if run.judge_failed:
+        return f"테스트 결과에서 판정에 실패한 질문 {run.judge_failed:,}건"
     return f"테스트 결과에서 나빠진 지표 {len(run.worse)}개" if run.worse else ""
 
 
@@ -277,6 +281,8 @@ def _what_happened(run: ReviewedTestRun) -> list[Line]:
         lines.append([plain(f"{run.change}.")])
     if run.over_budget:
         lines.append([plain(f"판정 예산이 다해 질문 {run.over_budget:,}건을 묻지 못했습니다.")])
+    if run.judge_failed:
+        lines.append([plain(f"질문 {run.judge_failed:,}건은 판정에 실패했습니다.")])
     return lines
 
 
@@ -284,9 +290,10 @@ def _to_do(run: ReviewedTestRun) -> list[Line]:
     lines: list[Line] = []
     if run.outage:
         lines.append([bold("할 일  "), plain("오류를 고치고 다시 실행하세요. 질의는 그다음에 보면 됩니다.")])
-    if run.over_budget:
+    if run.over_budget or run.judge_failed:
         first = "먼저 " if run.flagged else ""  # with its verdicts fewer queries need a person
-        lines.append([bold("할 일  "), plain(f"{first}judge.max_usd나 judge.max_tokens를 늘리고 다시 채점하세요.")])
+        remedy = "judge.max_usd나 judge.max_tokens를 늘리고" if run.over_budget else "aqb doctor로 판정 모델을 확인하고"
+        lines.append([bold("할 일  "), plain(f"{first}{remedy} 다시 채점하세요.")])
         lines.append([plain("inbox는 같은 파일을 두 번 채점하지 않으니 aqb score를 쓰세요.")])
     if run.flagged and not run.outage:
         lines.append([bold("할 일  "), plain("목록의 질의를 위에서부터 읽고 판정을 적어 주세요.")])

@@ -87,6 +87,7 @@ def reviewed_testrun(
             for row in flagged[:_WORST]
         ),
         over_budget=summary["judge"]["by_status"].get(VerdictStatus.OVER_BUDGET, 0),
+        judge_failed=summary["judge"]["by_status"].get(VerdictStatus.FAILED, 0),
         review_list=str(folder / REVIEW_LIST),
         report=str(folder / "report.md"),
         run_id=run_id,

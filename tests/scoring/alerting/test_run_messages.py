@@ -42,6 +42,7 @@ RUN = ReviewedTestRun(
     queries=120,
     flagged=8,
     over_budget=0,
+    judge_failed=0,
     reasons=(("정확성 2점 이하", 8), ("에러 또는 빈 응답 있음", 3)),
     worst=QUERIES,
     review_list="data/reports/test-runs/plan_agent_1-abababab/review.csv",
@@ -87,6 +88,14 @@ def test_test_run_is_one_message_with_counts_by_reason_and_the_worst_queries() -
 
 def test_run_that_nobody_has_to_look_at_is_no_message() -> None:
     assert review_message(RouteFilter(), replace(RUN, flagged=0, reasons=(), worst=())) == []
+
+
+def test_questions_that_the_judge_did_not_answer_are_reported_with_what_to_do_first() -> None:
+    text = readable(only(review_message(RouteFilter(), replace(RUN, judge_failed=3))).blocks)
+    assert "질문 3건은 판정에 실패했습니다." in text
+    assert "먼저 aqb doctor로 판정 모델을 확인하고 다시 채점하세요." in text
+    alone = only(review_message(RouteFilter(), replace(RUN, flagged=0, reasons=(), worst=(), judge_failed=3)))
+    assert "질문 3건은 판정에 실패했습니다." in readable(alone.blocks)
 
 
 def test_judge_over_budget_is_reported_even_if_nothing_is_flagged() -> None:
