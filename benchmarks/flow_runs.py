@@ -17,7 +17,7 @@ from benchmarks.children import AQB, PYTHON, Cost, cost_of, interleaved
 from benchmarks.inputs import FIRST_DAY, ROUNDS, days_file, write_run_file
 from benchmarks.judge import server as judge_server
 from benchmarks.report import Scale, table
-from tasks.chat.tables import SCORES
+from tasks.warehouse.tables import SCORES
 
 ROWS_A_DAY = 535  # as many as the seed's production has (seed 002)
 _RUN_FILES, _QUERIES = 3, 131  # as many answers as the longest file of the testers has, in two rounds

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 from scoring.catalog import row_rubric
 from tasks.chat.local_engine import LocalEngine
 from tasks.chat.sources import ChatRowFiles
-from tasks.chat.tables import CROSSTAB, KPIS, SCORES, write_alerts
+from tasks.chat.tables import CROSSTAB, KPIS, write_alerts
 from tasks.warehouse.folder import FolderWarehouse
-from tasks.warehouse.tables import ALERTS
+from tasks.warehouse.tables import ALERTS, SCORES
 from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
 from tests.samples.chat_rows import SCHEMA, TIME_ZONE, chat_row_batches
 

@@ -20,7 +20,7 @@ from scoring.chat.templates import WORD
 from scoring.judging.masking import masked
 from scoring.markdown import cell
 from tasks.alerts.outbox import Outbox
-from tasks.chat.tables import ALERTS_SCHEMA, EXCLUDED, SCORES
+from tasks.chat.tables import ALERTS_SCHEMA, EXCLUDED
 from tasks.context import Context
 from tasks.files.atomic import remove_unfinished, write_text
 from tasks.files.report_paths import ReportPaths
@@ -32,7 +32,7 @@ from tasks.testruns.uploads import Uploads
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
 from tasks.warehouse import Warehouse
 from tasks.warehouse.rewriting import written_schema
-from tasks.warehouse.tables import ALERTS
+from tasks.warehouse.tables import ALERTS, SCORES
 
 ERASED_CELL = "(삭제됨)"
 _LEFTOVER_AFTER = timedelta(days=1)

@@ -9,14 +9,11 @@ import yaml
 from docs.generators.reference import described, warehouse_tables
 from scoring.catalog import row_rubric
 from scoring.chat.rubric import LEVEL_TITLES, RowRubric
-from tasks.chat import tables as monitoring_tables
+from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS
 from tasks.config.settings import MonitoringSettings
-from tasks.warehouse.tables import ALERTS, REJECTED
+from tasks.warehouse.tables import ALERTS, REJECTED, SCORES
 
-_NAMES = (
-    *(monitoring_tables.SCORES, monitoring_tables.EXCLUDED, monitoring_tables.KPIS, monitoring_tables.CROSSTAB),
-    *(ALERTS, REJECTED),
-)
+_NAMES = (SCORES, EXCLUDED, KPIS, CROSSTAB, ALERTS, REJECTED)
 _NEVER_NULL = {"score_date", "row_id", "rubric", "rubric_version", "rows", "rule", "reason", "cnt"}
 _FILES = "{{ env_var('AQB_WAREHOUSE', 'data/warehouse') }}/{name}/**/*.parquet"
 _GENERATED = "Generated from the code by `make docs`."
@@ -62,7 +59,7 @@ def _kpi(name: str, has_target: bool) -> str:
         f"SELECT score_date, {{{{ service() }}}} AS service, tenant_id, '{name}' AS kpi, {name} AS value,\n"
         f"    {', '.join(parts)},\n"
         f"    {{{{ adapter.quote('rows') }}}} AS scored_rows, rubric, rubric_version\n"
-        f"FROM {{{{ source('aqb', '{monitoring_tables.KPIS}') }}}}"
+        f"FROM {{{{ source('aqb', '{KPIS}') }}}}"
     )
 
 

@@ -18,13 +18,13 @@ from scoring.inputs import REJECTED_SCHEMA
 from tasks.chat import tables as monitoring_tables
 from tasks.config.judge import JudgeSettings, Price
 from tasks.config.settings import MonitoringSettings, Settings
-from tasks.judge_quality.anchor_table import ANCHORS, ANCHORS_SCHEMA
-from tasks.judge_quality.audit import AUDITS, AUDITS_SCHEMA
-from tasks.judge_quality.switch import SWITCHES, SWITCHES_SCHEMA
+from tasks.judge_quality.anchor_table import ANCHORS_SCHEMA
+from tasks.judge_quality.audit import AUDITS_SCHEMA
+from tasks.judge_quality.switch import SWITCHES_SCHEMA
 from tasks.state.run_ledger import RUNS_SCHEMA
 from tasks.testruns import warehouse as run_warehouse
 from tasks.testruns.trusted_metrics import AGREEMENTS, AGREEMENTS_SCHEMA
-from tasks.warehouse.tables import ALERTS, REJECTED, RUNS
+from tasks.warehouse.tables import ALERTS, ANCHORS, AUDITS, REJECTED, RUNS, SCORES, SWITCHES
 
 _GENERATED = "Generated from the code by `make docs`."
 
@@ -156,7 +156,7 @@ def warehouse_tables() -> list[tuple[str, str, pa.Schema]]:
     rubric = row_rubric(MonitoringSettings().rubric)
     days, runs = monitoring_tables, run_warehouse
     return [
-        (days.SCORES, "A row per scored chat turn.", rubric.scores_schema),
+        (SCORES, "A row per scored chat turn.", rubric.scores_schema),
         (days.EXCLUDED, "A row per chat turn without a question or an answer.", rubric.excluded_schema),
         (days.KPIS, "A row per day and tenant, and one for all tenants (`*`).", rubric.kpis_schema),
         (days.CROSSTAB, "A row per day, question tier and answer grade.", rubric.crosstab_schema),

@@ -9,9 +9,10 @@ from flows.runtime.prefect_env import is_prefect_gone
 from flows.steps.alerts import notify_judge
 from scoring.errors import AqbError, InputError
 from tasks.context import Context
-from tasks.judge_quality.anchor_table import ANCHORS, news_of_night
+from tasks.judge_quality.anchor_table import news_of_night
 from tasks.judge_quality.anchors import anchor_questions, ask_anchors
 from tasks.judge_quality.model_end import look_up_end
+from tasks.warehouse.tables import ANCHORS
 
 
 @step("anchors", run_name="anchors {night}", timeout_s=1800)

@@ -38,10 +38,10 @@ from scoring.inputs import REJECTED_SCHEMA
 from scoring.rules.arrow_types import empty_frame
 from tasks.chat.engine import Counts, KpiTables, ScoringOutcome
 from tasks.chat.sources.bigquery import BigQueryChatRows, bounds
-from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES
+from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS
 from tasks.config.addresses import TableName
 from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
-from tasks.warehouse.tables import REJECTED
+from tasks.warehouse.tables import REJECTED, SCORES
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ import pyarrow as pa
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.shrinkage import DayGuard, Loss, rows_by_tenant
 from scoring.errors import AqbError
-from tasks.chat.tables import KPIS, SCORES
+from tasks.chat.tables import KPIS
 from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_rows
 from tasks.warehouse import Warehouse, table_rows
+from tasks.warehouse.tables import SCORES
 
 _COUNTED = pa.schema([("tenant_id", pa.string()), ("session_id", pa.string())])
 

@@ -20,11 +20,12 @@ from scoring.days import day_window, days_between, days_window
 from scoring.errors import AqbError, InputError, UsageError
 from tasks.chat.day_guard import day_guards, losses_text
 from tasks.chat.sources import ChatRowSource, open_source
-from tasks.chat.tables import KPIS, SCORES
+from tasks.chat.tables import KPIS
 from tasks.config.addresses import is_bigquery
 from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.state.run_ledger import INTRADAY, Run, RunLedger
+from tasks.warehouse.tables import SCORES
 
 PORTION_BYTES = 500_000_000
 # CPU seconds of a backfill, from benchmarks/RESULTS.md and docs/scale.md: per day and per row; the startup of a worker

@@ -34,12 +34,12 @@ from scoring.inputs import REJECTED_SCHEMA
 from tasks.chat.engine import Counts, KpiTables, ScoringOutcome
 from tasks.chat.parts import ANSWER_HASH, Part, ScoredPart, score_part
 from tasks.chat.sources import ChatRowSource, RowStream
-from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES
+from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS
 from tasks.chat.time_sorted_rows import TimeSortedRows
 from tasks.chat.worker_processes import WorkerServer, in_workers
 from tasks.files.atomic import writable
 from tasks.warehouse import Warehouse
-from tasks.warehouse.tables import REJECTED
+from tasks.warehouse.tables import REJECTED, SCORES
 
 _SOURCE_ID = cs.by_name(SOURCE_ID.name, require_all=False)  # a rubric may omit it
 _UNKNOWN: MeanIntervals = MappingProxyType({})

@@ -25,7 +25,6 @@ from scoring.chat.rubric import RowRubric
 from scoring.rules.arrow_types import empty_frame, field
 from tasks.warehouse import Warehouse, table_rows
 from tasks.warehouse.tables import ALERTS, REJECTED
-from tasks.warehouse.tables import SCORES as SCORES
 
 EXCLUDED = "monitoring_excluded"
 KPIS, CROSSTAB = "monitoring_kpis", "monitoring_crosstab"

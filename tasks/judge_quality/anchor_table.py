@@ -16,7 +16,7 @@ from scoring.stats.self_agreement import AnchorNight, WatchedNight, watched
 from tasks.judge.verdict_store import Judgement
 from tasks.judge_quality.anchor_store import Anchor, set_id
 from tasks.warehouse import Warehouse, table_rows
-from tasks.warehouse.tables import ANCHORS as ANCHORS
+from tasks.warehouse.tables import ANCHORS
 
 ANCHORS_SCHEMA = pa.schema(
     [

@@ -20,9 +20,9 @@ from tasks.judge.client import Estimate, Judge, Judged, Progress
 from tasks.judge.questions import Question, questions_of
 from tasks.judge.verdict_store import Judgement, PastTheStore, VerdictStore
 from tasks.judge_quality.anchor_store import Anchor, AnchorStore
-from tasks.judge_quality.anchor_table import ANCHORS as ANCHORS_TABLE
 from tasks.judge_quality.anchor_table import write_anchors
 from tasks.testruns.plans import last_plans
+from tasks.warehouse.tables import ANCHORS
 
 _RUNS_READ = 20
 
@@ -49,7 +49,7 @@ def are_due(context: Context, night: date) -> bool:
     """Whether anchors are enabled, exist, and have not been asked in this night."""
     settings = context.settings.judge
     is_wanted = settings.enabled and settings.anchors and AnchorStore(context.state).read()
-    return bool(is_wanted) and night not in context.warehouse.days(ANCHORS_TABLE)
+    return bool(is_wanted) and night not in context.warehouse.days(ANCHORS)
 
 
 def anchor_questions(context: Context) -> AnchorQuestions:

@@ -32,7 +32,7 @@ from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import PastTheStore
 from tasks.state.database import StateDatabase
 from tasks.warehouse import Warehouse
-from tasks.warehouse.tables import AUDITS as AUDITS
+from tasks.warehouse.tables import AUDITS
 
 AUDITED_RUBRIC = "aqb-1.2"
 """The rubric with the audited prompts: the score from 0 to 5, and the groups of answers with the same conclusion."""

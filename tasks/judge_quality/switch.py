@@ -22,7 +22,7 @@ from tasks.judge.client import Estimate, Judge, Judged, Progress
 from tasks.judge.questions import Question, questions_of
 from tasks.judge.verdict_store import VerdictStore
 from tasks.warehouse import Warehouse
-from tasks.warehouse.tables import SWITCHES as SWITCHES
+from tasks.warehouse.tables import SWITCHES
 
 SWITCHES_SCHEMA = pa.schema(
     [

@@ -25,12 +25,13 @@ from tasks.chat.bigquery_engine import PushdownEngine
 from tasks.chat.engine import Counts, KpiTables, ScoringOutcome
 from tasks.chat.local_engine import LocalEngine
 from tasks.chat.sources.bigquery import BigQueryChatRows
-from tasks.chat.tables import SCORES, write_alerts
+from tasks.chat.tables import write_alerts
 from tasks.config.bigquery import BigQuerySettings
 from tasks.config.settings import Settings
 from tasks.reports.chat_folder import write_day_report
 from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
 from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.tables import SCORES
 from tests.bigquery.conftest import Emulator, new_dataset
 from tests.bigquery.demo import TABLES
 from tests.builders.chat_rows import DAY, best, plain, refused

@@ -24,7 +24,6 @@ from tasks.files.discovery import identity_of
 from tasks.judge.client import Judge
 from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
-from tasks.judge_quality.anchor_table import ANCHORS as TABLE
 from tasks.judge_quality.anchor_table import anchor_nights, news_of_night
 from tasks.judge_quality.anchors import anchor_questions, ask_anchors
 from tasks.judge_quality.model_end import near_end
@@ -32,6 +31,7 @@ from tasks.judge_quality.switch import Succession
 from tasks.samples import SAMPLE_INBOX
 from tasks.testruns.plans import plan_of_input
 from tasks.warehouse import open_warehouse
+from tasks.warehouse.tables import ANCHORS as TABLE
 from tests.builders.flows import score_inbox
 from tests.builders.rubric_files import EXAMPLES
 from tests.builders.settings import settings_in

@@ -17,9 +17,9 @@ from scoring.days import day_text
 from scoring.markdown import percent
 from scoring.stats.intervals import wilson_interval
 from scoring.stats.self_agreement import WatchedNight
-from tasks.judge_quality.anchor_table import ANCHORS, ANCHORS_SCHEMA, anchor_nights, news_of_night
-from tasks.judge_quality.audit import AUDITS, AUDITS_SCHEMA
-from tasks.judge_quality.switch import SWITCHES, SWITCHES_SCHEMA
+from tasks.judge_quality.anchor_table import ANCHORS_SCHEMA, anchor_nights, news_of_night
+from tasks.judge_quality.audit import AUDITS_SCHEMA
+from tasks.judge_quality.switch import SWITCHES_SCHEMA
 from tasks.reports.judge_tables import AUDIT_HEADER, SHIFT_HEADER, audit_cells, audit_sentences, shift_cells
 from tasks.reports.site.pages import Cell, Chart, Table, page, verdict_cell
 from tasks.reports.wording import NOTHING, cost_text, count_text, kappa_text
@@ -27,7 +27,7 @@ from tasks.state.run_ledger import RUNS_SCHEMA, TEST_RUN
 from tasks.testruns.trusted_metrics import read_agreements
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
 from tasks.warehouse import Warehouse, table_rows
-from tasks.warehouse.tables import RUNS
+from tasks.warehouse.tables import ANCHORS, AUDITS, RUNS, SWITCHES
 
 KIND_TITLES = {"intent": "의도 충족", "semantic": "답변의 질", "conclusions": "결론의 일관성"}
 AGREEMENT_TITLES = ("라벨", "일치", "선형 κ (95% 구간)", "판단")

@@ -22,10 +22,11 @@ from tasks.chat.day_plan import (
     worthwhile_workers,
 )
 from tasks.chat.sources import ChatRowFiles
-from tasks.chat.tables import KPIS, SCORES
+from tasks.chat.tables import KPIS
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.state.run_ledger import Run, RunLedger
 from tasks.warehouse import open_warehouse
+from tasks.warehouse.tables import SCORES
 from tests.builders.chat_rows import DAY, RUBRIC, plain, write_rows
 from tests.builders.state import in_context, opened
 
