@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated
-from zoneinfo import ZoneInfo
 
 import typer
 
@@ -122,7 +121,7 @@ def _pending(context: Context, *, as_json: bool) -> None:
     """Prints the messages that wait and those that were given up; as JSON without their content."""
     from tasks.alerts.outbox import Outbox
 
-    outbox, zone = Outbox(context.state), ZoneInfo(context.settings.time_zone)
+    outbox, zone = Outbox(context.state), context.settings.zone
     waiting, given_up = outbox.waiting(), outbox.given_up()
     lines = [f"messages: {len(waiting)} waiting, {len(given_up)} given up"]
     for state, one in [*(("waiting", one) for one in waiting), *(("given up", one) for one in given_up)]:

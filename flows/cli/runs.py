@@ -44,7 +44,7 @@ def runs(
         ledger = RunLedger(places.state)
         latest = ledger.last_of_service(last) if places.settings.service else ledger.last(last)
         found = _as_they_are(places.state, latest)
-        zone = ZoneInfo(places.settings.time_zone)
+        zone = places.settings.zone
     value = [asdict(run) | {"seconds": _seconds(run)} for run in found]
     show(value, _runs_text(found, zone) if found else "no runs yet", as_json=as_json)
 
@@ -69,7 +69,7 @@ def show_run(
         "seconds": _seconds(run),
         "steps": [asdict(step) | {"seconds": _seconds(step)} for step in steps],
     }
-    show(value, _run_text(run, steps, ZoneInfo(places.settings.time_zone)), as_json=as_json)
+    show(value, _run_text(run, steps, places.settings.zone), as_json=as_json)
 
 
 def _only_run(state: StateDatabase, found: list[Run], run_id: str) -> Run:

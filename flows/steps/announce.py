@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
 
 from flows.runtime.clock import now
 from flows.steps.subscriptions import Subscription, wanted_routes
@@ -117,7 +116,7 @@ def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], settings: Setti
         if one.kind != "dead_letters" and one.dead_at and one.dead_at > clock.now() - _WEEK
         if (one.service or "") == settings.service
     ]
-    unknown = to_pipeline(lambda known: expired_message(lost, known, ZoneInfo(time_zone)))
+    unknown = to_pipeline(lambda known: expired_message(lost, known, settings.zone))
     _write(outbox, wanted.values(), [("", unknown)], clock, settings.service)
     reachable = {name: channel for name, channel in channels.items() if name not in first.stopped}
     second = deliver(outbox, reachable, is_held, clock)

@@ -5,7 +5,6 @@ If that cannot be decided, the run starts: it meets the same error, records it a
 
 from datetime import date, datetime
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 from flows.runtime.code_version import code_version
 from flows.steps.announce import STILL_NEWS
@@ -28,7 +27,7 @@ def done_by(context: Context, day: date, at: datetime) -> Run | None:
             return None
         newest_label = LabelStore(context.state).newest_at()
         is_done = _is_published(context, newest_label) and not _has_news(context, day) and not _has_files(context, at)
-        is_done = is_done and not are_due(context, at.astimezone(ZoneInfo(context.settings.time_zone)).date())
+        is_done = is_done and not are_due(context, at.astimezone(context.settings.zone).date())
     except Exception:  # noqa: BLE001 - the run meets it again
         return None
     return run if is_done else None

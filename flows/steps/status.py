@@ -95,7 +95,7 @@ def _database(context: Context, found: Status) -> None:
 
 
 def _nights(context: Context, found: Status) -> None:
-    at, zone = now(), ZoneInfo(context.settings.time_zone)
+    at, zone = now(), context.settings.zone
     ledger, local = RunLedger(context.state), at.astimezone(zone)
     due = datetime.combine(local.date(), time.fromisoformat(context.settings.alerts.watch.due), zone)
     late, dead, unreported = late_night(context, at), dead_runs(context, at), unreported_runs(context, at)

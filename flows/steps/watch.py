@@ -7,7 +7,6 @@ watch runs or is killed.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
 from flows.runtime.clock import now
 from flows.steps.announce import DeliveryReport, announce, to_pipeline
@@ -66,7 +65,7 @@ def _watch(context: Context, clock: Clock, late: LateNight | None, told: Mapping
     messages.
     """
     dead = dead_runs(context, clock.now()) | unreported_runs(context, clock.now())
-    of_late = late_message(told, ZoneInfo(context.settings.time_zone))
+    of_late = late_message(told, context.settings.zone)
     news = [("", all_clears(context)), ("", _of_dead(context, dead)), ("", to_pipeline(lambda _: of_late))]
     delivery = announce(context, news, clock, with_prefect=False)
     return WatchReport(late, tuple(dead), delivery, context.settings.service)
@@ -114,7 +113,7 @@ def _death_of(context: Context, run: Run, left: Unfinished) -> FlowFailure:
 
 def all_clears(context: Context, *, inbox_is_done: bool = False) -> MessagesFor:
     """The all-clear message for finished work that a route was notified of, whatever levels the route accepts."""
-    zone = ZoneInfo(context.settings.time_zone)
+    zone = context.settings.zone
 
     def of_route(_: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:
         return all_clear_message(finished(context, known, inbox_is_done=inbox_is_done), zone)

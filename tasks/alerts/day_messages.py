@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import cache
-from zoneinfo import ZoneInfo
 
 from scoring.alerting.called_off import called_off
 from scoring.alerting.day_messages import day_messages
@@ -95,7 +94,7 @@ def digest_of(context: Context, day: date) -> DayDigest:
         looks = 2 * context.settings.alerts.intraday_looks if runs[-1].kind == INTRADAY else 2
         policy = replace(policy, looks=looks)
     digest = day_digest(context.warehouse, context.rubric, day, runs, context.reports, policy)
-    zone = ZoneInfo(context.settings.time_zone)
+    zone = context.settings.zone
     in_force = choices.snoozes(day - timedelta(days=1))  # what one of them hid up to the day before may be new
     snoozes = [replace(one, made_at=one.made_at.astimezone(zone)) for one in in_force]
     digest, web = replace(digest, snoozes=snoozes), context.settings.web.url

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import date, datetime
-from zoneinfo import ZoneInfo
 
 import polars as pl
 
@@ -46,7 +45,7 @@ def snooze_rule(
     Raises:
         InputError: no day has been scored.
     """
-    today = now.astimezone(ZoneInfo(context.settings.time_zone)).date()
+    today = now.astimezone(context.settings.zone).date()
     day, rates = rates_of_rule(context.warehouse, context.rubric, rule, today)
     made = Snooze(rule, tenant_id, until, why, who, now, rates)
     AlertChoices(context.state).snooze(made)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
-from zoneinfo import ZoneInfo
 
 from scoring.alerting.all_clear import LateNight, NightState, Unfinished, uncalled
 from scoring.alerting.messages import KnownKey
@@ -24,7 +23,7 @@ def late_night(context: Context, now: datetime) -> LateNight | None:
     A day that was scored without some files is not late: the failure of its run has been reported. Nor is one before
     the first night: an installation of the small hours begins with yesterday, which is not due yet.
     """
-    zone, due = ZoneInfo(context.settings.time_zone), time.fromisoformat(context.settings.alerts.watch.due)
+    zone, due = context.settings.zone, time.fromisoformat(context.settings.alerts.watch.due)
     local = now.astimezone(zone)
     due_day = local.date() if local.time() >= due else local.date() - timedelta(days=1)
     day, ledger = due_day - timedelta(days=1), RunLedger(context.state)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import (
@@ -151,6 +152,11 @@ class Settings(BaseSettings):
             if unknown := sorted(set(one.routes) - routes):
                 raise ValueError(f"service {one.name} names routes that do not exist: {', '.join(unknown)}")
         return self
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The time zone of the calendar days."""
+        return ZoneInfo(self.time_zone)
 
     @property
     def stored_service(self) -> str | None:

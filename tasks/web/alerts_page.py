@@ -70,7 +70,7 @@ def alerts_page(asked: Asked) -> Response:
         now=[(KIND_TITLES[one.kind], links(one.named)) for one in of_last],
         going_on=[Link(brief([one]), _rows_of(one.fact, last, rubric.rule_titles)) for one in going_on],
         routes=_new_by_route(asked, digest),
-        sent=_sent(Outbox(context.state).latest(_MESSAGES), ZoneInfo(context.settings.time_zone)),
+        sent=_sent(Outbox(context.state).latest(_MESSAGES), context.settings.zone),
         snoozes=[
             {
                 "rule": one.rule,
@@ -139,7 +139,7 @@ def _tenant(asked: Asked) -> str | None:
 
 
 def _today(asked: Asked) -> date:
-    return datetime.now(ZoneInfo(asked.context.settings.time_zone)).date()
+    return datetime.now(asked.context.settings.zone).date()
 
 
 def _rows_of(one: PreviewedIncident | AlertFact, day: date, with_rows: Collection[str]) -> str:

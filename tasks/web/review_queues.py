@@ -8,7 +8,6 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
-from zoneinfo import ZoneInfo
 
 from scoring.chat.row_ids import TEXTS
 from scoring.days import day_text
@@ -106,7 +105,7 @@ class RowQueue:
             notice = notice or "글이 원본에 없거나, 지운 세션의 글입니다. 다음으로 넘기세요."
         said = [tuple(shown_text(asked, one[name]) for name in TEXTS) for one in [*turns, row]]
         *before, (asked_for, answered) = [(one[0], one[1]) for one in said]
-        local = row["timestamp"].astimezone(ZoneInfo(self._context.settings.time_zone))
+        local = row["timestamp"].astimezone(self._context.settings.zone)
         return Material(f"{local:%H:%M:%S} · {tenant_text(row['tenant_id'])}", asked_for, answered, (), before, notice)
 
     def scored(self, question: ReviewQuestion) -> Scored:

@@ -50,7 +50,7 @@ def row_page(asked: Asked) -> Response:
         row, *turns = with_source_texts(asked, day, [rows[0], *turns])
     else:
         row = rows[0]
-    zone = ZoneInfo(context.settings.time_zone)
+    zone = context.settings.zone
     question, answer = (shown_text(asked, row[name]) for name in TEXTS)
     return asked.page(
         "scored_row.html",

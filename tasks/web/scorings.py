@@ -16,7 +16,6 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
 from typing import Never
-from zoneinfo import ZoneInfo
 
 from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
 from scoring.testruns.scoring import TestRunPlan
@@ -109,7 +108,7 @@ def _scored(settings: Settings, upload: Upload, scoring: Scoring, staging: Path)
         with Context(settings) as context:
             plan = plan_of_file(upload.file, upload.choices, settings)
             judged = _judged(context, plan, upload, scoring) if scoring.judge else None
-            day = datetime.now(ZoneInfo(settings.time_zone)).date()
+            day = datetime.now(settings.zone).date()
             made = staging / "result"
             tables = FolderWarehouse(made / "warehouse")
             write_testrun_results(made / "report", tables, day, plan, judged, known=context.warehouse)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-from zoneinfo import ZoneInfo
 
 from starlette.responses import FileResponse, RedirectResponse, Response
 
@@ -137,7 +136,7 @@ def page_of_upload(upload: Upload) -> str:
 
 def sent_at(asked: Asked, upload: Upload) -> str:
     """The local time of an upload."""
-    return f"{upload.at.astimezone(ZoneInfo(asked.context.settings.time_zone)):%Y-%m-%d %H:%M}"
+    return f"{upload.at.astimezone(asked.context.settings.zone):%Y-%m-%d %H:%M}"
 
 
 def _shown_values(
