@@ -32,6 +32,7 @@ from scoring.alerting.run_messages import (
     review_message,
 )
 from scoring.alerting.watch import DECISION_DAYS
+from scoring.chat.kpi_windows import WEEK
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import days_between
 from scoring.errors import AqbError, InputError
@@ -44,8 +45,6 @@ from tasks.files.web_addresses import testrun_address
 from tasks.reports.markdown.review_list import reviewed_testrun
 from tasks.state.alert_choices import AlertChoices
 from tasks.state.run_ledger import TEST_RUN, RunLedger
-
-_WEEK = timedelta(days=7)
 
 
 def notify_days(context: Context, days: Sequence[date]) -> tuple[str, ...]:
@@ -177,7 +176,7 @@ def _days_after(context: Context, days: Sequence[date]) -> list[date]:
     if not days or (len(days) == 1 and (last is None or last <= days[0])):
         return []  # a usual night asks the warehouse nothing
     scored = context.warehouse.days(KPIS)
-    return [day for day in scored if day > min(days) and day not in days][: _WEEK.days]
+    return [day for day in scored if day > min(days) and day not in days][:WEEK]
 
 
 def preview_messages(context: Context, days: Sequence[date]) -> list[tuple[OutboxMessage, dict[str, Any]]]:
@@ -216,7 +215,7 @@ def preview(context: Context, days: int) -> tuple[date, date, list[PreviewedMess
 
 def _quiet_week(context: Context, sunday: date) -> MessagesFor:
     """The line for a route that had no other message for a week."""
-    monday = sunday - _WEEK + timedelta(days=1)
+    monday = sunday - timedelta(WEEK - 1)
     kpis = context.warehouse.read(KPIS, days_between(monday, sunday))
     assert kpis is not None
     rows = kpis.filter(pl.col("tenant_id") == ALL_TENANTS).select("score_date", "rows", "excluded").collect()

@@ -14,6 +14,7 @@ from flows.steps.subscriptions import Subscription, wanted_routes
 from scoring.alerting.blocks import readable
 from scoring.alerting.messages import Message, OutboxMessage, with_mention, with_service
 from scoring.alerting.run_messages import expired_message
+from scoring.chat.kpi_windows import WEEK
 from scoring.errors import counted
 from tasks.alerts.day_messages import MessagesFor
 from tasks.alerts.delivery import Clock, deliver
@@ -22,7 +23,6 @@ from tasks.config.settings import Settings
 from tasks.context import Context
 
 _CLOCK = Clock(now)
-_WEEK = timedelta(days=7)
 _log = logging.getLogger(__name__)
 
 STILL_NEWS = timedelta(days=3)
@@ -97,7 +97,8 @@ def new_messages(
     return [
         with_service(with_mention(one, route.destination.mention), service)
         for one in messages_for(route.filter, known)
-        if not known.keys() >= set(one.keys) and (one.kind != "quiet" or not outbox.has_news(route.name, at - _WEEK))
+        if not known.keys() >= set(one.keys)
+        and (one.kind != "quiet" or not outbox.has_news(route.name, at - timedelta(WEEK)))
     ]
 
 
@@ -113,7 +114,7 @@ def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], settings: Setti
     lost = [  # in the last week, without those about such messages
         one
         for one in outbox.given_up()
-        if one.kind != "dead_letters" and one.dead_at and one.dead_at > clock.now() - _WEEK
+        if one.kind != "dead_letters" and one.dead_at and one.dead_at > clock.now() - timedelta(WEEK)
         if (one.service or "") == settings.service
     ]
     unknown = to_pipeline(lambda known: expired_message(lost, known, settings.zone))

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from flows.runtime.clock import now, today
 from flows.runtime.code_version import code_version
 from flows.steps.watch import unreported_runs
+from scoring.chat.kpi_windows import WEEK
 from scoring.errors import AqbError, counted
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import dead_runs, late_night
@@ -25,7 +26,7 @@ from tasks.state.run_ledger import Run, RunLedger
 from tasks.testruns.inbox import look_into
 
 _LEAST_FREE_BYTES = 1_000_000_000
-_MONTH, _WEEK = timedelta(days=30), timedelta(days=7)
+_MONTH = timedelta(days=30)
 
 
 @dataclass
@@ -191,7 +192,7 @@ def _inbox(context: Context, found: Status) -> None:
 def _outbox(context: Context, found: Status) -> None:
     outbox = Outbox(context.state)
     waiting = outbox.waiting()
-    lost = [one for one in outbox.given_up() if one.dead_at and one.dead_at > now() - _WEEK]
+    lost = [one for one in outbox.given_up() if one.dead_at and one.dead_at > now() - timedelta(WEEK)]
     found.facts["outbox"] = {"waiting": len(waiting), "given_up_this_week": len(lost)}
     found.gauges |= {"outbox_waiting": len(waiting), "outbox_given_up": len(lost)}
     if failing := [one for one in waiting if one.last_error]:
