@@ -111,11 +111,10 @@ def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], settings: Setti
 
     channels = {name: one.channel for name, one in wanted.items() if not one.problem}
     first = deliver(outbox, channels, is_held, clock)
-    lost = [  # in the last week, without those about such messages
+    lost = [  # without those about such messages
         one
-        for one in outbox.given_up()
-        if one.kind != "dead_letters" and one.dead_at and one.dead_at > clock.now() - timedelta(WEEK)
-        if (one.service or "") == settings.service
+        for one in outbox.given_up(since=clock.now() - timedelta(WEEK))
+        if one.kind != "dead_letters" and (one.service or "") == settings.service
     ]
     unknown = to_pipeline(lambda known: expired_message(lost, known, settings.zone))
     _write(outbox, wanted.values(), [("", unknown)], clock, settings.service)

@@ -191,8 +191,7 @@ def _inbox(context: Context, found: Status) -> None:
 
 def _outbox(context: Context, found: Status) -> None:
     outbox = Outbox(context.state)
-    waiting = outbox.waiting()
-    lost = [one for one in outbox.given_up() if one.dead_at and one.dead_at > now() - timedelta(WEEK)]
+    waiting, lost = outbox.waiting(), outbox.given_up(since=now() - timedelta(WEEK))
     found.facts["outbox"] = {"waiting": len(waiting), "given_up_this_week": len(lost)}
     found.gauges |= {"outbox_waiting": len(waiting), "outbox_given_up": len(lost)}
     if failing := [one for one in waiting if one.last_error]:

@@ -181,10 +181,10 @@ class Outbox:
         """The messages that have not been sent yet, oldest first."""
         return _read(self._database.rows(sa.select(_messages).where(_waiting).order_by(_messages.c.id)))
 
-    def given_up(self) -> list[OutboxMessage]:
-        """The messages that have expired or were refused for good, oldest first."""
-        given_up = sa.select(_messages).where(_messages.c.dead_at.is_not(None))
-        return _read(self._database.rows(given_up.order_by(_messages.c.id)))
+    def given_up(self, since: datetime | None = None) -> list[OutboxMessage]:
+        """The messages that have expired or were refused for good, `since` a moment if one is given, oldest first."""
+        ended = _messages.c.dead_at > since if since else _messages.c.dead_at.is_not(None)
+        return _read(self._database.rows(sa.select(_messages).where(ended).order_by(_messages.c.id)))
 
     def latest(self, count: int) -> list[OutboxMessage]:
         """The messages that were stored last, whatever their outcome, latest first."""
