@@ -3,14 +3,14 @@ what to do. Source: SPEC 10.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from scoring.inputs import nothing_scored
 from scoring.judging.requests import VerdictStatus
 from scoring.markdown import shortened
 from scoring.stats.exact import Exact
 from scoring.testruns.patterns import CheckPattern, Outage
-from scoring.testruns.rubric import Score, ScoredQuery, TestRunSummary
+from scoring.testruns.rubric import QueryT, Score, ScoredQuery, TestRunSummary
 from scoring.testruns.summaries import MOST_UNDECIDED
 
 _QUERY_CHARACTERS = 40
@@ -48,14 +48,12 @@ def mean_name(summary: TestRunSummary) -> str:
     return "회차 점수의 평균" if len(summary.rounds) > 1 else "평균"
 
 
-def main_cause(
-    patterns: Sequence[CheckPattern], outages: Sequence[Outage], unanswered: int, queries: Sequence[ScoredQuery]
-) -> str:
-    """What costs most: failed or empty answers, else the check that fails most often. Ties are reported.
-
-    `outages` are the causes of the `unanswered` ones among all executions.
+def main_cause(patterns: Sequence[CheckPattern], outages: Sequence[Outage], queries: Sequence[ScoredQuery]) -> str:
+    """What costs most: failed or empty answers, whose causes are the `outages`, else the check that fails most often.
+    Ties are reported.
     """
     executions = [execution for query in queries for execution in query.executions]
+    unanswered = sum(outage.count for outage in outages)
     key, failed = (patterns[0].key, patterns[0].failed) if patterns else ("", 0)
     if unanswered and unanswered >= failed:
         as_many = f"이며, {key} 체크도 {failed:,}건을 통과하지 못했습니다" if failed == unanswered else "입니다"
@@ -93,6 +91,11 @@ def score_again(judged: Iterable[Score]) -> str:
     else:
         why, todo = "판정에 실패해", "`aqb doctor`로 판정 모델을 확인하고"
     return f"{why} 점수 {failed + over_budget:,}개가 비었습니다. {todo} 다시 채점하세요."
+
+
+def worst_first(queries: Iterable[QueryT], lost: Callable[[Mapping[str, Exact | None]], Exact]) -> list[QueryT]:
+    """The queries sorted by the points that their scores have `lost`, most first."""
+    return sorted(queries, key=lambda query: (-lost(query.points), query.query_id))
 
 
 def look_first(worst: ScoredQuery, lost: Exact, flagged: Sequence[ScoredQuery]) -> str:

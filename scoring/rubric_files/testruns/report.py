@@ -12,15 +12,11 @@ from scoring.rubric_files.testruns.rules import JudgedRule, MetricRule, TestRunR
 from scoring.rubric_files.testruns.summary import FileSummary
 from scoring.rules.expressions import Sum, Value
 from scoring.rules.googlesql_backend import to_sql
-from scoring.testruns.headline import look_first, main_cause, score_again, size_text
+from scoring.testruns.headline import look_first, main_cause, score_again, size_text, worst_first
 from scoring.testruns.page_parts import PageParts, PageTable, check_parts
-from scoring.testruns.report_tables import problem_table
 from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, Options
 from scoring.testruns.summaries import as_float, mean_text
 from scoring.testruns.totals import partly_scored
-
-_SHOWN_PROBLEMS = 20
-_REASON_CHARACTERS = 240
 
 QUALITY_TITLES = {
     "failed": "실패한 실행",
@@ -57,12 +53,11 @@ def headline(rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSum
     covers = partly_scored(unknown, total["weight_coverage"])
     shown = f"종합 점수는 {score_text(total['mean'])}점(5점 만점{', ' if covers else ''}{covers})"
     scored = shown if total["mean"] is not None else f"종합 점수는 없음({total['missing']})"
-    unanswered = sum(outage.count for outage in summary.outages)
-    lowest = by_points_lost(rules, queries)
+    lowest = worst_first(queries, rules.weights.lost)
     flagged = [query for query in lowest if query.manual_review_reasons]
     return [
         f"{size_text(queries)} {scored}{_verdict_clause(rules, summary)}입니다.",
-        main_cause(summary.check_patterns, summary.outages, unanswered, queries),
+        main_cause(summary.check_patterns, summary.outages, queries),
         score_again(one.scores[rule.name] for query in queries for one in query.executions for rule in rules.judged)
         or look_first(lowest[0], rules.weights.lost(lowest[0].points), flagged),
     ]
@@ -72,7 +67,7 @@ def report_values(
     rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSummary, options: Options
 ) -> dict[str, Any]:
     """The values of `report.md` beside the summary."""
-    lowest, titles = by_points_lost(rules, queries), code_titles(rules)
+    lowest, titles = worst_first(queries, rules.weights.lost), code_titles(rules)
     return {
         "rules": rules,
         "executions": sum(len(query.executions) for query in queries),
@@ -85,7 +80,6 @@ def report_values(
         "flagged": [query for query in lowest if query.manual_review_reasons],
         "review_reasons": lambda query: ", ".join(titles[code] for code in query.manual_review_reasons),
         "quality_titles": titles,
-        "unchecked": problem_table(queries, ["질의", "문장과 이유"], _REASON_CHARACTERS, _SHOWN_PROBLEMS),
     }
 
 
@@ -98,11 +92,6 @@ def page_parts(titles: Mapping[str, str], summary: Mapping[str, Any]) -> PagePar
         "질의의 판정", ["판정", "질의"], _verdict_rows(titles, summary["verdicts"]), "verdicts", "판정"
     )
     return replace(parts, tables=[verdicts, *parts.tables])
-
-
-def by_points_lost(rules: TestRunRules, queries: Sequence[FileQuery]) -> list[FileQuery]:
-    """Sort key: largest weighted loss of points first."""
-    return sorted(queries, key=lambda query: (-rules.weights.lost(query.points), query.query_id))
 
 
 def _verdict_rows(titles: Mapping[str, str], counts: Mapping[str, int]) -> list[list[str]]:

@@ -21,10 +21,9 @@ _REASON_CHARACTERS = 160
 
 def headline(queries: Sequence[PlanQuery], summary: PlanSummary) -> list[str]:
     """What happened, what matters most, what to do (Korean)."""
-    unanswered = summary.data_quality["failed"] + summary.data_quality["empty"]
     return [
         f"{size_text(queries)} {_scored(queries, summary)}.",
-        main_cause(summary.check_patterns, _without_answer(queries), unanswered, queries),
+        main_cause(summary.check_patterns, _without_answer(queries), queries),
         _to_do(queries, summary),
     ]
 

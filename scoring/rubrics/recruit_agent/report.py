@@ -9,15 +9,11 @@ from scoring.rubrics.recruit_agent.formulas import METRICS, RecruitQuery
 from scoring.rubrics.recruit_agent.summary import RecruitSummary
 from scoring.rules.bands import Bands, band_rows
 from scoring.stats.exact import Exact, mean
-from scoring.testruns.headline import look_first, main_cause, mean_name, score_again, size_text
+from scoring.testruns.headline import look_first, main_cause, mean_name, score_again, size_text, worst_first
 from scoring.testruns.patterns import main_causes
-from scoring.testruns.report_tables import problem_table
 from scoring.testruns.rubric import Metric, Options
 from scoring.testruns.summaries import as_float, mean_text, repeat_line, undecided_text
 from scoring.testruns.totals import partly_scored
-
-_SHOWN_PROBLEMS = 20
-_REASON_CHARACTERS = 240
 
 QUALITY_TITLES = {
     "failed": "실패한 실행",
@@ -70,6 +66,7 @@ CRITERIA = {
 
 def report_values(queries: Sequence[RecruitQuery], summary: RecruitSummary, options: Options) -> dict[str, Any]:
     """The values of `report.md` beside the summary."""
+    lowest = worst_first(queries, points_lost)
     return {
         "t": t,
         "metrics": METRICS,
@@ -85,13 +82,12 @@ def report_values(queries: Sequence[RecruitQuery], summary: RecruitSummary, opti
         ],
         "verdicts": ", ".join(f"{word} {count:,}건" for word, count in summary.intent_verdicts.items() if count),
         "labels": ", ".join(f"{label} {count:,}건" for label, count in summary.intent_labels.items() if count),
-        "lowest": [query for query in by_points_lost(queries) if points_lost(query.points)],
+        "lowest": [query for query in lowest if points_lost(query.points)],
         "points": lambda query: [score_text(as_float(query.scores[metric.name].points)) for metric in METRICS],
         "worst_reason": _worst_reason,
-        "flagged": [query for query in by_points_lost(queries) if query.manual_review_reasons],
+        "flagged": [query for query in lowest if query.manual_review_reasons],
         "review_reasons": lambda query: ", ".join(QUALITY_TITLES[code] for code in query.manual_review_reasons),
         "quality_titles": QUALITY_TITLES,
-        "unchecked": problem_table(queries, ["질의", "문장과 이유"], _REASON_CHARACTERS, _SHOWN_PROBLEMS),
     }
 
 
@@ -106,12 +102,11 @@ def headline(queries: Sequence[RecruitQuery], summary: RecruitSummary) -> list[s
         told += [f"종합 점수는 없음({total['missing']})"] if total.get("missing") else []
     if undecided := undecided_text(summary.set["intent"]):
         told.append(f"의도 충족은 {undecided}")
-    unanswered = summary.data_quality["failed"] + summary.data_quality["empty"]
-    lowest = by_points_lost(queries)
+    lowest = worst_first(queries, points_lost)
     flagged = [query for query in lowest if query.manual_review_reasons]
     return [
         f"{size_text(queries)} {', '.join(told)}입니다.",
-        main_cause(summary.check_patterns, summary.outages, unanswered, queries),
+        main_cause(summary.check_patterns, summary.outages, queries),
         score_again(one.scores["intent"] for query in queries for one in query.executions)
         or look_first(lowest[0], points_lost(lowest[0].points), flagged),
     ]
@@ -123,11 +118,6 @@ def _unknown(summary: RecruitSummary) -> list[str]:
     if known & {"speed_single", "speed_multi"}:
         known.add("speed")
     return [title for name, title in _WEIGHT_TITLES.items() if name not in known]
-
-
-def by_points_lost(queries: Sequence[RecruitQuery]) -> list[RecruitQuery]:
-    """Sort key: largest weighted loss of points first."""
-    return sorted(queries, key=lambda query: (-points_lost(query.points), query.query_id))
 
 
 def points_lost(scores: Mapping[str, Exact | None]) -> Exact:
