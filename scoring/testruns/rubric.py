@@ -178,11 +178,11 @@ def _points_lost(scores: Mapping[str, Exact | None]) -> Exact:
 class TestRunRubric(Generic[QueryT, SummaryT]):
     """A rubric that scores test runs into its own kinds of query and summary. All its functions are pure.
 
-    `requests(executions of one query, options)` lists the questions for a judge; `score_query(executions, options,
-    verdicts)` scores one query; `summarise(queries, options)` summarises the run; `headline(queries, summary)` gives at
-    most three Korean sentences for a run with scores: what happened, what matters most, what to do. `report.md` in the
-    rubric's `package` is the Jinja template of the Korean report; it gets these three, the file's `name`,
-    `REPORT_TABLES`, and `report_values(queries, summary, options)`.
+    `requests(executions of one query, options)` lists the questions for a judge; without it there are none.
+    `score_query(executions, options, verdicts)` scores one query; `summarise(queries, options)` summarises the run;
+    `headline(queries, summary)` gives at most three Korean sentences for a run with scores: what happened, what matters
+    most, what to do. `report.md` in the rubric's `package` is the Jinja template of the Korean report; it gets these
+    three, the file's `name`, `REPORT_TABLES`, and `report_values(queries, summary, options)`.
 
     `own_columns` follow the metrics in `scores.parquet`; `query_columns` are all columns of `queries.parquet`, in
     order. `prompts` are the instructions for the judge, one per kind of question of `requests`. `prompt` is a text for
@@ -207,11 +207,11 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     metrics: tuple[Metric, ...]
     own_columns: tuple[pa.Field, ...]
     query_columns: tuple[QueryColumn, ...]
-    requests: Callable[[Sequence[Execution], Options], list[JudgeRequest]]
     score_query: Callable[[Sequence[Execution], Options, Verdicts], QueryT]
     summarise: Callable[[Sequence[QueryT], Options], SummaryT]
     report_values: Callable[[Sequence[QueryT], SummaryT, Options], Mapping[str, Any]]
     package: str
+    requests: Callable[[Sequence[Execution], Options], list[JudgeRequest]] = lambda executions, options: []
     headline: Callable[[Sequence[QueryT], SummaryT], Sequence[str]] = lambda queries, summary: ()
     recognition: Recognition = field(default_factory=Recognition)
     options: tuple[Option, ...] = ()

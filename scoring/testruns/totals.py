@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 from scoring.errors import RuleError
 from scoring.markdown import percent
@@ -44,6 +45,10 @@ class WeightedTotal:
     def coverage(self) -> float | None:
         """The share of the weights with a score (0 to 1)."""
         return None if self.coverage_percent is None else self.coverage_percent / 100
+
+    def figures(self) -> dict[str, Any]:
+        """The total as JSON."""
+        return {"mean": self.points, "weight_coverage": self.coverage, "missing": self.missing}
 
 
 @dataclass(frozen=True)

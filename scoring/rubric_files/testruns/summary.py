@@ -38,14 +38,7 @@ def summarise(rules: TestRunRules, queries: Sequence[FileQuery], options: Option
     scores += [query.scores[rule.name] for query in queries for rule in rules.of_queries]
     return FileSummary(
         rounds=round_means(queries, of_executions),
-        set={
-            **set_means(queries, names),
-            "weighted_total": {
-                "mean": total.points,
-                "weight_coverage": total.coverage,
-                "missing": total.missing,
-            },
-        },
+        set={**set_means(queries, names), "weighted_total": total.figures()},
         distributions=distributions(queries, of_executions),
         data_quality={
             "failed": sum(one.failed for one in executions),

@@ -19,7 +19,6 @@ RUBRIC = TestRunRubric(
     metrics=formulas.METRICS,
     own_columns=formulas.OWN_COLUMNS,
     query_columns=formulas.QUERY_COLUMNS,
-    requests=formulas.requests,
     score_query=formulas.score_query,
     summarise=summarise,
     headline=headline,

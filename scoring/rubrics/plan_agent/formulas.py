@@ -7,7 +7,7 @@ from typing import cast
 
 import pyarrow as pa
 
-from scoring.judging.requests import JudgeRequest, Verdicts
+from scoring.judging.requests import Verdicts
 from scoring.rubrics.plan_agent import thresholds as t
 from scoring.rules.arrow_types import field
 from scoring.rules.bands import band_text
@@ -83,11 +83,6 @@ QUERY_COLUMNS = (
     mode_column("같은 점수의 비율: 회차 점수 가운데 가장 흔한 것, 비교할 수 없으면 빈칸"),
     *GROUPS,
 )
-
-
-def requests(executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
-    """None: rules alone decide."""
-    return []
 
 
 def score_query(executions: Sequence[Execution], options: Options, verdicts: Verdicts) -> PlanQuery:

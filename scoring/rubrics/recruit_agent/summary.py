@@ -78,8 +78,7 @@ def _set_total(queries: Sequence[RecruitQuery], options: Options) -> dict[str, A
     if options["weighted_total"] == "off":
         return {}
     total = weighted_total({metric.name: set_mean(queries, metric.name).mean for metric in METRICS}, options)
-    figures = {"mean": total.points, "weight_coverage": total.coverage, "missing": total.missing}
-    return {"weighted_total": figures}
+    return {"weighted_total": total.figures()}
 
 
 def _data_quality(
