@@ -68,6 +68,11 @@ class Coefficient:
     value: float | None
     interval: Interval | None
 
+    def columns(self, name: str) -> dict[str, float | None]:
+        """The columns `<name>_kappa`, `<name>_low` and `<name>_high` of a table."""
+        low, high = (self.interval.low, self.interval.high) if self.interval else (None, None)
+        return {f"{name}_kappa": self.value, f"{name}_low": low, f"{name}_high": high}
+
 
 def wilson_interval(successes: int, n: int, z: float = Z_95) -> Interval | None:
     """Wilson's interval of the rate `successes / n`, which stays within 0..1 and is valid for 0 and n; None for n = 0.

@@ -55,8 +55,6 @@ def _agreement(pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "mean": sum(pair["ours"] for pair in pairs) / n,
         "mean_difference": sum(pair["ours"] - pair["recorded"] for pair in pairs) / n,
         "equal": sum(theirs == mine for theirs, mine in zip(recorded, ours, strict=True)),
-        "linear_kappa": kappa.value,
-        "linear_low": kappa.interval and kappa.interval.low,
-        "linear_high": kappa.interval and kappa.interval.high,
+        **kappa.columns("linear"),
         "largest": [dict(pair) for pair in largest if pair["ours"] != pair["recorded"]],
     }

@@ -163,7 +163,7 @@ def write_switch(warehouse: Warehouse, day: date, switch: Switch) -> None:
 
 def shift_row(one: MetricShift) -> dict[str, Any]:
     """A metric as a row of `SWITCHES_SCHEMA`."""
-    found, kappa = one.agreement, one.agreement.linear
+    found = one.agreement
     return {
         "rubric": one.rubric,
         "metric": one.metric,
@@ -176,7 +176,5 @@ def shift_row(one: MetricShift) -> dict[str, Any]:
         "shift_low": found.bias_interval and found.bias_interval.low,
         "shift_high": found.bias_interval and found.bias_interval.high,
         "exact": found.exact,
-        "linear_kappa": kappa.value,
-        "linear_low": kappa.interval and kappa.interval.low,
-        "linear_high": kappa.interval and kappa.interval.high,
+        **found.linear.columns("linear"),
     }

@@ -93,9 +93,5 @@ def untrusted_metrics(
 
 def agreement_figures(one: Agreement, trusted_from: float) -> dict[str, Any]:
     """The figures of an agreement in the table."""
-    kappas: dict[str, Any] = {}
-    for weights, kappa in (("linear", one.linear), ("quadratic", one.quadratic)):
-        kappas[f"{weights}_kappa"] = kappa.value
-        kappas[f"{weights}_low"] = kappa.interval and kappa.interval.low
-        kappas[f"{weights}_high"] = kappa.interval and kappa.interval.high
+    kappas = one.linear.columns("linear") | one.quadratic.columns("quadratic")
     return {**vars(one), **kappas, "trusted": one.trusted(trusted_from)}
