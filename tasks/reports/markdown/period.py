@@ -22,14 +22,14 @@ from tasks.reports.site.day_tables import question_text
 from tasks.reports.site.failure_types import failure_counts, failures_by_day
 from tasks.reports.site.listed_rows import ListedRows, list_rows
 from tasks.reports.site.newcomers import newcomers
-from tasks.reports.site.patterns import Questions, failing_kpis, repeated_questions, summed_questions
+from tasks.reports.site.patterns import Questions, failing_kpis, often_asked, repeated_questions, summed_questions
 from tasks.reports.site.scored_days import Row, left_out_text, rows_of
 from tasks.reports.templates import markdown
 from tasks.reports.wording import MOST_TENANTS, counted_share_text, tenant_text
 from tasks.warehouse import Warehouse, table_rows
 from tasks.warehouse.day_queries import CountsOfDays, ValueCounts
 
-_FRAMED_ROWS, _QUESTIONS, _LEAST_REPEATED = 10, 10, 2
+_FRAMED_ROWS, _QUESTIONS = 10, 10
 
 Counted = tuple[str, str, str]
 """What is counted, how often in the period and in the one before it, with its shares: a period may have fewer days. A
@@ -74,7 +74,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         framed=framed,
         alerts=_alert_counts(rubric, this, before),
         failures=_failure_counts(rubric, failures_by_day(counted, rubric), this, before),
-        questions=[(question_text(one), one) for one in questions if one.rows >= _LEAST_REPEATED][:_QUESTIONS],
+        questions=[(question_text(one), one) for one in often_asked(questions, _QUESTIONS)],
         failing=failing_kpis(rubric),
         part_titles=[rubric.titles[part.column] for part in rubric.parts],
     )

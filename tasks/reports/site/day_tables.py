@@ -11,13 +11,12 @@ from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.kpi_cards import counted_of
 from tasks.reports.site.listed_rows import tenant_value
 from tasks.reports.site.pages import Cell, Link, Table
-from tasks.reports.site.patterns import Questions, failing_kpis
+from tasks.reports.site.patterns import Questions, failing_kpis, often_asked
 from tasks.reports.site.row_pages import RowLinks
 from tasks.reports.site.scored_days import SiteDay
 from tasks.reports.wording import MOST_TENANTS, count_text, other_tenants_text, tenant_text
 
 _MOST_TEMPLATES = 15
-_LEAST_REPEATED = 2
 
 
 def failure_table(rubric: RowRubric, day: SiteDay, summary: DaySummary, links: RowLinks) -> Table:
@@ -61,7 +60,6 @@ def category_table(rubric: RowRubric, counts: Mapping[str, Mapping[str, int]], l
 def question_table(rubric: RowRubric, questions: Sequence[Questions], links: RowLinks) -> Table:
     """The most frequent questions among those whose texts are stored, with their failures."""
     kpis = failing_kpis(rubric)
-    common = [one for one in questions if one.rows >= _LEAST_REPEATED][:_MOST_TEMPLATES]
     return Table(
         ["반복된 질문", "글이 있는 행", *map(_counted_in, kpis)],
         [
@@ -73,7 +71,7 @@ def question_table(rubric: RowRubric, questions: Sequence[Questions], links: Row
                     for kpi in kpis
                 ),
             ]
-            for one in common
+            for one in often_asked(questions, _MOST_TEMPLATES)
         ],
     )
 

@@ -90,5 +90,10 @@ def summed_questions(days: Iterable[Sequence[Questions]]) -> list[Questions]:
     return sorted(found.values(), key=lambda one: (-one.rows, one.template))
 
 
+def often_asked(questions: Sequence[Questions], most: int) -> list[Questions]:
+    """At most so many of the templates that came more than once, the most frequent first, as they are given."""
+    return [one for one in questions if one.rows > 1][:most]
+
+
 def _sums(counts: Counts, others: Counts) -> Counts:
     return {**counts, **{name: counts.get(name, 0) + count for name, count in others.items()}}

@@ -20,13 +20,12 @@ from tasks.reports.site.day_tables import day_table, question_text
 from tasks.reports.site.kpi_cards import KpiCard, counted_of
 from tasks.reports.site.listed_rows import MOST_ROWS, ListedRows
 from tasks.reports.site.pages import Cell, Link, Table, page
-from tasks.reports.site.patterns import summed_questions
+from tasks.reports.site.patterns import often_asked, summed_questions
 from tasks.reports.site.row_pages import RowLinks, row_links, values_of
 from tasks.reports.site.scored_days import ScoredSpan, SiteDay, left_out_text
 from tasks.reports.site.tenant_trends import tenant_trend_table
 
 _MOST_QUESTIONS = 15
-_LEAST_REPEATED = 2
 _MOST_COLUMNS = 62
 
 
@@ -181,10 +180,9 @@ def _category_table(shown: _Shown) -> list[tuple[str, Table]]:
 def _question_table(shown: _Shown) -> list[tuple[str, Table]]:
     asked = [day.summary.questions for day in shown.days]
     of_days = [{one.template: one.rows for one in of_day} for of_day in asked]
-    common = [one for one in summed_questions(asked) if one.rows >= _LEAST_REPEATED]
     lines = [
         (question_text(one), [of_day.get(one.template, 0) for of_day in of_days], {"template": one.template})
-        for one in common[:_MOST_QUESTIONS]
+        for one in often_asked(summed_questions(asked), _MOST_QUESTIONS)
     ]
     limit = "" if all(day.summary.complete for day in shown.days) else f"(하루 {MOST_ROWS:,}행까지 셈)"
     return [(f"알림이나 낮은 등급에서 반복된 질문{limit}", _by_day("질문", shown, lines))] if lines else []
