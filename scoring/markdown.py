@@ -86,6 +86,11 @@ def signed(value: float) -> str:
     return f"+{shown}" if value > 0 else f"−{shown}"
 
 
+def number_text(value: float) -> str:
+    """A number that may be below zero: `0.25`, `−1.00`."""
+    return signed(value).removeprefix("+")
+
+
 def percent_interval(low: float, high: float, digits: int = 1) -> str:
     """The interval of a rate: `3.9~6.6%`."""
     return f"{percent(low, digits).removesuffix('%')}~{percent(high, digits)}"

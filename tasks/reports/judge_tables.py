@@ -1,12 +1,12 @@
 """Results about the judge as rows of text, for the terminal and its page."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoring.judging.audit import AuditPart, AuditRate, injections, proves_the_fence
 from scoring.markdown import percent, percent_interval, score_text, signed
 from tasks.judge_quality.audit import rate_row
-from tasks.reports.wording import NOTHING, count_text
+from tasks.reports.wording import NOTHING, count_text, kappa_text
 
 SHIFT_HEADER = ("지표", "n", "지금", "새 모델", "차이(95% 구간)", "같은 점수", "선형 κ(95% 구간)")
 AUDIT_HEADER = ("무엇을", "울타리 있음(95% 구간)", "울타리 없음(95% 구간)")
@@ -20,18 +20,14 @@ def shift_cells(row: Mapping[str, Any]) -> list[str]:
         count_text(row["n"]),
         score_text(row["mean_before"]),
         score_text(row["mean_after"]),
-        f"{signed(row['shift'])}{_between(row['shift_low'], row['shift_high'], signed)}",
+        signed(row["shift"]) + _between(row["shift_low"], row["shift_high"]),
         percent(row["exact"] / row["n"]),
-        f"{_number(row['linear_kappa'])}{_between(row['linear_low'], row['linear_high'], _number)}",
+        kappa_text(row),
     ]
 
 
-def _number(value: float | None) -> str:
-    return NOTHING if value is None else signed(value).removeprefix("+")
-
-
-def _between(low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
-    return "" if low is None or high is None else f" ({shown(low)}~{shown(high)})"
+def _between(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f" ({signed(low)}~{signed(high)})"
 
 
 def audit_sentences(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.inputs import Reject
-from scoring.markdown import percent, score_text, shortened
+from scoring.markdown import number_text, percent, score_text, shortened
 from scoring.stats.intervals import Coefficient, Interval
 
 NOTHING = "–"
@@ -153,7 +153,12 @@ def coefficient_text(one: Coefficient) -> str:
     """A coefficient of agreement with its interval: `0.62 (0.41~0.80)`; a dash where it has no value."""
     if one.value is None:
         return NOTHING
-    return f"{one.value:.2f}" + (f" ({one.interval.low:.2f}~{one.interval.high:.2f})" if one.interval else "")
+    return number_text(one.value) + between_text(one.interval)
+
+
+def between_text(interval: Interval | None) -> str:
+    """An interval behind its value: ` (0.41~0.80)`, '' for none."""
+    return "" if interval is None else f" ({number_text(interval.low)}~{number_text(interval.high)})"
 
 
 def seconds_text(seconds: float | None) -> str:

@@ -14,7 +14,6 @@ ROUNDS = re.compile(r"\.(?:\d+|\{.*\})[eEfFgGn%]")
 ALLOWED = {
     "scoring/stats/fail_conditions.py": "a signed difference in a build log, beside the limit that it broke",
     "scoring/rubrics/ola_monitoring/evidence.py": "a quantile that is a whole percent by its definition",
-    "tasks/reports/wording.py": "a price in dollars, an estimate",
 }
 
 

@@ -5,12 +5,12 @@ from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
-from scoring.markdown import percent, percent_interval, signed
+from scoring.markdown import number_text, percent, percent_interval, signed
 from scoring.stats.agreement import ALL_AGENTS, LEAST_OTHERS, Agreement
-from scoring.stats.exact import exact, rounded
-from scoring.stats.intervals import MIN_N_FOR_VERDICT, Coefficient, Interval
+from scoring.stats.intervals import MIN_N_FOR_VERDICT, Interval
 from tasks.reports.site.pages import Table
 from tasks.reports.templates import markdown
+from tasks.reports.wording import between_text, coefficient_text
 
 _NUMBERS = ("metric", "agent_type", "n", "clusters", "exact", "adjacent", "bias")
 _NESTED = ("exact_interval", "adjacent_interval", "bias_interval", "linear", "quadratic")
@@ -32,7 +32,7 @@ def agreement_markdown(
         "agreement.md",
         title=title,
         metrics=Table(_HEADER, [_row(one, titles, least) for one in found]),
-        least=_number(least),
+        least=number_text(least),
         least_queries=MIN_N_FOR_VERDICT,
         least_others=LEAST_OTHERS,
         unpaired=unpaired,
@@ -74,9 +74,9 @@ def _row(one: Agreement, titles: Mapping[str, str], least: float) -> list[str]:
         f"{one.clusters:,}",
         _rate(one.exact, one.n, one.exact_interval),
         _rate(one.adjacent, one.n, one.adjacent_interval),
-        _kappa(one.linear),
-        _kappa(one.quadratic),
-        signed(one.bias) + _between(one.bias_interval),
+        coefficient_text(one.linear),
+        coefficient_text(one.quadratic),
+        signed(one.bias) + between_text(one.bias_interval),
         _verdict(one, least),
     ]
 
@@ -94,16 +94,3 @@ def _verdict(one: Agreement, least: float) -> str:
 def _rate(count: int, n: int, interval: Interval | None) -> str:
     between = "" if interval is None else f" ({percent_interval(interval.low, interval.high, 0)})"
     return percent(count / n) + between
-
-
-def _kappa(kappa: Coefficient) -> str:
-    return "–" if kappa.value is None else _number(kappa.value) + _between(kappa.interval)
-
-
-def _between(interval: Interval | None) -> str:
-    return "" if interval is None else f" ({_number(interval.low)}~{_number(interval.high)})"
-
-
-def _number(value: float) -> str:
-    shown = str(rounded(exact(abs(value)), 2))
-    return f"−{shown}" if value < 0 and float(shown) else shown
