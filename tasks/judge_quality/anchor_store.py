@@ -1,7 +1,7 @@
 """Stores the anchors in the state database: the questions repeated each night, and their expected answers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,7 +11,7 @@ from scoring.judging.requests import JudgeRequest, digest
 from scoring.testruns.rubric import AnyTestRunRubric
 from tasks.config.judge import JudgeSettings
 from tasks.judge.questions import Question
-from tasks.state.database import STATE_TABLES, StateDatabase
+from tasks.state.database import STATE_TABLES, StateDatabase, columns_of
 
 _SET_DIGITS = 16
 
@@ -78,7 +78,7 @@ class AnchorStore:
 
     def read(self) -> list[Anchor]:
         """The anchors in the order in which they are asked."""
-        query = sa.select(*(_anchors.c[part.name] for part in fields(Anchor))).order_by(_anchors.c.place)
+        query = sa.select(*columns_of(_anchors, Anchor)).order_by(_anchors.c.place)
         return [Anchor(*row) for row in self._database.rows(query)]
 
     def replace(self, anchors: Sequence[Anchor]) -> None:

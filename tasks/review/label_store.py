@@ -18,7 +18,7 @@ from tasks.files.atomic import write_text
 from tasks.files.excel import excel_csv
 from tasks.review.labels import Label, Problem, label_rows, refuse
 from tasks.review.pairing import Labelled
-from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
+from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime, columns_of
 from tasks.testruns.files import text_table
 
 _TEXTS = (
@@ -161,8 +161,7 @@ def newest(labels: Iterable[KeptLabel]) -> list[KeptLabel]:
 
 
 def _read(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> list[KeptLabel]:
-    columns = [_labels.c[field.name] for field in fields(KeptLabel)]
-    query = sa.select(*columns).where(*conditions).order_by(_labels.c.id)
+    query = sa.select(*columns_of(_labels, KeptLabel)).where(*conditions).order_by(_labels.c.id)
     return [KeptLabel(*row) for row in connection.execute(query)]
 
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import AlertPolicy
 from tasks.config.alerts import AlertsSettings
-from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
+from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime, columns_of
 
 _snoozes = sa.Table(
     "alert_snoozes",
@@ -82,11 +82,9 @@ class AlertChoices:
 
     def every_snooze(self) -> list[Snooze]:
         """All snoozes, including those that are over, earliest first."""
-        query = sa.select(_snoozes).where(_snoozes.c.service == self._database.service).order_by(_snoozes.c.id)
-        return [
-            Snooze(**{name: getattr(row, name) for name in Snooze.__dataclass_fields__} | {"rates": dict(row.rates)})
-            for row in self._database.rows(query)
-        ]
+        mine = _snoozes.c.service == self._database.service
+        rows = self._database.rows(sa.select(*columns_of(_snoozes, Snooze)).where(mine).order_by(_snoozes.c.id))
+        return [Snooze(**{**row._mapping, "rates": dict(row.rates)}) for row in rows]
 
     def accept(self, made: Acceptance) -> None:
         """Adds an acceptance, which replaces earlier ones of the same rule and tenant."""
@@ -96,9 +94,8 @@ class AlertChoices:
     def acceptances(self) -> list[Acceptance]:
         """All acceptances, earliest first."""
         mine = _acceptances.c.service == self._database.service
-        query = sa.select(_acceptances).where(mine).order_by(_acceptances.c.id)
-        rows = self._database.rows(query)
-        return [Acceptance(*(getattr(row, name) for name in Acceptance.__dataclass_fields__)) for row in rows]
+        query = sa.select(*columns_of(_acceptances, Acceptance)).where(mine).order_by(_acceptances.c.id)
+        return [Acceptance(*row) for row in self._database.rows(query)]
 
     def policy(self, settings: AlertsSettings) -> AlertPolicy:
         """The alert policy: the settings and what people have accepted."""

@@ -8,7 +8,7 @@ from urllib.parse import quote_plus
 
 import sqlalchemy as sa
 
-from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
+from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime, columns_of
 
 _audit = sa.Table(
     "web_audit",
@@ -50,9 +50,8 @@ class AuditLog:
 
     def latest(self, count: int) -> list[AccessRecord]:
         """The last accesses, latest first."""
-        query = sa.select(_audit).order_by(_audit.c.id.desc()).limit(count)
-        rows = self._database.rows(query)
-        return [AccessRecord(*(getattr(row, name) for name in AccessRecord.__dataclass_fields__)) for row in rows]
+        query = sa.select(*columns_of(_audit, AccessRecord)).order_by(_audit.c.id.desc()).limit(count)
+        return [AccessRecord(*row) for row in self._database.rows(query)]
 
     def forget_text(self, text: str, *, dry_run: bool) -> int:
         """Clears the target of accesses that contain this text, as it is written in URLs; returns how many did."""

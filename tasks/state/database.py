@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -269,6 +270,11 @@ class StateDatabase:
             if _is_damaged(reason)
             else "check state_url, and that the database or its folder can be written",
         )
+
+
+def columns_of(table: sa.Table, record: type[Any]) -> list[sa.Column[Any]]:
+    """The columns of a table that the fields of a dataclass are called like, in their order."""
+    return [table.c[one.name] for one in fields(record)]
 
 
 def _file_of(url: sa.URL) -> Path | None:
