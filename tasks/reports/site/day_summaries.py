@@ -68,16 +68,7 @@ def summarised(
 def kept_summary(kept: Any) -> DaySummary | None:
     """A summary stored as JSON; None if it is missing or damaged."""
     try:
-        return DaySummary(
-            kept["listed"],
-            kept["complete"],
-            kept["repeated"],
-            [(code, count) for code, count in kept["failures"]],
-            EarlierFailures(**kept["earlier"]),
-            kept["categories"],
-            [(code, count) for code, count in kept["kinds"]],
-            kept["asked"],
-            kept["steps"],
-        )
+        pairs = {name: [(code, count) for code, count in kept[name]] for name in ("failures", "kinds")}
+        return DaySummary(**{**kept, **pairs, "earlier": EarlierFailures(**kept["earlier"])})
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
