@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from operator import attrgetter
 from urllib.parse import unquote
 
 from scoring.markdown import shortened
@@ -41,9 +42,8 @@ class ReviewItem:
 
 
 def review_items(executions: Sequence[Execution], metrics: Iterable[Metric]) -> Iterator[ReviewItem]:
-    """One item per execution of a query, and one of the whole query if its answers can be compared. `executions` are in
-    the order of rounds.
-    """
+    """One item per execution of a query, by round, and one of the whole query if its answers can be compared."""
+    executions = sorted(executions, key=attrgetter("round"))
     first = executions[0]
     metrics = tuple(metrics)
     per_execution = tuple(metric.name for metric in metrics if metric.per_execution)

@@ -159,8 +159,7 @@ def _reviewed(scored: ScoredTestRun, flagged: Mapping[str, str]) -> Iterator[Dra
     """The answers of the flagged queries, the worst query first."""
     run, metrics = scored.plan.run, reviewed_metrics(scored.plan.rubric)
     for query_id, why in islice(flagged.items(), _MOST_REVIEWED):
-        executions = sorted(run.queries[query_id], key=lambda execution: execution.round)
-        for item in review_items(executions, metrics):
+        for item in review_items(run.queries[query_id], metrics):
             yield Drawn(item, why)
 
 

@@ -11,7 +11,6 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
-from operator import attrgetter
 
 import polars as pl
 
@@ -122,7 +121,7 @@ def review_queue(run: ScoredFolder, audit: Fraction, names: TeamNames = COMMON_N
         Drawn(item, *drawn[query_id])
         for query_id in drawn
         if query_id in answers
-        for item in review_items(sorted(answers[query_id], key=attrgetter("round")), metrics)
+        for item in review_items(answers[query_id], metrics)
     ]
     whys = Counter(why for why, _ in drawn.values())
     others = whys[_BORDERLINE] + whys[_AT_RANDOM]
@@ -131,5 +130,5 @@ def review_queue(run: ScoredFolder, audit: Fraction, names: TeamNames = COMMON_N
 
 def _hash_number(run: ScoredFolder, query_id: str) -> int:
     """A hash below `_HASHES`, determined by the run's content and the query only."""
-    digest = sha256(f"{run.summary['inputs'][0]['sha256']}\0{query_id}".encode("utf-8", "surrogatepass")).digest()
+    digest = sha256(f"{run.sha256}\0{query_id}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big")
