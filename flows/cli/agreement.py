@@ -73,7 +73,7 @@ def _given(path: Path, runs: Sequence[Path] | None) -> list[Label]:
     if exported is None:
         return read_labels(path)
     folders = [read_scored_folder(folder) for folder in runs or ()]
-    files = {str(one.summary["inputs"][0].get("sha256", "")): one.file for one in folders}
+    files = {one.sha256: one.file for one in folders}
     found = labels_about(exported, folders[0].rubric.id if folders else "", files)
     if not found:
         raise UsageError(

@@ -72,7 +72,7 @@ def labelled_testruns(labels: Sequence[Label], runs: Sequence[ScoredFolder], pat
     pairs, problems = testrun_pairs(labels, runs)
     refuse(problems, path)
     epochs = _epochs(runs, {pair.metric for _, pair in pairs})
-    contents = {run.file: run.summary["inputs"][0]["sha256"] for run in runs}
+    contents = {run.file: run.sha256 for run in runs}
     return Labelled([pair for _, pair in pairs], runs[0].rubric.id, runs[0].version, runs[0].titles, epochs, contents)
 
 

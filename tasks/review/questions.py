@@ -99,7 +99,7 @@ def run_questions(run: ScoredFolder, drawn: Drawn) -> Iterator[ReviewQuestion]:
             run.rubric,
             run.version,
             drawn.probability,
-            input_sha256=run.summary["inputs"][0]["sha256"],
+            input_sha256=run.sha256,
             file=run.file,
             query_id=drawn.item.query_id,
             round=drawn.item.round,

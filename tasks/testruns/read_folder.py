@@ -36,6 +36,11 @@ class ScoredFolder:
     file: str
     version: str
 
+    @property
+    def sha256(self) -> str:
+        """The hash of the file that was scored."""
+        return str(self.summary["inputs"][0].get("sha256", ""))
+
     @cached_property
     def scores(self) -> pl.DataFrame:
         """One row per execution."""
@@ -77,11 +82,8 @@ class ScoredFolder:
         }
         withheld = withheld_metrics(self.summary.get("set", {}))
         epochs = self.rubric.metric_epochs(self.epochs)
-        sha256 = str(self.summary["inputs"][0].get("sha256", ""))
-        failures = failures_of(self.summary)
-        return TestRunScores(
-            Path(self.file).name, self.rubric.id, self.version, queries, withheld, epochs, failures, sha256
-        )
+        name, failures = Path(self.file).name, failures_of(self.summary)
+        return TestRunScores(name, self.rubric.id, self.version, queries, withheld, epochs, failures, self.sha256)
 
     def _of_round(self, execution: Mapping[str, Any]) -> dict[str, ScoreOfRound]:
         names = [metric.name for metric in self.rubric.metrics if metric.per_execution]

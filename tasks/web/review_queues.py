@@ -157,13 +157,13 @@ class RunQueue:
 
     def questions_of(self, label: KeptLabel) -> list[ReviewQuestion]:
         """The question about the item of a label, if it is in this run's sample."""
-        if label.input_sha256 != self.run.summary["inputs"][0]["sha256"]:
+        if label.input_sha256 != self.run.sha256:
             return []
         return [one for one in self.questions if one.blank.item == label.item]
 
     def labels(self, store: LabelStore) -> list[KeptLabel]:
         """The labels of the run."""
-        return store.labels_of(self.run.rubric.id, self.run.summary["inputs"][0]["sha256"], [""])
+        return store.labels_of(self.run.rubric.id, self.run.sha256, [""])
 
     def material(self, asked: Asked, question: ReviewQuestion) -> Material:
         """The answer with what was expected and what else the user saw."""
