@@ -327,14 +327,14 @@ class RowRubric:
             return 0
         return sum(counts[pair] for pair in product(framed.row_grades, framed.column_grades))
 
-    def rates_without_target(self, kpis: Mapping[str, Any]) -> list[tuple[str, int]]:
-        """Title and number of rows of each rate without a target, which is shown beside the failure types, from one KPI
+    def rates_without_target(self, kpis: Mapping[str, Any]) -> list[tuple[Quotient, int]]:
+        """Each rate without a target and its number of rows, which is shown beside the failure types, from one KPI
         row.
 
         Rates that the row does not have are left out.
         """
         rates = (one for one in self.rates.values() if not one.target and kpis[one.name] is not None)
-        return [(rate.title, round(kpis[rate.name] * kpis["rows"])) for rate in rates if kpis["rows"]]
+        return [(rate, round(kpis[rate.name] * kpis["rows"])) for rate in rates if kpis["rows"]]
 
     @property
     def alert_pairs(self) -> list[tuple[str, str]]:

@@ -33,8 +33,8 @@ def failure_table(rubric: RowRubric, day: SiteDay, summary: DaySummary, links: R
 
 def rate_cells(rubric: RowRubric, row: Mapping[str, Any], links: RowLinks) -> list[tuple[str, Cell]]:
     """Title and rows of each rate without a target, if the row has it."""
-    rates = [kpi for kpi in rubric.rates.values() if not kpi.target and row[kpi.name] is not None]
-    return [(kpi.title, links.count(counted_of(kpi, row), row["rows"], kpi=kpi.name)) for kpi in rates if row["rows"]]
+    rates = rubric.rates_without_target(row)
+    return [(rate.title, links.count(count, row["rows"], kpi=rate.name)) for rate, count in rates]
 
 
 def category_table(rubric: RowRubric, counts: Mapping[str, Mapping[str, int]], links: RowLinks) -> Table:
