@@ -261,7 +261,9 @@ def _errors(scored: Sequence[ScoredFile]) -> list[str]:
 
 def _rejected_table(folder: Path) -> Path:
     """The file with the rejected rows: the workbook or CSV file if it was written, else the Parquet file."""
-    tables = (folder / name for name in ("scores.xlsx", "rejected.csv"))
+    from tasks.files.report_paths import WORKBOOK
+
+    tables = (folder / name for name in (WORKBOOK, "rejected.csv"))
     return next((one for one in tables if one.exists()), folder / "rejected.parquet")
 
 

@@ -21,9 +21,9 @@ from tasks.chat.worker_processes import forked_server
 from tasks.config.settings import Settings
 from tasks.files.atomic import sole_writer
 from tasks.files.discovery import matching_files
+from tasks.files.report_paths import SCORE_TABLES
 from tasks.files.rubric_file import ENDING, chosen_row_rubric, rubric_of_file
 from tasks.reports.chat_folder import write_score_folder
-from tasks.reports.chat_tables import TABLES
 from tasks.testruns.files import RUN_FILE_ENDINGS, headers_of
 
 
@@ -89,7 +89,7 @@ def files_to_score(
     reading = reading_of(settings)
     files = matching_files(inputs, (*_chat_endings(reading), *RUN_FILE_ENDINGS), out)
     among_inputs = any(Path(given).is_dir() and Path(given).resolve() == out.resolve() for given in inputs)
-    if among_inputs or any(path.resolve().parent == out.resolve() and path.stem in TABLES for path in files):
+    if among_inputs or any(path.resolve().parent == out.resolve() and path.stem in SCORE_TABLES for path in files):
         raise UsageError(
             "the scores would be written among the files that they are made of, and read as such the next time",
             where=str(out),

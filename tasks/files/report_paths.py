@@ -13,13 +13,12 @@ FIRST_PAGE = "index.html"
 ALERTS_PAGE = "alerts.html"
 JUDGE_PAGE = "judge.html"
 TESTRUNS = "test-runs"
+SCORE_TABLES = ("scores", "excluded", "kpis", "crosstab", "rejected")
+"""The tables of scored chat rows in the folder of `aqb score`."""
+WORKBOOK = "scores.xlsx"
 SCORE_FILES = (
-    *(
-        f"{table}.{ending}"
-        for table in ("scores", "excluded", "kpis", "crosstab", "rejected")
-        for ending in ("parquet", "csv")
-    ),
-    *("queries.parquet", "judgements.parquet", "review.csv", "scores.json", "scores.xlsx"),
+    *(f"{table}.{ending}" for table in SCORE_TABLES for ending in ("parquet", "csv")),
+    *("queries.parquet", "judgements.parquet", "review.csv", "scores.json", WORKBOOK),
 )
 """All that `aqb score` writes into a folder, of chat rows or of a test run, beside `report.md` and `summary.json`."""
 _PERIOD_REPORT = "monitoring-"

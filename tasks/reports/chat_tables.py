@@ -13,10 +13,8 @@ import polars.selectors as cs
 
 from tasks.files.atomic import TABLE_MODE, write_text
 from tasks.files.excel import excel_csv
+from tasks.files.report_paths import SCORE_TABLES
 
-WORKBOOK = "scores.xlsx"
-TABLES = ("scores", "excluded", "kpis", "crosstab", "rejected")
-CSV_TABLES = tuple(f"{name}.csv" for name in TABLES)
 _ROWS_AT_ONCE = 20_000
 
 
@@ -26,10 +24,10 @@ def write_csv_tables(folder: Path, time_zone: str) -> None:
     Raises:
         StorageError: the folder cannot be written.
     """
-    for name, as_csv in zip(TABLES, CSV_TABLES, strict=True):
+    for name in SCORE_TABLES:
         rows = _local_rows(folder / f"{name}.parquet", time_zone)
         lines = chain([rows.collect_schema().names()], _rows(rows))
-        write_text(folder / as_csv, excel_csv(lines), TABLE_MODE)
+        write_text(folder / f"{name}.csv", excel_csv(lines), TABLE_MODE)
 
 
 def _local_rows(path: Path, time_zone: str) -> pl.LazyFrame:

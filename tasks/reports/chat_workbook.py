@@ -15,9 +15,9 @@ from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
 from scoring.figures import Figure
 from scoring.limits import MOST_SHEET_ROWS
+from tasks.files.report_paths import WORKBOOK
 from tasks.files.xlsx.sheet_xml import NumberCell, SheetColumn, Style, Tab
 from tasks.files.xlsx.workbook import write_workbook
-from tasks.reports.chat_tables import WORKBOOK
 from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.reports.row_columns import TEXT_WIDTHS, RowColumn, row_columns, table_columns
 from tasks.reports.wording import EMPTY_TENANT, share_text, tenant_text

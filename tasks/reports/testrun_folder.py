@@ -20,7 +20,7 @@ from scoring.testruns.scoring import ScoredTestRun, testrun_summary
 from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
 from tasks.files.atomic import TABLE_MODE, replacing_together, write_parquet, write_text
 from tasks.files.discovery import refuse_replaced
-from tasks.files.report_paths import SCORE_FILES
+from tasks.files.report_paths import SCORE_FILES, WORKBOOK
 from tasks.judge.client import Judged
 from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, write_review_list
 from tasks.reports.templates import markdown
@@ -58,7 +58,7 @@ def write_testrun_folder(
         write_parquet(unfinished / "rejected.parquet", REJECTED_SCHEMA, [rejected_frame(plan.run, plan.rubric.id)])
         summary = testrun_summary(scored, judged.summary() if judged else None, place)
         change = summary["change"]
-        write_testrun_workbook(unfinished / "scores.xlsx", scored, source, scores, queries, summary)
+        write_testrun_workbook(unfinished / WORKBOOK, scored, source, scores, queries, summary)
         if has_review_list(plan.rubric):
             write_review_list(unfinished / REVIEW_LIST, plan.rubric, queries)
         if plan.rubric.query_json:

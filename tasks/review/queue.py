@@ -18,6 +18,7 @@ from scoring.errors import UsageError
 from scoring.testruns.review_items import ReviewItem, review_items
 from scoring.testruns.rubric import AnyTestRunRubric, Metric
 from scoring.testruns.team_names import COMMON_NAMES, TeamNames
+from tasks.files.report_paths import WORKBOOK
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.read_folder import ScoredFolder
 
@@ -115,7 +116,7 @@ def review_queue(run: ScoredFolder, audit: Fraction, names: TeamNames = COMMON_N
         InputError: the copy of the input in `scores.xlsx` cannot be read.
     """
     drawn = drawn_queries(run, audit)
-    answers = read_testrun_file(run.folder / "scores.xlsx", names).queries
+    answers = read_testrun_file(run.folder / WORKBOOK, names).queries
     metrics = reviewed_metrics(run.rubric)
     items = [
         Drawn(item, *drawn[query_id])

@@ -8,6 +8,7 @@ from scoring.testruns.executions import Execution
 from scoring.testruns.page_parts import safe_text
 from scoring.testruns.review_items import answer_text
 from scoring.testruns.team_names import TeamNames
+from tasks.files.report_paths import WORKBOOK
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.read_folder import ScoredFolder
 
@@ -25,7 +26,7 @@ def answers_side_by_side(
     Empty if a workbook is missing or unreadable. `names` are a team's names of columns.
     """
     try:
-        sides = [read_testrun_file(run.folder / "scores.xlsx", names).queries for run in (base, candidate)]
+        sides = [read_testrun_file(run.folder / WORKBOOK, names).queries for run in (base, candidate)]
     except InputError:
         return {}
 
