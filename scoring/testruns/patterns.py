@@ -86,7 +86,7 @@ def check_patterns(executions: Iterable[ScoredExecution]) -> list[CheckPattern]:
     followers: Counter[tuple[str, str]] = Counter()
     query_ids: dict[tuple[str, str], set[str]] = defaultdict(set)
     for scored in executions:
-        if scored.failed or scored.empty:
+        if scored.unanswered:
             continue
         cause = ("", "")
         for result in scored.checks:

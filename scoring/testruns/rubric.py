@@ -121,6 +121,11 @@ class ScoredExecution:
     answer: str = field(default="", kw_only=True)
     checks: tuple[CheckResult, ...] = field(default=(), kw_only=True)
 
+    @property
+    def unanswered(self) -> bool:
+        """Whether it failed or its answer is empty."""
+        return self.failed or self.empty
+
     def own_values(self) -> dict[str, Any]:
         """The values that the rubric's subclass adds, by field name."""
         return {name: getattr(self, name) for name in _own_names(self, ScoredExecution)}

@@ -60,7 +60,7 @@ class ScoredTestRun:
     def failures(self) -> Failures:
         """The number of its failed or empty executions."""
         executions = [one for query in self.queries for one in query.executions]
-        return Failures(sum(one.failed or one.empty for one in executions), len(executions))
+        return Failures(sum(one.unanswered for one in executions), len(executions))
 
 
 def judge_requests(plan: TestRunPlan) -> Iterator[JudgeRequest]:

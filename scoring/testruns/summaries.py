@@ -136,7 +136,7 @@ def scores_of_mean(executions: Sequence[ScoredExecution], metric: str) -> list[S
 
     The zeros of failed answers alone are no mean. Source: SPEC 3 (never a silent 0).
     """
-    answered = [one.scores[metric] for one in executions if not (one.failed or one.empty)]
+    answered = [one.scores[metric] for one in executions if not one.unanswered]
     if answered and all(score.points is None and not score.undecided for score in answered):
         return []
     return [one.scores[metric] for one in executions]

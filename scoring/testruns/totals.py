@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from scoring.errors import RuleError
-from scoring.markdown import percent
+from scoring.markdown import percent, score_text
 from scoring.stats.exact import Exact, exact_sum, rounded
 from scoring.testruns.rubric import BEST_POINTS, Option, Options
 
@@ -92,6 +92,14 @@ class Weights:
             )
         summed = exact_sum(self.percents[name] * score for name, score in known.items())
         return WeightedTotal(rounded(summed / coverage, TOTAL_DIGITS), coverage)
+
+
+def total_clause(figures: Mapping[str, Any], unknown: Sequence[str]) -> str:
+    """The set's total from its `figures`, with the titles of the `unknown` metrics, or why there is none (Korean)."""
+    if figures["mean"] is None:
+        return f"종합 점수는 없음({figures['missing']})"
+    covers = partly_scored(unknown, figures["weight_coverage"])
+    return f"종합 점수는 {score_text(figures['mean'])}점(5점 만점{', ' if covers else ''}{covers})"
 
 
 def partly_scored(unknown: Sequence[str], coverage: float | None) -> str:

@@ -16,7 +16,7 @@ from scoring.testruns.headline import look_first, main_cause, score_again, size_
 from scoring.testruns.page_parts import PageParts, PageTable, check_parts
 from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, Options
 from scoring.testruns.summaries import as_float, mean_text
-from scoring.testruns.totals import partly_scored
+from scoring.testruns.totals import total_clause
 
 QUALITY_TITLES = {
     "failed": "실패한 실행",
@@ -48,15 +48,12 @@ def criteria_of(rule: MetricRule | JudgedRule) -> tuple[tuple[str, str], ...]:
 
 def headline(rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSummary) -> list[str]:
     """What happened, what matters most, what to do."""
-    total = summary.set["weighted_total"]
     unknown = [_title(rules, name) for name in rules.weights.percents if summary.set[name]["mean"] is None]
-    covers = partly_scored(unknown, total["weight_coverage"])
-    shown = f"종합 점수는 {score_text(total['mean'])}점(5점 만점{', ' if covers else ''}{covers})"
-    scored = shown if total["mean"] is not None else f"종합 점수는 없음({total['missing']})"
+    total = total_clause(summary.set["weighted_total"], unknown)
     lowest = worst_first(queries, rules.weights.lost)
     flagged = [query for query in lowest if query.manual_review_reasons]
     return [
-        f"{size_text(queries)} {scored}{_verdict_clause(rules, summary)}입니다.",
+        f"{size_text(queries)} {total}{_verdict_clause(rules, summary)}입니다.",
         main_cause(summary.check_patterns, summary.outages, queries),
         score_again(one.scores[rule.name] for query in queries for one in query.executions for rule in rules.judged)
         or look_first(lowest[0], rules.weights.lost(lowest[0].points), flagged),

@@ -147,7 +147,7 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
     readings = [answer.reading for answer in answered.answers]
     points = {name: score.points for name, score in scores.items()}
     total = t.WEIGHTS.total(points, options)
-    unanswered = sum(execution.failed or execution.empty for execution in scored)
+    unanswered = sum(execution.unanswered for execution in scored)
     grades = Counter(execution.mapping_grade for execution in scored)
     return AqbQuery(
         query_id=readings[0].execution.query_id,

@@ -30,7 +30,7 @@ def headline(queries: Sequence[PlanQuery], summary: PlanSummary) -> list[str]:
 
 def _without_answer(queries: Sequence[PlanQuery]) -> list[Outage]:
     """Why executions failed or are empty; failed checks of executions with an answer do not count."""
-    return outages(one for query in queries for one in query.executions if one.failed or one.empty)
+    return outages(one for query in queries for one in query.executions if one.unanswered)
 
 
 def _scored(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
@@ -129,7 +129,7 @@ def _low_scores(executions: Sequence[PlanExecution]) -> tuple[bool, str]:
     scored = sum(one.scores["accuracy"].points is not None for one in executions)
     if not low:
         return True, f"0~{t.LOW_MAX_POINTS}점 0건 / 채점 {scored:,}건"
-    unanswered = sum(one.failed or one.empty for one in low)
+    unanswered = sum(one.unanswered for one in low)
     top = ", ".join(f"{cell(p.key)}({_cause(p)}) {p.failed:,}건" for p in check_patterns(low)[:_SHOWN_PATTERNS])
     return False, (
         f"0~{t.LOW_MAX_POINTS}점 {len(low):,}건({percent(len(low) / scored)}), 실패·빈 응답 {unanswered:,}건, "

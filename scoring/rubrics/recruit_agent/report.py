@@ -13,7 +13,7 @@ from scoring.testruns.headline import look_first, main_cause, mean_name, score_a
 from scoring.testruns.patterns import main_causes
 from scoring.testruns.rubric import Metric, Options
 from scoring.testruns.summaries import as_float, mean_text, repeat_line, undecided_text
-from scoring.testruns.totals import partly_scored
+from scoring.testruns.totals import total_clause
 
 QUALITY_TITLES = {
     "failed": "실패한 실행",
@@ -93,13 +93,10 @@ def report_values(queries: Sequence[RecruitQuery], summary: RecruitSummary, opti
 
 def headline(queries: Sequence[RecruitQuery], summary: RecruitSummary) -> list[str]:
     """What happened, what matters most, what to do (Korean)."""
-    total, accuracy = summary.set.get("weighted_total", {}), summary.set["accuracy"]
-    if total.get("mean") is not None:
-        covers = partly_scored(_unknown(summary), total["weight_coverage"])
-        told = [f"종합 점수는 {score_text(total['mean'])}점(5점 만점{', ' if covers else ''}{covers})"]
-    else:
-        told = [f"정확성은 {mean_name(summary)} {mean_text(accuracy)}점(5점 만점)"]
-        told += [f"종합 점수는 없음({total['missing']})"] if total.get("missing") else []
+    total = summary.set.get("weighted_total")
+    told = [total_clause(total, _unknown(summary))] if total else []
+    if not total or total["mean"] is None:
+        told.insert(0, f"정확성은 {mean_name(summary)} {mean_text(summary.set['accuracy'])}점(5점 만점)")
     if undecided := undecided_text(summary.set["intent"]):
         told.append(f"의도 충족은 {undecided}")
     lowest = worst_first(queries, points_lost)
