@@ -22,7 +22,7 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import day_text
 from scoring.markdown import score_text
 from tasks.reports.site.day_summaries import DaySummary
-from tasks.reports.site.listed_rows import tenant_value
+from tasks.reports.site.listed_rows import tenant_json
 from tasks.reports.site.pages import Cell, Chart, Link, Links, Table, page
 from tasks.reports.site.row_pages import RowLinks, row_links
 from tasks.reports.site.scored_days import ScoredSpan, SiteDay
@@ -101,7 +101,7 @@ def _rows_of(one: PreviewedIncident, links: RowLinks, with_rows: Collection[str]
     """The rows of an incident; of a KPI or the day as a whole there are none."""
     if one.rule not in with_rows or not links.there:
         return ""
-    tenant = {} if one.tenant_id == ALL_TENANTS else {"tenant": tenant_value(one.tenant_id)}
+    tenant = {} if one.tenant_id == ALL_TENANTS else {"tenant": tenant_json(one.tenant_id)}
     return links.href(alert=one.rule, **tenant)
 
 

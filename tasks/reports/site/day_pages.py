@@ -41,7 +41,7 @@ from tasks.reports.site.day_tables import (
     tenant_table,
 )
 from tasks.reports.site.kpi_cards import counted_of, day_windows, kpi_cards
-from tasks.reports.site.listed_rows import tenant_value
+from tasks.reports.site.listed_rows import tenant_json
 from tasks.reports.site.pages import Cell, Link, page
 from tasks.reports.site.period_pages import period_link
 from tasks.reports.site.row_pages import RowLinks, row_links
@@ -338,7 +338,7 @@ def _alert_figure(rubric: RowRubric, fact: Mapping[str, Any], figure: Figure | N
     if fact["count"] is None:  # of a KPI that the rubric no longer has
         return score_text(fact["value"], 3)
     if fact["rule"] in rubric.rule_titles:
-        tenant = {} if fact["tenant_id"] == ALL_TENANTS else {"tenant": tenant_value(fact["tenant_id"])}
+        tenant = {} if fact["tenant_id"] == ALL_TENANTS else {"tenant": tenant_json(fact["tenant_id"])}
         return links.count(fact["count"], fact["rows"], alert=fact["rule"], **tenant)
     share = f" ({share_text(fact['count'], fact['rows'])})" if fact["rows"] else ""
     return f"{count_text(fact['count'])}행{share}"

@@ -9,7 +9,7 @@ from scoring.days import day_text
 from tasks.reports.site.day_charts import Kpi, kpis_of
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.kpi_cards import counted_of
-from tasks.reports.site.listed_rows import tenant_value
+from tasks.reports.site.listed_rows import tenant_json
 from tasks.reports.site.pages import Cell, Link, Table
 from tasks.reports.site.patterns import Questions, failing_kpis, often_asked
 from tasks.reports.site.row_pages import RowLinks
@@ -92,7 +92,7 @@ def tenant_table(rubric: RowRubric, day: SiteDay, links: RowLinks) -> Table:
     kpis = failing_kpis(rubric)
 
     def line(row: Mapping[str, Any]) -> list[Cell]:
-        tenant = tenant_value(row["tenant_id"])
+        tenant = tenant_json(row["tenant_id"])
         return [
             tenant_text(row["tenant_id"]),
             count_text(row["rows"]),

@@ -115,7 +115,7 @@ class ListedRows:
         hours = frame["timestamp"].dt.convert_time_zone(self.time_zone).dt.hour().to_list()
         coded = [CodedColumn("alert_level", LEVEL_TITLES), *rubric.kinds]
         names = sorted(set(frame["tenant_id"]), key=str)
-        tenants = {tenant_value(name): tenant_text(name) for name in names}
+        tenants = {tenant_json(name): tenant_text(name) for name in names}
         return [
             self._flagged_facet(),
             Facet("tenant", "테넌트", tenants, _places(names, frame["tenant_id"].to_list())),
@@ -210,8 +210,8 @@ def masked_texts(texts: Iterable[str | None], length: int) -> list[str | None]:
     return [None if text is None else shortened(masked(text, end=length + 1).strip(), length) for text in texts]
 
 
-def tenant_value(tenant: str | None) -> str:
-    """A tenant in links, where nothing is not the same as a name that says so."""
+def tenant_json(tenant: str | None) -> str:
+    """A tenant in the links of the report site, as JSON: no tenant (NULL) is not the same as a tenant named `null`."""
     return json.dumps(tenant, ensure_ascii=False)
 
 
