@@ -224,6 +224,11 @@ def failures_of(summary: Mapping[str, Any]) -> Failures:
     return Failures(**summary[_UNANSWERED]) if _UNANSWERED in summary else NO_EXECUTIONS
 
 
+def epochs_of(summary: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
+    """The epochs of a run's judge by the kind of question, by its `summary.json`; empty if unknown."""
+    return summary.get("judge", {}).get("epochs") or {}
+
+
 def _recorded(scored: ScoredTestRun) -> list[dict[str, Any]]:
     """The agreement of scores in the file with ours, by query; several executions count with their mean."""
     recorded: dict[str, dict[str, float]] = {}

@@ -19,6 +19,7 @@ from scoring.chat.rubric import RowRubric
 from scoring.stats.agreement import Pair, agreements
 from scoring.stats.intervals import Coefficient, krippendorff_alpha
 from scoring.testruns.rubric import AnyTestRunRubric
+from scoring.testruns.scoring import epochs_of
 from tasks.review.label_store import KeptLabel
 from tasks.review.labels import Label
 from tasks.review.pairing import row_pairs, testrun_pairs
@@ -181,7 +182,7 @@ def _stored_runs(warehouse: Warehouse, wanted: Iterable[_Run]) -> Iterator[_Stor
         rubric = testrun_rubric_of_summary(summary) if row else None
         if row is None or rubric is None:
             continue
-        epochs = summary["judge"].get("epochs") or {}
+        epochs = epochs_of(summary)
         yield _StoredRun(
             rubric=rubric,
             file=row["input_name"],

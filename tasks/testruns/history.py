@@ -26,7 +26,7 @@ from scoring.testruns.history import (
 from scoring.testruns.lint import expectation_marks
 from scoring.testruns.query_columns import groups_of
 from scoring.testruns.rubric import AnyTestRunRubric
-from scoring.testruns.scoring import ScoredTestRun, failures_of
+from scoring.testruns.scoring import ScoredTestRun, epochs_of, failures_of
 from scoring.testruns.summaries import as_float, withheld_metrics
 from tasks.testruns.warehouse import (
     QUERIES,
@@ -140,7 +140,7 @@ def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric, fai
             for row in rows
         },
         withheld_metrics(summary["set"]),
-        rubric.metric_epochs(summary["judge"].get("epochs", {})),
+        rubric.metric_epochs(epochs_of(summary)),
         failures,
     )
 

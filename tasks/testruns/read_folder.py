@@ -17,7 +17,7 @@ from scoring.errors import InputError, UsageError
 from scoring.stats.run_scores import TOTAL, QueryScores, ScoreOfRound, TestRunScores
 from scoring.testruns.query_columns import groups_of
 from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
-from scoring.testruns.scoring import failures_of
+from scoring.testruns.scoring import epochs_of, failures_of
 from scoring.testruns.summaries import withheld_metrics
 
 _FIX = "give a folder that `aqb score TEST_RUN --out FOLDER` has written; several runs lie in sub-folders of it"
@@ -59,10 +59,9 @@ class ScoredFolder:
         }
 
     @property
-    def epochs(self) -> dict[str, list[str]]:
+    def epochs(self) -> Mapping[str, Sequence[str]]:
         """The epochs of the judge by the kind of question; empty if unknown."""
-        epochs: dict[str, list[str]] = self.summary.get("judge", {}).get("epochs", {})
-        return epochs
+        return epochs_of(self.summary)
 
     def run_scores(self) -> TestRunScores:
         """The scores of all queries with their reasons."""

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from starlette.responses import FileResponse, RedirectResponse, Response
 
 from scoring.stats.intervals import Interval
+from scoring.testruns.scoring import epochs_of
 from tasks.chat.tables import KPIS
 from tasks.reports.site.build import SPAN_DAYS
 from tasks.reports.site.pages import Cell, Link, Table
@@ -155,8 +156,7 @@ def _uploaded_values(asked: Asked, upload: Upload, runs: Sequence[PublishedTestR
     (run,) = read_testruns(upload.warehouse, 1)
     if run.rubric:
         known = read_agreements(asked.context.warehouse)
-        epochs = run.summary["judge"].get("epochs", {})
-        run = replace(run, untrusted=untrusted_metrics(known, run.rubric, epochs))
+        run = replace(run, untrusted=untrusted_metrics(known, run.rubric, epochs_of(run.summary)))
     names = report_files(upload.report) if takes_home(asked, upload) else []
     values = _shown_values(run, runs, upload.warehouse, file_links(page_of_upload(upload), names))
     return {**values, **version_values(asked, upload)}

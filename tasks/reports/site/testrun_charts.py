@@ -6,7 +6,7 @@ Source: SPEC 3 and 4.
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from scoring.markdown import percent, score_text
 from scoring.rules.bands import Bands, band_rows
@@ -91,8 +91,8 @@ def rounds_chart(run: PublishedTestRun, intervals: Mapping[str, Interval | None]
                     "metric": title,
                     "mean": of_set[name]["mean"],
                     "shown": score_text(of_set[name]["mean"]),
-                    "low": _end(intervals.get(name), "low"),
-                    "high": _end(intervals.get(name), "high"),
+                    "low": interval_end(intervals.get(name), "low"),
+                    "high": interval_end(intervals.get(name), "high"),
                 }
                 for name, title in shown
             ],
@@ -240,5 +240,6 @@ def interval_of(interval: Interval | None) -> str:
     return f"{score_text(interval.low)}~{score_text(min(interval.high, BEST_POINTS))}" if interval else NOTHING
 
 
-def _end(interval: Interval | None, end: str) -> float | None:
+def interval_end(interval: Interval | None, end: Literal["low", "high"]) -> float | None:
+    """An end of an interval within the scores."""
     return None if interval is None else min(max(getattr(interval, end), WORST_POINTS), BEST_POINTS)

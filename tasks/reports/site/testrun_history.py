@@ -10,9 +10,10 @@ from scoring.figures import Verdict
 from scoring.markdown import score_text
 from scoring.stats.intervals import Interval
 from scoring.testruns.change_wording import passed_over_text, standing
+from scoring.testruns.scoring import epochs_of
 from scoring.testruns.summaries import mean_text
 from tasks.reports.site.pages import Cell, Chart, Link, Table, verdict_cell
-from tasks.reports.site.testrun_charts import interval_of
+from tasks.reports.site.testrun_charts import interval_end, interval_of
 from tasks.reports.site.testrun_tables import PublishedTestRun, order_of_runs
 from tasks.reports.wording import NOTHING, count_text
 
@@ -106,8 +107,8 @@ def _history_chart(runs: Sequence[PublishedTestRun], metric: str, title: str, in
                 {
                     "order": order,
                     "value": mean,
-                    "low": interval.low if interval else None,
-                    "high": min(interval.high, 5) if interval else None,
+                    "low": interval_end(interval, "low"),
+                    "high": interval_end(interval, "high"),
                     "segment": segment,
                     "href": quote(run.page),
                     "label": f"{run.name}\n{run.when_text}\n{score_text(mean)}"
@@ -143,7 +144,7 @@ def _has_band(points: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _judged_by(run: PublishedTestRun) -> tuple[str, str]:
-    return run.rubric_version, json.dumps(run.summary["judge"].get("epochs", {}), sort_keys=True)
+    return run.rubric_version, json.dumps(epochs_of(run.summary), sort_keys=True)
 
 
 def _expects_otherwise(run: PublishedTestRun) -> bool:

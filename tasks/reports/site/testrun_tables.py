@@ -18,7 +18,8 @@ from scoring.testruns.executions import AGENT_TITLES, AgentType
 from scoring.testruns.history import before_of, compared_with, new_set, order_of_scoring
 from scoring.testruns.page_parts import PageParts
 from scoring.testruns.rubric import AnyTestRunRubric
-from tasks.files.report_paths import TESTRUNS, testrun_page_name
+from scoring.testruns.scoring import epochs_of
+from tasks.files.report_paths import TESTRUNS, WORKBOOK, testrun_page_name
 from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
 from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SCORES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA
 from tasks.warehouse import Warehouse, table_rows
@@ -27,7 +28,7 @@ Row = Mapping[str, Any]
 
 RUN_FILES = {
     "report.md": "보고서(Markdown)",
-    "scores.xlsx": "점수 워크북(Excel)",
+    WORKBOOK: "점수 워크북(Excel)",
     "review.csv": "수기 확인 목록(CSV)",
 }
 """The files of a report folder that people take home, and what they call them."""
@@ -164,7 +165,6 @@ def read_testruns(warehouse: Warehouse, span: int) -> list[PublishedTestRun]:
     for row in summaries.sort("score_date", "input_name", "input_sha256", "rubric").iter_rows(named=True):
         summary = json.loads(row["summary"])
         rubric = testrun_rubric_of_summary(summary)
-        epochs = summary["judge"].get("epochs", {})
         runs[row["input_sha256"], row["rubric"]] = PublishedTestRun(
             day=row["score_date"],
             name=row["input_name"],
@@ -178,7 +178,7 @@ def read_testruns(warehouse: Warehouse, span: int) -> list[PublishedTestRun]:
             ran_at=row["ran_at"] or "",
             agents=row["agent_type"] or "",
             test_set=row["test_set"] or new_set(row["input_sha256"]),
-            untrusted=untrusted_metrics(agreements, rubric, epochs) if rubric else (),
+            untrusted=untrusted_metrics(agreements, rubric, epochs_of(summary)) if rubric else (),
         )
     by_name = sorted(runs.values(), key=lambda run: (run.name, run.rubric_id))
     return sorted(by_name, key=order_of_runs(by_name), reverse=True)
@@ -194,20 +194,18 @@ def order_of_runs(runs: Iterable[PublishedTestRun]) -> Callable[[PublishedTestRu
 
 def executions_of(warehouse: Warehouse, run: PublishedTestRun) -> list[Row]:
     """A row per execution in the order of the file; `own` is parsed, `scores` by metric."""
-    return [
-        {**row, "own": json.loads(row["own"]), "scores": {score["metric"]: score for score in row["scores"]}}
-        for row in _rows(warehouse, SCORES, SCORES_SCHEMA, run)
-    ]
+    return _rows(warehouse, SCORES, SCORES_SCHEMA, run, "own")
 
 
 def queries_of(warehouse: Warehouse, run: PublishedTestRun) -> list[Row]:
     """A row per query in the order of the file; `columns` is parsed, `scores` by metric."""
-    return [
-        {**row, "columns": json.loads(row["columns"]), "scores": {score["metric"]: score for score in row["scores"]}}
-        for row in _rows(warehouse, QUERIES, QUERIES_SCHEMA, run)
-    ]
+    return _rows(warehouse, QUERIES, QUERIES_SCHEMA, run, "columns")
 
 
-def _rows(warehouse: Warehouse, table: str, schema: pa.Schema, run: PublishedTestRun) -> Sequence[Row]:
+def _rows(warehouse: Warehouse, table: str, schema: pa.Schema, run: PublishedTestRun, parsed: str) -> list[Row]:
     mine = (pl.col("input_sha256") == run.sha256) & (pl.col("rubric") == run.rubric_id)
-    return table_rows(warehouse, table, schema, [run.day]).filter(mine).collect().to_dicts()
+    rows = table_rows(warehouse, table, schema, [run.day]).filter(mine).collect().iter_rows(named=True)
+    return [
+        {**row, parsed: json.loads(row[parsed]), "scores": {score["metric"]: score for score in row["scores"]}}
+        for row in rows
+    ]
