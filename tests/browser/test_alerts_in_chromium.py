@@ -19,7 +19,7 @@ from scoring.markdown import percent
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.reports.site.alert_pages import alerts_page
 from tasks.reports.site.day_summaries import DaySummary
-from tasks.reports.site.scored_days import Row, SpanTables, scored_days
+from tasks.reports.site.scored_days import SpanTables, scored_days
 from tests.browser.chromium import CHART_GEOMETRY, IN_CHROMIUM
 from tests.builders.cases import portion
 from tests.builders.kpi_tables import whole_rows
@@ -39,7 +39,7 @@ def year_of_alerts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     watched = WatchedDays(RUBRIC, kpis, AlertPolicy())
     for span in (60, 365):
         days = sorted(kpis)[-span:]
-        no_rows: dict[date, list[Row]] = {day: [] for day in days}
+        no_rows: dict[date, tuple[()]] = dict.fromkeys(days, ())
         tables = SpanTables(days, kpis, no_rows, no_rows, ())
         shown = scored_days(tables, watched.decided, (), (), ZoneInfo("Asia/Seoul"))
         without_rows = dict.fromkeys(days, DaySummary(listed=0, complete=True, repeated=0, failures=()))

@@ -7,7 +7,6 @@ from statistics import median
 from typing import Any
 
 from scoring.alerting.facts import AlertFact, rows_on_page, titles_of_rules
-from scoring.alerting.growth import Grown
 from scoring.alerting.growth_wording import grown_texts
 from scoring.alerting.rule_changes import tenant_of_day
 from scoring.alerting.snoozes import fact_rate
@@ -233,7 +232,7 @@ def _headline(windows: Mapping[str, Sequence[ComparedKpi]], day: SiteDay, raised
 
 def alert_examples(day: SiteDay) -> list[str]:
     """The example rows of alerts, which are on the day's page whatever their score."""
-    return rows_on_page((fact["tenant_id"], fact["row_ids"] or ()) for fact in day.alerts)
+    return rows_on_page((fact.tenant_id, fact.row_ids) for fact in day.alerts)
 
 
 def _risen(rubric: RowRubric, span: ScoredSpan, day: SiteDay) -> list[str]:
@@ -243,7 +242,7 @@ def _risen(rubric: RowRubric, span: ScoredSpan, day: SiteDay) -> list[str]:
 
 def _risen_first(rubric: RowRubric, span: ScoredSpan, day: SiteDay, rows: Sequence[ShownRow]) -> list[ShownRow]:
     """The rows of a day's page, the examples of the alerts that stand out before the others."""
-    examples = {fact["rule"]: fact["row_ids"] or () for fact in day.alerts if fact["tenant_id"] == ALL_TENANTS}
+    examples = {fact.rule: fact.row_ids for fact in day.alerts if fact.tenant_id == ALL_TENANTS}
     first = [row_id for rule in _risen(rubric, span, day) for row_id in examples.get(rule, ())]
     place = {row_id: number for number, row_id in reversed([*enumerate(first)])}
     return sorted(rows, key=lambda row: place.get(row.scores["row_id"], len(first)))
@@ -269,23 +268,22 @@ def _shown_alerts(
         figure = _kpi_figure(rubric, fact, totals)
         if figure and figure.verdict != "missed":
             continue
-        decision = day.decided.get((fact["rule"], fact["tenant_id"]))
+        decision = day.decided.get((fact.rule, fact.tenant_id))
         is_high = _is_high(fact, day)
-        grown = [Grown(**one) for one in fact["grown"] or ()] if is_high else []
         found.append(
             ShownAlert(
-                level=fact["level"],
-                title=figure.goal_text if figure else fact["title"],
-                tenant=tenant_text(fact["tenant_id"]),
+                level=fact.level,
+                title=figure.goal_text if figure else fact.title,
+                tenant=tenant_text(fact.tenant_id),
                 shown=_alert_figure(rubric, fact, figure, links),
                 usual=usual_rate_text(decision.usual) if decision else _usual(fact, figure),
                 change=change_text(decision, day.day),
                 is_high=is_high,
-                grown=grown_texts(grown, rubric, compared=bool(fact["usual"])),
+                grown=grown_texts(fact.grown, rubric, compared=bool(fact.usual)) if is_high else [],
                 snoozed=_snoozed(fact, day),
                 examples=[
                     Link(f"예 {number}", f"{page_of_day}#row-{row_id}")
-                    for number, row_id in enumerate((fact["row_ids"] or [])[:_EXAMPLES], start=1)
+                    for number, row_id in enumerate(fact.row_ids[:_EXAMPLES], start=1)
                     if row_id in row_ids
                 ],
             )
@@ -293,52 +291,50 @@ def _shown_alerts(
     return found
 
 
-def _place(fact: Mapping[str, Any], day: SiteDay) -> tuple[bool, bool, bool, int]:
+def _place(fact: AlertFact, day: SiteDay) -> tuple[bool, bool, bool, int]:
     """The sort key of the alerts of a day."""
-    is_usual, is_warning = not _is_high(fact, day), fact["level"] != "critical"
-    if fact["tenant_id"] == ALL_TENANTS:
+    is_usual, is_warning = not _is_high(fact, day), fact.level != "critical"
+    if fact.tenant_id == ALL_TENANTS:
         return False, False, is_warning, 0
-    return True, is_usual, is_warning, -(fact["count"] or 0)
+    return True, is_usual, is_warning, -(fact.count or 0)
 
 
-def _is_high(fact: Mapping[str, Any], day: SiteDay) -> bool:
-    decision = day.decided.get((fact["rule"], fact["tenant_id"]))
+def _is_high(fact: AlertFact, day: SiteDay) -> bool:
+    decision = day.decided.get((fact.rule, fact.tenant_id))
     return decision is not None and decision.is_high
 
 
-def _kpi_figure(rubric: RowRubric, fact: Mapping[str, Any], totals: Mapping[str | None, Row]) -> Figure | None:
+def _kpi_figure(rubric: RowRubric, fact: AlertFact, totals: Mapping[str | None, Row]) -> Figure | None:
     """The figure behind the fact of a KPI; None for other facts, and for a KPI that the rubric no longer has."""
-    kpi = next((kpi for kpi in rubric.targeted if KPI_RULE + kpi.name == fact["rule"]), None)
-    row = totals.get(fact["tenant_id"])
+    kpi = next((kpi for kpi in rubric.targeted if KPI_RULE + kpi.name == fact.rule), None)
+    row = totals.get(fact.tenant_id)
     return kpi_figure(kpi, row) if kpi and row else None
 
 
-def _usual(fact: Mapping[str, Any], figure: Figure | None) -> str:
+def _usual(fact: AlertFact, figure: Figure | None) -> str:
     """The median of the last scored days, for what has no rate whose usual range is known."""
-    values = (fact["usual_values"] if figure else fact["usual"]) or []
+    values = fact.usual_values if figure else fact.usual
     if not values:
         return NOTHING
     shown = kpi_text(median(values), is_rate=figure.is_rate) if figure else f"{median(values):,g}행"
     return f"앞서 채점한 {len(values)}일의 중앙값 {shown}"
 
 
-def _snoozed(fact: Mapping[str, Any], day: SiteDay) -> str:
+def _snoozed(fact: AlertFact, day: SiteDay) -> str:
     """The end of the snooze of the alert on its day; '' if there was none, or its rate broke the snooze."""
-    names = ("rule", "level", "title", "tenant_id", "count", "rows", "value", "limit")
-    rate = fact_rate(AlertFact(**{name: fact[name] for name in names}))
-    rule, tenant = fact["rule"], fact["tenant_id"]
+    rule, tenant, rate = fact.rule, fact.tenant_id, fact_rate(fact)
     held = [one.until for one in day.snoozes if one.is_about(rule, tenant) and one.holds(day.day, tenant, rate)]
     return f"일시 중지, {day_text(max(held))}까지" if held else ""
 
 
-def _alert_figure(rubric: RowRubric, fact: Mapping[str, Any], figure: Figure | None, links: RowLinks) -> Cell:
+def _alert_figure(rubric: RowRubric, fact: AlertFact, figure: Figure | None, links: RowLinks) -> Cell:
     """Rows of rows, which lead to these, or the value of a KPI against its target."""
     if figure:
         return f"{figure.value_text} (목표 {figure.target_text})"
-    if fact["count"] is None:  # of a KPI that the rubric no longer has
-        return score_text(fact["value"], 3)
-    if fact["rule"] in rubric.rule_titles:
-        tenant = {} if fact["tenant_id"] == ALL_TENANTS else {"tenant": tenant_json(fact["tenant_id"])}
-        return links.count(fact["count"], fact["rows"], alert=fact["rule"], **tenant)
-    share = f" ({share_text(fact['count'], fact['rows'])})" if fact["rows"] else ""
-    return f"{count_text(fact['count'])}행{share}"
+    if fact.count is None:  # of a KPI that the rubric no longer has
+        return score_text(fact.value, 3)
+    if fact.rule in rubric.rule_titles:
+        tenant = {} if fact.tenant_id == ALL_TENANTS else {"tenant": tenant_json(fact.tenant_id)}
+        return links.count(fact.count, fact.rows, alert=fact.rule, **tenant)
+    share = f" ({share_text(fact.count, fact.rows)})" if fact.rows else ""
+    return f"{count_text(fact.count)}행{share}"

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import scoring
+from scoring.alerting.facts import AlertFact
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import AlertPolicy
 from scoring.chat.kpi_windows import FOUR_WEEKS
@@ -130,7 +131,7 @@ def _versions(warehouse: Warehouse, tables: Sequence[str], days: Sequence[date])
     return {day: [None if of_table is None else of_table[day] for of_table in versions] for day in days}
 
 
-def _digest_of_rows(rows: Sequence[Row]) -> Inputs:
+def _digest_of_rows(rows: Sequence[Row | AlertFact]) -> Inputs:
     """The digest of rows that come in any order."""
     return _digest(sorted(map(repr, rows)))
 

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from scoring.alerting.decision import DayDecisions
-from scoring.alerting.facts import HISTORY_DAYS, rejected_rows
+from scoring.alerting.facts import HISTORY_DAYS, AlertFact, rejected_rows
 from scoring.alerting.few_rows import few_rows
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import DECISION_DAYS
@@ -25,10 +25,10 @@ from scoring.chat.kpis import (
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.days import days_between
-from tasks.chat.tables import ALERTS_SCHEMA, CROSSTAB, read_kpis, rows_by_day
+from tasks.chat.tables import CROSSTAB, read_alerts, read_kpis, rows_by_day
 from tasks.files.report_paths import day_page_name
 from tasks.warehouse import Warehouse
-from tasks.warehouse.tables import ALERTS, RUNS
+from tasks.warehouse.tables import RUNS
 
 Row = Mapping[str, Any]
 
@@ -46,7 +46,7 @@ class SiteDay:
     total: Row
     tenants: Sequence[Row]
     crosstab: Sequence[Row]
-    alerts: Sequence[Row]
+    alerts: Sequence[AlertFact]
     segment: int
     provisional: bool
     decided: DayDecisions
@@ -66,7 +66,7 @@ class SiteDay:
     @property
     def rejected(self) -> int:
         """How many of its rows could not be read."""
-        return rejected_rows((fact["rule"], fact["count"]) for fact in self.alerts)
+        return rejected_rows((fact.rule, fact.count) for fact in self.alerts)
 
     @property
     def page(self) -> str:
@@ -116,7 +116,7 @@ class SpanTables:
     days: Sequence[date]
     kpis: KpisByDay
     crosstab: Mapping[date, Sequence[Row]]
-    alerts: Mapping[date, Sequence[Row]]
+    alerts: Mapping[date, Sequence[AlertFact]]
     provisional: Collection[date]
 
 
@@ -125,8 +125,7 @@ def read_span(warehouse: Warehouse, rubric: RowRubric, scored: Sequence[date], s
     kpis = read_kpis(warehouse, rubric, scored[-span - DECISION_DAYS :])
     days = [day for day in sorted(kpis) if day > max(kpis) - timedelta(days=span)]
     crosstab = rows_by_day(warehouse, CROSSTAB, days, rubric.crosstab_schema)
-    alerts = rows_by_day(warehouse, ALERTS, days, ALERTS_SCHEMA)
-    return SpanTables(days, kpis, crosstab, alerts, _provisional(warehouse, days))
+    return SpanTables(days, kpis, crosstab, read_alerts(warehouse, days), _provisional(warehouse, days))
 
 
 def scored_days(
