@@ -273,7 +273,7 @@ def test_website_is_no_judge_of_batches(aqb: Command, website: str, monkeypatch:
         monkeypatch.setenv(name, value)
     judged = aqb("score", SAMPLE_INBOX / "resume_agent_sample.xlsx", "--judge", "--out", "o")
     # Not 2, as wrong usage: what rules score is written.
-    assert_said(judged, 1, f"{website}: the judge refuses every question", "check judge.model", "judge.base_url")
+    assert_said(judged, 1, f"{website}: the judge gives no answer: status 200 (text/html)", "check judge.base_url")
 
 
 def test_webhook_that_is_no_address_is_told_by_its_name(

@@ -181,10 +181,10 @@ def agreement_sql(pairs: str) -> str:
     return f"""
         WITH pairs AS ({pairs})
         SELECT people, count(*)::VARCHAR, printf('%.1f%%', 100 * avg((one = other)::INT)),
-            printf('%.2f', 1 - avg(abs(one - other)) / (
+            replace(printf('%.2f', 1 - avg(abs(one - other)) / (
                 SELECT avg(abs(x.one - y.other)) FROM pairs AS x JOIN pairs AS y USING (people)
                 WHERE x.people = pairs.people
-            ))
+            )), '-', '−')
         FROM pairs GROUP BY people ORDER BY people
     """
 
