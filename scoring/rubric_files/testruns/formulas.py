@@ -128,7 +128,8 @@ def score_query(
 def _examined(rules: TestRunRules, executions: Sequence[Execution]) -> tuple[list[_Examined], LatencyClass]:
     """The executions of a query with their checks, and their latency class."""
     readings = [parse_execution(execution) for execution in executions]
-    latency_class = latency_class_of_query(readings, expected_filters=None, used_filters=0, criteria=None)
+    criteria = next(filter(None, (expected_of(execution).latency_class for execution in executions)), None)
+    latency_class = latency_class_of_query(readings, expected_filters=None, used_filters=0, criteria=criteria)
     found = []
     for reading in readings:
         of_answer = answer_row(reading, latency_class)

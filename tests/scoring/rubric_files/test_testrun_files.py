@@ -158,3 +158,11 @@ def test_rubric_file_for_chat_rows_does_not_score_test_runs() -> None:
     chat = (STARTERS / "starter_rubric.toml").read_text("utf-8")
     with pytest.raises(UsageError, match="scores chat rows"):
         scored(chat, ["a", "Q", "", "", "yes", "1", "", ""])
+
+
+def test_latency_class_of_the_criteria_is_that_of_the_query() -> None:
+    slow = "first = [{ when = \"latency_class = 'MULTI'\", gives = 5, label = 'slow' }]"
+    text = f"{HEAD}[metrics.kind]\ntitle = 'Kind'\n{slow}\n[total]\nweights = {{ kind = 100 }}\n"
+    rows = [[f"q{kind}", "몇 명?", f'{{"meta": {{"latencyClass": "{kind}"}}}}', "3명"] for kind in ("MULTI", "SINGLE")]
+    run = pl.DataFrame(rows, schema=["query_id", "query", "LLM 평가기준", "1차 답변"], orient="row")
+    assert points(score_runs(run, text), "kind").count(5) == 1
