@@ -14,7 +14,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
@@ -26,7 +26,6 @@ from prefect.context import (
     SettingsContext,
     SyncClientContext,
     get_settings_context,
-    serialize_context,
 )
 from prefect.futures import PrefectFuture
 from prefect.settings import PREFECT_API_URL, temporary_settings
@@ -76,8 +75,11 @@ class _Processes(ProcessPoolTaskRunner):
         # The replaced executor has no calls yet. The thread of the new one starts the workers, which inherit its
         # blocked signals.
         self._resolver_executor = ThreadPoolExecutor(1, initializer=_block_ctrl_c)
-        self._cached_context = serialize_context() | {"settings_context": {}}
         return self
+
+    def _resolve_futures_and_submit(self, *arguments: Any, **call: Any) -> Future[bytes]:
+        call["context"] = call["context"] | {"settings_context": {}}
+        return super()._resolve_futures_and_submit(*arguments, **call)
 
     def __exit__(self, *reason: object) -> None:
         queue = self._subprocess_message_queue

@@ -7,6 +7,7 @@ from functools import partial
 from threading import Thread
 
 import anyio
+from prefect.client.orchestration import get_client
 from prefect.settings import get_current_settings
 from prefect.utilities.services import critical_service_loop
 from prefect.workers.process import ProcessWorker
@@ -20,8 +21,11 @@ async def work(pool: str, *, limit: int | None, tells_health: bool, tell: Callab
     does. It polls for runs and sends heartbeats like `prefect worker start`.
 
     Raises:
+        httpx.HTTPError: the server cannot be reached when the worker starts.
         ExceptionGroup: the server was unreachable for many minutes; active runs were ended.
     """
+    async with get_client() as client:
+        await client.hello()  # Prefect's worker would wait for it, also at a wrong address
     settings = get_current_settings().worker
     worker = ProcessWorker(work_pool_name=pool, limit=limit)
     if tells_health:

@@ -186,7 +186,7 @@ class StateDatabase:
                 ) from error
             raise self._refused(error.orig) from error
 
-    def rows(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+    def rows(self, query: sa.Select[*tuple[Any, ...]]) -> Sequence[sa.Row[*tuple[Any, ...]]]:
         """The rows of a query."""
         with self.transaction() as connection:
             return connection.execute(query).all()
