@@ -306,17 +306,16 @@ class BigQueryWarehouse:
         """The table with these columns: creates it, or adds missing columns. Another writer may do the same at once."""
         api = self._client.api
         repeated: dict[str, Any] = {"retry": self._client.retry, "timeout": REQUEST_TIMEOUT_S}
-        while True:
-            table = self._found(name)
-            if table is None:
-                api.create_table(new_table(name, schema), exists_ok=True, **repeated)
-                continue
-            extended = extended_schema(table, schema)
-            if extended is None:
-                return table
+        table = self._found(name)
+        if table is None:
+            api.create_table(new_table(name, schema), exists_ok=True, **repeated)
+            table = self._client.table(str(name))  # for the location of later jobs
+        while (extended := extended_schema(table, schema)) is not None:
             table.schema = extended
             with suppress(PreconditionFailed):  # another process has changed it meanwhile: read it again
                 api.update_table(table, ["schema"], **repeated)
+            table = self._client.table(str(name))
+        return table
 
     @contextmanager
     def _loaded(self, file: IO[bytes], rows: int, target: Table, schema: pa.Schema) -> Iterator[str]:
