@@ -31,7 +31,7 @@ _ESCAPE_LIKE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 
 
 class Style(IntEnum):
-    """Cell formats, in the order in which `tasks.files.xlsx.workbook` adds them to a workbook."""
+    """Cell formats by their places after those of a workbook; `tasks.files.xlsx.workbook` says how each looks."""
 
     HEADER = 0
     TEXT = 1

@@ -20,7 +20,7 @@ from xml.parsers.expat import ExpatError
 from scoring.errors import InputError
 from tasks.files.atomic import TABLE_MODE, replacing
 from tasks.files.xlsx.package import Package, TooManyTagsError
-from tasks.files.xlsx.sheet_xml import Tab, sheet_xml
+from tasks.files.xlsx.sheet_xml import Style, Tab, sheet_xml
 
 LONGEST_NAME = 31
 _TYPES = "[Content_Types].xml"
@@ -48,42 +48,35 @@ _FILLS = tuple(
     f'<fill><patternFill patternType="solid"><fgColor rgb="{colour}"/><bgColor indexed="64"/></patternFill></fill>'
     for colour in ("FF2F4B7C", "FFFFF2CC", "FFE7E6E6")
 )
-_TOP = '<alignment vertical="top"/>'
 _NUMBER_FORMATS = {"rate": "0.0%", "points": '0.0"점"'}
 _FIRST_NUMBER_FORMAT = 164  # those below are Excel's own
-_TWO_DECIMALS = (
-    '<xf numFmtId="2" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyAlignment="1">'
-    '<alignment horizontal="center" vertical="top"/></xf>'
-)
-# In the order of `Style`; {rate} and {points} become the numbers of the formats above, {white} and {dark} the places of
-# the first font and fill above, {bold}, {large}, {yellow} and {grey} those of the others.
-_FORMATS = (
-    '<xf numFmtId="0" fontId="{white}" fillId="{dark}" borderId="0" xfId="0" applyFont="1" applyFill="1" '
-    'applyAlignment="1"><alignment vertical="center" wrapText="1"/></xf>',
-    f'<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1">{_TOP}</xf>',
-    '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1">'
-    '<alignment vertical="top" wrapText="1"/></xf>',
-    f'<xf numFmtId="49" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1" applyNumberFormat="1" '
-    f'applyAlignment="1">{_TOP}</xf>',
-    '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1">'
-    '<alignment horizontal="center" vertical="top"/></xf>',
-    _TWO_DECIMALS,
-    f'<xf numFmtId="0" fontId="{{bold}}" fillId="0" borderId="0" xfId="0" applyFont="1" applyAlignment="1">{_TOP}</xf>',
-    '<xf numFmtId="9" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyAlignment="1">'
-    '<alignment horizontal="center" vertical="top"/></xf>',
-    '<xf numFmtId="0" fontId="{large}" fillId="0" borderId="0" xfId="0" applyFont="1"/>',
-    *(
-        f'<xf numFmtId="0" fontId="0" fillId="{{{fill}}}" borderId="0" xfId="0" applyFill="1" applyAlignment="1">'
-        '<alignment horizontal="center" vertical="top"/></xf>'
-        for fill in ("yellow", "grey")
-    ),
-    *(
-        f'<xf numFmtId="{{{each}}}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" '
-        'applyAlignment="1"><alignment horizontal="center" vertical="top"/></xf>'
-        for each in _NUMBER_FORMATS
-    ),
-    _TWO_DECIMALS,
-)
+_TOP, _CENTRED = 'vertical="top"', 'horizontal="center" vertical="top"'
+
+
+def _format(aligned: str, number: str = "0", font: str = "0", fill: str = "0", more: str = "") -> str:
+    """A cell format; a name in braces becomes the number or place of that format, font or fill of those above."""
+    parts = {"NumberFormat": number, "Font": font, "Fill": fill, "Alignment": aligned}
+    applied = " ".join(f'apply{name}="1"' for name, value in parts.items() if value not in ("0", ""))
+    ids = f'numFmtId="{number}" fontId="{font}" fillId="{fill}" borderId="0" xfId="0"'
+    return f"<xf {ids} {more}{applied}>{f'<alignment {aligned}/>' if aligned else ''}</xf>"
+
+
+_FORMATS = {
+    Style.HEADER: _format('vertical="center" wrapText="1"', font="{white}", fill="{dark}"),
+    Style.TEXT: _format(_TOP),
+    Style.WRAPPED: _format(f'{_TOP} wrapText="1"'),
+    Style.LITERAL: _format(_TOP, number="49", more='quotePrefix="1" '),
+    Style.NUMBER: _format(_CENTRED),
+    Style.DECIMAL: _format(_CENTRED, number="2"),
+    Style.LABEL: _format(_TOP, font="{bold}"),
+    Style.SHARE: _format(_CENTRED, number="9"),
+    Style.TITLE: _format("", font="{large}"),
+    Style.OPEN: _format(_CENTRED, fill="{yellow}"),
+    Style.CLOSED: _format(_CENTRED, fill="{grey}"),
+    Style.RATE: _format(_CENTRED, number="{rate}"),
+    Style.POINTS: _format(_CENTRED, number="{points}"),
+    Style.MEAN: _format(_CENTRED, number="2"),
+}
 _STYLES = (
     f'{_XML}<styleSheet xmlns="{_MAIN}"><fonts count="1"><font><sz val="11"/><name val="맑은 고딕"/></font></fonts>'
     '<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill>'
@@ -255,7 +248,7 @@ def _add_formats(style_sheet: Element) -> int:
     dark = _append(_child(style_sheet, "fills"), _FILLS)
     places = {"white": white, "bold": white + 1, "large": white + 2, "dark": dark, "yellow": dark + 1, "grey": dark + 2}
     numbers = _add_number_formats(style_sheet)
-    formats = [each.format(**places, **numbers) for each in _FORMATS]
+    formats = [_FORMATS[style].format(**places, **numbers) for style in Style]
     return _append(_child(style_sheet, "cellXfs"), formats)
 
 
