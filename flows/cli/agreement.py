@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tasks.context import Context
     from tasks.review.labels import Label
     from tasks.review.pairing import Labelled
+    from tasks.testruns.read_folder import ScoredFolder
 
 review_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -43,13 +44,15 @@ def agreement(
     from flows.runtime.clock import now, today
     from scoring.stats.agreement import agreements
     from tasks.reports.markdown.agreement import agreement_dict, agreement_markdown
+    from tasks.testruns.read_folder import read_scored_folder
     from tasks.testruns.trusted_metrics import Measured, write_agreements
 
-    given = _given(labels, run)
+    folders = [read_scored_folder(folder) for folder in run or ()]
+    given = _given(labels, folders)
     if not given:
         raise UsageError("no row has a label yet", where=str(labels), fix="fill the column `label`")
     with open_context() as context:
-        labelled, _ = _kept(context, given, run, labels, now())
+        labelled, _ = _kept(context, given, folders, labels, now())
         found = agreements(labelled.pairs)
         least, day = context.settings.agreement.trusted_from, today(context.settings.time_zone)
         measured = Measured(labelled.rubric_version, found, labelled.epochs)
@@ -59,7 +62,7 @@ def agreement(
     show(agreement_dict(found, least, unpaired), text.removesuffix("\n"), as_json=as_json)
 
 
-def _given(path: Path, runs: Sequence[Path] | None) -> list[Label]:
+def _given(path: Path, folders: Sequence[ScoredFolder]) -> list[Label]:
     """Reads the labels of a file; of an export of all labels only those of these runs, or of chat rows without runs.
 
     Raises:
@@ -67,12 +70,10 @@ def _given(path: Path, runs: Sequence[Path] | None) -> list[Label]:
     """
     from tasks.review.label_store import exported_labels, labels_about
     from tasks.review.labels import read_labels
-    from tasks.testruns.read_folder import read_scored_folder
 
     exported = exported_labels(path)
     if exported is None:
         return read_labels(path)
-    folders = [read_scored_folder(folder) for folder in runs or ()]
     files = {one.sha256: one.file for one in folders}
     found = labels_about(exported, folders[0].rubric.id if folders else "", files)
     if not found:
@@ -85,15 +86,14 @@ def _given(path: Path, runs: Sequence[Path] | None) -> list[Label]:
 
 
 def _kept(
-    context: Context, given: Sequence[Label], runs: Sequence[Path] | None, path: Path, at: datetime
+    context: Context, given: Sequence[Label], folders: Sequence[ScoredFolder], path: Path, at: datetime
 ) -> tuple[Labelled, int]:
     """Pairs labels with the scores of these runs, or of chat rows, and stores them; also returns how many are new."""
     from tasks.review.label_store import LabelStore, kept_labels
     from tasks.review.pairing import labelled_rows, labelled_testruns
-    from tasks.testruns.read_folder import read_scored_folder
 
-    if runs:
-        labelled = labelled_testruns(given, [read_scored_folder(folder) for folder in runs], path)
+    if folders:
+        labelled = labelled_testruns(given, folders, path)
     else:
         labelled = labelled_rows(context.rubric, given, context.warehouse, path)
     return labelled, LabelStore(context.state).add(kept_labels(given, labelled, at))
@@ -146,6 +146,7 @@ def import_(
     from tasks.review.label_store import LabelStore, exported_labels
     from tasks.review.labels import write_labels
     from tasks.review.review_workbook import read_review_workbook
+    from tasks.testruns.read_folder import read_scored_folder
 
     if out and out.suffix != ".csv":
         raise UsageError(f"'{out}' is no CSV file", fix="end its name in .csv")
@@ -156,14 +157,15 @@ def import_(
             new = LabelStore(context.state).restore(exported)
         typer.echo(f"{counted(len(exported), 'label')}, {new} of them new: kept")
         return
-    labels = _given(verdicts, run) if is_file_of_labels else read_review_workbook(verdicts, reviewer)
+    folders = [read_scored_folder(folder) for folder in run or ()]
+    labels = _given(verdicts, folders) if is_file_of_labels else read_review_workbook(verdicts, reviewer)
     if not run and not out and any(not label.row_id for label in labels):
         raise UsageError(
             "these are labels of a test run", where=str(verdicts), fix="name its folder: --run out/resume keeps them"
         )
     if run or not out:
         with open_context() as context:
-            _, new = _kept(context, labels, run, verdicts, now())
+            _, new = _kept(context, labels, folders, verdicts, now())
         typer.echo(f"{counted(len(labels), 'label')}, {new} of them new: kept")
     if out:
         write_labels(out, labels)

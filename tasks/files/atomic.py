@@ -1,6 +1,7 @@
 """Atomic writes of files and folders of files; Parquet with the same bytes for the same rows."""
 
 import fcntl
+import json
 import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator
@@ -50,6 +51,15 @@ def write_text(path: Path, text: str | Iterator[str], mode: int = 0o666) -> None
     """
     with replacing(path, mode) as file:
         file.writelines(piece.encode() for piece in ([text] if isinstance(text, str) else text))
+
+
+def json_text(value: Any) -> str:
+    """A JSON document for programs, as a text to write.
+
+    Raises:
+        ValueError: a number is not finite: not every program could read it.
+    """
+    return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 def make_private(path: Path) -> None:

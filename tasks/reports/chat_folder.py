@@ -3,7 +3,6 @@
 Source: SPEC 4.
 """
 
-import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -30,7 +29,7 @@ from scoring.judging.requests import summary_of_unasked
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
 from tasks.chat.tables import read_kpis, read_kpis_of_all, scored_until
-from tasks.files.atomic import replacing_together, write_parquet, write_text
+from tasks.files.atomic import json_text, replacing_together, write_parquet, write_text
 from tasks.files.report_paths import SCORE_FILES, ReportPaths
 from tasks.reports.chat_tables import write_csv_tables
 from tasks.reports.markdown.monitoring import MonitoringReport, findings_of
@@ -83,7 +82,7 @@ def write_score_folder(
 
             write_chat_workbook(unfinished, report, time_zone)
         summary = _summary(outcome, identities(), report, scores)
-        write_text(unfinished / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
+        write_text(unfinished / "summary.json", json_text(summary))
         return summary
 
 

@@ -3,7 +3,6 @@
 Source: SPEC 4.
 """
 
-import json
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +17,7 @@ from scoring.testruns.report_tables import REPORT_TABLES, query_examples
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary
 from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
-from tasks.files.atomic import TABLE_MODE, replacing_together, write_parquet, write_text
+from tasks.files.atomic import TABLE_MODE, json_text, replacing_together, write_parquet, write_text
 from tasks.files.discovery import refuse_replaced
 from tasks.files.report_paths import SCORE_FILES, WORKBOOK
 from tasks.judge.client import Judged
@@ -64,7 +63,7 @@ def write_testrun_folder(
         if plan.rubric.query_json:
             write_text(
                 unfinished / _QUERIES_AS_JSON,
-                _json([plan.rubric.query_json(query) for query in scored.queries]),
+                json_text([plan.rubric.query_json(query) for query in scored.queries]),
                 TABLE_MODE,
             )
         if judged:
@@ -90,7 +89,7 @@ def write_testrun_folder(
             reject_causes=reject_causes(plan.run.rejects),
         )
         write_text(unfinished / "report.md", report)
-        write_text(unfinished / "summary.json", _json(summary))
+        write_text(unfinished / "summary.json", json_text(summary))
         return summary
 
 
@@ -110,7 +109,3 @@ def testrun_report(
         **REPORT_TABLES,
         **rubric.report_values(queries, summary, options),
     )
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n"

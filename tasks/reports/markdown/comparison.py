@@ -1,6 +1,5 @@
 """Two test runs side by side, as Korean markdown, as a page and as JSON."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -25,6 +24,7 @@ from scoring.testruns.change_wording import (
 )
 from scoring.testruns.check_results import without_followers
 from scoring.testruns.history import decided_figures, group_figures
+from tasks.files.atomic import json_text
 from tasks.reports.site.pages import Table, page
 from tasks.reports.templates import markdown
 from tasks.reports.wording import rules_text
@@ -208,7 +208,7 @@ def comparison_json(comparison: Comparison, failures: Sequence[str]) -> str:
         "warnings": _warnings(comparison),
         "failures": list(failures),
     }
-    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return json_text(document)
 
 
 def _facts(comparison: Comparison) -> list[str]:
