@@ -6,6 +6,7 @@ Source: SPEC 4.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -15,12 +16,15 @@ import pyarrow as pa
 
 from scoring.inputs import REJECTED_SCHEMA
 from scoring.rules.arrow_types import empty_frame, field, frame_of
+from scoring.stats.run_scores import TOTAL, QueryScores, ScoreOfRound, TestRunScores
 from scoring.testruns.executions import AGENT_TITLES, LatencyClass
-from scoring.testruns.query_columns import AGENT_TYPE, LATENCY_CLASS, QUERY_ID, QUERY_TEXT, reason_text
-from scoring.testruns.rubric import AnyTestRunRubric, ScoredExecution
-from scoring.testruns.scoring import ScoredTestRun
-from scoring.testruns.summaries import as_float
+from scoring.testruns.query_columns import AGENT_TYPE, LATENCY_CLASS, QUERY_ID, QUERY_TEXT, groups_of, reason_text
+from scoring.testruns.rubric import AnyTestRunRubric, Metric, ScoredExecution
+from scoring.testruns.scoring import ScoredTestRun, epochs_of, failures_of
+from scoring.testruns.summaries import as_float, withheld_metrics
 from scoring.testruns.testrun import TestRunFile
+
+Row = Mapping[str, Any]
 
 EXECUTION_FIELDS = (
     field("run_id", pa.string(), "실행 ID: 파일의 Run ID"),
@@ -84,20 +88,79 @@ def queries_schema(rubric: AnyTestRunRubric) -> pa.Schema:
 
 def scores_frame(scored: ScoredTestRun) -> pl.DataFrame:
     """One row per execution in the columns of `scores_schema`: queries as in the file, their executions by round."""
-    rubric = scored.plan.rubric
-    metrics = [metric.name for metric in rubric.metrics if metric.per_execution]
-    rows = [
+    return _frame(scored, scores_schema(scored.plan.rubric), execution_rows(scored))
+
+
+def execution_rows(scored: ScoredTestRun) -> list[dict[str, Any]]:
+    """The rows of `scores_frame`, with a rubric's own values as they are."""
+    metrics = [metric.name for metric in scored.plan.rubric.metrics if metric.per_execution]
+    return [
         {**execution_values(execution), **_metric_values(execution, metrics), **execution.own_values()}
         for query in scored.queries
         for execution in query.executions
     ]
-    return _frame(scored, scores_schema(rubric), rows)
 
 
 def queries_frame(scored: ScoredTestRun) -> pl.DataFrame:
     """One row per query in the columns of `queries_schema`."""
     rubric = scored.plan.rubric
     return _frame(scored, queries_schema(rubric), [rubric.query_row(query) for query in scored.queries])
+
+
+def run_scores(
+    name: str, rubric: AnyTestRunRubric, summary: Mapping[str, Any], queries: Iterable[Row], executions: Iterable[Row]
+) -> TestRunScores:
+    """The scores of a run for comparisons, from its `summary.json` and from rows as those of `queries_frame` and
+    `scores_frame`; what these lack is unknown.
+    """
+    rows: dict[str, list[Row]] = defaultdict(list)
+    for execution in executions:
+        rows[execution["query_id"]].append(execution)
+    expected = summary.get("expected", {})
+
+    def of_query(query: Row) -> QueryScores:
+        mine = rows[query["query_id"]]
+        return QueryScores(
+            query["query_text"] or "",
+            {name: query.get(points_column(name)) for name in rubric.score_titles},
+            max(len(mine), 1),
+            {metric.name: _reason(metric, query, mine) for metric in rubric.metrics},
+            {one["round"]: _scores_of_round(rubric, one) for one in mine},
+            groups_of(query),
+            rubric.shares(mine),
+            expected.get(query["query_id"], ""),
+        )
+
+    return TestRunScores(
+        name,
+        rubric.id,
+        summary["rubric_version"],
+        {query["query_id"]: of_query(query) for query in queries},
+        withheld_metrics(summary.get("set", {})),
+        rubric.metric_epochs(epochs_of(summary)),
+        failures_of(summary),
+        summary["inputs"][0].get("sha256", ""),
+    )
+
+
+def points_column(metric: str) -> str:
+    """The column of a metric's points, or of the total."""
+    return metric if metric == TOTAL else f"{metric}_score"
+
+
+def _scores_of_round(rubric: AnyTestRunRubric, execution: Row) -> dict[str, ScoreOfRound]:
+    names = [metric.name for metric in rubric.metrics if f"{metric.name}_score" in execution]
+    return {name: ScoreOfRound(execution[f"{name}_score"], execution.get(f"{name}_reason") or "") for name in names}
+
+
+def _reason(metric: Metric, query: Row, executions: Iterable[Row]) -> str:
+    """The reason of a query's score: that of its worst execution, if executions have scores; '' if unknown."""
+    points, reason = f"{metric.name}_score", f"{metric.name}_reason"
+    if not metric.per_execution:
+        return query.get(reason) or ""
+    known = [row for row in executions if row.get(points) is not None]
+    worst = min(known, key=lambda row: row[points], default={})
+    return f"{worst['round']} {worst[reason]}" if worst.get(reason) else ""
 
 
 def rejected_frame(run: TestRunFile, rubric_id: str) -> pl.DataFrame:

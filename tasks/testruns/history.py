@@ -1,7 +1,6 @@
 """The history of a scored test run in a warehouse: its test set, and the run before it."""
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -9,8 +8,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.stats.outages import Failures
-from scoring.stats.run_scores import TOTAL, QueryScores, ScoreOfRound, TestRunScores
+from scoring.stats.run_scores import TestRunScores
 from scoring.testruns.history import (
     KnownRun,
     RunPlace,
@@ -23,11 +21,9 @@ from scoring.testruns.history import (
     runs_before,
     set_of_run,
 )
-from scoring.testruns.lint import expectation_marks
-from scoring.testruns.query_columns import groups_of
 from scoring.testruns.rubric import AnyTestRunRubric
-from scoring.testruns.scoring import ScoredTestRun, epochs_of, failures_of
-from scoring.testruns.summaries import as_float, withheld_metrics
+from scoring.testruns.scoring import ScoredTestRun, failures_of, testrun_summary
+from scoring.testruns.tables import execution_rows, run_scores
 from tasks.testruns.warehouse import (
     QUERIES,
     QUERIES_SCHEMA,
@@ -65,8 +61,9 @@ def place_of(
     if before is None:
         return RunPlace(test_set, nearest=nearest_figures(me, others, test_set))
     row = next(row for row in rows if row["input_sha256"] == before.sha256)
-    base = _scores_before(warehouse, row, rubric, before.failures)
-    now = _scores_now(scored, (judge or {}).get("epochs", {}))
+    queries = map(rubric.query_row, scored.queries)
+    now = run_scores(run.name, rubric, testrun_summary(scored, judge), queries, execution_rows(scored))
+    base = _scores_before(warehouse, row, rubric)
     compared = rubric.compare(base, now, rubric.score_titles)
     obstacle = _OTHER_RULES if compared.versions_differ else ""
     passed_over = earlier[earlier.index(before) + 1 :]
@@ -109,73 +106,19 @@ def _named(queries: Iterable[Row]) -> list[tuple[str, str]]:
     return sorted((query["query_id"], query["query_text"] or "") for query in queries)
 
 
-def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric, failures: Failures) -> TestRunScores:
-    def read(table: str, wanted: pa.Schema) -> list[dict[str, Any]]:
+def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric) -> TestRunScores:
+    def read(table: str, *names: str) -> list[dict[str, Any]]:
         mine = (pl.col("input_sha256") == run["input_sha256"]) & (pl.col("rubric") == rubric.id)
+        wanted = _columns("input_sha256", "query_id", "rubric", *names)
         return table_rows(warehouse, table, wanted, [run["score_date"]]).filter(mine).collect().to_dicts()
 
-    rows = read(QUERIES, _columns("input_sha256", "query_id", "query_text", "scores", "columns", "rubric"))
-    shared = ("agent_type", "own") if rubric.rates else ()
-    executions: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in read(SCORES, _columns("input_sha256", "query_id", "round", "scores", "rubric", *shared)):
-        executions[row["query_id"]].append(row | json.loads(row.get("own", "{}")))
-    summary = json.loads(run["summary"])
-    return TestRunScores(
-        run["input_name"],
-        rubric.id,
-        run["rubric_version"],
-        {
-            row["query_id"]: QueryScores(
-                row["query_text"] or "",
-                {score["metric"]: score["score"] for score in row["scores"]}
-                | {TOTAL: json.loads(row["columns"]).get(TOTAL)},
-                max(len(executions[row["query_id"]]), 1),
-                rounds={
-                    one["round"]: {score["metric"]: ScoreOfRound(score["score"]) for score in one["scores"]}
-                    for one in executions[row["query_id"]]
-                },
-                rates=rubric.shares(executions[row["query_id"]]),
-                expected=summary.get("expected", {}).get(row["query_id"], ""),
-            )
-            for row in rows
-        },
-        withheld_metrics(summary["set"]),
-        rubric.metric_epochs(epochs_of(summary)),
-        failures,
-    )
-
-
-def _scores_now(scored: ScoredTestRun, epochs: Mapping[str, Sequence[str]]) -> TestRunScores:
-    rubric = scored.plan.rubric
-    rows = [(query, rubric.query_row(query)) for query in scored.queries]
-    expected = expectation_marks(scored.plan.run.queries)
-    return TestRunScores(
-        scored.plan.run.name,
-        rubric.id,
-        scored.plan.rubric_version,
-        {
-            query.query_id: QueryScores(
-                query.query_text,
-                {name: as_float(score.points) for name, score in query.scores.items()} | {TOTAL: row.get(TOTAL)},
-                len(query.executions),
-                rounds={
-                    str(one.execution.round): {
-                        name: ScoreOfRound(as_float(score.points)) for name, score in one.scores.items()
-                    }
-                    for one in query.executions
-                },
-                groups=groups_of(row),
-                rates=rubric.shares(
-                    [{"agent_type": one.execution.agent_type, **one.own_values()} for one in query.executions]
-                ),
-                expected=expected[query.query_id],
-            )
-            for query, row in rows
-        },
-        withheld_metrics(scored.summary.set),
-        rubric.metric_epochs(epochs),
-        scored.failures,
-    )
+    queries = [json.loads(row["columns"]) | row for row in read(QUERIES, "query_text", "columns")]
+    of_rates = ("agent_type", "own") if rubric.rates else ()
+    executions = [
+        {f"{one['metric']}_score": one["score"] for one in row["scores"]} | json.loads(row.get("own", "{}")) | row
+        for row in read(SCORES, "round", "scores", *of_rates)
+    ]
+    return run_scores(run["input_name"], rubric, json.loads(run["summary"]), queries, executions)
 
 
 def _columns(*names: str) -> pa.Schema:

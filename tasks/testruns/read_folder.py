@@ -14,11 +14,10 @@ import polars as pl
 
 from scoring.catalog import rubric_of_summary
 from scoring.errors import InputError, UsageError
-from scoring.stats.run_scores import TOTAL, QueryScores, ScoreOfRound, TestRunScores
-from scoring.testruns.query_columns import groups_of
-from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
-from scoring.testruns.scoring import epochs_of, failures_of
-from scoring.testruns.summaries import withheld_metrics
+from scoring.stats.run_scores import TestRunScores
+from scoring.testruns.rubric import AnyTestRunRubric, TestRunRubric
+from scoring.testruns.scoring import epochs_of
+from scoring.testruns.tables import points_column, run_scores
 
 _FIX = "give a folder that `aqb score TEST_RUN --out FOLDER` has written; several runs lie in sub-folders of it"
 
@@ -55,7 +54,9 @@ class ScoredFolder:
     def titles(self) -> dict[str, str]:
         """Metric name -> its title, for the scores of queries."""
         return {
-            name: title for name, title in self.rubric.score_titles.items() if _column(name) in self.queries.columns
+            name: title
+            for name, title in self.rubric.score_titles.items()
+            if points_column(name) in self.queries.columns
         }
 
     @property
@@ -65,36 +66,8 @@ class ScoredFolder:
 
     def run_scores(self) -> TestRunScores:
         """The scores of all queries with their reasons."""
-        rows = self.scores.rows_by_key("query_id", named=True, include_key=True)
-        queries = {
-            row["query_id"]: QueryScores(
-                row["query_text"] or "",
-                {name: row[_column(name)] for name in self.titles},
-                max(len(rows[row["query_id"]]), 1),
-                {metric.name: self._reason(metric, row, rows[row["query_id"]]) for metric in self.rubric.metrics},
-                {one["round"]: self._of_round(one) for one in rows[row["query_id"]]},
-                groups_of(row),
-                self.rubric.shares(rows[row["query_id"]]),
-                self.summary.get("expected", {}).get(row["query_id"], ""),
-            )
-            for row in self.queries.iter_rows(named=True)
-        }
-        withheld = withheld_metrics(self.summary.get("set", {}))
-        epochs = self.rubric.metric_epochs(self.epochs)
-        name, failures = Path(self.file).name, failures_of(self.summary)
-        return TestRunScores(name, self.rubric.id, self.version, queries, withheld, epochs, failures, self.sha256)
-
-    def _of_round(self, execution: Mapping[str, Any]) -> dict[str, ScoreOfRound]:
-        names = [metric.name for metric in self.rubric.metrics if metric.per_execution]
-        return {name: ScoreOfRound(execution[_column(name)], execution[f"{name}_reason"]) for name in names}
-
-    def _reason(self, metric: Metric, query: Mapping[str, Any], executions: Sequence[Mapping[str, Any]]) -> str:
-        """The reason of a query's score: that of its worst execution, if executions have scores."""
-        if not metric.per_execution:
-            return query.get(f"{metric.name}_reason") or ""
-        known = [row for row in executions if row[_column(metric.name)] is not None]
-        worst = min(known, key=lambda row: row[_column(metric.name)], default=None)
-        return f"{worst['round']} {worst[f'{metric.name}_reason']}" if worst else ""
+        queries, executions = self.queries.iter_rows(named=True), self.scores.iter_rows(named=True)
+        return run_scores(Path(self.file).name, self.rubric, self.summary, queries, executions)
 
 
 def read_scored_folder(folder: Path) -> ScoredFolder:
@@ -113,10 +86,6 @@ def read_scored_folder(folder: Path) -> ScoredFolder:
     if not isinstance(rubric, TestRunRubric):
         raise UsageError(f"these are chat rows, scored by {rubric.id}, and no test run", where=str(folder), fix=_FIX)
     return ScoredFolder(folder, summary, rubric, file, version)
-
-
-def _column(metric: str) -> str:
-    return metric if metric == TOTAL else f"{metric}_score"
 
 
 def _table(path: Path, *required: str) -> pl.DataFrame:
