@@ -180,7 +180,7 @@ def decided_figures(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
         {"metrics": comparison.metrics, "rates": comparison.rates} if is_compared else {"metrics": (), "rates": ()}
     )
     return {
-        part: [_metric_figures(one) for one in of_part if one.difference or one.withheld or one.of_two_judges]
+        part: [metric_figures(one) for one in of_part if one.difference or one.withheld or one.of_two_judges]
         for part, of_part in changes.items()
     }
 
@@ -201,7 +201,8 @@ def group_figures(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _metric_figures(change: MetricChange) -> dict[str, Any]:
+def metric_figures(change: MetricChange) -> dict[str, Any]:
+    """The change of a metric or a rate as JSON."""
     difference = change.difference
     interval = difference.interval if difference else None
     return {

@@ -5,15 +5,17 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from scoring.catalog import rubric_title
-from scoring.markdown import examples, interval_text, one_line, score_text, shortened, signed
-from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange, QueryChange, most_moved
+from scoring.markdown import examples, one_line, score_text, shortened, signed
+from scoring.stats.comparison import Comparison, MetricChange, QueryChange, most_moved
 from scoring.stats.intervals import MIN_N_FOR_VERDICT
 from scoring.testruns.change_wording import (
+    CHANGE_HEADER,
     EACH_BY_ITSELF,
     MOVED_TITLES,
     OUTAGE_ACTION,
     RATES_READING,
     cause_name,
+    change_rows,
     failures_text,
     group_tables,
     more_failed_text,
@@ -23,7 +25,7 @@ from scoring.testruns.change_wording import (
     undecided_text,
 )
 from scoring.testruns.check_results import without_followers
-from scoring.testruns.history import decided_figures, group_figures
+from scoring.testruns.history import decided_figures, group_figures, metric_figures
 from tasks.files.atomic import json_text
 from tasks.reports.site.pages import Table, page
 from tasks.reports.templates import markdown
@@ -48,7 +50,7 @@ _CHANGE_READING = (
     "시간으로 매기는 지표는 실행 하나가 한 구간 움직인 만큼(실행이 2번이면 0.5점)까지 측정의 흔들림으로 보아 세지 "
     "않습니다. 까닭은 점수가 낮은 쪽(괄호 안)의 것이고, 앞의 숫자는 회차입니다."
 )
-_METRIC_HEADER = ("지표", "기준", "후보", "차이", "95% 구간", "질의", "판단")
+_METRIC_HEADER = ("지표", "기준", "후보", *CHANGE_HEADER[3:])
 
 
 def comparison_markdown(comparison: Comparison, failures: Sequence[str]) -> str:
@@ -152,15 +154,14 @@ def _largest_text(comparison: Comparison) -> str:
 def comparison_values(comparison: Comparison, failures: Sequence[str]) -> dict[str, Any]:
     """The values of the templates."""
     rates = rate_tables(decided_figures(comparison), "기준", "후보")
+    metrics = [] if comparison.outage else [metric_figures(change) for change in comparison.metrics]
     return {
         "comparison": comparison,
         "headline": comparison_headline(comparison),
         "facts": _facts(comparison),
         "warnings": _warnings(comparison),
         "failures": failures,
-        "metrics": Table(
-            _METRIC_HEADER, [] if comparison.outage else [_metric_row(change) for change in comparison.metrics]
-        ),
+        "metrics": Table(_METRIC_HEADER, change_rows({"metrics": metrics})),
         "change_tables": [*rates, *group_tables(group_figures(comparison), "기준", "후보")],
         "reading": f"{_READING} {RATES_READING}" if rates else _READING,
         "change_reading": _CHANGE_READING,
@@ -253,25 +254,6 @@ def _warnings(comparison: Comparison) -> list[str]:
 def _query_name(query_id: str, text: str) -> str:
     """The name of a query: its text, or its id if it has none."""
     return shortened(one_line(text), _QUERY_CHARACTERS) or query_id
-
-
-def _metric_row(change: MetricChange) -> list[str]:
-    """A metric in the columns of `_METRIC_HEADER`."""
-    difference = change.difference
-    if difference is None or change.base is None or change.candidate is None:
-        why = "판단 보류(미판정 질의가 많음)" if change.withheld else "채점한 짝이 없음"
-        if change.of_two_judges:
-            why = "판단 보류(판정 모델이나 조건이 다름)"
-        return [change.title, "–", "–", "–", "–", "0", why]
-    return [
-        change.title,
-        score_text(change.base),
-        score_text(change.candidate),
-        signed(difference.mean),
-        interval_text(difference.interval.low, difference.interval.high) if difference.interval else "–",
-        f"{difference.n:,}",
-        FINDING_TITLES[change.finding or "unclear"],
-    ]
 
 
 def _change_values(change: QueryChange, groups: Mapping[str, str]) -> dict[str, Any]:
