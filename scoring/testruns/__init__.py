@@ -11,8 +11,7 @@ and `checklist` parse `checks`, `check_results` evaluates them, `lint` checks th
 Scoring: `rubric` defines a test-run rubric, `scoring` applies it query by query; `summaries`, `totals`, `patterns` and
 `recorded` are shared by rubrics, `query_columns` and `tables` define the output tables.
 
-Comparisons: `history` and `run_time` find the previous run, `change_wording` describes the change, `two_judges`
-compares judges.
+Comparisons: `history` finds the previous run, `change_wording` describes the change, `two_judges` compares judges.
 
 Texts for people: `headline`, `report_tables`, `page_parts`, `review_items`.
 """

@@ -26,12 +26,20 @@ from tasks.config.bigquery import BigQuerySettings
 from tasks.config.chat_rows import ChatRowSettings, ServiceSettings
 from tasks.config.engine import EngineSettings
 from tasks.config.judge import JudgeSettings
+from tasks.config.names import (
+    PREFIX,
+    environment,
+    is_json,
+    leaves,
+    names_in_lists,
+    nearest_names,
+    problem_text,
+    variable_of,
+)
 from tasks.config.secret_places import ELSEWHERE, read_secret
 from tasks.config.secrets import Url, holds_secret, is_masked, part_of
 from tasks.config.section import FolderOrAddress, LocalFolder, Section, Zone
-from tasks.config.setting_names import names_in_lists, nearest_names, problem_text
 from tasks.config.testruns import InboxSettings
-from tasks.config.variables import PREFIX, environment, is_json, leaves, variable_of
 from tasks.config.web import WebSettings
 
 SETTINGS_FILE = "aqb.toml"

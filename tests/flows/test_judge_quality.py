@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flows.steps.judge_anchors import watch_judge
+from flows.steps.judge_quality import watch_judge
 from scoring.alerting.judge_messages import JudgeNews, ModelEnd, judge_message
 from scoring.errors import AqbError, InputError
 from scoring.judging.anchors import ANCHOR_QUERIES, ANCHORS

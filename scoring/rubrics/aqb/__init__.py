@@ -1,10 +1,9 @@
 """`aqb-1.2`: test runs of the three recruiting agents, six metrics. Source: seed 000; SPEC 3.3."""
 
 from scoring.rubrics.aqb import thresholds as t
-from scoring.rubrics.aqb.criteria import CRITERIA
 from scoring.rubrics.aqb.prompts import PROMPTS
 from scoring.rubrics.aqb.queries import METRICS, RUBRIC_ID, AqbQuery, requests, score_query
-from scoring.rubrics.aqb.report import SPEED_TITLES, headline, limits, page_parts, report_values
+from scoring.rubrics.aqb.report import CRITERIA, SPEED_TITLES, headline, limits, page_parts, report_values
 from scoring.rubrics.aqb.review import REVIEW_TITLES
 from scoring.rubrics.aqb.summary import QUALITY_TITLES, AqbSummary, summarise
 from scoring.rubrics.aqb.tables import OWN_COLUMNS, QUERY_COLUMNS, query_json

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from math import ceil
 from typing import Any, cast
 
 from scoring.figures import goal_figure
@@ -21,7 +22,7 @@ from scoring.rubrics.aqb.summary import (
     unjudged,
 )
 from scoring.rubrics.aqb.tables import METRIC_TITLES
-from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, MappingGrade
+from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, NUMBERS_TITLES, MappingGrade
 from scoring.testruns.executions import AGENT_TITLES, AgentType
 from scoring.testruns.headline import review_first, score_again, size_text
 from scoring.testruns.page_parts import AgentTotal, PageParts, PageTable, cause_table
@@ -240,3 +241,32 @@ def _slowest(combinations: list[FilterCombination]) -> PageTable:
         id="slowest",
         title="가장 느린 필터 조합",
     )
+
+
+_OFFERING = f"{AGENT_TITLES[AgentType.MOVE]}·{AGENT_TITLES[AgentType.PLAN]}"
+_COUNTING = AGENT_TITLES[AgentType.APPLICANT_MANAGEMENT]
+
+
+def _accuracy_criteria() -> list[tuple[str, str]]:
+    """The cases of both tables by points: `지원자 관리: 조건 매핑 정확, 수치 정확`."""
+    cases: dict[int, list[str]] = {points: [] for points in range(t.MAX_POINTS, -1, -1)}
+    for mapping, accuracy in t.DATAKEY_ACCURACY.items():
+        cases[accuracy.points].append(f"{_OFFERING}: datakey 매핑 {MAPPING_TITLES[mapping]}")
+    for (mapping, numbers), accuracy in t.FILTER_ACCURACY.items():
+        expected = "기대 조건 없음" if mapping is MappingGrade.UNKNOWN else f"조건 매핑 {MAPPING_TITLES[mapping]}"
+        cases[accuracy.points].append(f"{_COUNTING}: {expected}, {NUMBERS_TITLES[numbers]}")
+    return [(str(points), "\n".join(found)) for points, found in cases.items() if found]
+
+
+def _consistency_criteria() -> list[tuple[str, str]]:
+    needed = ceil(t.AGREEING_SHARE * t.MIN_ROOMS)
+    rungs = sorted(t.CONSISTENCY_LADDER, reverse=True)
+    return [(str(points), text.format(n=t.MIN_ROOMS, k=needed)) for points, text in rungs]
+
+
+CRITERIA = {
+    "semantic": [(str(points), meaning) for points, meaning in t.SEMANTIC_LEVELS.items()],
+    "accuracy": _accuracy_criteria(),
+    "consistency": _consistency_criteria(),
+}
+"""The scoring criteria, for people who score by hand. Source: seed 000, 3.1 to 3.3."""

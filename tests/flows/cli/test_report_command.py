@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from flows.steps.judge_quality import judge_trust_anew
 from flows.steps.site import SiteOutcome, site_after
-from flows.steps.trust import judge_trust_anew
 from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.warehouse.folder import FolderWarehouse
@@ -80,7 +80,7 @@ def test_site_that_cannot_be_built_is_a_warning_of_the_run(tmp_path: Path) -> No
     ("place", "begun", "said"),
     [
         ("flows.steps.site.build_pages", site_after, "the report site could not be built"),
-        ("flows.steps.trust.newest", judge_trust_anew, "labels could not be compared with the scores"),
+        ("flows.steps.judge_quality.newest", judge_trust_anew, "labels could not be compared with the scores"),
     ],
 )
 def test_warning_of_the_run_quotes_no_error_of_a_library(

@@ -3,7 +3,7 @@
 import pytest
 
 from scoring.testruns.executions import Execution, Round
-from scoring.testruns.run_time import run_time
+from scoring.testruns.testrun import run_time
 
 
 def at(*times: str) -> list[Execution]:

@@ -1,17 +1,21 @@
-"""The anchors of a night: asks them once, if enabled, and notifies people of a changed judge."""
+"""Whether a night's scores can be relied on: the anchors show a changed judge, and people's labels what is trusted."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
 
 from flows.runtime.clock import today
 from flows.runtime.flow_run import step
 from flows.runtime.prefect_env import is_prefect_gone
+from flows.runtime.run_recorder import reason_of
 from flows.steps.alerts import notify_judge
 from scoring.errors import AqbError, InputError
 from tasks.context import Context
 from tasks.judge_quality.anchor_table import news_of_night
 from tasks.judge_quality.anchors import anchor_questions, ask_anchors
 from tasks.judge_quality.model_end import look_up_end
+from tasks.review.label_store import KeptLabel, LabelStore, newest
+from tasks.review.trust import judge_trust
 from tasks.warehouse.tables import ANCHORS
 
 
@@ -52,3 +56,31 @@ def watch_judge(context: Context) -> tuple[str, ...]:
         said = str(error) if isinstance(error, AqbError) else type(error).__name__
         return (f"anchors: {said}",)
     return (*problems, *(notify_judge(context, news) if news else ()))
+
+
+@step("trust", run_name="trust in the scores", timeout_s=600)
+def compare_labels(context: Context, labels: Sequence[KeptLabel], day: date) -> None:
+    """Writes the agreement of labels with the current scores, as of `day`.
+
+    Raises:
+        StorageError: the warehouse cannot be read or written.
+    """
+    judge_trust(
+        labels,
+        None if context.is_of_several else context.rubric,
+        context.warehouse,
+        day,
+        context.settings.agreement.trusted_from,
+    )
+
+
+def judge_trust_anew(context: Context) -> tuple[str, ...]:
+    """Compares every valid label with the scores; returns why it could not, which must not fail the run."""
+    try:
+        if labels := newest(LabelStore(context.state).every_label()):
+            compare_labels(context, labels, today(context.settings.time_zone))
+    except Exception as error:
+        if is_prefect_gone(error):
+            raise
+        return (f"labels could not be compared with the scores: {reason_of(error)}",)
+    return ()
