@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain, groupby, islice
 from math import isfinite
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -137,7 +137,7 @@ def sheet_xml(tab: Tab, namespace: str, first_style: int, *, shown: bool) -> Ite
     yield f'<row r="{top}" ht="{_HEADER_HEIGHT}" customHeight="1">{"".join(header)}</row>'
     styles = [_style_of(column) for column in tab.columns]
     wrapped = [(place, widths[place] - 2) for place, style in enumerate(styles) if style is Style.WRAPPED]
-    asked = {place: _Runs(letters[place]) for place, column in enumerate(tab.columns) if column.choices}
+    asked: dict[int, list[int]] = {place: [] for place, column in enumerate(tab.columns) if column.choices}
     last, room = top, MOST_SHEET_ROWS - top - len(tab.notes)
     for last, values in enumerate(islice(chain(measured, rows), room), start=top + 1):
         cells = [
@@ -145,9 +145,9 @@ def sheet_xml(tab: Tab, namespace: str, first_style: int, *, shown: bool) -> Ite
             for at, value, style in zip(letters, values, styles, strict=False)
             if (value is not None or style is Style.OPEN) and (content := _content(value, style, first_style))
         ]
-        for place, runs in asked.items():
+        for place, asked_in in asked.items():
             if values[place] is not None:
-                runs.add(last)
+                asked_in.append(last)
         yield f'<row r="{last}"{_height(_lines(values, wrapped))}>{"".join(cells)}</row>'
     for line, (label, value) in enumerate(tab.notes, start=last + 2):
         pair = _cell("A", line, label, Style.LABEL, first_style) + _cell("B", line, value, Style.TEXT, first_style)
@@ -157,7 +157,7 @@ def sheet_xml(tab: Tab, namespace: str, first_style: int, *, shown: bool) -> Ite
         merged = "".join(f'<mergeCell ref="A{line}:{letters[across - 1]}{line}"/>' for line in sentences)
         yield f'<mergeCells count="{len(sentences)}">{merged}</mergeCells>'
     yield from _colours(tab, letters, last)
-    yield from _drop_downs(tab, asked)
+    yield from _drop_downs(tab, letters, asked)
     yield (
         '<pageMargins left="0.4" right="0.4" top="0.5" bottom="0.5" header="0.2" footer="0.2"/>'
         f'<pageSetup paperSize="{_A4}" orientation="landscape" fitToWidth="1" fitToHeight="0"/>'
@@ -165,24 +165,12 @@ def sheet_xml(tab: Tab, namespace: str, first_style: int, *, shown: bool) -> Ite
     )
 
 
-class _Runs:
-    """Rows of a column as cell ranges."""
-
-    def __init__(self, letters: str) -> None:
-        self._letters = letters
-        self._ranges: list[tuple[int, int]] = []
-
-    def add(self, line: int) -> None:
-        if self._ranges and self._ranges[-1][1] == line - 1:
-            self._ranges[-1] = (self._ranges[-1][0], line)
-        else:
-            self._ranges.append((line, line))
-
-    def pieces(self) -> Iterator[str]:
-        """The ranges as references of at most `_MOST_RANGES` each: Excel reads no endless ones."""
-        ranges = (f"{self._letters}{first}:{self._letters}{last}" for first, last in self._ranges)
-        while piece := " ".join(islice(ranges, _MOST_RANGES)):
-            yield piece
+def _ranges(letters: str, lines: Iterable[int]) -> Iterator[str]:
+    """The cells of these rows as references of at most `_MOST_RANGES` ranges each: Excel reads no endless ones."""
+    runs = ([line for _, line in run] for _, run in groupby(enumerate(lines), lambda one: one[1] - one[0]))
+    ranges = (f"{letters}{run[0]}:{letters}{run[-1]}" for run in runs)
+    while piece := " ".join(islice(ranges, _MOST_RANGES)):
+        yield piece
 
 
 def _view(tab: Tab, widths: Sequence[int], shown: bool) -> Iterator[str]:
@@ -267,8 +255,9 @@ def _colours(tab: Tab, letters: Sequence[str], last: int) -> Iterator[str]:
         )
 
 
-def _drop_downs(tab: Tab, asked: Mapping[int, _Runs]) -> Iterator[str]:
-    lists = [(cells, tab.columns[place]) for place, runs in asked.items() for cells in runs.pieces()]
+def _drop_downs(tab: Tab, letters: Sequence[str], asked: Mapping[int, Sequence[int]]) -> Iterator[str]:
+    """The lists of choices; `asked` are the rows by the place of their column."""
+    lists = [(cells, tab.columns[place]) for place, lines in asked.items() for cells in _ranges(letters[place], lines)]
     if not lists:
         return
     yield f'<dataValidations count="{len(lists)}">'
