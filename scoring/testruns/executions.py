@@ -1,7 +1,7 @@
 """One execution of a test query, and the facts that every rubric reads from it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -149,40 +149,6 @@ def parse_execution(execution: Execution) -> ParsedExecution:
         emptiness=emptiness,
         latency_s=_latency_s(execution, response),
     )
-
-
-def latency_class_of_query(
-    readings: Sequence[ParsedExecution],
-    *,
-    expected_filters: int | None,
-    used_filters: int,
-    criteria: LatencyClass | None,
-) -> LatencyClass:
-    """The latency class of a query; if its executions disagree, the slower class wins.
-
-    `expected_filters` and `used_filters` count filters without the period filter (None: the query expects none that are
-    known; the maximum over its executions); `criteria` is `meta.latencyClass` of the criteria JSON.
-
-    Source: seed 000, 2.4 and 2.5; seed 004, 응답 속도.
-    """
-    executions = [reading.execution for reading in readings]
-    stated = {execution.latency_class for execution in executions} - {None}
-    if stated:
-        return LatencyClass.MULTI if LatencyClass.MULTI in stated else LatencyClass.SINGLE
-    if criteria is not None:
-        return criteria
-    calls = [execution.tool_call_count for execution in executions if execution.tool_call_count is not None]
-    if calls:
-        return _slower(max(calls) >= 2)
-    if any(reading.response.step_count >= 2 for reading in readings):
-        return LatencyClass.MULTI
-    filters = used_filters if expected_filters is None else expected_filters
-    manages = any(execution.agent_type is AgentType.APPLICANT_MANAGEMENT for execution in executions)
-    return _slower(manages and filters >= 2)
-
-
-def _slower(multi: bool) -> LatencyClass:
-    return LatencyClass.MULTI if multi else LatencyClass.SINGLE
 
 
 def _problems(execution: Execution, response: RawResponse) -> list[str]:

@@ -23,14 +23,8 @@ from scoring.rules.expressions import Definition, Expression, Sum
 from scoring.stats.intervals import mode_ratio
 from scoring.testruns.check_results import CheckResult, pass_ratio
 from scoring.testruns.check_results import evaluate as evaluate_expected
-from scoring.testruns.executions import (
-    Execution,
-    LatencyClass,
-    ParsedExecution,
-    latency_class_of_query,
-    parse_execution,
-)
-from scoring.testruns.expected import expected_of, unread_checks
+from scoring.testruns.executions import Execution, LatencyClass, ParsedExecution, parse_execution
+from scoring.testruns.expected import expected_of, latency_class_of_query, unread_checks
 from scoring.testruns.patterns import failed_check_lines
 from scoring.testruns.rubric import Options, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.summaries import as_float, query_means
@@ -128,8 +122,7 @@ def score_query(
 def _examined(rules: TestRunRules, executions: Sequence[Execution]) -> tuple[list[_Examined], LatencyClass]:
     """The executions of a query with their checks, and their latency class."""
     readings = [parse_execution(execution) for execution in executions]
-    criteria = next(filter(None, (expected_of(execution).latency_class for execution in executions)), None)
-    latency_class = latency_class_of_query(readings, expected_filters=None, used_filters=0, criteria=criteria)
+    latency_class = latency_class_of_query(readings)
     found = []
     for reading in readings:
         of_answer = answer_row(reading, latency_class)

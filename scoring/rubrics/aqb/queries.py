@@ -33,10 +33,9 @@ from scoring.testruns.executions import (
     LatencyClass,
     ParsedExecution,
     Round,
-    latency_class_of_query,
     parse_execution,
 )
-from scoring.testruns.expected import expected_of
+from scoring.testruns.expected import latency_class_of_query
 from scoring.testruns.ground_truth import truth_numbers
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.summaries import Repeats, repeats_of, scores_of_mean, undecided_score
@@ -190,12 +189,10 @@ def _latency_class(answered: _AnsweredQuery) -> LatencyClass:
     expected = [execution.filter_names.expected(execution.expected_filters) for execution in executions]
     counts = [len(e.filters - {PERIOD_FILTER}) + len(e.unmapped) for e in expected if e.filters or e.unmapped]
     used = (answer.use for answer in answered.answers)
-    criteria = (expected_of(execution).latency_class for execution in executions)
     return latency_class_of_query(
         [answer.reading for answer in answered.answers],
         expected_filters=max(counts) if counts else None,
         used_filters=max(len(set(use.used) - {PERIOD_FILTER}) for use in used),
-        criteria=next(filter(None, criteria), None),
     )
 
 

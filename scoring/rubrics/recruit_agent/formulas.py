@@ -15,14 +15,8 @@ from scoring.rules.bands import Bands, band_text
 from scoring.stats.exact import Exact, mean
 from scoring.testruns.check_results import CheckResult, are_unseen, evaluate, pass_ratio
 from scoring.testruns.checks import Item
-from scoring.testruns.executions import (
-    Execution,
-    LatencyClass,
-    ParsedExecution,
-    latency_class_of_query,
-    parse_execution,
-)
-from scoring.testruns.expected import expected_of, unread_checks
+from scoring.testruns.executions import Execution, LatencyClass, ParsedExecution, parse_execution
+from scoring.testruns.expected import expected_of, latency_class_of_query, unread_checks
 from scoring.testruns.patterns import checked_score, failed_check_lines
 from scoring.testruns.query_columns import (
     AGENT_TYPE,
@@ -240,10 +234,8 @@ def _scored(reading: ParsedExecution, intent: Intent, seen: str, latency_class: 
 def _latency_class(readings: Sequence[ParsedExecution]) -> LatencyClass:
     executions = [reading.execution for reading in readings]
     expected = [one.filter_names.expected(one.expected_filters).filters for one in executions]
-    criteria = (expected_of(execution).latency_class for execution in executions)
     return latency_class_of_query(
         readings,
         expected_filters=max((len(filters - {PERIOD_FILTER}) for filters in expected if filters), default=None),
         used_filters=max(len(tool_usage_of(reading).filters - {PERIOD_FILTER}) for reading in readings),
-        criteria=next(filter(None, criteria), None),
     )

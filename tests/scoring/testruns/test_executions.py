@@ -11,9 +11,9 @@ from scoring.testruns.executions import (
     LatencyClass,
     ParsedExecution,
     Round,
-    latency_class_of_query,
     parse_execution,
 )
+from scoring.testruns.expected import latency_class_of_query
 
 ANSWER = '{"assistantMessage": "안내할게요."}'
 
@@ -123,11 +123,9 @@ def test_latency_comes_from_the_first_source_that_knows(
     assert reading(raw_json=raw, latency_ms=latency_ms, answer_time_s=answer_time_s).latency_s == expected
 
 
-def latency_class(
-    *readings: ParsedExecution, expected: int | None = None, used: int = 0, criteria: LatencyClass | None = None
-) -> LatencyClass:
-    forward = latency_class_of_query(readings, expected_filters=expected, used_filters=used, criteria=criteria)
-    backward = latency_class_of_query(readings[::-1], expected_filters=expected, used_filters=used, criteria=criteria)
+def latency_class(*readings: ParsedExecution, expected: int | None = None, used: int = 0) -> LatencyClass:
+    forward = latency_class_of_query(readings, expected_filters=expected, used_filters=used)
+    backward = latency_class_of_query(readings[::-1], expected_filters=expected, used_filters=used)
     assert forward is backward
     return forward
 
@@ -137,9 +135,14 @@ TWO_STEPS = '{"assistantMessage": "가", "executionProcesses": [{}, {}]}'
 APPLICANT = {"agent_type": AgentType.APPLICANT_MANAGEMENT}
 
 
+def criteria_of(latency_class: str) -> str:
+    return json.dumps({"schemaVersion": "aqb.v1", "meta": {"latencyClass": latency_class}})
+
+
 def test_stated_class_comes_first() -> None:
-    stated = reading(latency_class=SINGLE, tool_call_count=5, raw_json=TWO_STEPS, **APPLICANT)
-    assert latency_class(stated, expected=3, criteria=MULTI) is SINGLE
+    criteria = criteria_of("MULTI")
+    stated = reading(latency_class=SINGLE, tool_call_count=5, raw_json=TWO_STEPS, criteria_json=criteria, **APPLICANT)
+    assert latency_class(stated, expected=3) is SINGLE
 
 
 def test_executions_that_disagree_make_the_slower_class() -> None:
@@ -147,7 +150,7 @@ def test_executions_that_disagree_make_the_slower_class() -> None:
 
 
 def test_criteria_come_before_the_tool_calls() -> None:
-    assert latency_class(reading(tool_call_count=5), criteria=SINGLE) is SINGLE
+    assert latency_class(reading(tool_call_count=5, criteria_json=criteria_of("SINGLE"))) is SINGLE
 
 
 @pytest.mark.parametrize(("calls", "expected"), [(1, SINGLE), (2, MULTI)])
