@@ -11,6 +11,8 @@ from scoring.alerting.day_messages import day_messages
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.preview import preview_days
+from scoring.alerting.rise_days import rise_days
+from scoring.alerting.rule_changes import tenant_of_day
 from scoring.alerting.watch import AlertPolicy
 from scoring.days import day_text
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -54,6 +56,20 @@ def sharing(days: KpiDays, counts: Sequence[int]) -> KpiDays:
         day: [row | {f"alert_{OTHER}": count, f"alerts_{RULE}_and_{OTHER}": count} for row in rows]
         for (day, rows), count in zip(days.items(), counts, strict=True)
     }
+
+
+def test_rise_is_compared_with_days_of_its_own_rubric_version() -> None:
+    """SPEC 6: a rubric version is compared only with days of its own."""
+    of_earlier = tenants({"a": 60, "b": 15})
+    of_this = tenants({"a": 15, "b": 15}, {"a": 60, "b": 15})
+    began = FIRST + timedelta(CALM - 10)
+    days: KpiDays = {}
+    for day in of_this:
+        rows, version = (of_this, "2") if day >= began else (of_earlier, "1")
+        days[day] = [{**row, "rubric_version": version} for row in rows[day]]
+    watched, day = WatchedDays(RUBRIC, days, AlertPolicy()), max(days)
+    assert [*map(list, rise_days(watched, day, day, {(RULE, "*")}))] == [[day], [*sorted(days)[-11:-1]]]
+    assert tenant_of_day(RUBRIC, [RULE], days, day, watched.decided[day]) == "테넌트 a"
 
 
 @pytest.mark.long

@@ -127,8 +127,18 @@ def test_weekly_message_names_the_rule_that_changed_most_and_what_grew_in_it() -
 def test_title_of_a_week_names_the_target_that_is_missed_by_more_than_before() -> None:
     worse = readable(MADE["weekly"]().blocks).splitlines()[0]
     assert worse == "⚪ 안내 · 3월 9일(월)~3월 15일(일) 주간 요약 · 실패율 5.0% → 8.8%"
-    alike = readable(message_of(week({"answer_failed": 20}, {"answer_failed": 20})).blocks).splitlines()[0]
-    assert alike.endswith("주간 요약")
+    assert of_failures(45, 45).endswith("주간 요약")  # missed as before
+    assert of_failures(2, 12).endswith("주간 요약")  # worse, and met
+
+
+def of_failures(before: int, this: int) -> str:
+    """The title of a week with so many failed answers a day."""
+    found = week({"answer_failed": before}, {"answer_failed": this})
+    kpis = {
+        day: [{**row, "failure_rate": row["alert_answer_failed"] / row["rows"]} for row in rows]
+        for day, rows in found.kpis.items()
+    }
+    return readable(message_of(replace(found, kpis=kpis)).blocks).splitlines()[0]
 
 
 @pytest.mark.parametrize(("tenant", "shown"), [("*", True), ("t1", True), ("t2", False)])

@@ -54,6 +54,8 @@ def test_rows_that_could_not_be_read_are_said_before_any_verdict_and_many_of_the
     assert said(100, scored=900)[1:] == many[1:]  # every tenth
     assert said(300, scored=0)[0] == "300행이 들어왔지만 채점한 행이 없습니다."
     assert "읽지 못" not in said(0)[0]
+    rows[LAST]["excluded"] = 10  # came as well
+    assert said(99, scored=891)[0].startswith("1,000행 가운데 99행을 읽지 못했고, ")
 
 
 def test_period_is_about_the_rule_that_rose_before_what_always_is_there() -> None:

@@ -56,7 +56,8 @@ def test_set_of_a_chat_is_three_to_five_messages() -> None:
 
 def test_set_of_a_chat_counts_every_message_and_is_timed_by_its_answers() -> None:
     failed = [*chat(1, 2), execution("Q-9", error="x")]
-    found = agent(*failed, *chat(2, 3, answer_time_s=10.01), *chat(3, 3, error="x"))["chat_sets"]
+    no_set = chat(4, 2)
+    found = agent(*failed, *chat(2, 3, answer_time_s=10.01), *chat(3, 3, error="x"), *no_set)["chat_sets"]
     assert (found["sets"], found["passed"], found["timed"]) == (3, 1, 2)
 
 

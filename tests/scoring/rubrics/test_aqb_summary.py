@@ -280,6 +280,11 @@ def test_data_quality_table_counts_queries() -> None:
     assert found == {"unmapped_filter": 1, "no_time": 1, "needs_3_runs": 2, "no_judge": 2, "no_ttft": 2}
 
 
+def test_data_quality_tells_empty_answers_from_failed_ones() -> None:
+    quality = summary(execution("Q-1", raw_json="{}"), execution("Q-2", raw_json="{}", error="x")).data_quality
+    assert (quality["empty_answer"], quality["failed_answer"]) == (1, 1)
+
+
 def test_summary_is_json() -> None:
     found = summary(execution(), plan(), move())
     parts = [found.rounds, found.set, found.distributions, found.data_quality, found.own_values()]

@@ -346,6 +346,12 @@ def test_total_can_be_left_out() -> None:
     assert "weighted_total" not in RUBRIC.summarise([found], RUBRIC.chosen({"weighted_total": "off"})).set
 
 
+def test_summary_counts_the_queries_of_one_execution_and_the_executions_without_a_time() -> None:
+    two = query(passing(1, 1, query_id="Q-2"), passing(1, 1, "2/1", query_id="Q-2", seconds=None))
+    found = RUBRIC.summarise([query(passing(1, 1)), two], OPTIONS)
+    assert (found.set["consistency"]["too_few_executions"], found.data_quality["no_time"]) == (1, 1)
+
+
 def test_sets_total_comes_from_the_sets_means() -> None:
     slow = passing(0, 4, query_id="Q-2", latency_class=LatencyClass.MULTI, seconds=70)
     summary = RUBRIC.summarise([query(passing(4, 4)), query(slow)], OPTIONS)

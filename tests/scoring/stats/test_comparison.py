@@ -197,9 +197,11 @@ def test_reason_of_a_change_is_that_of_the_lower_side() -> None:
         assert [moved.reason for moved in found[0].moved] == ["정확성이 0점인 까닭"]
 
 
-def by_round(**accuracies: float) -> TestRunScores:
-    """A run of one query in these rounds; its reasons name them."""
+def by_round(unknown: str = "", **accuracies: float) -> TestRunScores:
+    """A run of one query in these rounds, and in one whose accuracy is unknown; its reasons name them."""
     rounds = {name: {"accuracy": ScoreOfRound(points, f"{points}점인 까닭")} for name, points in accuracies.items()}
+    if unknown:
+        rounds[unknown] = {"accuracy": ScoreOfRound(None, "판정 없음")}
     mean, worst = sum(accuracies.values()) / len(accuracies), min(accuracies, key=lambda name: accuracies[name])
     scores = {"accuracy": mean, "consistency": 5.0, "weighted_total": mean}
     reasons = {"accuracy": f"{worst} {accuracies[worst]}점인 까닭"}
@@ -224,6 +226,8 @@ def test_of_other_rounds_only_those_of_both_are_compared_and_nothing_that_all_of
     apart = compare_testruns(by_round(a=2), by_round(b=5), titles, of_repeats={"consistency"})
     assert [one.difference for one in apart.metrics] == [None] * 3
     assert compare_testruns(by_round(a=2, b=5), by_round(a=1, b=5), titles).other_rounds == 0
+    undecided, *_ = compare_testruns(by_round(a=2, b=5, c=5), by_round(a=2, unknown="b"), titles).metrics
+    assert (undecided.base, undecided.candidate) == (None, None)
 
 
 def test_query_of_which_the_runs_expect_different_things_is_not_compared() -> None:

@@ -102,5 +102,11 @@ def test_zero_beside_other_numbers_is_not_said_beside_a_number_that_contradicts_
     assert says_none(answer, query=BY_GENDER, truth="남 0, 여 3, 기타 2") is none
 
 
+def test_number_of_all_is_no_0_where_the_query_asks_for_all() -> None:
+    answer = "보훈 대상자는 없습니다. 전체 지원자는 120명입니다."
+    assert says_none(answer, query="보훈 대상자 수", truth="0")
+    assert not says_none(answer, query="보훈 대상자와 전체 지원자 수", truth="0")
+
+
 def test_rest_without_any_is_a_0_beside_the_other_numbers() -> None:
     assert says_none("A 공고 10명, 나머지 공고에는 지원자가 없습니다", query="공고별 지원자 수", truth="10, 0")

@@ -10,7 +10,8 @@ from scoring.alerting.all_clear import Unfinished
 from scoring.alerting.messages import KnownKey
 from tasks.alerts.unfinished import dead_runs, finished, late_night, unreported_nights
 from tasks.config.alerts import AlertsSettings, WatchSettings
-from tasks.config.settings import Settings
+from tasks.config.chat_rows import ServiceSettings
+from tasks.config.settings import MonitoringSettings, Settings
 from tasks.context import Context
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import BACKFILL, INTRADAY, TEST_RUN, Run, RunLedger
@@ -165,6 +166,29 @@ def test_failed_intraday_run_is_over_with_the_next_one_or_the_night(context: Con
     assert not finished(context, {failed.key: KnownKey(told_at, "failure")})
     keep(context, run)
     assert finished(context, {failed.key: KnownKey(told_at, "failure")})
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        night(BEFORE, kind=INTRADAY),
+        night(BEFORE, "failed", start="09:00", kind=INTRADAY),
+        night(DAY - timedelta(days=2), start="09:00"),
+    ],
+)
+def test_failed_intraday_run_is_not_over_with_an_earlier_one_or_another_that_fails(context: Context, run: Run) -> None:
+    keep(context, run)
+    assert not over(context, Unfinished("intraday", BEFORE, BEFORE, "f1"))
+
+
+def test_failed_night_of_several_services_is_over_when_all_have_done_its_day(state_url: str) -> None:
+    services = tuple(ServiceSettings(name=name, source="rows") for name in ("hiring", "support"))
+    with Context(Settings(state_url=state_url, monitoring=MonitoringSettings(service=services))) as context:
+        failed = Unfinished("nightly", DAY, DAY, "f1")
+        for service, is_over in zip(context.services, (False, True), strict=True):
+            name = service.settings.service
+            keep(service, replace(night(DAY, start="09:00"), run_id=f"of {name}", service=name))
+            assert over(context, failed) is is_over
 
 
 def test_what_was_called_off_is_not_called_off_again(context: Context) -> None:

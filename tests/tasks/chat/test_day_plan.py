@@ -213,6 +213,9 @@ def test_gap_longer_than_a_night_catches_up_is_named(settings: Settings) -> None
     found = in_context(earlier_days, settings, later)
     assert found.missing == tuple(days_between(DAY + timedelta(days=6), DAY + timedelta(days=19)))
     assert found.out_of_reach == (NEXT, DAY + timedelta(days=5))
+    reach = settings.monitoring.catch_up_days
+    ends = [in_context(earlier_days, settings, NEXT + timedelta(days=reach + more)).out_of_reach for more in (0, 1)]
+    assert ends == [None, (NEXT, NEXT)]
 
 
 @pytest.mark.parametrize(

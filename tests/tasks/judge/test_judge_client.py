@@ -143,7 +143,10 @@ def test_model_that_answers_garbage_for_ever_ends_with_everything_invalid(store:
     assert statuses(judged) == {VerdictStatus.INVALID}
     assert 60 <= server.asked.total() <= 61  # one may be hedged
     assert min(judgement.attempts for judgement in judged.judgements) == 3
-    assert judged.judgements[0].tokens_in > 0
+    one = judged.judgements[0]
+    assert one.tokens_in > 0
+    paid = (one.tokens_in - 0.5 * one.tokens_cached + 4 * one.tokens_out) / 1e6  # for all three answers
+    assert one.usd == pytest.approx(paid)
 
 
 def test_invalid_answers_are_asked_again_by_the_next_run_and_their_cost_adds_up(store: VerdictStore) -> None:
