@@ -83,7 +83,9 @@ def test_weekly_message_names_the_pages_that_were_sent_whatever_their_days_say_n
         return fact_key(RUBRIC.id, RUBRIC.version, "answer_failed", day, tenant)
 
     assert "긴급 알림" not in reported()
-    assert "3월 11일(수) 긴급 알림  답변 실패 · 급증, 평소의 3.0배" in reported(page(wednesday))
+    of_wednesday = reported(page(wednesday))
+    assert "3월 11일(수) 긴급 알림  답변 실패 · 급증, 평소의 3.0배" in of_wednesday
+    assert of_wednesday.count("긴급 알림  ") == 1
     of_tuesday = reported(page(tuesday, "t1"), page(SUNDAY - timedelta(7)))
     assert "3월 10일(화) 긴급 알림  답변 실패(테넌트 t1) · 다시 채점해 보니 평소 범위" in of_tuesday
     assert of_tuesday.count("긴급 알림  ") == 1

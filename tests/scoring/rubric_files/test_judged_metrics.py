@@ -42,6 +42,14 @@ def test_one_question_is_asked_of_each_answer_with_the_columns_that_the_file_nam
     assert request.material == {"query_text": "Where is my parcel?", "expected": expected, "answer": HELPING}
 
 
+def test_metrics_that_see_the_same_columns_are_asked_apart() -> None:
+    helpful = EXAMPLE[EXAMPLE.index("[metrics.helpful]") : EXAMPLE.index("[metrics.speed]")]
+    rubric = testrun_rubric_of_text(EXAMPLE.replace(helpful, helpful + helpful.replace("helpful", "polite")))
+    first, second = rubric.requests([asked()], OPTIONS)
+    assert first.material == second.material
+    assert first.key != second.key
+
+
 def test_judge_is_told_the_text_and_the_scale_of_the_file_behind_the_fence() -> None:
     (prompt,) = RUBRIC.prompts
     assert all(part in prompt.system_text for part in ("one answer of a support bot", "- 3: helps, but", "같은 표식"))

@@ -207,6 +207,7 @@ def test_two_rooms_are_compared_where_wanted_and_marked_as_provisional() -> None
     assert (score.points, compared.provisional) == (5, True)
     assert score.reason.startswith("잠정(답변을 비교할 방 2개")
     assert not rooms("3명", "3명", "3명", least=2).provisional
+    assert not rooms("3명", "3명").provisional  # nor is what has no score
     assert consistency_score(rooms("3명", least=2), None, {}).missing == "needs_3_runs"
 
 

@@ -134,6 +134,7 @@ def test_refused_question_goes_to_review() -> None:
     request = RUBRIC.requests([execution()], OPTIONS)[0]
     query = RUBRIC.score_query([execution()], OPTIONS, {request.key: Verdict(VerdictStatus.REFUSED)})
     assert RUBRIC.query_row(query)["manual_review_reasons"] == ["unknown_semantic"]
+    assert RUBRIC.code_titles["unknown_semantic"] == "의도 충족을 채점할 수 없는 응답 있음"
 
 
 @pytest.mark.parametrize(

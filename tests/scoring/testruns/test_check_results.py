@@ -110,6 +110,13 @@ def test_either_keyword_is_enough_where_or_is_written() -> None:
 
 
 @pytest.mark.parametrize(
+    ("url", "passed"), [("/a?dataKey=X", True), ("/a", False), ("/a?dataKey=Z", False), ("/b", True), ("/c", False)]
+)
+def test_of_either_url_the_page_is_wanted_with_its_own_data_key(url: str, passed: bool) -> None:
+    assert passes("/a?dataKey=X 또는 /b", response({"buttonUrl": url})) == [passed]
+
+
+@pytest.mark.parametrize(
     ("value", "passed"),
     [(True, True), ("true", True), ("Y", True), (1, True), (False, False), (None, False), ([], False)],
 )

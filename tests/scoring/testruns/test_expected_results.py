@@ -101,6 +101,11 @@ def test_any_wording_of_a_value_is_read(line: str) -> None:
         "assistantMessage에 결정 기준이 언급되어 있는가",
         '답변에 "결정 기준"이 언급되어 있는가',
         '응답 메시지에 "결정 기준"이 포함되어 있는가',
+        *(
+            f'답변에 "결정 기준"이 {says}'
+            for says in ("언급", "포함", "존재함", "있음", "들어감", "나오는지", "명시될 것", "표시됨")
+        ),
+        '답변에 "결정 기준" 안내',
         'assistant message: "결정 기준"',
     ],
 )

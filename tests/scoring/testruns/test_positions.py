@@ -20,6 +20,11 @@ def test_date_is_the_same_in_every_spelling(text: str) -> None:
     assert said(text) == ["2026년 3월 15일"]
 
 
+@pytest.mark.parametrize("weekday", "월화수목금토일")
+def test_month_and_day_before_a_weekday_are_a_date(weekday: str) -> None:
+    assert said(f"3.15({weekday})") == ["3월 15일"]
+
+
 @pytest.mark.parametrize("text", ["18:00", "18시", "오후 6시", "오후 6:00", "18시 00분"])
 def test_time_is_the_same_in_every_spelling(text: str) -> None:
     assert said(text) == ["18시 0분"]
@@ -45,6 +50,7 @@ def test_time_is_the_same_in_every_spelling(text: str) -> None:
         ("3월이 아니라 5월입니다", ["5월"]),
         ("3/15", ["3월 15일"]),
         ("3/5명, 12/15 (80%)", []),
+        ("공고 202603151", []),
         ("12시간, 3개월, 5일, 10-20명, 1:5, v1.2.3", []),
     ],
 )

@@ -231,6 +231,7 @@ def test_mark_changes_with_every_run_and_the_key_does_not(sqlite_store: VerdictS
         first = ask(1, settings_for(server.url), sqlite_store)
         with opened(VerdictStore, f"sqlite:///{tmp_path}/other.db") as other:
             second = ask(1, settings_for(server.url), other)
+    assert [[one["role"] for one in request["messages"]] for request in server.requests] == [["system", "user"]] * 2
     marks = [request["messages"][1]["content"].splitlines()[0] for request in server.requests]
     assert len(set(marks)) == 2
     assert first.judgements[0].key == second.judgements[0].key

@@ -129,6 +129,16 @@ def test_judge_survives_an_endpoint_that_answers(name: str, sqlite_store: Verdic
     }
 
 
+def test_question_that_a_filter_of_the_endpoint_blocks_is_refused_for_good(sqlite_store: VerdictStore) -> None:
+    blocked = always(json_http({"error": {"message": "blocked", "code": "content_filter"}}, 400))
+    judged, server = judged_by(blocked, sqlite_store)
+    assert {one.status for one in judged.judgements} == {VerdictStatus.REFUSED}
+    assert len(server.received) == COUNT
+    again, server = judged_by(blocked, sqlite_store)
+    assert {one.status for one in again.judgements} == {VerdictStatus.REFUSED}
+    assert server.received == []
+
+
 @pytest.mark.parametrize("name", [name for name in READABLE if name.startswith(("NUL", "half", "model", "score"))])
 def test_judge_replies_go_into_every_state_database(name: str, store: VerdictStore) -> None:
     judged, _ = judged_by(MODES[name], store)
