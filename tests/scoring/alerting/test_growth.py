@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from scoring.alerting.growth import TEMPLATE, FiredRow, Grown, growth_by_rule, most_grown, rows_of_one_session
+from scoring.alerting.growth import (
+    TEMPLATE,
+    FiredRow,
+    Grown,
+    growth_by_rule,
+    most_grown,
+    rows_of_one_session,
+    rules_with_rows_of,
+)
 from scoring.alerting.growth_wording import grown_texts
 from scoring.chat.templates import WORD
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -164,7 +172,8 @@ def test_growth_by_rule_shows_rows_that_have_all_that_is_named() -> None:
     today += [row(200 + number, "old", "t1", "refused", score=0) for number in range(4)]
     usual = [row(300 + number, "old", tenant, "not understood") for tenant in ("t1", "t2") for number in range(4)]
     growth = growth_by_rule(today, usual, {"*": 1.0}, {"t1": 0.5, "t2": 0.5})["answer_failed", "*"]
-    assert {(one.column, one.value) for one in growth.grown} >= {("tenant_id", "t2"), (COLUMN, "refused")}
+    assert [(one.column, one.value) for one in growth.grown] == [(COLUMN, "refused"), ("tenant_id", "t2")]
+    assert growth.grown[0].low > growth.grown[1].low  # the most certain first
     assert growth.row_ids == tuple(f"{number:04}" for number in range(5))
 
 
@@ -230,6 +239,16 @@ def test_no_end_of_the_interval_of_a_share_is_above_the_whole() -> None:
     assert grown_texts([more_than_all], RUBRIC) == [
         "테넌트 small 60건, 평소라면 2건 · 증가분의 100% (95% 구간 100~100%)"
     ]
+
+
+@pytest.mark.parametrize(("shared", "mostly"), [(2, True), (1, False)])
+def test_rules_have_mostly_the_same_rows_where_most_rows_of_the_rarer_one_meet_both(shared: int, mostly: bool) -> None:
+    failed = [row(number) for number in range(20)]
+    found = [replace(one, rules=("answer_failed", "final_failed")) for one in failed[:shared]] + failed[shared:]
+    found += [replace(row(100 + number), rules=("final_failed",)) for number in range(3 - shared)]
+    together = rules_with_rows_of(found)
+    assert (together.get(("answer_failed", "*")) == {"final_failed"}) is mostly
+    assert (together.get(("final_failed", "t1")) == {"answer_failed"}) is mostly
 
 
 @pytest.mark.parametrize(("sessions", "most"), [("aaab", 3), ("aabb", 0), ("abcd", 0), ("a", 0), ("....aaaa.", 0)])

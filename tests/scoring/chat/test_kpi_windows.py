@@ -50,6 +50,15 @@ def test_window_figure_of_a_few_days_stays_within_the_points_that_there_are() ->
     assert 0 <= interval.low < interval.high <= 100
 
 
+def test_kpi_has_worsened_where_it_surely_moved_away_from_its_target() -> None:
+    low, high = ([row(10 * up, mean=60.0 + up) for up in ups] for ups in ((1, 2) * 7, (6, 7) * 7))
+    moves = [(kpi, this, before) for kpi in (FAILURES, MEAN) for this, before in ((high, low), (low, high), (low, low))]
+    assert [compared_kpi(kpi, "", this, before).has_worsened for kpi, this, before in moves] == [
+        *(True, False, False),
+        *(False, True, False),
+    ]
+
+
 def test_window_figure_without_turns_is_undecided() -> None:
     figure = window_figure(FAILURES, [row(0, 0)])
     assert (figure.value, figure.n, figure.verdict) == (None, 0, "undecided")

@@ -168,6 +168,10 @@ def test_reason_stands_for_all_executions_or_for_each() -> None:
     assert scored(execution()).scores["stability"].reason == "정상 응답"
 
 
+def test_query_has_the_text_of_the_first_row_that_has_one() -> None:
+    assert scored(execution(1, query_text="-"), execution(2, query_text="몇 명?")).query_text == "몇 명?"
+
+
 def test_two_rooms_give_a_provisional_consistency_where_wanted() -> None:
     rooms = (execution(1), execution(2))
     assert scored(*rooms).scores["consistency"].missing == "needs_3_runs"

@@ -161,6 +161,8 @@ def test_chat_is_judged_by_its_mean_and_questions_stand_beside_it() -> None:
     assert (wait["passed"], wait["n"], wait["met"]) == (1, 2, False)
     assert (wait["questions"], wait["mean_wait_s"]) == (3, 11)
     assert wait["questions_rate"] == pytest.approx(1 / 3)
+    latency = agent(*slow, multi)["latency"]
+    assert {name: one["n"] for name, one in latency.items()} == {"SINGLE": len(slow), "MULTI": 1}
 
 
 def test_datakey_too_many_still_passes() -> None:

@@ -28,6 +28,7 @@ def test_run_of_which_surely_more_than_a_fifth_failed_had_an_outage(
         (Failures(137, 267), Failures(130, 267), None),
         (Failures(60, 200), Failures(180, 200), "candidate"),
         (Failures(0, 0), Failures(0, 0), None),
+        (Failures(0, 267), Failures(20, 267), None),  # surely more, of which the rest can be compared
     ],
 )
 def test_two_runs_are_compared_where_as_much_failed_in_both(

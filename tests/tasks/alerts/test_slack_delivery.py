@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from scoring.alerting.messages import OutboxMessage
+from scoring.alerting.messages import NEVER_TRIED, OutboxMessage
 from tasks.alerts.channel import Channel
 from tasks.alerts.channels.slack import SlackBot, SlackWebhook
 from tasks.alerts.delivery import Deliveries, deliver
@@ -218,6 +218,22 @@ def test_after_three_days_a_message_is_a_dead_letter_until_somebody_revives_it(
     assert outbox.requeue(hands.now) == 1
     send()
     assert slack.texts() == ["소식 a"]
+
+
+def test_message_that_a_run_is_sending_is_no_dead_letter(outbox: Outbox, hands: Hands) -> None:
+    put(outbox, "a")
+    hands.pass_(days=3)
+    (message,) = outbox.waiting()
+    assert outbox.claim(message, hands.now)
+    assert outbox.expire(hands.now) == []
+    assert outbox.given_up() == []
+
+
+def test_message_that_expires_untried_says_so(outbox: Outbox, hands: Hands) -> None:
+    put(outbox, "a")
+    hands.pass_(days=3)
+    outbox.expire(hands.now)
+    assert [one.last_error for one in outbox.given_up()] == [NEVER_TRIED]
 
 
 def test_webhook_that_answers_as_slack_never_does_says_where_to_look(

@@ -59,6 +59,11 @@ def test_every_row_is_counted_once_as_scored_excluded_or_rejected(tmp_path: Path
     assert outcome.excluded_by_reason == {"both_texts_null": 1, "llm_response_null": 1, "user_input_null": 1}
 
 
+def test_file_with_no_row_to_score_keeps_its_rejected_rows(tmp_path: Path) -> None:
+    outcome = scored(write_rows(tmp_path / "rows.jsonl", [plain(0, output_tokens=-1)]), tmp_path / "staging")
+    assert [frame["line"].to_list() for frame in outcome.rejected_frames()] == [[1]]
+
+
 def test_rejected_row_says_file_line_column_and_why(tmp_path: Path) -> None:
     write_rows(tmp_path / "in" / "a.jsonl", [plain(0), plain(1, output_tokens=-1)])
     bad = write_rows(tmp_path / "in" / "b.jsonl", [plain(2, timestamp="soon"), plain(3), plain(4, timestamp=None)])
@@ -276,6 +281,17 @@ def test_kpis_stand_per_day_and_tenant_and_for_all(tmp_path: Path) -> None:
     assert set(kpis["failure_rate_target"]) == {0.03}
     period = outcome.kpi_tables().period
     assert (period["rows"], period["excluded"], period["failure_rate"]) == (5, 1, 0.4)
+
+
+def test_large_day_is_whole_and_in_order_where_a_thread_works_ahead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.chat.time_sorted_rows.BUCKET_BYTES", 1)
+    outcome = scored(write_rows(tmp_path / "rows.jsonl", map(plain, range(12))), tmp_path / "staging")
+    frames = list(outcome.score_frames())
+    assert len(frames) == 12
+    outcome.several_cores = True
+    assert pl.concat(outcome.score_frames()).equals(pl.concat(frames))
 
 
 def test_mean_final_score_is_exact(tmp_path: Path) -> None:

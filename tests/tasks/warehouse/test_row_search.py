@@ -74,12 +74,15 @@ def test_row_search_counts_what_sql_over_the_tables_counts(
     assert summed.rows() == [(day, rows, pytest.approx(total)) for day, rows, total in sorted(found)]
 
 
-def test_row_search_shows_every_row_on_one_page_in_the_order_that_was_asked(warehouse: FolderWarehouse) -> None:
-    search, order = warehouse.row_search(RUBRIC), RowOrder("final_score", descending=False)
+@pytest.mark.parametrize("descending", [False, True])
+def test_row_search_shows_every_row_on_one_page_in_the_order_that_was_asked(
+    warehouse: FolderWarehouse, *, descending: bool
+) -> None:
+    search, order = warehouse.row_search(RUBRIC), RowOrder("final_score", descending=descending)
     pages = [search.rows(ALL, ["row_id", "final_score"], order, start, 5) for start in range(0, 45, 5)]
     rows = pl.concat(pages)
     assert rows.height == counted(warehouse, ALL) == rows["row_id"].n_unique()
-    assert rows["final_score"].is_sorted()
+    assert rows["final_score"].is_sorted(descending=descending)
 
 
 def test_row_search_finds_a_row_by_its_id_and_nothing_where_there_is_no_day(warehouse: FolderWarehouse) -> None:
