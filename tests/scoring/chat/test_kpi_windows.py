@@ -53,10 +53,10 @@ def test_window_figure_of_a_few_days_stays_within_the_points_that_there_are() ->
 def test_kpi_has_worsened_where_it_surely_moved_away_from_its_target() -> None:
     low, high = ([row(10 * up, mean=60.0 + up) for up in ups] for ups in ((1, 2) * 7, (6, 7) * 7))
     moves = [(kpi, this, before) for kpi in (FAILURES, MEAN) for this, before in ((high, low), (low, high), (low, low))]
-    assert [compared_kpi(kpi, "", this, before).has_worsened for kpi, this, before in moves] == [
-        *(True, False, False),
-        *(False, True, False),
-    ]
+    compared = [compared_kpi(kpi, "", this, before) for kpi, this, before in moves]
+    assert [one.has_worsened for one in compared] == [*(True, False, False), *(False, True, False)]
+    assert compared[0].change_text == "올라감 (95% 구간 +5.8~+7.1%p)"  # of 5/776
+    assert compared[4].change_text == "내려감 (95% 구간 -5.4~-4.6점)"  # of 5 points
 
 
 def test_window_figure_without_turns_is_undecided() -> None:

@@ -168,6 +168,13 @@ def test_reason_stands_for_all_executions_or_for_each() -> None:
     assert scored(execution()).scores["stability"].reason == "정상 응답"
 
 
+def test_rooms_whose_conclusions_the_judge_refused_to_compare_go_to_review() -> None:
+    rooms = [execution(room, raw_json=json.dumps({"assistantMessage": f"{room}번째 답: 3명"})) for room in (1, 2, 3)]
+    asked = [one for one in RUBRIC.requests(rooms, OPTIONS) if one.kind == QuestionKind.CONCLUSIONS]
+    query = RUBRIC.score_query(rooms, OPTIONS, {one.key: Verdict(VerdictStatus.REFUSED) for one in asked})
+    assert "unknown_consistency" in query.manual_review_reasons
+
+
 def test_query_has_the_text_of_the_first_row_that_has_one() -> None:
     assert scored(execution(1, query_text="-"), execution(2, query_text="몇 명?")).query_text == "몇 명?"
 

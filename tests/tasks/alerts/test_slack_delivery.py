@@ -55,6 +55,16 @@ def test_message_arrives_once_and_later_deliveries_send_nothing(outbox: Outbox, 
     assert outbox.waiting() == []
 
 
+def test_webhook_whose_address_is_a_secret_is_in_no_log(
+    outbox: Outbox, slack: FakeSlack, send: Send, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(outbox, "a")
+    with caplog.at_level(logging.INFO):
+        send()
+    assert slack.texts() == ["소식 a"]
+    assert urlsplit(slack.webhook()).path not in caplog.text
+
+
 def test_messages_to_one_webhook_are_a_second_apart_and_other_places_do_not_wait(
     outbox: Outbox, slack: FakeSlack, channels: dict[str, Channel], send: Send, hands: Hands
 ) -> None:

@@ -237,6 +237,15 @@ def test_run_of_the_inbox_that_died_is_made_good_by_those_that_score_its_files(c
     assert dead_runs(context, at(DUE_DAY, "05:00")) == {}
 
 
+def test_night_owes_nothing_while_a_run_that_catches_up_is_to_tell_of_its_days(context: Context) -> None:
+    caught_up = {"rows_in": 535, "started_at": at(DUE_DAY, "01:01"), "finished_at": at(DUE_DAY, "01:06")}
+    keep(context, replace(night(BEFORE), **caught_up), catching_up := night(DAY, "running"))  # type: ignore[arg-type]
+    later = at(DUE_DAY, "02:00")
+    with Leases(context.state).held(catching_up.run_id):
+        assert unreported_nights(context, later) == {}
+    assert unreported_nights(context, later)  # it died
+
+
 @pytest.mark.parametrize(
     ("outcome", "when", "owes"), [("completed", 1, True), ("completed", 25, False), ("failed", 1, False)]
 )

@@ -60,7 +60,7 @@ def test_every_row_is_counted_once_as_scored_excluded_or_rejected(tmp_path: Path
 
 
 def test_file_with_no_row_to_score_keeps_its_rejected_rows(tmp_path: Path) -> None:
-    outcome = scored(write_rows(tmp_path / "rows.jsonl", [plain(0, output_tokens=-1)]), tmp_path / "staging")
+    outcome = scored(write_rows(tmp_path / "rows.jsonl", [plain(0, timestamp="soon")]), tmp_path / "staging")
     assert [frame["line"].to_list() for frame in outcome.rejected_frames()] == [[1]]
 
 
