@@ -29,13 +29,7 @@ from pyarrow import types
 from scoring.chat.arrow_rows import Leaf, array_at, holds_text, leaves_to_read, read_batch, texts_at
 from scoring.chat.reading import UTC_ZONE, Reading, SoughtKeys
 from scoring.chat.row_ids import TEXTS
-from scoring.chat.rows import (
-    BATCH_BYTES,
-    BATCH_ROWS,
-    CHAT_ROW_SCHEMA,
-    RowBatch,
-    microseconds,
-)
+from scoring.chat.rows import BATCH_BYTES, BATCH_ROWS, CHAT_ROW_SCHEMA, RowBatch, microseconds
 from scoring.days import Window
 from scoring.errors import InputError
 from scoring.limits import LARGEST_TEXT_RATIO, SMALL_UNPACKED
@@ -142,11 +136,17 @@ def cut_parquet(path: Path, window: Window | None, reading: Reading, piece_bytes
 
 @contextmanager
 def opened_parquet(path: Path) -> Iterator[tuple[BinaryIO, pq.ParquetFile]]:
-    """Opens a file once for both readers, because it may be replaced meanwhile."""
+    """Opens a file once for both readers, because it may be replaced meanwhile.
+
+    Raises InputError if a column is encrypted (a signature follows the footer then): pyarrow would end the process.
+    """
     with (
         path.open("rb") as opened,
         pq.ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER_BYTES, coerce_int96_timestamp_unit="us") as file,
     ):
+        opened.seek(-8, os.SEEK_END)  # the length of the footer and the mark PAR1
+        if int.from_bytes(opened.read(4), "little") != file.metadata.serialized_size:
+            raise InputError("columns of it are encrypted", where=str(path), fix="export it without encryption")
         yield opened, file
 
 

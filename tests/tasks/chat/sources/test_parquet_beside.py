@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
 import pytest
 
 from scoring.chat.rows import RowBatch
 from tasks.chat.sources import ChatRowFiles
 from tests.builders.chat_rows import plain
+from tests.builders.row_files import failure
 
 
 @pytest.mark.parametrize("kind", [pa.list_view(pa.string()), pa.large_list_view(pa.string_view())], ids=str)
@@ -21,3 +23,25 @@ def test_views_into_lists_are_passed_over_in_silence(
         (batch,) = ChatRowFiles([path]).batches(None)
         assert isinstance(batch, RowBatch) and batch.rows.height == 1
     assert capfd.readouterr().err == ""
+
+
+class _Keys(pe.KmsClient):
+    """Hands keys out as they are."""
+
+    def wrap_key(self, key_bytes: bytes, master_key_identifier: str) -> bytes:
+        return key_bytes.hex().encode()
+
+    def unwrap_key(self, wrapped_key: bytes, master_key_identifier: str) -> bytes:
+        return bytes.fromhex(wrapped_key.decode())
+
+
+@pytest.mark.parametrize("column", ["user_input", "trace"])
+def test_column_that_is_encrypted_is_a_failure_of_its_file_and_not_the_end_of_the_process(
+    tmp_path: Path, column: str
+) -> None:
+    path, table = tmp_path / "rows.parquet", pa.Table.from_pylist([{**plain(), "trace": "a"}])
+    how = pe.EncryptionConfiguration(footer_key="footer", plaintext_footer=True, column_keys={"columns": [column]})
+    keys = pe.CryptoFactory(lambda _: _Keys()).file_encryption_properties(pe.KmsConnectionConfig(), how)
+    with pq.ParquetWriter(path, table.schema, encryption_properties=keys) as writer:
+        writer.write_table(table)
+    assert "columns of it are encrypted" in failure(path)
