@@ -31,6 +31,7 @@ class _Words(NamedTuple):
 _DELIMITERS = {",": _Words("commas", "쉼표"), ";": _Words("semicolons", "세미콜론"), "\t": _Words("tabs", "탭")}
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")  # what Excel saves as Unicode Text
+_NO_TEXT = (b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xd0\xcf\x11\xe0")  # .xlsx and zip, gzip, zstd, .xls
 
 # The csv module keeps this limit for the whole process.
 csv.field_size_limit(LARGEST_CELL)
@@ -66,6 +67,14 @@ class DelimitedText:
                     fix="save it as CSV UTF-8 (CSV UTF-8(쉼표로 분리)), or as .xlsx",
                     ko="UTF-16(Excel의 유니코드 텍스트)으로 저장한 파일입니다. "
                     "CSV UTF-8(쉼표로 분리)이나 .xlsx로 저장하세요.",
+                )
+            if sample.startswith(_NO_TEXT):
+                raise InputError(
+                    "is a workbook or a packed file under the name of a text table: expected UTF-8 or CP949",
+                    where=str(path),
+                    fix="name a workbook .xlsx, unpack a packed file, or save the table as CSV in UTF-8",
+                    ko="이름만 텍스트 표이고, 내용은 Excel 파일이거나 압축 파일입니다. "
+                    "Excel 파일이면 이름을 .xlsx로 바꾸고, 압축 파일이면 압축을 푸세요.",
                 )
             self.encoding = _encoding_of(sample)
             self._header, self.below_header = self._header_of(file)

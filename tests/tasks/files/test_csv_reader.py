@@ -205,6 +205,12 @@ def test_file_in_utf_16_is_refused_as_such(tmp_path: Path, content: bytes) -> No
         table(tmp_path, content)
 
 
+@pytest.mark.parametrize("magic", [b"PK\x03\x04\x14", b"\x1f\x8b\x08", b"(\xb5/\xfd", b"\xd0\xcf\x11\xe0\xa1\xb1"])
+def test_workbook_and_packed_file_that_are_named_csv_are_refused_as_what_they_are(tmp_path: Path, magic: bytes) -> None:
+    with pytest.raises(InputError, match="a workbook or a packed file under the name of a text table"):
+        table(tmp_path, magic + b"\0\r,\0\n")
+
+
 @pytest.mark.parametrize("content", [b'"id,name\n1,2\n', b"\xff\xd8\xff\xe0\n"])
 def test_header_that_is_no_text_is_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(InputError, match="header line cannot be read"):
