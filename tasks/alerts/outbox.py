@@ -21,6 +21,9 @@ from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
 LEASE = timedelta(minutes=5)
 """How long one attempt may take, retries included; after that its process is dead and another run may try."""
 
+_FAR_AHEAD = timedelta(hours=1)
+"""A lease that ends later than this from now was written by a clock that was wrong: nobody is sending."""
+
 LIFETIME = timedelta(days=3)
 """How long a message is tried before it expires."""
 
@@ -114,7 +117,7 @@ class Outbox:
 
     def next(self, now: datetime, is_wanted: Callable[[OutboxMessage], bool]) -> OutboxMessage | None:
         """The oldest waiting message that is wanted and that no other run is sending; None if there is none."""
-        free = (one for one in self.waiting() if not (one.lease_until and one.lease_until > now))
+        free = (one for one in self.waiting() if not _is_being_sent(one, now))
         return next(filter(is_wanted, free), None)
 
     def with_keys_and_thread(self, message: OutboxMessage) -> OutboxMessage:
@@ -168,9 +171,7 @@ class Outbox:
         with self._database.transaction() as connection:
             old = _read(connection.execute(query.with_for_update(skip_locked=True)))
             expired = [
-                replace(one, last_error=one.last_error or NEVER_TRIED)
-                for one in old
-                if not one.lease_until or one.lease_until <= now
+                replace(one, last_error=one.last_error or NEVER_TRIED) for one in old if not _is_being_sent(one, now)
             ]
             for one in expired:
                 change = {"dead_at": now, "last_error": one.last_error, "lease_until": None}
@@ -218,6 +219,10 @@ class Outbox:
 
 def _read(rows: Iterable[sa.Row[Any]]) -> list[OutboxMessage]:
     return [OutboxMessage(**{**row._mapping, "blocks": neutral_blocks(row.blocks)}) for row in rows]
+
+
+def _is_being_sent(message: OutboxMessage, now: datetime) -> bool:
+    return message.lease_until is not None and now < message.lease_until <= now + _FAR_AHEAD
 
 
 def _shows(block: Block, texts: Sequence[str]) -> bool:

@@ -3,7 +3,8 @@
 A folder warehouse has the kernel's file locks, which end with their owner. Elsewhere a name is a row of the state
 database that its owner renews from a thread; when the owner dies, the lease expires and the next one takes it over. A
 run also holds its own id, so that others can tell whether it is alive. Times are those of the database, so that the
-clocks of the machines need not agree.
+clocks of the machines need not agree. A lease that ends far ahead was written while the clock of the database was
+wrong, and has ended: its owner, if it is alive, has renewed it since.
 """
 
 import threading
@@ -21,6 +22,7 @@ from tasks.waiting import LONGEST_PAUSE_S, attempts
 
 LEASE_S = 60.0
 _RENEWALS_PER_LEASE = 4
+_FAR_AHEAD_S = 3_600.0
 
 _leases = sa.Table(
     "leases",
@@ -48,6 +50,7 @@ class Leases:
         else:
             self._now = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Float)
             self._insert = postgresql.insert(_leases)
+        self._is_held = _leases.c.ends_at.between(self._now, self._now + _FAR_AHEAD_S)
 
     @contextmanager
     def held(self, name: str, wait_s: float | None = None) -> Iterator[None]:
@@ -87,13 +90,13 @@ class Leases:
 
     def alive(self, names: Collection[str]) -> set[str]:
         """Those of the names that are held."""
-        query = sa.select(_leases.c.name).where(_leases.c.name.in_(list(names)), _leases.c.ends_at > self._now)
+        query = sa.select(_leases.c.name).where(_leases.c.name.in_(list(names)), self._is_held)
         return {name for (name,) in self._database.rows(query)}
 
     def _taken(self, name: str, owner: str) -> bool:
         values = {"owner": owner, "ends_at": self._now + self._lease_s}
         take = self._insert.values(name=name, **values).on_conflict_do_update(
-            index_elements=["name"], set_=values, where=_leases.c.ends_at <= self._now
+            index_elements=["name"], set_=values, where=sa.not_(self._is_held)
         )
         with self._database.transaction() as connection:
             connection.execute(take)

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from urllib.parse import urlsplit
 
 import pytest
@@ -316,6 +317,15 @@ def test_message_that_another_run_is_sending_is_left_alone_until_its_lease_ends(
     send()
     assert slack.texts() == ["소식 b", "소식 a"]
     assert REPEATED in slack.posted[1].shown  # the other run may have sent it before it died
+
+
+def test_message_that_a_killed_run_was_sending_by_a_wrong_clock_is_sent(
+    outbox: Outbox, slack: FakeSlack, send: Send, hands: Hands
+) -> None:
+    put(outbox, "a")
+    assert outbox.claim(outbox.waiting()[0], hands.now + timedelta(hours=9))
+    send()
+    assert slack.texts() == ["소식 a"]
 
 
 def test_neither_logs_nor_errors_nor_reprs_hold_the_secret(

@@ -89,6 +89,17 @@ def test_holder_that_was_given_up_for_dead_is_told_so(leases: Leases, state_url:
     stack.__exit__(None, None, None)
 
 
+def test_lease_that_a_wrong_clock_wrote_holds_nobody_up(leases: Leases, state_url: str) -> None:
+    with (
+        StateDatabase(state_url) as state,
+        pytest.raises(StorageError, match="somebody else took over 'day'"),
+        Leases(state, lease_s=9 * 3_600.0).held("day"),
+    ):
+        assert leases.alive(["day"]) == set()
+        with leases.held("day", wait_s=0):
+            assert leases.alive(["day"]) == {"day"}
+
+
 def test_of_many_that_want_a_name_at_once_each_gets_it_once_alone(state_url: str) -> None:
     inside, most, order = [0], [0], []
 
