@@ -136,17 +136,11 @@ def cut_parquet(path: Path, window: Window | None, reading: Reading, piece_bytes
 
 @contextmanager
 def opened_parquet(path: Path) -> Iterator[tuple[BinaryIO, pq.ParquetFile]]:
-    """Opens a file once for both readers, because it may be replaced meanwhile.
-
-    Raises InputError if a column is encrypted (a signature follows the footer then): pyarrow would end the process.
-    """
+    """Opens a file once for both readers, because it may be replaced meanwhile."""
     with (
         path.open("rb") as opened,
         pq.ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER_BYTES, coerce_int96_timestamp_unit="us") as file,
     ):
-        opened.seek(-8, os.SEEK_END)  # the length of the footer and the mark PAR1
-        if int.from_bytes(opened.read(4), "little") != file.metadata.serialized_size:
-            raise InputError("columns of it are encrypted", where=str(path), fix="export it without encryption")
         yield opened, file
 
 
@@ -231,11 +225,21 @@ def _columns(leaves: Iterable[Leaf]) -> list[str]:
 def rows_that_fit(opened: BinaryIO, file: pq.ParquetFile, columns: Collection[str], groups: Iterable[int]) -> int:
     """The number of rows that fit in memory if each has the longest text that these columns may store for several."""
     longest = 1
-    for group in map(file.metadata.row_group, groups):
-        chunks = map(group.column, range(group.num_columns))
-        shared = sum(_longest_shared_text(opened, chunk) for chunk in chunks if chunk.path_in_schema in columns)
-        longest = max(longest, shared)
+    for group in groups:
+        longest = max(longest, sum(_longest_shared_text(opened, chunk) for chunk in _chunks(file, group, columns)))
     return max(1, _TEXT_AT_ONCE // longest)
+
+
+def _chunks(file: pq.ParquetFile, group: int, columns: Collection[str]) -> list[pq.ColumnChunkMetaData]:
+    """What the footer says of these columns in a row group.
+
+    It is validated first, by reading no rows, which raises OSError where it is damaged, inconsistent or encrypted:
+    otherwise C++ would abort the process.
+    """
+    places = [place for place in range(len(file.schema)) if file.schema.column(place).path in columns]
+    if places:  # of no column, no rows cannot be read
+        next(file.reader.iter_batches(0, row_groups=[group], column_indices=places, use_threads=False), None)
+    return [file.metadata.row_group(group).column(place) for place in places]
 
 
 def _longest_shared_text(opened: BinaryIO, chunk: pq.ColumnChunkMetaData) -> int:
@@ -331,9 +335,8 @@ def _texts(source: _Source, groups: list[int], first_row: int) -> pl.DataFrame |
         return None
     if _bytes(file, groups) > _BYTES_AT_ONCE:
         return None
-    chunks = (file.metadata.row_group(group).column(place) for group in groups for place in range(len(file.schema)))
     names = {leaf.path[0] for leaf in found.values()}
-    if not all(_IN_PLACE.issuperset(one.encodings) for one in chunks if one.path_in_schema in names):
+    if not all(_IN_PLACE.issuperset(chunk.encodings) for group in groups for chunk in _chunks(file, group, names)):
         return None
     try:
         source.opened.seek(0)  # Polars reads the file from the current position
@@ -374,12 +377,8 @@ def _runs_of_row_groups(
         unit = None  # the statistics are local times
 
     def outside(group: int) -> bool:
-        # An inconsistent footer raises an error here; reading its column metadata would abort the process, in C++.
-        next(file.iter_batches(1, [group], [leaves[timestamp]], use_threads=False), None)
-        if window is None:
-            return False
-        statistics = file.metadata.row_group(group).column(timestamp).statistics
-        return _surely_outside(statistics, _TICKS_IN_SECOND.get(unit), window)
+        (chunk,) = _chunks(file, group, [leaves[timestamp]])
+        return window is not None and _surely_outside(chunk.statistics, _TICKS_IN_SECOND.get(unit), window)
 
     for is_outside, groups in groupby(wanted, outside):
         yield is_outside, list(groups)

@@ -35,13 +35,22 @@ class _Keys(pe.KmsClient):  # type: ignore[misc]
         return bytes.fromhex(wrapped_key.decode())
 
 
-@pytest.mark.parametrize("column", ["user_input", "trace"])
-def test_column_that_is_encrypted_is_a_failure_of_its_file_and_not_the_end_of_the_process(
-    tmp_path: Path, column: str
-) -> None:
-    path, table = tmp_path / "rows.parquet", pa.Table.from_pylist([{**plain(), "trace": "a"}])
+def encrypted(folder: Path, column: str) -> Path:
+    path, table = folder / "rows.parquet", pa.Table.from_pylist([{**plain(), "trace": "a"}])
     how = pe.EncryptionConfiguration(footer_key="footer", plaintext_footer=True, column_keys={"columns": [column]})
     keys = pe.CryptoFactory(lambda _: _Keys()).file_encryption_properties(pe.KmsConnectionConfig(), how)
     with pq.ParquetWriter(path, table.schema, encryption_properties=keys) as writer:
         writer.write_table(table)
-    assert "columns of it are encrypted" in failure(path)
+    return path
+
+
+def test_column_that_is_encrypted_is_passed_over_where_nobody_reads_it(tmp_path: Path) -> None:
+    (batch,) = ChatRowFiles([encrypted(tmp_path, "trace")]).batches(None)
+    assert isinstance(batch, RowBatch) and batch.rows.height == 1
+
+
+@pytest.mark.parametrize("column", ["user_input", "timestamp", "input_tokens", "session_id"])
+def test_column_that_is_encrypted_is_a_failure_of_its_file_and_not_the_end_of_the_process(
+    tmp_path: Path, column: str
+) -> None:
+    assert "found: Cannot decrypt" in failure(encrypted(tmp_path, column))
