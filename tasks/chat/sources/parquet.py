@@ -301,8 +301,8 @@ def _text_bytes(array: pa.Array) -> int:
 def _lengths(array: pa.Array) -> pl.Series:
     """The length of each text of a column in bytes; NULL for NULL."""
     texts = array.dictionary if types.is_dictionary(array.type) else array
-    lengths = pl.Series(pc.binary_length(texts if texts.type in _MEASURED else texts.cast(pa.large_binary())))
-    return lengths if texts is array else lengths.gather(pl.Series(array.indices))
+    lengths = pc.binary_length(texts if texts.type in _MEASURED else texts.cast(pa.large_binary()))
+    return pl.Series(lengths if texts is array else lengths.take(array.indices))
 
 
 def _within_memory(file: pq.ParquetFile, groups: list[int]) -> Iterator[list[int]]:
@@ -341,9 +341,11 @@ def _texts(source: _Source, groups: list[int], first_row: int) -> pl.DataFrame |
     try:
         source.opened.seek(0)  # Polars reads the file from the current position
         rows = pl.scan_parquet(source.opened).select(pl.col(leaf.path[0]).alias(name) for name, leaf in found.items())
-        return rows.slice(first_row, _rows(file, groups)).collect()
+        texts = rows.slice(first_row, _rows(file, groups)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None
+    # A damaged footer may call them bytes, or tell Polars of fewer rows.
+    return texts if set(texts.dtypes) == {pl.String} and texts.height == _rows(file, groups) else None
 
 
 def _is_unknown_zone(zone: str) -> bool:
