@@ -380,7 +380,9 @@ def _runs_of_row_groups(
 
     def outside(group: int) -> bool:
         (chunk,) = _chunks(file, group, [leaves[timestamp]])
-        return window is not None and _surely_outside(chunk.statistics, _TICKS_IN_SECOND.get(unit), window)
+        if window is None or chunk.physical_type != file.schema.column(timestamp).physical_type:  # C++ would abort
+            return False
+        return _surely_outside(chunk.statistics, _TICKS_IN_SECOND.get(unit), window)
 
     for is_outside, groups in groupby(wanted, outside):
         yield is_outside, list(groups)

@@ -371,8 +371,9 @@ def test_column_whose_name_is_no_utf8_is_a_failure_of_its_file(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("window", [None, DAY])
-def test_footer_that_contradicts_itself_is_a_failure_of_its_file(window: Window | None) -> None:
-    path = Path("tests/fuzz/corpus/chat_footer_that_contradicts_itself.parquet").resolve()
+@pytest.mark.parametrize("name", ["footer_that_contradicts_itself", "footer_of_an_unknown_type"])
+def test_footer_that_contradicts_itself_is_a_failure_of_its_file(name: str, window: Window | None) -> None:
+    path = Path(f"tests/fuzz/corpus/chat_{name}.parquet").resolve()
     (failure,) = ChatRowFiles([path]).batches(window)
     assert isinstance(failure, FileFailure)
     assert "expected a whole table (.parquet)" in failure.error.what
