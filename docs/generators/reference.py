@@ -48,8 +48,8 @@ have no variables of their own.
 
 ## Prices
 
-The default of `[[judge.prices]]`, in USD per million tokens. Check them against your endpoint's price page, and add
-your model if it is not there.
+List prices in USD per million tokens. Check them against your endpoint's price page; `[[judge.prices]]` adds your
+model, or takes the place of the price of one of these.
 
 {_table(("model", "input", "cached", "put into the cache", "output", "read on", "read at"), prices)}
 """

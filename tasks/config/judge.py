@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, SecretStr
+from pydantic import BeforeValidator, Field, SecretStr, field_validator
 
 from scoring.errors import UsageError
 from tasks.config.connections import is_http_address
@@ -49,6 +49,43 @@ class Price(Section):
 
 _OPENAI_MODELS = "https://developers.openai.com/api/docs/models"
 _READ_ON = date(2026, 11, 23)
+
+_LIST_PRICES = (
+    Price(
+        model="gpt-6-luna",
+        input_usd=0.1,
+        cached_usd=0.01,
+        output_usd=0.5,
+        cache_write_usd=0.125,
+        as_of=_READ_ON,
+        source=f"{_OPENAI_MODELS}/gpt-6-luna",
+    ),
+    Price(
+        model="gpt-6.1-terra",
+        input_usd=1.0,
+        cached_usd=0.05,
+        output_usd=5.0,
+        cache_write_usd=1.25,
+        as_of=_READ_ON,
+        source=f"{_OPENAI_MODELS}/gpt-6.1-terra",
+    ),
+    Price(  # until 2027-01-14
+        model="gpt-4.1-mini",
+        input_usd=0.4,
+        cached_usd=0.1,
+        output_usd=1.6,
+        as_of=_READ_ON,
+        source="https://vercel.com/ai-gateway/models/gpt-4.1-mini/api",
+    ),
+    Price(
+        model="gpt-4.1",
+        input_usd=2.0,
+        cached_usd=0.5,
+        output_usd=8.0,
+        as_of=date(2025, 4, 14),
+        source="https://openai.com/index/gpt-4-1/",
+    ),
+)
 
 
 class JudgeSettings(Section):
@@ -114,43 +151,14 @@ class JudgeSettings(Section):
     anchors_max_tokens: int = Field(default=600_000, ge=0)
     """The maximum tokens of the anchors if the price of the model is unknown."""
 
-    prices: tuple[Price, ...] = (
-        Price(
-            model="gpt-6-luna",
-            input_usd=0.1,
-            cached_usd=0.01,
-            output_usd=0.5,
-            cache_write_usd=0.125,
-            as_of=_READ_ON,
-            source=f"{_OPENAI_MODELS}/gpt-6-luna",
-        ),
-        Price(
-            model="gpt-6.1-terra",
-            input_usd=1.0,
-            cached_usd=0.05,
-            output_usd=5.0,
-            cache_write_usd=1.25,
-            as_of=_READ_ON,
-            source=f"{_OPENAI_MODELS}/gpt-6.1-terra",
-        ),
-        Price(  # until 2027-01-14
-            model="gpt-4.1-mini",
-            input_usd=0.4,
-            cached_usd=0.1,
-            output_usd=1.6,
-            as_of=_READ_ON,
-            source="https://vercel.com/ai-gateway/models/gpt-4.1-mini/api",
-        ),
-        Price(
-            model="gpt-4.1",
-            input_usd=2.0,
-            cached_usd=0.5,
-            output_usd=8.0,
-            as_of=date(2025, 4, 14),
-            source="https://openai.com/index/gpt-4-1/",
-        ),
-    )
-    """List prices; check them against the endpoint's price page."""
+    prices: tuple[Price, ...] = _LIST_PRICES
+    """Prices by model; a model that is not among them has its list price, where there is one."""
+
+    @field_validator("prices")
+    @classmethod
+    def _with_list_prices(cls, given: tuple[Price, ...]) -> tuple[Price, ...]:
+        named = {price.model for price in given}
+        return (*given, *(price for price in _LIST_PRICES if price.model not in named))
 
     @property
     def longest_output_tokens(self) -> int:

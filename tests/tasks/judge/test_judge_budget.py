@@ -4,7 +4,7 @@ import pytest
 
 from scoring.errors import UsageError
 from scoring.judging.requests import VerdictStatus
-from tasks.config.judge import Price
+from tasks.config.judge import JudgeSettings, Price
 from tasks.judge.budget import Budget
 from tasks.judge.replies import Usage
 from tasks.judge.verdict_store import VerdictStore
@@ -19,6 +19,16 @@ def test_cached_tokens_have_their_own_price() -> None:
     cost = Budget(priced).cost(Usage(1_000_000, 400_000, 100_000))
     assert cost.usd == pytest.approx(0.6 * 2 + 0.4 * 0.5 + 0.1 * 8)
     assert Budget(unpriced).cost(Usage(1, 0, 1)).usd is None
+
+
+def test_prices_of_a_settings_file_are_added_to_the_list_prices_or_replace_one() -> None:
+    own = Price(model="my-model", input_usd=2.0, cached_usd=0.5, output_usd=8.0)
+    other = own.model_copy(update={"model": "gpt-6-luna"})
+    listed = JudgeSettings().price
+    assert listed
+    assert JudgeSettings(prices=(own,)).price == listed
+    assert JudgeSettings(prices=(own,), model="my-model").price == own
+    assert JudgeSettings(prices=(other,)).price == other
 
 
 def test_tokens_that_are_put_into_the_cache_cost_as_other_input_or_what_their_price_says() -> None:
