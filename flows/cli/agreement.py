@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.terminal import Json, open_context, show
+from flows.cli.terminal import Json, open_context, refuse_other_than_csv, show
 from scoring.errors import UsageError, counted
 
 if TYPE_CHECKING:
@@ -148,8 +148,8 @@ def import_(
     from tasks.review.review_workbook import read_review_workbook
     from tasks.testruns.read_folder import read_scored_folder
 
-    if out and out.suffix != ".csv":
-        raise UsageError(f"'{out}' is no CSV file", fix="end its name in .csv")
+    if out:
+        refuse_other_than_csv(out)
     is_file_of_labels = verdicts.suffix.lower() in (".csv", ".tsv")
     exported = exported_labels(verdicts) if is_file_of_labels and not run and not out else None
     if exported is not None:
@@ -180,8 +180,7 @@ def labels(out: Annotated[Path, typer.Option(help="The file to write (.csv).")])
     """
     from tasks.review.label_store import LabelStore, newest, write_kept_labels
 
-    if out.suffix != ".csv":
-        raise UsageError(f"'{out}' is no CSV file", fix="end its name in .csv")
+    refuse_other_than_csv(out)
     with open_context() as context:
         kept = newest(LabelStore(context.state).every_label())
     write_kept_labels(out, kept)

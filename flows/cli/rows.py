@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.terminal import FirstDay, Json, LastDay, complain, day_range, open_context, show
+from flows.cli.terminal import FirstDay, Json, LastDay, complain, day_range, open_context, refuse_other_than_csv, show
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,6 +77,8 @@ def golden(
     from tasks.config.services import refuse_several
 
     days = day_range(first, last)
+    if out:
+        refuse_other_than_csv(out)
     with open_context() as context:
         refuse_several(context.settings)
         window = days_window(*days, context.settings.time_zone)

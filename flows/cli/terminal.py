@@ -15,6 +15,8 @@ import typer
 from scoring.errors import AqbError, InputError, UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tasks.context import Context
     from tasks.judge.client import Progress
 
@@ -71,6 +73,16 @@ def day_range(first: datetime, last: datetime) -> tuple[date, date]:
     if last < first:
         raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")
     return first.date(), last.date()
+
+
+def refuse_other_than_csv(path: Path) -> None:
+    """Checks the name of a CSV file that is to be written: Excel opens none under another ending.
+
+    Raises:
+        UsageError: it ends in something else.
+    """
+    if path.suffix.lower() != ".csv":
+        raise UsageError(f"'{path}' is no CSV file", fix="end its name in .csv")
 
 
 def nothing_scored(warehouse: str, days: Sequence[date]) -> InputError:

@@ -82,6 +82,12 @@ def test_golden_lists_star_rows_of_the_days_only(aqb: Command, source: Path) -> 
     assert aqb("golden", "--from", "2026-02-14", "--to", "2026-02-14").out == "0 candidates\n"
 
 
+def test_golden_writes_no_csv_under_an_ending_that_excel_refuses_it_with(aqb: Command, source: Path) -> None:
+    ended = aqb("golden", "--from", DAY.isoformat(), "--to", DAY.isoformat(), "--out", "golden.xlsx")
+    assert (ended.exit_code, "'golden.xlsx' is no CSV file" in ended.err) == (2, True)
+    assert not Path("golden.xlsx").exists()
+
+
 def test_rows_and_golden_leave_an_erased_session_out_though_the_source_has_it(aqb: Command, folder: Path) -> None:
     other_question = "바다통신 017670 주가 뉴스 PER 최근 3개월 비교 분석 알려주세요"
     erased, kept = best(0, session_id="mine"), best(1, session_id="other", user_input=other_question)
