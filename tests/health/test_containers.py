@@ -106,3 +106,9 @@ def test_secrets_and_rows_beside_the_compose_file_reach_neither_git_nor_the_buil
 @pytest.mark.parametrize("name", ["install", "as-aqb"])
 def test_every_script_may_be_executed(name: str) -> None:
     assert (DEPLOYMENTS / name).stat().st_mode & 0o111 == 0o111
+
+
+def test_what_root_installs_under_a_strict_umask_may_be_read_by_the_services() -> None:
+    head, _, rest = (DEPLOYMENTS / "install").read_text(encoding="utf-8").partition("umask 022")
+    assert rest
+    assert "venv" not in head.partition("set -eu")[2]
