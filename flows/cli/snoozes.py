@@ -14,6 +14,8 @@ from scoring.errors import UsageError
 from scoring.markdown import percent
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
     from scoring.alerting.snoozes import Snooze
     from tasks.context import Context
 
@@ -47,7 +49,8 @@ def snooze(
             raise UsageError(f"{until:%Y-%m-%d} is over", where="--until", fix="give today or a later day")
         rule, named = _known(context, rule), _tenant(context, tenant)
         made, day = snooze_rule(context, rule, named, until.date(), why.strip(), _who(who), now())
-    show(_snooze_dict(made), f"snoozed {_snooze_text(made)}\n{_breaking_text(made, day)}", as_json=as_json)
+    text = f"snoozed {_snooze_text(made, context.settings.zone)}\n{_breaking_text(made, day)}"
+    show(_snooze_dict(made), text, as_json=as_json)
 
 
 def snoozed(as_json: Json = False) -> None:
@@ -57,7 +60,7 @@ def snoozed(as_json: Json = False) -> None:
     """
     with open_context() as context:
         found = _going_on(context)
-    lines = [_snooze_text(one) for one in found]
+    lines = [_snooze_text(one, context.settings.zone) for one in found]
     show(list(map(_snooze_dict, found)), "\n".join(lines) or "nothing is snoozed", as_json=as_json)
 
 
@@ -72,7 +75,8 @@ def unsnooze(rule: Rule, tenant: Tenant = None) -> None:
     with open_context() as context:
         rule, named = _known(context, rule), _as_stored(tenant)
         if not AlertChoices(context.state).end_snooze(rule, named, now()):
-            listed = "; ".join(map(_snooze_text, _going_on(context))) or "nothing"
+            zone = context.settings.zone
+            listed = "; ".join(_snooze_text(one, zone) for one in _going_on(context)) or "nothing"
             raise UsageError(f"{_about(rule, named)} is not snoozed", fix=f"what is snoozed: {listed}")
     typer.echo(f"{_about(rule, named)} is reported again")
 
@@ -166,8 +170,9 @@ def _about(rule: str, tenant_id: str | None) -> str:
     return f"{rule} of {tenant_id or 'rows without a tenant'}"
 
 
-def _snooze_text(one: Snooze) -> str:
-    return f"{_about(one.rule, one.tenant_id)} until {one.until}: {one.why} ({one.who}, {one.made_at:%Y-%m-%d})"
+def _snooze_text(one: Snooze, zone: ZoneInfo) -> str:
+    made_on = one.made_at.astimezone(zone).date()
+    return f"{_about(one.rule, one.tenant_id)} until {one.until}: {one.why} ({one.who}, {made_on})"
 
 
 def _breaking_text(made: Snooze, day: date) -> str:

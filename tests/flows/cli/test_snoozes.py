@@ -1,8 +1,9 @@
 """`aqb alerts snooze`, `snoozed`, `unsnooze`, `accept` as people call them, up to what Slack gets."""
 
 import json
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -26,12 +27,18 @@ def scored(aqb: Command, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch) -> C
     return aqb
 
 
-def test_snooze_is_listed_kept_quiet_and_ended_early(scored: Command, slack: FakeSlack) -> None:
+def test_snooze_is_listed_kept_quiet_and_ended_early(
+    scored: Command, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = scored("alerts", "snooze", "answer_failed", "--until", LATER, "--why", "새 프롬프트", "--who", "kim")
     assert (made.exit_code, made.err) == (0, "")
     assert "reported all the same from twice its rate on: 75.0% of the rows" in made.out
     (listed,) = json.loads(scored("alerts", "snoozed", "--json").out)
     assert (listed["rule"], listed["tenant_id"], listed["until"], listed["who"]) == ("answer_failed", "*", LATER, "kim")
+    made_on = datetime.fromisoformat(listed["made_at"]).astimezone(ZoneInfo("Pacific/Kiritimati")).date()
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("AQB_TIME_ZONE", "Pacific/Kiritimati")
+        assert f"(kim, {made_on})" in scored("alerts", "snoozed").out
     shown = scored("alerts", "--date", DAY, "--dry-run").out
     assert "일시 중지  답변 실패" in shown
     assert "Critical · 답변 실패" not in shown
