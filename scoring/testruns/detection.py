@@ -9,18 +9,31 @@ from enum import StrEnum
 from scoring.errors import UsageError
 from scoring.testruns.executions import AGENT_TITLES, AgentType
 
-_WORDS_OF_AGENTS = {
-    AgentType.MOVE: ("move", "url", "urlagent", "이동"),
-    AgentType.PLAN: ("plan", "planagent", "실행", "플랜생성"),
-    AgentType.APPLICANT_MANAGEMENT: ("applicantmanagement", "resume", "resumeagent", "지원자관리"),
+
+@dataclass(frozen=True, slots=True)
+class _AgentNames:
+    """How files and people name an agent: a cell or an option, the beginning of a file's name, in Korean."""
+
+    words: tuple[str, ...]
+    file_prefix: str
+    korean: tuple[str, ...]
+
+
+_NAMES_OF_AGENTS = {
+    AgentType.PLAN: _AgentNames(("plan", "planagent"), "plan_agent_", ("실행", "플랜 생성")),
+    AgentType.MOVE: _AgentNames(("move", "url", "urlagent"), "url_agent_", ("이동",)),
+    AgentType.APPLICANT_MANAGEMENT: _AgentNames(
+        ("applicantmanagement", "resume", "resumeagent"), "resume_agent_", ("지원자 관리",)
+    ),
 }
-_AGENT_OF_WORD = {word: agent for agent, words in _WORDS_OF_AGENTS.items() for word in words}
-_AGENT_OF_PREFIX = {
-    "url_agent_": AgentType.MOVE,
-    "plan_agent_": AgentType.PLAN,
-    "resume_agent_": AgentType.APPLICANT_MANAGEMENT,
+_FILE_PREFIXES = [names.file_prefix for names in _NAMES_OF_AGENTS.values()]
+_KOREAN_NAMES = [name for names in _NAMES_OF_AGENTS.values() for name in names.korean]
+_AGENT_OF_WORD = {
+    word: agent
+    for agent, names in _NAMES_OF_AGENTS.items()
+    for word in (*names.words, *(name.replace(" ", "") for name in names.korean))
 }
-_KOREAN = "(이동|실행|플랜[ _-]?생성|지원자[ _-]?관리)"
+_KOREAN = f"({'|'.join(name.replace(' ', '[ _-]?') for name in _KOREAN_NAMES)})"
 _KOREAN_FILE_NAME = re.compile(rf"{_KOREAN}(?![가-힣])|.*?{_KOREAN}[ _-]?에이전트")
 _EXPERT_NAME = re.compile(r"(?<!비)전문가|(?<![a-z])expert(?![a-z])")
 EXPERT_FLOW = "전문가"
@@ -138,7 +151,7 @@ def _agent_type_of_name(file_name: str) -> AgentType | None:
     name = unicodedata.normalize("NFC", file_name).casefold()
     if korean := _KOREAN_FILE_NAME.match(name):
         return agent_type_named(korean[1] or korean[2])
-    return next((agent for prefix, agent in _AGENT_OF_PREFIX.items() if _begins_with(name, [prefix])), None)
+    return next((agent for agent, names in _NAMES_OF_AGENTS.items() if _begins_with(name, [names.file_prefix])), None)
 
 
 def run_type_of(name: str) -> str:
@@ -156,12 +169,12 @@ def unknown_agent_type(where: str, unnamed: int = 1, executions: int = 1) -> Usa
         who = f"{unnamed:,} of {executions:,} executions have no known agent in their column agent_type"
         ko = f"실행 {executions:,}건 중 {unnamed:,}건은 agent_type 열이 비어 있거나 아는 이름이 아닙니다. 열을 채우거나"
     return UsageError(
-        f"nothing tells which agent was tested: {who}, the file's name does not start with plan_agent_, url_agent_, "
-        "resume_agent_, 이동, 실행, 플랜 생성 or 지원자 관리, and data keys alone cannot tell move from plan",
+        f"nothing tells which agent was tested: {who}, the file's name does not start with "
+        f"{', '.join([*_FILE_PREFIXES, *_KOREAN_NAMES])}, and data keys alone cannot tell move from plan",
         where=where,
         fix=f"{_agent_choices()}; an agent of your own is scored with --rubric and the path of its rubric file",
-        ko=f"어느 에이전트를 테스트했는지 알 수 없습니다. {ko}, 파일 이름을 plan_agent_, url_agent_, resume_agent_, "
-        "이동, 실행, 지원자 관리 가운데 하나로 시작하게 바꾸세요.",
+        ko=f"어느 에이전트를 테스트했는지 알 수 없습니다. {ko}, 파일 이름을 "
+        f"{', '.join([*_FILE_PREFIXES, *_KOREAN_NAMES])} 가운데 하나로 시작하게 바꾸세요.",
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from scoring.rules.arrow_types import field
+from scoring.testruns.executions import AGENT_TITLES
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class QueryColumn:
 QUERY_ID = QueryColumn("query_id", pa.string(), "질의 ID: 파일에서 이 질의를 가리키는 이름")
 QUERY_TEXT = QueryColumn("query_text", pa.string(), "질의: 에이전트에게 물은 것")
 AGENT_TYPE = QueryColumn(
-    "agent_type", pa.string(), "에이전트: move(이동), plan(실행), applicant_management(지원자 관리)"
+    "agent_type", pa.string(), f"에이전트: {', '.join(f'{agent}({title})' for agent, title in AGENT_TITLES.items())}"
 )
 LATENCY_CLASS = QueryColumn("latency_class", pa.string(), "도구 호출: SINGLE(단일) 또는 MULTI(복수)")
 CATEGORY = QueryColumn(

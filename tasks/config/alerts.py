@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
+from scoring.testruns.executions import AgentType
 from tasks.config.connections import is_http_address
 from tasks.config.secrets import MessageUrl, Url, is_masked
 from tasks.config.section import VARIABLE, Section
@@ -127,7 +128,7 @@ class Route(Destination):
     tenants: tuple[str, ...] = ()
     """Tenants whose chat rows it receives ("": rows without one); then it receives no test runs; empty: all."""
 
-    agent_types: tuple[Literal["move", "plan", "applicant_management"], ...] = ()
+    agent_types: tuple[AgentType, ...] = ()
     """Agents whose test runs it receives (move, plan, applicant_management); then it receives no chat rows; empty: all.
     """
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from scoring.inputs import REJECTED_SCHEMA
 from scoring.rules.arrow_types import field, frame_of
+from scoring.testruns.executions import AgentType
 from scoring.testruns.history import RunPlace
 from scoring.testruns.rubric import Score, ScoredQuery
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary
@@ -70,7 +71,7 @@ QUERIES_SCHEMA = pa.schema(
         *_RUN_FIELDS,
         field("query_id", pa.string(), "질의 ID"),
         field("query_text", pa.string(), "질의"),
-        field("agent_type", pa.string(), "move | plan | applicant_management"),
+        field("agent_type", pa.string(), " | ".join(AgentType)),
         _SCORE_LIST,
         field("columns", pa.string(), "queries.parquet의 그 질의 행(JSON)"),
         *RUBRIC_FIELDS,

@@ -6,6 +6,7 @@ import pytest
 
 from scoring.catalog import recognitions
 from scoring.errors import UsageError
+from scoring.rubrics.aqb import thresholds
 from scoring.testruns.detection import (
     FileFacts,
     Layout,
@@ -17,7 +18,7 @@ from scoring.testruns.detection import (
     run_type_of,
     unknown_agent_type,
 )
-from scoring.testruns.executions import AgentType
+from scoring.testruns.executions import AGENT_TITLES, AgentType, LatencyClass
 from scoring.testruns.team_names import COMMON_NAMES, TeamNames
 
 LONG = ("Run ID", "Item ID", "Query ID", "질의", "기대결과", "방/반복", "Raw JSON")
@@ -206,3 +207,13 @@ def test_error_lists_every_rubric(option: str) -> None:
     with pytest.raises(UsageError) as caught:
         rubric_of(facts(), option=option, known=RUBRICS)
     assert all(rubric in str(caught.value) for rubric in RUBRICS)
+
+
+@pytest.mark.parametrize("agent", AgentType)
+def test_agent_is_known_everywhere_that_tells_one_from_another(agent: AgentType) -> None:
+    error = unknown_agent_type("a.csv")
+    assert agent_type_named(agent) is agent_type_named(AGENT_TITLES[agent]) is agent
+    assert agent_type_of(facts(f"{AGENT_TITLES[agent]}_결과.csv")) is agent
+    assert all(AGENT_TITLES[agent] in text for text in (error.fix, error.ko))
+    assert agent in thresholds.PASSING_TOOLS
+    assert {(latency_class, agent) for latency_class in LatencyClass} <= thresholds.SPEED_BANDS.keys()
