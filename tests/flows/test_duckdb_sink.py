@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,8 @@ class DuckDBWarehouse:
         with self._tables() as tables, tables.cursor() as connection:
             connection.register("new", new)
             connection.execute(f"CREATE TABLE IF NOT EXISTS {table} AS FROM new LIMIT 0")
+            for name, kind, *_ in connection.execute("DESCRIBE new").fetchall():  # a later version has more columns
+                connection.execute(f'ALTER TABLE {table} ADD COLUMN IF NOT EXISTS "{name}" {kind}')
             connection.begin()
             connection.execute(f"DELETE FROM {table} WHERE {where}", [*same.values()])
             connection.execute(f"INSERT INTO {table} BY NAME FROM new")
@@ -155,6 +157,19 @@ def test_sink_of_another_package_serves_nightly_report_and_alerts(
     for path in reports:
         same = Path(in_duckdb.reports) / path.relative_to(in_folder.reports)
         assert same.read_bytes() == path.read_bytes(), path.name
+
+
+def test_sink_takes_the_columns_that_a_later_version_writes(tmp_path: Path) -> None:
+    later = pa.schema([("score_date", pa.date32()), ("rows", pa.int64()), ("added", pa.list_(pa.string()))])
+    found = []
+    for warehouse in (DuckDBWarehouse(f"duckdb://{tmp_path / 'scores.duckdb'}"), FolderWarehouse(tmp_path / "folder")):
+        for day, schema in ((DAY - timedelta(days=1), later.remove(2)), (DAY, later)):
+            row = {"score_date": day, "rows": 1, "added": ["x"]}
+            warehouse.replace_day("monitoring_kpis", day, schema, [pl.DataFrame([row])])
+        rows = warehouse.read("monitoring_kpis", schema=later)
+        assert rows is not None
+        found.append(rows.sort("score_date").collect().to_dicts())
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(
