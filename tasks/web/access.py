@@ -49,18 +49,18 @@ class Tokens:
     """The tokens of users, from the environment variables named in the settings; read once.
 
     Raises:
-        UsageError: one of them is not set, too short, or a duplicate.
+        UsageError: one of them is not set, too short, a duplicate, or has blanks in it.
     """
 
     def __init__(self, settings: WebSettings, secret: SecretOf) -> None:
         self._viewers: dict[bytes, Viewer] = {}
         for user in settings.users if settings.auth == "token" else ():
             found = secret(user.token_env)
-            if len(found.value) < SHORTEST_TOKEN:
+            if len(found.value) < SHORTEST_TOKEN or any(map(str.isspace, found.value)):  # a command is no token
                 raise UsageError(
-                    f"the token of {user.name} is not set or shorter than {SHORTEST_TOKEN} characters",
+                    f"the token of {user.name} is not set, shorter than {SHORTEST_TOKEN} characters or has blanks",
                     where=found.origin,
-                    fix="set a random one, for example that of: openssl rand -hex 20",
+                    fix="set a random one, for example what this prints: openssl rand -hex 20",
                 )
             if _digest(found.value) in self._viewers:
                 raise UsageError("two users have the same token", where="web.users", fix="give each one of its own")

@@ -349,6 +349,7 @@ def test_access_is_refused_where_everybody_would_get_in(settings: Settings) -> N
     ("environment", "said"),
     [
         ({**TOKENS, "TOKEN_READER": "Xq9"}, "shorter than 20"),
+        ({**TOKENS, "TOKEN_READER": "$(openssl rand -hex 20)"}, "has blanks"),
         ({"TOKEN_READER": "r" * 30}, "not set"),
         ({**TOKENS, "TOKEN_READER": TOKENS["TOKEN_OPERATOR"]}, "same token"),
     ],
