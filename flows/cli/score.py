@@ -78,7 +78,8 @@ def score(
         lines = [estimate_line(name, found) for name, found in estimates.items()]
         show({name: vars(found) for name, found in estimates.items()}, "\n".join(lines), as_json=as_json)
         return
-    scored = score_inputs(inputs, choices, out, settings, also or [], judge=judge)
+    of_rows_alone = [f"--{name.replace('_', '-')}" for name in chosen]
+    scored = score_inputs(inputs, choices, out, settings, also or [], of_rows_alone, judge=judge)
     several = [{"name": one.name, "summary": one.summary, "error": one.error} for one in scored]
     texts = [_score_text(one, asked=settings.judge.enabled) for one in scored]
     show(scored[0].summary if len(scored) == 1 else several, "\n".join(texts), as_json=as_json)
@@ -108,13 +109,15 @@ def score_inputs(
     out: Path,
     settings: Settings,
     also: Sequence[str] = (),
+    of_rows_alone: Sequence[str] = (),
     *,
     judge: bool = False,
 ) -> list[ScoredFile]:
     """Scores chat rows together, or test runs one by one: a single run into `out`, several into sub-folders of it.
 
     A run that cannot be scored does not stop the others; the error of a single one is raised. `also` are formats of
-    the tables of chat rows besides Parquet; `judge` is whether a judge was requested for these files.
+    the tables of chat rows besides Parquet, `of_rows_alone` the given options that test runs do not have; `judge` is
+    whether a judge was requested for these files.
 
     Raises:
         UsageError: no such rubric or agent type, chat rows mixed with test runs, or options of one kind for the other.
@@ -131,6 +134,8 @@ def score_inputs(
         return [ScoredFile("", out, score_to_folder(inputs, rubric_id, out, settings, also))]
     if also:
         raise UsageError("--also is for chat rows: a test run has its workbook", fix="leave it out")
+    if of_rows_alone:
+        raise UsageError(f"test runs take no {' and no '.join(of_rows_alone)}", fix="leave it out")
     from flows.cli.score_testruns import score_testruns  # imports judge and database, which takes a second
 
     return score_testruns(files, choices, out, settings)

@@ -164,6 +164,8 @@ def test_score_refuses_other_tables_of_a_test_run_and_a_folder_that_holds_its_in
     Path("run.csv").write_text("ID,질의,1차 답변\n")
     refused = aqb("score", "run.csv", "--out", "out", "--also", "csv")
     assert (refused.exit_code, "--also is for chat rows" in refused.err) == (2, True)
+    refused = aqb("score", "run.csv", "--out", "out", "--naive-timestamps", "Asia/Seoul")
+    assert (refused.exit_code, "test runs take no --naive-timestamps" in refused.err) == (2, True)
     export.rename("scores.csv")
     among = aqb("score", "scores.csv", "--out", ".", "--also", "csv")
     assert (among.exit_code, "choose another --out folder" in among.err) == (2, True)
