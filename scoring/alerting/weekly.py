@@ -106,20 +106,27 @@ def _worsened(week: Week, tenant: str | None) -> Iterator[str]:
 
 
 def _paged(week: Week, route: RouteFilter, pages: Sequence[NamedFact] | None) -> Iterator[Line]:
-    """The pages of the week, one line each: later days may have made the rates usual."""
+    """The pages of the week, a line for each day: later days may have made the rates usual.
+
+    A page also reports rules that the preview leaves to a digest: it does not know that their rows are mostly the same.
+    """
     days = [week.last - timedelta(back) for back in range(WEEK)]
-    shown = set[tuple[str, date, str | None]]()
     sent = {(one.rule, one.day, one.tenant_id) for one in pages or () if one.rubric == week.rubric.id}
+    found: dict[date, list[str]] = {}
+    reasons: dict[tuple[str, date, str | None], str] = {}
     for message in preview_days(week.watched, days, {"": route}) if week.watched else ():
-        facts = {(one.rule, message.day, one.tenant_id) for one in message.incidents}
-        if message.kind == "page" and (pages is None or facts & sent):
-            shown |= facts
-            yield [bold(f"{day_text(message.day)} 긴급 알림  "), plain(message.text)]
+        facts = {(one.rule, message.day, one.tenant_id): one.reason for one in message.incidents}
+        if message.kind == "page" and (pages is None or facts.keys() & sent):
+            found.setdefault(message.day, []).append(message.text)
+            sent -= facts.keys()
+        reasons |= facts
     titles = titles_of_rules(week.rubric)
-    for rule, day, tenant in sorted(sent - shown, key=str):
+    for rule, day, tenant in sorted(sent, key=str):
         if day in days and rule in titles:
-            what = f"{named_rule(titles[rule], tenant)} · 다시 채점해 보니 평소 범위"
-            yield [bold(f"{day_text(day)} 긴급 알림  "), plain(what)]
+            usual = f"{named_rule(titles[rule], tenant)} · 다시 채점해 보니 평소 범위"
+            found.setdefault(day, []).append(reasons.get((rule, day, tenant), usual))
+    for day, texts in sorted(found.items()):
+        yield [bold(f"{day_text(day)} 긴급 알림  "), plain("; ".join(texts))]
 
 
 def _turns(rows: Iterable[KpiRow]) -> list[int]:

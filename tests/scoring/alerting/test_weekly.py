@@ -91,6 +91,21 @@ def test_weekly_message_names_the_pages_that_were_sent_whatever_their_days_say_n
     assert of_tuesday.count("긴급 알림  ") == 1
 
 
+def test_weekly_message_gives_the_rise_of_a_rule_that_was_sent_with_a_page() -> None:
+    """Warnings whose rows are mostly those of a page are part of it: they have not become usual since."""
+    usual = {"answer_failed": 20, "weak_answer": 20}
+    found, wednesday = week(usual, usual, usual, usual), SUNDAY - timedelta(4)
+    row = {**found.kpis[wednesday][0], "alert_answer_failed": 60, "alert_weak_answer": 60}
+    risen = WatchedDays(RUBRIC, {**found.kpis, wednesday: [row]}, AlertPolicy())
+    pages = [fact_key(RUBRIC.id, RUBRIC.version, rule, wednesday, "*") for rule in usual]
+    (message,) = weekly_message(replace(found, watched=risen), RouteFilter(), (), pages)
+    text = readable(message.blocks)
+    assert (
+        "3월 11일(수) 긴급 알림  답변 실패 · 급증, 평소의 3.0배; 합리적 질문에 부족한 답변 · 급증, 평소의 3.0배" in text
+    )
+    assert "평소 범위" not in text
+
+
 def test_week_of_an_outage_names_its_day_and_what_the_others_had() -> None:
     """One day of seven that fails whole is neither a quiet week nor a reason to say nothing about the other six."""
     found = week(*[{"answer_failed": 22}] * 4)
