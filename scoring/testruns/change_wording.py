@@ -96,16 +96,17 @@ def change_text(change: Mapping[str, Any]) -> str:
             "기대 결과나 정답 수치의 유무가 모두 바뀜" if change.get("expected_otherwise") else "함께 있는 질의가 없음"
         )
         return f"{of} 나아졌는지 판단 보류: {why}"
-    why = undecided_text(
-        few=all(one["finding"] in (None, "too_few") for one in change["metrics"]),
-        withheld=[one["title"] for one in change["metrics"] if one["withheld"]],
-        of_two_judges=[one["title"] for one in change["metrics"] if one.get("of_two_judges")],
-    )
     moved = [one for one in change["metrics"] if one["difference"]]
     moved = [one for one in moved if not one.get("of_repeats")] or moved
     most = max(moved, key=lambda one: abs(one["difference"]), default=None)
-    shown = f"(가장 크게 움직인 지표는 {most['title']} {signed(most['difference'])})" if most else ""
-    return f"{of} {counts}{'점수는 ' if rates else ''}나아졌는지 판단 보류: {why}{shown}"
+    why = undecided_text(
+        few=all(one["finding"] in (None, "too_few") for one in change["metrics"]),
+        compared=any(one["finding"] for one in change["metrics"]),
+        withheld=[one["title"] for one in change["metrics"] if one["withheld"]],
+        of_two_judges=[one["title"] for one in change["metrics"] if one.get("of_two_judges")],
+        largest=f"(가장 크게 움직인 지표는 {most['title']} {signed(most['difference'])})" if most else "",
+    )
+    return f"{of} {counts}{'점수가 나아졌는지는' if rates else '나아졌는지'} {_UNKNOWN}: {why}"
 
 
 def telling_rates(figures: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
@@ -125,12 +126,16 @@ def telling_rates(figures: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any
 
 
 def rates_text(figures: Mapping[str, Any]) -> str:
-    """`정확성 점수는 판단 보류지만 목표별로는 결과 정확도(정답 수치) 나빠짐(78.8% → 66.2%)`; '' without any."""
+    """`정확성 점수는 판단 보류지만 목표별로는 결과 정확도(정답 수치) 나빠짐(질의 40개, 78.8% → 66.2%)`; '' without any.
+
+    The queries are those of both runs, fewer than the run's own rate counts.
+    """
     metrics = {one["metric"]: one for one in figures["metrics"]}
     said = []
     for metric, rates in telling_rates(figures).items():
         shown = (
-            f"{one['title']} {FINDING_TITLES[one['finding']]}({percent(one['before'])} → {percent(one['now'])})"
+            f"{one['title']} {FINDING_TITLES[one['finding']]}"
+            f"(질의 {one['n']:,}개, {percent(one['before'])} → {percent(one['now'])})"
             for one in rates
         )
         said.append(f"{_beside(metrics.get(metric))} {', '.join(shown)}")
@@ -155,13 +160,20 @@ def _more_failed(change: Mapping[str, Any]) -> str:
     return f"지난 실행은 {more_failed_text(before, now, '이번 실행')} 있음; "
 
 
-def undecided_text(*, few: bool, withheld: Sequence[str], of_two_judges: Sequence[str]) -> str:
-    """Why nothing got significantly worse or better (Korean); metrics that are not compared come before chance."""
+def undecided_text(
+    *, few: bool, compared: bool, withheld: Sequence[str], of_two_judges: Sequence[str], largest: str = ""
+) -> str:
+    """Why nothing got significantly worse or better (Korean): chance among the metrics that are `compared`, of which
+    `largest` names one, and the metrics that are not.
+    """
+    chance = (f"질의가 {MIN_N_FOR_VERDICT}개 미만" if few else "차이가 우연과 구별되지 않음") + largest
     if of_two_judges:
-        return f"판정한 모델이나 조건이 달라 비교하지 않은 지표: {', '.join(of_two_judges)}"
-    if withheld:
-        return f"미판정 질의가 많아 비교하지 않은 지표: {', '.join(withheld)}"
-    return f"질의가 {MIN_N_FOR_VERDICT}개 미만" if few else "차이가 우연과 구별되지 않음"
+        left_out = f"판정한 모델이나 조건이 달라 비교하지 않은 지표: {', '.join(of_two_judges)}"
+    elif withheld:
+        left_out = f"미판정 질의가 많아 비교하지 않은 지표: {', '.join(withheld)}"
+    else:
+        return chance
+    return f"비교한 지표는 {chance}, {left_out}" if compared else left_out
 
 
 def moved_text(change: Mapping[str, Any]) -> str:
@@ -277,15 +289,18 @@ def standing(summary: Mapping[str, Any]) -> tuple[str, str]:
     change = summary.get("change")
     if change is None:
         return _FIRST_RUN, alone_text(summary) or "같은 테스트 세트의 지난 실행이 없음"
-    rates = [one for of_metric in telling_rates(change).values() for one in of_metric]
-    told = {one["finding"] for one in (*change["metrics"], *rates)} & {"worse", "better"}
+    rates = {one["finding"] for of_metric in telling_rates(change).values() for one in of_metric}
+    if change["worse"] - change.get("slower", 0) > change["better"] - change.get("faster", 0):
+        rates -= {"better"}  # one target that rose is no better run while the answers of more queries got worse
+    told = ({one["finding"] for one in change["metrics"]} | rates) & {"worse", "better"}
     if change["obstacle"]:
         told = set()
     if (change.get("more_failed") or {}).get("run") == "base":
         told -= {"better"}  # no longer failing is no better answer
     text = change_text(change)
     if not told:
-        return (_SAME if change.get("same") else _UNKNOWN), outage_text(change) or text.partition(": ")[2] or text
+        why = "" if rates_text(change) else text.partition(f"{_UNKNOWN}: ")[2]
+        return (_SAME if change.get("same") else _UNKNOWN), outage_text(change) or why or text
     return ("엇갈림" if len(told) > 1 else FINDING_TITLES[told.pop()]), text
 
 

@@ -76,7 +76,7 @@ def comparison_headline(comparison: Comparison) -> list[str]:
     if comparison.is_same:
         why = " 같은 결과 파일을 두 번 채점한 것입니다." if comparison.is_same_file else ""
         return [*rates, f"두 실행에서 질의 {comparison.paired:,}개의 점수가 모두 같습니다.{why}"]
-    verdict = _verdict(comparison, of="점수는 " if rates else "")
+    verdict = _verdict(comparison, of="점수가 " if rates else "")
     if comparison.more_failed:
         return [_more_failed(comparison), *rates, verdict, f"{OUTAGE_ACTION}하세요."]
     return [*rates, _counts_text(comparison), verdict, *_look_first(comparison)]
@@ -109,6 +109,7 @@ def _verdict(comparison: Comparison, of: str) -> str:
         return " ".join(said)
     why = undecided_text(
         few=comparison.paired < MIN_N_FOR_VERDICT,
+        compared=any(one.finding for one in comparison.metrics),
         withheld=[one.title for one in comparison.metrics if one.withheld],
         of_two_judges=[one.title for one in comparison.metrics if one.of_two_judges],
     )

@@ -152,7 +152,7 @@ def test_what_another_judge_judged_has_no_verdict_and_is_named() -> None:
     judged, by_rule = change_rows(found)
     assert judged[3:] == ["–", "–", "0", "판단 보류(판정한 모델이나 조건이 다름)"]
     assert by_rule[3] == "0.00"
-    assert change_text(found).endswith("판단 보류: 판정한 모델이나 조건이 달라 비교하지 않은 지표: 정확성")
+    assert change_text(found).endswith(", 판정한 모델이나 조건이 달라 비교하지 않은 지표: 정확성")
 
 
 @pytest.mark.parametrize(
@@ -160,18 +160,20 @@ def test_what_another_judge_judged_has_no_verdict_and_is_named() -> None:
     [
         ("worse", "worse", "unclear", ""),  # the metric says it
         ("unclear", "unclear", "too_few", ""),
-        ("unclear", "unclear", "worse", "정확성 점수는 판단 보류지만 목표별로는 수치 나빠짐(50.0% → 40.0%)"),
+        ("unclear", "unclear", "worse", "정확성 점수는 판단 보류지만 목표별로는 수치 나빠짐(질의 40개, 50.0% → 40.0%)"),
         (
             "worse",
             "better",
             "worse",
-            "정확성 점수는 나빠졌지만 목표별로는 수치 나빠짐(50.0% → 40.0%), 도구 좋아짐(50.0% → 60.0%)",
+            "정확성 점수는 나빠졌지만 목표별로는 수치 나빠짐(질의 40개, 50.0% → 40.0%), "
+            "도구 좋아짐(질의 40개, 50.0% → 60.0%)",
         ),
         (
             "better",
             "worse",
             "better",
-            "정확성 점수는 좋아졌지만 목표별로는 도구 나빠짐(50.0% → 40.0%), 수치 좋아짐(50.0% → 60.0%)",
+            "정확성 점수는 좋아졌지만 목표별로는 도구 나빠짐(질의 40개, 50.0% → 40.0%), "
+            "수치 좋아짐(질의 40개, 50.0% → 60.0%)",
         ),
     ],
 )
@@ -180,8 +182,30 @@ def test_rates_are_said_where_their_metric_does_not_tell_what_they_do(
 ) -> None:
     now = {"worse": 0.4, "unclear": 0.5, "too_few": 0.5, "better": 0.6}
     rates = [
-        {"title": title, "finding": finding, "part_of": "accuracy", "before": 0.5, "now": now[finding]}
+        {"title": title, "finding": finding, "part_of": "accuracy", "before": 0.5, "now": now[finding], "n": 40}
         for title, finding in (("도구", tools), ("수치", numbers))
     ]
     metrics = [{"metric": "accuracy", "title": "정확성", "finding": metric}]
     assert rates_text({"metrics": metrics, "rates": rates}) == said
+
+
+@pytest.mark.parametrize(("worse", "better", "word"), [(8, 4, "판단 보류"), (4, 8, "좋아짐")])
+def test_standing_of_a_run_with_a_better_target_is_not_better_where_more_answers_got_worse(
+    worse: int, better: int, word: str
+) -> None:
+    """Tools may be right more often because fewer executions timed out, while the numbers went wrong."""
+    moved = [3 - 1 / worse] * worse + [3 + 1 / better] * better
+    found = change([3.0] * 40, [*moved, *[3.0] * (40 - len(moved))])
+    rate = {"title": "도구", "finding": "better", "part_of": "accuracy", "before": 0.631, "now": 0.672, "n": 40}
+    found["rates"] = [rate]
+    said, why = standing({"change": found})
+    assert (said, "목표별로는 도구 좋아짐(질의 40개, 63.1% → 67.2%)" in why) == (word, True)
+    assert why.startswith(f"지난 실행(a.csv, 2026-02-10)보다 답변이 나빠진 질의 {worse}개, 좋아진 질의 {better}개; ")
+
+
+def test_chance_is_told_though_some_metrics_are_not_compared() -> None:
+    found = change([3.0, 3.0] * 20, [3.5, 2.5] * 20)
+    found["metrics"].append({"metric": "c", "title": "일관성", "finding": None, "withheld": True, "difference": None})
+    assert change_text(found).endswith(
+        "판단 보류: 비교한 지표는 차이가 우연과 구별되지 않음, 미판정 질의가 많아 비교하지 않은 지표: 일관성"
+    )

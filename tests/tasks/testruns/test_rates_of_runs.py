@@ -33,8 +33,8 @@ from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, raw, wide_row, wri
 
 RIGHT, OTHER = ([{"uiValue": {"filterType": name}}] for name in ("PATRIOT", "NATIONALITY"))
 SAID = (
-    "정확성 점수는 판단 보류지만 목표별로는 결과 정확도(정답 수치) 나빠짐(84.2% → 68.4%), "
-    "도구 사용 정확도(필터/datakey) 좋아짐(67.5% → 87.5%)"
+    "정확성 점수는 판단 보류지만 목표별로는 결과 정확도(정답 수치) 나빠짐(질의 38개, 84.2% → 68.4%), "
+    "도구 사용 정확도(필터/datakey) 좋아짐(질의 40개, 67.5% → 87.5%)"
 )
 
 
@@ -121,7 +121,7 @@ def test_comparison_says_first_which_part_got_worse_and_which_better(folder: Pat
     )
     said = comparison_headline(found)
     assert said[0] == f"{SAID}입니다."
-    assert said[2].startswith("점수는 나빠졌는지 좋아졌는지 판단 보류: ")
+    assert said[2].startswith("점수가 나빠졌는지 좋아졌는지 판단 보류: ")
 
 
 def test_shares_are_those_of_the_answers_in_the_files(folder: Path) -> None:
@@ -167,7 +167,11 @@ def test_inbox_says_the_same_in_report_and_page(folder: Path) -> None:
     assert SAID in report.splitlines()[0].replace("\\", "")
     assert [row[3] for row in table_of(report)] == ["0.0%p", "+20.0%p", "−15.8%p"]
     (path,) = (folder / "site" / "test-runs").glob("resume_agent_20260311*.html")
-    assert "목표별 비율 목표 지난 실행 이번 실행 차이 95% 구간 질의 판단 TTFT" in Page(path).text
+    text = Page(path).text
+    assert "목표별 비율 목표 지난 실행 이번 실행 차이 95% 구간 질의 판단 TTFT" in text
+    opening = summary_of(folder / "11")["headline"][0]
+    assert opening.endswith("%만 채점)입니다.")
+    assert opening in text  # with the score at its end, whatever there is to say of the run before
 
 
 def test_rates_change_no_query(folder: Path) -> None:
@@ -224,7 +228,7 @@ def test_identical_runs_claim_nothing_and_a_slower_first_token_is_said_though_no
     )
     same = "두 실행에서 질의 40개의 점수가 모두 같습니다."
     assert comparison_headline(compared(base, again)) == [same]
-    slow = "지표로 채점하지 않은 TTFT 1초 이하인 응답 나빠짐(100.0% → 50.0%)"
+    slow = "지표로 채점하지 않은 TTFT 1초 이하인 응답 나빠짐(질의 40개, 100.0% → 50.0%)"
     assert comparison_headline(compared(base, slower)) == [f"{slow}입니다.", same]
     change = summary_of(slower)["change"]
     assert (
