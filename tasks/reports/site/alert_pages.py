@@ -45,7 +45,9 @@ def alerts_page(
         return page("alerts.html", root="", section="alerts", title="알림", days=days)
     expected = forecast(watched)
     titles = titles_of_rules(watched.rubric)
-    rules = [rule for rule, tenant in days[-1].decided if tenant == ALL_TENANTS]
+    # A day without rows, such as the last one in an outage, has decided nothing.
+    decided = (key for day in reversed(days) for key in day.decided)
+    rules = dict.fromkeys(rule for rule, tenant in decided if tenant == ALL_TENANTS)
     links = {day: row_links(day, summary, "") for day, summary in summaries.items()}
     with_rows = watched.rubric.rule_titles.keys()
     charts = [

@@ -75,6 +75,15 @@ def test_chart_of_a_rule_has_each_day_with_what_is_usual(site: Path, days: KpiDa
     assert names == ["평소 범위(95%)", "그날의 비율", "요약으로 알림", "긴급 알림"]
 
 
+def test_page_keeps_its_charts_where_the_last_day_has_no_rows(days: KpiDays, tmp_path: Path) -> None:
+    """On call opens this page when the source sent nothing."""
+    warehouse, last = FolderWarehouse(tmp_path / "warehouse"), max(days)
+    write_kpis(warehouse, {day: rows for day, rows in days.items() if day > last - timedelta(days=30)})
+    write_day(warehouse, last + timedelta(days=1), [])
+    build(warehouse, tmp_path / "site", SPAN)
+    assert list(points(tmp_path / "site"))[-1] == str(last)
+
+
 def test_chart_of_a_rule_marks_the_day_whose_digest_tells_its_rise(site: Path, days: KpiDays) -> None:
     reported = {day: point["reported"] for day, point in points(site, "weak_answer").items() if point["reported"]}
     assert reported == {str(sorted(days)[WEAK]): "digest"}  # the digest after the outage says of it that it goes on

@@ -11,7 +11,9 @@ from tasks.chat.tables import write_alerts
 from tasks.reports.chat_folder import write_day_report
 from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.alert_days import kpi_row, met
 from tests.builders.chat_rows import DAY, RUBRIC, best, refused, write_rows
+from tests.builders.kpi_tables import write_kpis
 from tests.builders.scored_days import write_scored_day
 from tests.builders.site import build, page, write_day
 
@@ -73,3 +75,15 @@ def test_report_has_the_alerts_that_the_page_of_its_day_has(
 def _alert(heading: str) -> list[str]:
     """The title of an alert of a page, then what has changed of its rate."""
     return [heading.split("<")[0], *re.findall(r'<span class="tag[^"]*">(.*?)</span>', heading)]
+
+
+def test_card_compares_its_longest_window_too(warehouse: FolderWarehouse, site: Path) -> None:
+    """What rose over a month is the same in the last two weeks."""
+    rates = [0.05] * 28 + [0.1] * 28
+    days = {DAY + timedelta(n): [met(kpi_row({})) | {"failure_rate": rate}] for n, rate in enumerate(rates)}
+    write_kpis(warehouse, days)
+    build(warehouse, site)
+    text = page(site, f"monitoring/{max(days)}.html").text
+    card = text[text.index("실패율, 기간별") : text.index("GOLD MINE 비율, 기간별")]
+    assert "최근 7일, 앞 기간과 비교: 달라졌다고 할 수 없음 (95% 구간 " in card
+    assert re.search(r"최근 28일, 앞 기간과 비교: 올라감 \(95% 구간 \+4\.\d~\+5\.\d%p\)", card)
