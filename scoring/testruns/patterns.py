@@ -120,11 +120,15 @@ def outages(executions: Iterable[ScoredExecution]) -> list[Outage]:
     return outages_of((score.reason, query_id) for score, query_id in stabilities if score.points == 0)
 
 
+def cause_of(reason: str) -> str:
+    """A reason without what differs between executions: positions, times and ids."""
+    return _LONG_NUMBER.sub("…", _HEX_ID.sub("…", _PLACE.sub("", reason)))
+
+
 def outages_of(causes: Iterable[tuple[str, str]]) -> list[Outage]:
     """The causes of executions without an answer, most frequent first, from pairs of a reason and the query's id."""
     query_ids: dict[str, list[str]] = defaultdict(list)
     for reason, query_id in causes:
-        cause = _LONG_NUMBER.sub("…", _HEX_ID.sub("…", _PLACE.sub("", reason)))
-        query_ids[cause].append(query_id)
+        query_ids[cause_of(reason)].append(query_id)
     found = [Outage(cause, len(ids), tuple(sorted(set(ids)))) for cause, ids in query_ids.items()]
     return sorted(found, key=lambda outage: (-outage.count, outage.cause))

@@ -115,8 +115,9 @@ class AqbQuery(ScoredQuery):
 
     @property
     def lacks_ground_truth(self) -> bool:
-        """Whether its accuracy depends on numbers and no ground truth is given. Source: SPEC 3.3."""
-        return self.agent_type is AgentType.APPLICANT_MANAGEMENT and not self.has_ground_truth
+        """Whether its accuracy depends on numbers, is known, and no ground truth is given. Source: SPEC 3.3."""
+        counts = self.agent_type is AgentType.APPLICANT_MANAGEMENT and self.scores["accuracy"].points is not None
+        return counts and not self.has_ground_truth
 
 
 def requests(executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:

@@ -124,13 +124,13 @@ def _main_loss(queries: Sequence[AqbQuery], summary: AqbSummary) -> str:
     }
     worst = max(lost, key=lambda metric: lost[metric])
     missed = [
-        f"{AGENT_TITLES[AgentType(agent)]}의 {figure.title} {figure.value_text}(목표 {figure.target_text})"
+        f"{_AGENT_TITLES[agent]}의 {figure.title} {figure.value_text}(목표 {figure.target_text})"
         for agent, figures in summary.agents.items()
         for figure in map(goal_figure, figures["targets"].values())
         if figure.verdict == "missed"
     ]
     causes = summary.accuracy_causes if worst == "accuracy" else []
-    cause = f"(가장 잦은 원인은 '{causes[0]['cause']}' {causes[0]['count']:,}건)" if causes else ""
+    cause = f"(가장 큰 원인은 '{causes[0]['cause']}' {causes[0]['count']:,}건)" if causes else ""
     unanswered = sum(query.unanswered for query in queries)
     accuracies = [figures["set"]["accuracy"]["mean"] for figures in summary.agents.values()]
     parts = [
@@ -180,10 +180,7 @@ def _evidence(query: AqbQuery) -> str:
 
 def page_parts(summary: Mapping[str, Any]) -> PageParts:
     """The parts of a summary as stored in `summary.json`; a summary of an earlier version may lack some."""
-    agents = {
-        AGENT_TITLES[AgentType(agent)]: cast(AgentFigures, figures)
-        for agent, figures in summary.get("agents", {}).items()
-    }
+    agents = {_AGENT_TITLES[agent]: cast(AgentFigures, figures) for agent, figures in summary.get("agents", {}).items()}
     return PageParts(
         totals=[
             AgentTotal(

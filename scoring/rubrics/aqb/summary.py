@@ -3,7 +3,7 @@
 Source: seed 000, 1.3 and 4; SPEC 3.3 and 4.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
@@ -15,11 +15,11 @@ from scoring.rubrics.aqb.queries import EXECUTION_METRICS, METRICS, AqbExecution
 from scoring.rubrics.aqb.review import REVIEW_TITLES
 from scoring.rubrics.aqb.targets import chat_sets, targets_of
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES, MappingGrade
-from scoring.stats.exact import exact, mean
+from scoring.stats.exact import Exact, exact, mean
 from scoring.testruns.detection import EXPERT_FLOW, run_type_of
 from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.filter_names import COMMON_FILTERS, FILTER_CODES
-from scoring.testruns.patterns import Outage, outages_of
+from scoring.testruns.patterns import Outage, cause_of, outages_of
 from scoring.testruns.rubric import Options, Score, TestRunSummary
 from scoring.testruns.summaries import (
     MOST_UNDECIDED,
@@ -278,9 +278,13 @@ def _failures_by_step(queries: Sequence[AqbQuery]) -> list[FailedStep]:
 
 
 def accuracy_causes(queries: Iterable[AqbQuery]) -> list[Outage]:
-    """Why answers lost accuracy, most frequent first, with their queries."""
-    executions = (execution for query in queries for execution in query.executions)
-    return outages_of((one.accuracy_cause, one.execution.query_id) for one in executions if one.accuracy_cause)
+    """Why answers lost accuracy, most points lost first, then most frequent, with their queries."""
+    executions = [one for query in queries for one in query.executions if one.accuracy_cause]
+    lost: dict[str, Exact] = defaultdict(int)
+    for one in executions:
+        lost[cause_of(one.accuracy_cause)] += t.MAX_POINTS - (one.scores["accuracy"].points or 0)
+    causes = outages_of((one.accuracy_cause, one.execution.query_id) for one in executions)
+    return sorted(causes, key=lambda cause: -lost[cause.cause])
 
 
 def unjudged(queries: Sequence[AqbQuery]) -> list[str]:

@@ -129,5 +129,8 @@ def _means_by_round(summary: RecruitSummary, metric: Metric) -> list[str]:
 
 
 def _worst_reason(query: RecruitQuery) -> str:
+    """Why the worst execution lost accuracy: that nothing was answered comes before the checks that fail on it."""
     scored = min(query.executions, key=lambda scored: scored.scores["accuracy"].points or 0)
-    return f"{scored.execution.round} {'; '.join(main_causes(scored.checks)) or scored.scores['accuracy'].reason}"
+    unanswered = scored.scores["stability"].reason if scored.unanswered else ""
+    causes = unanswered or "; ".join(main_causes(scored.checks)) or scored.scores["accuracy"].reason
+    return f"{scored.execution.round} {causes}"

@@ -165,7 +165,8 @@ def _latency_chart(run: PublishedTestRun, kind: str, agent: str | None, rows: Se
         return None
     times = sorted(row["latency_s"] for row in rows)
     end = _axis_end(times, bands)
-    title = f"응답 시간: {_CLASS_TITLES.get(kind, kind)}" + (f" · {AGENT_TITLES[AgentType(agent)]}" if agent else "")
+    of_agent = f" · {AGENT_TITLES[AgentType(agent)]} 에이전트" if agent else ""
+    title = f"응답 시간: {_CLASS_TITLES.get(kind, kind)}{of_agent}"
     counts = Counter(bands.points(seconds) for seconds in times)
     p5, p25, p50, p75, p95 = (nearest_rank(times, share) for share in _QUANTILES)
     beyond = sum(seconds > end for seconds in times)

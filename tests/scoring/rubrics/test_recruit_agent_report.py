@@ -178,3 +178,10 @@ def test_queries_that_lost_most_points_come_first() -> None:
     report = reported(fine, slow)
     worst = report[report.index("## 점수를 가장 많이 잃은 질의") :]
     assert worst.index("느린 질의") < worst.index("보여 줘")
+
+
+def test_empty_answer_is_the_reason_of_a_query_not_the_checks_that_fail_on_it() -> None:
+    empty = json.dumps({"assistantMessage": "", "dataUIList": [], "responseTimeSec": 6})
+    (row,) = [line for line in reported(query(run(1), run(2, raw_json=empty))).splitlines() if line.endswith("| Q-1 |")]
+    assert "2/1 빈 응답: 답변 메시지와 dataUIList가 모두 비어 있음 |" in row
+    assert "formType" not in row
