@@ -44,8 +44,9 @@ def check_pattern_table(patterns: Sequence[CheckPattern], names: Mapping[str, st
     )
     text = table(["체크 대상", "원인", "미통과 / 전체", "비율", "함께 실패한 체크", "질의 예"], rows)
     rest = len(patterns) - _SHOWN_PATTERNS
-    note = f"\n\n가장 많은 {_SHOWN_PATTERNS}가지만 실었습니다. 그 밖에 {rest:,}가지가 있습니다."
-    return text + (note if rest > 0 else "")
+    order = "함께 실패한 체크까지 더해 많은 것부터" if any(one.followers for one in patterns) else "많은 것부터"
+    shown = f" {_SHOWN_PATTERNS}가지만 실었습니다. 그 밖에 {rest:,}가지가 있습니다." if rest > 0 else "입니다."
+    return f"{text}\n\n{order}{shown}" if patterns else text
 
 
 def outage_table(outages: Sequence[Outage], names: Mapping[str, str]) -> str:

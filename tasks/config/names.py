@@ -17,7 +17,7 @@ _ELEMENT = re.compile(r"\.([0-9]+)(?=\.|$)")
 def nearest_names(unknown: Collection[str], known: Collection[str]) -> str:
     """The remedy for unknown names: the nearest known names, and where all are documented."""
     written = (_ELEMENT.sub("[]", name) for name in unknown)
-    near = [close[0] for name in written if (close := get_close_matches(name, known, 1))]
+    near = dict.fromkeys(close[0] for name in written if (close := get_close_matches(name, known, 1)))
     return (f"did you mean {', '.join(near)}? " if near else "") + "docs/reference/settings.md lists all that exist"
 
 

@@ -201,7 +201,9 @@ def page_parts(summary: Mapping[str, Any]) -> PageParts:
         tables=(
             _chat_sets({title: sets for title, figures in agents.items() if (sets := figures.get("chat_sets"))}),
             _slowest(summary.get("slowest_filter_combinations", [])),
-            cause_table("정확성을 잃은 원인", summary.get("accuracy_causes", ()), "cause", "count"),
+            cause_table(
+                "정확성을 잃은 원인, 점수를 많이 잃은 것부터", summary.get("accuracy_causes", ()), "cause", "count"
+            ),
             cause_table("실패한 단계", summary.get("failures_by_step", ()), "step", "n"),
         ),
     )

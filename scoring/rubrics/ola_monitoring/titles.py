@@ -48,7 +48,7 @@ FAILURES = CodedColumn(
         "refused_scope": "거절: 주식 범위 밖",
         "too_broad": "질문 범위가 너무 넓음",
         "not_understood": "질문을 이해하지 못함",
-        "blocked": "LLM 호출 차단",
+        "blocked": "LLM 호출 차단(거절 문구 없음)",
         "too_short": "답변이 너무 짧음",
     },
 )

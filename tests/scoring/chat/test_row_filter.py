@@ -88,5 +88,5 @@ def test_row_filter_refuses_what_cannot_be_in_words_of_people(name: str, value: 
 def test_row_filter_knows_the_codes_of_a_rubric_by_their_titles() -> None:
     titles: dict[str, Any] = {one.column: one.titles for one in RUBRIC.coded_columns}
     assert titles["final_grade"]["F"] == "F 실패"
-    assert titles["failure_type"]["blocked"] == "LLM 호출 차단"
+    assert titles["failure_type"]["blocked"] == "LLM 호출 차단(거절 문구 없음)"
     assert titles["alert_level"] == {"critical": "Critical", "warning": "Warning"}

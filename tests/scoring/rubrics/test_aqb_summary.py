@@ -250,18 +250,13 @@ def test_causes_of_lost_accuracy_are_what_was_used_the_numbers_and_missing_answe
         *(execution(f"Q-{n}", ground_truth="5.02명") for n in (7, 8)),
     ]
     assert summary(*executions).accuracy_causes == [
-        {
-            "cause": "필터: 기대 보훈(PATRIOT), 사용 국적(NATIONALITY)",
-            "count": 2,
-            "query_ids": ("Q-1", "Q-2"),
-        },
+        {"cause": "필터: 기대 보훈(PATRIOT), 사용 국적(NATIONALITY)", "count": 2, "query_ids": ("Q-1", "Q-2")},
         {"cause": "응답 실패: x", "count": 1, "query_ids": ("Q-6",)},
         {"cause": "필터: 기대 보훈(PATRIOT), 사용 없음", "count": 1, "query_ids": ("Q-3",)},
         {"cause": "답변의 수치가 정답과 다름", "count": 1, "query_ids": ("Q-4",)},
-        # The most frequent but for one, and the one that lost least.
         {"cause": "답변의 수치가 정답과 허용 오차 안에서 다름", "count": 2, "query_ids": ("Q-7", "Q-8")},
     ]
-    assert "### 정확성을 잃은 원인" in report(*executions)
+    assert "점수를 많이 잃은 원인부터입니다." in report(*executions)
     first_lines = RUBRIC.headline(*run(*executions))
     assert "가장 큰 원인은 '필터: 기대 보훈(PATRIOT), 사용 국적(NATIONALITY)' 2건" in first_lines[1]
 

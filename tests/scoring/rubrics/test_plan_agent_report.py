@@ -160,6 +160,7 @@ def test_failures_are_grouped_by_cause() -> None:
 def test_insights_name_the_checks_and_queries_with_their_counts() -> None:
     report = reported(query("Q-1", BAD, BAD), query("Q-2", GOOD, BAD))
     assert "  - formType: 기대 SELECT, 실제 LINK 3건(같은 체크 4개 중 75.0%, 질의 2개)" in report
+    assert "\n\n많은 것부터입니다.\n" in report
     assert "  - 모든 회차에서 3점 미만인 질의 1개: 질의 Q-1" in report
     assert "  - 회차 사이에 통과와 미통과가 갈린 질의 1개: 질의 Q-2" in report
     assert "  - 응답 시간이 있는 실행 4건 중 8초를 넘긴 실행 3건(75.0%), 모든 회차가 느린 질의 1개." in report

@@ -62,6 +62,7 @@ def test_settings_cannot_be_changed_afterwards() -> None:
             "alerts.route[].webhok_env (table 2)",
             "did you mean alerts.route[].webhook_env? ",
         ),
+        ("[judge]\nrp = 1\nrpmm = 1\n", "judge.rp", "did you mean judge.rpm? "),
         ("[judge]\nusd = 1\nrp = 1\n", "judge.usd", "did you mean judge.seed, judge.rpm? "),
         ("xyz = 1\n", "xyz", ""),
     ],
