@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from scoring.alerting.blocks import Block, Line, Span, bold, bullets, code, inert, link, masked_text, paragraph, plain
-from scoring.alerting.growth import EXAMPLES, TEMPLATE, TENANT, Grown
+from scoring.alerting.growth import EXAMPLES, TEMPLATE, TENANT, TOKENS, Grown
 from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import DayDigest, Example
 from scoring.chat.kpis import ALL_TENANTS
@@ -13,7 +13,16 @@ from scoring.days import day_text
 from scoring.markdown import percent, percent_interval, score_text
 
 _FORMS_WITHOUT_TEXT = {WORD: "낱말 하나뿐인 질문", "": "글자가 없는 질문"}
+_TOKENS_ACTION = (
+    "출력 토큰이 기록되지 않은 행은 답변과 상관없이 점수가 낮습니다. "
+    "토큰을 기록하는 곳을 고치고, 채워 넣은 뒤 다시 채점하세요."
+)
 _QUESTION_CHARACTERS, _ANSWER_CHARACTERS, _TEMPLATE_CHARACTERS = 100, 100, 60
+
+
+def tokens_action(grown: Iterable[Grown]) -> str:
+    """What to do about a rise whose rows lack their tokens (Korean): the answers did not change; else ''."""
+    return _TOKENS_ACTION if any(one.column == TOKENS for one in grown) else ""
 
 
 def tenant_name(tenant: str | None) -> str:
@@ -29,6 +38,8 @@ def grown_name(one: Grown, rubric: RowRubric) -> str:
     """The name of what grew for people: a tenant, a failure type, a kind of question, or a template."""
     if one.column == TENANT:
         return tenant_name(one.value)
+    if one.column == TOKENS:
+        return "출력 토큰이 기록되지 않은 행"
     if one.column == TEMPLATE:
         return _FORMS_WITHOUT_TEXT.get(one.value or "") or template_name(one.value or "")
     titles = {kind.column: kind.titles for kind in rubric.kinds}
@@ -83,8 +94,8 @@ def _grown_text(one: Grown, rubric: RowRubric, *, compared: bool) -> str:
 
 
 def _most_telling(grown: Sequence[Grown], rubric: RowRubric) -> list[Grown]:
-    """What grew, most certain first; among equally certain values failure types, then tenants."""
-    order = [rubric.failure.column, TENANT]
+    """What grew, most certain first; among equally certain values missing tokens, failure types, then tenants."""
+    order = [TOKENS, rubric.failure.column, TENANT]
 
     def place(one: Grown) -> tuple[bool, int]:
         tells = one.value is not None and one.column in order

@@ -9,7 +9,7 @@ from scoring.alerting.blocks import Line, Span, bold, code, inert, link, masked_
 from scoring.alerting.days_off import is_day_off
 from scoring.alerting.decision import RateDecision, UsualRate
 from scoring.alerting.facts import AlertFact, is_unread, titles_of_rules
-from scoring.alerting.growth_wording import tenant_name
+from scoring.alerting.growth_wording import tenant_name, tokens_action
 from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import LEVEL_SIGNS, NO_TENANT, RouteFilter
 from scoring.alerting.snoozes import Snooze, fact_rate
@@ -84,6 +84,8 @@ def action(one: Incident, rubric: RowRubric) -> list[Span]:
     rule = ROWS_REJECTED if is_unread(one.fact) else one.fact.rule
     if rule.startswith(KPI_RULE):
         return [plain(_KPI_ACTION)]
+    if missing := tokens_action(one.fact.grown):
+        return [plain(f"{missing} "), code(f"aqb nightly --date {one.day}")]
     by_rule = {rule.id: rule.action for rule in rubric.alert_rules}
     what = plain((_DAY_ACTIONS | by_rule).get(rule, _DROPPED_RULE_ACTION))
     again = [plain(" "), code(f"aqb nightly --date {one.day}")] if rule in _SCORED_AGAIN else []

@@ -79,6 +79,7 @@ def conclusion(
     few: str = "",
     mostly: str = "",
     rejected: int = 0,
+    action: str = "",
 ) -> Conclusion:
     """Summarises one or more days.
 
@@ -87,18 +88,18 @@ def conclusion(
     `standing_out` the unusually frequent alert rules, most severe first, and `than` the baseline they are compared
     with. Unusual changes come before permanent problems, and of these the target that is missed by the most. `few` says
     that a day has far fewer rows than usual, so that its figures prove little. `mostly` is the tenant with most of the
-    increase of the first rule (Korean). `rejected` rows could not be read: if there are many, nothing else is
-    recommended first.
+    increase of the first rule (Korean), `action` what to do about it if its cause is known. `rejected` rows could not
+    be read: if there are many, nothing else is recommended first.
     """
     if not rows and rejected:
         return Conclusion(f"{rejected:,}행이 들어왔지만 채점한 행이 없습니다.", None, _REJECTED_ACTION)
     if not rows:
-        action = (
+        look = (
             "질문이나 답변이 왜 비었는지 먼저 확인하세요."
             if alerted.get("excluded")
             else "원본에 행이 들어왔는지 먼저 확인하세요."
         )
-        return Conclusion("채점한 행이 없습니다.", None, action)
+        return Conclusion("채점한 행이 없습니다.", None, look)
     happened = _targets_sentence([*windows.values()])
     if rejected:
         came = rows + rejected + (alerted.get("excluded") or 0)
@@ -113,7 +114,7 @@ def conclusion(
             return Conclusion(happened, None, f"제외한 행이 {than} 늘었으니 {_EXCLUDED_ACTION}")
         where = f"주로 {mostly}에서 " if mostly else ""
         said = f"가장 먼저 볼 것은 {where}{than} 늘어난 '{rule.title}' "
-        return Conclusion(happened, FirstRows(alerted[f"alert_{rule.id}"], said, rule), rule.action)
+        return Conclusion(happened, FirstRows(alerted[f"alert_{rule.id}"], said, rule), action or rule.action)
     pairs, most_missed = rubric.crosstab.framed, _most_missed(rubric, windows)
     if most_missed and not _is_framed(rubric, most_missed):
         said = f"가장 먼저 볼 것은 목표에서 가장 많이 벗어난 {most_missed.counted_title.removesuffix('행')}"

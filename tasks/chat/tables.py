@@ -17,11 +17,12 @@ import pyarrow as pa
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.episodes import MIN_COUNT
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, excluded_facts, monitoring_facts
-from scoring.alerting.growth import FiredRow, Grown, Growth, growth_by_rule
+from scoring.alerting.growth import NO_TOKENS, TOKENS, FiredRow, Grown, Growth, growth_by_rule
 from scoring.alerting.messages import Example
 from scoring.alerting.watch import AlertPolicy
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rubric_version_of, scored_and_excluded
 from scoring.chat.rubric import RowRubric
+from scoring.chat.sql_tables import fired_columns
 from scoring.rules.arrow_types import empty_frame, field
 from tasks.warehouse import Warehouse, table_rows
 from tasks.warehouse.tables import ALERTS, REJECTED
@@ -168,18 +169,20 @@ def growth_of_days(
 def read_fired_rows(warehouse: Warehouse, rubric: RowRubric, days: Collection[date]) -> dict[date, list[FiredRow]]:
     """The rows with an alert of each of these days."""
     found: dict[date, list[FiredRow]] = {day: [] for day in days}
+    has_tokens = TOKENS in fired_columns(rubric)
     for row in warehouse.fired_rows(sorted(days), rubric):
-        found[row["score_date"]].append(_fired_row(rubric, row))
+        tokens = {TOKENS: NO_TOKENS if row[TOKENS] is None else None} if has_tokens else {}
+        found[row["score_date"]].append(_fired_row(rubric, row, tokens))
     return found
 
 
-def _fired_row(rubric: RowRubric, row: Mapping[str, Any]) -> FiredRow:
+def _fired_row(rubric: RowRubric, row: Mapping[str, Any], tokens: Mapping[str, str | None]) -> FiredRow:
     question = row["user_input"]
     return FiredRow(
         row["row_id"],
         row["tenant_id"],
         tuple(row["alert_rules"]),
-        {name: row[name] for name in ("tenant_id", *(kind.column for kind in rubric.kinds))},
+        {**{name: row[name] for name in ("tenant_id", *(kind.column for kind in rubric.kinds))}, **tokens},
         None if question is None else rubric.template(question),
         row[rubric.failure.column],
         row[rubric.total],

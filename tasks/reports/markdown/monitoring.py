@@ -9,7 +9,7 @@ from typing import Any
 
 from scoring.alerting.facts import AlertFact, titles_of_rules
 from scoring.alerting.growth import Grown
-from scoring.alerting.growth_wording import grown_texts
+from scoring.alerting.growth_wording import grown_texts, tokens_action
 from scoring.alerting.watch import alert_counts
 from scoring.chat.conclusion import conclusion
 from scoring.chat.kpi_windows import ComparedKpi, compared_kpi, deciding, kpi_windows, of_all_rows
@@ -119,6 +119,7 @@ class MonitoringReport:
             few=self.few,
             mostly=self.mostly,
             rejected=self.outcome.counts.rejected,
+            action=tokens_action(self.grown),
         ).sentences
 
     @property

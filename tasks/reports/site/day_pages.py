@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from scoring.alerting.facts import AlertFact, rows_on_page, titles_of_rules
-from scoring.alerting.growth_wording import grown_texts
+from scoring.alerting.growth_wording import grown_texts, tokens_action
 from scoring.alerting.rule_changes import tenant_of_day
 from scoring.alerting.snoozes import fact_rate
 from scoring.alerting.standing_out import standing_out
@@ -192,6 +192,7 @@ def _parts_of_day(
         few=day.few,
         mostly=tenant_of_day(rubric, high, span.kpis, day.day, day.decided),
         rejected=day.rejected,
+        action=_action(day, high),
     )
     return {
         "rubric": rubric,
@@ -289,6 +290,12 @@ def _shown_alerts(
             )
         )
     return found
+
+
+def _action(day: SiteDay, high: Sequence[str]) -> str:
+    """What to do about the first rule that stands out, if its cause is known."""
+    facts = (fact for fact in day.alerts if fact.tenant_id == ALL_TENANTS and fact.rule in high[:1])
+    return next((tokens_action(fact.grown) for fact in facts), "")
 
 
 def _place(fact: AlertFact, day: SiteDay) -> tuple[bool, bool, bool, int]:

@@ -93,6 +93,24 @@ def test_report_and_page_of_a_day_begin_with_what_rose_that_day(
     assert grown in of_day
 
 
+def test_day_whose_tokens_were_not_recorded_is_told_as_such_not_as_worse_answers(
+    warehouse: FolderWarehouse, score_day: ScoreDay, tmp_path: Path
+) -> None:
+    """Volume and efficiency have no points without tokens: the same answers fail."""
+    answer = "하늘전자는 반도체 장비를 만드는 회사로 최근 실적이 개선되고 있습니다. " * 4
+    days = [DAY + timedelta(days=number) for number in range(9)]
+    for number, day in enumerate(days):
+        start, lost = number * MINUTES_A_DAY, {} if day != days[-1] else {"output_tokens": None}
+        usual = [refused(start), *(best(start + minute) for minute in range(1, 40))]
+        score_day([*usual, *(best(start + minute, llm_response=answer) | lost for minute in range(40, 60))], day)
+    build(warehouse, tmp_path / "site")
+    said = "출력 토큰이 기록되지 않은 행은 답변과 상관없이 점수가 낮습니다. 토큰을 기록하는 곳을 고치고"
+    assert said in (tmp_path / "reports" / f"monitoring-{days[-1]}.md").read_text()
+    text = page(tmp_path / "site", f"monitoring/{days[-1]}.html").text
+    assert said in text
+    assert "주로 출력 토큰이 기록되지 않은 행 " in text
+
+
 def test_report_of_a_day_says_how_often_failures_came_before_where_something_rose(
     warehouse: FolderWarehouse, score_day: ScoreDay, tmp_path: Path
 ) -> None:
