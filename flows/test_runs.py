@@ -1,14 +1,13 @@
 """The flow of test runs: scores each new file of the inbox once, into its own report folder and the warehouse.
 
 A file is identified by its content: a changed file is a new run. The next run retries a file that failed or was still
-arriving. A file that fails stops no other. An unreadable file is reported once, as a Warning, and does not fail the
-flow run.
+arriving, and scores one again whose scores the tables have lost, as of its day. A file that fails stops no other. An
+unreadable file is reported once, as a Warning, and does not fail the flow run.
 """
 
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date, timedelta
-from pathlib import Path
 
 from prefect import flow
 
@@ -27,7 +26,7 @@ from scoring.inputs import nothing_scored
 from tasks.config.services import refuse_chosen
 from tasks.context import Context
 from tasks.state.run_ledger import TEST_RUN, Run, RunLedger
-from tasks.testruns.inbox import look_into
+from tasks.testruns.inbox import files_of_inbox
 from tasks.testruns.plans import in_order_of_running
 
 
@@ -114,15 +113,19 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
             alone.enter_context(context.warehouse.staging("test-runs"))
         except TakenError as taken:  # for up to a day, if the judge is asked in batches
             return InboxOutcome((), (), 0, (), unpublished=(str(taken),))
-        inbox = look_into(Path(settings.test_runs.inbox), ledger.completed_inputs(), now(), settings.test_runs.quiet_s)
-        new = in_order_of_running(inbox.new, settings, day)
-        found = score_files(context, new, day)
+        inbox = files_of_inbox(context, now())
+        new = in_order_of_running(inbox.new, settings, day, inbox.lost)
+        found = score_files(context, new, day, inbox.lost)
         scored = [one for one in found if isinstance(one, WrittenTestRun)]
         copies = sum(len(files) - 1 for files, one in zip(new, found, strict=True) if isinstance(one, WrittenTestRun))
         failures = [one for one in found if isinstance(one, AqbError)]
         left = [one.name for one in found if isinstance(one, LeftFile)]
         refused = [*inbox.refused, *(one for one in found if isinstance(one, RefusedFile))]
-        for one in (day - timedelta(days=1), day):  # a run that died may have scored without publishing
+        for one in {
+            day - timedelta(days=1),
+            day,
+            *inbox.lost.values(),
+        }:  # a run that died may have scored without publishing
             publish_runs(context.warehouse, context.state, one)
         # Including those of a run that died before it notified people of them.
         unreported = ledger.unreported(TEST_RUN, day - STILL_NEWS)

@@ -2,6 +2,7 @@
 
     AqbError                what happened, where, what to do next
     ├── UsageError          wrong option or setting; exit code 2
+    │   └── ExpiredDayError a day older than what the tables keep
     ├── InputError          a file or table that cannot be read at all; the run goes on with the others
     ├── RuleError           a rubric that must not be built: unordered cuts, a regex that engines read differently
     ├── UnexpectedError     a defect of AQB; what was done before it stands
@@ -53,6 +54,10 @@ def _printable(text: str) -> str:
 
 class UsageError(AqbError):
     """A wrong option or setting: the command ends with exit code 2 before it has done anything."""
+
+
+class ExpiredDayError(UsageError):
+    """A day older than what the tables keep: its rows would be gone at once."""
 
 
 class InputError(AqbError):

@@ -4,7 +4,6 @@ If that cannot be decided, the run starts: it meets the same error, records it a
 """
 
 from datetime import date, datetime
-from pathlib import Path
 
 from flows.runtime.code_version import code_version
 from flows.steps.announce import STILL_NEWS
@@ -16,7 +15,7 @@ from tasks.context import Context
 from tasks.judge_quality.anchors import are_due
 from tasks.review.label_store import LabelStore
 from tasks.state.run_ledger import NIGHTLY, TEST_RUN, Run, RunLedger
-from tasks.testruns.inbox import look_into
+from tasks.testruns.inbox import files_of_inbox
 
 
 def done_by(context: Context, day: date, at: datetime) -> Run | None:
@@ -67,7 +66,5 @@ def _has_news(context: Context, day: date) -> bool:
 
 def _has_files(context: Context, at: datetime) -> bool:
     """Whether the inbox holds a file that is new, still arriving or refused."""
-    settings = context.settings.test_runs
-    known = RunLedger(context.state).completed_inputs()
-    inbox = look_into(Path(settings.inbox), known, at, settings.quiet_s)
+    inbox = files_of_inbox(context, at)
     return bool(inbox.new or inbox.arriving or inbox.refused)

@@ -23,7 +23,7 @@ from tasks.context import Context
 from tasks.files.discovery import nearest_there
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import Run, RunLedger
-from tasks.testruns.inbox import look_into
+from tasks.testruns.inbox import files_of_inbox
 
 _LEAST_FREE_BYTES = 1_000_000_000
 _MONTH = timedelta(days=30)
@@ -177,16 +177,19 @@ def _days_in_work(context: Context, last: date) -> set[date]:
 
 
 def _inbox(context: Context, found: Status) -> None:
-    inbox, ledger = context.settings.test_runs, RunLedger(context.state)
-    seen = look_into(Path(inbox.inbox), ledger.completed_inputs(), now(), inbox.quiet_s)
-    failed = ledger.failed_inputs()
-    wrong = [first.name for first, *_ in seen.new if first.sha256 in failed]
+    seen, failed = files_of_inbox(context, now()), RunLedger(context.state).failed_inputs()
+    wrong = [first.name for first, *_ in seen.new if first.sha256 in failed.keys() - seen.lost.keys()]
     waiting = len(seen.new) - len(wrong)
     wrong += [file.name for file in seen.refused]
     found.facts["inbox"] = {"waiting": waiting, "scored": len(seen.known), "failed": wrong}
     found.gauges |= {"inbox_waiting": waiting, "inbox_failed": len(wrong)}
     if wrong:
         found.problems.append(f"inbox: {counted(len(wrong), 'file')} cannot be scored: {', '.join(wrong[:3])}")
+    if seen.lost:
+        found.problems.append(
+            f"inbox: the score tables lack {counted(len(seen.lost), 'test run')} that were completed, since "
+            f"{min(seen.lost.values())}; check `warehouse`, then `aqb test-runs` scores them again"
+        )
 
 
 def _outbox(context: Context, found: Status) -> None:

@@ -6,7 +6,7 @@ Questions of all files go to one judge, which asks them as one run under one lim
 of another before it is judged. They are scored one after the other, because each is compared with the one before it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
@@ -19,7 +19,7 @@ from flows.runtime.flow_run import ProgressArtifact, step
 from flows.runtime.run_recorder import reason_of, recorded_run
 from flows.runtime.telemetry import tell_judgements
 from scoring.alerting.run_messages import RefusedFile
-from scoring.errors import AqbError, UnexpectedError
+from scoring.errors import AqbError, ExpiredDayError, UnexpectedError
 from scoring.inputs import FileIdentity
 from scoring.testruns.scoring import TestRunPlan
 from tasks.context import Context
@@ -77,8 +77,12 @@ def score_file(name: str, plan: TestRunPlan, context: Context, day: date, judged
     return WrittenTestRun(name, folder, summary)
 
 
-def score_files(context: Context, contents: Sequence[Sequence[FileIdentity]], day: date) -> list[FileOutcome]:
+def score_files(
+    context: Context, contents: Sequence[Sequence[FileIdentity]], day: date, lost: Mapping[str, date]
+) -> list[FileOutcome]:
     """Judges and scores contents, each once; returns the result of each, in order. A failure stops no other.
+
+    They are scored as of `day`, those whose scores were `lost` as of their own, by SHA-256.
 
     A content may have several files. The name of a file may determine its rubric or agent: the first readable file
     decides, and if there is none, the first one is refused.
@@ -88,7 +92,7 @@ def score_files(context: Context, contents: Sequence[Sequence[FileIdentity]], da
         asking = stack.enter_context(FanOut(threads(FILES_AT_ONCE)))
         if settings.judge.enabled:
             judge = stack.enter_context(JudgeThread(Judge(settings.judge, VerdictStore(context.state))))
-        work = _FileWork(context, day, asking, judge)
+        work = _FileWork(context, day, lost, asking, judge)
         return list(finished_in_turn(map(work.begin, contents), FILES_AT_ONCE if judge else 1))
 
 
@@ -98,6 +102,7 @@ class _FileWork:
 
     context: Context
     day: date
+    lost: Mapping[str, date]
     asking: FanOut
     judge: JudgeThread | None
 
@@ -121,17 +126,20 @@ class _FileWork:
 
     def _finish(self, file: FileIdentity, plan: TestRunPlan, asked: Callable[[], Judged] | None) -> FileOutcome:
         try:
-            return self._score_and_record(plan, asked)
+            try:
+                return self._score_and_record(plan, asked, self.lost.get(file.sha256, self.day))
+            except ExpiredDayError:  # of a lost one: the tables do not take its day any more
+                return self._score_and_record(plan, asked, self.day)
         except Exception as error:  # noqa: BLE001 - nor here
             return _left(file) if has_changed(file) else _as_aqb_error(error, file)
 
-    def _score_and_record(self, plan: TestRunPlan, asked: Callable[[], Judged] | None) -> WrittenTestRun:
+    def _score_and_record(self, plan: TestRunPlan, asked: Callable[[], Judged] | None, day: date) -> WrittenTestRun:
         """Scores a file and records its run, also if it fails; its step `judge` is the wait for verdicts."""
         context, name, judged = self.context, plan.run.name, None
         with recorded_run(
             context.state,
             TEST_RUN,
-            self.day,
+            day,
             inputs=[vars(plan.run.identity)],
             parameters={"rubric_options": context.settings.rubric_options, "judged": context.settings.judge.enabled},
         ) as run:
@@ -142,7 +150,7 @@ class _FileWork:
                     counts.update({part: summary[part] for part in ("questions", "cached", "tokens")})
                     run.note(**_of_the_judge(judged), cost_usd=summary["cost"])
             with run.step("score") as counts:
-                scored = score_file(name, plan, context, self.day, judged)
+                scored = score_file(name, plan, context, day, judged)
                 found = {part: scored.summary["counts"][part] for part in ("rows_in", "scored", "excluded", "rejected")}
                 counts.update(found)
             if judged and judged.failure:  # the next run asks what is left

@@ -54,7 +54,7 @@ def dead_runs(context: Context, now: datetime) -> dict[Unfinished, Run]:
     ledger = RunLedger(context.state)
     unended = ledger.unended_since(now - _NEWS)
     alive = Leases(context.state).alive([run.run_id for run in unended])
-    scored = ledger.completed_inputs()
+    scored = {sha256 for sha256, outcome in ledger.outcomes_of_inputs().items() if outcome == "completed"}
     found = {
         _left_by(run): run
         for run in unended

@@ -4,7 +4,7 @@ Two tables: `runs`, a row a run of one day or of one test-run file; `run_steps`,
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime, timedelta
 from types import UnionType
@@ -209,10 +209,13 @@ class RunLedger:
         query = sa.select(_steps).where(_steps.c.run_id == run_id).order_by(_steps.c.position)
         return [RunStep(**row._mapping) for row in self._database.rows(query)]
 
-    def completed_inputs(self) -> set[str]:
-        """The SHA-256 of all files that completed test runs have read."""
-        query = sa.select(_runs.c.inputs).where(_runs.c.kind == TEST_RUN, _runs.c.outcome == "completed")
-        return {file["sha256"] for (files,) in self._database.rows(query) for file in files}
+    def outcomes_of_inputs(self) -> dict[str, str]:
+        """The outcome of the latest test run of each file, by SHA-256."""
+        return {sha256: outcome for sha256, _, outcome in self._inputs()}
+
+    def completed_inputs(self) -> dict[str, date]:
+        """The day of the latest completed test run of each file, by SHA-256; there may be later ones of it."""
+        return {sha256: day for sha256, day, outcome in self._inputs() if outcome == "completed"}
 
     def completed(self, kind: str, count: int) -> list[Run]:
         """The latest completed runs of this kind, newest first."""
@@ -243,6 +246,12 @@ class RunLedger:
         runs = [ending if ending and run.run_id == ending.run_id else run for run in self.of_day(day)]
         rows = [{name: _published(getattr(run, name)) for name in RUNS_SCHEMA.names} for run in runs]
         return frame_of(RUNS_SCHEMA, rows)
+
+    def _inputs(self) -> Iterator[tuple[str, date, str]]:
+        """File, day and outcome of all test runs, earliest first."""
+        query = sa.select(_runs.c.inputs, _runs.c.score_date, _runs.c.outcome).where(_runs.c.kind == TEST_RUN)
+        for files, day, outcome in self._database.rows(query.order_by(_runs.c.started_at)):
+            yield from ((file["sha256"], day, outcome) for file in files)
 
     def _save(self, table: sa.Table, row: dict[str, Any]) -> None:
         same = {f"same_{key.name}": row[key.name] for key in table.primary_key}

@@ -1,17 +1,24 @@
-"""The inbox of test runs: the files that are new and complete."""
+"""The inbox of test runs: the files that are complete and not in the tables yet."""
 
 import os
-from collections.abc import Collection
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
+
+import pyarrow as pa
 
 from scoring.alerting.run_messages import RefusedFile
 from scoring.errors import InputError
 from scoring.inputs import FileIdentity
+from tasks.context import Context
 from tasks.files.discovery import files_in, identity_of, linked_folders
+from tasks.state.run_ledger import RunLedger
 from tasks.testruns.files import OTHER_WORKBOOK_ENDINGS, RUN_FILE_ENDINGS
+from tasks.testruns.warehouse import SUMMARIES, SUMMARIES_SCHEMA
+
+_CONTENTS = pa.schema([SUMMARIES_SCHEMA.field(name) for name in ("score_date", "input_sha256")])
 
 
 @dataclass(frozen=True)
@@ -19,27 +26,73 @@ class Inbox:
     """The files of an inbox: those of each `new` content, those of a `known` one, and `arriving` ones, left for the
     next run.
 
-    `refused` are files that cannot be opened, and links that lead out of the inbox.
+    `refused` are files that cannot be opened, and links that lead out of the inbox. `lost` are the new contents that
+    were scored on a day before but whose scores are gone: that day by SHA-256.
     """
 
     new: tuple[tuple[FileIdentity, ...], ...]
-    known: tuple[Path, ...]
+    known: tuple[FileIdentity, ...]
     arriving: tuple[Path, ...]
     refused: tuple[RefusedFile, ...]
+    lost: Mapping[str, date] = field(default_factory=dict)
 
 
-def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: float) -> Inbox:
-    """The files of an inbox; none if the folder is missing.
+def files_of_inbox(context: Context, now: datetime) -> Inbox:
+    """The files of the inbox, by what the ledger and the tables know of them.
 
-    `known` are the SHA-256 of files that were scored already. A file is arriving if it is younger than `quiet_s`
-    seconds or changes while it is read; one that disappears is ignored. Workbooks of other formats are new too: their
-    reader refuses them. Hidden files, lock files (`~$`) and names that start with `_` are ignored.
+    Raises:
+        InputError: the folder cannot be listed.
+        StorageError: the ledger or the tables cannot be read.
+    """
+    settings = context.settings.test_runs
+    inbox = look_into(Path(settings.inbox), now, settings.quiet_s)
+    if not inbox.new:
+        return inbox
+    known, lost = _scored_contents(context)
+    new = tuple(files for files in inbox.new if files[0].sha256 not in known)
+    return replace(
+        inbox,
+        new=new,
+        known=tuple(file for files in inbox.new for file in files if file.sha256 in known),
+        lost={files[0].sha256: lost[files[0].sha256] for files in new if files[0].sha256 in lost},
+    )
+
+
+def _scored_contents(context: Context) -> tuple[Set[str], Mapping[str, date]]:
+    """The contents whose scores are in the tables, or no longer kept there, and those whose scores are lost, with
+    their day; by SHA-256.
+
+    A content of the tables is scored unless its latest run did not end well; the ledger need not know it. Scores
+    are lost if a run has completed them and the tables lack them. Those of days before the first one of the table, and
+    of a table without rows, were removed on purpose: so BigQuery expires partitions.
+    """
+    ledger = RunLedger(context.state)
+    outcomes, completed = ledger.outcomes_of_inputs(), ledger.completed_inputs()
+    table = context.warehouse.read(SUMMARIES, schema=_CONTENTS)
+    if table is None:
+        return set(), completed
+    rows = table.select(_CONTENTS.names).collect()
+    written, since = set(rows["input_sha256"]), min(rows["score_date"], default=date.max)
+    lost = {
+        sha256: day
+        for sha256, day in completed.items()
+        if outcomes[sha256] != "completed" or (sha256 not in written and day >= since)  # also if that has failed so far
+    }
+    return (completed.keys() | (written - outcomes.keys())) - lost.keys(), lost
+
+
+def look_into(folder: Path, now: datetime, quiet_s: float) -> Inbox:
+    """The files of an inbox, all of them new; none if the folder is missing.
+
+    A file is arriving if it is younger than `quiet_s` seconds or changes while it is read; one that disappears is
+    ignored. Workbooks of other formats are new too: their reader refuses them. Hidden files, lock files (`~$`) and
+    names that start with `_` are ignored.
 
     Raises:
         InputError: the folder cannot be listed.
     """
     new: dict[str, list[FileIdentity]] = {}
-    seen, arriving, refused = [], [], []
+    arriving, refused = [], []
     home = folder.resolve()
     rested = (now - timedelta(seconds=quiet_s)).timestamp()
     files, linked = files_in(folder, (*RUN_FILE_ENDINGS, *OTHER_WORKBOOK_ENDINGS)), linked_folders(folder)
@@ -67,11 +120,9 @@ def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: floa
         changed_at = min(after.st_mtime, after.st_ctime)
         if changed_at > rested or (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
             arriving.append(path)
-        elif identity.sha256 in known:
-            seen.append(path)
         else:
             new.setdefault(identity.sha256, []).append(identity)
-    return Inbox(tuple(map(tuple, new.values())), tuple(seen), tuple(arriving), tuple(refused))
+    return Inbox(tuple(map(tuple, new.values())), (), tuple(arriving), tuple(refused))
 
 
 def _refused(path: Path, error: InputError) -> RefusedFile:

@@ -1,6 +1,6 @@
 """Scoring plans of test-run files, including files of the inbox that were scored before."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -36,18 +36,21 @@ def plan_of_input(file: FileIdentity, settings: Settings) -> TestRunPlan:
 
 
 def in_order_of_running(
-    contents: Sequence[Sequence[FileIdentity]], settings: Settings, day: date
+    contents: Sequence[Sequence[FileIdentity]], settings: Settings, day: date, lost: Mapping[str, date]
 ) -> list[Sequence[FileIdentity]]:
     """Contents of the inbox in the order of execution of their runs: each is compared with the one before it.
 
-    Those without a time of execution, or unreadable ones, count as of `day`; ties keep their order.
+    Those without a time of execution, or unreadable ones, count as of `day`; ties keep their order. `lost` ones come
+    first, in the order of their days: what is left of them when the run dies is not before the first day of the table.
     """
 
-    def when(files: Sequence[FileIdentity]) -> str:
+    def when(files: Sequence[FileIdentity]) -> tuple[date, str]:
+        scored_on = lost.get(files[0].sha256, day)
         try:
-            return read_testrun_file(Path(files[0].name), settings.test_runs.names).ran_at or str(day)
+            ran_at = read_testrun_file(Path(files[0].name), settings.test_runs.names).ran_at
         except Exception:  # noqa: BLE001 - what is wrong is told where it is scored
-            return str(day)
+            ran_at = ""
+        return scored_on, ran_at or str(scored_on)
 
     return sorted(contents, key=when) if len(contents) > 1 else list(contents)
 

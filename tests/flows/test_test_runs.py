@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -119,11 +120,14 @@ def test_changed_file_is_a_new_run_beside_the_old_one(settings: Settings) -> Non
     assert len([path for path in (Path(settings.reports) / "test-runs").iterdir() if path.is_dir()]) == 3
 
 
-def test_run_that_is_scored_again_replaces_its_own_rows_alone(settings: Settings, tmp_path: Path) -> None:
+def test_run_that_is_scored_again_replaces_its_own_rows_alone(settings: Settings) -> None:
     score_inbox(settings, DAY)
     folder = Path(settings.warehouse)
     before = {name: (folder / name / f"{DAY}.parquet").read_bytes() for name in TABLES}
-    score_inbox(settings.model_copy(update={"state_url": f"sqlite:///{tmp_path / 'fresh.db'}"}), DAY)
+    with opened(RunLedger, settings.state_url) as ledger:
+        for run in ledger.of_day(DAY):
+            ledger.save(replace(run, outcome="running"))  # as one that died before its end was noted
+    assert len(score_inbox(settings, DAY).scored) == 2
     assert {name: (folder / name / f"{DAY}.parquet").read_bytes() for name in TABLES} == before
 
 
@@ -253,11 +257,11 @@ def test_file_with_a_time_to_come_has_arrived_when_it_was_written(settings: Sett
 
 def test_files_that_move_on_during_the_run_are_left_for_the_next_one(settings: Settings) -> None:
     inbox = inbox_of(settings)
-    seen = look_into(inbox, (), datetime.now(UTC), 0.0)
+    seen = look_into(inbox, datetime.now(UTC), 0.0)
     (inbox / "plan_agent_1.csv").rename(inbox / "plan_agent_renamed.csv")
     write_csv(inbox / "resume_agent_1.csv", [["replaced by another"]])
     with Context(settings) as context:
-        found = score_files(context, seen.new, DAY)
+        found = score_files(context, seen.new, DAY, {})
     assert found == [LeftFile("plan_agent_1.csv"), LeftFile("resume_agent_1.csv")]
     with opened(RunLedger, settings.state_url) as ledger:
         assert ledger.of_day(DAY) == []

@@ -12,7 +12,7 @@ from pyarrow import types
 from scoring.chat.erasure import session_hash
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.shrinkage import TENANT_MIN_ROWS
-from scoring.errors import UsageError
+from scoring.errors import ExpiredDayError, UsageError
 from scoring.rules.googlesql_backend import column_list
 from tasks.config.addresses import TableName
 from tasks.warehouse.bigquery.client import APP_LABEL
@@ -95,7 +95,7 @@ def refuse_expired(table: Table, days: Iterable[date], now: datetime) -> None:
     """Refuses days whose partitions have expired: BigQuery accepts their rows and drops them at once.
 
     Raises:
-        UsageError: there is one.
+        ExpiredDayError: there is one.
     """
     kept_ms = table.time_partitioning.expiration_ms if table.time_partitioning else None
     if kept_ms is None:
@@ -103,7 +103,7 @@ def refuse_expired(table: Table, days: Iterable[date], now: datetime) -> None:
     kept = timedelta(milliseconds=kept_ms)
     gone = [day for day in days if datetime.combine(day, time(), UTC) + kept <= now]
     if gone:
-        raise UsageError(
+        raise ExpiredDayError(
             f"its partitions expire after {kept.days} days, and rows of {min(gone)} would be gone at once",
             where=f"{table.project}.{table.dataset_id}.{table.table_id}",
             fix="leave out days that are older, or ALTER TABLE ... SET OPTIONS (partition_expiration_days = NULL)",
