@@ -110,10 +110,7 @@ class Dispatcher:
                     await asyncio.gather(self._running, return_exceptions=True)  # its failure is known
                 finally:  # also where nobody waits for the rest any more
                     await self._in_worker(self._commit)
-            if self._endpoint.fits and self._endpoint.dialect != self._known:
-                await self._in_worker(self._store.remember_dialect, self._name, self._endpoint.dialect)
-                if self._endpoint.dialect.shown():
-                    _log.warning("judge: %s %s: remembered", self._name, self._endpoint.dialect.shown())
+            await self._in_worker(self._remember_dialect)
         finally:
             await self._endpoint.aclose()
             self._worker.shutdown()
@@ -158,3 +155,12 @@ class Dispatcher:
         while saved := self._unsaved[:]:
             self._store.save(saved)
             del self._unsaved[: len(saved)]
+        self._remember_dialect()
+
+    def _remember_dialect(self) -> None:
+        """Stores the wording that has brought an answer, if it is another than the stored one."""
+        if self._endpoint.fits and (learned := self._endpoint.dialect) != self._known:
+            self._store.remember_dialect(self._name, learned)
+            self._known = learned
+            if learned.shown():
+                _log.warning("judge: %s %s: remembered", self._name, learned.shown())

@@ -42,6 +42,7 @@ _TOO_LONG = ("context_length_exceeded", "string_above_max_length")
 _TOO_LONG_IN_WORDS = re.compile(
     r"context (length|size|window)|(prompt|input) is too long|reduce the length|request too large", re.IGNORECASE
 )
+_UNKNOWN_ARGUMENT = re.compile(r"unexpected keyword argument")  # how Python fails where a server passes all on
 _OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "budget_exceeded")
 _LONGEST_MESSAGE = 300
 _MISFITS_AT_FIRST = 5
@@ -149,9 +150,11 @@ class JudgeEndpoint:
             WordingRefusedError: it did; the question may be asked again.
         """
         error = _error_in(body)
-        told = text_of(error.get("param")) or text_of(error.get("message"))
+        message = text_of(error.get("message"))
+        told = text_of(error.get("param")) or message
         is_final = _is_of(error, (*_OUT_OF_MONEY, *_FILTERED)) or _is_too_long(error)
-        if status in _MALFORMED and not is_final and (better := sent.after_refusal(told)):
+        is_refusal = status in _MALFORMED or (status == 500 and bool(_UNKNOWN_ARGUMENT.search(message)))
+        if is_refusal and not is_final and (better := sent.after_refusal(told)):
             self.dialect = self.dialect.joined(better)
             raise WordingRefusedError(told) from None
 

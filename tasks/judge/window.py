@@ -11,11 +11,13 @@ class CallWindow:
     """The number of calls in flight at an endpoint. Times are in seconds, of one clock.
 
     A server of a local model answers a few calls at a time and queues the others. Where calls are late, the window
-    narrows to half of what the endpoint answered within the time limit, and grows again with every answer.
+    narrows to half of what the endpoint answered within the time limit, and grows again with every answer: by one call
+    up to half of what it answered within the time limit before it stopped, then slowly.
     """
 
     def __init__(self, most: int) -> None:
         self._most, self._size = most, float(min(most, _AT_FIRST))
+        self._proven = 0.0
         self._answered, self._late = deque[float](maxlen=2 * most), deque[float](maxlen=2 * most)
 
     @property
@@ -25,7 +27,10 @@ class CallWindow:
 
     def add_answer(self, now: float) -> None:
         """Adds an answered call; the first one opens the window."""
-        growth = max(1 / self._size, _GROWTH) if self._answered else self._most
+        if not self._answered:
+            growth = float(self._most)
+        else:
+            growth = 1.0 if self._size < self._proven else max(1 / self._size, _GROWTH)
         self._size = min(self._most, self._size + growth)
         self._answered.append(now)
 
@@ -35,3 +40,6 @@ class CallWindow:
         answered, late = (sum(moment > now - limit_s for moment in seen) for seen in (self._answered, self._late))
         if late > answered * _LATE_SHARE:
             self._size = max(1.0, min(self._size, answered / 2))
+            if self._answered:
+                before = self._answered[-1] - limit_s
+                self._proven = sum(moment > before for moment in self._answered) / 2

@@ -16,6 +16,8 @@ from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
 REASONING = Behaviour(refuses="temperature seed", reasoning_tokens=300)
 OLD = Behaviour(refuses="max_completion_tokens reasoning_effort", forms="json_object", vague=True)
+MESSAGE = {"content": '{"reason": "맞음", "score": 5}'}
+ANSWER = json_http({"model": "judge-1", "choices": [{"finish_reason": "stop", "message": MESSAGE}]})
 
 
 def statuses(judged: Judged) -> set[VerdictStatus]:
@@ -130,8 +132,7 @@ def test_parameters_that_a_refusal_lists_field_by_field_are_left_out(
     def script(body: bytes) -> list[bytes]:
         if json.loads(body).keys() & {"seed", "max_completion_tokens"}:
             return [json_http(refusal, 422)]
-        message = {"content": '{"reason": "맞음", "score": 5}'}
-        return [json_http({"model": "judge-1", "choices": [{"finish_reason": "stop", "message": message}]})]
+        return [ANSWER]
 
     with HostileServer(script) as server:
         judged = ask(3, settings_for(server.url), sqlite_store, is_new=True)
@@ -139,6 +140,48 @@ def test_parameters_that_a_refusal_lists_field_by_field_are_left_out(
     assert judged.failure is None
     assert statuses(judged) == {VerdictStatus.OK}
     assert known == Dialect(frozenset({"seed", "max_completion_tokens"}))
+
+
+@pytest.mark.parametrize("by", ["create_chat_completion()", "SamplingParams.__init__()"])
+def test_parameter_that_a_server_fails_on_with_status_500_is_left_out(sqlite_store: VerdictStore, by: str) -> None:
+    """As servers do that pass every field on to a function of Python."""
+
+    def script(body: bytes) -> list[bytes]:
+        if unknown := sorted(json.loads(body).keys() & {"seed", "max_completion_tokens"}):
+            told = {"message": f"{by} got an unexpected keyword argument '{unknown[0]}'", "type": "InternalServerError"}
+            return [json_http({"error": told}, 500)]
+        return [ANSWER]
+
+    with HostileServer(script) as server:
+        judged = ask(3, settings_for(server.url), sqlite_store, is_new=True)
+        known = sqlite_store.dialect(f"{server.url} judge-1")
+    assert statuses(judged) == {VerdictStatus.OK}
+    assert known == Dialect(frozenset({"seed", "max_completion_tokens"}))
+
+
+def test_status_500_that_names_a_parameter_but_no_argument_too_many_is_asked_again_as_it_was(
+    sqlite_store: VerdictStore,
+) -> None:
+    failed: list[bytes] = []
+
+    def script(body: bytes) -> list[bytes]:
+        failed.append(body)
+        return [ANSWER] if len(failed) > 1 else [json_http({"error": {"message": "no temperature sensor"}}, 500)]
+
+    with HostileServer(script) as server:
+        ask(1, settings_for(server.url), sqlite_store)
+    assert failed[0] == failed[1]
+
+
+def test_wording_is_stored_with_the_first_answer_so_that_a_killed_run_does_not_find_it_out_again(
+    sqlite_store: VerdictStore,
+) -> None:
+    known: list[Dialect | None] = []
+    with FakeOpenAI(REASONING) as server:
+        settings = settings_for(server.url, max_in_flight=1)
+        name = f"{server.url} judge-1"
+        ask(3, settings, sqlite_store, is_new=True, progress=lambda _: known.append(sqlite_store.dialect(name)))
+    assert known == [Dialect(frozenset({"seed", "temperature"}))] * 3
 
 
 @pytest.mark.parametrize(
