@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
+from scoring.judging.escapes import unescaped
+
 _LONG_NUMBER = re.compile(r"[0-9](?:[^0-9가-힣\n]{0,8}[0-9]){6}")
 
 
@@ -82,10 +84,11 @@ _LAST_DIGITS = "(?![0-9])"
 _AT = r"[ ]{0,2}(?:@|[\[({<][ ]?(?:at|골뱅이)[ ]?[\])}>]|골뱅이)[ ]{0,2}"
 _BLANK_IN_HOST = "[ ]{1,2}(?=(?:com|net|org|co|kr)(?![a-z]))"  # any other word begins a sentence
 _DOT = (
-    rf"(?:\.(?:{_BLANK_IN_HOST})?|[ ]{{1,2}}\.[ ]{{0,2}}|[ ]?[\[({{<][ ]?(?:dot|점|닷)[ ]?[\])}}>][ ]?|[ ]?[점닷][ ]?)"
+    rf"(?:\.(?:{_BLANK_IN_HOST})?|[ ]{{1,2}}\.[ ]{{0,2}}|[ ]?[\[({{<][ ]?(?:dot|점|닷)[ ]?[\])}}>][ ]?|[ ]?[점닷][ ]?"
+    r"|[ ]{1,2}dot[ ]{1,2})"
 )
 _HOST = rf"(?:[a-z0-9-]{{1,63}}{_DOT}){{1,8}}[a-z][a-z0-9-]{{1,23}}"
-_KOREAN_HOST = rf"(?:[a-z0-9가-힣-]{{1,63}}{_DOT}){{1,8}}(?:[가-힣]{{2,5}}|[a-z]{{2,23}})"
+_KOREAN_HOST = rf"(?:[a-z0-9가-힣-]{{1,63}}{_DOT}){{1,8}}(?:[가-힣]{{2,5}}|컴|[a-z]{{2,23}})"
 _TOKEN = r"""[^\s"'&,;<>{}\[\]()가-힣]"""  # noqa: S105  (a sign of a key)
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
 
@@ -295,15 +298,17 @@ SHOWN = 20_000
 def masked(text: str, start: int = 0, end: int | None = None) -> str:
     """The characters of `text` from `start` to `end`, with personal data replaced by labels such as `[전화번호]`.
 
-    Everything else is unchanged. Full-width, circled and spoken digits, other dashes and invisible characters between
-    digits are recognised. A match that crosses an edge of the part is masked as a whole.
+    Everything else is unchanged. Full-width, circled and spoken digits, other dashes, invisible characters between
+    digits and signs in the escapes of URLs, HTML and JSON are recognised. A match that crosses an edge of the part is
+    masked as a whole.
     """
     end = len(text) if end is None else min(end, len(text))
     first = max(0, start - _MARGIN)
-    plain, origins = _undisguised(text[first : end + _MARGIN])
+    signs, origins = unescaped(text[first : end + _MARGIN])
+    plain, places = _undisguised(signs)
     pieces = []
     for label, begin, stop in _found(plain):
-        begins, stops = first + origins[begin], first + origins[stop - 1] + 1
+        begins, stops = first + origins[places[begin]], first + origins[places[stop - 1] + 1]
         if stops > start and begins < end:
             pieces += [text[start:begins], label]
             start = stops
@@ -365,4 +370,5 @@ def _plain(char: str) -> str:
         return "-"
     if category == "Zs":
         return " "
-    return "" if is_invisible(char) else char
+    same = unicodedata.normalize("NFKC", char)  # a letter in bold, a small at sign
+    return "" if is_invisible(char) else same if same.isascii() and len(same) == 1 else char
