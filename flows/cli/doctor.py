@@ -152,10 +152,13 @@ def _warehouse(settings: Settings) -> str:
     from tasks.context import Context
 
     days = Context(settings).warehouse.days(KPIS)
+    tested = ""
     if is_bigquery(settings.warehouse):
         from tasks.warehouse.bigquery.expiration import refuse_expiring
+        from tasks.warehouse.bigquery.permissions import refuse_unwritable
 
         refuse_expiring(settings)
+        tested = f"; {refuse_unwritable(settings, KPIS)}"
     if uses_pushdown(settings):
         from tasks.chat.bigquery_engine import refuse_two_locations
         from tasks.chat.sources.bigquery import BigQueryChatRows
@@ -165,7 +168,7 @@ def _warehouse(settings: Settings) -> str:
         refuse_two_locations(BigQueryChatRows(view, settings), BigQueryWarehouse(dataset, settings))
     if "://" not in settings.warehouse:
         _refuse_locked(Path(settings.warehouse))
-    return counted(len(days), "scored day") + (f", {days[0]} to {days[-1]}" if days else "")
+    return counted(len(days), "scored day") + (f", {days[0]} to {days[-1]}" if days else "") + tested
 
 
 def _reports(settings: Settings) -> str:

@@ -32,7 +32,8 @@ def rows(
     source: Source = None,
     as_json: Json = False,
 ) -> None:
-    """Show chat rows with every rule's points, read again from the source.
+    """Show chat rows with every rule's points, read again from the source: of BigQuery only the scored days that have
+    one of them.
 
     Example: aqb rows 1f0c1a5a7b5c4d0e9f3b2a1c0d9e8f7a
     """
@@ -42,7 +43,7 @@ def rows(
 
     with open_context() as context:
         refuse_several(context.settings)
-        found, failures = rows_of_source(row_ids, source, window_of(row_ids, context), context)
+        found, failures = rows_of_source(row_ids, source, window_of(row_ids, source, context), context)
     if found or as_json:
         zone = context.settings.time_zone
         texts = [explanation_text(context.rubric, row_id, row, zone) for row_id, row in found.items()]

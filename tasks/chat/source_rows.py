@@ -12,9 +12,11 @@ from scoring.chat.explained_rows import explained_rows
 from scoring.chat.row_filter import RowFilter
 from scoring.chat.rows import FileFailure
 from scoring.days import Window, days_window
+from scoring.errors import UsageError
 from scoring.rules.explain import Explanation
 from tasks.chat.local_engine import score_chat_rows
 from tasks.chat.sources import open_source
+from tasks.config.addresses import is_bigquery
 from tasks.context import Context
 from tasks.files.atomic import writable
 from tasks.state.erased_sessions import erased_sessions
@@ -55,15 +57,28 @@ def rows_of_source(
         return explained_rows(context.rubric, scored, row_ids), failures
 
 
-def window_of(row_ids: Sequence[str], context: Context) -> Window | None:
-    """The days on which the warehouse has these rows; None (all days) if it lacks any of them."""
-    scored = context.warehouse.days(SCORES)
-    if not scored:
+def window_of(row_ids: Sequence[str], source: str | None, context: Context) -> Window | None:
+    """The days of the source that are read for these rows: those on which the warehouse has them.
+
+    If it lacks any of them, all days of files are read (None). A view in BigQuery, which bills what it reads, may hold
+    years: of it those days alone are read.
+
+    Raises:
+        UsageError: the rows are in such a view, and the warehouse has none of them.
+    """
+    scored, known = context.warehouse.days(SCORES), pl.DataFrame(schema={"row_id": pl.String, "score_date": pl.Date})
+    if scored:
+        wanted = RowFilter(scored[0], scored[-1], row_ids=tuple(row_ids))
+        search, most = context.warehouse.row_search(context.rubric), len(row_ids) * len(scored)
+        known = search.rows(wanted, ["row_id", "score_date"], RowOrder(), 0, most)
+    is_view = is_bigquery(address := source or context.settings.monitoring.source)
+    if not (is_view or set(row_ids) <= set(known["row_id"])):
         return None
-    wanted = RowFilter(scored[0], scored[-1], row_ids=tuple(row_ids))
-    search, most = context.warehouse.row_search(context.rubric), len(row_ids) * len(scored)
-    known = search.rows(wanted, ["row_id", "score_date"], RowOrder(), 0, most)
-    if not set(row_ids) <= set(known["row_id"]):
-        return None
+    if known.is_empty():
+        raise UsageError(
+            "no scored day has these rows, and a view is not read as a whole",
+            where=address,
+            fix="check the ids, or score their day first: aqb backfill --from DAY --to DAY",
+        )
     days = known["score_date"].unique().sort().to_list()
     return days_window(days[0], days[-1], context.settings.time_zone)

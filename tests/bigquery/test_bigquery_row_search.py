@@ -7,6 +7,7 @@ import pytest
 
 from scoring.chat.row_filter import RowFilter
 from scoring.days import day_window
+from scoring.errors import UsageError
 from tasks.chat.source_rows import window_of
 from tasks.config.settings import Settings
 from tasks.warehouse import Warehouse, open_warehouse
@@ -20,6 +21,7 @@ from tests.builders.site import write_day
 from tests.builders.state import in_context
 from tests.fakes.bigquery_proxy import proxy_to
 
+VIEW = "bigquery://team-project.chat.rows"
 ALL = RowFilter(DAY, DAY)
 ROWS = [
     refused(tenant_id=None, session_id="s0"),
@@ -76,8 +78,21 @@ def test_rows_to_explain_are_looked_for_inside_bigquery(
     first, second, *others = there.row_search(RUBRIC).rows(ALL, ["row_id"], RowOrder(), 0, 9)["row_id"]
     with proxy_to(emulator.rest) as proxy:
         through = behind(proxy, settings).model_copy(update={"warehouse": there.url})
-        assert in_context(lambda context: window_of([first, second], context), through) == day_window(DAY, SEOUL)
-        assert in_context(lambda context: window_of([first, "nowhere"], context), through) is None
+        for known in ([first, second], [first, "nowhere"]):
+            for source in (VIEW, "a folder"):
+                found = in_context(lambda context, ids=known, of=source: window_of(ids, of, context), through)
+                assert found == (None if known[1] == "nowhere" and source != VIEW else day_window(DAY, SEOUL))
         answers = b"".join(proxy.answers).decode()
     assert first in answers
     assert not any(row_id in answers for row_id in others)
+
+
+@pytest.mark.parametrize("is_scored", [False, True])
+def test_view_is_not_read_as_a_whole_for_rows_that_no_scored_day_has(
+    warehouses: tuple[Warehouse, Warehouse], tmp_path: Path, settings: Settings, is_scored: bool
+) -> None:
+    url = warehouses[1].url if is_scored else str(tmp_path / "nothing scored")
+    nowhere = settings.model_copy(update={"warehouse": url})
+    with pytest.raises(UsageError, match="no scored day has these rows"):
+        in_context(lambda context: window_of(["nowhere"], VIEW, context), nowhere)
+    assert in_context(lambda context: window_of(["nowhere"], "a folder", context), nowhere) is None
