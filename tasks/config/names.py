@@ -11,14 +11,23 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
+PREFIX = "AQB_"
+
 _ELEMENT = re.compile(r"\.([0-9]+)(?=\.|$)")
 
 
 def nearest_names(unknown: Collection[str], known: Collection[str]) -> str:
-    """The remedy for unknown names: the nearest known names, and where all are documented."""
-    written = (_ELEMENT.sub("[]", name) for name in unknown)
-    near = dict.fromkeys(close[0] for name in written if (close := get_close_matches(name, known, 1)))
+    """The remedy for unknown names: the same name in other tables, else the nearest known ones, and where all are
+    documented.
+    """
+    near = dict.fromkeys(one for name in unknown for one in _nearest(_ELEMENT.sub("[]", name), known))
     return (f"did you mean {', '.join(near)}? " if near else "") + "docs/reference/settings.md lists all that exist"
+
+
+def _nearest(name: str, known: Collection[str]) -> list[str]:
+    last = name.rpartition(".")[2]
+    elsewhere = [one for one in known if one.rpartition(".")[2] == last and "[]" not in one]
+    return elsewhere or get_close_matches(name, known, 1)
 
 
 def names_in_lists(section: type[BaseModel], prefix: str = "") -> Iterator[str]:
@@ -37,9 +46,6 @@ def problem_text(name: str, message: str) -> str:
     number = _ELEMENT.search(name)
     shown = _ELEMENT.sub("[]", name) + (f" (table {int(number[1]) + 1})" if number else "")
     return f"{shown}: {said}" if name else said
-
-
-PREFIX = "AQB_"
 
 
 def leaves(tree: Mapping[str, Any], prefix: str = "", *, empty_tables: bool = False) -> Iterator[tuple[str, Any]]:

@@ -57,6 +57,8 @@ def test_settings_cannot_be_changed_afterwards() -> None:
         ('warehous = "w"\n', "warehous", "did you mean warehouse? "),
         ('[monitoring]\nsorce = "s"\n', "monitoring.sorce", "did you mean monitoring.source? "),
         ("[judges]\nrpm = 1\n", "judges", "did you mean judge? "),
+        ('source = "s"\n', "source", "did you mean monitoring.source? "),
+        ("[alerts]\nrpm = 1\n", "alerts.rpm", "did you mean judge.rpm? "),
         (
             "[[alerts.route]]\nname = 'a'\nwebhook_env = 'A'\n[[alerts.route]]\nname = 'b'\nwebhok_env = 'B'\n",
             "alerts.route[].webhok_env (table 2)",
