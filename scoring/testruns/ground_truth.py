@@ -10,7 +10,7 @@ from itertools import islice
 from scoring.testruns.no_quantities import BLANK, without_offers
 from scoring.testruns.none_statements import POSTINGS_ASKED_FOR, states_none, what_is_absent
 from scoring.testruns.numbers import Quantity, numbers_in, plain, quantities_in
-from scoring.testruns.positions import Position, only_positions, positions_in, results_in
+from scoring.testruns.positions import Position, all_said, only_positions, positions_in, results_in
 
 # Counters of people and things; a number without one may count them, too
 _PEOPLE_AND_THINGS = ("", "명", "건", "개", "인")
@@ -64,11 +64,11 @@ def unmet_positions(truth: str, text: str, *, query: str) -> tuple[Position, ...
     `12/15` may as well be a ratio, whose numbers meet it. No position is met by one next to it, as numbers are within a
     tolerance.
     """
-    said, numbers = positions_of_answer(text), set(numbers_in(text, query=query))
+    said, numbers = all_said(positions_of_answer(text)), set(numbers_in(text, query=query))
     return tuple(
         position
         for position in positions_asked_for(truth)
-        if not any(other.says(position) for other in said)
+        if frozenset(position.parts) not in said
         and not (position.bare and numbers.issuperset(value for value, _ in position.parts))
     )
 

@@ -5,8 +5,9 @@ They state no quantity, but a ground truth may ask for them. Source: seed 000, 3
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from scoring.testruns.none_statements import DENIED
 
@@ -69,16 +70,22 @@ class Position:
     def __str__(self) -> str:
         return " ".join(f"{' 상하'[value] if unit == '반기' else value}{unit}" for value, unit in self.parts)
 
-    def says(self, other: "Position") -> bool:
-        """Whether it has all parts of another one: `2026년 3월 15일` says `3월`."""
-        return set(other.parts) <= set(self.parts)
-
     def completed(self, fuller: Mapping[tuple[tuple[int, str], ...], Collection["Position"]]) -> "Position":
         """The one position that adds a year to it, if there is just one: `3월 15일` of 2026. `fuller` are positions by
         what follows their first part.
         """
         found = fuller.get(self.parts, ())
         return next(iter(found)) if len(found) == 1 else self
+
+
+def all_said(positions: Iterable[Position]) -> set[frozenset[tuple[int, str]]]:
+    """The parts of all that these positions say: `2026년 3월 15일` says `3월`. A position has a handful of parts."""
+    return {
+        frozenset(some)
+        for parts in {position.parts for position in positions}
+        for count in range(1, len(parts) + 1)
+        for some in combinations(parts, count)
+    }
 
 
 def positions_in(text: str) -> tuple[Position, ...]:

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any, get_args
 
 from pydantic import BaseModel
@@ -25,9 +26,13 @@ def nearest_names(unknown: Collection[str], known: Collection[str]) -> str:
 
 
 def _nearest(name: str, known: Collection[str]) -> list[str]:
-    last = name.rpartition(".")[2]
-    elsewhere = [one for one in known if one.rpartition(".")[2] == last and "[]" not in one]
-    return elsewhere or get_close_matches(name, known, 1)
+    """The known names that end alike in other tables, else the one of its table whose end begins alike
+    (`alerts.webhook`: `alerts.default.webhook_env`), else the one that is most like it.
+    """
+    table, _, end = name.rpartition(".")
+    alike = [one for one in known if one.rpartition(".")[2] == end and "[]" not in one]
+    longer = (one for one in known if table and one.startswith(f"{table}.") and f".{end}" in one)
+    return alike or [*islice(longer, 1)] or get_close_matches(name, known, 1)
 
 
 def names_in_lists(section: type[BaseModel], prefix: str = "") -> Iterator[str]:

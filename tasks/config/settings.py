@@ -151,7 +151,8 @@ class Settings(BaseSettings):
     web: WebSettings = WebSettings()
 
     rubric_options: dict[str, dict[str, _OptionValue]] = Field(default_factory=dict)
-    """Options of rubrics, by rubric id: `[rubric_options.plan-agent]`, then `value_lookup = "direct"`."""
+    """Options of rubrics, by rubric id: `[rubric_options.plan-agent]`, then `value_lookup = "direct"`. As a variable
+    all of them as JSON: `{"plan-agent": {"value_lookup": "direct"}}`."""
 
     @model_validator(mode="after")
     def _has_routes_of_services(self) -> Self:
@@ -396,5 +397,7 @@ def _is_secret(value: Any, setting: Any) -> bool:
 def _refuse_unknown_variables() -> None:
     known = set(map(variable_of, _names()))
     if unknown := sorted(name for name in environment().keys() - known if name.removesuffix(ELSEWHERE) not in known):
-        what = f"there is no setting for {', '.join(unknown)}"
-        raise UsageError(what, where="environment", fix=nearest_names(unknown, known))
+        what, options = f"there is no setting for {', '.join(unknown)}", variable_of("rubric_options")
+        fix = f'{options}={{"plan-agent": {{"value_lookup": "direct"}}}} gives all options as JSON'
+        of_options = any(name.startswith(f"{options}__") for name in unknown)
+        raise UsageError(what, where="environment", fix=fix if of_options else nearest_names(unknown, known))

@@ -21,7 +21,7 @@ from tests.builders.site import write_day
 from tests.builders.state import in_context
 from tests.fakes.bigquery_proxy import proxy_to
 
-VIEW = "bigquery://team-project.chat.rows"
+VIEW, FILES = "bigquery://team-project.chat.rows", "a folder"
 ALL = RowFilter(DAY, DAY)
 ROWS = [
     refused(tenant_id=None, session_id="s0"),
@@ -78,10 +78,11 @@ def test_rows_to_explain_are_looked_for_inside_bigquery(
     first, second, *others = there.row_search(RUBRIC).rows(ALL, ["row_id"], RowOrder(), 0, 9)["row_id"]
     with proxy_to(emulator.rest) as proxy:
         through = behind(proxy, settings).model_copy(update={"warehouse": there.url})
-        for known in ([first, second], [first, "nowhere"]):
-            for source in (VIEW, "a folder"):
-                found = in_context(lambda context, ids=known, of=source: window_of(ids, of, context), through)
-                assert found == (None if known[1] == "nowhere" and source != VIEW else day_window(DAY, SEOUL))
+        assert in_context(lambda context: window_of([first, second], FILES, context), through) == day_window(DAY, SEOUL)
+        assert in_context(lambda context: window_of([first, "nowhere"], FILES, context), through) is None
+        assert in_context(lambda context: window_of([first, "nowhere"], VIEW, context), through) == day_window(
+            DAY, SEOUL
+        )
         answers = b"".join(proxy.answers).decode()
     assert first in answers
     assert not any(row_id in answers for row_id in others)
@@ -95,4 +96,4 @@ def test_view_is_not_read_as_a_whole_for_rows_that_no_scored_day_has(
     nowhere = settings.model_copy(update={"warehouse": url})
     with pytest.raises(UsageError, match="no scored day has these rows"):
         in_context(lambda context: window_of(["nowhere"], VIEW, context), nowhere)
-    assert in_context(lambda context: window_of(["nowhere"], "a folder", context), nowhere) is None
+    assert in_context(lambda context: window_of(["nowhere"], FILES, context), nowhere) is None

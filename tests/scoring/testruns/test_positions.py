@@ -1,8 +1,13 @@
 """Dates, times of day and ordinals, as what they say."""
 
-import pytest
+from time import process_time
 
-from scoring.testruns.positions import only_positions, positions_in, results_in
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.testruns.ground_truth import unmet_positions
+from scoring.testruns.positions import Position, all_said, only_positions, positions_in, results_in
 
 
 def said(text: str) -> list[str]:
@@ -77,3 +82,27 @@ def test_basis_of_an_answer_is_no_result(text: str) -> None:
 def test_long_texts_take_time_in_proportion(unit: str) -> None:
     times = 100_000 // len(unit)
     assert len(results_in(unit * times)) <= 2 * times
+
+
+PARTS = st.lists(st.tuples(st.integers(1, 3), st.sampled_from("년월일시")), min_size=1, max_size=4, unique=True)
+POSITIONS = st.builds(Position, PARTS.map(tuple))
+
+
+@given(st.lists(POSITIONS, max_size=5), POSITIONS)
+def test_position_is_said_by_one_that_has_all_its_parts(said_by: list[Position], asked: Position) -> None:
+    named = any(set(asked.parts) <= set(other.parts) for other in said_by)
+    assert (frozenset(asked.parts) in all_said(said_by)) == named
+
+
+def test_many_positions_take_time_in_proportion_to_their_number() -> None:
+    def seconds(days: int) -> float:
+        truth, answer = (
+            " ".join(f"{year + day // 336}-{day // 28 % 12 + 1:02}-{day % 28 + 1:02}" for day in range(days))
+            for year in (1901, 1951)
+        )
+        began = process_time()
+        unmet_positions(truth, answer, query="")
+        return process_time() - began
+
+    seconds(100)
+    assert seconds(4_000) < 30 * seconds(400)  # ten times as long; a hundred times, were it quadratic

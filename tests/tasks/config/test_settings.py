@@ -334,3 +334,21 @@ def test_prefix_that_begins_no_address_is_no_folder(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("place", ["warehouse", "./folder:warehouse", "a/b:c", "bigquery://p/d", "duckdb:///a.duckdb"])
 def test_folders_and_addresses_of_warehouses_are_taken_as_they_are(place: str) -> None:
     assert load_settings(warehouse=place).warehouse == place
+
+
+def test_setting_of_another_place_is_answered_with_the_one_that_begins_alike() -> None:
+    Path("aqb.toml").write_text('[alerts]\nwebhook = "https://hooks.example/a"\n', encoding="utf-8")
+    with pytest.raises(UsageError) as refused:
+        load_settings()
+    assert refused.value.fix.startswith("did you mean alerts.default.webhook_env? ")
+
+
+def test_options_of_rubrics_are_given_by_a_variable_as_the_refusal_of_a_longer_name_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as patched, pytest.raises(UsageError) as refused:
+        patched.setenv("AQB_RUBRIC_OPTIONS__PLAN_AGENT__VALUE_LOOKUP", "direct")
+        load_settings()
+    variable, _, value = refused.value.fix.removesuffix(" gives all options as JSON").partition("=")
+    monkeypatch.setenv(variable, value)
+    assert load_settings().rubric_options == {"plan-agent": {"value_lookup": "direct"}}
