@@ -7,7 +7,7 @@ import os
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -168,7 +168,27 @@ def _warehouse(settings: Settings) -> str:
         refuse_two_locations(BigQueryChatRows(view, settings), BigQueryWarehouse(dataset, settings))
     if "://" not in settings.warehouse:
         _refuse_locked(Path(settings.warehouse))
+    _refuse_days_to_come(days, settings)
     return counted(len(days), "scored day") + (f", {days[0]} to {days[-1]}" if days else "") + tested
+
+
+def _refuse_days_to_come(days: Sequence[date], settings: Settings) -> None:
+    """Refuses score tables with days to come: a night whose clock was ahead has made them, without rows."""
+    from flows.runtime.clock import today
+    from tasks.config.addresses import dataset_of, is_bigquery
+
+    if not (ahead := [day for day in days if day > today(settings.time_zone)]):
+        return
+    place = settings.warehouse
+    if is_bigquery(place):
+        remedy = f"DELETE in all tables of {dataset_of(place)} the rows with score_date from {ahead[0]} on"
+    else:
+        remedy = f"rm {' '.join(f'{place}/*/{day}.parquet' for day in ahead)}"
+    raise AqbError(
+        f"there are {counted(len(ahead), 'day')} to come, from {ahead[0]} on, and pages show the last one first",
+        where=place,
+        fix=f"correct the clock if it is behind; if it was ahead, {remedy}: the next night makes the pages anew",
+    )
 
 
 def _reports(settings: Settings) -> str:

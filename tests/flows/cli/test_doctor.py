@@ -36,6 +36,19 @@ def test_doctor_is_content_when_a_run_could_start(aqb: Command, source: Path) ->
     assert "ok   source: 1 file" in ended.out
 
 
+def test_doctor_says_how_to_remove_days_that_a_clock_ahead_has_scored(aqb: Command, source: Path) -> None:
+    ahead = today("Asia/Seoul") + timedelta(days=40)
+    aqb("backfill", "--from", str(DAY), "--to", str(DAY))
+    for table in {path.parent for path in Path("data/warehouse").glob(f"*/{DAY}.parquet")}:
+        (table / f"{ahead}.parquet").write_bytes((table / f"{DAY}.parquet").read_bytes())
+    seen = checks(aqb)["warehouse"]
+    assert seen.startswith(f"NOT data/warehouse: there are 1 day to come, from {ahead} on")
+    assert f"rm data/warehouse/*/{ahead}.parquet: " in seen
+    for path in Path().glob(f"data/warehouse/*/{ahead}.parquet"):
+        path.unlink()
+    assert checks(aqb)["warehouse"] == f"1 scored day, {DAY} to {DAY}"
+
+
 def test_doctor_ends_with_1_when_a_setting_names_a_column_that_the_rows_do_not_have(
     aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
