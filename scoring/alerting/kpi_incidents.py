@@ -7,7 +7,7 @@ from datetime import date
 
 from scoring.alerting.facts import kpi_fact
 from scoring.alerting.incidents import Incident, IncidentState
-from scoring.chat.kpi_windows import Standing, standings
+from scoring.chat.kpi_windows import Standing, may_be_decided, standings
 from scoring.chat.kpis import KpisByDay, Quotient, days_by_tenant
 from scoring.chat.rubric import RowRubric
 
@@ -18,7 +18,7 @@ def kpi_incidents_of_days(days: KpisByDay, rubric: RowRubric) -> dict[date, list
     `new` when a target is missed, `resolved` when it is met again, `continuing` while it is missed.
     """
     found: dict[date, list[Incident]] = {day: [] for day in days}
-    by_tenant = days_by_tenant(days)
+    by_tenant = {tenant: rows for tenant, rows in days_by_tenant(days).items() if may_be_decided(rows)}
     for kpi in rubric.targeted:
         for tenant, of_tenant in by_tenant.items():
             for day, standing in standings(kpi, of_tenant).items():

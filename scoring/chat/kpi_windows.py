@@ -17,7 +17,7 @@ from scoring.chat.kpis import KpiRow, Quotient, rubric_version_of
 from scoring.days import day_text
 from scoring.figures import Figure, Verdict
 from scoring.markdown import score_text
-from scoring.stats.intervals import Interval, difference_of_days, mean_of_days, wilson_interval
+from scoring.stats.intervals import MIN_N_FOR_VERDICT, Interval, difference_of_days, mean_of_days, wilson_interval
 
 WEEK, FOUR_WEEKS = 7, 28
 """The windows in days; `FOUR_WEEKS` is the window whose verdict people are notified of."""
@@ -228,6 +228,19 @@ def _within_days(interval: Interval, of_days: Sequence[Interval | None]) -> Inte
         return interval
     lowest, highest = min(one.low for one in known), max(one.high for one in known)
     return Interval(max(interval.low, lowest), min(interval.high, highest))
+
+
+def may_be_decided(days: Mapping[date, KpiRow]) -> bool:
+    """Whether any four weeks of a tenant have enough turns for a verdict; of thousands of tenants few have."""
+    recent, turns = deque[tuple[date, int]](), 0
+    for day, row in sorted(days.items()):
+        recent.append((day, int(row["rows"] or 0)))
+        turns += recent[-1][1]
+        while (day - recent[0][0]).days >= FOUR_WEEKS:
+            turns -= recent.popleft()[1]
+        if turns >= MIN_N_FOR_VERDICT:
+            return True
+    return False
 
 
 def standings(kpi: Quotient, days: Mapping[date, KpiRow]) -> dict[date, Standing]:

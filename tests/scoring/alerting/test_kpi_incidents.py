@@ -2,10 +2,17 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from time import process_time
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages
+from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import RouteFilter
+from scoring.chat.kpi_windows import may_be_decided, standings
+from scoring.chat.kpis import days_by_tenant
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import FIRST_DAY, Facts, KpiRow, day_digest, days_of_facts, incidents_on, kpi_row, met
 
@@ -78,3 +85,26 @@ def test_kpi_that_is_still_missed_stands_in_the_digests_of_other_news() -> None:
     day = FIRST_DAY + timedelta(12)
     (message,) = day_messages(day_digest(day, facts, rows[-1][0]), RouteFilter())
     assert "계속  실패율 목표 미달 6.0%(최근 28일 가운데 13일)" in readable(message.blocks)
+
+
+def test_kpis_of_tenants_with_too_few_turns_for_a_verdict_cost_next_to_nothing() -> None:
+    """Ten thousand tenants are mostly such: the page of alerts reads ninety days of each."""
+    few = {FIRST_DAY + timedelta(days=n): [kpi_row({}, rows=1, tenant=f"t{k}") for k in range(300)] for n in range(40)}
+
+    def all_of_them() -> bool:
+        tenants = days_by_tenant(few).values()
+        return any(one.verdict for kpi in RUBRIC.targeted for days in tenants for one in standings(kpi, days).values())
+
+    began = process_time()
+    assert not any(kpi_incidents_of_days(few, RUBRIC).values())
+    spent_s, began = process_time() - began, process_time()
+    assert not all_of_them()
+    assert spent_s < (process_time() - began) / 4
+
+
+@given(st.lists(st.integers(0, 31), min_size=1, max_size=60), st.integers(0, 31))
+def test_tenant_may_have_a_verdict_where_any_four_weeks_have_thirty_turns(turns: list[int], gap: int) -> None:
+    begins = [FIRST_DAY + timedelta(days=n + (gap if n > len(turns) // 2 else 0)) for n in range(len(turns))]
+    days = {day: kpi_row({}, rows=count) for day, count in zip(begins, turns, strict=True)}
+    sums = [sum(n for at, n in zip(begins, turns, strict=True) if 0 <= (day - at).days < 28) for day in begins]
+    assert may_be_decided(days) == any(total >= 30 for total in sums)
