@@ -119,7 +119,7 @@ def cut_parquet(path: Path, window: Window | None, reading: Reading, piece_bytes
         InputError, OSError, ArrowException: as `read_parquet`.
     """
     with opened_parquet(path) as (opened, file):
-        inode = os.fstat(opened.fileno()).st_ino
+        status = os.fstat(opened.fileno())
         leaves = leaves_to_read(str(path), file.schema_arrow, reading.names)
         groups = range(file.metadata.num_row_groups)
         start, line, first_line, size = 0, 1, 1, 0
@@ -127,11 +127,11 @@ def cut_parquet(path: Path, window: Window | None, reading: Reading, piece_bytes
             for group in run:
                 own = 0 if outside else _bytes(file, [group])
                 if size and size + own > piece_bytes:
-                    yield FilePiece(path, start, group, first_line, size, inode)
+                    yield FilePiece(path, start, group, first_line, size, status.st_ino, status.st_size)
                     start, first_line, size = group, line, 0
                 size += own
                 line += _rows(file, [group])
-        yield FilePiece(path, start, None, first_line, size, inode)
+        yield FilePiece(path, start, None, first_line, size, status.st_ino, status.st_size)
 
 
 @contextmanager

@@ -29,7 +29,8 @@ class FilePiece:
 
     `start` and `stop` count row groups or bytes; without `stop` the piece reaches to the end. `first_line` is the line
     of the first row. `bytes` is about how much there is to read, before compression. `inode` identifies the file that
-    was split: `start` and `stop` do not apply to another file of this name.
+    was split: `start` and `stop` do not apply to another file of this name. So does `size`, in bytes, where a file that
+    grows is written anew, as Parquet is.
     """
 
     path: Path
@@ -38,11 +39,13 @@ class FilePiece:
     first_line: int = 1
     bytes: int = 0
     inode: int | None = None
+    size: int | None = None
 
 
 def refuse_replaced(piece: FilePiece, opened: BinaryIO) -> None:
     """Raises InputError if the opened file is not the one that the piece was cut from."""
-    if piece.inode not in (None, os.fstat(opened.fileno()).st_ino):
+    status = os.fstat(opened.fileno())
+    if piece.inode not in (None, status.st_ino) or piece.size not in (None, status.st_size):
         raise InputError("was replaced while it was read", where=str(piece.path), fix="run again")
 
 

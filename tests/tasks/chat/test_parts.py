@@ -156,6 +156,18 @@ def test_parts_of_a_file_that_was_replaced_are_not_mixed_with_it(tmp_path: Path)
     assert "was replaced while it was read" in str(outcome.failures[0].error)
 
 
+def test_parts_of_a_parquet_file_that_was_written_anew_in_place_are_not_mixed_with_it(tmp_path: Path) -> None:
+    path, many = tmp_path / "a.parquet", pa.Table.from_pylist([plain(number) for number in range(100)])
+    pq.write_table(many, path, row_group_size=10)
+    job = ScoringJob(ChatRowFiles([path]), RUBRIC, ZONE, None, "none", tmp_path / "staging")
+    parts = [*job.parts(5_000)]
+    assert len(parts) > 1
+    pq.write_table(pa.concat_tables([many, many]), path, row_group_size=200)  # it has fewer row groups now
+    outcome = job.gathered(map(score_part, parts))
+    assert outcome.counts.rows_in == 0
+    assert "was replaced while it was read" in str(outcome.failures[0].error)
+
+
 def test_parts_of_a_parquet_file_number_its_rows_as_the_whole_file_does(tmp_path: Path) -> None:
     rows = [plain(number, output_tokens=-1.0 if number % 10 == 3 else 420.0) for number in range(50)]
     pl.DataFrame(rows).write_parquet(tmp_path / "a.parquet", row_group_size=10)
