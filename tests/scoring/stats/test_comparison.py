@@ -49,6 +49,7 @@ def test_worst_query_stands_first() -> None:
     found = compared(accuracies(5, 5, 5, 0), accuracies(4, 0, 5, 3))
     assert [(one.query_id, one.change) for one in found.worse] == [("Q1", -5), ("Q0", -1)]
     assert [(one.query_id, one.change) for one in found.better] == [("Q3", 3)]
+    assert (found.same, found.within_noise) == (1, 0)
 
 
 def test_change_of_a_query_is_that_of_its_total_where_there_is_one() -> None:
