@@ -50,6 +50,7 @@ def test_run_with_an_outage_is_neither_worse_nor_better_and_passes_no_condition(
     ]
     for found in (compare_testruns(base, candidate, TITLES), compare_testruns(candidate, base, TITLES)):
         assert (found.worse, found.better, found.paired) == ((), (), 40)
+        assert found.more_failed is None  # the outage is told instead
         assert [one.difference for one in found.metrics] == [None]
         (condition,) = conditions(["accuracy < -4.9"], list(TITLES))
         assert "20 of 40 executions of the " in (condition.failure(found) or "")
