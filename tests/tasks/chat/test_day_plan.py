@@ -183,6 +183,7 @@ def test_days_after_one_that_was_done_are_missing_until_they_are_done(settings: 
     done(settings, DAY)
     assert in_context(earlier_days, settings, LAST).missing == tuple(days_between(NEXT, LAST - timedelta(days=1)))
     done(settings, NEXT, outcome="failed")
+    done(settings, NEXT + timedelta(days=1), kind="intraday")  # a part of the day
     done(settings, LAST - timedelta(days=1))
     assert in_context(earlier_days, settings, LAST).missing == (NEXT, NEXT + timedelta(days=1))
 
