@@ -12,6 +12,9 @@ import pytest
 
 from flows.runtime.clock import now
 from flows.steps.nothing_to_do import backfilled_plan, done_by
+from scoring.alerting.blocks import paragraph, plain
+from scoring.alerting.messages import Message
+from tasks.alerts.outbox import Outbox
 from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.config.testruns import InboxSettings
@@ -135,6 +138,19 @@ def test_nothing_to_do_is_not_said_after_a_changed_setting_or_of_an_untold_route
     reported = settings_of(alerts=AlertsSettings(route=(Route(name="qa", webhook_env="SLACK_WEBHOOK_QA"),)))
     assert run_of(reported) is None
     assert not backfilled(reported)
+
+
+@pytest.mark.usefixtures("finished")
+def test_nothing_to_do_is_not_said_while_a_message_waits() -> None:
+    routed = settings_of(alerts=AlertsSettings(route=(Route(name="qa", webhook_env="SLACK_WEBHOOK_QA"),)))
+    with opened(RunLedger, "sqlite:///state.db") as ledger:
+        ledger.mark_reported([run.run_id for day in (BEFORE, DAY) for run in ledger.of_day(day)], now())
+    assert run_of(routed) is not None
+    waiting = Message("digest", "info", ("a",), "소식", [*paragraph([plain("소식")])])
+    with opened(Outbox, "sqlite:///state.db") as outbox:
+        outbox.put("qa", "", [waiting], now())
+    assert run_of(routed) is None
+    assert not backfilled(routed)
 
 
 @pytest.mark.usefixtures("finished", "site_is_built")
