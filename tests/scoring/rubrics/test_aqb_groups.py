@@ -1,4 +1,4 @@
-"""aqb-1.2: what stands apart in a summary: Tracks, the expert flow, sets of messages in a chat."""
+"""aqb-1.2: what stands apart in a summary: Tracks, the expert flow, latency classes, sets of messages in a chat."""
 
 from typing import Any
 
@@ -39,6 +39,17 @@ def test_query_of_both_flows_stands_under_each_with_its_own_executions() -> None
     groups = summary(usual, expert).groups["실행 유형"]
     assert {value: one["set"]["speed"]["mean"] for value, one in groups.items()} == {"일반": 5, "전문가": 1}
     assert {value: one["latency"]["SINGLE"]["mean_s"] for value, one in groups.items()} == {"일반": 4, "전문가": 20}
+
+
+def test_latency_of_one_tool_and_of_several_stand_apart() -> None:
+    multi = execution("Q-3", expected_filters="보훈 + 국적", answer_time_s=99.0)
+    latency = agent(execution("Q-1", answer_time_s=4.0), execution("Q-2", answer_time_s=16.0), multi)["latency"]
+    assert {name: (one["n"], one["mean_s"]) for name, one in latency.items()} == {"SINGLE": (2, 10), "MULTI": (1, 99)}
+
+
+def test_empty_answers_stand_apart_from_failed_ones() -> None:
+    quality = summary(execution("Q-1", raw_json="{}"), execution("Q-2", raw_json="{}", error="x")).data_quality
+    assert (quality["empty_answer"], quality["failed_answer"]) == (1, 1)
 
 
 def chat(room: int, messages: int, **fields: Any) -> list[Execution]:
