@@ -44,8 +44,6 @@ from tasks.config.web import WebSettings
 
 SETTINGS_FILE = "aqb.toml"
 _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
-_PING_ADDRESS = "alerts.heartbeat.url"
-
 
 # `tolerance_percent = 1` equals "1".
 _OptionValue = Annotated[str, Field(coerce_numbers_to_str=True)]
@@ -379,9 +377,8 @@ def _refuse_readable_secrets(settings: Settings) -> None:
     if not file.is_file() or not stat.S_IMODE(file.stat().st_mode) & _READABLE_BY_OTHERS:
         return
     in_file = dict(leaves(_read_settings_file(file)))
-    kinds = {**dict(leaves(settings.model_dump())), _PING_ADDRESS: ""}
-    secrets = [name for name, value in in_file.items() if _is_secret(value, kinds.get(name))]
-    if secrets:
+    kinds = {**dict(leaves(settings.model_dump())), "alerts.heartbeat.url": ""}
+    if secrets := [name for name, value in in_file.items() if _is_secret(value, kinds.get(name))]:
         raise UsageError(
             f"others may read this file, and it holds secrets: {', '.join(secrets)}",
             where=SETTINGS_FILE,
