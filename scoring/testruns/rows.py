@@ -162,6 +162,7 @@ class RowReader:
             UnreadableCell: the row is rejected.
         """
         self._refuse_unreadable(cells)
+        cells = [normalize("NFC", cell) for cell in cells]  # macOS writes syllables as letters, which no rule reads
         shared = {**self._given, **dict(self._shared(cells))}
         shared["recorded_scores"] = {
             RECORDED[name]: score
