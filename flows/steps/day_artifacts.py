@@ -42,5 +42,5 @@ def _alert_row(fact: AlertFact, report: MonitoringReport) -> dict[str, Any]:
         "알림": fact.title,
         "값": report.figures[fact.rule.removeprefix(KPI_RULE)].value_text if is_kpi else f"{fact.count:,}건",
         "대상 행": fact.rows,
-        "평소": ", ".join(map(str, fact.usual)),
+        "앞선 날의 건수": ", ".join(map(str, fact.usual)),
     }

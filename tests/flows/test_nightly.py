@@ -116,7 +116,7 @@ def test_artifacts_show_kpis_and_worst_rows_without_texts_of_people(settings: Se
     assert set(run.artifacts) == kept  # of every night the same, so that each has a history
     assert "| 실패율 | 하루 | 33.3% |" in run.artifacts["monitoring"]
     alerts = json.loads(run.artifacts["monitoring-alerts"])
-    assert {"알림 수준": "Critical", "알림": "답변 실패", "값": "1건", "대상 행": 3, "평소": ""} in alerts
+    assert {"알림 수준": "Critical", "알림": "답변 실패", "값": "1건", "대상 행": 3, "앞선 날의 건수": ""} in alerts
     (worst,) = json.loads(run.artifacts["monitoring-worst"])
     assert worst.pop("행 ID")
     assert worst == {
