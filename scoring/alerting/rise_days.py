@@ -1,14 +1,15 @@
 """The days of a rise that lasts and those before it, with which its counts and its causes are compared.
 
 A single day has too few rows, and after a week the days before it include the rise. Days of an earlier rise of the same
-rules are no comparison if there is a week of others.
+rules are no comparison if there is a week of others. A slow rise may have begun before an outage that is over: the days
+of the outage are no evidence of it, and would name its cause instead.
 """
 
 from collections.abc import Iterable, Set
 from dataclasses import replace
 from datetime import date
 
-from scoring.alerting.decision import WatchedDays
+from scoring.alerting.decision import RateDecision, WatchedDays
 from scoring.alerting.incidents import Incident
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.watch import RuleOfTenant, watched_rules
@@ -17,13 +18,20 @@ from scoring.chat.kpis import KpisByDay, rows_of_tenant, rubric_version_of
 
 
 def rise_days(watched: WatchedDays, day: date, since: date, rules: Set[RuleOfTenant]) -> tuple[KpisByDay, KpisByDay]:
-    """The KPI rows of the days from `since` up to `day`, and of the days before them without a rise of these rules."""
+    """The KPI rows of the days from `since` up to `day` without those of a rise of these rules that was over meanwhile,
+    and of the days before them without any.
+    """
     version = rubric_version_of(watched.kpis[day][0])
     known = {when: rows for when, rows in watched.kpis.items() if rows and rubric_version_of(rows[0]) == version}
     earlier = [when for when in sorted(known) if when < since][-2 * REFERENCE_DAYS :]
-    calm = [when for when in earlier if not _any_risen(watched, when, rules)]
+    calm = [when for when in earlier if not _risen(watched, when, rules)]
     before = (calm if len(calm) >= WEEK else earlier)[-REFERENCE_DAYS:]
-    days = {when: rows for when, rows in known.items() if since <= when <= day}
+    told = {one.told for one in _risen(watched, day, rules)}
+    days = {
+        when: rows
+        for when, rows in known.items()
+        if since <= when <= day and not (told and {one.told for one in _risen(watched, when, rules)} - told)
+    }
     return days, {when: known[when] for when in before}
 
 
@@ -42,6 +50,7 @@ def _counted(one: Incident, watched: WatchedDays, day: date) -> Incident:
     return replace(one, so_far=(during, before))
 
 
-def _any_risen(watched: WatchedDays, day: date, rules: Set[RuleOfTenant]) -> bool:
+def _risen(watched: WatchedDays, day: date, rules: Set[RuleOfTenant]) -> list[RateDecision]:
+    """The rises of these rules that go on on a day."""
     decided = watched.decided[day]
-    return any(one.has_risen for rule in rules if (one := decided.get(rule)))
+    return [one for rule in rules if (one := decided.get(rule)) and one.has_risen]

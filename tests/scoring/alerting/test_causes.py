@@ -72,6 +72,17 @@ def test_rise_is_compared_with_days_of_its_own_rubric_version() -> None:
     assert tenant_of_day(RUBRIC, [RULE], days, day, watched.decided[day]) == "테넌트 a"
 
 
+def test_slow_rise_from_before_an_outage_is_counted_without_its_days() -> None:
+    """What made the outage is not what rises since."""
+    days = tenants({"a": 15}, *[{"a": 20}] * 3, *[{"a": 200}] * 2, *[{"a": 20}] * 4)
+    watched, day = WatchedDays(RUBRIC, days, AlertPolicy()), max(days)
+    found = watched.decided[day][RULE, "*"]
+    began = FIRST + timedelta(CALM)
+    assert (found.change, found.since, found.told) == ("drifting", began, day)
+    during, _ = rise_days(watched, day, began, {(RULE, "*")})
+    assert [(when - began).days for when in during] == [0, 1, 2, 7, 8]
+
+
 @pytest.mark.long
 def test_rise_of_all_tenants_pages_once_though_each_is_sure_on_a_day_of_its_own() -> None:
     after, found = 56, []
