@@ -234,18 +234,18 @@ def is_above_usual(one: Incident) -> bool:
 def times_usual(one: Incident) -> str:
     """`평소의 3.6배` for a rate; '' without a usual rate.
 
-    All days of a rise count where a single one proves little; if few rows met the rule before it, their counts stand in
-    place of a multiple: `17/700건, 그 전 1/2,000건`.
+    All days of a rise count where a single one proves little, beside those before it: `그 전의 1.6배`. If few rows met
+    the rule before it, their counts stand in place of a multiple: `17/700건, 그 전 1/2,000건`.
     """
-    rate = fact_rate(one.fact)
+    rate, of = fact_rate(one.fact), "평소"
     known = one.usual and one.usual.is_known and one.usual.rate
     if one.state == "drifting" and one.so_far:
         (count, rows), (count_before, rows_before) = one.so_far
         if rows_before and count_before < _FEW_MATCHES:
             return f"{count:,}/{rows:,}건, 그 전 {count_before:,}/{rows_before:,}건"
         if rows and rows_before:
-            rate, known = count / rows, count_before / rows_before
-    return f"평소의 {times_text(rate / known)}" if rate and known else ""
+            rate, known, of = count / rows, count_before / rows_before, "그 전"
+    return f"{of}의 {times_text(rate / known)}" if rate and known else ""
 
 
 def times_text(times: float) -> str:

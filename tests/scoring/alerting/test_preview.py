@@ -91,7 +91,7 @@ def test_rule_of_an_outage_that_stays_above_its_usual_range_has_an_end_of_its_ow
 def test_rise_of_several_days_has_the_multiple_of_its_message() -> None:
     """The last day alone is 1.8 times what is usual, all days of the rise together are 1.6 times that."""
     *_, page = previewed(counted([20] * 28 + [30, 34, 28, 36]))["all"]
-    assert (page.kind, reasons(page)) == ("page", ["답변 실패 · 오르는 중, 평소의 1.6배"])
+    assert (page.kind, reasons(page)) == ("page", ["답변 실패 · 오르는 중, 그 전의 1.6배"])
 
 
 def test_rise_beside_hardly_any_row_before_it_has_counts_and_no_multiple() -> None:

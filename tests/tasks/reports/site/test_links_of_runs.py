@@ -22,8 +22,9 @@ def test_link_to_a_query_leads_to_it_whatever_its_id(
     (path,) = (site / "test-runs").glob("plan*.html")
     found = Page(path)
     links = {unquote(href) for _, href in found.links if href.startswith("#query-")}
-    assert links == {f"#query-{query_id}"}
-    assert f"query-{query_id}" in found.ids
+    anchor = normalize("NFC", f"query-{query_id}")  # ids are read composed
+    assert links == {f"#{anchor}"}
+    assert anchor in found.ids
 
 
 def test_page_has_the_name_of_a_file_from_a_mac(warehouse: FolderWarehouse, site: Path, tmp_path: Path) -> None:
