@@ -14,6 +14,7 @@ import flows  # noqa: F401 - says how many threads Polars gets; the children inh
 PYTHON = sys.executable
 AQB = Path(PYTHON).with_name("aqb")
 _ROOT = Path(__file__).resolve().parent.parent
+_NO_MODULES_KEPT = "PYTHONDONTWRITEBYTECODE"  # each child would compile all modules again, as no installation does
 
 
 class Cost(NamedTuple):
@@ -50,8 +51,9 @@ def input_file(kind: str, *sizes: int) -> str:
 def cost_of(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> Cost:
     """Runs a command to its end. Raises CalledProcessError when it fails."""
     began = time.monotonic()
+    inherited = {name: value for name, value in os.environ.items() if name != _NO_MODULES_KEPT}
     with subprocess.Popen(  # noqa: S603 - our own
-        command, cwd=_ROOT, env={**os.environ, **(environment or {})}, stdout=subprocess.PIPE, text=True
+        command, cwd=_ROOT, env={**inherited, **(environment or {})}, stdout=subprocess.PIPE, text=True
     ) as child:
         assert child.stdout
         printed = child.stdout.read()
