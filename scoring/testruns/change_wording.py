@@ -235,10 +235,19 @@ def cause_name(groups: Mapping[str, Any]) -> str:
     return f"{_group_name(cause)}(질의 {cause['n']:,}개, {scores})"
 
 
-def cause_todo(change: Mapping[str, Any]) -> str:
-    """The advice to look first at the group that explains a loss (Korean); '' if there is none, or no conclusion."""
-    cause = None if change["obstacle"] else change.get("groups", {}).get("cause")
-    return f"{_group_name(cause)}의 질의부터 확인하세요." if cause else ""
+def regression_todo(change: Mapping[str, Any]) -> str:
+    """The advice after a significant loss (Korean): to look first at the group that explains it, else at the queries
+    whose answers got worse, if these are more than the better ones; '' for anything else. Scores that are open because
+    the judge failed come before such queries.
+    """
+    if change["obstacle"]:
+        return ""
+    if cause := change.get("groups", {}).get("cause"):
+        return f"{_group_name(cause)}의 질의부터 확인하세요."
+    worse, better = change["worse"] - change.get("slower", 0), change["better"] - change.get("faster", 0)
+    is_sure = any(one["finding"] == "worse" for one in change["metrics"])
+    is_open = any(one["withheld"] for one in change["metrics"])
+    return f"{MOVED_TITLES['worse']} {worse:,}개부터 확인하세요." if is_sure and not is_open and worse > better else ""
 
 
 def _group_name(group: Mapping[str, Any]) -> str:

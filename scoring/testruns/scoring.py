@@ -12,7 +12,7 @@ from typing import Any
 
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts, summary_of_unasked
 from scoring.stats.outages import NO_EXECUTIONS, Failures
-from scoring.testruns.change_wording import OUTAGE_ACTION, cause_todo, change_text, has_outage
+from scoring.testruns.change_wording import OUTAGE_ACTION, change_text, has_outage, regression_todo
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.headline import nothing_scored_lines, rejected_clause
 from scoring.testruns.history import RunPlace
@@ -136,7 +136,7 @@ def headline(
     if not sentences:
         return sentences
     without = rejected_clause(vars(run.counts))
-    if change and (todo := cause_todo(change)):
+    if change and (todo := regression_todo(change)):
         sentences = [*sentences[:-1], todo]
     if scored.failures.is_outage:
         sentences = [*sentences[:-1], f"{OUTAGE_ACTION}하세요."]

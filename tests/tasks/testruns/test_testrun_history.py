@@ -14,7 +14,7 @@ from openpyxl.comments import Comment
 
 from scoring.catalog import TestRunChoices, plan_of
 from scoring.testruns.history import RunPlace
-from scoring.testruns.scoring import ScoredTestRun, score_testrun
+from scoring.testruns.scoring import ScoredTestRun, headline, score_testrun
 from tasks.reports.site.testrun_history import runs_by_set, values_of_set
 from tasks.reports.site.testrun_tables import read_testruns
 from tasks.reports.testrun_folder import write_testrun_folder
@@ -66,6 +66,16 @@ def test_run_is_compared_with_the_last_one_of_its_set_under_another_name_and_ids
     assert (second.change["paired"], second.change["only_now"]) == (40, 1)
     accuracy = next(one for one in second.change["metrics"] if one["metric"] == "accuracy")
     assert (accuracy["before"], accuracy["now"], accuracy["finding"]) == (5.0, 1.25, "worse")
+
+
+def test_report_of_a_run_that_got_worse_sends_to_the_queries_that_did(
+    warehouse: FolderWarehouse, tmp_path: Path
+) -> None:
+    put(warehouse, scored_file(tmp_path / "plan_agent_20260310.csv", rows_of(40, 40)))
+    worse = scored_file(tmp_path / "plan_agent_20260311.csv", rows_of(40, 10))
+    assert headline(worse, place_of(warehouse, DAY, worse).change, {})[-1] == "답변이 나빠진 질의 30개부터 확인하세요."
+    hardly = scored_file(tmp_path / "plan_agent_20260311.csv", rows_of(40, 39))
+    assert "나빠진" not in headline(hardly, place_of(warehouse, DAY, hardly).change, {})[-1]
 
 
 def test_run_scored_again_keeps_its_place(warehouse: FolderWarehouse, tmp_path: Path) -> None:
