@@ -71,7 +71,10 @@ def _preview(context: Context, period: str, *, as_json: bool) -> None:
     if not (match := _DAYS.fullmatch(period)):
         raise UsageError(f"'{period}' is no number of days", where="--preview", fix="for example --preview 30d")
     first, last, messages, expected = preview(context, int(match.group(1)))
-    lines = [f"{first} ~ {last}: 날마다 그날 밤에, 지금 설정으로 알렸다면(주간 요약은 빼고)"]
+    lines = [
+        f"{first} ~ {last}: 날마다 그날 밤에, 지금 설정으로 알렸다면(주간 요약은 빼고. "
+        "한 날의 요약 가운데 긴급 알림과 행이 대부분 같은 것은 긴급 알림에 함께 적음)"
+    ]
     for route in dict.fromkeys(one.route for one in messages):
         lines += _of_route(route, [one for one in messages if one.route == route])
     lines += _expected(expected, context.settings.alerts.false_pages_per_year) if messages or expected.rises else []
