@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
-from errno import EEXIST
+from errno import EDQUOT, EEXIST, ENOSPC
 from fnmatch import fnmatch
 from pathlib import Path
 from stat import S_ISREG
@@ -198,7 +198,9 @@ def writable(path: Path, fix: str = _AGAIN) -> Iterator[None]:
             fix="keep other programs off this folder, then run again",
         ) from error
     except OSError as error:
-        raise StorageError(f"cannot write: {error.strerror or error}", where=str(path), fix=fix) from error
+        what, full = f"cannot write: {error.strerror or error}", error.errno in (ENOSPC, EDQUOT)
+        ko = f"{'디스크가 가득 차 ' if full else ''}저장하지 못했습니다. 운영 담당자에게 알린 뒤 다시 하세요."
+        raise StorageError(what, where=str(path), fix=fix, ko=ko) from error
 
 
 @contextmanager

@@ -226,7 +226,7 @@ def explained(answer: Answer) -> Answer:
         except AqbError as error:
             _log.warning("%s", error)
             fix = "잠시 뒤에 다시 여세요. 그래도 같으면 아래 글을 운영 담당자에게 보내세요."
-            return said(503, "지금은 보여 줄 수 없습니다", "오류", fix, error.what)
+            return said(503, error.ko or "지금은 보여 줄 수 없습니다", "오류", fix, error.what)
         except (ClientDisconnect, TimeoutError):
             return said(408, "요청이 끝까지 도착하지 않았습니다. 다시 시도하세요", "거절")
         except Exception as error:  # noqa: BLE001  (people get a page, and its text may quote a row)

@@ -223,6 +223,7 @@ def test_full_disk_is_a_clear_error_and_keeps_the_old_file(tmp_path: Path) -> No
         with pytest.raises(StorageError, match="No space left") as refused:
             write_parquet(path, SCHEMA, [rows(0, 100_000)])
         assert "as it was before" in refused.value.fix
+        assert refused.value.for_pages.startswith("디스크가 가득 차 저장하지 못했습니다. 운영 담당자에게")
         assert pl.read_parquet(path)["number"].to_list() == [0, 1, 2]
         assert names_in(disk) == ["t.parquet"]
 
