@@ -121,11 +121,8 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
         failures = [one for one in found if isinstance(one, AqbError)]
         left = [one.name for one in found if isinstance(one, LeftFile)]
         refused = [*inbox.refused, *(one for one in found if isinstance(one, RefusedFile))]
-        for one in {
-            day - timedelta(days=1),
-            day,
-            *inbox.lost.values(),
-        }:  # a run that died may have scored without publishing
+        # A run that died may have scored without publishing.
+        for one in {day - timedelta(days=1), day, *inbox.lost.values()}:
             publish_runs(context.warehouse, context.state, one)
         # Including those of a run that died before it notified people of them.
         unreported = ledger.unreported(TEST_RUN, day - STILL_NEWS)

@@ -15,6 +15,7 @@ from math import sqrt
 from statistics import NormalDist
 
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.row_ids import OUTPUT_TOKENS
 from scoring.chat.templates import WORD
 from scoring.judging.masking import masked
 from scoring.stats.intervals import TAIL, Z_95
@@ -23,9 +24,8 @@ TENANT = "tenant_id"
 TEMPLATE = "template"
 """Name that represents the template of the question where a column is expected."""
 
-TOKENS = "output_tokens"
 NO_TOKENS = "none"
-"""The value of `TOKENS` of a row whose source did not record its tokens; of the others it is None, and never named."""
+"""The value of `OUTPUT_TOKENS` of a row whose source did not record it; of the others it is None, and never named."""
 
 EXAMPLES = 5
 
@@ -158,7 +158,7 @@ def _growth(
         most_grown(column, _counts(today, column), _counts(usual, column), scale) for column in (*columns, TEMPLATE)
     ]
     named = [one for one in compared if one and (one.column != TEMPLATE or _is_common(one.value, today))]
-    named = [one for one in named if one.column != TOKENS or one.value]
+    named = [one for one in named if one.column != OUTPUT_TOKENS or one.value]
     named = [one for one in named if one.column != TENANT or one.low > (turn_shares or {}).get(one.value, 0.0)]
     grown = sorted(named, key=lambda one: -one.low)
     return Growth(tuple(map(_inert, grown)), *_examples(today, grown, usual, scale))

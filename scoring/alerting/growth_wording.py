@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from scoring.alerting.blocks import Block, Line, Span, bold, bullets, code, inert, link, masked_text, paragraph, plain
-from scoring.alerting.growth import EXAMPLES, TEMPLATE, TENANT, TOKENS, Grown
+from scoring.alerting.growth import EXAMPLES, TEMPLATE, TENANT, Grown
 from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import DayDigest, Example
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.row_ids import OUTPUT_TOKENS
 from scoring.chat.rubric import RowRubric
 from scoring.chat.templates import WORD
 from scoring.days import day_text
@@ -22,7 +23,7 @@ _QUESTION_CHARACTERS, _ANSWER_CHARACTERS, _TEMPLATE_CHARACTERS = 100, 100, 60
 
 def tokens_action(grown: Iterable[Grown]) -> str:
     """What to do about a rise whose rows lack their tokens (Korean): the answers did not change; else ''."""
-    return _TOKENS_ACTION if any(one.column == TOKENS for one in grown) else ""
+    return _TOKENS_ACTION if any(one.column == OUTPUT_TOKENS for one in grown) else ""
 
 
 def tenant_name(tenant: str | None) -> str:
@@ -38,7 +39,7 @@ def grown_name(one: Grown, rubric: RowRubric) -> str:
     """The name of what grew for people: a tenant, a failure type, a kind of question, or a template."""
     if one.column == TENANT:
         return tenant_name(one.value)
-    if one.column == TOKENS:
+    if one.column == OUTPUT_TOKENS:
         return "출력 토큰이 기록되지 않은 행"
     if one.column == TEMPLATE:
         return _FORMS_WITHOUT_TEXT.get(one.value or "") or template_name(one.value or "")
@@ -95,7 +96,7 @@ def _grown_text(one: Grown, rubric: RowRubric, *, compared: bool) -> str:
 
 def _most_telling(grown: Sequence[Grown], rubric: RowRubric) -> list[Grown]:
     """What grew, most certain first; among equally certain values missing tokens, failure types, then tenants."""
-    order = [TOKENS, rubric.failure.column, TENANT]
+    order = [OUTPUT_TOKENS, rubric.failure.column, TENANT]
 
     def place(one: Grown) -> tuple[bool, int]:
         tells = one.value is not None and one.column in order

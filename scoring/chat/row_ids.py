@@ -21,7 +21,8 @@ KEY_HEX_DIGITS = 32
 TEXTS = ("user_input", "llm_response")
 """The two texts of a turn, which tables keep for some rows and retention deletes."""
 
-TOKENS = ("input_tokens", "output_tokens")
+OUTPUT_TOKENS = "output_tokens"
+TOKENS = ("input_tokens", OUTPUT_TOKENS)
 """The two numbers of a turn: the token counts of its texts."""
 
 SOURCE_ID = field(

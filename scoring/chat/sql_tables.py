@@ -8,14 +8,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from scoring.chat.kpi_figures import figure_fields
 from scoring.chat.kpis import ALL_TENANTS, Measure, Quotient
-from scoring.chat.row_ids import repeated_sql
+from scoring.chat.row_ids import OUTPUT_TOKENS, repeated_sql
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_scores import NAIVE, UNSCORED_BY, step_queries, with_tables
 from scoring.rules.evaluation_order import columns_of
 from scoring.rules.expressions import Expression
 from scoring.rules.googlesql_backend import column_list, literal, to_sql
 
-_TOKENS = "output_tokens"
 _OF_DAY = "WHERE score_date = @day"
 _OF_DAYS = "WHERE score_date IN UNNEST(@days)"
 
@@ -189,8 +188,8 @@ def fired_rows_query(scores: str, columns: Sequence[str]) -> str:
 def fired_columns(rubric: RowRubric) -> list[str]:
     """The columns of a row with an alert that explain an increase to people; its tokens if scores depend on them."""
     kinds = (kind.column for kind in rubric.kinds)
-    made = [one.expression for one in rubric.definitions if one.name != _TOKENS]
-    tokens = [_TOKENS] if any(_TOKENS in columns_of(one) for one in made) else []
+    made = [one.expression for one in rubric.definitions if one.name != OUTPUT_TOKENS]
+    tokens = [OUTPUT_TOKENS] if any(OUTPUT_TOKENS in columns_of(one) for one in made) else []
     found = ["score_date", "row_id", "tenant_id", "session_id", "alert_rules", *kinds, "user_input", rubric.total]
     return [*found, *tokens]
 

@@ -127,7 +127,7 @@ def headline(
     A run with verdicts of several judges, or with rounds of few queries, says so before any figure: `by_epoch` counts
     verdicts by kind of question and epoch. The first sentence compares the run with the previous one, and gives the
     number of unreadable rows. For a run with an outage it reports the outage, and the action is to fix it: its answers
-    come after.
+    come after. After a significant loss the action is to look at what got worse.
     """
     run, rubric = scored.plan.run, scored.plan.rubric
     if not scored.queries:

@@ -17,12 +17,10 @@ from scoring.alerting.messages import NEVER_TRIED, KnownKey, Message, OutboxMess
 from tasks.alerts.block_kit import neutral_blocks
 from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
+from tasks.state.leases import FAR_AHEAD_S
 
 LEASE = timedelta(minutes=5)
 """How long one attempt may take, retries included; after that its process is dead and another run may try."""
-
-_FAR_AHEAD = timedelta(hours=1)
-"""A lease that ends later than this from now was written by a clock that was wrong: nobody is sending."""
 
 LIFETIME = timedelta(days=3)
 """How long a message is tried before it expires."""
@@ -222,7 +220,7 @@ def _read(rows: Iterable[sa.Row[Any]]) -> list[OutboxMessage]:
 
 
 def _is_being_sent(message: OutboxMessage, now: datetime) -> bool:
-    return message.lease_until is not None and now < message.lease_until <= now + _FAR_AHEAD
+    return message.lease_until is not None and now < message.lease_until <= now + timedelta(seconds=FAR_AHEAD_S)
 
 
 def _shows(block: Block, texts: Sequence[str]) -> bool:

@@ -17,10 +17,11 @@ import pyarrow as pa
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.episodes import MIN_COUNT
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, excluded_facts, monitoring_facts
-from scoring.alerting.growth import NO_TOKENS, TOKENS, FiredRow, Grown, Growth, growth_by_rule
+from scoring.alerting.growth import NO_TOKENS, FiredRow, Grown, Growth, growth_by_rule
 from scoring.alerting.messages import Example
 from scoring.alerting.watch import AlertPolicy
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rubric_version_of, scored_and_excluded
+from scoring.chat.row_ids import OUTPUT_TOKENS
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import fired_columns
 from scoring.rules.arrow_types import empty_frame, field
@@ -169,9 +170,9 @@ def growth_of_days(
 def read_fired_rows(warehouse: Warehouse, rubric: RowRubric, days: Collection[date]) -> dict[date, list[FiredRow]]:
     """The rows with an alert of each of these days."""
     found: dict[date, list[FiredRow]] = {day: [] for day in days}
-    has_tokens = TOKENS in fired_columns(rubric)
+    has_tokens = OUTPUT_TOKENS in fired_columns(rubric)
     for row in warehouse.fired_rows(sorted(days), rubric):
-        tokens = {TOKENS: NO_TOKENS if row[TOKENS] is None else None} if has_tokens else {}
+        tokens = {OUTPUT_TOKENS: NO_TOKENS if row[OUTPUT_TOKENS] is None else None} if has_tokens else {}
         found[row["score_date"]].append(_fired_row(rubric, row, tokens))
     return found
 

@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib.resources.abc import Traversable
 from importlib.util import cache_from_source
 from pathlib import Path
@@ -33,6 +33,7 @@ from tasks.reports.wording import (
 )
 
 _HERE = Path(__file__).parent
+_SENTENCE_CHARACTERS = 2_000  # of a headline, which has a name and a cause of the test file in it
 _FILTERS: dict[str, Callable[..., str]] = {
     "cost": cost_text,
     "count": count_text,
@@ -41,6 +42,7 @@ _FILTERS: dict[str, Callable[..., str]] = {
     "kappa": kappa_text,
     "kpi": kpi_text,
     "masked": safe_text,
+    "masked_sentence": partial(safe_text, characters=_SENTENCE_CHARACTERS),
     "mean": mean_text,
     "percent": percent,
     "repeated_rows": repeated_rows_text,
