@@ -29,9 +29,12 @@ def _nearest(name: str, known: Collection[str]) -> list[str]:
     """The known names that end alike in other tables, else the one of its table whose end begins alike
     (`alerts.webhook`: `alerts.default.webhook_env`), else the one that is most like it.
     """
-    table, _, end = name.rpartition(".")
-    alike = [one for one in known if one.rpartition(".")[2] == end and "[]" not in one]
-    longer = (one for one in known if table and one.startswith(f"{table}.") and f".{end}" in one)
+    between = "__" if name.startswith(PREFIX) else "."
+    bare = {one: one.removeprefix(PREFIX) for one in sorted(known)}
+    table, _, end = name.removeprefix(PREFIX).rpartition(between)
+    alike = [one for one, other in bare.items() if other.rpartition(between)[2] == end and "[]" not in one]
+    of_table = (one for one, other in bare.items() if table and other.startswith(f"{table}{between}"))
+    longer = (one for one in of_table if f"{between}{end}" in one)
     return alike or [*islice(longer, 1)] or get_close_matches(name, known, 1)
 
 

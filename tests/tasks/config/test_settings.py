@@ -343,6 +343,20 @@ def test_setting_of_another_place_is_answered_with_the_one_that_begins_alike() -
     assert refused.value.fix.startswith("did you mean alerts.default.webhook_env? ")
 
 
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [("AQB_ALERTS__WEBHOOK", "AQB_ALERTS__DEFAULT__WEBHOOK_ENV"), ("AQB_SOURCE", "AQB_MONITORING__SOURCE")],
+)
+def test_variable_is_answered_with_the_one_that_is_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, meant: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(variable, "x")
+    with pytest.raises(UsageError) as refused:
+        load_settings()
+    assert refused.value.fix.startswith(f"did you mean {meant}? ")
+
+
 def test_options_of_rubrics_are_given_by_a_variable_as_the_refusal_of_a_longer_name_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
