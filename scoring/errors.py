@@ -13,7 +13,8 @@ A row that cannot be read is no error: it becomes a row of the `rejected` table.
 
 import re
 
-_OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # all but a line end
+OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What a terminal would obey in a text: control characters but a line end, and marks of the writing direction."""
 
 
 class AqbError(Exception):
@@ -49,7 +50,7 @@ def shown_name(name: str) -> str:
 
 def _printable(text: str) -> str:
     """A text without what a terminal would obey; names of files and columns may hold it."""
-    return _OBEYED.sub("\ufffd", text)
+    return OBEYED.sub("\ufffd", text)
 
 
 class UsageError(AqbError):

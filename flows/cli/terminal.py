@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scoring.errors import AqbError, InputError, UsageError
+from scoring.errors import OBEYED, AqbError, InputError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,7 +108,13 @@ def open_context() -> Context:
 
 def show(value: Any, text: str, *, as_json: bool) -> None:
     """Prints a result: as one JSON document, Korean unescaped, or as text."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str) if as_json else text)
+    typer.echo(_json(value) if as_json else text)
+
+
+def _json(value: Any) -> str:
+    """The document with what a terminal would obey in a text escaped."""
+    document = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    return OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
 
 
 def complain(error: AqbError) -> None:

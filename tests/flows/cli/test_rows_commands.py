@@ -51,6 +51,16 @@ def test_rows_as_json_hold_the_points_of_every_rule(aqb: Command, source: Path) 
     assert sum(points) == row["a_structure"] == 25
 
 
+@pytest.mark.parametrize("obeyed", ["\x1b[2J", "\x9b2J", "\u202e"])
+def test_rows_as_json_hold_nothing_that_a_terminal_obeys(aqb: Command, folder: Path, obeyed: str) -> None:
+    hostile = f"배당률은? {obeyed}지움"
+    source = write_rows(folder / "hostile.jsonl", [best(user_input=hostile)])
+    (row_id,) = row_ids(aqb, source)
+    printed = aqb("rows", row_id, "--source", source, "--json").out
+    assert obeyed not in printed
+    assert hostile in json.loads(printed)[0].values()
+
+
 def test_row_that_may_be_in_a_broken_file_says_so(aqb: Command, source: Path) -> None:
     (source.parent / "b.parquet").write_bytes(b"")
     ended = aqb("rows", "nothing")
