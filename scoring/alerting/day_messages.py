@@ -202,7 +202,7 @@ def _page(
         ),
         *paragraph(*to_do),
         *paragraph(report_line(digest.report, digest.report_url)),
-        *example_blocks(found, digest),
+        *example_blocks(found, digest, of_one_cause=True),
         _footer(digest),
     ]
     title = list(filter(None, (level_mark(level), what, also, headline_growth(found, rubric))))

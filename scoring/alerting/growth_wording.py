@@ -105,25 +105,29 @@ def _most_telling(grown: Sequence[Grown], rubric: RowRubric) -> list[Grown]:
     return sorted(grown, key=place)
 
 
-def example_blocks(found: Sequence[Incident], digest: DayDigest, paged: Iterable[Incident] = ()) -> list[Block]:
+def example_blocks(
+    found: Sequence[Incident], digest: DayDigest, paged: Iterable[Incident] = (), *, of_one_cause: bool = False
+) -> list[Block]:
     """Example rows of what grew, one per template and failure type, alternating between the incidents, five at most.
 
-    Examples that a page (`paged`) has shown are not repeated.
+    Examples that a page (`paged`) has shown are not repeated. Unless several rules are `of_one_cause`, and have mostly
+    the same rows, each row names its rule.
     """
     facts = [one.fact for one in found if one.fires]
+    named = not of_one_cause and len({fact.rule for fact in facts if fact.row_ids}) > 1
     of_pages = {row_id for one in paged for row_id in one.fact.row_ids}
     by_place = [
-        (fact.row_ids[place], fact.alike[place] if fact.alike else 1)
+        (fact.row_ids[place], fact.alike[place] if fact.alike else 1, fact.title if named else "")
         for place in range(EXAMPLES)
         for fact in facts
         if place < len(fact.row_ids) and fact.row_ids[place] not in of_pages
     ]
     shown: dict[tuple[str, str | None], Line] = {}
-    for row_id, alike in by_place:
+    for row_id, alike, rule in by_place:
         if (example := digest.examples.get(row_id)) and len(shown) < EXAMPLES:
             template = row_id if example.question is None else digest.rubric.template(example.question)
             shown.setdefault(
-                (template, example.failure), _example_lines(example, alike, digest.row_urls.get(row_id, ""))
+                (template, example.failure), _example_lines(example, alike, rule, digest.row_urls.get(row_id, ""))
             )
     again = any(row_id in of_pages for fact in facts for row_id in fact.row_ids)
     if not shown:
@@ -133,10 +137,12 @@ def example_blocks(found: Sequence[Incident], digest: DayDigest, paged: Iterable
     return [*paragraph(hint), *bullets(list(shown.values()))]
 
 
-def _example_lines(example: Example, alike: int, url: str) -> list[Span]:
-    """A row: id, score and failure type, then the beginnings of its texts, masked."""
+def _example_lines(example: Example, alike: int, rule: str, url: str) -> list[Span]:
+    """A row: id, score, the title of the rule if it is to be named, and failure type, then the beginnings of its texts,
+    masked.
+    """
     row_id = inert(example.row_id)
-    facts = [f"{score_text(example.score, 1)}점", *([example.failure] if example.failure else [])]
+    facts = [f"{score_text(example.score, 1)}점", *filter(None, (rule, example.failure))]
     facts += [f"같은 형태의 질문 {alike:,}건"] if alike > 1 else []
     texts = (("질문", example.question, _QUESTION_CHARACTERS), ("답변", example.answer, _ANSWER_CHARACTERS))
     lines = [link(url, row_id) if url else code(row_id), plain(f" {' · '.join(facts)}")]

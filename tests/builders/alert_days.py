@@ -85,7 +85,7 @@ def days_of_facts(days: Iterable[tuple[date, Sequence[KpiRow]]]) -> Facts:
     facts, past = Facts(kpis), list[date]()
     for day, rows in kpis.items():
         growth = {
-            (rule.id, row["tenant_id"]): Growth((), tuple(f"{rule.id}-{day}-{number}" for number in range(5)), (1,) * 5)
+            (rule.id, row["tenant_id"]): _examples(rule.id, day, row[f"alert_{rule.id}"])
             for rule in RUBRIC.alert_rules
             for row in rows
         }
@@ -94,6 +94,12 @@ def days_of_facts(days: Iterable[tuple[date, Sequence[KpiRow]]]) -> Facts:
         if any(row["rows"] + row["excluded"] for row in rows):
             past.append(day)
     return facts
+
+
+def _examples(rule: str, day: date, count: int) -> Growth:
+    """Examples of the rows of a rule, no two alike."""
+    row_ids = tuple(f"{rule}-{day}-{number}" for number in range(min(count, 5)))
+    return Growth((), row_ids, (1,) * len(row_ids))
 
 
 def counted(counts: Sequence[int], rule: str = "answer_failed", first: date = FIRST_DAY) -> Facts:

@@ -20,23 +20,28 @@ from tests.builders.alert_days import FIRST_DAY, KpiRow, day_digest, days_of_fac
 _DAYS = 12
 _WEEK = ([29, 31, 27, 30, 22, 19, 28], [6, 5, 7, 6, 4, 3, 6], [8, 7, 9, 8, 6, 5, 8], [3, 2, 3, 4, 2, 3, 3])
 _RULES = ("answer_failed", "final_failed", "weak_answer", "very_short_answer")
-_TEXTS = (
-    (
-        "모란재중공업 686973 배당 일정 알려줘",
-        "법률상 투자 자문에 해당하는 내용은 답변드릴 수 없습니다.",
-        "거절: 투자 자문(법률)",
-        12.5,
+_ADVICE = "거절: 투자 자문(법률)"
+_REFUSED = "법률상 투자 자문에 해당하는 내용은 답변드릴 수 없습니다."
+_TEXTS: dict[str, Sequence[tuple[str, str, str, float]]] = {
+    "answer_failed": (
+        ("모란재중공업 686973 배당 일정 알려줘", _REFUSED, _ADVICE, 12.5),
+        ("가온뜰로보틱스 지금 사도 돼?", _REFUSED, _ADVICE, 15.0),
+        ("새솔미식품 목표주가 얼마로 봐, 연락은 010-1234-5678", _REFUSED, _ADVICE, 16.3),
+        ("코스닥 반도체 장비주 가운데 하나만 골라줘", _REFUSED, _ADVICE, 17.5),
+        ("연말까지 들고 갈 배당주는?", _REFUSED, _ADVICE, 18.8),
     ),
-    (
-        "어제 거래량이 가장 많이 늘어난 종목 5개",
-        "죄송합니다. 질문을 이해하지 못했습니다.",
-        "질문을 이해하지 못함",
-        15.0,
+    "llm_blocked": (
+        ("어제 거래량이 가장 많이 늘어난 종목 5개", "", "LLM 호출 차단(거절 문구 없음)", 11.3),
+        ("모란재중공업 3분기 영업이익", "", "LLM 호출 차단(거절 문구 없음)", 12.5),
     ),
-    ("가온뜰로보틱스 최근 실적과 목표주가, 연락은 010-1234-5678", "", "답변이 너무 짧음", 16.3),
-    ("코스닥 반도체 장비주 비교해줘", "주식과 관련된 질문만 답변드릴 수 있습니다.", "거절: 주식 범위 밖", 17.5),
-    ("새솔미식품 3분기 매출", "금융 서비스 범위를 벗어난 질문입니다.", "거절: 금융 범위 밖", 18.8),
-)
+    "very_short_answer": (
+        ("새솔미식품 배당 이력, 연락은 010-1234-5678", "어느 해를 볼까요?", "", 31.3),
+        ("코스닥 반도체 장비주 비교해줘", "비교할 종목을 알려주세요.", "", 33.8),
+        ("가온뜰로보틱스 최근 뉴스", "최근 뉴스는 다음과 같습니다.", "", 36.3),
+        ("환율이 오르면 어떤 업종이 좋아", "수출 업종입니다.", "", 38.8),
+        ("오늘 코스피 왜 떨어졌어", "외국인이 팔았습니다.", "", 40.0),
+    ),
+}
 
 
 def _usual_day(number: int) -> dict[str, int]:
@@ -53,7 +58,8 @@ def _message(kind: str, last: dict[str, int], report_url: str = "", grown: tuple
     facts = days_of_facts((FIRST_DAY + timedelta(number), of_day) for number, of_day in enumerate(rows))
     facts[day] = [replace(fact, grown=grown) if fact.rule == next(iter(last)) else fact for fact in facts[day]]
     ids = {row_id: hashlib.sha256(row_id.encode()).hexdigest()[:32] for fact in facts[day] for row_id in fact.row_ids}
-    examples = {row_id: Example(shown, *_TEXTS[int(row_id[-1])]) for row_id, shown in ids.items()}
+    texts = {f"{rule}-{day}-{number}": text for rule, of in _TEXTS.items() for number, text in enumerate(of)}
+    examples = {row_id: Example(ids[row_id], *text) for row_id, text in texts.items() if row_id in ids}
     report = f"data/reports/monitoring-{day}.md"
     urls = {row_id: f"{report_url}#row-{shown}" for row_id, shown in ids.items()} if report_url else {}
     about = day_digest(day, facts, rows[-1][0], examples, report=report, report_url=report_url, row_urls=urls)
