@@ -4,6 +4,7 @@ Models that reason take no temperature, older servers know neither `max_completi
 says so by refusing a request. The run then goes on with the next wording, and the state database remembers it.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +12,6 @@ from enum import StrEnum
 from typing import Any
 
 from scoring.judging.prompts import JudgePrompt
-from scoring.judging.requests import canonical_json
 
 
 class AnswerForm(StrEnum):
@@ -34,7 +34,7 @@ _FORMAT = re.compile(r"\b(response_format|json_schema|text\.format|json_object)\
 _SCHEMA_IN_WORDS = """
 
 [답의 형식]
-아래 JSON 스키마에 맞는 JSON 객체 하나만 쓴다. 코드 블록이나 다른 글을 앞뒤에 붙이지 않는다.
+아래 JSON 스키마에 맞는 JSON 객체 하나만, 항목을 스키마의 순서대로 쓴다. 코드 블록이나 다른 글을 앞뒤에 붙이지 않는다.
 """
 LONGEST_ADDITION = len(_SCHEMA_IN_WORDS.encode())
 """Bytes that a wording adds to a request beside the schema."""
@@ -71,10 +71,14 @@ class Dialect:
         return sent
 
     def system_text(self, prompt: JudgePrompt) -> str:
-        """What the model is told first, with the schema where the endpoint does not hold it to one."""
+        """What the model is told first, with the schema where the endpoint does not hold it to one.
+
+        The schema keeps its order: models write the properties as they are listed, and the reason comes first.
+        """
         if self.form is AnswerForm.SCHEMA:
             return prompt.system_text
-        return f"{prompt.system_text}{_SCHEMA_IN_WORDS}{canonical_json(prompt.schema)}"
+        schema = json.dumps(prompt.schema, ensure_ascii=False, separators=(",", ":"))
+        return f"{prompt.system_text}{_SCHEMA_IN_WORDS}{schema}"
 
     def shown(self) -> str:
         """What differs from the usual wording, for people; '' for nothing."""

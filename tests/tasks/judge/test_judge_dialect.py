@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from scoring.judging.requests import VerdictStatus
+from scoring.rubrics.recruit_agent.intent import INTENT
 from tasks.judge.client import Judged
 from tasks.judge.dialect import AnswerForm, Dialect
 from tasks.judge.verdict_store import VerdictStore
@@ -91,6 +92,12 @@ def test_answer_in_plain_text_is_held_to_the_schema(sqlite_store: VerdictStore) 
         judged = ask(4, settings_for(server.url), sqlite_store, is_new=True)
     assert statuses(judged) == {VerdictStatus.INVALID}
     assert sqlite_store.dialect(f"{server.url} judge-1") is None  # nobody knows yet whether that wording works
+
+
+@pytest.mark.parametrize("form", [AnswerForm.JSON, AnswerForm.TEXT])
+def test_model_that_is_told_the_schema_in_words_writes_its_reason_before_its_verdict(form: AnswerForm) -> None:
+    schema = json.loads(Dialect(form=form).system_text(INTENT).splitlines()[-1])
+    assert list(schema["properties"]) == ["reason", "intent_verdict", "intent_label"]
 
 
 def test_refusal_that_names_nothing_of_the_request_stays_an_error(sqlite_store: VerdictStore) -> None:
