@@ -274,13 +274,13 @@ def _rejected_table(folder: Path) -> Path:
 
 def _mean_line(name: str, value: Mapping[str, Any]) -> str:
     mean, undecided = value.get("mean"), value.get("undecided")
+    provisional = f", {value['provisional']:,} provisional" if value.get("provisional") else ""
     if value.get("low") is not None:
         queries = value["decided"] + value["undecided"]
         ends = f"{score_text(value['low'])} to {score_text(value['high'])}"
-        return f"  {name}: {ends} ({undecided:,} of {queries:,} queries undecided)"
+        return f"  {name}: {ends} ({undecided:,} of {queries:,} queries undecided{provisional})"
     if value.get("missing"):
         return f"  {name}: not known ({percent(value['weight_coverage'], 0)} of the weights)"
     coverage = value.get("weight_coverage")
-    provisional = f", {value['provisional']:,} provisional" if value.get("provisional") else ""
     basis = f"n {value.get('n', '-')}{provisional}" if coverage is None else f"{percent(coverage, 0)} of the weights"
     return f"  {name}: {'not known' if mean is None else score_text(mean)} ({basis})"

@@ -1,7 +1,7 @@
 """The report of a test run: what a QA lead reads and forwards, in Korean markdown. Source: seed 000; SPEC 4."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from math import ceil
 from typing import Any, cast
@@ -191,7 +191,7 @@ def page_parts(summary: Mapping[str, Any]) -> PageParts:
             )
             for title, figures in agents.items()
         ],
-        notice=_best_without_truth_text(sum(figures.get("without_ground_truth", 0) for figures in agents.values())),
+        notice=_notice(agents.values()),
         review_count=sum(figures["manual_review"] for figures in agents.values()) if agents else None,
         targets=[
             (f"{target['title']} ({title})", target)
@@ -209,12 +209,19 @@ def page_parts(summary: Mapping[str, Any]) -> PageParts:
     )
 
 
-def _best_without_truth_text(queries: int) -> str:
-    if not queries:
-        return ""
-    return (
-        f"정답 수치가 없는 질의 {queries:,}개는 필터만으로 채점해 정확성이 {_BEST_WITHOUT_TRUTH}점을 넘을 수 없습니다."
-    )
+def _notice(agents: Collection[AgentFigures]) -> str:
+    """What limits the scores of consistency and accuracy, over all agents; '' if nothing does."""
+    provisional = sum(figures.get("set", {}).get("consistency", {}).get("provisional", 0) for figures in agents)
+    lacking = sum(figures.get("without_ground_truth", 0) for figures in agents)
+    sentences = [
+        f"질의 {provisional:,}개는 답변을 비교할 방이 {t.MIN_ROOMS}개에 못 미쳐 일관성이 잠정 점수입니다."
+        if provisional
+        else "",
+        f"정답 수치가 없는 질의 {lacking:,}개는 필터만으로 채점해 정확성이 {_BEST_WITHOUT_TRUTH}점을 넘을 수 없습니다."
+        if lacking
+        else "",
+    ]
+    return " ".join(filter(None, sentences))
 
 
 def _chat_sets(sets: Mapping[str, Mapping[str, Any]]) -> PageTable:

@@ -9,7 +9,7 @@ import pytest
 
 from tasks.samples import SAMPLE_INBOX
 from tests.builders.scored_testruns import plan_row
-from tests.builders.testruns import LONG_HEADER, write_csv
+from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, wide_row, write_csv
 from tests.flows.conftest import Command
 
 SAMPLE = SAMPLE_INBOX / "resume_agent_sample.xlsx"
@@ -42,6 +42,16 @@ def test_report_and_workbook_give_bounds(scored: str, folder: Path) -> None:
     (consistency,) = (dict(zip(header, row, strict=True)) for row in rows if row[:2] == ["전체", "일관성"])
     assert (consistency["평균"], consistency["미판정 질의"]) == ("", 6)
     assert (consistency["최저(미판정 0점)"], consistency["최고(미판정 5점)"]) == (2.27, 5)
+
+
+def test_terminal_and_workbook_mark_a_consistency_of_two_rooms_as_provisional(aqb: Command, folder: Path) -> None:
+    rows = [WIDE_HEADER, wide_row("Q1"), wide_row("Q2", **{"2차 답변": "몇 명인지 알 수 없습니다"})]
+    source = write_csv(folder / "resume_agent_1.csv", rows)
+    told = aqb("score", source, "--option", "consistency_min_runs=2", "--out", "out").out
+    assert "consistency: 2.50 to 5.00 (1 of 2 queries undecided, 2 provisional)" in told
+    summary = openpyxl.load_workbook(folder / "out/scores.xlsx")["점수 요약"]
+    notes = [" ".join(str(cell) for cell in row if cell) for row in summary.iter_rows(values_only=True)]
+    assert any(note.startswith("알림 질의 2개는 답변을 비교할 방이 3개에 못 미쳐") for note in notes)
 
 
 def test_inbox_and_the_pages_give_bounds(aqb: Command, folder: Path) -> None:
