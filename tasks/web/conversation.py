@@ -18,9 +18,10 @@ _LONGEST_TEXT = 20_000
 Row = Mapping[str, Any]
 
 
-def around(day: date, session: str) -> RowFilter:
-    """The rows of a session from the day before to the day after."""
-    return RowFilter(day - timedelta(days=1), day + timedelta(days=1), session=session)
+def around(day: date, row: Row) -> RowFilter:
+    """The rows of a row's session from the day before to the day after. Session ids are those of its tenant."""
+    span = day - timedelta(days=1), day + timedelta(days=1)
+    return RowFilter(*span, tenants=(row["tenant_id"],), session=row["session_id"])
 
 
 def conversation(asked: Asked, day: date, row: Row) -> Sequence[Row]:
@@ -31,7 +32,7 @@ def conversation(asked: Asked, day: date, row: Row) -> Sequence[Row]:
     columns = ["score_date", "row_id", "timestamp", rubric.total, rubric.final_scale.column, *TEXTS]
     search = asked.context.warehouse.row_search(rubric)
     order = RowOrder("timestamp", descending=False)
-    return search.rows(around(day, row["session_id"]), columns, order, 0, _MOST_TURNS).to_dicts()
+    return search.rows(around(day, row), columns, order, 0, _MOST_TURNS).to_dicts()
 
 
 def with_source_texts(asked: Asked, day: date, rows: Sequence[Row]) -> list[Row]:

@@ -72,7 +72,7 @@ def row_page(asked: Asked) -> Response:
 
 
 def _session_href(day: date, row: Row) -> str:
-    return href("/rows", [*around(day, row["session_id"]).pairs(), ("sort", "timestamp")]) if row["session_id"] else ""
+    return href("/rows", [*around(day, row).pairs(), ("sort", "timestamp")]) if row["session_id"] else ""
 
 
 def _turn(asked: Asked, row: Row, shown_id: str, zone: ZoneInfo) -> Turn:

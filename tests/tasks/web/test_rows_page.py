@@ -245,9 +245,10 @@ def test_row_page_explains_each_rule_and_shows_the_conversation(client: TestClie
     assert "=HYPERLINK(1)" in page.text
     assert page.text.count("점수") >= 3
     assert "+" in page.text
-    turns = page.text.split("이 대화의 앞뒤")[1]
+    (address,) = hrefs(rows(client, first=str(DAYS[0]), last=str(DAYS[0]), text="구름전자"))
+    turns = opened_page(client, address).text.split("이 대화의 앞뒤")[1]
     assert "제 번호는 [전화번호]" in turns
-    assert turns.index("제 번호는") < turns.index("=HYPERLINK(1)")
+    assert turns.index("제 번호는") < turns.index("구름전자")
 
 
 def test_row_page_shows_the_turns_of_its_session_from_the_day_before_to_the_day_after(tmp_path: Path) -> None:
@@ -259,6 +260,22 @@ def test_row_page_shows_the_turns_of_its_session_from_the_day_before_to_the_day_
         ((in_session,), (alone,)) = (hrefs(rows(client, text=text, **EVERY_DAY)) for text in ("질문 1", "혼자 1"))
         assert re.findall("질문 [0-9]", opened_page(client, in_session).text)[1:] == ["질문 0", "질문 1", "질문 2"]
         assert re.findall("혼자 [0-9]", opened_page(client, alone).text) == ["혼자 1"]
+
+
+@pytest.mark.parametrize("tenant", ["ours", None])
+def test_row_page_shows_no_turns_of_another_tenant_whose_session_has_the_same_id(
+    tmp_path: Path, tenant: str | None
+) -> None:
+    settings = settings_in(tmp_path)
+    texts = {tenant: "우리 질문", "theirs": "남의 질문"}
+    turns = [refused(user_input=text, session_id="1", tenant_id=whose) for whose, text in texts.items()]
+    write_day(FolderWarehouse(Path(settings.warehouse)), DAYS[0], turns)
+    with browser(settings) as client:
+        (address,) = hrefs(rows(client, text="우리 질문", **EVERY_DAY))
+        page = opened_page(client, address)
+        assert "남의 질문" not in page.text
+        (session,) = [href for text, href in page.links if text == "이 세션의 행"]
+        assert headline(opened_page(client, session)) == 1
 
 
 def test_row_page_reads_texts_that_are_not_kept_from_the_source(tmp_path: Path) -> None:
