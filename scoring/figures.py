@@ -6,6 +6,7 @@ from math import ceil
 from typing import Any, Literal
 
 from scoring.markdown import exact_kpi_text, kpi_text
+from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Z_95, Interval, wilson_interval
 
 Verdict = Literal["met", "missed", "undecided"]
@@ -84,15 +85,21 @@ class Figure:
     @property
     def value_text(self) -> str:
         """`11.3%`, `71.5점`; a dash where there is no value."""
-        return kpi_text(self.value, is_rate=self.is_rate)
+        return kpi_text(self.value, is_rate=self.is_rate) if self.value is None else self._shown(self.value)
 
     @property
     def interval_text(self) -> str:
         """`8.5~14.7%`; a dash where there is no interval."""
         if self.interval is None:
             return "–"
-        low, high = (kpi_text(end, is_rate=self.is_rate) for end in (self.interval.low, self.interval.high))
-        return f"{low.rstrip('%점')}~{high}"
+        return f"{self._shown(self.interval.low).rstrip('%점')}~{self._shown(self.interval.high)}"
+
+    def _shown(self, value: float) -> str:
+        """A value with as many digits as it takes to stand on its side of the target: 97.96 % of 98 % is not 98.0 %."""
+        unit, digits = (100 if self.is_rate else 1), 1
+        while self.target.met_by(float(rounded(exact(value) * unit, digits) / unit)) != self.target.met_by(value):
+            digits += 1
+        return kpi_text(value, is_rate=self.is_rate, digits=digits)
 
     @property
     def target_text(self) -> str:

@@ -49,16 +49,16 @@ def examples(names: Sequence[str], shown: int = 3) -> str:
 def percent(rate: float | None, digits: int = 1) -> str:
     """A rate as a percentage, rounded half away from zero; None is a dash.
 
-    A row in a million is not none: a small rate has the digits that tell it from 0.
+    A row in a million is not none, and all but one are not all: a rate has the digits that tell it from 0 and 100.
     """
     if rate is None:
         return "–"
     exactly = exact(rate) * 100
-    shown = none = rounded(exactly, digits)
-    while not shown and digits < _MOST_DIGITS:
+    shown = first = rounded(exactly, digits)
+    while shown in (0, 100) and digits < _MOST_DIGITS:
         digits += 1
         shown = rounded(exactly, digits)
-    return f"{shown or none}%"
+    return f"{first if shown in (0, 100) else shown}%"
 
 
 def score_text(value: float | None, digits: int = 2) -> str:
@@ -66,9 +66,9 @@ def score_text(value: float | None, digits: int = 2) -> str:
     return "–" if value is None else str(rounded(exact(value), digits))
 
 
-def kpi_text(value: float | None, *, is_rate: bool) -> str:
+def kpi_text(value: float | None, *, is_rate: bool, digits: int = 1) -> str:
     """A KPI as people read it: a rate as a percentage, a mean as points; None is a dash."""
-    return percent(value) if value is None or is_rate else f"{score_text(value, 1)}점"
+    return percent(value, digits) if value is None or is_rate else f"{score_text(value, digits)}점"
 
 
 def exact_kpi_text(value: float, *, is_rate: bool) -> str:

@@ -58,6 +58,21 @@ def test_figure_texts_of_a_mean_round_half_away_from_zero() -> None:
 
 
 @pytest.mark.parametrize(
+    ("figure", "shown"),
+    [
+        (Figure("", 0.9796, 9000, Target(">=", 0.98), Interval(0.97697, 0.97998)), "97.96% (95% 구간 97.7~97.998%)"),
+        (Figure("", 0.985, 900, Target(">=", 0.98), Interval(0.9796, 0.99)), "98.5% (95% 구간 97.96~99.0%)"),
+        (Figure("", 0.0304, 9000, AT_MOST_3, Interval(0.0301, 0.0307)), "3.04% (95% 구간 3.01~3.1%)"),
+        (Figure("", 64.96, 900, AT_LEAST_65, Interval(64.9, 64.98), is_rate=False), "64.96점 (95% 구간 64.9~64.98점)"),
+        (Figure("", 0.98, 900, Target(">=", 0.98), Interval(0.98, 0.99)), "98.0% (95% 구간 98.0~99.0%)"),
+        (Figure("", 2999 / 3000, 3000, Target(">=", 1), Interval(0.998, 0.9999)), "99.97% (95% 구간 99.8~99.99%)"),
+    ],
+)
+def test_figure_is_shown_on_its_side_of_the_target(figure: Figure, shown: str) -> None:
+    assert figure.text.startswith(f"{shown} · 목표 {figure.target_text} · ")
+
+
+@pytest.mark.parametrize(
     ("target", "is_rate", "shown"),
     [
         (Target(">=", 0.985), True, "98.5% 이상"),

@@ -27,6 +27,11 @@ def test_small_rate_is_told_from_none_also_without_decimals() -> None:
     assert [percent(rate, 0) for rate in (0, 0.004, 0.005, 0.03)] == ["0%", "0.4%", "1%", "3%"]
 
 
+def test_rate_of_all_but_one_is_told_from_all() -> None:
+    assert [percent(1 - 1 / n) for n in (100, 3_000, 1_000_000)] == ["99.0%", "99.97%", "99.9999%"]
+    assert [percent(rate, 0) for rate in (1, 1 - 1e-18, 0.996, 0.99)] == ["100%", "100%", "99.6%", "99%"]
+
+
 @pytest.mark.parametrize(
     ("low", "high", "shown"),
     [
