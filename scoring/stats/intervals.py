@@ -3,7 +3,8 @@
 Every interval covers 95 %. Repeats of one query (or turns of one session) are not independent observations: means and
 agreement are resampled by cluster, never by row. Results are deterministic: the seed is fixed.
 
-Source: SPEC 1.4 (threshold evidence), seed 000, 2.2; E. B. Wilson 1927; T. Hesterberg 2015 (expanded percentiles).
+Source: SPEC 1.4 (threshold evidence), seed 000, 2.2; E. B. Wilson 1927; B. L. Welch 1947; T. Hesterberg 2015
+(expanded percentiles).
 """
 
 from collections import Counter
@@ -30,6 +31,8 @@ _RESAMPLES, _SEED = 2_000, 0
 # With more clusters the closed form is as good as resampling, and the normal distribution as good as Student's: a day
 # of ten thousand sessions takes milliseconds, not seconds.
 _MANY_CLUSTERS = 300
+LEAST_COMPARED_DAYS = 3
+"""The least number of days on either side of a comparison: two hardly determine the variance between days."""
 
 KappaWeights = Literal["linear", "quadratic"]
 Finding = Literal["better", "worse", "unclear", "too_few", "hollow"]
@@ -184,19 +187,24 @@ def difference_of_days(
     is_rate: bool,
     looks: int = 1,
 ) -> Interval | None:
-    """The interval of the difference of two such means, the later minus the earlier; None without two days of each.
+    """The interval of the difference of two such means, the later minus the earlier; None without
+    `LEAST_COMPARED_DAYS` of each.
 
-    For a rate it is never narrower than for as many independent rows, and no wider than rates can differ. If several
-    differences are examined together (`looks`), all intervals hold at once with 95 % confidence.
+    Its degrees of freedom are those of Welch and Satterthwaite: three days beside four weeks are known as badly as
+    three days. For a rate it is never narrower than for as many independent rows, and no wider than rates can differ.
+    If several differences are examined together (`looks`), all intervals hold at once with 95 % confidence.
     """
-    if min(len(sizes_before), len(sizes)) < 2:
+    if min(len(sizes_before), len(sizes)) < LEAST_COMPARED_DAYS:
         return None
-    variance = 0.0
+    variance = doubt = 0.0
     for totals, counts in ((sums_before, sizes_before), (sums, sizes)):
         rate, n = (sum(totals) + 1) / (sum(counts) + 2), sum(counts)
-        variance += max(_variance_of_days(totals, counts), rate * (1 - rate) / n if is_rate else 0.0)
+        own = max(_variance_of_days(totals, counts), rate * (1 - rate) / n if is_rate else 0.0)
+        variance += own
+        doubt += own**2 / (len(counts) - 1)
+    degrees = int(variance**2 / doubt) if doubt else len(sizes) + len(sizes_before) - 2
     difference = sum(sums) / sum(sizes) - sum(sums_before) / sum(sizes_before)
-    half = student_quantile(len(sizes) + len(sizes_before) - 2, TAIL / looks) * sqrt(variance)
+    half = student_quantile(degrees, TAIL / looks) * sqrt(variance)
     low, high = difference - half, difference + half
     return Interval(max(low, -1.0), min(high, 1.0)) if is_rate else Interval(low, high)
 
