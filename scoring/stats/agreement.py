@@ -16,8 +16,8 @@ from scoring.stats.intervals import (
     Coefficient,
     Interval,
     cluster_bootstrap_mean,
+    clustered_rate_interval,
     weighted_kappa,
-    wilson_interval,
 )
 
 ALL_AGENTS: Final = "*"
@@ -51,7 +51,8 @@ class Agreement:
     queries with a label that is not the most frequent one.
 
     `bias` is the mean of score minus label: above 0 the score is too kind. `confusion` counts pairs by (label, score),
-    both to the nearest point.
+    both to the nearest point. `exact_interval` is that of the rate of equal pairs, `adjacent_interval` that of pairs at
+    most one point apart.
     """
 
     metric: str
@@ -60,22 +61,14 @@ class Agreement:
     clusters: int
     others: int
     exact: int
+    exact_interval: Interval | None
     adjacent: int
+    adjacent_interval: Interval | None
     bias: float
     bias_interval: Interval | None
     linear: Coefficient
     quadratic: Coefficient
     confusion: Mapping[tuple[int, int], int]
-
-    @property
-    def exact_interval(self) -> Interval | None:
-        """The interval of the rate of equal pairs."""
-        return wilson_interval(self.exact, self.n)
-
-    @property
-    def adjacent_interval(self) -> Interval | None:
-        """The interval of the rate of pairs at most one point apart."""
-        return wilson_interval(self.adjacent, self.n)
 
     def trusted(self, least: float) -> bool:
         """Whether the lower bound of linear kappa reaches `least`, over enough queries with enough different labels.
@@ -114,20 +107,30 @@ def _agreement(metric: str, agent_type: str, pairs: Sequence[Pair], *, in_points
     differences = [score - label for score, label in zip(scores, labels, strict=True)]
     if in_points:
         scores = [float(_point(score)) for score in scores]
+    exact = [abs(score - label) < SAME_SCORE for score, label in zip(scores, labels, strict=True)]
+    adjacent = [abs(difference) < _ADJACENT for difference in differences]
     return Agreement(
         metric=metric,
         agent_type=agent_type,
         n=len(pairs),
         clusters=len(set(clusters)),
         others=_others(pairs),
-        exact=sum(abs(score - label) < SAME_SCORE for score, label in zip(scores, labels, strict=True)),
-        adjacent=sum(abs(difference) < _ADJACENT for difference in differences),
+        exact=sum(exact),
+        exact_interval=_rate_interval(exact, clusters),
+        adjacent=sum(adjacent),
+        adjacent_interval=_rate_interval(adjacent, clusters),
         bias=sum(differences) / len(differences),
         bias_interval=cluster_bootstrap_mean(differences, clusters),
         linear=weighted_kappa(scores, labels, clusters, "linear"),
         quadratic=weighted_kappa(scores, labels, clusters, "quadratic"),
         confusion=Counter((_point(pair.label), _point(pair.score)) for pair in pairs),
     )
+
+
+def _rate_interval(met: Sequence[bool], clusters: Sequence[Hashable]) -> Interval | None:
+    sizes = Counter(clusters)
+    of_clusters = Counter(cluster for one, cluster in zip(met, clusters, strict=True) if one)
+    return clustered_rate_interval([of_clusters[cluster] for cluster in sizes], [*sizes.values()])
 
 
 def _others(pairs: Sequence[Pair]) -> int:

@@ -3,7 +3,7 @@
 import pytest
 
 from scoring.stats.agreement import ALL_AGENTS, Agreement, Pair, agreements
-from scoring.stats.intervals import MIN_N_FOR_VERDICT
+from scoring.stats.intervals import MIN_N_FOR_VERDICT, wilson_interval
 
 
 def pairs(*scores_and_labels: tuple[float, float], metric: str = "accuracy", agent: str = "plan") -> list[Pair]:
@@ -21,6 +21,15 @@ def only(found: list[Agreement]) -> Agreement:
 def test_one_point_apart_is_adjacent_and_two_are_not() -> None:
     found = only(agreements(pairs((5, 5), (4, 5), (3, 5), (0, 5))))
     assert (found.n, found.exact, found.adjacent) == (4, 1, 2)
+
+
+def test_labels_of_one_query_by_several_people_are_no_further_queries() -> None:
+    """Thirty queries that six people labelled alike say as much of other queries as if one had."""
+    once = pairs(*[(5, 5)] * 24, *[(5, 3)] * 6)
+    one, many = only(agreements(once)), only(agreements(once * 6))
+    assert (many.n, many.exact) == (6 * one.n, 6 * one.exact)
+    assert one.exact_interval == many.exact_interval == wilson_interval(24, 30)
+    assert one.adjacent_interval == many.adjacent_interval == wilson_interval(24, 30)
 
 
 def test_kind_score_has_a_positive_bias() -> None:
