@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from scoring.chat.rubric import RowRubric
-from tasks.config.services import is_of_several, refuse_several, services_of
+from tasks.config.services import is_of_several, refuse_several, services_of, settings_of_no_service
 from tasks.config.settings import Settings
 from tasks.files.report_paths import ReportPaths
 from tasks.files.rubric_file import chosen_row_rubric
@@ -34,6 +34,13 @@ class Context:
         if not self.is_of_several:
             return (self,)
         return tuple(Context(one, read_only=self._is_read_only) for one in services_of(self.settings))
+
+    @cached_property
+    def of_no_service(self) -> "Context":
+        """The context of test runs and the judge, which belong to no service; this one unless a service is chosen."""
+        if not self.settings.service:
+            return self
+        return Context(settings_of_no_service(self.settings), read_only=self._is_read_only)
 
     @property
     def is_of_several(self) -> bool:
@@ -81,7 +88,7 @@ class Context:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for one in vars(self).get("services", ()):
+        for one in (*vars(self).get("services", ()), vars(self).get("of_no_service", self)):
             if one is not self:
                 one.__exit__()
         if "state" in vars(self):

@@ -4,6 +4,7 @@ Source: SPEC 13.
 """
 
 from scoring.errors import UsageError
+from tasks.config.addresses import SERVICES_FOLDER
 from tasks.config.settings import Settings, settings_of_service
 
 
@@ -41,3 +42,9 @@ def services_of(settings: Settings) -> list[Settings]:
     if not is_of_several(settings):
         return [settings]
     return [settings_of_service(settings, one.name) for one in settings.monitoring.service]
+
+
+def settings_of_no_service(settings: Settings) -> Settings:
+    """The settings for what belongs to no service, from those of one: its reports are those of all."""
+    of_service = f"/{SERVICES_FOLDER}/{settings.service}"
+    return settings.model_copy(update={"service": "", "reports": settings.reports.removesuffix(of_service)})

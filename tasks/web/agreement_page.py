@@ -69,7 +69,11 @@ def agreement_page(asked: Asked) -> Response:
     context, sees_all = asked.context, ("every", "1") in asked.pairs
     asked.record("사람과 맞는 정도", "모두" if sees_all else "")
     labels = newest(LabelStore(context.state).every_label())
-    compared = list(compared_labels(labels, context.rubric, context.warehouse))
+    of_rows, of_runs = [one for one in labels if one.row_id], [one for one in labels if not one.row_id]
+    compared = [
+        *compared_labels(of_rows, context.rubric, context.warehouse),
+        *compared_labels(of_runs, None, asked.of_testruns.warehouse),
+    ]
     apart = _apart(compared)
     blind = asked.viewer.may("reviewer") and not sees_all
     visible = [one for one in apart if not blind or one.is_of(asked.viewer.name)]

@@ -64,6 +64,11 @@ class Asked:
     scorings: Scorings
 
     @property
+    def of_testruns(self) -> Context:
+        """The context of the test runs, which belong to no service."""
+        return self.context.of_no_service
+
+    @property
     def uploads(self) -> Uploads:
         """The uploaded test runs."""
         return Uploads(Path(self.access.settings.uploads))

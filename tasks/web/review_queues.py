@@ -211,7 +211,8 @@ def row_queues(context: Context) -> list[RowQueue]:
 
 def run_queues(context: Context) -> list[RunQueue]:
     """The lists of the test runs that were scored last, latest first."""
-    return [RunQueue(context, folder) for folder in context.reports.testrun_folders()[:_RUNS]]
+    reports = context.of_no_service.reports
+    return [RunQueue(context, folder) for folder in reports.testrun_folders()[:_RUNS]]
 
 
 def opened_queue(asked: Asked) -> ReviewQueue:
@@ -222,7 +223,7 @@ def opened_queue(asked: Asked) -> ReviewQueue:
     """
     context = asked.context
     if "run" in asked.place:
-        for folder in context.reports.testrun_folders():
+        for folder in asked.of_testruns.reports.testrun_folders():
             if folder.name == asked.place["run"]:
                 return RunQueue(context, folder)
         raise NotFoundError("그런 테스트 런은 없습니다", fix="검토 목록에서 다른 것을 고르세요.")

@@ -111,7 +111,7 @@ def _scored(settings: Settings, upload: Upload, scoring: Scoring, staging: Path)
             day = datetime.now(settings.zone).date()
             made = staging / "result"
             tables = FolderWarehouse(made / "warehouse")
-            write_testrun_results(made / "report", tables, day, plan, judged, known=context.warehouse)
+            write_testrun_results(made / "report", tables, day, plan, judged, known=context.of_no_service.warehouse)
     except AqbError as error:
         return replace(scoring, state="failed", problem=error.for_pages)
     except Exception as error:  # noqa: BLE001  (its text may quote the file)

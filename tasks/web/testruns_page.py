@@ -39,8 +39,7 @@ _KINDS = {
 
 def first_page(asked: Asked) -> Response:
     """Redirects to the chat rows, or to the test runs if there are no chat rows."""
-    warehouse = asked.context.warehouse
-    only_runs = not warehouse.days(KPIS) and warehouse.days(TESTRUN_SCORES)
+    only_runs = not asked.context.warehouse.days(KPIS) and asked.of_testruns.warehouse.days(TESTRUN_SCORES)
     return RedirectResponse(FIRST if only_runs else "/rows", 303)
 
 
@@ -74,11 +73,11 @@ def testrun_page(asked: Asked) -> Response:
         return asked.page("run.html", section="runs", **_uploaded_values(asked, upload, runs))
     if run := next((run for run in runs if run.page == name), None):
         asked.record("테스트 런", f"/test-runs/{quote(name)}")
-        values = _shown_values(run, runs, asked.context.warehouse, _links(asked, run))
+        values = _shown_values(run, runs, asked.of_testruns.warehouse, _links(asked, run))
         return asked.page("run.html", section="runs", **values)
     if of_set := next((of_set for of_set in runs_by_set(runs) if of_set[-1].set_page == name), None):
         asked.record("테스트 세트", f"/test-runs/{quote(name)}")
-        intervals = {(run.sha256, run.rubric_id): _intervals(asked.context.warehouse, run) for run in of_set}
+        intervals = {(run.sha256, run.rubric_id): _intervals(asked.of_testruns.warehouse, run) for run in of_set}
         return asked.page("test_set.html", section="runs", **values_of_set(of_set, intervals))
     raise NotFoundError("그런 테스트 런은 없습니다", fix="테스트 런 목록에서 고르세요.")
 
@@ -116,12 +115,12 @@ def _saved_file(asked: Asked, path: Path, of: str) -> Response:
 
 def known_runs(asked: Asked) -> list[PublishedTestRun]:
     """The runs of the warehouse's last days, latest first."""
-    return read_testruns(asked.context.warehouse, SPAN_DAYS)
+    return read_testruns(asked.of_testruns.warehouse, SPAN_DAYS)
 
 
 def folder_of(asked: Asked, run: PublishedTestRun) -> Path:
     """The report folder of a run of the warehouse, which may be on another machine."""
-    return asked.context.reports.testrun_folder(run.name, run.sha256)
+    return asked.of_testruns.reports.testrun_folder(run.name, run.sha256)
 
 
 def scored_upload(asked: Asked, page: str) -> Upload | None:
@@ -155,7 +154,7 @@ def _uploaded_values(asked: Asked, upload: Upload, runs: Sequence[PublishedTestR
     """The values of the page of an upload's result, which is compared with runs of the warehouse."""
     (run,) = read_testruns(upload.warehouse, 1)
     if run.rubric:
-        known = read_agreements(asked.context.warehouse)
+        known = read_agreements(asked.of_testruns.warehouse)
         run = replace(run, untrusted=untrusted_metrics(known, run.rubric, epochs_of(run.summary)))
     names = report_files(upload.report) if takes_home(asked, upload) else []
     values = _shown_values(run, runs, upload.warehouse, file_links(page_of_upload(upload), names))

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tasks.config.settings import Settings
+from tasks.config.chat_rows import ServiceSettings
+from tasks.config.settings import MonitoringSettings, Settings, settings_of_service
 from tasks.config.web import WebSettings
 from tasks.files.report_paths import ReportPaths
 from tasks.reports.site.testrun_tables import read_testruns
@@ -64,6 +65,23 @@ def test_testruns_page_lists_the_runs_of_each_agent_with_links_to_them(settings:
         assert "실행 에이전트 2개" in page.text
         for name, href in named.items():
             assert opened_page(client, f"/test-runs/{href}").title == f"{name} · AQB"
+
+
+def test_testruns_are_those_of_all_in_the_pages_of_each_service(settings: Settings, runs: FolderWarehouse) -> None:
+    services = MonitoringSettings(
+        service=(
+            ServiceSettings(name="hiring", source="a", has_unnamed_days=True),
+            ServiceSettings(name="support", source="b"),
+        )
+    )
+    all_of_them = settings.model_copy(update={"monitoring": services})
+    for name in ("hiring", "support"):
+        with browser(settings_of_service(all_of_them, name), WebSettings(personal_data="reader")) as client:
+            assert client.get("/").headers["location"] == "/test-runs/index.html"
+            assert "실행 에이전트 2개" in opened_page(client, "/test-runs/index.html").text
+            page = opened_page(client, page_of(runs, PLAN.name))
+            assert [href for text, href in page.links if href.endswith("/scores.xlsx")]
+            assert PLAN.name in opened_page(client, "/test-runs/comparison").text
 
 
 def test_testruns_page_says_that_nothing_is_scored_yet(tmp_path: Path) -> None:
