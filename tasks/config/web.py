@@ -67,7 +67,7 @@ class WebSettings(Section):
     """
 
     hosts: tuple[str, ...] = ()
-    """The host names of the pages, without port, in addition to those of this machine."""
+    """The host names of the pages, without port, in addition to those of this machine and of `url`."""
 
     personal_data: Literal["nobody", Role] = "nobody"
     """The lowest role that sees and searches texts unmasked. For all others personal data is masked."""

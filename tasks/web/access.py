@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
+from urllib.parse import urlsplit
 
 from scoring.errors import UsageError
 from tasks.config.secret_places import Secret, secret_of
@@ -143,7 +144,8 @@ class Access:
         self.sessions = Sessions(settings.session_hours * 3600, clock)
         self.requests = RateLimit(settings.requests_per_minute, clock)
         self.logins = RateLimit(_LOGINS_PER_MINUTE, clock)
-        self._hosts = LOOPBACK | {host.lower(), *(name.lower() for name in settings.hosts)}
+        names = (host, *settings.hosts, urlsplit(settings.url).hostname)
+        self._hosts = LOOPBACK | {name.lower() for name in names if name}
         self._proxies = [ip_network(address) for address in settings.proxy_addresses]
         self._key = secrets.token_bytes(32)
 

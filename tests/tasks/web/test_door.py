@@ -71,6 +71,12 @@ def test_door_answers_to_the_names_of_this_machine(settings: Settings, host: str
         assert client.get("/rows", headers={"host": host}).status_code == 200
 
 
+def test_door_answers_to_the_name_in_the_links_of_messages(settings: Settings) -> None:
+    with browser(settings, WebSettings(url="https://AQB.example.com:8443")) as client:
+        assert client.get("/rows", headers={"host": "aqb.example.com:8443"}).status_code == 200
+        assert client.get("/rows", headers={"host": "example.com"}).status_code == 421
+
+
 def test_door_leads_a_stranger_to_the_login_and_then_to_what_was_asked(settings: Settings) -> None:
     with browser(settings, OF_TOKENS) as client:
         sent = client.get("/rows?text=a%26b")
