@@ -43,6 +43,11 @@ class RowsView:
     days: Sequence[date]
 
     @property
+    def has_scored_day(self) -> bool:
+        """Whether one of the days of the filter has been scored."""
+        return any(self.wanted.first <= day <= self.wanted.last for day in self.days)
+
+    @property
     def shown(self) -> list[tuple[str, str]]:
         """The query parameters of the view, without the page."""
         chosen = [(_COLUMN, column.name) for column in self.columns]

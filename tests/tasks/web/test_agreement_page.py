@@ -121,7 +121,9 @@ def test_agreement_page_compares_two_people_and_lists_where_they_differ(
 
 def test_agreement_page_without_labels_says_so(settings: Settings) -> None:
     with browser(settings) as client:
-        assert "아직 라벨이 없습니다" in opened_page(client, PAGE).text
+        page = opened_page(client, PAGE)
+        assert "아직 라벨이 없습니다. 검토 목록 에서 판단하면" in page.text
+        assert ("검토 목록", "/review") in page.links
 
 
 def test_agreement_page_leads_to_the_question_of_a_test_run(tmp_path: Path) -> None:

@@ -189,7 +189,14 @@ def test_rows_page_passes_over_a_page_order_or_column_that_is_none(client: TestC
 
 def test_rows_page_beyond_the_last_one_and_of_nothing_are_pages(client: TestClient) -> None:
     assert hrefs(rows(client, page="99")) == []
-    assert "조건에 맞는 행이 없습니다" in rows(client, text="없는 말").text
+    assert "조건을 빼거나 기간을 넓히세요" in rows(client, text="없는 말").text
+
+
+def test_rows_page_of_days_that_are_not_scored_leads_to_the_last_one_that_is(client: TestClient) -> None:
+    page = opened_page(client, "/rows?first=2999-01-01&last=2999-01-02&final_grade=F")
+    assert "이 기간에는 채점한 날이 없습니다" in page.text
+    (last,) = [href for text, href in page.links if str(DAYS[-1]) in text]
+    assert headline(opened_page(client, last)) == headline(rows(client, first=str(DAYS[-1]), final_grade="F")) > 0
 
 
 @pytest.mark.parametrize(
