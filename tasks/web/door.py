@@ -5,7 +5,7 @@ Pages are plain functions, of which at most two run at a time: twenty requests n
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -74,7 +74,7 @@ class Door:
             viewer = self._known(request, role)
             if viewer is None:
                 form = await _form(request) if request.method == "POST" else {}
-                return self._stranger(request, "\n\n".join(form[name] for name in _WRITTEN if form.get(name)))
+                return self._stranger(request, _written(form))
             asked = await self._asked(request, viewer)
             return await to_thread.run_sync(endpoint, asked, limiter=self._at_once)
 
@@ -188,6 +188,7 @@ class Door:
 
     async def _asked(self, request: Request, viewer: Viewer) -> Asked:
         form = await _form(request) if request.method == "POST" else {}
+        request.state.known["written"] = _written(form)  # a page that refuses gives it back
         if request.method == "POST" and not self._access.is_form_of(viewer, form.get("form_token", "")):
             raise RefusedError(403, "양식이 만료되었습니다. 앞 페이지를 다시 열어 시도하세요")
         return self._request_of(request, viewer, form)
@@ -251,6 +252,11 @@ async def _form(request: Request) -> dict[str, str]:
     if any("\0" in text for text in found.values()):  # PostgreSQL cannot store it; addresses of templates have some
         raise RefusedError(400, "글에 보이지 않는 문자(NUL)가 있습니다. 지우고 다시 보내세요")
     return found
+
+
+def _written(form: Mapping[str, str]) -> str:
+    """What a person has written into a form; browsers do not keep it."""
+    return "\n\n".join(form[name] for name in _WRITTEN if form.get(name))
 
 
 def _parsed(fields: str) -> list[tuple[str, str]]:

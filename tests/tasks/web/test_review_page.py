@@ -16,7 +16,7 @@ from tests.builders.chat_rows import RUBRIC
 from tests.builders.scored_testruns import plan_row, scored_folder
 from tests.builders.settings import settings_in
 from tests.builders.state import opened
-from tests.builders.web import OF_TOKENS, browser, log_in, opened_page
+from tests.builders.web import OF_TOKENS, browser, log_in, opened_page, page_of
 from tests.tasks.web.conftest import DAYS, HOSTILE, PHONE
 
 ROWS = f"/review/rows/{DAYS[0]}"
@@ -172,6 +172,20 @@ def test_review_page_keeps_nothing_that_means_nothing(
     form = {**fields(client, ROWS), "label": first_choice(client, ROWS), "note": ""}
     assert client.post(ROWS, data=form | change).status_code == status
     assert kept(settings) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [({"form_token": "0" * 64}, 403), ({"item": "0" * 16}, 404), ({"label": "9"}, 400)],
+    ids=["of a server before its restart", "of a day scored again meanwhile", "of no choice"],
+)
+def test_review_page_gives_back_the_note_that_it_does_not_keep(
+    client: TestClient, change: dict[str, str], status: int
+) -> None:
+    form = {**fields(client, ROWS), "label": first_choice(client, ROWS), "note": "</textarea> 긴 메모"}
+    answer = client.post(ROWS, data=form | change)
+    assert answer.status_code == status
+    assert "복사해 두었다가 다시 쓰세요 </textarea> 긴 메모" in page_of(answer.text).text
 
 
 @pytest.mark.parametrize(
