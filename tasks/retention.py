@@ -6,7 +6,7 @@ look is changed last: killed at any moment, the same command finishes the work.
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
@@ -23,11 +23,12 @@ from tasks.alerts.outbox import Outbox
 from tasks.chat.tables import ALERTS_SCHEMA, EXCLUDED
 from tasks.context import Context
 from tasks.files.atomic import remove_unfinished, write_text
-from tasks.files.report_paths import ReportPaths
+from tasks.files.report_paths import SITE_LOCK, ReportPaths
 from tasks.judge.verdict_store import VerdictStore
 from tasks.review.label_store import LabelStore
 from tasks.state.audit_log import AuditLog
 from tasks.state.erased_sessions import remember_erased, remember_rows
+from tasks.state.run_ledger import RunLedger
 from tasks.testruns.uploads import Uploads
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
 from tasks.warehouse import Warehouse
@@ -36,6 +37,7 @@ from tasks.warehouse.tables import ALERTS, SCORES
 
 ERASED_CELL = "(삭제됨)"
 _LEFTOVER_AFTER = timedelta(days=1)
+_EVER = datetime.min.replace(tzinfo=UTC)
 
 
 def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> dict[str, int]:
@@ -127,9 +129,12 @@ def _erase_rows(context: Context, session_id: str, *, dry_run: bool) -> Counter[
     warehouse, found, touched = context.warehouse, Counter[str](), set[Path]()
     mine = pl.col("session_id") == session_id
     outbox, labels = Outbox(context.state), LabelStore(context.state)
-    for day in sorted({*warehouse.days(SCORES), *warehouse.days(EXCLUDED)}):
-        # Nobody else may be writing the day: a run that began earlier does not know of this session yet.
-        with nullcontext() if dry_run else warehouse.staging(f"monitoring-{day}"):
+    going = {run.score_date for run in RunLedger(context.state).unended_since(_EVER)}  # may write a day's first rows
+    for day in sorted({*going, *warehouse.days(SCORES), *warehouse.days(EXCLUDED)}):
+        with ExitStack() as alone:
+            if not dry_run:  # who has begun to write the day, or pages of what it read, does not know of this session
+                alone.enter_context(warehouse.staging(f"monitoring-{day}"))
+                alone.enter_context(warehouse.lock(SITE_LOCK))
             rows = warehouse.read(SCORES, [day])
             own = None if rows is None else rows.filter(mine).select("row_id", "user_input", "tenant_id").collect()
             row_ids = [] if own is None else own["row_id"].to_list()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +12,7 @@ import typer
 from flows.cli.terminal import Json, day_option, day_range, open_context, show
 from scoring.chat.periods import Period, week_of
 from scoring.errors import UsageError, counted
-from tasks.files.report_paths import ReportPaths, period_page_name
+from tasks.files.report_paths import LONGEST_BUILD_S, SITE_LOCK, ReportPaths, period_page_name
 
 if TYPE_CHECKING:
     from scoring.alerting.watch import AlertPolicy
@@ -39,10 +40,12 @@ def report(
     from tasks.reports.site.build import build_pages
     from tasks.state.alert_choices import AlertChoices
 
-    with open_context() as context:
+    period = _period(week, first, last)
+    with open_context() as context, ExitStack() as alone:
         settings = context.settings
+        if out is None:  # a night or another build may be writing there
+            alone.enter_context(context.warehouse.lock(SITE_LOCK, LONGEST_BUILD_S))
         choices, folder = AlertChoices(context.state), out or Path(settings.reports)
-        period = _period(week, first, last)
         policy, snoozes = choices.policy(settings.alerts), choices.every_snooze()
         path = _write_report(context, folder, period, policy) if period else None
         end = near_end(context.state, settings.judge, today(settings.time_zone))

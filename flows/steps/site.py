@@ -11,12 +11,11 @@ from flows.runtime.prefect_env import is_prefect_gone
 from flows.runtime.run_recorder import reason_of
 from scoring.alerting.judge_messages import ModelEnd
 from tasks.context import Context
+from tasks.files.report_paths import LONGEST_BUILD_S, SITE_LOCK
 from tasks.judge_quality.model_end import near_end
 from tasks.reports.site.build import build_pages, build_services_pages
 from tasks.reports.site.services_page import standing_of
 from tasks.state.alert_choices import AlertChoices
-
-_LONGEST_BUILD_S = 900.0
 
 
 @dataclass(frozen=True)
@@ -37,9 +36,8 @@ def build_site(context: Context) -> Path:
     judge_end = near_end(context.state, context.settings.judge, today(context.settings.time_zone))
     if context.is_of_several:
         return _build_over_services(context, judge_end)
-    # A build that reads the tables later must write the pages later.
     choices = AlertChoices(context.state)
-    with context.warehouse.lock("site", _LONGEST_BUILD_S):
+    with context.warehouse.lock(SITE_LOCK, LONGEST_BUILD_S):
         built = build_pages(
             context.warehouse,
             context.rubric,
@@ -59,7 +57,7 @@ def build_site(context: Context) -> Path:
 def _build_over_services(context: Context, judge_end: ModelEnd | None) -> Path:
     """Builds the page over several services, and the pages that belong to none."""
     folder, zone = context.reports.folder, context.settings.time_zone
-    with context.warehouse.lock("site-of-services", _LONGEST_BUILD_S):
+    with context.warehouse.lock("site-of-services", LONGEST_BUILD_S):
         standings = [standing_of(one) for one in context.services]
         built = build_services_pages(context.warehouse, standings, folder, zone, judge_end)
     _link(context, built.path, "report-site", "서비스별 품질 현황")

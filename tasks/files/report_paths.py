@@ -13,6 +13,11 @@ FIRST_PAGE = "index.html"
 ALERTS_PAGE = "alerts.html"
 JUDGE_PAGE = "judge.html"
 TESTRUNS = "test-runs"
+SITE_LOCK = "site"
+LONGEST_BUILD_S = 900.0
+"""The warehouse's lock of who writes or removes pages, and how long it is waited for. A build that reads the tables
+later must write the pages later.
+"""
 SCORE_TABLES = ("scores", "excluded", "kpis", "crosstab", "rejected")
 """The tables of scored chat rows in the folder of `aqb score`."""
 WORKBOOK = "scores.xlsx"

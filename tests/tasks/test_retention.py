@@ -31,7 +31,7 @@ from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.alerts.outbox import Outbox
 from tasks.chat.tables import ALERTS_SCHEMA
 from tasks.config.settings import MonitoringSettings, Settings
-from tasks.files.report_paths import ReportPaths
+from tasks.files.report_paths import SITE_LOCK, ReportPaths
 from tasks.judge.verdict_store import Judgement, VerdictStore
 from tasks.reports.chat_folder import write_day_report
 from tasks.retention import ERASED_CELL, erase, prune
@@ -41,6 +41,7 @@ from tasks.review.pairing import Labelled
 from tasks.state.audit_log import AccessRecord, AuditLog
 from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_sessions
+from tasks.state.run_ledger import Run, RunLedger
 from tasks.testruns.uploads import Uploads
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA
 from tasks.waiting import begun
@@ -207,7 +208,7 @@ def test_form_of_an_erased_question_is_named_nowhere(settings: Settings) -> None
         assert [template in report for template in (template_name(own), template_name(other))] == [False, True]
 
 
-def test_nobody_writes_alert_facts_between_their_erasure_and_that_of_the_rows(settings: Settings) -> None:
+def test_nobody_writes_alert_facts_or_pages_between_their_erasure_and_that_of_the_rows(settings: Settings) -> None:
     with_templates(settings)
     report = Path(settings.reports) / f"monitoring-{DAYS[1]}.md"  # of a day without the session: its lines are read
     text = report.read_bytes()
@@ -215,8 +216,9 @@ def test_nobody_writes_alert_facts_between_their_erasure_and_that_of_the_rows(se
     os.mkfifo(report)  # whoever reads it waits
     erasing = begun(lambda: in_context(erase, settings, SESSION, NOW, dry_run=False))
     with report.open("wb") as lines:  # opens when they are read, for the first day of the session
-        with pytest.raises(StorageError, match="another run"), warehouse(settings).lock(ALERTS, wait_s=0):
-            pass
+        for name in (ALERTS, SITE_LOCK):
+            with pytest.raises(StorageError, match="another run"):
+                warehouse(settings).lock(name, wait_s=0).__enter__()
         lines.write(text)
     erasing()
     assert "홍길동" not in str(table(settings, "alerts").to_dicts())
@@ -259,6 +261,14 @@ def test_day_that_a_run_is_writing_is_left_for_the_next_attempt(settings: Settin
     left = table(settings, "monitoring_scores").filter(session_id=SESSION)
     assert left["score_date"].to_list() == [DAYS[2]]
     assert in_context(erase, settings, SESSION, NOW, dry_run=False)["monitoring_scores: rows"] == 1
+
+
+def test_day_that_a_run_is_writing_for_the_first_time_is_waited_for_too(settings: Settings) -> None:
+    day = DAYS[2] + timedelta(days=1)
+    with opened(RunLedger, settings.state_url) as ledger, warehouse(settings).staging(f"monitoring-{day}"):
+        ledger.save(Run("going", "nightly", day, "ola-monitoring", "1", "code", started_at=NOW))
+        with pytest.raises(StorageError, match=f"another run is working on 'monitoring-{day}'"):
+            in_context(erase, settings, SESSION, NOW, dry_run=False)
 
 
 def test_dry_run_counts_a_report_of_several_days_once(settings: Settings) -> None:

@@ -1,4 +1,5 @@
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,8 +8,11 @@ import pytest
 
 from flows.steps.judge_quality import judge_trust_anew
 from flows.steps.site import SiteOutcome, site_after
+from scoring.errors import TakenError
 from tasks.config.settings import Settings
 from tasks.context import Context
+from tasks.files.report_paths import SITE_LOCK, ReportPaths
+from tasks.waiting import begun
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, refused
 from tests.builders.site import write_day
@@ -62,6 +66,28 @@ def test_days_that_make_no_range_are_a_wrong_usage(aqb: Command, options: list[s
 def test_empty_warehouse_gives_a_page_that_says_so(aqb: Command, folder: Path) -> None:
     assert aqb("report").exit_code == 0
     assert "아직 채점한 날이 없습니다" in (folder / "data" / "reports" / "index.html").read_text(encoding="utf-8")
+
+
+def test_report_and_a_night_write_their_pages_one_after_the_other(aqb: Command, folder: Path) -> None:
+    """Else the older pages of one could stay under the newer inputs that the other has noted."""
+    warehouse = FolderWarehouse(folder / "data" / "warehouse")
+    write_day(warehouse, DAY, [best(), refused()])
+    state = ReportPaths(folder / "data" / "reports").site_state
+    state.parent.mkdir(parents=True)
+    os.mkfifo(state)  # the build waits where it reads it
+
+    def look() -> bool:
+        with state.open("w") as noted:
+            noted.write("{}")
+            try:
+                warehouse.lock(SITE_LOCK, wait_s=0).__enter__()
+            except TakenError:
+                return True
+        return False
+
+    is_alone = begun(look)
+    assert aqb("report").exit_code == 0
+    assert is_alone()
 
 
 def test_no_days_are_a_wrong_usage(aqb: Command) -> None:
