@@ -26,13 +26,14 @@ def ask_of_night(context: Context, night: date) -> tuple[str, ...]:
     Raises:
         AqbError: the judge has answered nothing.
     """
-    if night in context.warehouse.days(ANCHORS):
-        return ()
-    try:
-        asked = anchor_questions(context)
-    except InputError:  # nothing has been judged yet
-        return ()
-    failure = ask_anchors(context, asked, night)
+    with context.warehouse.lock(ANCHORS):  # another run of this night would pay for them once more
+        if night in context.warehouse.days(ANCHORS):
+            return ()
+        try:
+            asked = anchor_questions(context)
+        except InputError:  # nothing has been judged yet
+            return ()
+        failure = ask_anchors(context, asked, night)
     return (f"anchors: {failure}",) if failure else ()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flows.steps.judge_quality import watch_judge
+from flows.steps.judge_quality import ask_of_night, watch_judge
 from scoring.alerting.judge_messages import JudgeNews, ModelEnd, judge_message
 from scoring.errors import AqbError, InputError
 from scoring.judging.anchors import ANCHOR_QUERIES, ANCHORS
@@ -30,6 +30,7 @@ from tasks.judge_quality.model_end import near_end
 from tasks.judge_quality.switch import Succession
 from tasks.samples import SAMPLE_INBOX
 from tasks.testruns.plans import plan_of_input
+from tasks.waiting import begun
 from tasks.warehouse import open_warehouse
 from tasks.warehouse.tables import ANCHORS as TABLE
 from tests.builders.flows import score_inbox
@@ -157,6 +158,15 @@ def test_anchors_of_the_nightly_run_tell_another_model_behind_the_same_name(
     assert judge.stats()["asked"] == requests
     (told,) = slack.posted
     assert "답하는 모델이 바뀌었습니다: judge-1-2026-01-01 → judge-1-2026-06-01." in told.shown
+
+
+def test_anchors_are_paid_for_once_by_two_runs_of_a_night(context: Context, judge: FakeOpenAI) -> None:
+    paid = judge.paid.total()
+    with context.warehouse.lock(TABLE):  # as the first one does
+        second = begun(lambda: ask_of_night(context, DAY))
+        night(context, 0)
+    assert second() == ()
+    assert judge.paid.total() == paid + ANCHORS
 
 
 def test_end_of_the_model_is_asked_each_night_and_told_from_60_days_before(context: Context, judge: FakeOpenAI) -> None:
