@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 _ASKING, _ANSWERING = frozenset({"user", "human"}), frozenset({"assistant", "ai", "model"})
-_TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
+_TEXT_PARTS = frozenset({"text", "input_text", "output_text", "refusal"})
 _TOOL_PARTS = frozenset({"tool_call", "tool_use", "function_call"})
 
 
@@ -67,7 +67,9 @@ def _texts(messages: Iterable[object], roles: frozenset[str]) -> Iterator[object
 
 
 def _said(message: dict[str, object]) -> object:
-    return message.get("parts", message.get("content"))
+    """The content; without one the refusal, which people saw in its place."""
+    said = message.get("parts", message.get("content"))
+    return message.get("refusal") if said is None else said
 
 
 def _text_of(said: object) -> object:
@@ -75,7 +77,7 @@ def _text_of(said: object) -> object:
     if not isinstance(said, list):
         return said
     texts = [
-        part.get("text", part.get("content")) if isinstance(part, dict) else part
+        part.get("text", part.get("content", part.get("refusal"))) if isinstance(part, dict) else part
         for part in said
         if not isinstance(part, dict) or str(part.get("type", "text")) in _TEXT_PARTS
     ]

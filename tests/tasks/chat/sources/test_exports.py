@@ -301,6 +301,15 @@ def test_question_of_openai_that_looks_like_json_is_the_text_that_was_asked(ques
     assert batch.rows["user_input"].to_list() == [question]
 
 
+def test_refusal_of_openai_is_the_answer_that_people_saw_in_each_api(tmp_path: Path) -> None:
+    refused = {"role": "assistant", "content": None, "refusal": "I can't help with that."}
+    part = {"type": "refusal", "refusal": "I can't help with that."}
+    chat = call(response=COMPLETION | {"choices": [{"message": refused}]})
+    response = call({"input": "Hello?"}, RESPONSE | {"output": [refused | {"type": "message", "content": [part]}]})
+    rows = batch_of(written(tmp_path, chat, response), OPENAI).rows
+    assert rows["llm_response"].to_list() == ["I can't help with that."] * 2
+
+
 def test_calls_of_openai_without_output_have_zero_tokens(tmp_path: Path) -> None:
     blocked = [COMPLETION | {"usage": {"completion_tokens": 0}}, RESPONSE | {"usage": {"output_tokens": 0}}]
     rows = batch_of(written(tmp_path, *(call(response=one) for one in blocked)), OPENAI).rows
