@@ -33,9 +33,11 @@ def standing_out(
     return [one.rule for one in sorted(found, key=_gravity) if today or one.pages or one.paged]
 
 
-def _gravity(one: RateDecision) -> tuple[bool, bool]:
-    """Sort key: pages first, then critical rules, then the order of the rubric, as in messages."""
-    return not (one.pages or one.paged), one.level != "critical"
+def _gravity(one: RateDecision) -> tuple[bool, bool, bool]:
+    """Sort key: pages of the day first, as in its messages, then earlier ones that last, then critical rules, then the
+    order of the rubric.
+    """
+    return not one.pages, not one.paged, one.level != "critical"
 
 
 def _before(days: Mapping[date, KpiRow], day: date) -> Sequence[KpiRow]:

@@ -41,6 +41,12 @@ def test_what_pages_stands_before_what_comes_first_in_the_rubric() -> None:
     assert list(found.values())[-1] == ["llm_blocked", "answer_failed"]
 
 
+def test_what_pages_on_the_day_stands_before_what_has_paged_and_lasts() -> None:
+    usual, high = {"answer_failed": 30, "llm_blocked": 2}, {"answer_failed": 80, "llm_blocked": 2}
+    found = of_days([*[kpi_row(usual)] * 20, *[kpi_row(high)] * 3, kpi_row(high | {"llm_blocked": 40})])
+    assert list(found.values())[-1] == ["llm_blocked", "answer_failed"]
+
+
 def test_rise_of_weeks_stands_out_also_where_the_last_seven_days_had_it() -> None:
     found = list(of_days([*[kpi_row({"answer_failed": 20})] * 28, *[kpi_row({"answer_failed": 60})] * 12]).values())
     assert found[-2:] == [["answer_failed"]] * 2
