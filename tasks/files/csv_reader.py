@@ -330,7 +330,7 @@ class _Records:
                 break
         if isinstance(found, csv.Error):
             code = "broken_quotes"
-            what = f"따옴표가 맞지 않아 {reached}번째 줄까지 이어 읽다가 멈췄습니다(csv: {found})"
+            what = f"따옴표가 맞지 않아 {reached}번째 줄까지 이어 읽다가 멈췄습니다"
         else:
             code = "wrong_field_count"
             what = f"칸이 {len(found)}개입니다(머리글은 {width}개)"

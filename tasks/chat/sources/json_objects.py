@@ -28,7 +28,7 @@ def _parsed(text: str) -> dict[str, object] | Unreadable:
     try:
         found = json.loads(text)
     except json.JSONDecodeError as error:
-        return _not_json(f"{error.pos + 1}번째 글자에서 {error.msg}")
+        return _not_json(f"{error.pos + 1:,}번째 글자에서 형식이 어긋나거나 줄이 잘렸습니다.")
     except (ValueError, RecursionError) as error:
         return _not_json("너무 깊습니다." if isinstance(error, RecursionError) else "너무 긴 정수가 있습니다.")
     return found if isinstance(found, dict) else _NO_OBJECT

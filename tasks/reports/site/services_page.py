@@ -42,7 +42,7 @@ def standing_of(context: Context) -> ServiceStanding:
             return ServiceStanding(name, None, NOTHING, "아직 채점한 날이 없습니다.")
         kpis = read_kpis(warehouse, rubric, days[-2 * FOUR_WEEKS :])
     except AqbError as error:
-        return ServiceStanding(name, None, NOTHING, f"읽을 수 없습니다: {error.what}")
+        return ServiceStanding(name, None, NOTHING, f"읽을 수 없습니다: {error.for_pages}")
     of_all = rows_of_tenant(kpis)
     windows = {kpi.name: kpi_windows(kpi, of_all, days[-1]) for kpi in rubric.targeted}
     total = of_all[days[-1]]

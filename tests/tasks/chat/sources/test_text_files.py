@@ -277,6 +277,7 @@ def test_each_json_problem_rejects_its_line_with_a_code(tmp_path: Path) -> None:
         *((12, "user_input", "broken_encoding"), (13, "tenant_id", "not_text")),
     ]
     assert not any("비밀" in reject.reason for reject in found)
+    assert found[0].reason == "JSON으로 읽을 수 없습니다: 16번째 글자에서 형식이 어긋나거나 줄이 잘렸습니다."
 
 
 def test_json_bytes_that_are_no_utf8_reject_their_row(tmp_path: Path) -> None:
