@@ -136,7 +136,7 @@ def _turns(rows: Iterable[KpiRow]) -> list[int]:
 def _days(rows: Sequence[KpiRow]) -> str:
     """`6일`, and the number of further days without rows to score."""
     empty = sum(not turns for turns in _turns(rows))
-    return f"{len(rows) - empty}일" + (f", 행이 없는 날 {empty}일" if empty else "")
+    return f"{len(rows) - empty}일" + (f", 채점한 행이 없는 날 {empty}일" if empty else "")
 
 
 def _of_tenant(week: Week, tenant: str | None, *, but_paged: bool) -> Iterator[Block]:

@@ -65,17 +65,21 @@ def reject_causes(rejects: Iterable[Reject]) -> list[RejectCause]:
     ]
 
 
-# Codes of chat rows that could not be read; those that a rubric rejects have titles of their own.
-UNREADABLE_TITLES = {
+# Codes of chat rows that could not be read or scored.
+REJECTION_TITLES = {
     "broken_encoding": "글자가 깨진 값",
     "broken_quotes": "따옴표가 닫히지 않은 줄",
+    "infinite_tokens": "무한대인 토큰 수",
+    "negative_tokens": "음수인 토큰 수",
     "not_a_number": "숫자로 읽을 수 없는 토큰 수",
     "not_a_timestamp": "시각으로 읽을 수 없는 값",
     "not_an_object": "JSON 객체가 아닌 줄",
     "not_json": "JSON으로 읽을 수 없는 줄",
     "not_text": "글자가 아닌 값",
     "other_format": "다른 형식의 객체가 있는 줄",
+    "reserved_tenant": "쓸 수 없는 테넌트 이름",
     "streamed_chunk": "스트리밍 응답의 조각",
+    "timestamp_missing": "빈 시각",
     "timestamp_out_of_range": "범위를 벗어난 시각",
     "wrong_field_count": "열의 수가 머리글과 다른 줄",
 }

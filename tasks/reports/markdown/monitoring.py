@@ -21,7 +21,7 @@ from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.reports.markdown.grouped_rows import GroupedRows, group_rows, lowest_rows
 from tasks.reports.site.failure_types import EarlierFailures
 from tasks.reports.templates import markdown
-from tasks.reports.wording import MOST_TENANTS, NOTHING, UNREADABLE_TITLES, count_text, share_text
+from tasks.reports.wording import MOST_TENANTS, NOTHING, REJECTION_TITLES, count_text, share_text
 from tasks.warehouse.day_queries import DayQueries, ValueCounts
 
 _WORST_ROWS, _FRAMED_ROWS = 20, 10
@@ -213,14 +213,6 @@ class MonitoringReport:
             looked_at=_WORST_ROWS * _LOOKED_AT,
             framed_count=rubric.framed_rows(self.crosstab),
             part_titles=[rubric.titles[part.column] for part in rubric.parts],
-            rejection_titles=_rejection_titles(rubric) | UNREADABLE_TITLES,
+            rejection_titles=REJECTION_TITLES,
             exclusion_titles={rule.code: rule.title for rule in rubric.exclusions},
         )
-
-
-def _rejection_titles(rubric: RowRubric) -> dict[str, str]:
-    """The reason of each rejection code; a code may belong to several columns."""
-    reasons: dict[str, list[str]] = {}
-    for rule in rubric.rejects:
-        reasons.setdefault(rule.code, []).append(rule.reason)
-    return {code: " 또는 ".join(dict.fromkeys(of_code)) for code, of_code in reasons.items()}

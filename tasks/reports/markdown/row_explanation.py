@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from scoring.chat.rubric import RowRubric
 from scoring.markdown import one_line, score_text, shortened
 from scoring.rules.explain import Explanation, Finding
+from tasks.reports.wording import tenant_text
 
 _ANSWER_CHARACTERS = 400
 _POINTS_WIDTH = 6
@@ -16,13 +17,14 @@ _POINTS_WIDTH = 6
 def explanation_text(rubric: RowRubric, row_id: str, explanation: Explanation, time_zone: str) -> str:
     """The row with its local time, its scores, and every rule with its points; rules that were not met give 0."""
     values = explanation.values
+    tenant = one_line(tenant_text(values["tenant_id"]))
     when = values["timestamp"].astimezone(ZoneInfo(time_zone))
     final = rubric.final_scale
     grade = final.grade(values[final.column])
     meaning = " · ".join(filter(None, (grade.title, grade.action)))
     grades = {column: names[values[column]] for column, names in rubric.grade_names.items()}
     lines = [
-        f"행 {row_id}   {when:%Y-%m-%d %H:%M:%S} {time_zone}   테넌트 {one_line(values['tenant_id'] or '(없음)')}",
+        f"행 {row_id}   {when:%Y-%m-%d %H:%M:%S} {time_zone}   테넌트 {tenant}",
         f"질문: {one_line(values['user_input'])}",
         f"답변({len(values['llm_response']):,}자): {shortened(one_line(values['llm_response']), _ANSWER_CHARACTERS)}",
         f"토큰: 입력 {_tokens(values['input_tokens'])}, 출력 {_tokens(values['output_tokens'])}",

@@ -48,7 +48,7 @@ def test_report_is_korean_and_begins_with_counts_and_kpis(tmp_path: Path) -> Non
         ["평균 Final Score", "53.8점", "–", "65점 이상", "판단 보류(n 30 이상이어야 달성 가능)", "2"],
     ]
     assert "- 제외 — 답변이 없음: 11건" in text
-    assert "- 거부 — 입력 토큰이 음수입니다 또는 출력 토큰이 음수입니다: 1건" in text  # one code of two columns
+    assert "- 거부 — 음수인 토큰 수: 1건" in text
 
 
 def test_every_alert_rule_and_every_failure_type_has_a_korean_title(tmp_path: Path) -> None:
@@ -91,10 +91,12 @@ def test_days_stand_side_by_side_when_there_are_several(tmp_path: Path) -> None:
 
 
 def test_tenants_stand_side_by_side_on_a_single_day(tmp_path: Path) -> None:
-    text = report(tmp_path, best(0), best(1, tenant_id="t_2"), refused(2, tenant_id=None))
+    rows = best(0), best(1, tenant_id="t_2"), refused(2, tenant_id=None), best(3, tenant_id="")
+    text = report(tmp_path, *rows)
     assert "### 테넌트별" in text
     assert "| t_2 | 1 | 0 | 100.0% | 0.0% |" in text
-    assert "| (없음) | 1 | 0 | 0.0% | 100.0% |" in text
+    assert "| (테넌트 없음) | 1 | 0 | 0.0% | 100.0% |" in text
+    assert "| (빈 테넌트) | 1 | 0 | 100.0% | 0.0% |" in text
 
 
 def test_forty_tenants_with_most_rows_stand_in_a_report_that_says_where_the_others_are(tmp_path: Path) -> None:
@@ -176,6 +178,18 @@ def test_first_twenty_rejected_rows_are_listed_with_place_and_reason_and_no_text
 
 def test_report_without_rejected_rows_lists_none(tmp_path: Path) -> None:
     assert "거부한 까닭" not in report(tmp_path, plain(0))
+
+
+def test_report_says_in_korean_which_file_could_not_be_read(tmp_path: Path) -> None:
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    write_rows(folder / "a.jsonl", [best(0)])
+    (folder / "b.csv").write_bytes("user_input,llm_response\n".encode("utf-16"))
+    write_score_folder(tmp_path / "out", scored(folder, tmp_path / "staging"), ChatRowFiles([folder]).fingerprint)
+    (line,) = re.findall("- 읽지 못한 파일 — .*", (tmp_path / "out" / "report.md").read_text("utf-8"))
+    assert line.endswith(
+        "b.csv: UTF-16(Excel의 유니코드 텍스트)으로 저장한 파일입니다. CSV UTF-8(쉼표로 분리)이나 .xlsx로 저장하세요."
+    )
 
 
 def test_report_of_nothing_says_so(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_period_report_of_a_week_without_a_scored_day_is_refused(warehouse: Fold
 
 def test_period_report_counts_a_day_without_rows_apart(warehouse: FolderWarehouse) -> None:
     write_day(warehouse, MONDAY + timedelta(days=1), [])
-    assert "6일 동안 43행을 채점했습니다. 행이 없는 날은 1일입니다. 채점 기준 버전" in report(warehouse)
+    assert "6일 동안 43행을 채점했습니다. 채점한 행이 없는 날은 1일입니다. 채점 기준 버전" in report(warehouse)
 
 
 @pytest.mark.long
