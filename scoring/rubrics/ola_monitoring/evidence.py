@@ -337,7 +337,7 @@ def _bucket_tables(evidence: Evidence) -> Iterator[str]:
 
 def _bucket_row(one: Compared[SeedBucket]) -> list[str]:
     low, high, (rate,) = one.seed.low, one.seed.high, one.figures
-    tokens = f"{low:,} 이상" if high is None else f"{low:,}" if low == high else f"{low:,} – {high:,}"
+    tokens = f"{low:,} 이상" if high is None else f"{low:,}" if low == high else f"{low:,}~{high:,}"
     seed, *now = _cells(one.figures, percent)
     counts = [f"{count:,}" for count in (one.seed.rows, one.seed.failed, rate.n, _count(one))]
     return [tokens, *counts[:2], seed, *counts[2:], *now, one.verdict_text]
@@ -349,7 +349,7 @@ def _cells(figures: Iterable[ComparedFigure], shown: Callable[[float | None], st
 
 
 def _between(interval: Interval | None, shown: Callable[[float | None], str]) -> str:
-    return "–" if interval is None else f"{shown(interval.low)} – {shown(interval.high)}"
+    return "–" if interval is None else f"{shown(interval.low).removesuffix('%')}~{shown(interval.high)}"
 
 
 def _number(value: float | None) -> str:

@@ -1,5 +1,6 @@
 """The seed's section 2, rebuilt from rows that were generated with the seed's shares."""
 
+import re
 from datetime import date
 from functools import cache
 from math import sqrt
@@ -98,6 +99,7 @@ def test_failed_answers_have_no_table_so_the_ratio_is_infinite() -> None:
     assert "| 답변에 표 |" in report.markdown
     assert "| ∞ | ∞ |" in report.markdown
     assert "seed" not in report.markdown
+    assert not re.search(r"[0-9]%? – [0-9]", report.markdown)  # intervals read as in every other report
 
 
 @pytest.mark.parametrize("element", [one.title for one in PRECISIONS if one.column])
