@@ -54,10 +54,10 @@ class DayApart:
 
     @property
     def text(self) -> str:
-        """`2월 5일(목) 하루가 100.0%, 다른 날들은 8.7% 미달`."""
+        """`2월 5일(목) 하루가 100.0%, 다른 날들은 8.7%(미달)`."""
         return (
             f"{day_text(self.day)} 하루가 {self.figure.value_text}, "
-            f"다른 날들은 {self.others.value_text} {self.others.verdict_text}"
+            f"다른 날들은 {self.others.value_text}({self.others.verdict_text})"
         )
 
 

@@ -298,7 +298,7 @@ def _path_check(part: Mapping[str, object]) -> PathCheck | Problem:
     value = part.get("value")
     reason = "value가 없음" if "value" not in part and op != "exists" else ""
     if op == "in" and not isinstance(value, list):
-        reason = "op이 in이면 value는 목록이어야 함"
+        reason = "op가 in이면 value는 목록이어야 함"
     elif op == "regex":
         reason = _pattern_problem(value)
     return Problem(text, reason) if reason else PathCheck(text, "json", path, op, value, weight=Fraction(weight))
@@ -306,7 +306,7 @@ def _path_check(part: Mapping[str, object]) -> PathCheck | Problem:
 
 def _pattern_problem(pattern: object) -> str:
     if not isinstance(pattern, str):
-        return "op이 regex이면 value는 글자여야 함"
+        return "op가 regex면 value는 글자여야 함"
     try:
         matches(pattern, "")
     except ValueError as error:

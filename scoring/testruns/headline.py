@@ -89,7 +89,7 @@ def score_again(judged: Iterable[Score]) -> str:
     if over_budget > failed:
         why, todo = "판정 예산이 다해", "judge.max_usd나 judge.max_tokens를 늘리고"
     else:
-        why, todo = "판정에 실패해", "`aqb doctor`로 판정 모델을 확인하고"
+        why, todo = "판정에 실패해", "aqb doctor로 판정 모델을 확인하고"
     return f"{why} 점수 {failed + over_budget:,}개가 비었습니다. {todo} 다시 채점하세요."
 
 

@@ -155,7 +155,7 @@ def _of_short_rounds(queries: Iterable[ScoredQuery]) -> str:
     if not short:
         return ""
     return (
-        f"회차 {', '.join(short)}은 가장 큰 회차({max(rounds.values()):,}개)보다 훨씬 작은데도 평균에 똑같이 들어가니 "
+        f"질의가 적은 회차 {', '.join(short)}도 가장 큰 회차({max(rounds.values()):,}개)와 똑같이 평균에 들어가니 "
         "회차별 점수를 함께 보세요"
     )
 

@@ -222,7 +222,7 @@ def _groups(answer: object, texts: int) -> list[int] | None:
 def _conclusions_text(rooms: Rooms, conclusions: Conclusions) -> str:
     """Which rooms have the same conclusion; without `conclusions` no grouping changes the score."""
     if not conclusions and len(rooms.texts) >= rooms.needed:
-        return "결론을 어떻게 나누어도 같은 점수"
+        return "결론 판정과 상관없이 같은 점수"
     rooms_of_conclusion: dict[int, list[str]] = {}
     for name, conclusion in zip(rooms.names, conclusions, strict=bool(conclusions)):
         rooms_of_conclusion.setdefault(conclusion, []).append(name)

@@ -123,8 +123,10 @@ def _main_loss(queries: Sequence[AqbQuery], summary: AqbSummary) -> str:
         for metric in METRIC_TITLES
     }
     worst = max(lost, key=lambda metric: lost[metric])
+    of_several = len(summary.agents) > 1
     missed = [
-        f"{_AGENT_TITLES[agent]}의 {figure.title} {figure.value_text}(목표 {figure.target_text})"
+        f"{_AGENT_TITLES[agent] + '의 ' if of_several else ''}{figure.title} {figure.value_text}"
+        f"(목표 {figure.target_text})"
         for agent, figures in summary.agents.items()
         for figure in map(goal_figure, figures["targets"].values())
         if figure.verdict == "missed"

@@ -95,5 +95,5 @@ def test_round_of_fewer_queries_is_told_before_the_means_that_it_moves(
     assert "accuracy: 2.50" in told
     assert ("  round 2/1: 7 of 10 queries, and a whole round in the means\n" in told) is is_told
     first = (folder / "out/report.md").read_text(encoding="utf-8").partition("\n")[0].replace("\\", "")
-    warning = "> 회차 2/1(질의 7개)은 가장 큰 회차(10개)보다 훨씬 작은데도 평균에 똑같이 들어가니 회차별 점수를 함께"
+    warning = "> 질의가 적은 회차 2/1(질의 7개)도 가장 큰 회차(10개)와 똑같이 평균에 들어가니 회차별 점수를 함께"
     assert first.startswith(warning) is is_told

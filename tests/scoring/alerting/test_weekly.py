@@ -120,10 +120,10 @@ def test_week_of_an_outage_names_its_day_and_what_the_others_had() -> None:
     text = readable(message_of(replace(found, kpis=outage(found.kpis), watched=watched)).blocks)
     assert "⚪ 실패율 17.8%" in text
     assert "· 하루가 크게 달라 판단 보류 ·" in text
-    assert "3월 12일(목) 하루가 100.0%, 다른 날들은 4.1% 미달\n  앞 주 4.1%, 달라졌다고 할 수 없음" in text
+    assert "3월 12일(목) 하루가 100.0%, 다른 날들은 4.1%(미달)\n  앞 주 4.1%, 달라졌다고 할 수 없음" in text
     assert "알림 규칙  아래 긴급 알림의 규칙을 빼면 앞 주와 달라졌다고 할 만한 것이 없음" in text
     after = replace(found, last=SUNDAY + timedelta(7), kpis=_a_week_later(outage(found.kpis)))
-    assert "앞 주 17.8% (3월 12일(목) 하루가 100.0%, 다른 날들은 4.1% 미달)" in readable(message_of(after).blocks)
+    assert "앞 주 17.8% (3월 12일(목) 하루가 100.0%, 다른 날들은 4.1%(미달))" in readable(message_of(after).blocks)
 
 
 def _a_week_later(kpis: KpisByDay) -> KpisByDay:

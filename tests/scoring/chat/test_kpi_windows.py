@@ -169,7 +169,7 @@ def test_week_says_that_one_day_keeps_it_from_a_verdict_which_the_others_have() 
         == "목표 3개 중 1개 미달 · 1개 하루가 크게 달라 판단 보류 · 1개 판단 보류"
     )
     assert shaken.apart
-    assert shaken.apart.text == f"{day_text(FIRST)} 하루가 45.0%, 다른 날들은 5.0% 미달"
+    assert shaken.apart.text == f"{day_text(FIRST)} 하루가 45.0%, 다른 날들은 5.0%(미달)"
 
 
 # Two days that each surely miss a target were "0.0 to 19.2 %" together, and undecided: t with one degree of freedom.

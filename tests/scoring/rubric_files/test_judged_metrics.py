@@ -78,7 +78,7 @@ def test_verdict_earns_its_points_and_a_guard_caps_them() -> None:
     [
         ("refused", "수기 확인이 필요한 질의 1개를 'Where is my parcel?'부터 확인하세요."),
         ("invalid", "수기 확인이 필요한 질의 1개를 'Where is my parcel?'부터 확인하세요."),
-        ("failed", "판정에 실패해 점수 2개가 비었습니다. `aqb doctor`로 판정 모델을 확인하고 다시 채점하세요."),
+        ("failed", "판정에 실패해 점수 2개가 비었습니다. aqb doctor로 판정 모델을 확인하고 다시 채점하세요."),
         (
             "over_budget",
             "판정 예산이 다해 점수 2개가 비었습니다. judge.max_usd나 judge.max_tokens를 늘리고 다시 채점하세요.",

@@ -183,7 +183,7 @@ def test_nobody_is_asked_where_every_grouping_gives_the_same_score() -> None:
     assert asked("A: 3명", "A: 3명", "B: 9명") is None
     score = scored("A: 3명", "A: 3명", "B: 9명")
     assert score.points == 3
-    assert "결론을 어떻게 나누어도 같은 점수" in score.reason
+    assert "결론 판정과 상관없이 같은 점수" in score.reason
     assert asked("A: 3명", "A: 3명", "B: 3명") is not None  # 3 or 5
 
 
@@ -273,7 +273,7 @@ def test_any_texts_are_compared(texts: list[str]) -> None:
     [
         (
             VerdictStatus.FAILED,
-            "판정에 실패해 점수 4개가 비었습니다. `aqb doctor`로 판정 모델을 확인하고 다시 채점하세요.",
+            "판정에 실패해 점수 4개가 비었습니다. aqb doctor로 판정 모델을 확인하고 다시 채점하세요.",
         ),
         (
             VerdictStatus.OVER_BUDGET,

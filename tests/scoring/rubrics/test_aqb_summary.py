@@ -379,6 +379,15 @@ def test_headline_joins_missed_targets_lost_points_and_failures_in_one_sentence(
     assert sentence.count("이고, ") == 1
 
 
+def test_headline_names_the_agent_of_a_missed_target_where_there_are_several() -> None:
+    wrong = [execution(f"Q-{number}", used="") for number in range(40)]
+    alone, of_two = (RUBRIC.headline(*run(*rows))[1] for rows in (wrong, [*wrong, move("Q-40")]))
+    assert alone.startswith("목표에 못 미친 것은 도구 사용 정확도(필터/datakey) 0.0%(목표 98% 이상)")
+    assert of_two.startswith(
+        "목표에 못 미친 것은 지원자 관리 에이전트의 도구 사용 정확도(필터/datakey) 0.0%(목표 98% 이상)"
+    )
+
+
 def test_headline_says_what_a_total_covers() -> None:
     what, most, todo = RUBRIC.headline(*run(execution("Q-1"), execution("Q-2", error="x")))
     assert what == (

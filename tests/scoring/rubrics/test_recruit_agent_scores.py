@@ -270,7 +270,7 @@ def test_consistency_is_the_mean_of_both_mode_ratios(labels: str, screens: str, 
 def test_reasons_round_half_away_from_zero() -> None:
     found = repeated("VVUU", "AAAB")
     assert found.scores["consistency"].points == Fraction(25, 8)
-    assert found.scores["consistency"].reason.endswith("로 3.13점")
+    assert found.scores["consistency"].reason.endswith(", 화면 구성 일치 4건 중 3건으로 3.13점")
     assert "가중 통과율 0.13," in scored(passing(1, 8)).scores["accuracy"].reason
 
 
@@ -289,7 +289,7 @@ def test_missing_label_leaves_consistency_unknown_but_shows_ratio_b() -> None:
     found = query(run("1/1"), run("2/1", {"assistantMessage": "다른 답"}))
     assert (found.scores["consistency"].points, found.scores["consistency"].missing) == (None, "no_judge")
     assert (found.ratio_a, found.ratio_b) == (None, Fraction(1))
-    assert "화면 구성 일치 2/2" in found.scores["consistency"].reason
+    assert "화면 구성 일치 2건 중 2건" in found.scores["consistency"].reason
 
 
 def test_total_is_the_seeds_weighted_mean() -> None:
