@@ -36,6 +36,7 @@ _DAY_TITLES = {
     EXCLUDED_RATE_RISING: EXCLUDED_TITLE,
 }
 _NONE_READ_TITLE = "이날 행을 하나도 읽지 못함"
+_NOTHING_READ_TITLE = "이날 읽은 행이 하나도 없음"  # where it is not known whether any came
 
 
 @dataclass(frozen=True)
@@ -87,13 +88,14 @@ def monitoring_facts(
     kpis: Sequence[KpiRow],
     history: KpisByDay,
     growth: Mapping[tuple[str, str | None], Growth],
-    rejected: int,
+    rejected: int | None,
 ) -> list[AlertFact]:
     """The facts of a day: row rules that fired, KPIs that significantly missed their target, problems of the day
     itself.
 
     `kpis` are the day's KPI rows, `history` those of up to seven earlier days scored by the same rubric version (latest
-    first; none after the version changed, or on the first day), `growth` the grown values by (rule, tenant).
+    first; none after the version changed, or on the first day), `growth` the grown values by (rule, tenant), `rejected`
+    the number of rows that could not be read, None if it is not known.
     """
     facts, of_days = [], [rows_by_tenant(rows) for rows in history.values()]
     rules = watched_rules(rubric, ALL_TENANTS)[:-1]  # but the share of excluded rows, which is decided
@@ -104,9 +106,9 @@ def monitoring_facts(
     total = rows_by_tenant(kpis).get(ALL_TENANTS)
     read = scored_and_excluded(total) if total else 0
     if not read:
-        title = _NONE_READ_TITLE if rejected else _DAY_TITLES[NO_ROWS]
-        usual_rows = _rows_of_days_like(day, history)
-        facts.append(AlertFact(NO_ROWS, "critical", title, ALL_TENANTS, rejected, rejected, usual=usual_rows))
+        title = {None: _NOTHING_READ_TITLE, 0: _DAY_TITLES[NO_ROWS]}.get(rejected, _NONE_READ_TITLE)
+        usual_rows, came = _rows_of_days_like(day, history), rejected or 0
+        facts.append(AlertFact(NO_ROWS, "critical", title, ALL_TENANTS, came, came, usual=usual_rows))
     elif rejected:
         came = rejected + read
         facts.append(AlertFact(ROWS_REJECTED, "warning", _DAY_TITLES[ROWS_REJECTED], ALL_TENANTS, rejected, came))
@@ -152,7 +154,7 @@ def facts_of_days(rubric: RowRubric, days: KpisByDay) -> dict[date, list[AlertFa
         last = {past: days[past] for past in history[-HISTORY_DAYS:][::-1]}
         version = rubric_version_of(rows[0]) if rows else None
         same = {past: of_past for past, of_past in last.items() if rubric_version_of(of_past[0]) == version}
-        found[day] = monitoring_facts(rubric, day, rows, same, {}, rejected=0)
+        found[day] = monitoring_facts(rubric, day, rows, same, {}, rejected=None)
         if any(scored_and_excluded(row) for row in rows):
             history.append(day)
     return found

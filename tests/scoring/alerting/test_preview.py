@@ -113,6 +113,11 @@ def test_what_called_people_is_listed_without_digests() -> None:
     ]
 
 
+def test_day_without_rows_is_not_said_to_have_had_none_where_they_may_have_been_rejected() -> None:
+    *_, page = previewed(load_facts([*[met(kpi_row({}))] * 9, met(kpi_row({}, rows=0))]))["all"]
+    assert page.text == "이날 읽은 행이 하나도 없음 · 새로 나타남"
+
+
 def test_routes_are_previewed_apart() -> None:
     facts = counted([5, 5, 5, 5, 30, 5, 5, 5])
     found = previewed(facts, all=RouteFilter(), warnings=RouteFilter(levels=frozenset({"warning"})))
