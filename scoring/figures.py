@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, Literal
 
-from scoring.markdown import exact_kpi_text, kpi_text
+from scoring.markdown import MOST_DIGITS, exact_kpi_text, kpi_text
 from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Z_95, Interval, wilson_interval
 
@@ -95,11 +95,14 @@ class Figure:
         return f"{self._shown(self.interval.low).rstrip('%점')}~{self._shown(self.interval.high)}"
 
     def _shown(self, value: float) -> str:
-        """A value with as many digits as it takes to stand on its side of the target: 97.96 % of 98 % is not 98.0 %."""
-        unit, digits = (100 if self.is_rate else 1), 1
-        while self.target.met_by(float(rounded(exact(value) * unit, digits) / unit)) != self.target.met_by(value):
-            digits += 1
-        return kpi_text(value, is_rate=self.is_rate, digits=digits)
+        """A value with the digits that show its side of the target: 97.96 % of 98 % is not 98.0 %."""
+        unit, is_met = (100 if self.is_rate else 1), self.target.met_by(value)
+        enough = (
+            digits
+            for digits in range(1, MOST_DIGITS + 1)
+            if self.target.met_by(float(rounded(exact(value) * unit, digits) / unit)) == is_met
+        )
+        return kpi_text(value, is_rate=self.is_rate, digits=next(enough, 1))
 
     @property
     def target_text(self) -> str:

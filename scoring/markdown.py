@@ -9,7 +9,8 @@ from scoring.stats.exact import exact, rounded
 # Control characters (a terminal obeys them), marks that turn the reading direction, halves of a character.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
-_MOST_DIGITS = 4  # of a percentage: a row in a million
+MOST_DIGITS = 4
+"""The most digits of a percentage, that of a row in a million, and of a mean."""
 
 _ESCAPED = str.maketrans({mark: f"\\{mark}" for mark in r"\`*[]<>|#~&"})
 # Inside a word an underscore means nothing to markdown, and codes read better without the backslash.
@@ -55,7 +56,7 @@ def percent(rate: float | None, digits: int = 1) -> str:
         return "–"
     exactly = exact(rate) * 100
     shown = first = rounded(exactly, digits)
-    while shown in (0, 100) and digits < _MOST_DIGITS:
+    while shown in (0, 100) and digits < MOST_DIGITS:
         digits += 1
         shown = rounded(exactly, digits)
     return f"{first if shown in (0, 100) else shown}%"

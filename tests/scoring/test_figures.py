@@ -65,6 +65,10 @@ def test_figure_texts_of_a_mean_round_half_away_from_zero() -> None:
         (Figure("", 0.0304, 9000, AT_MOST_3, Interval(0.0301, 0.0307)), "3.04% (95% 구간 3.01~3.1%)"),
         (Figure("", 64.96, 900, AT_LEAST_65, Interval(64.9, 64.98), is_rate=False), "64.96점 (95% 구간 64.9~64.98점)"),
         (Figure("", 0.98, 900, Target(">=", 0.98), Interval(0.98, 0.99)), "98.0% (95% 구간 98.0~99.0%)"),
+        (
+            Figure("", 64.99999999999999, 900, AT_LEAST_65, Interval(64.9, 65.1), is_rate=False),
+            "65.0점 (95% 구간 64.9~65.1점)",
+        ),
         (Figure("", 2999 / 3000, 3000, Target(">=", 1), Interval(0.998, 0.9999)), "99.97% (95% 구간 99.8~99.99%)"),
     ],
 )

@@ -213,6 +213,6 @@ class MonitoringReport:
             looked_at=_WORST_ROWS * _LOOKED_AT,
             framed_count=rubric.framed_rows(self.crosstab),
             part_titles=[rubric.titles[part.column] for part in rubric.parts],
-            rejection_titles=REJECTION_TITLES,
+            rejection_titles={rule.code: rule.reason for rule in rubric.rejects} | REJECTION_TITLES,
             exclusion_titles={rule.code: rule.title for rule in rubric.exclusions},
         )
