@@ -191,12 +191,19 @@ def _correct_an_expected_result(tab: Tab, settings: Settings) -> None:
     expect(tab.get_by_role("heading", name="지표별 차이")).to_be_visible()
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (RESUME.name, RESUME.read_bytes()),
+        (PLAN.name, PLAN.read_bytes().replace(b"SELECT", b"ACTION", 6)),  # expects something else in each round
+    ],
+)
 def test_web_in_chromium_shows_every_column_of_a_result_on_a_desktop_and_on_paper(
-    tab: Tab, pages: tuple[str, Settings]
+    tab: Tab, pages: tuple[str, Settings], name: str, content: bytes
 ) -> None:
     with Uploads(Path(pages[1].web.uploads)).arriving() as arriving:
-        arriving.write(RESUME.read_bytes())
-        upload = arriving.keep(RESUME.name, "operator")
+        arriving.write(content)
+        upload = arriving.keep(name, "operator")
     log_in(tab, pages[0])
     tab.goto(pages[0] + scored_here(pages[1], upload.id))
     hidden = "[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).length"
