@@ -33,6 +33,7 @@ ROWS = [
     *(refused(session_id="s1", user_input=f"{HOSTILE} {n}번째 질문") for n in range(3)),
     *(refused(tenant_id="t2", session_id=f"r{n}") for n in range(4)),
     best(session_id="s1"),
+    refused(session_id="long", user_input="아주 긴 질문 " * 20),
     *(plain(session_id=f"p{n}") for n in range(60)),
 ]
 
@@ -145,6 +146,13 @@ def fits_everywhere(tab: Tab) -> None:
             tab.emulate_media(color_scheme=scheme)
             assert tab.evaluate("document.documentElement.scrollWidth") <= size["width"], tab.url
             assert tab.evaluate(OVERLAPS) == [], f"{tab.url} at {size['width']} in {scheme}"
+
+
+def test_web_in_chromium_keeps_a_long_question_off_the_answer_beside_it(tab: Tab, pages: tuple[str, Settings]) -> None:
+    log_in(tab, pages[0])
+    tab.goto(f"{pages[0]}/rows?text=아주&show=user_input&show=llm_response")
+    expect(tab.get_by_role("heading", level=1)).to_contain_text("1행")
+    fits_everywhere(tab)
 
 
 def test_web_in_chromium_takes_a_file_and_gives_its_workbook(tab: Tab, pages: tuple[str, Settings]) -> None:
