@@ -93,9 +93,7 @@ class Outbox:
     def put(self, route: str, thread: str, messages: Sequence[Message], now: datetime) -> int:
         """Stores the messages that have a key which no earlier message to the route has; returns their number."""
         written = 0
-        with self._database.transaction() as connection:
-            if not self._database.is_sqlite:  # SQLite has locked everything already
-                connection.execute(sa.text("LOCK TABLE alert_keys IN EXCLUSIVE MODE"))
+        with self._database.transaction(alone_in=_keys) as connection:
             for message in messages:
                 keys = [self._prefix + key for key in dict.fromkeys(message.keys)]
                 mine = sa.select(_keys.c.key).where(_keys.c.route == route, _keys.c.key.in_(keys))

@@ -114,7 +114,7 @@ class LabelStore:
         Withdrawing a label that was never given adds nothing either.
         """
         reviewers = {one.reviewer for one in labels}
-        with self._database.transaction() as connection:
+        with self._database.transaction(alone_in=_labels) as connection:
             known = _read(connection, _labels.c.reviewer.in_(reviewers))
             said = {one.given: (one.label, one.note) for one in known}
             new = [one for one in labels if said.get(one.given, ("", "")) != (one.label, one.note)]

@@ -68,7 +68,7 @@ class AlertChoices:
     def snooze(self, made: Snooze) -> None:
         """Adds a snooze; it replaces the one of the same rule and tenant."""
         row = {**vars(made), "rates": list(made.rates.items()), "service": self._database.service}
-        with self._database.transaction() as connection:
+        with self._database.transaction(alone_in=_snoozes) as connection:
             connection.execute(self._ended(made.rule, made.tenant_id, made.made_at))
             connection.execute(sa.insert(_snoozes).values(**row))
 

@@ -170,10 +170,15 @@ class StateDatabase:
                 connection.execute(sa.insert(_schema).values(number=SCHEMA_NUMBER))
 
     @contextmanager
-    def transaction(self) -> Iterator[sa.Connection]:
-        """A connection whose changes are committed at the end of the block, and rolled back if it fails."""
+    def transaction(self, alone_in: sa.Table | None = None) -> Iterator[sa.Connection]:
+        """A connection whose changes are committed at the end of the block, and rolled back if it fails.
+
+        Nobody else changes the table that it is `alone_in`, so that what it reads there still holds when it writes.
+        """
         try:
             with self._connection() as connection, connection.begin():
+                if alone_in is not None and not self.is_sqlite:  # SQLite has locked everything already
+                    connection.execute(sa.text(f"LOCK TABLE {alone_in.name} IN EXCLUSIVE MODE"))
                 yield connection
                 if self._opened and not self._is_there(self._opened):  # SQLite would go on in the removed file
                     raise self._refused("its file was removed or replaced while it was in use")

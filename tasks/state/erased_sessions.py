@@ -44,7 +44,7 @@ def remember_erased(database: StateDatabase, session_id: str, now: datetime) -> 
     """
     found = session_hash(session_id)
     database.create_tables(_erased)
-    with database.transaction() as connection:
+    with database.transaction(alone_in=_erased) as connection:
         if not connection.execute(sa.select(_erased).where(_erased.c.session_hash == found)).first():
             connection.execute(sa.insert(_erased).values(session_hash=found, erased_at=now))
 

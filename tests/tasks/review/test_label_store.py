@@ -7,12 +7,15 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from scoring.errors import InputError
 from tasks.review.label_store import KeptLabel, LabelStore, exported_labels, labels_about, newest, write_kept_labels
 from tasks.review.labels import read_labels
 from tasks.review.trust import judge_trust
+from tasks.state.database import STATE_TABLES, StateDatabase
 from tasks.testruns.trusted_metrics import read_agreements
+from tasks.waiting import begun
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import RUBRIC
 from tests.builders.scored_testruns import plan_row
@@ -22,6 +25,7 @@ from tests.builders.testruns import LONG_HEADER, write_csv
 
 AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
 GIVEN = KeptLabel(AT, "plan-agent", "1", "ab" * 32, "a.csv", "Q1", "1/1", "", "accuracy", "4", "kim", "", None, 0.05)
+_WAITING = sa.text("SELECT 1 FROM pg_locks WHERE NOT granted")
 
 
 def test_label_that_is_known_is_kept_once(tmp_path: Path) -> None:
@@ -30,6 +34,18 @@ def test_label_that_is_known_is_kept_once(tmp_path: Path) -> None:
         assert store.add([replace(GIVEN, labelled_at=AT + timedelta(days=1))]) == 0
         assert store.every_label() == [GIVEN]
         assert store.newest_at() == AT
+
+
+def test_label_that_two_give_at_once_is_kept_once(state_url: str) -> None:
+    with StateDatabase(state_url) as state, opened(LabelStore, state_url) as second:
+        LabelStore(state)
+        with state.transaction(alone_in=STATE_TABLES.tables["labels"]) as connection:
+            added = begun(lambda: second.add([GIVEN]))
+            while not state.is_sqlite and not connection.execute(_WAITING).first():
+                continue
+            connection.execute(sa.insert(STATE_TABLES.tables["labels"]).values(**vars(GIVEN)))
+        assert added() == 0
+        assert second.every_label() == [GIVEN]
 
 
 def test_who_changes_their_mind_gives_the_label_that_counts_and_the_first_one_stays(tmp_path: Path) -> None:
