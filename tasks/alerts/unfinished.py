@@ -106,11 +106,11 @@ def _is_over(context: Context, one: Unfinished, told_at: datetime) -> bool:
 def _is_over_for(context: Context, one: Unfinished, told_at: datetime) -> bool:
     """Whether the days of a service have been scored since.
 
-    A failed flow is over when a later run was completed, its own days are completed, and no day that a night would
-    repeat is still failed.
+    A failed flow is over when a run was completed later, its own days are completed, and no day that a night would
+    repeat is still failed. The run that was taken for dead may be that run: its machine may have slept.
     """
     ledger = RunLedger(context.state)
-    since = [run for run in ledger.whole_days_since(told_at) if run.outcome in _ENDED]
+    since = [run for run in ledger.whole_days_ended_since(told_at) if run.outcome in _ENDED]
     if one.work == "late":
         return one.first is not None and _all_ended(_last_runs(ledger, one.first, one.first), one.first, one.first)
     if one.work == "intraday":

@@ -181,6 +181,10 @@ class RunLedger:
         """The runs of whole days that began at `since` or later, earliest first."""
         return self._runs(sa.select(_runs).where(self._mine, _WHOLE_DAY, _runs.c.started_at >= since))
 
+    def whole_days_ended_since(self, since: datetime) -> list[Run]:
+        """The runs of whole days that ended at `since` or later, whenever they began."""
+        return self._runs(sa.select(_runs).where(self._mine, _WHOLE_DAY, _runs.c.finished_at >= since))
+
     def unended_since(self, since: datetime) -> list[Run]:
         """The runs that began at `since` or later without an outcome: they are running or have died. Earliest first."""
         unended = self._mine & (_runs.c.started_at >= since) & (_runs.c.outcome == "running")

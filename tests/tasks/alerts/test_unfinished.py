@@ -132,6 +132,16 @@ def test_failed_night_is_over_when_a_later_run_has_done_its_day(context: Context
     assert over(context, failed, reported="01:06")
 
 
+def test_night_that_was_taken_for_dead_is_over_when_it_ends_all_the_same(context: Context) -> None:
+    """Its machine slept, or the state database was away, longer than its lease."""
+    asleep = night(DAY, "running", start="01:00")
+    keep(context, asleep)
+    [dead] = dead_runs(context, at(DUE_DAY, "07:00"))
+    assert not over(context, dead)
+    keep(context, replace(asleep, outcome="completed", finished_at=at(DUE_DAY, "07:01")))
+    assert over(context, dead)
+
+
 def test_failed_night_is_not_over_while_a_day_that_it_would_catch_up_with_is_failed(context: Context) -> None:
     failed = Unfinished("nightly", DAY, DAY, "f1")
     keep(context, night(DAY - timedelta(days=3), "failed"), night(DAY, start="01:01"))
