@@ -88,6 +88,8 @@ class RateDecision:
 
 
 DayDecisions = Mapping[RuleOfTenant, RateDecision]
+RowsOfDay = Mapping[str | None, KpiRow]
+"""The KPI rows of a day by tenant."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,11 @@ class WatchedDays:
         return watch(self.rubric, self.kpis, self.policy)
 
     @cached_property
+    def rows_of_days(self) -> Mapping[date, RowsOfDay]:
+        """The KPI rows of each day by tenant: a rise has one tenant, and looks for its row of each of its days."""
+        return {day: rows_by_tenant(rows) for day, rows in self.kpis.items()}
+
+    @cached_property
     def decided(self) -> Mapping[date, DayDecisions]:
         """The decisions of each day, each based on that day and earlier days only.
 
@@ -111,36 +118,38 @@ class WatchedDays:
         not count and for tenants without rows, nor for a rule of a tenant that no row met and whose rate is as usual:
         with thousands of tenants these are the majority.
         """
-        return _DecidedDays(self)
+        return _DecidedDays(self.rubric, self.rows_of_days, self.watches)
 
 
 class _DecidedDays(Mapping[date, DayDecisions]):
     """The decisions of a day, made on first use: most days of a history are never requested, and each has a decision
     for every rule of every tenant.
+
+    It does not refer to the `WatchedDays`, which refer to it: the rows of thousands of tenants would stay in memory.
     """
 
-    def __init__(self, of: WatchedDays) -> None:
-        self._of, self._made = of, dict[date, DayDecisions]()
+    def __init__(self, rubric: RowRubric, rows: Mapping[date, RowsOfDay], watches: Sequence[Watch]) -> None:
+        self._rubric, self._rows, self._watches = rubric, rows, watches
+        self._made = dict[date, DayDecisions]()
 
     def __getitem__(self, day: date) -> DayDecisions:
         if day not in self._made:
-            if day not in self._of.kpis:
+            if day not in self._rows:
                 raise KeyError(day)
             self._made[day] = self._decisions(day)
         return self._made[day]
 
     def __iter__(self) -> Iterator[date]:
-        return iter(self._of.kpis)
+        return iter(self._rows)
 
     def __len__(self) -> int:
-        return len(self._of.kpis)
+        return len(self._rows)
 
     @cached_property
     def _versions(self) -> list[tuple[Watch, RulesTogether, Pages]]:
         found = []
-        for watched in self._of.watches:
-            rows = [rows_by_tenant(self._of.kpis[day]) for day in watched.days]
-            together = _rules_together(self._of.rubric, watched, rows)
+        for watched in self._watches:
+            together = _rules_together(self._rubric, watched, [self._rows[day] for day in watched.days])
             found.append((watched, together, first_pages(watched, together)))
         return found
 
@@ -197,7 +206,7 @@ def _usual_rate(rate: float, variance: float, rows: int, days: int, cold: Basis)
     return UsualRate(rate, low, high, min(days, REFERENCE_DAYS), "days" if days >= COLD_DAYS else cold)
 
 
-def _rules_together(rubric: RowRubric, watched: Watch, rows: Sequence[Mapping[str | None, KpiRow]]) -> RulesTogether:
+def _rules_together(rubric: RowRubric, watched: Watch, rows: Sequence[RowsOfDay]) -> RulesTogether:
     """The rules that share rows, from the KPI rows of the days by tenant."""
     columns = {rule.id: rule.column for rule in watched.rules}
     pairs = [*rubric.alert_pairs, *rubric.excluded_pairs]

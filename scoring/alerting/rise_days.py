@@ -14,7 +14,7 @@ from scoring.alerting.incidents import Incident
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.watch import RuleOfTenant, watched_rules
 from scoring.chat.kpi_windows import WEEK
-from scoring.chat.kpis import KpisByDay, rows_of_tenant, rubric_version_of
+from scoring.chat.kpis import KpisByDay, rubric_version_of
 
 
 def rise_days(watched: WatchedDays, day: date, since: date, rules: Set[RuleOfTenant]) -> tuple[KpisByDay, KpisByDay]:
@@ -44,7 +44,7 @@ def _counted(one: Incident, watched: WatchedDays, day: date) -> Incident:
     rule, tenant = one.fact.rule, one.fact.tenant_id
     (of_tenant,) = (each for each in watched_rules(watched.rubric, tenant) if each.id == rule)
     during, before = (
-        of_tenant.total(rows_of_tenant(days, tenant).values())
+        of_tenant.total(row for when in days if (row := watched.rows_of_days[when].get(tenant)))
         for days in rise_days(watched, day, one.since, {(rule, tenant)})
     )
     return replace(one, so_far=(during, before))
