@@ -1,7 +1,7 @@
 """Builds a rubric from its TOML text."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from hashlib import sha256
 
@@ -25,7 +25,7 @@ from scoring.rubric_files.testruns.loading import testrun_rubric
 from scoring.rules import expressions as ex
 from scoring.rules.arrow_types import arrow_type
 from scoring.rules.evaluation_order import columns_of
-from scoring.rules.kinds import Kind, kind_of
+from scoring.rules.kinds import Kind, Kinds, kind_of
 from scoring.testruns.rubric import AnyTestRunRubric
 
 
@@ -56,11 +56,26 @@ def _fingerprint(file: RubricFile) -> str:
     return sha256(json.dumps(written).encode()).hexdigest()
 
 
+class _KindsSoFar(dict[str, Kind]):
+    """The columns that are defined so far; an error says which of the file's `columns` come later."""
+
+    def __init__(self, kinds: Kinds, columns: Container[str]) -> None:
+        super().__init__(kinds)
+        self._columns = columns
+
+    def __missing__(self, name: str) -> Kind:
+        if name not in self._columns:
+            raise KeyError(name)
+        fix = "move it up: a column uses those above it, and those with added_later come last"
+        raise RuleError(f"the column {name} comes later", fix=fix)
+
+
 class _RowRubricLoading(FileExpressions):
     """Builds the parts of the rubric in the order of their dependencies."""
 
     def __init__(self, text: RubricText, file: RubricFile) -> None:
         super().__init__(text, SCORED_ROW_COLUMNS, {name: column.title for name, column in file.columns.items()})
+        self.kinds = _KindsSoFar(self.kinds, file.columns)
         self._file = file
 
     def rubric(self) -> RowRubric:

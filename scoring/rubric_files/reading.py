@@ -58,8 +58,9 @@ class RubricText:
 
     @property
     def kind(self) -> object:
-        """What the file scores, as it declares; by default chat rows, unless it has metrics."""
-        return self._tables.get("kind", "testrun" if "metrics" in self._tables else "chat")
+        """What the file scores, as it declares; by default chat rows, unless it has metrics and no columns."""
+        is_testrun = "metrics" in self._tables and "columns" not in self._tables
+        return self._tables.get("kind", "testrun" if is_testrun else "chat")
 
     def file(self, model: type[_File]) -> _File:
         """The tables of the file, validated by `model`.
@@ -142,8 +143,14 @@ class RubricText:
         kinds = [_EXPECTED.get(one["type"], "") for one in problems]
         what = f"expected {' or '.join(dict.fromkeys(kinds))}" if all(kinds) else problem["msg"]
         what = what.removeprefix("Value error, ")
-        fix = "write it in Latin letters and digits" if problem["type"] == "string_pattern_mismatch" else "correct it"
+        fix = _signs_of(problem["ctx"]["pattern"]) if problem["type"] == "string_pattern_mismatch" else "correct it"
         return self.wrong(path, f"{'.'.join(map(str, self._known(path)))}: {what}", f"{fix}; see `aqb rubrics schema`")
+
+
+def _signs_of(pattern: str) -> str:
+    """What a name of this pattern is written in."""
+    letters, joint = "Latin letters" if "A-Z" in pattern else "small Latin letters", "-" if "-]" in pattern else "_"
+    return f"write it in {letters}, digits and {joint}, a letter first"
 
 
 def _keys_of(model: type[BaseModel]) -> list[str]:

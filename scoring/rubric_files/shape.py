@@ -25,7 +25,7 @@ _TAKEN = (
     "excluded excluded_rate failures cnt pct naive unreadable unscored_by size cluster total count day part "
     "first last tenant alert kpi hour lowest highest text template same_template session show sort page place alike "
     "are_words key_ordinal numbered sums added counted day_total current_date current_datetime current_time "
-    "current_timestamp"
+    "current_timestamp self flagged"
 )
 _QUERY_STEP = re.compile("step_[0-9]+")
 

@@ -50,7 +50,7 @@ class Pattern:
             if (escape.isalnum() or escape in "<>") and escape not in _PORTABLE_ESCAPES:
                 raise RuleError(
                     f"regex {self.regex!r} uses \\{escape}, which engines read differently",
-                    fix=r"write the characters out: [0-9] for \d, [\t\n\f\r ] for \s, [0-9A-Za-z_] for \w",
+                    fix=r"write it out: [0-9] for \d, [\t\n\f\r ] for \s, [0-9A-Za-z_] for \w, (^|[^a-z]) for \b",
                 )
         unescaped = re.sub(r"\\.", "_", self.regex, flags=re.DOTALL)
         sets = _SET.findall(unescaped)
@@ -58,7 +58,7 @@ class Pattern:
         if _NOT_PORTABLE.search(outside_sets) or any(_NOT_PORTABLE_IN_SET.search(chars) for chars in sets):
             raise RuleError(
                 f"regex {self.regex!r} has a part that engines read differently",
-                fix="leave out $, flags, look-arounds and sets within sets",
+                fix="leave out $, flags, look-arounds and sets within sets; for (?i)a write [Aa]",
             )
         counts = [count for found in _REPETITION.findall(outside_sets) for count in found if count]
         if any(len(count) > 4 or int(count) > _MOST_REPEATED for count in counts):

@@ -149,7 +149,10 @@ def _of_type(expression: ex.Expression, columns: Kinds, *types: Type) -> Kind:
     kind = kind_of(expression, columns)
     if kind.type not in types:
         expected = TYPE_TITLES[types[-1]]
-        raise RuleError(f"expected {expected}, found {TYPE_TITLES[kind.type]}", fix=f"write {expected} here")
+        fix = f"write {expected} here"
+        if types == ("whole",) and kind.type == "number":
+            fix = "give points for it: by its bands, or CASE WHEN ... THEN ... ELSE ... END"
+        raise RuleError(f"expected {expected}, found {TYPE_TITLES[kind.type]}", fix=fix)
     return kind
 
 

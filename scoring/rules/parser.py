@@ -38,6 +38,16 @@ FUNCTIONS = (
     "ARRAY_CONCAT",
     "CASE",
 )
+_INSTEAD = {
+    **dict.fromkeys(("LOWER", "UPPER"), "write both letters in the pattern: r'[Rr]efund'"),
+    **dict.fromkeys(("IFNULL", "COALESCE"), "write a = 0 OR a IS NULL"),
+    **dict.fromkeys(("IF", "NULLIF"), "write CASE WHEN a > 1 THEN 5 ELSE 0 END"),
+    **dict.fromkeys(("STRPOS", "INSTR", "CONTAINS_SUBSTR"), "write REGEXP_CONTAINS(column, r'text')"),
+    **dict.fromkeys(("CHAR_LENGTH", "CHARACTER_LENGTH", "LEN"), "write LENGTH"),
+    "STARTS_WITH": "write REGEXP_CONTAINS(column, r'^text')",
+}
+"""What to write for functions that GoogleSQL has and the rule language lacks."""
+
 MOST_NESTED = 40
 """Nesting of brackets, NOTs and CASEs: engines process them by recursion."""
 
@@ -191,8 +201,8 @@ class _ConditionParser(TokenReader):
                 return self._cast(name)
             case "ARRAY_CONCAT":
                 return self._build(name.offset, ex.Fired, self._listed("(", self._rule, ")"))
-        known = f"the functions that there are: {', '.join(FUNCTIONS)}"
-        self.refuse(f"expected a function of the rule language, found {name.text[:40]}", name.offset, known)
+        fix = _INSTEAD.get(name.word) or f"the functions that there are: {', '.join(FUNCTIONS)}"
+        self.refuse(f"expected a function of the rule language, found {name.text[:40]}", name.offset, fix)
         return None
 
     def _text_and_regex(self) -> tuple[ex.Column, str]:

@@ -78,6 +78,8 @@ def tokens_of(text: str, refuse: Refuse) -> list[Token]:
                 if quoted
                 else "write 0.5 for .5, and a column without its table"
                 if sign == "."
+                else "write it as '"
+                if text[place] in "‘’“”"
                 else "leave it out",
             )
         if match.lastgroup in _TYPES:

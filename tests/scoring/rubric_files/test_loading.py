@@ -34,9 +34,28 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
         ("[columns.help_score]", "[columns.tenant_id]", "[columns.tenant_id]", "name tenant_id has a meaning", ""),
         *(
             ("[columns.help_score]", f"[columns.{name}]", "[columns", f"name {name} has a meaning", "")
-            for name in ("step_2", "numbered", "key_ordinal", "counted", "day_total", "current_date", "alike", "place")
+            for name in (
+                "flagged",
+                "step_2",
+                "numbered",
+                "key_ordinal",
+                "counted",
+                "day_total",
+                "current_date",
+                "alike",
+                "place",
+            )
         ),
         ("[kpis.good_rate]", "[kpis.added]", "[kpis.added]", "name added has a meaning", ""),
+        ("[columns.help_score]", "[columns.self]", "[columns.self]", "name self has a meaning", ""),
+        (
+            "[columns.help_score]",
+            "[columns.Help]",
+            "[columns.Help]",
+            "Help: String should match",
+            "small Latin letters",
+        ),
+        ("[kpis.good_rate]", '[metrics.helpful]\ntitle = "H"\n[kpis.good_rate]', "[metrics", "no key metrics here", ""),
         ("[columns.help_score]", "[columns.page]", "[columns.page]", "name page has a meaning", ""),
         (
             "[alerts.no_answer]",
@@ -58,6 +77,28 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
             for of in ("tenant_id", "session_id")
         ),
         ('when = "output_tokens = 0"', 'when = "output_tokens == 0"', '== 0"', "expected", "write ="),
+        (
+            "NOT REGEXP_CONTAINS(llm",
+            "total_score > 1 AND REGEXP_CONTAINS(llm",
+            "total_score >",
+            "comes later",
+            "move it up",
+        ),
+        ("total_grade = 'GOOD'", "total_grade = ‘GOOD’", "‘GOOD", "a sign that no rule has: ‘", "write it as '"),
+        (
+            "NOT REGEXP_CONTAINS(llm_response,",
+            "STARTS_WITH(llm_response,",
+            "STARTS_WITH",
+            "found STARTS_WITH",
+            "r'^text'",
+        ),
+        (
+            'of = "LENGTH(llm_response)", at_least = [[120, 40], [40, 25], [15, 10]], called = "Characters"',
+            'when = "input_tokens + output_tokens > 9", gives = 1',
+            "input_tokens +",
+            "found a number",
+            "give points for it",
+        ),
         (
             'when = "output_tokens = 0"',
             'when = "help_score = 0"',
@@ -102,7 +143,7 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
         ("[[120, 40], [40, 25]", "[[12, 40], [40, 25]", "[[12, 40]", "must fall", ""),
         ("otherwise = 50", 'otherwise = "a"', "[{ when", "one of both", ""),
         ("otherwise = 50", "gives = 50", "[columns.tone_score]", "gives does not go with first", ""),
-        ('grades_of = "tone_score"', 'grades_of = "tone_grade"', '"tone_grade"', "no column tone_grade", ""),
+        ('grades_of = "tone_score"', 'grades_of = "tone_grade"', '"tone_grade"', "tone_grade comes later", ""),
         ('grades_of = "tone_score"', 'grades_of = "help_score"', '"help_score"', "graded twice", ""),
         ("at_least = 100, ", "", "[{ code", "WARM needs the key at_least", ""),
         ('code = "PLAIN"', 'code = "warm"', "[{ code", "one code", ""),
