@@ -1,31 +1,56 @@
-"""The dbt package over the warehouse: its sources with their tests, and the view of KPIs."""
+"""The dbt package over the warehouse: its sources with their tests, and its views.
 
+That of a rubric file is a copy of `deployments/dbt` with the models of the rubric:
+
+    python -m docs.generators.dbt my-rubric.toml my-dbt
+"""
+
+import shutil
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import yaml
 
 from docs.generators.reference import described, warehouse_tables
-from scoring.catalog import row_rubric
+from scoring.catalog import row_rubric_of_text
 from scoring.chat.rubric import LEVEL_TITLES, RowRubric
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS
-from tasks.config.settings import MonitoringSettings
+from tasks.files.atomic import write_text
 from tasks.warehouse.tables import ALERTS, REJECTED, SCORES
 
 _NAMES = (SCORES, EXCLUDED, KPIS, CROSSTAB, ALERTS, REJECTED)
 _NEVER_NULL = {"score_date", "row_id", "rubric", "rubric_version", "rows", "rule", "reason", "cnt"}
 _FILES = "{{ env_var('AQB_WAREHOUSE', 'data/warehouse') }}/{name}/**/*.parquet"
-_GENERATED = "Generated from the code by `make docs`."
+_GENERATED = "Generated from the code by `make docs`; for a rubric of your own see docs/how-to/dbt.md."
+_PACKAGE = Path(__file__).parents[2] / "deployments" / "dbt"
 
 
-def dbt_sources() -> str:
-    """`sources.yml`: the tables of chat rows, what their columns mean, and what always holds of them."""
-    rubric = row_rubric(MonitoringSettings().rubric)
+def dbt_models(rubric: RowRubric) -> dict[str, str]:
+    """The generated models by the names of their files."""
+    return {"sources.yml": _sources(rubric), "kpis_daily.sql": _kpis(rubric)}
+
+
+def write_package(rubric: RowRubric, folder: Path) -> None:
+    """Writes the package of a rubric into a folder, which may hold an earlier one."""
+    shutil.copytree(_PACKAGE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("target", "logs"))
+    for name, text in dbt_models(rubric).items():
+        write_text(folder / "models" / name, text)
+    failures = folder / "models" / "failures_daily.sql"
+    named = failures.read_text(encoding="utf-8").replace(
+        "failure_type, COUNT(*)", f"{rubric.failure.column} AS failure_type, COUNT(*)"
+    )
+    write_text(failures, named)
+
+
+def _sources(rubric: RowRubric) -> str:
+    """The tables of chat rows, what their columns mean, and what always holds of them."""
     values = dict(_values(rubric))
     tables = [
         {"name": name, "description": grain, "columns": [_column(field, values) for field in schema]}
-        for name, grain, schema in warehouse_tables()
+        for name, grain, schema in warehouse_tables(rubric)
         if name in _NAMES
     ]
     source = {
@@ -39,9 +64,8 @@ def dbt_sources() -> str:
     return f"# {_GENERATED}\n{text}"
 
 
-def dbt_kpis() -> str:
-    """`kpis_daily.sql`: a row per day, service, tenant and KPI."""
-    rubric = row_rubric(MonitoringSettings().rubric)
+def _kpis(rubric: RowRubric) -> str:
+    """A row per day, service, tenant and KPI."""
     selects = "\nUNION ALL\n".join(_kpi(one.name, one.target is not None) for one in rubric.quotients)
     return f"""-- {_GENERATED}
 {selects}
@@ -80,3 +104,8 @@ def _column(field: pa.Field, values: dict[str, list[str]]) -> dict[str, Any]:
         tests.append({"accepted_values": {"arguments": {"values": values[field.name]}}})
     quoted = {"quote": True} if field.name in {"rows", "limit"} else {}
     return {"name": field.name, "description": described(field), **quoted, **({"data_tests": tests} if tests else {})}
+
+
+if __name__ == "__main__":
+    file, folder = map(Path, sys.argv[1:])
+    write_package(row_rubric_of_text(file.read_text(encoding="utf-8"), str(file)), folder)

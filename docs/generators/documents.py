@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from docs.generators.architecture import architecture_page
-from docs.generators.dbt import dbt_kpis, dbt_sources
+from docs.generators.dbt import dbt_models
 from docs.generators.notebook import NOTEBOOK, executed
 from docs.generators.reference import commands_page, settings_page, tables_page
 from docs.generators.row_rubric_readme import row_rubric_readme
 from docs.generators.testrun_columns import testrun_columns_page
 from docs.generators.testrun_rubric_readme import testrun_rubric_readme
+from scoring.catalog import row_rubric
 from scoring.chat.rubric import RowRubric
 from scoring.rubric_files.shape import rubric_schema
 from scoring.rubric_files.testruns.shape import testrun_rubric_schema
+from tasks.config.settings import MonitoringSettings
 from tasks.files.atomic import write_text
 
 ROOT = Path(__file__).parents[2]
@@ -26,11 +28,11 @@ def documents() -> dict[Path, str]:
     reference = ROOT / "docs" / "reference"
     readmes = {path.with_name("README.md"): _readme(path) for path in ROOT.glob("scoring/rubrics/*/__init__.py")}
     architecture = ROOT / "docs" / "architecture.md"
+    rubric = row_rubric(MonitoringSettings().rubric)
     return readmes | {
         NOTEBOOK: executed(NOTEBOOK),
         architecture: architecture_page(architecture.read_text(encoding="utf-8"), ROOT),
-        ROOT / "deployments" / "dbt" / "models" / "sources.yml": dbt_sources(),
-        ROOT / "deployments" / "dbt" / "models" / "kpis_daily.sql": dbt_kpis(),
+        **{ROOT / "deployments" / "dbt" / "models" / name: text for name, text in dbt_models(rubric).items()},
         reference / "settings.md": settings_page(),
         reference / "tables.md": tables_page(),
         reference / "testrun-columns.md": testrun_columns_page(),

@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from flows.cli.app import app
 from scoring.catalog import row_rubric
+from scoring.chat.rubric import RowRubric
 from scoring.inputs import REJECTED_SCHEMA
 from tasks.chat import tables as monitoring_tables
 from tasks.config.judge import JudgeSettings, Price
@@ -64,7 +65,7 @@ def _price_row(price: Price) -> tuple[str, ...]:
 def tables_page() -> str:
     """Every column of every table of the warehouse."""
     sections = []
-    for name, grain, schema in warehouse_tables():
+    for name, grain, schema in warehouse_tables(row_rubric(MonitoringSettings().rubric)):
         rows = [(f"`{field.name}`", f"`{field.type}`", _one_line(described(field))) for field in schema]
         sections.append(f"## {name}\n\n{grain}\n\n{_table(('column', 'type', 'what'), rows)}\n")
     return f"""# Tables
@@ -151,9 +152,8 @@ def _default(value: Any) -> str:
     return f"`{value}`"
 
 
-def warehouse_tables() -> list[tuple[str, str, pa.Schema]]:
-    """Name, grain and columns of every table of the warehouse."""
-    rubric = row_rubric(MonitoringSettings().rubric)
+def warehouse_tables(rubric: RowRubric) -> list[tuple[str, str, pa.Schema]]:
+    """Name, grain and columns of every table of the warehouse; `rubric` is that of the chat rows."""
     days, runs = monitoring_tables, run_warehouse
     return [
         (SCORES, "A row per scored chat turn.", rubric.scores_schema),

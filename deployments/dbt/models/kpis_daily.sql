@@ -1,4 +1,4 @@
--- Generated from the code by `make docs`.
+-- Generated from the code by `make docs`; for a rubric of your own see docs/how-to/dbt.md.
 SELECT score_date, {{ service() }} AS service, tenant_id, 'answer_excellent_rate' AS kpi, answer_excellent_rate AS value,
     answer_excellent_rate_target AS target, answer_excellent_rate_low AS low, answer_excellent_rate_high AS high, answer_excellent_rate_verdict AS verdict,
     {{ adapter.quote('rows') }} AS scored_rows, rubric, rubric_version

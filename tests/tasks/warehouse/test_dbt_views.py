@@ -8,10 +8,15 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
+import yaml
 from jinja2 import Environment, StrictUndefined
 
+from docs.generators.dbt import write_package
+from scoring import score
+from scoring.catalog import row_rubric_of_text
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused
+from tests.builders.rubric_files import STARTERS
 from tests.builders.site import write_day
 
 DBT = Path("deployments/dbt")
@@ -20,10 +25,10 @@ EARLIER = Path("tests/earlier_version/warehouse").resolve()
 FAILED, BLOCKED = [refused(), refused(), best(), plain()], [plain(), plain(output_tokens=0.0, tenant_id="t2")]
 
 
-def view(name: str, warehouse: Path, *, services: bool = False) -> list[dict[str, Any]]:
+def view(name: str, warehouse: Path, *, services: bool = False, package: Path = DBT) -> list[dict[str, Any]]:
     """The rows of a view over a warehouse."""
-    macros = (DBT / "macros" / "service.sql").read_text(encoding="utf-8")
-    model = (DBT / "models" / f"{name}.sql").read_text(encoding="utf-8")
+    macros = (package / "macros" / "service.sql").read_text(encoding="utf-8")
+    model = (package / "models" / f"{name}.sql").read_text(encoding="utf-8")
     sql = (
         Environment(undefined=StrictUndefined)
         .from_string(macros + model)
@@ -81,3 +86,22 @@ def test_views_read_days_of_an_earlier_version(warehouse: Path) -> None:
         for path in (EARLIER / table).iterdir():
             (warehouse / table / path.name).write_bytes(path.read_bytes())
     assert len({row["score_date"] for row in view("kpis_daily", warehouse)}) == 5
+
+
+def test_package_of_a_rubric_file_has_its_kpis_codes_and_failures(tmp_path: Path) -> None:
+    text = (STARTERS / "starter_rubric.toml").read_text("utf-8").replace("failure_type", "went_wrong")
+    rubric, package = row_rubric_of_text(text), tmp_path / "my-dbt"
+    write_package(rubric, package)
+    write_package(rubric, package)  # over the one before
+    found = score(pl.DataFrame([refused(llm_response="I cannot do that."), best()]), rubric=text)
+    for name, table in (("monitoring_scores", found.scored), ("monitoring_kpis", found.kpis)):
+        (tmp_path / name).mkdir()
+        table.write_parquet(tmp_path / name / f"{DAY}.parquet")
+    (failure,) = view("failures_daily", tmp_path, package=package)
+    assert (failure["failure_type"], failure["failures"], failure["rubric"]) == ("refused", 1, "support-bot")
+    kpis = {row["kpi"] for row in view("kpis_daily", tmp_path, package=package) if row["tenant_id"] == "*"}
+    assert kpis == {one.name for one in rubric.quotients}
+    (source,) = yaml.safe_load((package / "models" / "sources.yml").read_text("utf-8"))["sources"]
+    columns = {(table["name"], one["name"]): one for table in source["tables"] for one in table["columns"]}
+    tests = columns["monitoring_scores", "went_wrong"]["data_tests"]
+    assert tests == [{"accepted_values": {"arguments": {"values": ["refused"]}}}]
