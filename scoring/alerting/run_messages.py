@@ -83,11 +83,13 @@ def failure_message(ended: FlowFailure) -> list[Message]:
     what = f"{inert(ended.run_name, 60)} {_STATES[ended.state]}"
     unfinished = ended.unfinished
     left = "더 시도하지 않습니다" if ended.tries >= ended.max_tries else "다시 시도합니다"
+    tries: list[Line] = [[bold("시도  "), plain(f"{ended.max_tries}번 중 {ended.tries}번째, {left}")]]
+    reason = [plain(f" {masked_text(ended.reason, _ERROR_CHARACTERS)}")] if ended.reason else []
     blocks = [
         *paragraph(
-            [bold("오류  "), code(inert(ended.error, 100)), plain(f" {masked_text(ended.reason, _ERROR_CHARACTERS)}")],
+            [bold("오류  "), code(inert(ended.error, 100)), *reason],
             [bold("단계  "), plain(inert(ended.step, 100) if ended.step else "단계에 들어가기 전이나 그 사이")],
-            [bold("시도  "), plain(f"{ended.max_tries}번 중 {ended.tries}번째, {left}")],
+            *(tries if ended.max_tries > 1 else []),
             [bold("할 일  "), plain(_ACTIONS[ended.state])],
             [code(inert(ended.rerun))],
             *([[plain(_SAID_ONCE)]] if unfinished and ended.state == "failed" else []),

@@ -101,7 +101,8 @@ class _ScoreTab:
             _, _, meaning = column_meaning(column).partition(": ")
             if titles := self._titles_of(column.name):  # what stands in the cells, not the codes of the table
                 _, _, further = meaning.partition(". ")
-                meaning = ". ".join(filter(None, [", ".join(titles.values()), further]))
+                shown = [title for code, title in titles.items() if code is not None]
+                meaning = ". ".join(filter(None, [", ".join(shown), further]))
             yield self.name, column_title(column), meaning, column.name
 
     def _shown(self) -> list[pa.Field]:

@@ -197,6 +197,11 @@ def test_flow_that_died_before_its_first_step_says_so() -> None:
     text = readable(only(failure_message(replace(FLOW, step=None, tries=1, max_tries=2, reason=""))).blocks)
     assert "단계에 들어가기 전이나 그 사이" in text
     assert "2번 중 1번째, 다시 시도합니다" in text
+    assert "오류  `StorageError`\n" in text
+
+
+def test_flow_that_is_run_once_says_nothing_of_tries() -> None:
+    assert "시도  " not in readable(only(failure_message(replace(FLOW, tries=1, max_tries=1))).blocks)
 
 
 def test_quiet_week_is_one_line_with_its_last_day_as_key() -> None:

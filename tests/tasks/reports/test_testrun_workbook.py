@@ -123,6 +123,8 @@ def test_every_column_is_explained_with_its_stored_name(folder: Path, book: Work
 
 def test_meaning_of_a_column_says_more_than_its_heading(book: Workbook) -> None:
     meanings = {(row[1], row[2]) for row in book["열 설명"].iter_rows(min_row=2, values_only=True)}
+    of_numbers = {meaning for heading, meaning in meanings if heading == "정답 수치 비교"}
+    assert of_numbers <= {"수치 정확, 수치 허용 오차 이내, 수치 부정확. 정답 수치가 없으면 빈칸"}
     assert not [heading for heading, meaning in meanings if not meaning or heading == meaning]
 
 
