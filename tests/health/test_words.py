@@ -66,6 +66,14 @@ TERMS = {
 }
 NOT_SHOWN = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<(script|style|code)\b.*?</\1>", re.DOTALL)
 SPOKEN = re.compile(r'(?:title|aria-label|placeholder|alt)="([^"]*)"')
+# A particle behind a number, or behind a bracket or quote, where the word before it decides: `3건(5.0%)으로`.
+PARTICLE = re.compile(
+    r"(?:(?P<word>[가-힣0-9%])(?:[’'\"”]|\((?:[^()]|\([^()]*\))*\))+|(?P<number>[0-9%]))"
+    r"(?P<particle>을|를|은|는|이|가|과|와|으로|로)(?=[\s.,])"
+)
+BEHIND_A_CONSONANT = ("을", "은", "이", "과", "으로")
+_LIEUL = 8  # 로 follows it as it follows a vowel
+_FINALS_OF_DIGITS = {"0": 21, "1": _LIEUL, "3": 16, "6": 1, "7": _LIEUL, "8": _LIEUL, "%": 0}
 CAMEL_CASE = re.compile(r"[a-z]+[A-Z]")  # names in the agents' Raw JSON
 
 ALLOWED = {
@@ -174,6 +182,30 @@ def test_words_are_korean_but_for_terms_of_the_requirements_commands_and_what_ag
 
 def test_words_are_one_for_one_thing(artefacts: dict[str, str]) -> None:
     assert {(name, word) for name, text in artefacts.items() for word in OTHER_WORDS.findall(text)} == set()
+
+
+def wrong_particles(text: str) -> Iterator[str]:
+    for found in PARTICLE.finditer(text):
+        spoken, particle = found["word"] or found["number"], found["particle"]
+        final = (ord(spoken) - ord("가")) % 28 if "가" <= spoken <= "힣" else _FINALS_OF_DIGITS.get(spoken, 0)
+        open_ones = (0, _LIEUL) if particle in ("로", "으로") else (0,)
+        if (final not in open_ones) != (particle in BEHIND_A_CONSONANT):
+            yield found[0]
+
+
+def test_words_have_the_particles_that_are_spoken(artefacts: dict[str, str]) -> None:
+    assert {(name, found) for name, text in artefacts.items() for found in wrong_particles(text)} == set()
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        *(("3건(5.0%)으로", 0), ("3건(5.0%)로 ", 1), ("2/3로 ", 1), ("2/2로 ", 0), ("1/1로 ", 0), ("회차 1/2은 ", 1)),
+        *(("'답변 실패'가 ", 0), ("'답변 실패'이 ", 1), ("12%를 ", 0), ("단말(1개)로 ", 0), ("일(2일(3))를 ", 1)),
+    ],
+)
+def test_particle_that_nobody_says_is_seen(said: str, wrong: int) -> None:
+    assert len(list(wrong_particles(said.ljust(20)))) == wrong
 
 
 def test_words_stand_where_an_id_would(artefacts: dict[str, str]) -> None:
