@@ -12,7 +12,7 @@ import typer
 from flows.cli.terminal import Json, day_option, day_range, open_context, show
 from scoring.chat.periods import Period, week_of
 from scoring.errors import UsageError, counted
-from tasks.files.report_paths import LONGEST_BUILD_S, SITE_LOCK, ReportPaths, period_page_name
+from tasks.files.report_paths import LONGEST_BUILD_S, OVER_SERVICES, SITE_LOCK, ReportPaths, period_page_name
 
 if TYPE_CHECKING:
     from scoring.alerting.watch import AlertPolicy
@@ -49,8 +49,18 @@ def report(
         policy, snoozes = choices.policy(settings.alerts), choices.every_snooze()
         path = _write_report(context, folder, period, policy) if period else None
         end = near_end(context.state, settings.judge, today(settings.time_zone))
+        over_services = "" if out else OVER_SERVICES
         built = build_pages(
-            context.warehouse, context.rubric, folder, settings.time_zone, days, policy, snoozes, period, judge_end=end
+            context.warehouse,
+            context.rubric,
+            folder,
+            settings.time_zone,
+            days,
+            policy,
+            snoozes,
+            period,
+            judge_end=end,
+            over_all=over_services if settings.service else None,
         )
     text = f"{counted(built.pages, 'page')}, {built.written} of them changed\nsite: {built.path}"
     found = {"path": built.path, "pages": built.pages, "written": built.written}

@@ -11,7 +11,7 @@ from flows.runtime.prefect_env import is_prefect_gone
 from flows.runtime.run_recorder import reason_of
 from scoring.alerting.judge_messages import ModelEnd
 from tasks.context import Context
-from tasks.files.report_paths import LONGEST_BUILD_S, SITE_LOCK
+from tasks.files.report_paths import LONGEST_BUILD_S, OVER_SERVICES, SITE_LOCK
 from tasks.judge_quality.model_end import near_end
 from tasks.reports.site.build import build_pages, build_services_pages
 from tasks.reports.site.services_page import standing_of
@@ -46,6 +46,7 @@ def build_site(context: Context) -> Path:
             policy=choices.policy(context.settings.alerts),
             snoozes=choices.every_snooze(),
             judge_end=judge_end,
+            over_all=OVER_SERVICES if context.settings.service else None,
         )
     ending = f"-{context.settings.service}" if context.settings.service else ""
     _link(context, built.path, f"report-site{ending}", "품질 현황")

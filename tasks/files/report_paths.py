@@ -18,6 +18,8 @@ LONGEST_BUILD_S = 900.0
 """The warehouse's lock of who writes or removes pages, and how long it is waited for. A build that reads the tables
 later must write the pages later.
 """
+OVER_SERVICES = "../../"
+"""The way from the site of a service to the one over all."""
 SCORE_TABLES = ("scores", "excluded", "kpis", "crosstab", "rejected")
 """The tables of scored chat rows in the folder of `aqb score`."""
 WORKBOOK = "scores.xlsx"

@@ -225,6 +225,23 @@ def test_first_page_leads_to_each_service_and_says_how_it_stands(settings: Setti
         assert (Path(settings.reports) / name).is_file()
 
 
+@pytest.mark.usefixtures("site_is_built")
+def test_site_of_a_service_leads_to_the_test_runs_and_the_judge_of_all(settings: Settings) -> None:
+    with pytest.raises(IncompleteServicesError):
+        nightly(settings, DAY)
+    over_all, folder = Path(settings.reports), Path(settings.reports) / "services" / "hiring"
+    leading = (
+        ("index.html", "모든 서비스의 페이지", "test-runs/index.html"),
+        ("test-runs/index.html", "테스트 런 보기", "test-runs/index.html"),
+        ("judge.html", "판정 모델 보기", "judge.html"),
+    )
+    for name, text, there in leading:
+        shown = page(folder, name)
+        assert ((folder / name).parent / dict(shown.links)[text]).resolve() == over_all / there
+        assert (over_all / there).is_file()
+        assert "어느 서비스에도 속하지 않아" in shown.text
+
+
 def test_status_knows_each_service(settings: Settings) -> None:
     with pytest.raises(IncompleteServicesError):
         nightly(settings, DAY)

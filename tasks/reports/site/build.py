@@ -45,7 +45,7 @@ from tasks.reports.site.pages import page
 from tasks.reports.site.period_pages import period_page
 from tasks.reports.site.row_pages import rows_page
 from tasks.reports.site.scored_days import ScoredSpan, SpanTables, read_span, scored_days
-from tasks.reports.site.services_page import ServiceStanding, services_page
+from tasks.reports.site.services_page import ServiceStanding, page_over_all, services_page
 from tasks.reports.site.testrun_charts import kept_intervals, metric_intervals
 from tasks.reports.site.testrun_history import runs_by_set, values_of_set
 from tasks.reports.site.testrun_pages import file_links, testrun_values, testruns_index
@@ -88,12 +88,15 @@ def build_pages(
     snoozes: Sequence[Snooze] = (),
     chosen: Period | None = None,
     judge_end: ModelEnd | None = None,
+    over_all: str | None = None,
 ) -> BuiltSite:
     """Writes the pages into `folder`, each atomically, the first page last: it leads to pages that are there.
 
     `span` counts the calendar days up to the last scored one, and the days that have test runs. What is decided about
     rates of alerts follows `policy`; `snoozes` are all that there are, those that are over too; `judge_end` is the end
-    of the model that judges, where it is near. A page that has not changed since the last build is not made again, nor
+    of the model that judges, where it is near. The site of one of several services leads to the one `over_all` of them
+    (the way there, '' without a link) for test runs and the judge, which belong to no service; None: it has these
+    pages itself. A page that has not changed since the last build is not made again, nor
     are its rows read. A `chosen` period gets a page, and the span reaches back to its first day.
 
     Raises:
@@ -102,10 +105,14 @@ def build_pages(
     days = warehouse.days(KPIS)
     if chosen and days:
         span = max(span, (days[-1] - chosen.first).days + 1)
-    tables, runs = read_span(warehouse, rubric, days, span), read_testruns(warehouse, span)
+    tables = read_span(warehouse, rubric, days, span)
+    runs = read_testruns(warehouse, span) if over_all is None else []
     shown_runs, periods = _shown_runs(folder, runs), _periods(tables, folder, chosen)
     inputs, pages = PageInputs(warehouse, rubric, tables, shown_runs, time_zone), KeptPages(folder)
-    written = _write_judge_page(warehouse, folder, span, judge_end)
+    if over_all is None:
+        written = _write_judge_page(warehouse, folder, span, judge_end)
+    else:
+        written = write_changed(folder / JUDGE_PAGE, page_over_all(JUDGE_PAGE, "", over_all))
     first_page = inputs.first_page(policy, snoozes, periods)
     if not pages.is_as_made_from(FIRST_PAGE, first_page) or not pages.are_all_there():
         watched = WatchedDays(rubric, tables.kpis, policy)
@@ -123,11 +130,15 @@ def build_pages(
                 news = newcomers(rubric, period, scored.rows_around(period), _kinds_of(summaries))
                 news = [*paged_lines(one for one in reported if one.day in period), *news]
                 pages.write(period_page_name(period), period_page(scored, period, summaries, listed, periods, news))
-        _testrun_pages(pages, warehouse, folder, shown_runs)
+        if over_all is None:
+            _testrun_pages(pages, warehouse, folder, shown_runs)
+        elif pages.lacks(of_runs := f"{TESTRUNS}/{FIRST_PAGE}"):
+            pages.write(of_runs, page_over_all(of_runs, "../", over_all))
         if pages.lacks(ALERTS_PAGE):
             pages.write(ALERTS_PAGE, alerts_page(watched, reported, scored, summaries, snoozes, time_zone))
         if pages.lacks(FIRST_PAGE):
-            pages.write(FIRST_PAGE, overview(rubric, scored, list(summaries.values()), last_rows, runs, periods))
+            first = overview(rubric, scored, list(summaries.values()), last_rows, runs, periods, over_all)
+            pages.write(FIRST_PAGE, first)
         pages.keep()
     with writable(folder):
         (folder / FIRST_PAGE).touch()

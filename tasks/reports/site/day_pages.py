@@ -86,13 +86,15 @@ def overview(
     last_rows: Sequence[ShownRow],
     runs: Sequence[PublishedTestRun],
     periods: Sequence[Period],
+    over_all: str | None,
 ) -> str:
     """The first page; `summaries` belong to the days of the span, `last_rows` to the last of them.
 
-    `periods` have a page.
+    `periods` have a page; `over_all` is the way to the site with the test runs, if this one has none.
     """
     listed = testrun_list(runs[:_RUNS], f"{TESTRUNS}/")
-    shown: dict[str, Any] = {"root": "", "section": "overview", "title": "품질 현황", "runs": listed}
+    shown: dict[str, Any] = {"root": "", "section": "overview", "title": "품질 현황"}
+    shown |= {"runs": listed, "over_all": over_all}
     days = span.days
     if not days:
         return page("no_days.html", **shown)

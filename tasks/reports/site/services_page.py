@@ -13,6 +13,7 @@ from scoring.days import day_text
 from scoring.errors import AqbError
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.config.addresses import SERVICES_FOLDER
+from tasks.files.report_paths import JUDGE_PAGE
 from tasks.reports.site.pages import Link, Table, page
 from tasks.reports.wording import NOTHING
 
@@ -48,6 +49,13 @@ def standing_of(context: Context) -> ServiceStanding:
     total = of_all[days[-1]]
     happened = conclusion(rubric, windows, total["rows"], total, framed=0).happened
     return ServiceStanding(name, days[-1], verdicts_text(windows.values()), happened)
+
+
+def page_over_all(name: str, root: str, over_all: str) -> str:
+    """What stands in the site of one service in the place of a page that all of them share."""
+    section, title = ("judge", "판정 모델") if name == JUDGE_PAGE else ("runs", "테스트 런")
+    leads_to = f"{root}{over_all}{name}" if over_all else ""
+    return page("over_all.html", root=root, section=section, title=title, leads_to=leads_to)
 
 
 def services_page(services: list[ServiceStanding], *, section: str, leads_to: str) -> str:
