@@ -272,7 +272,7 @@ def _is_same_origin(request: Request) -> bool:
     """
     origin = request.headers.get("origin")
     site = request.headers.get("sec-fetch-site", "same-origin")
-    of_ours = origin is None or urlsplit(origin).netloc == request.headers.get("host", "")
+    of_ours = origin is None or origin.partition("://")[2] == request.headers.get("host", "")
     return of_ours and site in ("same-origin", "none")
 
 

@@ -223,6 +223,7 @@ def test_door_forgets_those_that_are_silent_before_one_that_goes_on_asking() -> 
         ({"data": {"form_token": "0" * 64}}, 403),
         ({"headers": {"origin": "https://evil.example.com"}}, 403),
         ({"headers": {"origin": "null"}}, 403),
+        ({"headers": {"origin": "http://["}}, 403),
         ({"headers": {"sec-fetch-site": "cross-site"}}, 403),
         ({"data": {"form_token": "x", "more": "x" * 70_000}}, 413),
         ({"headers": {"content-type": "text/plain"}}, 415),
