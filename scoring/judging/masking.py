@@ -295,6 +295,10 @@ SHOWN = 20_000
 """Number of characters that are masked of a text whose beginning is shown: far more than any page or message shows."""
 
 
+LABELS = frozenset(kind.label for kind in _KINDS if kind.label)
+"""What stands in the place of personal data and keys."""
+
+
 def masked(text: str, start: int = 0, end: int | None = None) -> str:
     """The characters of `text` from `start` to `end`, with personal data replaced by labels such as `[전화번호]`.
 

@@ -12,7 +12,7 @@ from scoring.chat.row_filter import RowFilter, is_in_hours, parse_filter
 from scoring.chat.rubric import RowRubric
 from scoring.chat.templates import literal_parts
 from scoring.errors import UsageError
-from scoring.judging.masking import masked
+from scoring.judging.masking import LABELS, masked
 from tasks.chat.tables import EXCLUDED, KPIS
 from tasks.reports.row_columns import RowColumn, row_columns, usual_columns
 from tasks.warehouse import Warehouse, table_rows
@@ -131,6 +131,9 @@ def searchable(rubric: RowRubric, search: RowSearch, wanted: RowFilter, *, perso
     checks_text = bool(wanted.text) and not personal and not _tells_nothing(wanted.text)
     if not wanted.template and not checks_text:
         return wanted
+    seen = wanted.text.lower()
+    if checks_text and any(label.lower() in seen for label in LABELS):
+        wanted = replace(wanted, text="")  # no stored text has the labels that people read
     found = search.texts(wanted, literal_parts(wanted.template) if wanted.template else ())
     if wanted.template:
         alike = [text for text in found["user_input"].unique() if rubric.template(text) == wanted.template]
@@ -141,7 +144,7 @@ def searchable(rubric: RowRubric, search: RowSearch, wanted: RowFilter, *, perso
                 f"이 말은 개인정보를 가린 글에서 찾아야 해서 {_MOST_CHECKED:,}행까지만 살핍니다",
                 fix="기간이나 다른 조건으로 좁히세요.",
             )
-        found = found.filter([_is_seen(wanted.text.lower(), row[1:]) for row in found.iter_rows()])
+        found = found.filter([_is_seen(seen, row[1:]) for row in found.iter_rows()])
     return replace(wanted, row_ids=tuple(found["row_id"]))
 
 

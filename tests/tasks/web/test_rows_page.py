@@ -130,6 +130,14 @@ def test_rows_page_finds_nothing_that_it_masks(settings: Settings, client: TestC
     assert not hidden_row & set(hrefs(rows(client, **asked)))
 
 
+def test_rows_page_finds_the_masked_text_that_people_read(client: TestClient) -> None:
+    (row,) = hrefs(rows(client, **EVERY_DAY, text="제 번호는"))
+    assert "제 번호는 [전화번호] 입니다" in opened_page(client, row).text
+    for part in ("제 번호는 [전화번호] 입니다", "[전화번호]"):
+        assert hrefs(rows(client, **EVERY_DAY, text=part)) == [row]
+    assert headline(rows(client, **EVERY_DAY, text="[전화번호] 없음")) == 0
+
+
 def hrefs(page: Page) -> list[str]:
     return [href for _, href in page.links if href.startswith("/rows/20")]
 
