@@ -11,6 +11,7 @@ import io
 import os
 import signal
 import sys
+import threading
 from typing import Annotated
 
 import typer
@@ -44,6 +45,8 @@ from flows.cli.terminal import INTERRUPTED, complain
 from flows.runtime.code_version import code_version
 from flows.runtime.prefect_env import PrefectGoneError, is_ctrl_c, leave_at_once
 from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
+
+_MOMENT_S = 0.05
 
 app = typer.Typer(
     name="aqb",
@@ -111,6 +114,8 @@ def main() -> None:
 
     In Python's development mode unexpected errors keep their traceback.
     """
+    if sys.unraisablehook is sys.__unraisablehook__:  # a test runner has its own
+        sys.unraisablehook = _interrupt_again
     atexit.register(gc.freeze)  # with Prefect imported, garbage collection at exit takes half a second
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that cannot encode Hangul shows escapes
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -141,6 +146,19 @@ def main() -> None:
             sys.exit(INTERRUPTED)
         complain(UnexpectedError(error))
         sys.exit(1)
+
+
+_SIGNALS = {"KeyboardInterrupt": signal.SIGINT, "TerminationSignal": signal.SIGTERM}
+"""The signals by the exceptions that their handlers raise, Python's and Prefect's."""
+
+
+def _interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
+    """Sends a signal once more that came while Python removed objects: what is raised there is only printed."""
+    number, main_thread = _SIGNALS.get(lost.exc_type.__name__), threading.main_thread().ident
+    if number is None or main_thread is None:
+        sys.__unraisablehook__(lost)
+    else:  # when this has returned: here it would be lost again
+        threading.Timer(_MOMENT_S, signal.pthread_kill, (main_thread, number)).start()
 
 
 def _say_stopped() -> None:
