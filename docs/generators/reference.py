@@ -92,7 +92,7 @@ def commands_page() -> str:
 
 {_GENERATED}
 Exit codes: 0 done; 1 something failed, was rejected or needs attention, and it says what; 2 wrong usage or settings;
-130 stopped by Ctrl-C or a signal.
+130 stopped by Ctrl-C, 143 by SIGTERM (as every program that ends by it).
 `aqb nightly` and `aqb backfill` end with 1 again where the day is done already and something is wrong with it.
 
 """ + "\n".join(helps)

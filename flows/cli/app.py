@@ -1,7 +1,7 @@
 """The program `aqb`: registers the commands and converts errors to messages and exit codes.
 
 Exit codes: 0 done; 1 something failed, was rejected or needs attention, and the output says what; 2 wrong usage or
-settings; 130 stopped by Ctrl-C or a signal.
+settings; 130 stopped by Ctrl-C, 143 by SIGTERM.
 Heavy libraries are imported where a command needs them, so that `aqb --help` answers at once.
 """
 
