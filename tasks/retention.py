@@ -21,6 +21,7 @@ from scoring.judging.masking import masked
 from scoring.markdown import cell
 from tasks.alerts.outbox import Outbox
 from tasks.chat.tables import ALERTS_SCHEMA, EXCLUDED
+from tasks.config.services import settings_of_former
 from tasks.context import Context
 from tasks.files.atomic import remove_unfinished, write_text
 from tasks.files.report_paths import SITE_LOCK, ReportPaths
@@ -102,6 +103,21 @@ def _prune_texts(context: Context, before: date, *, dry_run: bool) -> Counter[st
             warehouse.clear(SCORES, day, context.rubric.scores_schema, TEXTS)
     found["reports that quote"] = len(counted)
     return found
+
+
+def left_tables(context: Context) -> list[str]:
+    """The services, '' for one without a name, that have tables and that the settings do not name: neither command
+    reaches them. None of a chosen service.
+
+    Raises:
+        StorageError: the tables cannot be listed.
+    """
+    if context.settings.service:
+        return []
+    former = RunLedger(context.state).services() - {one.settings.stored_service for one in context.services}
+    return sorted(
+        name or "" for name in former if Context(settings_of_former(context.settings, name)).warehouse.days(SCORES)
+    )
 
 
 def erase(context: Context, session_id: str, now: datetime, *, dry_run: bool) -> dict[str, int]:

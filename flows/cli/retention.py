@@ -1,14 +1,14 @@
 """`aqb prune`, `aqb erase`: remove stored content by age, or that of one session."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Annotated
 
 import typer
 
 from flows.cli.terminal import Json, open_context, show
-from scoring.errors import UsageError
+from scoring.errors import AqbError, UsageError
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be taken away.")]
 
@@ -35,7 +35,9 @@ def prune(
     with open_context() as context:
         before = today(context.settings.time_zone) - timedelta(days=int(days[1]))
         found = retention.prune(context, before, now(), dry_run=dry_run)
+        left = retention.left_tables(context)
     _show(found, f"older than {before}", dry_run=dry_run, as_json=as_json)
+    _refuse_left(left)
 
 
 def erase(
@@ -54,9 +56,26 @@ def erase(
         raise UsageError("the session id is empty", where="--session", fix="give it as the source has it")
     with open_context() as context:
         found = retention.erase(context, session, now(), dry_run=dry_run)
+        left = retention.left_tables(context)
     _show(found, "of the session", dry_run=dry_run, as_json=as_json)
     if not as_json:
         typer.echo(_OUT_OF_REACH)
+    _refuse_left(left)
+
+
+def _refuse_left(services: Sequence[str]) -> None:
+    """Refuses to end well while texts may be left in tables of services that the settings do not name.
+
+    Raises:
+        AqbError: there are such services.
+    """
+    if services:
+        raise AqbError(
+            f"not looked at: tables of {', '.join(name or 'rows without a service' for name in services)}, "
+            "which the settings name no more",
+            fix="name it in a [[monitoring.service]] (rows without a service: has_unnamed_days = true) and run this "
+            "again, or remove its tables and reports",
+        )
 
 
 def _show(found: Mapping[str, int], what: str, *, dry_run: bool, as_json: bool) -> None:

@@ -5,6 +5,7 @@ Source: SPEC 13.
 
 from scoring.errors import UsageError
 from tasks.config.addresses import SERVICES_FOLDER
+from tasks.config.chat_rows import ServiceSettings
 from tasks.config.settings import Settings, settings_of_service
 
 
@@ -48,3 +49,11 @@ def settings_of_no_service(settings: Settings) -> Settings:
     """The settings for what belongs to no service, from those of one: its reports are those of all."""
     of_service = f"/{SERVICES_FOLDER}/{settings.service}"
     return settings.model_copy(update={"service": "", "reports": settings.reports.removesuffix(of_service)})
+
+
+def settings_of_former(settings: Settings, name: str | None) -> Settings:
+    """Settings that reach the tables of a service that the settings do not name, called `name` there."""
+    former = () if name is None else (ServiceSettings(name=name, source=settings.monitoring.source),)
+    monitoring = settings.monitoring.model_copy(update={"service": former})
+    alone = settings.model_copy(update={"monitoring": monitoring, "service": ""})
+    return alone if name is None else settings_of_service(alone, name)

@@ -204,6 +204,11 @@ class RunLedger:
         """The latest runs of chat rows of the database's service, earliest first."""
         return self._last(sa.select(_runs).where(self._mine, _runs.c.kind != TEST_RUN), count)
 
+    def services(self) -> set[str | None]:
+        """The services that runs have scored rows of, as tables name them."""
+        scored = _runs.c.rows_in.is_not(None) & (_runs.c.kind != TEST_RUN)
+        return {service for (service,) in self._database.rows(sa.select(_runs.c.service).where(scored).distinct())}
+
     def starting_with(self, run_id: str) -> list[Run]:
         """The runs whose id begins with this text."""
         return self._runs(sa.select(_runs).where(_runs.c.run_id.startswith(run_id, autoescape=True)))

@@ -1,11 +1,16 @@
 """`aqb prune` and `aqb erase` as people call them."""
 
 import json
+import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from tasks.config.settings import load_settings
+from tasks.context import Context
+from tasks.state.run_ledger import Run, RunLedger
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, REFUSAL, refused, write_rows
 from tests.builders.scored_days import write_scored_day
@@ -40,6 +45,28 @@ def test_old_texts_are_pruned_by_their_age_in_days(aqb: Command, scored: Path) -
     assert (done.exit_code, done.err) == (0, "")
     assert "taken away, older than" in done.out
     assert pl.read_parquet(SCORES)["llm_response"].to_list() == [None, None]
+
+
+@pytest.mark.parametrize("command", [("erase", "--session", "s1"), ("prune", "--older-than", "1d")])
+def test_tables_of_a_service_that_was_renamed_are_told_not_passed_over(
+    aqb: Command, folder: Path, command: tuple[str, ...]
+) -> None:
+    source = write_rows(folder / "rows.jsonl", [refused(0)])
+    settings = '[[monitoring.service]]\nname = "old"\nsource = "rows.jsonl"\n'
+    Path("aqb.toml").write_text(settings, encoding="utf-8")
+    with Context(load_settings()) as context:
+        run = Run("r", "nightly", DAY, "ola-monitoring", "1", "", datetime.now(UTC), rows_in=1, service="old")
+        RunLedger(context.state).save(run)
+    write_scored_day(FolderWarehouse(folder / "data" / "warehouse", "old"), DAY, source)
+    Path("aqb.toml").write_text(settings.replace("old", "new"), encoding="utf-8")
+    told = aqb(*command)
+    assert told.exit_code == 1
+    assert "not looked at: tables of old" in told.err
+    Path("aqb.toml").write_text(settings, encoding="utf-8")
+    assert aqb(*command).exit_code == 0
+    shutil.rmtree(SCORES.parent)  # whoever removes the tables is not told again
+    Path("aqb.toml").write_text(settings.replace("old", "new"), encoding="utf-8")
+    assert aqb(*command).exit_code == 0
 
 
 @pytest.mark.parametrize(
