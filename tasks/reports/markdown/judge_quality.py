@@ -44,6 +44,9 @@ def switch_markdown(switch: Switch) -> str:
         moved = {(one.run, one.query_id) for one in switch.moved}  # a query has a line for each of its metrics
         lines += [f"## 점수가 달라진 질의 {count_text(len(moved))}개", ""]
         lines += [table(("질의", "지표", "지금", "새 모델", "실행"), queries), ""]
+        if len(switch.moved) > _SHOWN_QUERIES:
+            rest = len(switch.moved) - _SHOWN_QUERIES
+            lines += [f"많이 달라진 것부터 {_SHOWN_QUERIES}줄만 실었습니다. 그 밖에 {rest:,}줄이 있습니다.", ""]
     return "\n".join([*lines, *_what_to_set(switch)])
 
 
