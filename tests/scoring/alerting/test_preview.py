@@ -113,6 +113,14 @@ def test_what_called_people_is_listed_without_digests() -> None:
     ]
 
 
+def test_rule_is_named_at_its_first_row_and_again_after_four_weeks_without_any() -> None:
+    reported = previewed(counted([0] * 20 + [1] + [0] * 7 + [1] + [0] * 28 + [1]))["all"]
+    assert [((one.day - FIRST_DAY).days, one.kind, one.text) for one in reported] == [
+        (20, "digest", "답변 실패 · 새로 나타남"),
+        (57, "digest", "답변 실패 · 새로 나타남"),
+    ]
+
+
 def test_day_without_rows_is_not_said_to_have_had_none_where_they_may_have_been_rejected() -> None:
     *_, page = previewed(load_facts([*[met(kpi_row({}))] * 9, met(kpi_row({}, rows=0))]))["all"]
     assert page.text == "이날 읽은 행이 하나도 없음 · 새로 나타남"
