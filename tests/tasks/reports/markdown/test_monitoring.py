@@ -237,3 +237,7 @@ def test_report_of_a_file_says_how_many_empty_answers_were_scored(tmp_path: Path
     text = report(tmp_path, best(0), plain(1, llm_response=""), plain(2, llm_response=None))
     assert "- 제외 — 답변이 없음: 1건\n- 답변이 빈 행 1건을 빈 답변으로 채점했습니다." in text
     assert "질문이 빈 행" not in text
+    alone = report(tmp_path, best(0), plain(1, llm_response=""))
+    assert (
+        "빈 답변으로 채점했습니다.\n- 제외·거부한 행이 없고, " in alone
+    )  # a line of its own, not the end of the one above
