@@ -132,10 +132,13 @@ def score_inputs(
             raise UsageError(_NO_JUDGE_OF_CHAT_ROWS, fix="leave out --judge")
         rubric_id = choices.rubric or settings.monitoring.rubric
         return [ScoredFile("", out, score_to_folder(inputs, rubric_id, out, settings, also))]
+    left_out = (
+        f"leave it out; if these are chat rows, --rubric {settings.monitoring.rubric} tells why they cannot be read"
+    )
     if also:
-        raise UsageError("--also is for chat rows: a test run has its workbook", fix="leave it out")
+        raise UsageError("--also is for chat rows: a test run has its workbook", fix=left_out)
     if of_rows_alone:
-        raise UsageError(f"test runs take no {' and no '.join(of_rows_alone)}", fix="leave it out")
+        raise UsageError(f"test runs take no {' and no '.join(of_rows_alone)}", fix=left_out)
     from flows.cli.score_testruns import score_testruns  # imports judge and database, which takes a second
 
     return score_testruns(files, choices, out, settings)

@@ -64,9 +64,8 @@ class DelimitedText:
                 raise InputError(
                     "is in UTF-16, as Excel saves Unicode Text (유니코드 텍스트): expected UTF-8 or CP949",
                     where=str(path),
-                    fix="save it as CSV UTF-8 (CSV UTF-8(쉼표로 분리)), or as .xlsx",
-                    ko="UTF-16(Excel의 유니코드 텍스트)으로 저장한 파일입니다. "
-                    "CSV UTF-8(쉼표로 분리)이나 .xlsx로 저장하세요.",
+                    fix="save it as CSV UTF-8 (in Excel: CSV UTF-8(쉼표로 분리))",
+                    ko="UTF-16(Excel의 유니코드 텍스트)으로 저장한 파일입니다. CSV UTF-8(쉼표로 분리)로 저장하세요.",
                 )
             if sample.startswith(_NO_TEXT):
                 raise InputError(

@@ -160,6 +160,18 @@ def test_score_writes_its_tables_for_excel_too(aqb: Command, export: Path) -> No
     assert not [title for title in titles if title and "_" in str(title)]
 
 
+@pytest.mark.parametrize("given", [("--also", "csv"), ("--naive-timestamps", "Asia/Seoul")])
+def test_file_that_cannot_be_read_is_not_taken_for_a_test_run_without_a_way_out(
+    aqb: Command, folder: Path, given: tuple[str, str]
+) -> None:
+    Path("chat.csv").write_text("user_input,llm_response\n질문,답\n", encoding="utf-16")
+    refused = aqb("score", "chat.csv", "--out", "out", *given)
+    assert "--rubric ola-monitoring" in refused.err
+    told = aqb("score", "chat.csv", "--out", "out", *given, "--rubric", "ola-monitoring").err
+    assert "UTF-16" in told
+    assert ".xlsx" not in told  # chat rows are not read from workbooks
+
+
 def test_score_refuses_other_tables_of_a_test_run_and_a_folder_that_holds_its_input(aqb: Command, export: Path) -> None:
     Path("run.csv").write_text("ID,질의,1차 답변\n")
     refused = aqb("score", "run.csv", "--out", "out", "--also", "csv")
