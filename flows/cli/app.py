@@ -138,6 +138,9 @@ def main() -> None:
         complain(StorageError(error.strerror or str(error), where=where, fix="check that it may be read and written"))
         _drop_what_cannot_be_written()
         sys.exit(1)
+    except KeyboardInterrupt:  # before the command has begun
+        _say_stopped()
+        sys.exit(INTERRUPTED)
     except Exception as error:
         if sys.flags.dev_mode:
             raise

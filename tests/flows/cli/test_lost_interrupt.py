@@ -1,4 +1,4 @@
-"""A signal that comes while Python removes objects, where exceptions are printed and forgotten."""
+"""Signals that come where nobody waits for them: while Python removes objects, and before the command has begun."""
 
 import subprocess
 import sys
@@ -45,3 +45,11 @@ def test_signal_that_python_would_lose_ends_the_command(tmp_path: Path, name: st
     ended = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
     assert ended.returncode == code
     assert ended.stderr.startswith(said)
+
+
+def test_ctrl_c_before_the_command_has_begun_leaves_no_traceback(tmp_path: Path) -> None:
+    early = "import signal, sys; from flows.cli.app import main; module = sys.modules[main.__module__]; "
+    early += "module.app = lambda: signal.raise_signal(signal.SIGINT); main()"
+    ended = subprocess.run([sys.executable, "-c", early], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr[:8]) == (INTERRUPTED, "stopped:")
+    assert "Traceback" not in ended.stderr
