@@ -26,7 +26,7 @@ LEAST_OTHERS: Final = 5
 
 With fewer, the interval of kappa says nothing of the rare ratings: of 45 equal labels and one other that all agree it
 is 1.00 to 1.00. Simulated with 46 to 200 labels of two ratings and a true kappa of 0.54 to 0.60, 1 to 21 % of the
-samples were trusted without this limit, 2.3 % at most with it.
+samples were trusted without this limit, about 3 % at most with it.
 """
 SAME_SCORE: Final = 1e-9
 """Scores that differ by less are equal: they are sums of fractions converted to floats."""
