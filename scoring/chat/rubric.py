@@ -93,9 +93,10 @@ class GradeScale:
     subject: str
     grades: tuple[Grade, ...]
 
-    def grade(self, code: str) -> Grade:
-        """The grade with that code."""
-        return next(grade for grade in self.grades if grade.code == code)
+    def grade(self, code: str | None) -> Grade:
+        """The grade with that code; one of an earlier version of the rubric shows its code, a missing one a dash."""
+        of_earlier_version = Grade(code or "", code or "–", "이전 채점 기준")
+        return next((grade for grade in self.grades if grade.code == code), of_earlier_version)
 
     @property
     def codes(self) -> tuple[str, ...]:
