@@ -19,6 +19,7 @@ from scoring.chat.row_ids import TEXTS
 from scoring.chat.templates import WORD
 from scoring.judging.masking import masked
 from scoring.markdown import cell
+from scoring.text_search import TextSearch
 from tasks.alerts.outbox import Outbox
 from tasks.chat.tables import ALERTS_SCHEMA, EXCLUDED
 from tasks.config.services import settings_of_former
@@ -200,10 +201,10 @@ def _forget_templates(warehouse: Warehouse, day: date, templates: Collection[str
 
 def _forget_lines(reports: ReportPaths, templates: Collection[str]) -> None:
     """Takes the lines that name one of these forms of questions out of the reports of all days."""
-    names = [cell(template_name(template)) for template in templates]
+    names = TextSearch(cell(template_name(template)) for template in templates)
     for report in reports.day_reports():
         lines = report.read_text(encoding="utf-8").splitlines(keepends=True)
-        kept = [line for line in lines if not any(name in line for name in names)]
+        kept = [line for line in lines if not names.is_in(line)]
         if kept != lines:
             write_text(report, "".join(kept))
 
@@ -229,23 +230,23 @@ def _pages_of(reports: ReportPaths, day: date) -> list[Path]:
 def _forget_in_reports(reports: ReportPaths, day: date, row_ids: Sequence[str], *, dry_run: bool) -> set[Path]:
     """Empties the question in the rows' lines of the report; pages of the site are made anew by the
     next run, or by `aqb report`. The first page quotes rows of the last day. Returns what is touched."""
-    touched = set()
+    touched, of_rows, wanted = set(), set(row_ids), TextSearch(row_ids)
     without_ids = reports.pages_of_patterns(day)
     for page in (*_pages_of(reports, day), *([reports.first_page] if reports.first_page.exists() else [])):
         text = page.read_text(encoding="utf-8")
-        if page not in without_ids and not any(row_id in text for row_id in row_ids):
+        if page not in without_ids and not wanted.is_in(text):
             continue
         touched.add(page)
         if dry_run:
             continue
         if page == reports.day_report(day):
-            write_text(page, "".join(_without_question(line, row_ids) for line in text.splitlines(keepends=True)))
+            write_text(page, "".join(_without_question(line, of_rows) for line in text.splitlines(keepends=True)))
         else:
             page.unlink(missing_ok=True)
     return touched
 
 
-def _without_question(line: str, row_ids: Sequence[str]) -> str:
+def _without_question(line: str, row_ids: Collection[str]) -> str:
     """The line of a row with its question erased: the first cell before the id, in older reports the last one."""
     cells = line.removeprefix("| ").removesuffix(" |\n").split(" | ")  # a bar within a cell is escaped
     if cells[-1] in row_ids:

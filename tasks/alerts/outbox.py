@@ -12,8 +12,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from scoring.alerting.blocks import Block
 from scoring.alerting.messages import NEVER_TRIED, KnownKey, Message, OutboxMessage
+from scoring.text_search import TextSearch
 from tasks.alerts.block_kit import neutral_blocks
 from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
@@ -201,10 +201,10 @@ class Outbox:
         """Removes the blocks that contain one of these texts, such as row ids, from all messages; returns how many
         messages had one.
         """
-        found = 0
+        found, wanted = 0, TextSearch(json.dumps(text, ensure_ascii=False)[1:-1] for text in texts)
         with self._database.transaction() as connection:
             for message in _read(connection.execute(sa.select(_messages))):
-                kept = [block for block in message.blocks if not _shows(block, texts)]
+                kept = [block for block in message.blocks if not wanted.is_in(json.dumps(block, ensure_ascii=False))]
                 if len(kept) == len(message.blocks):
                     continue
                 found += 1
@@ -219,8 +219,3 @@ def _read(rows: Iterable[sa.Row[Any]]) -> list[OutboxMessage]:
 
 def _is_being_sent(message: OutboxMessage, now: datetime) -> bool:
     return message.lease_until is not None and now < message.lease_until <= now + timedelta(seconds=FAR_AHEAD_S)
-
-
-def _shows(block: Block, texts: Sequence[str]) -> bool:
-    content = json.dumps(block, ensure_ascii=False)
-    return any(json.dumps(text, ensure_ascii=False)[1:-1] in content for text in texts)

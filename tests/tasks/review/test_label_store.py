@@ -57,6 +57,16 @@ def test_who_changes_their_mind_gives_the_label_that_counts_and_the_first_one_st
         assert newest(store.every_label()) == [GIVEN, other]
 
 
+def test_notes_of_a_session_of_more_rows_than_a_statement_takes_are_deleted(tmp_path: Path) -> None:
+    row_ids = [f"{number:032x}" for number in range(300_000)]
+    mine, other = (replace(GIVEN, input_sha256="", row_id=one, note="이름") for one in (row_ids[-1], "of-another"))
+    with opened(LabelStore, f"sqlite:///{tmp_path}/state.db") as store:
+        store.add([mine, other])
+        assert store.forget_notes(row_ids, dry_run=True) == 1
+        assert store.forget_notes(row_ids, dry_run=False) == 1
+        assert [one.note for one in store.every_label()] == ["", "이름"]
+
+
 @pytest.mark.parametrize(
     "other",
     [
