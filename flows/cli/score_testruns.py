@@ -129,7 +129,8 @@ def _begin(plan: TestRunPlan, path: Path, folder: Path, judge: _AskingJudge | No
         judged = result_of(asked) if asked else None
         if judged:
             tell_judgements(judged.judgements)
-        summary = write_testrun_folder(folder, score_testrun(plan, judged.verdicts if judged else {}), path, judged)
+        scored = score_testrun(plan, judged.verdicts, judged.epochs) if judged else score_testrun(plan, {})
+        summary = write_testrun_folder(folder, scored, path, judged)
         return ScoredFile(path.name, folder, summary, judged.failure if judged else None)
 
     return finish

@@ -48,13 +48,14 @@ class ScoredTestRun:
     """A scored run.
 
     `questions` is the number of questions for a judge, whether asked or not, each counted once, by the status of its
-    verdict.
+    verdict; `epochs` are those of the verdicts by the kind of question.
     """
 
     plan: TestRunPlan
     queries: tuple[ScoredQuery, ...]
     summary: TestRunSummary
     questions: Mapping[str, int]
+    epochs: Mapping[str, Sequence[str]]
 
     @property
     def failures(self) -> Failures:
@@ -73,8 +74,13 @@ def judge_requests(plan: TestRunPlan) -> Iterator[JudgeRequest]:
                 yield request
 
 
-def score_testrun(plan: TestRunPlan, verdicts: Verdicts) -> ScoredTestRun:
-    """Scores every query and summarises the run; questions without a verdict leave their scores NULL."""
+def score_testrun(
+    plan: TestRunPlan, verdicts: Verdicts, epochs: Mapping[str, Sequence[str]] | None = None
+) -> ScoredTestRun:
+    """Scores every query and summarises the run; questions without a verdict leave their scores NULL.
+
+    `epochs` are those of the verdicts by the kind of question, none if nothing was judged.
+    """
     requested = _RequestedVerdicts(verdicts)
     queries = [
         plan.rubric.score_query(_ordered(executions, plan), plan.options, requested)
@@ -85,6 +91,7 @@ def score_testrun(plan: TestRunPlan, verdicts: Verdicts) -> ScoredTestRun:
         queries=tuple(queries),
         summary=plan.rubric.summarise(queries, plan.options),
         questions=dict(sorted(Counter(requested.statuses.values()).items())),
+        epochs=epochs or {},
     )
 
 

@@ -48,6 +48,7 @@ ANSWER_FIELDS = (
 RUBRIC_FIELDS = (
     field("rubric", pa.string(), "루브릭: 채점 기준의 이름"),
     field("rubric_version", pa.string(), "루브릭 버전: 바꾼 옵션도 적음"),
+    field("judge_epochs", pa.string(), "판정한 모델과 조건: 판정한 지표마다(JSON). 규칙만으로 채점하면 NULL"),
 )
 VALUE_TITLES: Mapping[str, Mapping[Any, str]] = {
     "agent_type": AGENT_TITLES,
@@ -82,7 +83,7 @@ def column_meaning(column: pa.Field) -> str:
 
 
 def queries_schema(rubric: AnyTestRunRubric) -> pa.Schema:
-    """The columns of `queries.parquet`: those of the rubric, then its id and version."""
+    """The columns of `queries.parquet`: those of the rubric, then its id, its version and the judge of its metrics."""
     return pa.schema([*(one.field for one in rubric.query_columns), *RUBRIC_FIELDS])
 
 
@@ -213,6 +214,17 @@ def table_value(value: object) -> Any:
     return float(value) if type(value) is Fraction else value
 
 
+def rubric_values(scored: ScoredTestRun) -> dict[str, str | None]:
+    """The columns of `RUBRIC_FIELDS`: by which rules a run was scored, and by which judge. Source: SPEC 11."""
+    rubric = scored.plan.rubric
+    epochs = rubric.metric_epochs(scored.epochs)
+    return {
+        "rubric": rubric.id,
+        "rubric_version": scored.plan.rubric_version,
+        "judge_epochs": json.dumps(epochs, ensure_ascii=False) if epochs else None,
+    }
+
+
 def _metric_values(scored: ScoredExecution, metrics: Iterable[str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name in metrics:
@@ -223,9 +235,8 @@ def _metric_values(scored: ScoredExecution, metrics: Iterable[str]) -> dict[str,
 
 
 def _frame(scored: ScoredTestRun, schema: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """The rows in the columns of `schema`, with their rubric and version."""
-    types = empty_frame(schema).schema
-    identity = {"rubric": scored.plan.rubric.id, "rubric_version": scored.plan.rubric_version}
+    """The rows in the columns of `schema`, with the values of `RUBRIC_FIELDS`."""
+    types, identity = empty_frame(schema).schema, rubric_values(scored)
     columns = {
         name: [identity[name]] * len(rows) if name in identity else [table_value(row[name]) for row in rows]
         for name in types

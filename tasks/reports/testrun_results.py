@@ -24,8 +24,8 @@ def write_testrun_results(
         InputError: the file was replaced since it was read; nothing is written.
         StorageError: the folder or the warehouse cannot be written.
     """
-    scored = score_testrun(plan, judged.verdicts if judged else {})
-    untrusted = untrusted_metrics(read_agreements(known), plan.rubric, judged.epochs if judged else {})
+    scored = score_testrun(plan, judged.verdicts, judged.epochs) if judged else score_testrun(plan, {})
+    untrusted = untrusted_metrics(read_agreements(known), plan.rubric, scored.epochs)
     place = place_of(known, day, scored, judged.summary() if judged else None)
     summary = write_testrun_folder(folder, scored, Path(plan.run.identity.name), judged, untrusted, place)
     write_testrun(warehouse, day, scored, place, judged)

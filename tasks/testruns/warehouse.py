@@ -30,6 +30,7 @@ from scoring.testruns.tables import (
     answer_values,
     execution_values,
     rejected_frame,
+    rubric_values,
     table_value,
 )
 from tasks.warehouse import Warehouse
@@ -136,8 +137,7 @@ def write_testrun(
         "score_date": day,
         "input_name": run.name,
         "input_sha256": run.identity.sha256,
-        "rubric": rubric.id,
-        "rubric_version": scored.plan.rubric_version,
+        **rubric_values(scored),
     }
     for table, schema, rows in (
         (SCORES, SCORES_SCHEMA, _execution_rows(scored)),

@@ -22,6 +22,7 @@ from flows.cli import terminal
 from flows.cli.score_testruns import score_testruns
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
 from scoring.catalog import TestRunChoices
+from scoring.stats.run_scores import TOTAL
 from tasks.config.judge import JudgeSettings
 from tasks.config.settings import load_settings
 from tasks.config.testruns import InboxSettings
@@ -318,6 +319,11 @@ def test_trust_in_a_judged_metric_belongs_to_what_judged_it(judge: FakeOpenAI, t
     found = {row["metric"]: row["epoch"] for row in read_agreements(warehouse).to_dicts()}
     (epoch,) = scored.summary["judge"]["epochs"]["semantic"]
     assert found == {"semantic": epoch, "stability": None}
+    for table in ("test_run_scores", "test_run_queries", "test_run_summaries"):
+        rows = warehouse.read(table, [day])
+        assert rows is not None
+        (epochs,) = rows.collect()["judge_epochs"].unique()
+        assert json.loads(epochs) == {"semantic": epoch, TOTAL: epoch}
 
 
 def test_inbox_whose_judge_refuses_names_the_judge_and_blames_no_file(judge: FakeOpenAI, tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ def test_each_file_is_scored_once_into_its_own_folder_and_the_warehouse(settings
     assert scores["rubric"].to_list() == ["aqb-1.2"] * 2 + ["plan-agent"] * 2
     assert {score["metric"] for score in scores["scores"][3]} == {"intent", "accuracy", "stability", "speed"}
     assert table(settings, "test_run_queries").height == 2
+    assert scores["judge_epochs"].to_list() == [None] * 4
     assert json.loads(table(settings, "test_run_summaries")["summary"][1])["rubric"] == "plan-agent"
     again = score_inbox(settings, NEXT_DAY)
     assert (again.scored, again.known) == ((), 2)

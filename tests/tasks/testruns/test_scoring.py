@@ -68,7 +68,7 @@ def test_fifth_rubric_scores_a_file(long_file: Path, tmp_path: Path) -> None:
     assert table.columns == [
         *("run_id", "item_id", "query_id", "round", "query_text", "agent_type", "failed", "latency_s", "latency_class"),
         *("tool_calls", "ttft_s", "length_score", "length_reason", "liked_score", "liked_reason", "letters"),
-        *("rubric", "rubric_version"),
+        *("rubric", "rubric_version", "judge_epochs"),
     ]
     assert table.select("query_id", "round", "length_score", "letters", "rubric", "rubric_version").rows() == [
         ("Q1", "1/1", 5.0, 9, "toy", "3"),
@@ -87,7 +87,7 @@ def test_every_file_of_the_folder_is_there(long_file: Path, tmp_path: Path) -> N
         "summary.json",
     }
     queries = pl.read_parquet(tmp_path / "out" / "queries.parquet")
-    assert queries.drop("query_text").rows() == [("Q1", 2, 2.5, "toy", "3"), ("Q2", 1, 5.0, "toy", "3")]
+    assert queries.drop("query_text").rows() == [("Q1", 2, 2.5, "toy", "3", None), ("Q2", 1, 5.0, "toy", "3", None)]
     rejected = pl.read_parquet(tmp_path / "out" / "rejected.parquet")
     assert rejected.select("line", "column", "code", "rubric").rows() == [(5, "방/반복", "bad_round", "toy")]
     assert summary["counts"] | {"rows_in": 4, "scored": 3, "excluded": 0, "rejected": 1} == summary["counts"]
