@@ -320,9 +320,9 @@ def test_trust_in_a_judged_metric_belongs_to_what_judged_it(judge: FakeOpenAI, t
     (epoch,) = scored.summary["judge"]["epochs"]["semantic"]
     assert found == {"semantic": epoch, "stability": None}
     for table in ("test_run_scores", "test_run_queries", "test_run_summaries"):
-        rows = warehouse.read(table, [day])
-        assert rows is not None
-        (epochs,) = rows.collect()["judge_epochs"].unique()
+        written = warehouse.read(table, [day])
+        assert written is not None
+        (epochs,) = written.collect()["judge_epochs"].unique()
         assert json.loads(epochs) == {"semantic": epoch, TOTAL: epoch}
 
 

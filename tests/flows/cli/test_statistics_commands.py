@@ -154,8 +154,8 @@ def scored_day(folder: Path) -> None:
 def test_thresholds_stand_beside_what_the_rows_say(folder: Path, aqb: Command) -> None:
     finished = aqb("thresholds", "--from", "2026-02-13", "--to", "2026-02-14")
     assert finished.exit_code == 0
-    assert "채점한 행 5건, 실패 유형이 있는 행 1건 (20.0%, 95% 구간 3.6% – 62.4%)" in finished.out
-    assert "| 1 – 30 | 124 | 111 | 89.5% | 1 | 1 | 100.0% |" in finished.out
+    assert "채점한 행 5건, 실패 유형이 있는 행 1건 (20.0%, 95% 구간 3.6~62.4%)" in finished.out
+    assert "| 1\\~30 | 124 | 111 | 89.5% | 1 | 1 | 100.0% |" in finished.out
     assert "판단할 만큼 행이 모이지 않았습니다" in finished.out
 
 
