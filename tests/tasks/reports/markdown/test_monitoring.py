@@ -188,7 +188,7 @@ def test_report_says_in_korean_which_file_could_not_be_read(tmp_path: Path) -> N
     write_score_folder(tmp_path / "out", scored(folder, tmp_path / "staging"), ChatRowFiles([folder]).fingerprint)
     (line,) = re.findall("- 읽지 못한 파일 — .*", (tmp_path / "out" / "report.md").read_text("utf-8"))
     assert line.endswith(
-        "b.csv: UTF-16(Excel의 유니코드 텍스트)으로 저장한 파일입니다. CSV UTF-8(쉼표로 분리)이나 .xlsx로 저장하세요."
+        "b.csv: UTF-16(Excel의 유니코드 텍스트)으로 저장한 파일입니다. CSV UTF-8(쉼표로 분리)로 저장하세요."
     )
 
 
