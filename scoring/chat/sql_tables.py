@@ -151,22 +151,26 @@ def worst_rows_query(
     return f"SELECT {column_list(columns)}\nFROM {scores}\n{_OF_DAY}{condition}\nORDER BY {order}\nLIMIT {rows}"
 
 
-def moments_query(scores: str, mean: Quotient) -> str:
-    """The input of `mean_of_moments` from the sessions of the day, by tenant and for all (`*`).
+def moments_query(scores: str, kpis: Sequence[Quotient]) -> str:
+    """The input of `intervals_of_moments` from the sessions of the day, by tenant and for all (`*`).
 
     A turn without a session is its own cluster.
     """
+    totals = "".join(f",\n  SUM({to_sql(kpi.expression)}) AS total_{place}" for place, kpi in enumerate(kpis))
     by_session = (
-        "SELECT tenant, IFNULL(session_id, row_id) AS cluster, COUNT(*) AS size,\n"
-        f"  SUM({to_sql(mean.expression)}) AS total\n"
+        f"SELECT tenant, IFNULL(session_id, row_id) AS cluster, COUNT(*) AS size{totals}\n"
         f"FROM {scores} CROSS JOIN UNNEST([tenant_id, {literal(ALL_TENANTS)}]) AS tenant\n{_OF_DAY}\n"
         "GROUP BY tenant, cluster"
+    )
+    moments = "".join(
+        f",\n  SUM(total_{place}) AS total_{place}, SUM(total_{place} * total_{place}) AS of_sums_{place}, "
+        f"SUM(total_{place} * size) AS mixed_{place}"
+        for place in range(len(kpis))
     )
     return with_tables(
         [("by_session", by_session)],
         "SELECT @day AS score_date, tenant AS tenant_id, COUNT(*) AS clusters, SUM(size) AS size,\n"
-        "  SUM(total) AS total, SUM(total * total) AS of_sums, SUM(total * size) AS mixed,\n"
-        "  SUM(size * size) AS of_sizes\nFROM by_session\nGROUP BY tenant",
+        f"  SUM(size * size) AS of_sizes{moments}\nFROM by_session\nGROUP BY tenant",
     )
 
 

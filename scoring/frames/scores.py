@@ -17,7 +17,7 @@ from scoring.catalog import TestRunChoices, plan_of, row_rubric, row_rubric_of_t
 from scoring.chat.arrow_rows import leaves_to_read, read_batch
 from scoring.chat.explained_rows import explained_rows
 from scoring.chat.golden import best_rows, golden_candidates, golden_schema
-from scoring.chat.kpi_figures import mean_intervals, with_figures
+from scoring.chat.kpi_figures import kpi_intervals, with_figures
 from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
 from scoring.chat.reading import READ_COLUMNS, column_places
 from scoring.chat.row_ids import TIE_BREAK, with_row_ids
@@ -89,7 +89,7 @@ def score(
     kpis = with_figures(
         kpi_table(sums, chosen.measures, chosen.quotients),
         chosen.quotients,
-        mean_intervals(scored.lazy(), chosen.quotients),
+        kpi_intervals(scored.lazy(), chosen.quotients),
     )
 
     made = maker_like(frame)

@@ -98,15 +98,36 @@ def clustered_rate_interval(successes: Sequence[int], sizes: Sequence[int]) -> I
     total, n, clusters = sum(passed for passed, _ in counted), sum(size for _, size in counted), len(counted)
     if not n:
         return None
-    alike = Fraction(sum(size**2 for _, size in counted), n)  # all rows of each cluster have the same result
+    of_sizes = sum(size**2 for _, size in counted)
+    of_sums, mixed = sum(passed**2 for passed, _ in counted), sum(passed * size for passed, size in counted)
+    effect = min(_design_effect(clusters, n, total, of_sums, mixed, of_sizes), Fraction(of_sizes, n))
+    return _clustered_wilson(total, n, clusters, effect)
+
+
+def rate_of_moments(clusters: int, size: int, total: int, of_sums: int, mixed: int, of_sizes: int) -> Interval | None:
+    """The 95% interval of a rate over rows from the moments of its clusters, as in `mean_of_moments`; None for no rows.
+
+    As `clustered_rate_interval`, but it is as wide as the clusters differ also where the largest ones are the ones that
+    fail: a session that repeats itself may be most of a day's failures.
+    """
+    if not size:
+        return None
+    effect = _design_effect(clusters, size, total, of_sums, mixed, of_sizes)
+    return _clustered_wilson(total, size, clusters, effect)
+
+
+def _design_effect(clusters: int, size: int, total: int, of_sums: int, mixed: int, of_sizes: int) -> Fraction:
+    """How many times as many rows are as good as independent ones, from the moments of the clusters; at least 1."""
     if clusters == 1:
-        effect = alike
-    elif total in (0, n):
-        effect = Fraction(1)
-    else:
-        apart = sum((passed * n - size * total) ** 2 for passed, size in counted)
-        effect = min(max(Fraction(clusters * apart, (clusters - 1) * n * total * (n - total)), Fraction(1)), alike)
-    found = _wilson(total / n, float(n / effect), Z_95)
+        return Fraction(of_sizes, size)
+    if total in (0, size) or of_sizes == size:  # the same results, or one row per cluster
+        return Fraction(1)
+    apart = _squared_deviations(size, total, of_sums, mixed, of_sizes)
+    return max(Fraction(clusters * apart, (clusters - 1) * size * total * (size - total)), Fraction(1))
+
+
+def _clustered_wilson(total: int, size: int, clusters: int, effect: Fraction) -> Interval:
+    found = _wilson(total / size, float(size / effect), Z_95)
     return Interval(min(found.low, _wilson(1, clusters, Z_95).low), max(found.high, _wilson(0, clusters, Z_95).high))
 
 
@@ -145,10 +166,14 @@ def mean_of_moments(clusters: int, size: int, total: int, of_sums: int, mixed: i
     """
     if clusters < 2:
         return None
-    # The squared deviations of the sums from mean times size, times size squared.
-    deviations = size * size * of_sums - 2 * size * total * mixed + total * total * of_sizes
+    deviations = _squared_deviations(size, total, of_sums, mixed, of_sizes)
     half = _quantile(clusters - 1) * sqrt(Fraction(clusters * deviations, (clusters - 1) * size**4))
     return Interval(total / size - half, total / size + half)
+
+
+def _squared_deviations(size: int, total: int, of_sums: int, mixed: int, of_sizes: int) -> int:
+    """The squared deviations of the clusters' sums from mean times size, times size squared."""
+    return size * size * of_sums - 2 * size * total * mixed + total * total * of_sizes
 
 
 def _quantile(degrees: int) -> float:

@@ -106,7 +106,7 @@ class PushdownDay:
         rubric, rows = self.outcome.rubric, self._warehouse.ask(query, self._day)
         types = empty_frame(rubric.kpis_schema).schema
         kpis = pl.DataFrame(rows, schema={name: types[name] for name in rows[0]}).sort("tenant_id", nulls_last=True)
-        intervals = self._warehouse.day_queries(self._day, rubric).mean_intervals()
+        intervals = self._warehouse.day_queries(self._day, rubric).kpi_intervals()
         return with_figures(kpis, rubric.quotients, intervals).select(rubric.kpis_schema.names)
 
     def _written(self, table: str) -> pl.DataFrame:

@@ -22,7 +22,7 @@ import polars.selectors as cs
 
 from scoring.chat.day_content import DayContent
 from scoring.chat.erasure import without_sessions
-from scoring.chat.kpi_figures import MeanIntervals, with_figures
+from scoring.chat.kpi_figures import KpiIntervals, with_figures
 from scoring.chat.kpis import ALL_TENANTS, crosstab_table, kpi_table
 from scoring.chat.row_ids import SOURCE_ID, TEXTS, TIE_BREAK, TOKENS, repeated_rows, row_keys, with_row_ids
 from scoring.chat.rows import FileFailure
@@ -42,7 +42,7 @@ from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import REJECTED, SCORES
 
 _SOURCE_ID = cs.by_name(SOURCE_ID.name, require_all=False)  # a rubric may omit it
-_UNKNOWN: MeanIntervals = MappingProxyType({})
+_UNKNOWN: KpiIntervals = MappingProxyType({})
 _FIRST_REJECTED = 20
 _FRAMES_AHEAD = 4  # the writer takes several of them at once, for a row group
 
@@ -108,9 +108,9 @@ class ScoredRows(ScoringOutcome):
         self.first_rejected = [*islice(located, _FIRST_REJECTED)]
         self.counts.check()
 
-    def kpis(self, mean_intervals: MeanIntervals = _UNKNOWN, days: Sequence[date | None] = ()) -> pl.DataFrame:
-        """The KPI table, also for `days` without rows; the intervals of means require the written scores."""
-        return self._kpis(self._kpi_sums, mean_intervals, days)
+    def kpis(self, kpi_intervals: KpiIntervals = _UNKNOWN, days: Sequence[date | None] = ()) -> pl.DataFrame:
+        """The KPI table, also for `days` without rows; their intervals require the written scores."""
+        return self._kpis(self._kpi_sums, kpi_intervals, days)
 
     def rows_by_tenant(self) -> RowsByTenant:
         """The rows of a day by tenant."""
@@ -120,12 +120,12 @@ class ScoredRows(ScoringOutcome):
         """The cross table."""
         return self._identified(crosstab_table(self._crosstab_sums, self.rubric.crosstab))
 
-    def kpi_tables(self, mean_intervals: MeanIntervals = _UNKNOWN) -> KpiTables:
+    def kpi_tables(self, kpi_intervals: KpiIntervals = _UNKNOWN) -> KpiTables:
         """KPIs and cross table of all days, and the KPIs of all rows together."""
         no_day = {"score_date": pl.lit(None, pl.Date), "tenant_id": pl.lit("")}
-        pooled = self._kpis([part.with_columns(**no_day) for part in self._kpi_sums], mean_intervals, [None])
+        pooled = self._kpis([part.with_columns(**no_day) for part in self._kpi_sums], kpi_intervals, [None])
         period = pooled.row(by_predicate=pl.col("tenant_id") == ALL_TENANTS, named=True)
-        return KpiTables(self.kpis(mean_intervals), self.crosstab(), period)
+        return KpiTables(self.kpis(kpi_intervals), self.crosstab(), period)
 
     def score_frames(self) -> Iterator[pl.DataFrame]:
         """The columns of the score table in the order of (`timestamp`, `row_id`); counts the repeated rows."""
@@ -191,10 +191,10 @@ class ScoredRows(ScoringOutcome):
         return pl.concat(found)
 
     def _kpis(
-        self, sums: Sequence[pl.DataFrame], mean_intervals: MeanIntervals, days: Sequence[date | None]
+        self, sums: Sequence[pl.DataFrame], kpi_intervals: KpiIntervals, days: Sequence[date | None]
     ) -> pl.DataFrame:
         kpis = kpi_table(sums, self.rubric.measures, self.rubric.quotients, days)
-        judged = with_figures(kpis, self.rubric.quotients, mean_intervals)
+        judged = with_figures(kpis, self.rubric.quotients, kpi_intervals)
         return self._identified(judged).select(self.rubric.kpis_schema.names)
 
     def _identified(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -336,8 +336,8 @@ class LocalDay:
         excluded = (without_sessions(frame, erased) for frame in rows.excluded_frames())
         warehouse.replace_day(SCORES, day, rubric.scores_schema, scores, most=most)
         warehouse.replace_day(EXCLUDED, day, rubric.excluded_schema, excluded)
-        mean_intervals = warehouse.day_queries(day, rubric).mean_intervals()
-        tables = KpiTables.of_day(rows.kpis(mean_intervals, [day]), rows.crosstab())
+        kpi_intervals = warehouse.day_queries(day, rubric).kpi_intervals()
+        tables = KpiTables.of_day(rows.kpis(kpi_intervals, [day]), rows.crosstab())
         warehouse.replace_day(KPIS, day, rubric.kpis_schema, [tables.kpis])
         warehouse.replace_day(CROSSTAB, day, rubric.crosstab_schema, [tables.crosstab])
         rejected = (

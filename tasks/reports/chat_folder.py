@@ -19,7 +19,7 @@ from scoring.alerting.rule_changes import tenant_of_day
 from scoring.alerting.standing_out import standing_out
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
 from scoring.alerting.wording import change_text
-from scoring.chat.kpi_figures import mean_intervals
+from scoring.chat.kpi_figures import kpi_intervals
 from scoring.chat.kpi_windows import FOUR_WEEKS
 from scoring.chat.kpis import ALL_TENANTS, KpisByDay
 from scoring.chat.reading import UTC_ZONE
@@ -70,7 +70,7 @@ def write_score_folder(
         failure = rubric.failure.column
         failures = [(row[failure], row["count"]) for row in _counts(scores, failure) if row[failure] is not None]
         findings = findings_of(rubric, FrameQueries(rubric, scores), failures)
-        tables = outcome.kpi_tables(mean_intervals(scores, rubric.quotients))
+        tables = outcome.kpi_tables(kpi_intervals(scores, rubric.quotients))
         write_parquet(unfinished / "kpis.parquet", rubric.kpis_schema, [tables.kpis])
         write_parquet(unfinished / "crosstab.parquet", rubric.crosstab_schema, [tables.crosstab])
         if "csv" in also:

@@ -1,4 +1,4 @@
-"""Queries of the scored rows of a day: the worst ones, failure types, intervals of means."""
+"""Queries of the scored rows of a day: the worst ones, failure types, intervals of KPIs."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from scoring.chat.kpi_figures import MeanIntervals, mean_intervals
+from scoring.chat.kpi_figures import KpiIntervals, kpi_intervals
 from scoring.chat.row_ids import repeated_rows
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import fired_columns
@@ -43,8 +43,10 @@ class DayQueries(Protocol):
         """
         ...
 
-    def mean_intervals(self) -> MeanIntervals:
-        """The interval of each mean with a target, by tenant and for all, clustered by session."""
+    def kpi_intervals(self) -> KpiIntervals:
+        """The interval of each KPI with a target, by tenant and for all, clustered by session; none for KPIs that need
+        texts.
+        """
         ...
 
     def repeated_rows(self) -> int:
@@ -74,9 +76,9 @@ class FrameQueries:
             return []
         return self._scores.filter(pl.col("row_id").is_in(list(row_ids))).select(columns).collect().to_dicts()
 
-    def mean_intervals(self) -> MeanIntervals:
+    def kpi_intervals(self) -> KpiIntervals:
         """Sums the rows of each session."""
-        return mean_intervals(self._scores, self._rubric.quotients)
+        return kpi_intervals(self._scores, self._rubric.quotients)
 
     def repeated_rows(self) -> int:
         """Looks at all ids."""

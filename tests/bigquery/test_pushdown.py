@@ -176,7 +176,7 @@ def test_both_engines_fill_the_same_tables_however_often(
     folder.replace_day(SCORES, day, RUBRIC.scores_schema, [scores.collect()])
     there, of_folder = inside.day_queries(day, RUBRIC), folder.day_queries(day, RUBRIC)
     assert there.worst_rows(["row_id", "user_input"], 9).equals(of_folder.worst_rows(["row_id", "user_input"], 9))
-    assert there.mean_intervals() == of_folder.mean_intervals()
+    assert there.kpi_intervals() == of_folder.kpi_intervals()
     assert there.repeated_rows() == of_folder.repeated_rows()
 
 

@@ -60,6 +60,11 @@ def refused(minute: int = 0, **columns: Any) -> dict[str, Any]:
     return plain(minute, user_input="살까", llm_response=REFUSAL, output_tokens=20.0) | columns
 
 
+def of_sessions(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The turns, each of a session of its own: a day is as sure of its rates as it has sessions."""
+    return [{**row, "session_id": f"s{number}"} for number, row in enumerate(rows)]
+
+
 def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
     """A JSON Lines file with these rows, in their order."""
     path.parent.mkdir(parents=True, exist_ok=True)

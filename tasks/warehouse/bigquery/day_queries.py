@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from scoring.chat.kpi_figures import MeanIntervals, intervals_of_moments, means_with_target
+from scoring.chat.kpi_figures import KpiIntervals, intervals_of_moments, of_stored_rows
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import (
     moments_query,
@@ -47,10 +47,10 @@ class BigQueryDayQueries:
         found = self.ask(rows_query(self.scores, [name for name in columns if name in known], row_ids))
         return [dict.fromkeys(columns) | row for row in found]
 
-    def mean_intervals(self) -> MeanIntervals:
+    def kpi_intervals(self) -> KpiIntervals:
         """Aggregates by session in BigQuery."""
-        means = means_with_target(self.rubric.quotients)
-        return intervals_of_moments((mean, self.ask(moments_query(self.scores, mean))) for mean in means)
+        kpis = of_stored_rows(self.rubric.quotients)
+        return intervals_of_moments(kpis, self.ask(moments_query(self.scores, kpis))) if kpis else {}
 
     def repeated_rows(self) -> int:
         """Counts in BigQuery."""

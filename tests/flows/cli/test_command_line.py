@@ -18,7 +18,7 @@ from flows.cli.nightly import places_as_variables
 from flows.runtime.clock import now
 from scoring.catalog import rubrics
 from tasks.config.settings import MonitoringSettings, load_settings
-from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
+from tests.builders.chat_rows import DAY, best, of_sessions, plain, refused, write_rows
 from tests.flows.conftest import AQB, Command
 
 ROOT = Path(__file__).parents[3]
@@ -311,7 +311,7 @@ def test_nightly_says_counts_kpis_alerts_and_where_everything_is(aqb: Command, s
     assert (ended.exit_code, ended.err) == (0, "")
     assert f"{DAY}: rows in 3 = scored 2 + excluded 1 + rejected 0" in ended.out
     assert (
-        "failure_rate           50.0% (95% 구간 9.5~90.5%) · 목표 3% 이하 · 판단 보류(n 125 이상이어야 달성 가능) · n=2"
+        "failure_rate           50.0% (95% 구간 5.5~94.5%) · 목표 3% 이하 · 판단 보류(n 125 이상이어야 달성 가능) · n=2"
         in ended.out
     )
     assert "critical  answer_failed" in ended.out
@@ -323,7 +323,8 @@ def test_nightly_says_counts_kpis_alerts_and_where_everything_is(aqb: Command, s
 
 
 def test_nightly_rounds_rates_as_the_report_does(aqb: Command, source: Path) -> None:
-    write_rows(source, [*(refused(minute) for minute in range(9)), *(best(minute) for minute in range(9, 80))])
+    turns = [*(refused(minute) for minute in range(9)), *(best(minute) for minute in range(9, 80))]
+    write_rows(source, of_sessions(turns))
     shown = aqb("nightly", "--date", DAY.isoformat()).out  # 9 of 80 are 11.25 %
     assert "failure_rate           11.3% (95% 구간 6.0~20.0%) · 목표 3% 이하 · 미달 · n=80" in shown
     assert "kpi_failure_rate           11.3% (target 3% 이하)" in shown

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.chat.kpi_figures import mean_intervals
+from scoring.chat.kpi_figures import kpi_intervals
 from scoring.chat.kpis import (
     Measure,
     Quotient,
@@ -308,11 +308,14 @@ def test_intervals_of_a_day_do_not_depend_on_the_days_scored_with_it() -> None:
             session_id=pl.when(pl.col("turn") % 5 > 0).then(pl.format("session-{}", pl.col("turn") // 10)),
             row_id=pl.format("row-{}", "turn"),
             final_score=(pl.col("turn") * 7919 % 101).cast(pl.Float64),
+            a_grade=pl.lit("F"),
+            q_tier=pl.when(pl.col("turn") % 7 < 2).then(pl.lit("A")).otherwise(pl.lit("C")),
+            a_score=pl.col("turn") % 29,
         )
         .lazy()
     )
-    together = mean_intervals(turns, QUOTIENTS)
+    together = kpi_intervals(turns, QUOTIENTS)
     assert len(together) == 4 * 3
     for day in {day for day, _ in together}:
-        alone = mean_intervals(turns.filter(pl.col("score_date") == day), QUOTIENTS)
+        alone = kpi_intervals(turns.filter(pl.col("score_date") == day), QUOTIENTS)
         assert alone == {key: found for key, found in together.items() if key[0] == day}

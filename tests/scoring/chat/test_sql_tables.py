@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from scoring import score
 from scoring.catalog import row_rubric_of_text
-from scoring.chat.kpi_figures import figure_fields, intervals_of_moments, mean_intervals
+from scoring.chat.kpi_figures import figure_fields, intervals_of_moments, kpi_intervals, of_stored_rows
 from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
 from scoring.chat.sql_tables import (
     contents_query,
@@ -40,7 +40,7 @@ from tests.fakes.googlesql import answers_of_days, in_any_order
 pytestmark = pytest.mark.long
 
 DAY, EMPTY_DAY = date(2026, 2, 4), date(2020, 1, 1)
-(MEAN,) = (kpi for kpi in RUBRIC.quotients if kpi.name == "mean_final_score")
+KPIS = of_stored_rows(RUBRIC.quotients)
 FIGURES = [field.name for field in figure_fields(RUBRIC.quotients)]
 IDENTITY = {"rubric": RUBRIC.id, "rubric_version": RUBRIC.version}
 SCORED = st.fixed_dictionaries(
@@ -199,11 +199,11 @@ def test_day_is_known_by_its_rows_in_any_order(local_scores: list[Row]) -> None:
         assert contents([changed, *others]) != contents(rows)
 
 
-def test_intervals_of_means_are_the_same_to_the_last_digit(days: list[date], local_scores: list[Row]) -> None:
+def test_intervals_of_kpis_are_the_same_to_the_last_digit(days: list[date], local_scores: list[Row]) -> None:
     scores = pl.DataFrame(local_scores, schema=empty_frame(RUBRIC.scores_schema).schema).lazy()
-    here = mean_intervals(scores, RUBRIC.quotients)
+    here = kpi_intervals(scores, RUBRIC.quotients)
     assert {tenant for day, tenant in here if day == days[0]} > {"*"}
     of_day = {"scores": (RUBRIC.scores_schema, local_scores)}
-    for day, there in asked_of_each([*days, EMPTY_DAY], moments_query("scores", MEAN), **of_day):
+    for day, there in asked_of_each([*days, EMPTY_DAY], moments_query("scores", KPIS), **of_day):
         expected = {(when, tenant): found for (when, tenant), found in here.items() if when == day}
-        assert intervals_of_moments([(MEAN, there)]) == expected
+        assert intervals_of_moments(KPIS, there) == expected

@@ -11,7 +11,7 @@ from scoring.chat.templates import question_template
 from tasks.chat.tables import read_alerts, read_examples, write_alerts
 from tasks.reports.chat_folder import write_day_report
 from tasks.warehouse.folder import FolderWarehouse
-from tests.builders.chat_rows import DAY, REFUSAL, RUBRIC, best, plain, refused, write_rows
+from tests.builders.chat_rows import DAY, REFUSAL, RUBRIC, best, of_sessions, plain, refused, write_rows
 from tests.builders.scored_days import write_scored_day
 from tests.builders.site import build, page
 
@@ -165,7 +165,8 @@ def test_alerts_hold_each_rule_that_fired_with_its_level_and_share(
 def test_kpi_that_misses_its_target_is_an_alert_with_value_and_target(
     warehouse: FolderWarehouse, score_day: ScoreDay
 ) -> None:
-    score_day([*(best(minute) for minute in range(30)), *(refused(30 + minute) for minute in range(10))], DAY)
+    turns = [*(best(minute) for minute in range(30)), *(refused(30 + minute) for minute in range(10))]
+    score_day(of_sessions(turns), DAY)
     missed = alert(warehouse, "kpi_failure_rate")
     assert (missed["level"], missed["value"], missed["limit"], missed["count"]) == ("warning", 0.25, 0.03, None)
     rules = set(table(warehouse, "alerts")["rule"])

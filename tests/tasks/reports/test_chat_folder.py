@@ -81,10 +81,14 @@ def score_folder(source: Path, out: Path, staging: Path) -> dict[str, Any]:
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
     """The folder of two files of rows: scored, excluded and rejected ones."""
-    write_rows(tmp_path / "in" / "a.jsonl", [best(0), refused(1), plain(24 * 60)])
+    write_rows(tmp_path / "in" / "a.jsonl", [best(0), refused(1, session_id="s2"), plain(24 * 60)])
     write_rows(
         tmp_path / "in" / "b.jsonl",
-        [plain(2, llm_response=None), plain(3, output_tokens=-1), plain(4, timestamp="2026-02-13T03:04:00")],
+        [
+            plain(2, llm_response=None),
+            plain(3, output_tokens=-1),
+            plain(4, timestamp="2026-02-13T03:04:00", session_id="s3"),
+        ],
     )
     score_folder(tmp_path / "in", tmp_path / "out", tmp_path / "staging")
     return tmp_path / "out"

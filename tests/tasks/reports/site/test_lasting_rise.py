@@ -12,7 +12,7 @@ from tasks.reports.chat_folder import write_day_report
 from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.alert_days import kpi_row, met
-from tests.builders.chat_rows import DAY, RUBRIC, best, refused, write_rows
+from tests.builders.chat_rows import DAY, RUBRIC, best, of_sessions, refused, write_rows
 from tests.builders.kpi_tables import write_kpis
 from tests.builders.scored_days import write_scored_day
 from tests.builders.site import build, page, write_day
@@ -25,7 +25,7 @@ SAID = "주로 테넌트 가에서 평소보다 늘어난 '답변 실패'"
 def turns(failed: int) -> list[dict[str, object]]:
     """A day of three tenants with twenty turns each, of which as many of the first failed."""
     of_first = [refused(tenant_id="가")] * failed + [best(tenant_id="가")] * (20 - failed)
-    return of_first + [turn(tenant_id=name) for name in "나다" for turn in (refused, *[best] * 19)]
+    return of_sessions(of_first + [turn(tenant_id=name) for name in "나다" for turn in (refused, *[best] * 19)])
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tasks.reports.site import listed_rows
 from tasks.state.run_ledger import RUNS_SCHEMA
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import RUNS
-from tests.builders.chat_rows import BEST_QUESTION, DAY, REFUSAL, RUBRIC, best, plain, refused
+from tests.builders.chat_rows import BEST_QUESTION, DAY, REFUSAL, RUBRIC, best, of_sessions, plain, refused
 from tests.builders.site import Page, build, of_version, page, pages, sources, write_day
 
 DAY_PAGE, ROWS_PAGE = f"monitoring/{DAY}.html", f"monitoring/{DAY}-rows.html"
@@ -31,7 +31,7 @@ def segments(found: Page, kpi: str = "failure_rate") -> dict[str, int]:
 
 
 def test_first_page_gives_each_kpi_with_target_interval_and_n(warehouse: FolderWarehouse, site: Path) -> None:
-    write_day(warehouse, DAY, [best()] * 30 + [refused()] * 10)
+    write_day(warehouse, DAY, of_sessions([best()] * 30 + [refused()] * 10))
     build(warehouse, site)
     text = page(site).text
     interval = wilson_interval(10, 40)
@@ -54,7 +54,7 @@ def test_pages_of_a_day_say_how_many_rows_are_equal_to_an_earlier_one(warehouse:
 
 def test_mean_is_as_sure_as_its_sessions_are_many(warehouse: FolderWarehouse, site: Path) -> None:
     rows = [best(), refused()] * 20
-    write_day(warehouse, DAY, [row | {"session_id": f"s{n}"} for n, row in enumerate(rows)])
+    write_day(warehouse, DAY, of_sessions(rows))
     write_day(warehouse, DAY + timedelta(days=1), [row | {"session_id": f"s{n % 2}"} for n, row in enumerate(rows)])
     build(warehouse, site)
     many, few = page(site).charts["trend-mean_final_score"]["points"]
@@ -255,7 +255,7 @@ def test_alerts_of_a_day_do_not_contradict_its_cards(warehouse: FolderWarehouse,
 def test_windows_never_mix_rubric_versions(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [refused()] * 4, of_version("0"))
     write_day(warehouse, DAY + timedelta(days=1), [best()] * 4, of_version("1"))
-    write_day(warehouse, DAY + timedelta(days=2), [best(), refused()] * 2, of_version("1"))
+    write_day(warehouse, DAY + timedelta(days=2), of_sessions([best(), refused()] * 2), of_version("1"))
     build(warehouse, site)
     card = page(site).text
     card = card[card.index("실패율 목표 3% 이하") :]
