@@ -22,7 +22,7 @@ from scoring.stats.intervals import Interval, mean_of_moments, rate_of_moments, 
 
 _Key = tuple[date | None, str | None]
 KpiIntervals = Mapping[_Key, Mapping[str, Interval | None]]
-"""The intervals of KPIs by day (None: all days together) and tenant (`*`: all), then by the KPI's name."""
+"""The intervals of KPIs by day and tenant (`*`: all), then by the KPI's name; all days together have none."""
 
 _MOST_POINTS = 100.0
 _ROWS_AT_ONCE = 100_000  # whole days; the sessions of a day take some ten megabytes
