@@ -22,9 +22,10 @@ from flows.steps.alerts import call_off_finished, notify_days, notify_kept, noti
 from flows.steps.announce import STILL_NEWS
 from flows.steps.day import DayOutcome, DayResult, failure_text, log_unexpected, stopped_day, try_day
 from flows.steps.failure_hooks import notify_flow_end, settings_of_run
+from flows.steps.inbox_outcome import InboxOutcome
 from flows.steps.judge_quality import judge_trust_anew, watch_judge
 from flows.steps.site import SiteOutcome, site_after
-from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
+from flows.test_runs import IncompleteInboxError, score_inbox
 from scoring.errors import AqbError
 from tasks.alerts.heartbeat import Heartbeat
 from tasks.alerts.routed_rubrics import unknown_rubrics

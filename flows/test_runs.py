@@ -6,7 +6,6 @@ unreadable file is reported once, as a Warning, and does not fail the flow run.
 """
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import date, timedelta
 
 from prefect import flow
@@ -18,53 +17,17 @@ from flows.runtime.run_recorder import publish_runs
 from flows.steps.alerts import call_off_finished, deliver_waiting, notify_refused, notify_testrun
 from flows.steps.announce import STILL_NEWS
 from flows.steps.failure_hooks import notify_flow_end
+from flows.steps.inbox_outcome import InboxOutcome, WrittenTestRun
+from flows.steps.nothing_to_do import is_unpublished
 from flows.steps.site import site_after
-from flows.steps.testrun_files import LeftFile, WrittenTestRun, score_files
+from flows.steps.testrun_files import LeftFile, score_files
 from scoring.alerting.run_messages import RefusedFile
-from scoring.errors import AqbError, TakenError, counted, shown_name
-from scoring.inputs import nothing_scored
+from scoring.errors import AqbError, TakenError, counted
 from tasks.config.services import refuse_chosen
 from tasks.context import Context
 from tasks.state.run_ledger import TEST_RUN, Run, RunLedger
 from tasks.testruns.inbox import files_of_inbox
 from tasks.testruns.plans import in_order_of_running
-
-
-@dataclass(frozen=True)
-class InboxOutcome:
-    """The result of the inbox: scored files, failures, refused files (one line each), files whose content was scored
-    before or in another file, files still arriving.
-
-    `unpublished` is why the site could not be built, people could not be notified, or the inbox was left to another
-    active run.
-    """
-
-    scored: tuple[WrittenTestRun, ...]
-    failures: tuple[AqbError, ...]
-    known: int
-    arriving: tuple[str, ...]
-    refused: tuple[str, ...] = ()
-    unpublished: tuple[str, ...] = ()
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Problems that a person should look at."""
-        rejected = [(shown_name(one.name), one.summary["counts"]["rejected"]) for one in self.scored]
-        return (
-            *map(str, self.failures),
-            *self.refused,
-            *(
-                f"{shown_name(one.name)}: {why}"
-                for one in self.scored
-                if (why := nothing_scored(one.summary["counts"]))
-            ),
-            *(
-                f"{name}: {counted(count, 'row')} rejected; see the table `rejected`"
-                for name, count in rejected
-                if count
-            ),
-            *self.unpublished,
-        )
 
 
 class IncompleteInboxError(AqbError):
@@ -133,21 +96,13 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
         (*(path.name for path in inbox.arriving), *left),
         tuple(one.reason for one in refused),
         (
-            *(site_after(context).problems if scored or _is_unpublished(context) else ()),
+            *(site_after(context).problems if scored or is_unpublished(context) else ()),
             *notify_refused(context, refused),
             *(why for run in unreported for why in _notify_of(context, run)),
             *call_off_finished(context, inbox_is_done=not failures),
             *deliver_waiting(context),
         ),
     )
-
-
-def _is_unpublished(context: Context) -> bool:
-    """Whether the pages are older than the last scores, because a run died in between."""
-    page = context.reports.first_page
-    shown_at = page.stat().st_mtime if page.is_file() else 0.0
-    newest = RunLedger(context.state).completed(TEST_RUN, 1)
-    return any(run.finished_at and run.finished_at.timestamp() > shown_at for run in newest)
 
 
 def _notify_of(context: Context, run: Run) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from scoring.errors import AqbError, StorageError, UsageError, shown_name
 if TYPE_CHECKING:
     from flows.nightly import NightlyOutcome
     from flows.steps.day import DayOutcome
-    from flows.test_runs import InboxOutcome
+    from flows.steps.inbox_outcome import InboxOutcome
     from tasks.config.settings import Settings
 
 
@@ -119,23 +119,28 @@ def test_runs(as_json: Json = False) -> None:
 
     Example: aqb test-runs
     """
-    from flows.runtime.clock import today
+    from flows.runtime.clock import now, today
     from flows.runtime.prefect_env import prepare_prefect, running_flows
+    from flows.steps.nothing_to_do import scored_inbox
     from tasks.config.settings import load_settings
+    from tasks.context import Context
 
     settings = load_settings()
     if not Path(settings.test_runs.inbox).is_dir():
         raise UsageError(
             "there is no such inbox", where=settings.test_runs.inbox, fix="make it, or set test_runs.inbox"
         )
-    prepare_prefect(settings.reports)
-    from flows.test_runs import IncompleteInboxError, score_inbox
+    with Context(settings) as context:
+        inbox = None if settings.service else scored_inbox(context, now())
+    if inbox is None:
+        prepare_prefect(settings.reports)
+        from flows.test_runs import IncompleteInboxError, score_inbox
 
-    try:
-        with running_flows():
-            inbox = score_inbox(settings, today(settings.time_zone))
-    except IncompleteInboxError as error:
-        inbox = error.outcome
+        try:
+            with running_flows():
+                inbox = score_inbox(settings, today(settings.time_zone))
+        except IncompleteInboxError as error:
+            inbox = error.outcome
     show(_inbox_dict(inbox), _inbox_text(inbox, asked=settings.judge.enabled), as_json=as_json)
     finish(inbox.problems)
 

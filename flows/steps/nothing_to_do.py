@@ -1,4 +1,5 @@
-"""Decides without Prefect, whose import takes longer, whether a nightly run or a backfill has anything to do.
+"""Decides without Prefect, whose import takes longer, whether a run of a night, a backfill or the inbox has anything to
+do.
 
 If that cannot be decided, the run starts: it meets the same error, records it and notifies people.
 """
@@ -7,6 +8,7 @@ from datetime import date, datetime
 
 from flows.runtime.code_version import code_version
 from flows.steps.announce import STILL_NEWS
+from flows.steps.inbox_outcome import InboxOutcome
 from flows.steps.subscriptions import wanted_routes
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import finished
@@ -39,6 +41,25 @@ def backfilled_plan(context: Context, first: date, last: date, today: date) -> B
         return plan if plan and _is_published(context) and not _has_news(context, last) else None
     except Exception:  # noqa: BLE001 - the run meets it again
         return None
+
+
+def scored_inbox(context: Context, at: datetime) -> InboxOutcome | None:
+    """The result of the inbox, if a run of it would score, publish and send nothing now; else None."""
+    try:
+        inbox = files_of_inbox(context, at)
+        is_done = not (inbox.new or inbox.arriving or inbox.refused or is_unpublished(context))
+        is_done = is_done and not _has_news(context, at.astimezone(context.settings.zone).date())
+    except Exception:  # noqa: BLE001 - the run meets it again
+        return None
+    return InboxOutcome(scored=(), failures=(), known=len(inbox.known), arriving=()) if is_done else None
+
+
+def is_unpublished(context: Context) -> bool:
+    """Whether the pages are older than the last scores of a test run, because a run died in between."""
+    page = context.reports.first_page
+    shown_at = page.stat().st_mtime if page.is_file() else 0.0
+    newest = RunLedger(context.state).completed(TEST_RUN, 1)
+    return any(run.finished_at and run.finished_at.timestamp() > shown_at for run in newest)
 
 
 def _is_published(context: Context, newest_label: datetime | None = None) -> bool:

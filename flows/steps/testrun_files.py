@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from flows.runtime.fan_out import FanOut, threads
 from flows.runtime.flow_run import ProgressArtifact, step
 from flows.runtime.run_recorder import reason_of, recorded_run
 from flows.runtime.telemetry import tell_judgements
+from flows.steps.inbox_outcome import WrittenTestRun
 from scoring.alerting.run_messages import RefusedFile
 from scoring.errors import AqbError, ExpiredDayError, UnexpectedError
 from scoring.inputs import FileIdentity
@@ -33,15 +33,6 @@ from tasks.state.run_ledger import TEST_RUN, RunLedger
 from tasks.testruns.plans import plan_of_input
 
 _JUDGE_LIMIT_S = 26 * 3600.0  # a batch takes up to a day
-
-
-@dataclass(frozen=True)
-class WrittenTestRun:
-    """A scored file: its report folder and its summary."""
-
-    name: str
-    folder: Path
-    summary: dict[str, Any]
 
 
 @dataclass(frozen=True)

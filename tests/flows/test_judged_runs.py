@@ -20,7 +20,8 @@ from prefect.client.schemas.objects import State
 
 from flows.cli import terminal
 from flows.cli.score_testruns import score_testruns
-from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
+from flows.steps.inbox_outcome import InboxOutcome
+from flows.test_runs import IncompleteInboxError, score_inbox
 from scoring.catalog import TestRunChoices
 from scoring.stats.run_scores import TOTAL
 from tasks.config.judge import JudgeSettings

@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from flows.steps.inbox_outcome import InboxOutcome
 from flows.steps.testrun_files import LeftFile, score_files
-from flows.test_runs import InboxOutcome
 from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.settings import Settings
 from tasks.config.testruns import InboxSettings

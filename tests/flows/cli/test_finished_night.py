@@ -1,4 +1,4 @@
-"""`aqb nightly` and `aqb backfill` where nothing is left to do."""
+"""`aqb nightly`, `aqb backfill` and `aqb test-runs` where nothing is left to do."""
 
 import json
 from datetime import timedelta
@@ -9,6 +9,7 @@ import pytest
 from flows.runtime.clock import today
 from tasks.warehouse import open_warehouse
 from tests.builders.chat_rows import DAY, best, plain, write_rows
+from tests.builders.testruns import LONG_HEADER, long_row, write_csv
 from tests.flows.conftest import Command
 
 
@@ -99,3 +100,19 @@ def test_backfill_of_days_that_are_up_to_date_starts_nothing(
     again = installed_aqb("backfill", *days, "--json", **nowhere)
     assert (again.exit_code, again.err, json.loads(again.out)) == (0, "", {"days": [], "up_to_date": 1})
     assert aqb("backfill", *days).out == "0 days scored, 1 up to date before, 0 failed; 0 rows\n"
+
+
+@pytest.mark.usefixtures("site_is_built")
+def test_inbox_without_a_new_file_starts_nothing(aqb: Command, installed_aqb: Command, folder: Path) -> None:
+    (folder / "aqb.toml").write_text('[test_runs]\ninbox = "inbox"\nquiet_s = 0\n', encoding="utf-8")
+    (folder / "inbox").mkdir()
+    header, rows = LONG_HEADER, [long_row("Q1"), long_row("Q2")]
+    write_csv(folder / "inbox" / "plan_agent_1.csv", [header, *rows])
+    assert aqb("test-runs").out.startswith("test runs: 1 scored, 0 failed, 0 scored before\n")
+    nowhere = {"PREFECT_API_URL": "http://127.0.0.1:1/api"}
+    again = installed_aqb("test-runs", **nowhere)
+    assert (again.exit_code, again.err, again.out) == (0, "", "test runs: 0 scored, 0 failed, 1 scored before\n")
+    found = json.loads(installed_aqb("test-runs", "--json", **nowhere).out)
+    assert found == {"scored": [], "failures": [], "refused": [], "known": 1, "arriving": []}
+    write_csv(folder / "inbox" / "plan_agent_2.csv", [header, *rows[:1]])
+    assert aqb("test-runs").out.startswith("test runs: 1 scored, 0 failed, 1 scored before\n")
