@@ -69,18 +69,22 @@ class Figure:
         """The verdict, and from how many on the target can be met where these are too few for it: `판단 보류(n 189
         이상이어야 달성 가능)`, of repeated queries `판단 보류(질의 189개 이상이어야 달성 가능)`."""
         least = self.least_n_to_meet
-        if self.value is None or self.verdict != "undecided" or (self.queries or self.n) >= least:
+        if self.value is None or self.verdict != "undecided" or (least and (self.queries or self.n) >= least):
             return self.verdict_text
+        if least is None:
+            return f"{self.verdict_text}(예외가 없다는 것은 몇 건으로도 확정할 수 없음)"
         needed = f"질의 {least:,}개" if self.queries else f"n {least:,}"
         return f"{self.verdict_text}({needed} 이상이어야 달성 가능)"
 
     @property
-    def least_n_to_meet(self) -> int:
-        """From which n on a rate can meet its target, with every row as it should be; a mean only needs a verdict."""
+    def least_n_to_meet(self) -> int | None:
+        """From which n on a rate can meet its target, with every row as it should be; a mean only needs a verdict. None
+        for a target without exceptions: no number of rows shows that there are none.
+        """
         if not self.is_rate:
             return MIN_N_FOR_VERDICT
         best = self.target.value if self.target.operator == ">=" else 1 - self.target.value
-        return MIN_N_FOR_VERDICT if best >= 1 else max(MIN_N_FOR_VERDICT, ceil(Z_95**2 * best / (1 - best)))
+        return None if best >= 1 else max(MIN_N_FOR_VERDICT, ceil(Z_95**2 * best / (1 - best)))
 
     @property
     def value_text(self) -> str:

@@ -1,5 +1,7 @@
 """The verdict of a figure, and its texts."""
 
+from dataclasses import replace
+
 import pytest
 
 from scoring.figures import VERDICT_TITLES, Figure, Target, goal_figure
@@ -94,6 +96,13 @@ def test_figure_shows_its_target_as_it_was_written(target: Target, is_rate: bool
 
 def test_figure_without_rows_has_a_dash_and_no_verdict() -> None:
     assert Figure("실패율", None, 0, AT_MOST_3).text == "– · 목표 3% 이하 · 미측정 · n=0"
+
+
+@pytest.mark.parametrize(("value", "target"), [(1.0, Target(">=", 1)), (0.0, Target("<=", 0))])
+def test_target_without_exceptions_says_that_no_number_of_rows_shows_it(value: float, target: Target) -> None:
+    figure = Figure("", value, 9_000, target, wilson_interval(round(value * 9_000), 9_000))
+    assert figure.judged_text == "판단 보류(예외가 없다는 것은 몇 건으로도 확정할 수 없음)"
+    assert replace(figure, value=0.5, interval=Interval(0.4, 0.6)).judged_text == "미달"
 
 
 @pytest.mark.parametrize(("queries", "judged"), [(188, "판단 보류(질의 189개 이상이어야 달성 가능)"), (189, "달성")])
