@@ -5,8 +5,8 @@ That of a rubric file is a copy of `deployments/dbt` with the models of the rubr
     python -m docs.generators.dbt my-rubric.toml my-dbt
 """
 
+import argparse
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ import pyarrow as pa
 import yaml
 
 from docs.generators.reference import described, warehouse_tables
-from scoring.catalog import row_rubric_of_text
 from scoring.chat.rubric import LEVEL_TITLES, RowRubric
+from scoring.errors import AqbError
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS
 from tasks.files.atomic import write_text
+from tasks.files.rubric_file import chosen_row_rubric
 from tasks.warehouse.tables import ALERTS, REJECTED, SCORES
 
 _NAMES = (SCORES, EXCLUDED, KPIS, CROSSTAB, ALERTS, REJECTED)
@@ -106,6 +107,17 @@ def _column(field: pa.Field, values: dict[str, list[str]]) -> dict[str, Any]:
     return {"name": field.name, "description": described(field), **quoted, **({"data_tests": tests} if tests else {})}
 
 
+def main() -> None:
+    """Writes the package that the command line asks for, or says what is wrong with it."""
+    asks = argparse.ArgumentParser("python -m docs.generators.dbt", description="Writes the dbt package of a rubric.")
+    asks.add_argument("rubric", help="the rubric file of chat rows (.toml)")
+    asks.add_argument("folder", type=Path, help="the folder that gets the package")
+    asked = asks.parse_args()
+    try:
+        write_package(chosen_row_rubric(asked.rubric), asked.folder)
+    except AqbError as error:
+        asks.exit(2, f"error: {error}\n")
+
+
 if __name__ == "__main__":
-    file, folder = map(Path, sys.argv[1:])
-    write_package(row_rubric_of_text(file.read_text(encoding="utf-8"), str(file)), folder)
+    main()
