@@ -1,7 +1,7 @@
 """Late nights, and unfinished work that has been completed since, from the run ledger."""
 
 from collections.abc import Mapping
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, tzinfo
 
 from scoring.alerting.all_clear import LateNight, NightState, Unfinished, uncalled
 from scoring.alerting.messages import KnownKey
@@ -21,13 +21,15 @@ def late_night(context: Context, now: datetime) -> LateNight | None:
     """The night that was due last, if no run of its day was completed; else None.
 
     A day that was scored without some files is not late: the failure of its run has been reported. Nor is one before
-    the first night: an installation of the small hours begins with yesterday, which is not due yet.
+    the first night: an installation of the small hours begins with yesterday, which is not due yet. Who scored a day by
+    hand while it lasted has scored a part of it.
     """
     zone, due = context.settings.zone, time.fromisoformat(context.settings.alerts.watch.due)
     local = now.astimezone(zone)
     due_day = local.date() if local.time() >= due else local.date() - timedelta(days=1)
     day, ledger = due_day - timedelta(days=1), RunLedger(context.state)
-    if any(run.outcome in _ENDED or run.scored is not None for run in ledger.whole_days(day, day)):
+    of_whole_day = [run for run in ledger.whole_days(day, day) if _has_whole_day(run, zone)]
+    if any(run.outcome in _ENDED or run.scored is not None for run in of_whole_day):
         return None
     if (first := ledger.first_night()) and day < first:
         return None
@@ -38,6 +40,11 @@ def late_night(context: Context, now: datetime) -> LateNight | None:
         return LateNight(day, due, "absent", last_day=last_day)
     last = runs[-1]
     return LateNight(day, due, _state(context, last), last.started_at, last.run_id, last.message or "", last_day)
+
+
+def _has_whole_day(run: Run, zone: tzinfo) -> bool:
+    """Whether a run began after its day, whose rows were all there."""
+    return run.started_at >= datetime.combine(run.score_date + timedelta(days=1), time(), zone)
 
 
 def _state(context: Context, run: Run) -> NightState:
@@ -112,7 +119,8 @@ def _is_over_for(context: Context, one: Unfinished, told_at: datetime) -> bool:
     ledger = RunLedger(context.state)
     since = [run for run in ledger.whole_days_ended_since(told_at) if run.outcome in _ENDED]
     if one.work == "late":
-        return one.first is not None and _all_ended(_last_runs(ledger, one.first, one.first), one.first, one.first)
+        of_day = ledger.whole_days(one.first, one.first) if one.first else []
+        return bool(of_day) and of_day[-1].outcome in _ENDED and _has_whole_day(of_day[-1], context.settings.zone)
     if one.work == "intraday":
         return any(run.score_date >= (one.first or run.score_date) for run in since) or any(
             run.kind == INTRADAY and run.outcome == "completed" and run.started_at > told_at

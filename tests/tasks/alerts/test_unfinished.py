@@ -106,7 +106,7 @@ def test_backfill_of_another_day_is_no_run_of_the_night(context: Context, outcom
 def test_due_time_is_a_setting_in_the_zone_of_the_project(state_url: str) -> None:
     settings = Settings(state_url=state_url, time_zone="UTC", alerts=AlertsSettings(watch=WatchSettings(due="23:30")))
     with Context(settings) as context:
-        keep(context, night(DAY - timedelta(days=1)))
+        keep(context, night(DAY - timedelta(days=1), start="10:00"))  # 01:00 in UTC
         assert late_night(context, at(DUE_DAY + timedelta(days=1), "08:29")) is None
         assert late_night(context, at(DUE_DAY + timedelta(days=1), "08:30"))
 
@@ -121,6 +121,16 @@ def test_late_night_is_over_when_its_day_is_done(context: Context) -> None:
     assert not over(context, late)
     keep(context, night(DAY, start="06:59"))  # while the watch was looking
     assert over(context, late)
+
+
+def test_night_of_a_day_that_was_scored_while_it_lasted_is_late_until_it_is_done(context: Context) -> None:
+    keep(context, night(BEFORE), replace(night(DAY), started_at=at(DAY, "15:00")))
+    late = late_night(context, at(DUE_DAY, "07:00"))
+    assert late
+    assert (late.state, over(context, late.unfinished)) == ("absent", False)
+    keep(context, night(DAY, start="07:30"))
+    assert late_night(context, at(DUE_DAY, "08:00")) is None
+    assert over(context, late.unfinished)
 
 
 @pytest.mark.parametrize("outcome", ["completed", "kept"])
