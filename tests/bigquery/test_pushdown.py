@@ -236,7 +236,7 @@ def test_what_cannot_be_read_is_rejected_alike(
     assert tables(inside) == tables(here)
     report = (tmp_path / "inside" / f"monitoring-{DAY}.md").read_text("utf-8")
     assert report == (tmp_path / "here" / f"monitoring-{DAY}.md").read_text("utf-8")
-    assert "시간대가 없어 UTC로 읽은 시각: 1건" in report
+    assert "시간대가 없어 UTC 시각으로 읽은 값: 1건" in report
 
 
 def test_erased_sessions_leave_their_scores_only(
