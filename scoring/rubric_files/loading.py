@@ -57,7 +57,7 @@ def _fingerprint(file: RubricFile) -> str:
 
 
 class _KindsSoFar(dict[str, Kind]):
-    """The columns that are defined so far; an error says which of the file's `columns` come later."""
+    """The columns that are defined so far; an error says which of the file's `columns` are not yet."""
 
     def __init__(self, kinds: Kinds, columns: Container[str]) -> None:
         super().__init__(kinds)
@@ -67,7 +67,7 @@ class _KindsSoFar(dict[str, Kind]):
         if name not in self._columns:
             raise KeyError(name)
         fix = "move it up: a column uses those above it, and those with added_later come last"
-        raise RuleError(f"the column {name} comes later", fix=fix)
+        raise RuleError(f"the column {name} does not come before this", fix=fix)
 
 
 class _RowRubricLoading(FileExpressions):
