@@ -17,7 +17,7 @@ from markupsafe import Markup
 from scoring.chat.rubric import FAILURE_NOTE
 from scoring.days import day_text
 from scoring.figures import VERDICT_SIGNS
-from scoring.markdown import cell, kpi_text, percent, score_text, shortened, signed
+from scoring.markdown import cell, percent, score_text, shortened, signed
 from scoring.testruns.page_parts import safe_text
 from scoring.testruns.summaries import mean_text, undecided_text
 from tasks.reports.wording import (
@@ -40,7 +40,6 @@ _FILTERS: dict[str, Callable[..., str]] = {
     "counted_rows": counted_rows_text,
     "day": day_text,
     "kappa": kappa_text,
-    "kpi": kpi_text,
     "masked": safe_text,
     "masked_sentence": partial(safe_text, characters=_SENTENCE_CHARACTERS),
     "mean": mean_text,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from scoring.alerting.facts import AlertFact, titles_of_rules
@@ -12,6 +12,7 @@ from scoring.alerting.growth import Grown
 from scoring.alerting.growth_wording import grown_texts, tokens_action
 from scoring.alerting.watch import alert_counts
 from scoring.chat.conclusion import conclusion
+from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpi_windows import ComparedKpi, compared_kpi, deciding, kpi_windows, of_all_rows
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import KPI_RULE, LEVEL_TITLES, AlertRule, RowRubric
@@ -207,6 +208,7 @@ class MonitoringReport:
             history=self.history,
             findings=self.findings,
             days=self._days,
+            figures_of=partial(kpi_figures, rubric.targeted),
             tenants=sorted((row for row in kpis if row["tenant_id"] != ALL_TENANTS), key=lambda row: -row["rows"]),
             most_tenants=MOST_TENANTS,
             crosstab=self.crosstab,

@@ -90,6 +90,11 @@ def test_days_stand_side_by_side_when_there_are_several(tmp_path: Path) -> None:
     assert "| 2026-02-14 | 2 | 0 | 50.0% | 50.0% |" in text
 
 
+def test_figure_of_a_day_or_tenant_has_the_digits_that_show_its_side_of_the_target(tmp_path: Path) -> None:
+    rows = [best(number, tenant_id="t_2") for number in range(32)] + [refused(40, tenant_id="t_2")]
+    assert "| t_2 | 33 | 0 | 97.0% | 3.03% |" in report(tmp_path, *rows, best(50, tenant_id="t_3"))
+
+
 def test_tenants_stand_side_by_side_on_a_single_day(tmp_path: Path) -> None:
     rows = best(0), best(1, tenant_id="t_2"), refused(2, tenant_id=None), best(3, tenant_id="")
     text = report(tmp_path, *rows)
