@@ -28,6 +28,7 @@ TAIL = 0.025
 _NORMAL = NormalDist()
 Z_95 = _NORMAL.inv_cdf(1 - TAIL)
 _RESAMPLES, _SEED = 2_000, 0
+_FLOAT_ERROR = 1e-9  # 3 degrees of freedom may be computed as 2.9999999999999996
 # With more clusters the closed form is as good as resampling, and the normal distribution as good as Student's: a day
 # of ten thousand sessions takes milliseconds, not seconds.
 _MANY_CLUSTERS = 300
@@ -227,7 +228,7 @@ def difference_of_days(
         own = max(_variance_of_days(totals, counts), rate * (1 - rate) / n if is_rate else 0.0)
         variance += own
         doubt += own**2 / (len(counts) - 1)
-    degrees = int(variance**2 / doubt) if doubt else len(sizes) + len(sizes_before) - 2
+    degrees = int(variance**2 / doubt + _FLOAT_ERROR) if doubt else len(sizes) + len(sizes_before) - 2
     difference = sum(sums) / sum(sizes) - sum(sums_before) / sum(sizes_before)
     half = student_quantile(degrees, TAIL / looks) * sqrt(variance)
     low, high = difference - half, difference + half

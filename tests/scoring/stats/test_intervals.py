@@ -333,6 +333,12 @@ def test_difference_of_days_is_welchs() -> None:
     assert (found.low, found.high) == pytest.approx((0.4741, 13.7402), abs=1e-4)
 
 
+def test_days_that_are_all_alike_leave_the_degrees_of_freedom_to_the_others() -> None:
+    found = difference_of_days([0] * 9, [1] * 9, [5, 20, 45, 80, 125, 180, 245, 320], [1] * 8, is_rate=False)
+    assert found is not None  # 7 degrees, which floats compute as 6.999999999999999
+    assert found.low == pytest.approx(127.5 - 2.364624 * 39.921799, abs=1e-3)
+
+
 def of_sessions(failed: Sequence[int], sizes: Sequence[int]) -> Interval:
     """The interval of the failure rate of a day whose sessions have these turns."""
     pairs = [*zip(failed, sizes, strict=True)]
