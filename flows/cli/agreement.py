@@ -56,7 +56,8 @@ def agreement(
         found = agreements(labelled.pairs)
         least, day = context.settings.agreement.trusted_from, today(context.settings.time_zone)
         measured = Measured(labelled.rubric_version, found, labelled.epochs)
-        write_agreements(context.warehouse, day, labelled.rubric, [measured], least)
+        warehouse = context.of_no_service.warehouse if folders else context.warehouse
+        write_agreements(warehouse, day, labelled.rubric, [measured], least)
     unpaired = len(given) - len(labelled.pairs)
     text = agreement_markdown(labels.name, found, labelled.titles, labelled.grades, least, unpaired)
     show(agreement_dict(found, least, unpaired), text.removesuffix("\n"), as_json=as_json)

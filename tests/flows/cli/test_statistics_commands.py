@@ -226,6 +226,15 @@ def test_review_becomes_labels_and_agreement(reviewed: Callable[[int], Path], aq
     assert json.loads(again.out) == document
 
 
+def test_agreement_of_a_run_is_that_of_all_services(
+    reviewed: Callable[[int], Path], aqb: Command, folder: Path
+) -> None:
+    labels = reviewed(5)
+    (folder / "aqb.toml").write_text('[[monitoring.service]]\nname = "hiring"\nsource = "a"\n', encoding="utf-8")
+    assert aqb("--service", "hiring", "agreement", labels, "--run", "candidate").exit_code == 0
+    assert open_warehouse("data/warehouse").read("agreements") is not None
+
+
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "said"),
     [
