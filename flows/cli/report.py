@@ -42,7 +42,7 @@ def report(
 
     period = _period(week, first, last)
     with open_context() as context, ExitStack() as alone:
-        settings = context.settings
+        settings, rubric = context.settings, context.rubric
         if out is None:  # a night or another build may be writing there
             alone.enter_context(context.warehouse.lock(SITE_LOCK, LONGEST_BUILD_S))
         choices, folder = AlertChoices(context.state), out or Path(settings.reports)
@@ -52,7 +52,7 @@ def report(
         over_services = "" if out else OVER_SERVICES
         built = build_pages(
             context.warehouse,
-            context.rubric,
+            rubric,
             folder,
             settings.time_zone,
             days,

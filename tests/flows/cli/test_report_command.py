@@ -68,6 +68,14 @@ def test_empty_warehouse_gives_a_page_that_says_so(aqb: Command, folder: Path) -
     assert "아직 채점한 날이 없습니다" in (folder / "data" / "reports" / "index.html").read_text(encoding="utf-8")
 
 
+def test_report_of_several_services_wants_one_chosen_and_leaves_nothing_behind(aqb: Command, folder: Path) -> None:
+    services = (f'[[monitoring.service]]\nname = "{name}"\nsource = "a"\n' for name in ("hiring", "support"))
+    (folder / "aqb.toml").write_text("".join(services), encoding="utf-8")
+    refused_command = aqb("report")
+    assert (refused_command.exit_code, "choose one" in refused_command.err) == (2, True)
+    assert [path.name for path in folder.iterdir()] == ["aqb.toml"]
+
+
 def test_report_and_a_night_write_their_pages_one_after_the_other(aqb: Command, folder: Path) -> None:
     """Else the older pages of one could stay under the newer inputs that the other has noted."""
     warehouse = FolderWarehouse(folder / "data" / "warehouse")
