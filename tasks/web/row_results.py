@@ -24,6 +24,7 @@ _USUAL_DAYS = 7
 _MOST_CHECKED = 5_000
 _MOST_PAGES = 10_000
 _COLUMN, _SORT, _PAGE = "show", "sort", "page"
+_LABEL = re.compile("|".join(map(re.escape, LABELS)), re.IGNORECASE)
 _ROW_ID = re.compile(r"[0-9a-f]{32}(?:-[0-9]+)?")
 # Hangul but for the syllables that numbers are spoken with: no part of what is masked.
 _NOTHING_PERSONAL = re.compile(r"(?:[ ]|(?![공영일이삼사오육륙칠팔구])[가-힣])*")
@@ -132,8 +133,8 @@ def searchable(rubric: RowRubric, search: RowSearch, wanted: RowFilter, *, perso
     if not wanted.template and not checks_text:
         return wanted
     seen = wanted.text.lower()
-    if checks_text and any(label.lower() in seen for label in LABELS):
-        wanted = replace(wanted, text="")  # no stored text has the labels that people read
+    if checks_text:  # no stored text has the labels that people read, but all have what stands beside them
+        wanted = replace(wanted, text=max(_LABEL.split(wanted.text), key=len))
     found = search.texts(wanted, literal_parts(wanted.template) if wanted.template else ())
     if wanted.template:
         alike = [text for text in found["user_input"].unique() if rubric.template(text) == wanted.template]

@@ -138,6 +138,13 @@ def test_rows_page_finds_the_masked_text_that_people_read(client: TestClient) ->
     assert headline(rows(client, **EVERY_DAY, text="[전화번호] 없음")) == 0
 
 
+def test_words_beside_a_label_keep_a_search_from_looking_at_every_row(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.web.row_results._MOST_CHECKED", 1)
+    assert headline(rows(client, **EVERY_DAY, text="제 번호는 [전화번호] 입니다")) == 1
+
+
 def hrefs(page: Page) -> list[str]:
     return [href for _, href in page.links if href.startswith("/rows/20")]
 
