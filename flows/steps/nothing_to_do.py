@@ -17,7 +17,7 @@ from tasks.context import Context
 from tasks.judge_quality.anchors import are_due
 from tasks.review.label_store import LabelStore
 from tasks.state.run_ledger import NIGHTLY, TEST_RUN, Run, RunLedger
-from tasks.testruns.inbox import files_of_inbox
+from tasks.testruns.inbox import Inbox, files_of_inbox
 
 
 def done_by(context: Context, day: date, at: datetime) -> Run | None:
@@ -27,7 +27,8 @@ def done_by(context: Context, day: date, at: datetime) -> Run | None:
         if run is None or run.code_version != code_version():
             return None
         newest_label = LabelStore(context.state).newest_at()
-        is_done = _is_published(context, newest_label) and not _has_news(context, day) and not _has_files(context, at)
+        is_done = _is_published(context, newest_label) and not _has_news(context, day)
+        is_done = is_done and not _has_files(files_of_inbox(context, at))
         is_done = is_done and not are_due(context, at.astimezone(context.settings.zone).date())
     except Exception:  # noqa: BLE001 - the run meets it again
         return None
@@ -47,7 +48,7 @@ def scored_inbox(context: Context, at: datetime) -> InboxOutcome | None:
     """The result of the inbox, if a run of it would score, publish and send nothing now; else None."""
     try:
         inbox = files_of_inbox(context, at)
-        is_done = not (inbox.new or inbox.arriving or inbox.refused or is_unpublished(context))
+        is_done = not (_has_files(inbox) or is_unpublished(context))
         is_done = is_done and not _has_news(context, at.astimezone(context.settings.zone).date())
     except Exception:  # noqa: BLE001 - the run meets it again
         return None
@@ -85,7 +86,6 @@ def _has_news(context: Context, day: date) -> bool:
     )
 
 
-def _has_files(context: Context, at: datetime) -> bool:
+def _has_files(inbox: Inbox) -> bool:
     """Whether the inbox holds a file that is new, still arriving or refused."""
-    inbox = files_of_inbox(context, at)
     return bool(inbox.new or inbox.arriving or inbox.refused)

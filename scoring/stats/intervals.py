@@ -32,8 +32,7 @@ _FLOAT_ERROR = 1e-9  # 3 degrees of freedom may be computed as 2.999999999999999
 # With more clusters the closed form is as good as resampling, and the normal distribution as good as Student's: a day
 # of ten thousand sessions takes milliseconds, not seconds.
 _MANY_CLUSTERS = 300
-LEAST_COMPARED_DAYS = 3
-"""The least number of days on either side of a comparison: two hardly determine the variance between days."""
+_LEAST_COMPARED_DAYS = 3  # two hardly determine the variance between days
 
 KappaWeights = Literal["linear", "quadratic"]
 Finding = Literal["better", "worse", "unclear", "too_few", "hollow"]
@@ -213,14 +212,14 @@ def difference_of_days(
     is_rate: bool,
     looks: int = 1,
 ) -> Interval | None:
-    """The interval of the difference of two such means, the later minus the earlier; None without
-    `LEAST_COMPARED_DAYS` of each.
+    """The interval of the difference of two such means, the later minus the earlier; None without three
+    days of each.
 
     Its degrees of freedom are those of Welch and Satterthwaite: three days beside four weeks are known as badly as
     three days. For a rate it is never narrower than for as many independent rows, and no wider than rates can differ.
     If several differences are examined together (`looks`), all intervals hold at once with 95 % confidence.
     """
-    if min(len(sizes_before), len(sizes)) < LEAST_COMPARED_DAYS:
+    if min(len(sizes_before), len(sizes)) < _LEAST_COMPARED_DAYS:
         return None
     variance = doubt = 0.0
     for totals, counts in ((sums_before, sizes_before), (sums, sizes)):
