@@ -86,10 +86,12 @@ def _summary(report: MonitoringReport) -> Tab:
 
 
 def _value(figure: Figure) -> NumberCell | str:
-    """The number of a figure; its text if nothing was measured."""
+    """The number of a figure, with the digits of its text; the text if nothing was measured."""
+    text = figure.value_text
     if figure.value is None:
-        return figure.value_text
-    return NumberCell(figure.value, Style.RATE if figure.is_rate else Style.POINTS, figure.value_text)
+        return text
+    first, digits = Style.RATE if figure.is_rate else Style.POINTS, len(text.rstrip("%점").partition(".")[2])
+    return NumberCell(figure.value, Style(first + digits - 1), text)
 
 
 def _rows(scores: pl.LazyFrame, columns: Sequence[RowColumn]) -> Iterator[list[Any]]:

@@ -44,9 +44,15 @@ class Style(IntEnum):
     TITLE = 8
     OPEN = 9
     CLOSED = 10
-    RATE = 11
-    POINTS = 12
-    MEAN = 13
+    MEAN = 11
+    RATE = 12  # with one decimal, then with two to four
+    RATE_2 = 13
+    RATE_3 = 14
+    RATE_4 = 15
+    POINTS = 16
+    POINTS_2 = 17
+    POINTS_3 = 18
+    POINTS_4 = 19
 
 
 _STYLE_OF_KIND = {
@@ -79,7 +85,9 @@ class SheetColumn:
 
 @dataclass(frozen=True)
 class NumberCell:
-    """A number that reads as `text`: `10.0%` where it is a `RATE`, `34.2점` where it is of `POINTS`."""
+    """A number that reads as `text`: `10.0%` where it is a `RATE`, `34.2점` where it is of `POINTS`, `97.96%` of
+    `RATE_2`.
+    """
 
     value: float
     style: Style

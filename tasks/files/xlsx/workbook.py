@@ -48,7 +48,11 @@ _FILLS = tuple(
     f'<fill><patternFill patternType="solid"><fgColor rgb="{colour}"/><bgColor indexed="64"/></patternFill></fill>'
     for colour in ("FF2F4B7C", "FFFFF2CC", "FFE7E6E6")
 )
-_NUMBER_FORMATS = {"rate": "0.0%", "points": '0.0"점"'}
+_NUMBER_FORMATS = {
+    style.name: f"0.{'0' * digits}{unit}"
+    for first, unit in ((Style.RATE, "%"), (Style.POINTS, '"점"'))
+    for digits, style in enumerate(map(Style, range(first, first + 4)), start=1)
+}
 _FIRST_NUMBER_FORMAT = 164  # those below are Excel's own
 _TOP, _CENTRED = 'vertical="top"', 'horizontal="center" vertical="top"'
 
@@ -73,9 +77,8 @@ _FORMATS = {
     Style.TITLE: _format("", font="{large}"),
     Style.OPEN: _format(_CENTRED, fill="{yellow}"),
     Style.CLOSED: _format(_CENTRED, fill="{grey}"),
-    Style.RATE: _format(_CENTRED, number="{rate}"),
-    Style.POINTS: _format(_CENTRED, number="{points}"),
     Style.MEAN: _format(_CENTRED, number="2"),
+    **{Style[name]: _format(_CENTRED, number=f"{{{name}}}") for name in _NUMBER_FORMATS},
 }
 _STYLES = (
     f'{_XML}<styleSheet xmlns="{_MAIN}"><fonts count="1"><font><sz val="11"/><name val="맑은 고딕"/></font></fonts>'

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from scoring.rubrics.ola_monitoring.thresholds import VERSION
-from tests.builders.chat_rows import DAY, plain, refused, write_rows
+from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.flows.conftest import Command
 
 COLUMNS = """
@@ -196,3 +196,12 @@ def test_empty_tenant_is_not_one_that_is_missing(aqb: Command, folder: Path) -> 
 
     assert told("행") == ["(빈 테넌트)", None, "t1"]  # a cell that is empty says that there is none
     assert told("날짜별 지표") == ["(빈 테넌트)", "(테넌트 없음)", "t1", "전체"]
+
+
+def test_figure_in_excel_has_the_digits_that_show_its_side_of_the_target(aqb: Command, folder: Path) -> None:
+    write_rows(Path("chat.jsonl"), [*(best(number) for number in range(32)), refused(40)])
+    aqb("score", "chat.jsonl", "--out", "out", "--also", "xlsx")
+    summary = {row[0].value: row[1] for row in openpyxl.load_workbook("out/scores.xlsx")["요약"].iter_rows()}
+    failures = summary["실패율"]
+    assert (failures.value, failures.number_format) == (pytest.approx(1 / 33), "0.00%")  # 3.03%, not 3.0%
+    assert summary["답변 우수율"].number_format == "0.0%"
