@@ -67,13 +67,19 @@ class Figure:
     @property
     def judged_text(self) -> str:
         """The verdict, and from how many on the target can be met where these are too few for it: `판단 보류(n 189
-        이상이어야 달성 가능)`, of repeated queries `판단 보류(질의 189개 이상이어야 달성 가능)`."""
+        이상이어야 달성 가능)`, of repeated queries `판단 보류(질의 189개 이상이어야 달성 가능)`, of long
+        sessions the same with `세션`."""
         least = self.least_n_to_meet
-        if self.value is None or self.verdict != "undecided" or (least and (self.queries or self.n) >= least):
+        if self.value is None or self.verdict != "undecided":
             return self.verdict_text
         if least is None:
             return f"{self.verdict_text}(예외가 없다는 것은 몇 건으로도 확정할 수 없음)"
-        needed = f"질의 {least:,}개" if self.queries else f"n {least:,}"
+        if (self.queries or self.n) < least:
+            needed = f"질의 {least:,}개" if self.queries else f"n {least:,}"
+        elif self.is_rate and self.value == (1 if self.target.operator == ">=" else 0):
+            needed = f"세션 {least:,}개"  # all rows are as they should be, and those of a session are alike
+        else:
+            return self.verdict_text
         return f"{self.verdict_text}({needed} 이상이어야 달성 가능)"
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from scoring.figures import VERDICT_TITLES, Figure, Target, goal_figure
-from scoring.stats.intervals import Interval, wilson_interval
+from scoring.stats.intervals import Interval, rate_of_moments, wilson_interval
 from tests.builders.aqb_runs import agent, execution
 
 AT_LEAST_90, AT_MOST_3, AT_LEAST_65 = Target(">=", 0.9), Target("<=", 0.03), Target(">=", 65)
@@ -103,6 +103,14 @@ def test_target_without_exceptions_says_that_no_number_of_rows_shows_it(value: f
     figure = Figure("", value, 9_000, target, wilson_interval(round(value * 9_000), 9_000))
     assert figure.judged_text == "판단 보류(예외가 없다는 것은 몇 건으로도 확정할 수 없음)"
     assert replace(figure, value=0.5, interval=Interval(0.4, 0.6)).judged_text == "미달"
+
+
+@pytest.mark.parametrize(("sessions", "judged"), [(380, "판단 보류(세션 381개 이상이어야 달성 가능)"), (381, "달성")])
+def test_turns_of_sessions_are_no_further_sessions(sessions: int, judged: str) -> None:
+    of_day = rate_of_moments(sessions, 2 * sessions, total=0, of_sums=0, mixed=0, of_sizes=4 * sessions)
+    figure = Figure("", 0.0, 2 * sessions, Target("<=", 0.01), of_day)
+    assert figure.judged_text == judged
+    assert replace(figure, value=0.005, interval=Interval(0.001, 0.02)).judged_text == "판단 보류"
 
 
 @pytest.mark.parametrize(("queries", "judged"), [(188, "판단 보류(질의 189개 이상이어야 달성 가능)"), (189, "달성")])
