@@ -9,7 +9,7 @@ from flows.runtime.flow_run import step
 from flows.runtime.prefect_env import is_prefect_gone
 from flows.runtime.run_recorder import reason_of
 from flows.steps.alerts import notify_judge
-from scoring.errors import AqbError, InputError
+from scoring.errors import AqbError, InputError, TakenError
 from tasks.context import Context
 from tasks.judge_quality.anchor_table import news_of_night
 from tasks.judge_quality.anchors import anchor_questions, ask_anchors
@@ -26,15 +26,20 @@ def ask_of_night(context: Context, night: date) -> tuple[str, ...]:
     Raises:
         AqbError: the judge has answered nothing.
     """
-    with context.warehouse.lock(ANCHORS):  # another run of this night would pay for them once more
-        if night in context.warehouse.days(ANCHORS):
-            return ()
-        try:
-            asked = anchor_questions(context)
-        except InputError:  # nothing has been judged yet
-            return ()
-        failure = ask_anchors(context, asked, night)
+    try:
+        with context.warehouse.lock(ANCHORS):  # another run of this night would pay for them once more
+            failure = None if night in context.warehouse.days(ANCHORS) else _ask(context, night)
+    except TakenError:  # it still asks them
+        return ()
     return (f"anchors: {failure}",) if failure else ()
+
+
+def _ask(context: Context, night: date) -> AqbError | None:
+    try:
+        asked = anchor_questions(context)
+    except InputError:  # nothing has been judged yet
+        return None
+    return ask_anchors(context, asked, night)
 
 
 def watch_judge(context: Context) -> tuple[str, ...]:
