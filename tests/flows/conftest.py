@@ -102,6 +102,7 @@ def aqb(
         capsys.readouterr()
         with monkeypatch.context() as patched, pytest.raises(SystemExit) as ended:
             patched.setattr(sys, "argv", ["aqb", *map(str, arguments)])
+            patched.setenv("AQB_SERVICE", os.environ.get("AQB_SERVICE", ""))  # `--service` sets it for good
             patched.setattr("flows.cli.app.app", _command())
             if "prefect_server" not in request.fixturenames and arguments[:1] != ("serve",):
                 patched.setattr("flows.nightly.nightly", flows.nightly)
