@@ -49,7 +49,6 @@ def report(
         policy, snoozes = choices.policy(settings.alerts), choices.every_snooze()
         path = _write_report(context, folder, period, policy) if period else None
         end = near_end(context.state, settings.judge, today(settings.time_zone))
-        over_services = "" if out else OVER_SERVICES
         built = build_pages(
             context.warehouse,
             rubric,
@@ -60,7 +59,7 @@ def report(
             snoozes,
             period,
             judge_end=end,
-            over_all=over_services if settings.service else None,
+            over_all=("" if out else OVER_SERVICES) if settings.service else None,
         )
     text = f"{counted(built.pages, 'page')}, {built.written} of them changed\nsite: {built.path}"
     found = {"path": built.path, "pages": built.pages, "written": built.written}

@@ -13,7 +13,7 @@ from flows.cli.terminal import judge_progress
 from flows.runtime.telemetry import tell_judgements
 from scoring.catalog import TestRunChoices
 from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
-from scoring.testruns.scoring import TestRunPlan, score_testrun
+from scoring.testruns.scoring import TestRunPlan
 from tasks.config.judge import JudgeSettings
 from tasks.config.settings import Settings
 from tasks.context import Context
@@ -24,6 +24,7 @@ from tasks.judge.judge_thread import FILES_AT_ONCE, JudgeThread, finished_in_tur
 from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_folder import write_testrun_folder
+from tasks.reports.testrun_results import scored_as_judged
 from tasks.state.database import StateDatabase
 from tasks.testruns.plans import plan_of_file
 from tasks.waiting import result_of
@@ -129,8 +130,7 @@ def _begin(plan: TestRunPlan, path: Path, folder: Path, judge: _AskingJudge | No
         judged = result_of(asked) if asked else None
         if judged:
             tell_judgements(judged.judgements)
-        scored = score_testrun(plan, judged.verdicts, judged.epochs) if judged else score_testrun(plan, {})
-        summary = write_testrun_folder(folder, scored, path, judged)
+        summary = write_testrun_folder(folder, scored_as_judged(plan, judged), path, judged)
         return ScoredFile(path.name, folder, summary, judged.failure if judged else None)
 
     return finish

@@ -4,13 +4,18 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from scoring.testruns.scoring import TestRunPlan, score_testrun
+from scoring.testruns.scoring import ScoredTestRun, TestRunPlan, score_testrun
 from tasks.judge.client import Judged
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.testruns.history import place_of
 from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
 from tasks.testruns.warehouse import write_testrun
 from tasks.warehouse import Warehouse
+
+
+def scored_as_judged(plan: TestRunPlan, judged: Judged | None) -> ScoredTestRun:
+    """Scores a run with what the judge said of it, by rules alone where nobody was asked."""
+    return score_testrun(plan, judged.verdicts, judged.epochs) if judged else score_testrun(plan, {})
 
 
 def write_testrun_results(
@@ -24,7 +29,7 @@ def write_testrun_results(
         InputError: the file was replaced since it was read; nothing is written.
         StorageError: the folder or the warehouse cannot be written.
     """
-    scored = score_testrun(plan, judged.verdicts, judged.epochs) if judged else score_testrun(plan, {})
+    scored = scored_as_judged(plan, judged)
     untrusted = untrusted_metrics(read_agreements(known), plan.rubric, scored.epochs)
     place = place_of(known, day, scored, judged.summary() if judged else None)
     summary = write_testrun_folder(folder, scored, Path(plan.run.identity.name), judged, untrusted, place)
