@@ -105,7 +105,10 @@ def text_table(path: Path) -> TextTable:
         return inspect_log(found, str(path)) if is_log else promptfoo_results(found, str(path))
     if ending not in (".csv", ".tsv"):
         endings = ", ".join((*RUN_FILE_ENDINGS, _EXPORT_ENDING, _PACKED_LOG_ENDING))
-        fix = "save the table as CSV in UTF-8 or as an Excel workbook (.xlsx); .json is of promptfoo or Inspect"
+        fix = (
+            "save the table as CSV in UTF-8 or as an Excel workbook (.xlsx); .json is of promptfoo or Inspect; "
+            "chat rows may also be .parquet or .jsonl"
+        )
         ko = "Excel 통합 문서(.xlsx)나 CSV UTF-8(쉼표로 분리)로 저장하세요."
         if ending in PACKED_ENDINGS:
             fix, ko = "unpack it first", "압축을 먼저 푸세요."

@@ -291,6 +291,12 @@ def test_report_says_once_that_there_was_no_judge() -> None:
     assert "판정 모델 없이 채점했습니다" not in report(move())
 
 
+def test_report_says_what_a_round_is_where_there_are_several() -> None:
+    several = report(execution("Q-1"), execution("Q-1", room=2))
+    assert "회차 2/1 |" in several and "2/1은 둘째 방의 첫 실행" in several
+    assert "둘째 방" not in report(execution("Q-1"), execution("Q-2"))
+
+
 def test_without_a_judge_the_report_says_whose_zeros_the_distribution_counts() -> None:
     text = report(execution("Q-1"), execution("Q-2", error="x"))
     assert "| 0점 | 1 |" in text

@@ -49,6 +49,7 @@ def test_headings_stand_in_order() -> None:
         "## 수기 확인 대상 (1개)",
         "## 데이터 상태",
     ]
+    assert "- 질의 1개, 실행 2건, 회차(방/반복) 1/1, 2/1\n" in report
 
 
 def test_queries_that_failed_throughout_give_no_agreement_of_intents_alone() -> None:
