@@ -116,12 +116,7 @@ class TestRunReading:
                 continue
             self._rows_in += 1
             if self._rows_in > MOST_TESTRUN_ROWS:
-                raise InputError(
-                    f"a test run with more than {MOST_TESTRUN_ROWS:,} rows",
-                    where=where,
-                    fix="split the file: one test run each",
-                    ko=f"테스트 런 하나가 {MOST_TESTRUN_ROWS:,}행을 넘습니다. 테스트 런마다 파일을 나누세요.",
-                )
+                raise too_many_rows(where)
             if isinstance(row, BrokenRow):
                 self._rejects.append(Reject(where, row.line, None, row.code, row.reason))
                 continue
@@ -178,6 +173,16 @@ class TestRunReading:
             excluded_lines=tuple(self._excluded),
             notes=dict(sorted(self.notes.items())),
         )
+
+
+def too_many_rows(where: str) -> InputError:
+    """The error of a file with more rows than a test run may have."""
+    return InputError(
+        f"a test run with more than {MOST_TESTRUN_ROWS:,} rows",
+        where=where,
+        fix="split the file: one test run each",
+        ko=f"테스트 런 하나가 {MOST_TESTRUN_ROWS:,}행을 넘습니다. 테스트 런마다 파일을 나누세요.",
+    )
 
 
 _DATE = r"(20[0-9]{2})[-./_]?([0-9]{2})[-./_]?([0-9]{2})"

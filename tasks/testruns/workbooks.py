@@ -33,10 +33,12 @@ from scoring.limits import (
     MOST_SHEET_TEXT,
     MOST_TAGS,
     MOST_TAGS_A_BYTE,
+    MOST_TESTRUN_ROWS,
     SMALL_UNPACKED,
     TAGS_OF_ANY_FILE,
 )
 from scoring.testruns.cells import cell_text
+from scoring.testruns.testrun import too_many_rows
 from tasks.files.discovery import refuse_protected
 from tasks.files.xlsx.package import Package, TooManyTagsError, refuse_too_many, size_of_xml
 
@@ -77,13 +79,20 @@ class Sheet:
         """The rows below the header; `line` is the row number that Excel shows."""
         width = len(self.columns)
         with self._parser() as parser:
-            _, *rows = _filled_rows(parser)
+            _, *rows = self._not_too_many(_filled_rows(parser))
             self.not_calculated = parser.not_calculated
             self.hidden_rows = sum(row.line in parser.hidden for row in rows)
             merged = parser.merged_cells.mergeCell if parser.merged_cells else []
             last_rows = {(cells.min_row, cells.min_col - 1): cells.max_row for cells in merged}
             rows = [TextRow(row.line, [*row.cells[:width], *[""] * (width - len(row.cells))]) for row in rows]
             return _merges_filled(rows, last_rows) if last_rows else rows
+
+    def _not_too_many(self, rows: Iterable[TextRow]) -> Iterator[TextRow]:
+        """The rows with the header; refuses them before a million of them are parsed."""
+        for place, row in enumerate(rows):
+            if place > MOST_TESTRUN_ROWS:
+                raise too_many_rows(str(self._path))
+            yield row
 
     @contextmanager
     def _parser(self) -> Iterator["_SheetParser"]:
@@ -167,7 +176,7 @@ def _filled_rows(parser: _SheetParser) -> Iterator[TextRow]:
             raise ValueError(f"a sheet with more than {MOST_CELLS:,} cells")
         characters += sum(map(len, values.values()))
         _refuse_too_much_text(characters)
-        if any(value != NOT_CALCULATED for value in values.values()):  # else formulas below the table
+        if any(value.strip() not in ("", NOT_CALCULATED) for value in values.values()):
             yield TextRow(line, [values.get(column, "") for column in range(1, width + 1)])
 
 

@@ -11,7 +11,7 @@ from scoring.errors import InputError
 from tasks.testruns.files import read_testrun_file
 from tests.builders.testruns import LONG_HEADER, changed_xlsx, long_row
 
-_ROW_END, _STYLES_END = b"</row></sheetData>", b"</styleSheet>"
+_ROW_END, _SHEET_END, _STYLES_END = b"</row></sheetData>", b"</sheetData>", b"</styleSheet>"
 _BOMBS = {
     "empty cells in a row": (_ROW_END, b"<c/>" * 4_000_000 + _ROW_END, "xl/worksheets/sheet1.xml"),
     "texts in a cell": (
@@ -47,6 +47,20 @@ def test_file_that_was_made_larger_to_hide_it_is_refused_when_a_row_or_part_grow
         package.writestr("xl/media/noise.bin", os.urandom(1_000_000))
     with pytest.raises(InputError, match=r"refused: .* to more than 1,000,000 tags in a row or a part"):
         read_testrun_file(path)
+
+
+def test_workbook_with_too_many_rows_is_refused_before_the_rest_of_it_is_parsed(tmp_path: Path) -> None:
+    """A sheet that was filled down to its end took 18 seconds at each look at it."""
+    rows = b"<row><c><v>1</v></c></row>" * 50_001 + b"<row><c><v>no number</v></c></row>"
+    path = changed_xlsx(tmp_path / "r.xlsx", _SHEET_END, rows + _SHEET_END)
+    with pytest.raises(InputError, match=r"a test run with more than 50,000 rows\n  -> split the file"):
+        read_testrun_file(path)
+
+
+def test_rows_that_show_nothing_are_none_however_many(tmp_path: Path) -> None:
+    rows = b'<row><c t="str"><v> </v></c></row>' * 50_001
+    path = changed_xlsx(tmp_path / "r.xlsx", _SHEET_END, rows + _SHEET_END)
+    assert read_testrun_file(path).counts.rows_in == 2
 
 
 def test_long_sheet_that_repeats_its_texts_is_read(tmp_path: Path) -> None:
