@@ -92,19 +92,38 @@ def sole_writer(folder: Path) -> Iterator[Path]:
         with ExitStack() as stack:
             descriptor = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, descriptor)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with its owner, and leaves no file
-            except BlockingIOError:
-                raise StorageError(
-                    "another process is writing into this folder",
-                    where=str(folder),
-                    fix="wait for it to end, or choose another folder",
-                ) from None
+            while not _locks(descriptor, fcntl.LOCK_EX):  # ends with its owner, and leaves no file
+                if has_sole_writer(folder):  # else somebody has just asked this
+                    raise StorageError(
+                        "another process is writing into this folder",
+                        where=str(folder),
+                        fix="wait for it to end, or choose another folder",
+                    )
             stack.callback(_remove_empty, made)
             for left in folder.glob(f"{_STAGING}*"):
                 _remove(left)
             staging = TemporaryDirectory(prefix=f"{_STAGING}-", dir=folder, ignore_cleanup_errors=True)
             yield Path(stack.enter_context(staging))
+
+
+def has_sole_writer(folder: Path) -> bool:
+    """Whether some process is the `sole_writer` of a folder; nobody is that of one that is gone."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _locks(descriptor, fcntl.LOCK_SH)
+    finally:
+        os.close(descriptor)
+
+
+def _locks(descriptor: int, how: int) -> bool:
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _remove_empty(folders: Iterable[Path]) -> None:

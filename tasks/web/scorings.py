@@ -21,7 +21,7 @@ from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
 from scoring.testruns.scoring import TestRunPlan
 from tasks.config.settings import Settings
 from tasks.context import Context
-from tasks.files.atomic import sole_writer
+from tasks.files.atomic import has_sole_writer, sole_writer
 from tasks.judge.client import Judge, Judged, JudgeProgress
 from tasks.judge.judge_thread import JudgeThread
 from tasks.judge.questions import questions_of
@@ -44,7 +44,11 @@ class Scorings:
         self._processes: dict[Path, BaseProcess] = {}
 
     def is_running(self, upload: Upload) -> bool:
-        """Whether a file is being scored."""
+        """Whether a file is being scored, here or by the `aqb web` of another service."""
+        return self.may_stop(upload) or has_sole_writer(upload.folder)
+
+    def may_stop(self, upload: Upload) -> bool:
+        """Whether a file is being scored by a process that was started here."""
         with self._lock:
             process = self._processes.get(upload.folder)
             return process is not None and process.is_alive()
@@ -53,12 +57,12 @@ class Scorings:
         """Writes to the disk how the file is to be scored, and starts. A running scoring continues unchanged.
 
         Raises:
-            UsageError: the maximum number is running, or one that was stopped has not ended yet.
+            UsageError: the maximum number is running, or another process begins or removes it at this moment.
         """
         with self._lock:
             running = {folder: process for folder, process in self._processes.items() if process.is_alive()}
             self._processes = running
-            if upload.folder in running:
+            if upload.folder in running or has_sole_writer(upload.folder):
                 return
             if len(running) >= _AT_ONCE:
                 raise UsageError(f"파일 {_AT_ONCE}개를 채점하고 있습니다", fix="끝난 뒤에 다시 시도하세요.")
@@ -66,7 +70,7 @@ class Scorings:
                 with sole_writer(upload.folder):
                     upload.begin(scoring)
             except StorageError:
-                raise UsageError("멈춘 채점이 아직 끝나지 않았습니다", fix="잠시 뒤에 다시 시도하세요.") from None
+                raise UsageError("다른 곳에서 이 파일을 쓰고 있습니다", fix="잠시 뒤에 다시 시도하세요.") from None
             process = get_context("spawn").Process(
                 target=_work, name=f"score {upload.id}", args=(settings, upload), daemon=True
             )

@@ -76,8 +76,9 @@ def upload_page(asked: Asked) -> Response:
         "scoring": scoring,
         "may_change": _may_change(asked, upload),
     }
-    if is_running:
-        return asked.page("upload_running.html", renewed_after_s=_RENEWED_AFTER_S, **values)
+    if is_running and scoring:
+        may_stop = asked.scorings.may_stop(upload)
+        return asked.page("upload_running.html", renewed_after_s=_RENEWED_AFTER_S, may_stop=may_stop, **values)
     asked.record("올린 테스트 파일", upload.name)
     choices = _choices(dict(asked.pairs)) if asked.pairs else upload.choices
     read = _read(asked, upload, choices)

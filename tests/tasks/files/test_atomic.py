@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from threading import Event
 
 import polars as pl
 import pyarrow as pa
@@ -20,6 +21,7 @@ from tasks.files import atomic
 from tasks.files.atomic import (
     ROWS_PER_GROUP,
     TABLE_MODE,
+    has_sole_writer,
     remove_unfinished,
     replacing_together,
     sole_writer,
@@ -150,6 +152,26 @@ def test_sole_writer_has_an_empty_place_within_the_folder_and_leaves_none(tmp_pa
     with sole_writer(folder) as staging:
         assert (staging.parent, [*staging.iterdir()]) == (folder, [])
     assert not (tmp_path / "new").exists()
+
+
+def test_sole_writer_is_seen_by_others_and_not_hindered_by_who_looks(tmp_path: Path) -> None:
+    looked = Event()
+
+    def look() -> None:
+        while not looked.is_set():
+            has_sole_writer(tmp_path)
+
+    with ThreadPoolExecutor(2) as looking:
+        lookers = [looking.submit(look) for _ in range(2)]
+        try:
+            for _ in range(300):
+                with sole_writer(tmp_path):
+                    assert has_sole_writer(tmp_path)
+        finally:
+            looked.set()
+    assert [one.result() for one in lookers] == [None, None]
+    assert not has_sole_writer(tmp_path)
+    assert not has_sole_writer(tmp_path / "gone")
 
 
 def test_text_is_utf8_with_unix_line_ends_and_replaces_the_old_one(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from tasks.config.settings import Settings
 from tasks.config.web import WebSettings
+from tasks.files.atomic import sole_writer
 from tasks.state.audit_log import AuditLog
-from tasks.testruns.uploads import Uploads
+from tasks.testruns.uploads import Scoring, Uploads
 from tests.builders.settings import settings_in
 from tests.builders.state import opened
 from tests.builders.testruns import LONG_HEADER, long_row, write_csv, write_xlsx
@@ -268,3 +269,21 @@ def test_upload_page_keeps_no_more_files_than_it_says(settings: Settings, tmp_pa
     with browser(settings) as client:
         answer = sent(client, PLAN.name, PLAN.read_bytes())
     assert (answer.status_code, "지난 것을 지우고" in answer.text) == (400, True)
+
+
+def test_upload_page_shows_a_scoring_that_the_pages_of_another_service_have_begun(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """All services have one upload folder."""
+    with browser(settings) as client:
+        address = kept(client)
+        (upload,) = Uploads(tmp_path / "uploads").latest()
+        with sole_writer(upload.folder):
+            upload.begin(Scoring("kim", "", "", judge=False))
+            page = client.get(address).text
+            assert "채점하는 중" in opened_page(client, LIST).text
+            assert act(client, address, "score").status_code == 303
+        assert "채점하는 중" in page
+        assert "시작한 서비스의 페이지에서 멈출 수 있습니다" in page
+        assert "멈추기" not in page
+        assert "채점이 중단되었습니다" in client.get(address).text
