@@ -14,6 +14,7 @@ from scoring.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from tasks.context import Context
+    from tasks.review.label_store import KeptLabel
     from tasks.review.labels import Label
     from tasks.review.pairing import Labelled
     from tasks.testruns.read_folder import ScoredFolder
@@ -44,15 +45,18 @@ def agreement(
     from flows.runtime.clock import now, today
     from scoring.stats.agreement import agreements
     from tasks.reports.markdown.agreement import agreement_dict, agreement_markdown
+    from tasks.review.label_store import exported_labels
+    from tasks.review.labels import read_labels
     from tasks.testruns.read_folder import read_scored_folder
     from tasks.testruns.trusted_metrics import Measured, write_agreements
 
     folders = [read_scored_folder(folder) for folder in run or ()]
-    given = _given(labels, folders)
+    exported = exported_labels(labels)
+    given = read_labels(labels) if exported is None else _about(exported, folders, labels)
     if not given:
         raise UsageError("no row has a label yet", where=str(labels), fix="fill the column `label`")
     with open_context() as context:
-        labelled, _ = _kept(context, given, folders, labels, now())
+        labelled, _ = _kept(context, given, exported, folders, labels, now())
         found = agreements(labelled.pairs)
         least, day = context.settings.agreement.trusted_from, today(context.settings.time_zone)
         measured = Measured(labelled.rubric_version, found, labelled.epochs)
@@ -63,18 +67,14 @@ def agreement(
     show(agreement_dict(found, least, unpaired), text.removesuffix("\n"), as_json=as_json)
 
 
-def _given(path: Path, folders: Sequence[ScoredFolder]) -> list[Label]:
-    """Reads the labels of a file; of an export of all labels only those of these runs, or of chat rows without runs.
+def _about(exported: Sequence[KeptLabel], folders: Sequence[ScoredFolder], path: Path) -> list[Label]:
+    """The labels of an export of all labels that are about these runs, or about chat rows without runs.
 
     Raises:
-        UsageError: an export has no such label.
+        UsageError: there is none.
     """
-    from tasks.review.label_store import exported_labels, labels_about
-    from tasks.review.labels import read_labels
+    from tasks.review.label_store import labels_about
 
-    exported = exported_labels(path)
-    if exported is None:
-        return read_labels(path)
     files = {one.sha256: one.file for one in folders}
     found = labels_about(exported, folders[0].rubric.id if folders else "", files)
     if not found:
@@ -87,17 +87,27 @@ def _given(path: Path, folders: Sequence[ScoredFolder]) -> list[Label]:
 
 
 def _kept(
-    context: Context, given: Sequence[Label], folders: Sequence[ScoredFolder], path: Path, at: datetime
+    context: Context,
+    given: Sequence[Label],
+    exported: Sequence[KeptLabel] | None,
+    folders: Sequence[ScoredFolder],
+    path: Path,
+    at: datetime,
 ) -> tuple[Labelled, int]:
-    """Pairs labels with the scores of these runs, or of chat rows, and stores them; also returns how many are new."""
+    """Pairs labels with the scores of these runs, or of chat rows, and stores them; also returns how many are new.
+
+    Exported ones are stored as they were given. Those of them about rows that are not scored here, such as rows of
+    another service, are left out.
+    """
     from tasks.review.label_store import LabelStore, kept_labels
     from tasks.review.pairing import labelled_rows, labelled_testruns
 
     if folders:
         labelled = labelled_testruns(given, folders, path)
     else:
-        labelled = labelled_rows(context.rubric, given, context.warehouse, path)
-    return labelled, LabelStore(context.state).add(kept_labels(given, labelled, at))
+        labelled = labelled_rows(context.rubric, given, context.warehouse, path, are_exported=exported is not None)
+    store = LabelStore(context.state)
+    return labelled, store.restore(exported) if exported else store.add(kept_labels(given, labelled, at))
 
 
 @review_app.command("export")
@@ -145,28 +155,31 @@ def import_(
     """
     from flows.runtime.clock import now
     from tasks.review.label_store import LabelStore, exported_labels
-    from tasks.review.labels import write_labels
+    from tasks.review.labels import read_labels, write_labels
     from tasks.review.review_workbook import read_review_workbook
     from tasks.testruns.read_folder import read_scored_folder
 
     if out:
         refuse_other_than_csv(out)
     is_file_of_labels = verdicts.suffix.lower() in (".csv", ".tsv")
-    exported = exported_labels(verdicts) if is_file_of_labels and not run and not out else None
-    if exported is not None:
+    exported = exported_labels(verdicts) if is_file_of_labels else None
+    if exported is not None and not run and not out:
         with open_context() as context:
             new = LabelStore(context.state).restore(exported)
         typer.echo(f"{counted(len(exported), 'label')}, {new} of them new: kept")
         return
     folders = [read_scored_folder(folder) for folder in run or ()]
-    labels = _given(verdicts, folders) if is_file_of_labels else read_review_workbook(verdicts, reviewer)
+    if not is_file_of_labels:
+        labels = read_review_workbook(verdicts, reviewer)
+    else:
+        labels = read_labels(verdicts) if exported is None else _about(exported, folders, verdicts)
     if not run and not out and any(not label.row_id for label in labels):
         raise UsageError(
             "these are labels of a test run", where=str(verdicts), fix="name its folder: --run out/resume keeps them"
         )
     if run or not out:
         with open_context() as context:
-            _, new = _kept(context, labels, folders, verdicts, now())
+            _, new = _kept(context, labels, exported, folders, verdicts, now())
         typer.echo(f"{counted(len(labels), 'label')}, {new} of them new: kept")
     if out:
         write_labels(out, labels)

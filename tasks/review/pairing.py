@@ -107,14 +107,23 @@ def _epochs(runs: Sequence[ScoredFolder], metrics: Collection[str]) -> dict[str,
     return epochs
 
 
-def labelled_rows(rubric: RowRubric, labels: Sequence[Label], warehouse: Warehouse, path: Path) -> Labelled:
+def labelled_rows(
+    rubric: RowRubric, labels: Sequence[Label], warehouse: Warehouse, path: Path, *, are_exported: bool = False
+) -> Labelled:
     """The labels of chat rows paired with their grades, both as ranks on the scale, 0 for the worst.
+
+    Of labels that `are_exported` some may be of another service, and are left out.
 
     Raises:
         InputError: a label names no scored row or no grade.
+        UsageError: no exported label is about a row that is scored here.
     """
     pairs, problems, version = row_pairs(rubric, labels, warehouse)
-    refuse(problems, path)
+    if not are_exported:
+        refuse(problems, path)
+    elif not pairs:
+        fix = "choose the service of its rows: aqb --service NAME agreement ..."
+        raise UsageError("no label is about a row that is scored here", where=str(path), fix=fix)
     return Labelled([pair for _, pair in pairs], rubric.id, version, rubric.titles, grades=_grades(rubric))
 
 

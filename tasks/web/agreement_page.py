@@ -81,6 +81,7 @@ def agreement_page(asked: Asked) -> Response:
         "agreement.html",
         section="review",
         title="사람과 얼마나 맞나",
+        service=context.settings.service,
         labels=len(labels),
         left_out=len(labels) - sum(len(one.pairs) for one in compared),
         least=context.settings.agreement.trusted_from,

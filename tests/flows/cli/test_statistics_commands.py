@@ -10,13 +10,15 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from tasks.config.settings import load_settings, settings_of_service
+from tasks.context import Context
 from tasks.review.review_tab import SHEET
-from tasks.warehouse import open_warehouse
+from tasks.warehouse import open_warehouse, table_rows
 from tasks.warehouse.tables import SCORES
 from tests.builders import chat_rows
 from tests.builders.scored_days import write_scored_day
 from tests.builders.scored_testruns import plan_row, scored_folder
-from tests.flows.conftest import Command
+from tests.flows.conftest import Command, Finished
 
 INJECTION = "<script>alert(1)</script></title><img src=x onerror=alert(1)>"
 
@@ -116,6 +118,34 @@ def test_what_people_asked_stays_text_in_the_page(runs: Path, aqb: Command) -> N
     assert policy
     assert "default-src &#39;none&#39;" in policy[1]
     assert "unsafe" not in policy[1]
+
+
+def test_agreement_of_a_service_leaves_out_exported_labels_of_others(aqb: Command, folder: Path) -> None:
+    services = (f'[[monitoring.service]]\nname = "{name}"\nsource = "a"\n' for name in ("hiring", "support"))
+    (folder / "aqb.toml").write_text("".join(services), encoding="utf-8")
+
+    def agree(service: str, grade: str) -> Finished:
+        lines = [f"{row_id},final_grade,{grade}" for row_id in rows_of[service]]
+        (folder / "labels.csv").write_text("\n".join(["row_id,metric,label", *lines]), encoding="utf-8")
+        return aqb("--service", service, "agreement", "labels.csv")
+
+    rows_of = {}
+    for number, name in enumerate(("hiring", "support")):
+        rows = chat_rows.write_rows(folder / f"{name}.jsonl", [chat_rows.plain(number), chat_rows.refused(number)])
+        with Context(settings_of_service(load_settings(), name)) as context:
+            write_scored_day(context.warehouse, chat_rows.DAY, rows)
+            scores = table_rows(context.warehouse, SCORES, chat_rows.RUBRIC.scores_schema).collect()
+        rows_of[name] = scores["row_id"].to_list()
+        assert agree(name, "STAR").exit_code == 0
+    assert aqb("review", "labels", "--out", "every.csv").exit_code == 0
+    assert agree("support", "A").exit_code == 0
+    agreed = aqb("--service", "hiring", "agreement", "every.csv", "--json")
+    assert agreed.exit_code == 0, agreed.err
+    document = json.loads(agreed.out)
+    assert (document["metrics"][0]["n"], document["unpaired"]) == (2, 2)
+    assert aqb("review", "labels", "--out", "last.csv").exit_code == 0
+    said = [line for line in (folder / "last.csv").read_text(encoding="utf-8").splitlines() if "STAR" in line]
+    assert len(said) == 2, "an export does not undo what was said after it"
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_agreement_page_counts_the_verdicts_that_count_now(settings: Settings, r
         log_in(client, "operator")
         page = opened_page(client, PAGE)
         assert f"{RUBRIC.titles[SCALE.column]} {RUBRIC.title} 4 75.0%" in page.text
-        assert "라벨 5개" in page.text
+        assert "라벨 5개 가운데 4개를 지금의 점수와 비교했습니다" in page.text
         assert "1개는 점수가 없어" in page.text
         assert differing(page) == [first]
         (link,) = [href for _, href in page.links if href.endswith(first)]
