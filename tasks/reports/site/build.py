@@ -108,7 +108,7 @@ def build_pages(
     tables = read_span(warehouse, rubric, days, span)
     runs = read_testruns(warehouse, span) if over_all is None else []
     shown_runs, periods = _shown_runs(folder, runs), _periods(tables, folder, chosen)
-    inputs, pages = PageInputs(warehouse, rubric, tables, shown_runs, time_zone), KeptPages(folder)
+    inputs, pages = PageInputs(warehouse, rubric, tables, shown_runs, time_zone, over_all), KeptPages(folder)
     if over_all is None:
         written = _write_judge_page(warehouse, folder, span, judge_end)
     else:

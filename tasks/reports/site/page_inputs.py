@@ -44,10 +44,11 @@ class PageInputs:
         tables: SpanTables,
         runs: Sequence[ShownTestRun],
         time_zone: str,
+        over_all: str | None = None,
     ) -> None:
         self._tables, self._runs = tables, runs
         rules = (rubric.id, rubric.version) if rubric else ()
-        self._same = _digest(_program(), *rules, time_zone)
+        self._same = _digest(_program(), *rules, time_zone, (over_all,))
         self._kpis = {day: _digest_of_rows(rows) for day, rows in sorted(tables.kpis.items())}
         small = tables.crosstab, tables.alerts
         self._small = {day: [_digest_of_rows(rows[day]) for rows in small] for day in tables.days}

@@ -15,10 +15,11 @@ from scoring.alerting.snoozes import Snooze
 from scoring.chat.rubric import RowRubric
 from scoring.errors import StorageError
 from tasks.files.report_paths import ReportPaths
+from tasks.reports.site.build import build_pages
 from tasks.testruns.warehouse import QUERIES
 from tasks.warehouse.day_queries import FrameQueries
 from tasks.warehouse.folder import FolderWarehouse
-from tests.builders.chat_rows import DAY, best, plain, refused
+from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused
 from tests.builders.site import SAMPLE_RUNS, build, page, sources, write_day, write_run
 
 NEXT_DAY = DAY + timedelta(days=1)
@@ -146,6 +147,17 @@ def test_build_after_a_snooze_shows_it(warehouse: AskedWarehouse, site: Path) ->
     build(warehouse, site, snoozes=[snooze])
     assert "고치는 중" in page(site, "alerts.html").text
     assert sources(site) == first_build(warehouse, site, [snooze])
+
+
+def test_build_for_a_site_without_test_runs_is_not_taken_for_one_with_them(
+    warehouse: AskedWarehouse, site: Path
+) -> None:
+    """The settings may name a service for a while."""
+    write_day(warehouse, DAY, [best(), refused()])
+    build_pages(warehouse, RUBRIC, site, "Asia/Seoul", over_all="../../")
+    assert "모든 서비스의 페이지" in page(site, "index.html").text
+    build(warehouse, site)
+    assert sources(site) == first_build(warehouse, site)
 
 
 def test_build_that_died_leaves_no_page_that_is_taken_for_another(warehouse: AskedWarehouse, site: Path) -> None:
