@@ -92,12 +92,14 @@ def _prune_texts(context: Context, before: date, *, dry_run: bool) -> Counter[st
         texts = _count(warehouse, day, SCORES, pl.any_horizontal(pl.col(TEXTS).is_not_null()))
         if not texts:
             continue
-        pages = [page for reports in _reports_of(context) for page in _pages_of(reports, day)]
-        counted.update(pages)  # one of a week quotes several days
         found[f"{SCORES}: texts"] += texts
         if dry_run:
+            counted.update(_pages_of_day(context, day))
             continue
-        with warehouse.staging(f"monitoring-{day}"), warehouse.lock(ALERTS):
+        # Who has begun to build pages of these texts would write them after they have gone.
+        with warehouse.staging(f"monitoring-{day}"), warehouse.lock(SITE_LOCK), warehouse.lock(ALERTS):
+            pages = _pages_of_day(context, day)
+            counted.update(pages)  # one of a week quotes several days
             for page in pages:
                 page.unlink(missing_ok=True)
             _forget_templates(warehouse, day, None)
@@ -219,6 +221,10 @@ def _reports_of(context: Context) -> list[ReportPaths]:
 def _count(warehouse: Warehouse, day: date, table: str, where: pl.Expr) -> int:
     rows = warehouse.read(table, [day])
     return 0 if rows is None else int(rows.filter(where).select(pl.len()).collect().item())
+
+
+def _pages_of_day(context: Context, day: date) -> list[Path]:
+    return [page for reports in _reports_of(context) for page in _pages_of(reports, day)]
 
 
 def _pages_of(reports: ReportPaths, day: date) -> list[Path]:

@@ -13,8 +13,8 @@ from scoring.errors import AqbError, UsageError
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be taken away.")]
 
 _OUT_OF_REACH = (
-    "out of reach: the source (a session that is there stays there), files written by `aqb score` and `aqb golden`, "
-    "backups, messages that Slack has taken"
+    "out of reach: the source (a session that is there stays there), files written by `aqb score`, `aqb golden` and "
+    "`aqb report --out`, backups, messages that Slack has taken"
 )
 
 

@@ -4,14 +4,19 @@ import json
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 
 import polars as pl
 import pytest
 
+from scoring.errors import TakenError
 from tasks.config.settings import load_settings
 from tasks.context import Context
+from tasks.files.report_paths import SITE_LOCK
 from tasks.state.run_ledger import Run, RunLedger
+from tasks.waiting import attempts, begun
 from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.tables import ALERTS
 from tests.builders.chat_rows import DAY, REFUSAL, refused, write_rows
 from tests.builders.scored_days import write_scored_day
 from tests.flows.conftest import Command
@@ -45,6 +50,27 @@ def test_old_texts_are_pruned_by_their_age_in_days(aqb: Command, scored: Path) -
     assert (done.exit_code, done.err) == (0, "")
     assert "taken away, older than" in done.out
     assert pl.read_parquet(SCORES)["llm_response"].to_list() == [None, None]
+
+
+def test_pages_are_pruned_while_nobody_builds_any(aqb: Command, scored: Path) -> None:
+    """Who has read the texts would write a page of them after they have gone."""
+    warehouse, held = FolderWarehouse(scored / "data" / "warehouse"), Event()
+
+    def is_alone() -> bool:
+        with warehouse.lock(ALERTS):  # the command waits where it would take the texts out
+            held.set()
+            for _ in attempts("the pages", wait_s=30):
+                try:
+                    with warehouse.lock(SITE_LOCK, wait_s=0):
+                        pass
+                except TakenError:
+                    return True
+        return False
+
+    was_alone = begun(is_alone)
+    assert held.wait(30)
+    assert aqb("prune", "--older-than", "1d").exit_code == 0
+    assert was_alone()
 
 
 @pytest.mark.parametrize("command", [("erase", "--session", "s1"), ("prune", "--older-than", "1d")])
