@@ -34,7 +34,7 @@ def test_card_of_a_kpi_holds_the_figures_of_a_month_on_a_phone(tmp_path: Path, t
     assert min(room) >= 16
 
 
-def test_keyboard_passes_over_the_points_of_charts_whose_table_has_the_same_links(tmp_path: Path, tab: Tab) -> None:
+def test_keyboard_and_screen_reader_pass_over_the_points_of_charts_whose_table_has_the_same_links(tmp_path: Path, tab: Tab) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     for back in range(3):
         write_day(warehouse, DAY - timedelta(days=back), [best(), refused()])
@@ -44,3 +44,7 @@ def test_keyboard_passes_over_the_points_of_charts_whose_table_has_the_same_link
     points.first.wait_for(state="attached")
     assert points.count() >= 3
     assert {one.get_attribute("tabindex") for one in points.all()} == {"-1"}
+    heard = tab.locator("main").aria_snapshot()
+    images = [line for line in heard.splitlines() if "- img " in line]
+    assert len(images) == tab.locator("[data-chart]").count()
+    assert not [line for line in images if line.endswith(":")], "an image has parts that a screen reader stops at"

@@ -296,8 +296,12 @@
     const parts = kinds[chart.kind](chart, width);
     // Plot brings a style element along, which the page's policy refuses; site.css says the same.
     parts.forEach((part) => part.querySelector("style")?.remove());
-    // The table below the chart has the same links: a keyboard would walk through hundreds of nameless ones.
-    parts.forEach((part) => part.querySelectorAll("a").forEach((link) => link.setAttribute("tabindex", "-1")));
+    // A chart is one image with words; the table below it has its figures and links. A keyboard or a screen reader would
+    // walk through hundreds of nameless ones.
+    parts.forEach((part) => {
+      part.setAttribute("aria-hidden", "true");
+      part.querySelectorAll("a").forEach((link) => link.setAttribute("tabindex", "-1"));
+    });
     place.replaceChildren(...parts);
   };
 
