@@ -214,7 +214,9 @@ def compare_testruns(
     paired = same_queries(base_texts, candidate_texts)
     # Intervals resample by position: the order must not depend on a file or table.
     pairs = sorted(paired.items(), key=lambda ids: (question_key(base_texts[ids[0]]), ids))
-    otherwise = [ids for ids in pairs if expect_otherwise(base.queries[ids[0]], candidate.queries[ids[1]])]
+    otherwise = [
+        ids for ids in pairs if expect_otherwise(base.queries[ids[0]].expected, candidate.queries[ids[1]].expected)
+    ]
     pairs = pairs if across_expectations else [ids for ids in pairs if ids not in otherwise]
     only_base = [query_id for query_id in base.queries if query_id not in paired]
     only_candidate = set(candidate.queries) - set(paired.values())

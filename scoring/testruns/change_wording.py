@@ -65,7 +65,8 @@ def _run_before(change: Mapping[str, Any]) -> str:
 def passed_over_text(change: Mapping[str, Any]) -> str:
     """The runs since the previous one that were unfit for the comparison, and why (Korean); '' if there are none."""
     runs = [
-        f"{one['name']}({one['when'][:10]}), {failures_text(Failures(one['failed'], one['executions']))}"
+        f"{one['name']}({one['when'][:10]}), "
+        f"{one.get('why') or failures_text(Failures(one['failed'], one['executions']))}"
         for one in change.get("passed_over", ())
     ]
     return f"비교 기준에서 뺀 실행: {'; '.join(runs)}" if runs else ""

@@ -6,15 +6,18 @@ the union of both. The set keeps the name from its first run.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from scoring.stats.comparison import Comparison, MetricChange
 from scoring.stats.outages import NO_EXECUTIONS, Failures
 from scoring.stats.pairing import question_key
+from scoring.stats.run_scores import expect_otherwise
 
 LEAST_SHARED = Fraction(1, 2)
+OTHER_RULES = "채점 기준의 버전이나 옵션이 다름"
+_OTHER_EXPECTATIONS = "질의 절반 넘게 기대 결과가 이번 실행과 다름"
 _NAME_DIGITS = 16
 _WORST = 5
 
@@ -23,6 +26,9 @@ _WORST = 5
 class KnownRun:
     """A run in the history: when it ran or was scored, its set, the keys of its queries, the latest run of its set when
     it was scored (its hash, '' for none), and the number of its failed executions.
+
+    `rules` is the rubric's version with its options; `expected`: key of a query -> fingerprint of its expectation, if
+    known.
     """
 
     sha256: str
@@ -32,6 +38,8 @@ class KnownRun:
     before: str = ""
     name: str = ""
     failures: Failures = NO_EXECUTIONS
+    rules: str = ""
+    expected: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -99,10 +107,36 @@ def runs_before(run: KnownRun, others: Iterable[KnownRun], test_set: str) -> lis
     return sorted(earlier, key=lambda one: (one.when, order_of_scoring(one.sha256, befores), one.sha256))
 
 
-def base_among(earlier: Sequence[KnownRun]) -> KnownRun | None:
-    """The run to compare with: the latest earlier one without an outage, or the latest one if each had an outage."""
+def base_among(run: KnownRun, earlier: Sequence[KnownRun]) -> KnownRun | None:
+    """The run to compare with: the latest earlier one without an outage that was scored by the same rules and mostly
+    for the same expectations, else the latest one without an outage, else the latest one.
+    """
     fit = [one for one in earlier if not one.failures.is_outage] or earlier
-    return fit[-1] if fit else None
+    comparable = [one for one in fit if not _scored_otherwise(one, run)] or fit
+    return comparable[-1] if comparable else None
+
+
+def _scored_otherwise(before: KnownRun, run: KnownRun) -> str:
+    """What the scores of two runs measured differently (Korean); '' if they measured the same."""
+    if before.rules != run.rules:
+        return OTHER_RULES
+    both = before.expected.keys() & run.expected.keys()
+    otherwise = sum(expect_otherwise(before.expected[key], run.expected[key]) for key in both)
+    return _OTHER_EXPECTATIONS if 2 * otherwise > len(both) else ""
+
+
+def passed_over_since(run: KnownRun, before: KnownRun, earlier: Sequence[KnownRun]) -> list[dict[str, Any]]:
+    """The runs between `before` and the run as JSON, latest last; `why` (Korean) is '' for those with an outage."""
+    return [
+        {
+            "name": one.name,
+            "sha256": one.sha256,
+            "when": one.when,
+            **asdict(one.failures),
+            "why": "" if one.failures.is_outage else _scored_otherwise(one, run),
+        }
+        for one in earlier[earlier.index(before) + 1 :]
+    ]
 
 
 def compared_with(summary: Mapping[str, Any]) -> str:
@@ -133,12 +167,12 @@ def _runs_before(sha256: str, befores: Mapping[str, str]) -> set[str]:
 
 
 def change_figures(
-    comparison: Comparison, before: KnownRun, obstacle: str = "", passed_over: Sequence[KnownRun] = ()
+    comparison: Comparison, before: KnownRun, obstacle: str = "", passed_over: Sequence[Mapping[str, Any]] = ()
 ) -> dict[str, Any]:
     """The comparison with the previous run as JSON, for report, message and page.
 
     `obstacle` (Korean) is why there is no conclusion although there are differences, such as another version of the
-    rules. `passed_over` are the runs since then that had an outage.
+    rules. `passed_over` are the runs since then that are unfit for a comparison (`passed_over_since`).
     """
     return {
         "name": comparison.base.name,
@@ -158,9 +192,7 @@ def change_figures(
             "before": asdict(comparison.base.failures),
             "now": asdict(comparison.candidate.failures),
         },
-        "passed_over": [
-            {"name": one.name, "sha256": one.sha256, "when": one.when, **asdict(one.failures)} for one in passed_over
-        ],
+        "passed_over": list(passed_over),
         **decided_figures(comparison),
         "groups": group_figures(comparison),
         "same": comparison.is_same,

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from scoring.stats.run_scores import TestRunScores
 from scoring.testruns.history import (
+    OTHER_RULES,
     KnownRun,
     RunPlace,
     base_among,
@@ -17,10 +18,12 @@ from scoring.testruns.history import (
     change_figures,
     nearest_figures,
     new_set,
+    passed_over_since,
     query_keys,
     runs_before,
     set_of_run,
 )
+from scoring.testruns.lint import expectation_marks
 from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import ScoredTestRun, failures_of, testrun_summary
 from scoring.testruns.tables import execution_rows, run_scores
@@ -36,7 +39,6 @@ from tasks.testruns.warehouse import (
 from tasks.warehouse import Warehouse, table_rows
 
 _DAYS_BACK = 60
-_OTHER_RULES = "채점 기준의 버전이나 옵션이 다름"
 
 Row = Mapping[str, Any]
 
@@ -51,13 +53,20 @@ def place_of(
     run, rubric = scored.plan.run, scored.plan.rubric
     keys = query_keys(sorted((query.query_id, query.query_text) for query in scored.queries))
     sha256 = run.identity.sha256
-    me = KnownRun(sha256, run.ran_at or str(day), new_set(sha256), frozenset(keys.values()))
+    me = KnownRun(
+        sha256,
+        run.ran_at or str(day),
+        new_set(sha256),
+        frozenset(keys.values()),
+        rules=scored.plan.rubric_version,
+        expected=_by_key(expectation_marks(run.queries), keys),
+    )
     rows = _summaries(warehouse, rubric.id, agents_of(scored.queries))
     own = next((row["test_set"] for row in rows if row["input_sha256"] == sha256 and row["test_set"]), None)
     others = _known_runs(warehouse, [row for row in rows if row["input_sha256"] != sha256], rubric.id)
     test_set = own or set_of_run(me, others)
     earlier = runs_before(me, others, test_set)
-    before = base_among(earlier)
+    before = base_among(me, earlier)
     if before is None:
         return RunPlace(test_set, nearest=nearest_figures(me, others, test_set))
     row = next(row for row in rows if row["input_sha256"] == before.sha256)
@@ -65,9 +74,8 @@ def place_of(
     now = run_scores(run.name, rubric, testrun_summary(scored, judge), queries, execution_rows(scored))
     base = _scores_before(warehouse, row, rubric)
     compared = rubric.compare(base, now, rubric.score_titles)
-    obstacle = _OTHER_RULES if compared.versions_differ else ""
-    passed_over = earlier[earlier.index(before) + 1 :]
-    return RunPlace(test_set, change_figures(compared, before, obstacle, passed_over))
+    obstacle = OTHER_RULES if compared.versions_differ else ""
+    return RunPlace(test_set, change_figures(compared, before, obstacle, passed_over_since(me, before, earlier)))
 
 
 def _summaries(warehouse: Warehouse, rubric: str, agents: str | None) -> list[Row]:
@@ -87,19 +95,27 @@ def _known_runs(warehouse: Warehouse, rows: Sequence[Row], rubric: str) -> list[
         return []
     queries = frame.filter(pl.col("rubric") == rubric).unique(["input_sha256", "query_id"]).collect()
     texts = queries.rows_by_key("input_sha256", named=True)
-    summaries = {row["input_sha256"]: json.loads(row["summary"]) for row in rows}
-    return [
-        KnownRun(
-            row["input_sha256"],
-            row["ran_at"] or str(row["score_date"]),
-            row["test_set"] or new_set(row["input_sha256"]),
-            frozenset(query_keys(_named(texts.get(row["input_sha256"], ()))).values()),
-            before_of(summaries[row["input_sha256"]]),
-            row["input_name"],
-            failures_of(summaries[row["input_sha256"]]),
-        )
-        for row in rows
-    ]
+    return [_known_run(row, texts.get(row["input_sha256"], ())) for row in rows]
+
+
+def _known_run(row: Row, queries: Iterable[Row]) -> KnownRun:
+    summary, keys = json.loads(row["summary"]), query_keys(_named(queries))
+    return KnownRun(
+        row["input_sha256"],
+        row["ran_at"] or str(row["score_date"]),
+        row["test_set"] or new_set(row["input_sha256"]),
+        frozenset(keys.values()),
+        before_of(summary),
+        row["input_name"],
+        failures_of(summary),
+        summary["rubric_version"],
+        _by_key(summary.get("expected", {}), keys),
+    )
+
+
+def _by_key(marks: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, str]:
+    """The fingerprints of expectations by the key of their query."""
+    return {keys[query_id]: mark for query_id, mark in marks.items() if query_id in keys}
 
 
 def _named(queries: Iterable[Row]) -> list[tuple[str, str]]:

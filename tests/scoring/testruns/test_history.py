@@ -49,10 +49,11 @@ def test_run_before_is_the_last_that_ran_earlier_in_the_set() -> None:
         known("c", "2026-02-13", "q", "s"),
         known("d", "2026-02-11T10:00:00", "q", "another"),
     ]
-    before = base_among(runs_before(known("e", "2026-02-12", "q"), others, "s"))
+    run, earliest = known("e", "2026-02-12", "q"), known("e", "2026-02-09", "q")
+    before = base_among(run, runs_before(run, others, "s"))
     assert before is not None
     assert before.sha256 == "b"
-    assert base_among(runs_before(known("e", "2026-02-09", "q"), others, "s")) is None
+    assert base_among(earliest, runs_before(earliest, others, "s")) is None
 
 
 def test_change_says_what_got_worse_with_its_interval() -> None:

@@ -164,3 +164,35 @@ def test_run_of_another_set_says_which_run_is_nearest_and_how_little_they_share(
     assert said in (tmp_path / "out" / "report.md").read_text("utf-8").replace("\\", "")
     last = values_of_set([run for run in read_testruns(warehouse, 60) if run.name == later.plan.run.name], {})
     assert last["why"] in said
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "why"),
+    [
+        (
+            {},
+            '1) assistantMessage에 "시험"과 관련된 내용이 언급되어 있는가',
+            "질의 절반 넘게 기대 결과가 이번 실행과 다름",
+        ),
+        ({"value_lookup": "direct"}, None, "채점 기준의 버전이나 옵션이 다름"),
+    ],
+    ids=["expectations", "options"],
+)
+def test_run_scored_for_something_else_is_passed_over_if_an_older_one_can_be_compared(
+    warehouse: FolderWarehouse, tmp_path: Path, options: dict[str, str], text: str | None, why: str
+) -> None:
+    put(warehouse, scored_file(tmp_path / "plan_agent_20260310.csv", rows_of(40, 40)))
+    tried = rows_of(40, 39)
+    for row in tried:
+        row[LONG_HEADER.index("기대결과")] = text or row[LONG_HEADER.index("기대결과")]
+    other = put(warehouse, scored_file(tmp_path / "plan_agent_20260311.csv", tried, **options), days=1)
+    assert other.change is not None
+    assert not any(one["finding"] == "worse" for one in other.change["metrics"]) or other.change["obstacle"]
+    later = scored_file(tmp_path / "plan_agent_20260312.csv", rows_of(40, 10))
+    place = put(warehouse, later, days=2)
+    assert place.change is not None
+    assert (place.change["name"], place.change["paired"], place.change["worse"]) == ("plan_agent_20260310.csv", 40, 30)
+    write_testrun_folder(tmp_path / "out", later, tmp_path / "plan_agent_20260312.csv", place=place)
+    report = (tmp_path / "out" / "report.md").read_text("utf-8").replace("\\", "")
+    assert f"비교 기준에서 뺀 실행: plan_agent_20260311.csv(2026-03-11), {why}." in report
+    assert put(warehouse, later, days=2) == place
