@@ -2,7 +2,10 @@
 
 Each figure is shown with the seed's and its interval. A figure has *drifted* if the whole interval is further from the
 seed's than `RATE_MARGIN` (rates) or `MEAN_MARGIN` (means, quantiles): over many thousand rows every difference is
-significant, and only large ones matter. Nothing here changes a threshold. A row failed if it has a `failure_type`.
+significant, and only large ones matter. It is *kept* if the whole interval is nearer, else undecided: few rows do not
+show that nothing has changed. The seed's figure counts as exact: with as many rows as the seed had, one report in fifty
+then names a drift that is the seed's own chance. Nothing here changes a threshold. A row failed if it has a
+`failure_type`.
 
 Source: SPEC 1.4 (threshold evidence); seed 002, 2.
 """
@@ -36,10 +39,11 @@ MEAN_MARGIN = 0.10
 # "No failure from 101 tokens up" still holds while at most one answer in a thousand fails there.
 SAFE_FAILURE_RATE = 0.001
 
-Verdict = Literal["kept", "drifted", "too_few", "unknown"]
+Verdict = Literal["kept", "drifted", "undecided", "too_few", "unknown"]
 _VERDICTS: dict[Verdict, str] = {
     "kept": "유지",
     "drifted": "⚠ 이탈",
+    "undecided": "판단 보류",
     "too_few": "판단 보류",
     "unknown": "비교할 수 없음",
 }
@@ -61,13 +65,14 @@ class ComparedFigure:
 
     @property
     def verdict(self) -> Verdict:
-        """`too_few` below the minimum n of a verdict, `unknown` if there is nothing to compare."""
+        """`too_few` below the minimum n of a verdict, `undecided` if the interval reaches over a margin, `unknown` if
+        there is nothing to compare.
+        """
         if self.value is None or self.margin is None:
             return "unknown"
         if self.n < MIN_N_FOR_VERDICT or self.interval is None:
             return "too_few"
-        away = self.interval.low > self.seed + self.margin or self.interval.high < self.seed - self.margin
-        return "drifted" if away else "kept"
+        return _verdict(self.interval, Interval(self.seed - self.margin, self.seed + self.margin))
 
     def as_dict(self) -> dict[str, Any]:
         """The figure for programs."""
@@ -188,6 +193,12 @@ def _rate(seed: float, met: pl.Series) -> ComparedFigure:
     return ComparedFigure(seed, count / n if n else None, wilson_interval(count, n), n, RATE_MARGIN)
 
 
+def _verdict(found: Interval, allowed: Interval) -> Verdict:
+    if found.low > allowed.high or found.high < allowed.low:
+        return "drifted"
+    return "kept" if allowed.low <= found.low and found.high <= allowed.high else "undecided"
+
+
 def _safe_cut(rows: pl.DataFrame) -> ThresholdEvidence:
     """The smallest number of tokens from which no answer failed."""
     safe = rows.filter(pl.col("output_tokens") >= SAFE_FROM_TOKENS)["failed"]
@@ -195,7 +206,7 @@ def _safe_cut(rows: pl.DataFrame) -> ThresholdEvidence:
     interval = wilson_interval(failed, n)
     verdict: Verdict = "too_few"
     if interval and n >= MIN_N_FOR_VERDICT:
-        verdict = "drifted" if interval.low > SAFE_FAILURE_RATE else "kept"
+        verdict = _verdict(interval, Interval(0.0, SAFE_FAILURE_RATE))
     return ThresholdEvidence(
         title="실패 유형이 없는 출력 토큰의 시작",
         value=SAFE_FROM_TOKENS,
@@ -288,8 +299,9 @@ def _markdown(evidence: Evidence, period: str) -> str:
             ([one.seed.title, *_cells(one.figures, percent), one.verdict_text] for one in evidence.precisions),
         ),
         f"읽는 법: 95% 구간 전체가 기준에서 비율은 {percent(RATE_MARGIN, 0)}p, 평균과 분위수는 "
-        f"{percent(MEAN_MARGIN, 0)}보다 더 떨어져 있으면 이탈입니다. "
-        f"행이 {MIN_N_FOR_VERDICT}건 미만이면 판단하지 않습니다. 평균의 구간은 세션 단위로 계산했습니다. "
+        f"{percent(MEAN_MARGIN, 0)}보다 더 떨어져 있으면 이탈, 구간 전체가 그 안에 있으면 유지, 걸쳐 있으면 판단 "
+        f"보류입니다(행이 더 모이면 갈립니다). 행이 {MIN_N_FOR_VERDICT}건 미만이면 판단하지 않습니다. "
+        "평균의 구간은 세션 단위로 계산했습니다. "
         "시장 언급과 원·% 기호는 점수 표에 따로 남지 않아 다시 계산할 수 없습니다.",
     ]
     return "\n\n".join(parts) + "\n"
@@ -297,13 +309,15 @@ def _markdown(evidence: Evidence, period: str) -> str:
 
 def _conclusion(thresholds: Sequence[ThresholdEvidence]) -> str:
     drifted = [one.title for one in thresholds if one.verdict == "drifted"]
-    judged = sum(one.verdict in ("kept", "drifted") for one in thresholds)
+    kept = sum(one.verdict == "kept" for one in thresholds)
     if drifted:
         found = f"기준에서 벗어난 값 {len(drifted)}개: {', '.join(drifted)}."
-    elif judged:
-        found = f"판단할 수 있는 {judged}개 가운데 기준에서 벗어난 값이 없습니다."
+    elif kept:
+        found = f"판단할 수 있는 {kept}개 가운데 기준에서 벗어난 값이 없습니다."
     else:
         found = "판단할 만큼 행이 모이지 않았습니다."
+    if kept + len(drifted) and (few := sum(one.verdict in ("undecided", "too_few") for one in thresholds)):
+        found += f" 다른 {few}개는 행이 더 모여야 압니다(판단 보류)."
     return (
         f"> {found} 기준값은 자동으로 바뀌지 않습니다. 바꾸려면 `scoring/rubrics/ola_monitoring/thresholds.py`의 값을 "
         "고치고 `VERSION`을 올리세요."
