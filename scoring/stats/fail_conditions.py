@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from scoring.errors import UsageError
+from scoring.errors import UsageError, counted
 from scoring.stats.comparison import Comparison
 
 
@@ -42,7 +42,8 @@ class FailCondition:
             return f"{self.text}: too few queries for an interval"
         else:
             value = difference.interval.low if self.part == "low" else difference.interval.high
-        return f"{self.text}: it is {value:+.4f}" if self.compare(value, self.limit) else None
+        over = counted(difference.n, "query")
+        return f"{self.text}: it is {value:+.4f} over {over}" if self.compare(value, self.limit) else None
 
 
 _OPERATORS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}

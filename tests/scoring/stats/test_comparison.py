@@ -328,6 +328,12 @@ def test_condition_fails_where_it_holds(condition: str, fails: bool) -> None:
     assert (read.failure(found) is not None) is fails
 
 
+def test_condition_says_over_how_few_queries_it_holds() -> None:
+    [read] = conditions(["accuracy.high < 0"], list(TITLES))
+    failure = read.failure(compared(accuracies(*[5.0] * 5), accuracies(*[4.0] * 5)))
+    assert failure == "accuracy.high < 0: it is -1.0000 over 5 queries"
+
+
 @pytest.mark.parametrize("condition", ["speed < -0.1", "speed.low < -0.1"])
 def test_what_was_not_compared_fails(condition: str) -> None:
     [read] = conditions([condition], list(TITLES))
