@@ -37,6 +37,9 @@ _SCALAR = (bool, int, float, str)  # a tuple: a union would be made anew for eve
 _TRUTHS = {"true": True, "y": True, "1": True, "false": False, "n": False, "0": False}
 _SECONDS = re.compile(r"((?:[0-9]{1,3}(?:,[0-9]{3}){1,3}|[0-9]{1,12})(?:\.[0-9]+)?)\s*(?:초|s|sec)?")
 _TIMED_OUT = re.compile(r"(?:응답)?(?:타임아웃|시간초과)|timed?-?out", re.IGNORECASE)
+_NAME = r"[가-힣A-Za-z_][가-힣A-Za-z0-9_ ]{0,30}"
+# `{planId}` of a URL path is meant; in a question braces around Korean are not.
+_PLACEHOLDER = re.compile(rf"\$\s?{_NAME}\$|\$\{{{_NAME}\}}|\{{\{{\s?{_NAME}\}}\}}|\{{[가-힣][가-힣0-9_ ]{{0,30}}\}}")
 _CUT = re.compile(r"…\(잘림: 전체 [0-9,]{1,15}자\)$")
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?")
 
@@ -171,3 +174,9 @@ def encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def unfilled(text: str) -> str:
+    """The first placeholder of a text that nobody has filled in, such as `$공고명$`; '' if there is none."""
+    found = _PLACEHOLDER.search(text)
+    return found[0] if found else ""

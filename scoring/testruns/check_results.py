@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from scoring.rules.arrow_types import matches
 from scoring.stats.exact import exact_sum
-from scoring.testruns.cells import folded, given, same
+from scoring.testruns.cells import folded, given, same, unfilled
 from scoring.testruns.checks import (
     PAGE_KEY,
     VALUE_KEYS,
@@ -31,6 +31,7 @@ from scoring.testruns.tool_usage import button_url, filters_of, leads_to, scalar
 ValueLookup: TypeAlias = Literal["nested", "direct"]
 _SHOWN = 5
 _FOLLOWS = "앞 조건에 맞는 항목이 없어"
+_UNFILLED = ", 기대 결과의 자리 표시를 채우지 않음"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +101,16 @@ def _results(item: Item, response: RawResponse, lookup: ValueLookup) -> Iterator
 def _result(
     check: Check, reason: str, cause: str = "", *, follows: bool = False, only_nested: bool = False
 ) -> CheckResult:
+    unmeetable = _UNFILLED if reason and unfilled(check.text) else ""
     return CheckResult(
         text=check.text,
         source=check.source,
         weight=check.weight,
         passed=not reason,
-        reason=reason,
+        reason=reason + unmeetable,
         key=_key(check),
         expected=_expected(check),
-        cause=cause,
+        cause=cause + unmeetable,
         follows=follows,
         only_nested=only_nested,
     )

@@ -9,15 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from scoring.testruns.cells import folded, given
+from scoring.testruns.cells import folded, given, unfilled
 from scoring.testruns.checklist import checklist_lines
 from scoring.testruns.executions import Execution
 
 Queries = Mapping[str, Sequence[Execution]]
 
-_NAME = r"[가-힣A-Za-z_][가-힣A-Za-z0-9_ ]{0,30}"
-# `{planId}` of a URL path is meant; in a question braces around Korean are not.
-_PLACEHOLDER = re.compile(rf"\$\s?{_NAME}\$|\$\{{{_NAME}\}}|\{{\{{\s?{_NAME}\}}\}}|\{{[가-힣][가-힣0-9_ ]{{0,30}}\}}")
 _STATED_COUNT = re.compile(r"(?:요소|항목|기준|리스트|포인트|조건)[^0-9\n]{0,10}([0-9]{1,2})\s?(?:가지|개)")
 _MARK_DIGITS = 8
 _NUMBERED = re.compile(r"\(?[0-9]{1,2}[).]|[①-⑳]")
@@ -57,8 +54,8 @@ def lint(queries: Queries) -> list[LintFinding]:
 def _placeholders(queries: Queries) -> Iterator[tuple[str, str]]:
     for query_id, executions in queries.items():
         for text in (executions[0].query_text, executions[0].expected_text):
-            if match := _PLACEHOLDER.search(text):
-                yield query_id, match[0]
+            if found := unfilled(text):
+                yield query_id, found
                 break
 
 

@@ -335,3 +335,19 @@ def test_order_of_entries_does_not_matter_and_more_entries_never_hurt(entries: l
     forward = sum(passes(GROUP, response(*entries)))
     assert sum(passes(GROUP, response(*reversed(entries)))) == forward
     assert sum(passes(GROUP, response(*entries[:-1]))) <= forward
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        '1) assistantMessage에 "$공고명$"과 관련된 내용이 언급되어 있는가',
+        '1) dataUIList 내 buttonUrl 값이 "${공고명}"인 항목이 존재하는가',
+        "@check formType={{공고명}}",
+    ],
+)
+def test_check_that_no_answer_can_pass_says_that_its_placeholder_was_not_filled_in(check: str) -> None:
+    (failed,) = results(check, response({"formType": "SELECT"}, message="공고를 골라 주세요."))
+    for text in (failed.reason, failed.cause):
+        assert text.endswith(", 기대 결과의 자리 표시를 채우지 않음")
+    (filled,) = results('1) assistantMessage에 "마감일"이 언급되어 있는가', response(message="공고를 골라 주세요."))
+    assert filled.reason == '답변에 "마감일" 언급이 없음'
