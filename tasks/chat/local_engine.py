@@ -148,7 +148,11 @@ class ScoredRows(ScoringOutcome):
         called = pl.col("column").replace(dict(self.source.reading.names))
         for folder in self._rejected_folders:
             for path in sorted(folder.glob("*.parquet")):
-                yield pl.read_parquet(path).filter(~pl.col("file").is_in(self._of_other_days)).with_columns(called)
+                yield (
+                    pl.read_parquet(path, glob=False)
+                    .filter(~pl.col("file").is_in(self._of_other_days))
+                    .with_columns(called)
+                )
 
     def _in_tie_order(self, repeated: pl.DataFrame) -> pl.DataFrame:
         """Rows with duplicate keys in the order of tokens and answer text, independent of the input order.

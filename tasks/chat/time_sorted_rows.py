@@ -99,7 +99,7 @@ class TimeSortedRows:
         """All rows in buckets of time, earlier buckets first; a bucket is unsorted."""
         self.spill()
         self._part_by_time()
-        read = lru_cache(maxsize=2)(pl.read_ipc)  # for sorted rows a file overlaps the next bucket, too
+        read = lru_cache(maxsize=2)(_read)  # for sorted rows a file overlaps the next bucket, too
         for bucket in self._buckets():
             files = (file.path for file in self._files if file.span.overlaps(bucket))
             yield pl.concat(bucket.of(read(path)) for path in files)
@@ -129,7 +129,7 @@ class TimeSortedRows:
         borders = pl.Series([_EPOCH + timedelta(minutes=start) for start in starts[1:]], dtype=_TIME)
         for first in range(0, len(self._files), _FILES_AT_ONCE):
             files = self._files[first : first + _FILES_AT_ONCE]
-            rows = pl.concat(pl.read_ipc(file.path) for file in files).sort("timestamp")
+            rows = pl.concat(_read(file.path) for file in files).sort("timestamp")
             cuts = [0, *rows["timestamp"].search_sorted(borders).to_list(), rows.height]
             for part, (start, end) in zip(parts, pairwise(cuts), strict=True):
                 part.add(rows[start:end])
@@ -145,3 +145,7 @@ class TimeSortedRows:
         """The number of times that files are read for buckets."""
         firsts, lasts = [bucket.first for bucket in buckets], [bucket.last for bucket in buckets]
         return sum(bisect_right(firsts, span.last) - bisect_left(lasts, span.first) for _, span in self._files)
+
+
+def _read(path: Path) -> pl.DataFrame:
+    return pl.scan_ipc(path, glob=False).collect()  # `read_ipc` would take a folder such as `[team]` for a pattern

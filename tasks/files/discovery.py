@@ -141,8 +141,9 @@ def _matches(given: Path, endings: Sequence[str], out: Path | None) -> list[Path
 
 
 def _by_glob(pattern: Path, endings: Sequence[str]) -> list[Path]:
+    there = next(folder for folder in pattern.parents if folder.exists())  # whatever signs are in its name
     try:
-        hits = sorted(Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor))))
+        hits = sorted(there.glob(str(pattern.relative_to(there))))
     except ValueError:  # before Python 3.13, a `**` that is not a whole part of the path
         return []
     found: list[Path] = []

@@ -58,7 +58,7 @@ def write_score_folder(
     with replacing_together(folder, "summary.json", SCORE_FILES) as unfinished:
         rubric = outcome.rubric
         write_parquet(unfinished / "scores.parquet", rubric.scores_schema, outcome.score_frames())
-        scores = pl.scan_parquet(unfinished / "scores.parquet")
+        scores = pl.scan_parquet(unfinished / "scores.parquet", glob=False)
         # Now a core is idle. Before, two threads make and write the scores.
         identities = begun(inputs) if outcome.several_cores else inputs
         write_parquet(unfinished / "excluded.parquet", rubric.excluded_schema, outcome.excluded_frames())

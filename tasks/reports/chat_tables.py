@@ -32,7 +32,7 @@ def write_csv_tables(folder: Path, time_zone: str) -> None:
 
 def _local_rows(path: Path, time_zone: str) -> pl.LazyFrame:
     local = cs.datetime().dt.convert_time_zone(time_zone)
-    return pl.scan_parquet(path).with_columns(local, cs.list().list.join(", "))
+    return pl.scan_parquet(path, glob=False).with_columns(local, cs.list().list.join(", "))
 
 
 def _rows(rows: pl.LazyFrame) -> Iterator[tuple[Any, ...]]:

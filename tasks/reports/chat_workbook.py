@@ -48,7 +48,7 @@ def write_chat_workbook(folder: Path, report: MonitoringReport, time_zone: str) 
         SheetColumn(one.title, "long" if one.name in TEXT_WIDTHS else "text", TEXT_WIDTHS.get(one.name))
         for one in columns
     ]
-    stored = pl.scan_parquet(folder / "scores.parquet").with_columns(_TENANT)
+    stored = pl.scan_parquet(folder / "scores.parquet", glob=False).with_columns(_TENANT)
     scores = stored.select(table_columns(columns)).sort(rubric.total, "row_id")
     tabs = [
         _summary(report),
@@ -134,12 +134,12 @@ def _grades(report: MonitoringReport) -> Tab:
 def _left_out(folder: Path, rubric: RowRubric, time_zone: str) -> Iterator[Tab]:
     """Excluded and rejected rows with their reasons; no tab if there are none."""
     time = pl.col("timestamp").dt.convert_time_zone(time_zone)
-    excluded = pl.read_parquet(folder / "excluded.parquet").select(
+    excluded = pl.read_parquet(folder / "excluded.parquet", glob=False).select(
         time.dt.strftime("%Y-%m-%d %H:%M:%S").alias("시각"),
         _TENANT.alias("테넌트"),
         pl.col("reason").replace({rule.code: rule.title for rule in rubric.exclusions}).alias("까닭"),
     )
-    rejected = pl.read_parquet(folder / "rejected.parquet").select(
+    rejected = pl.read_parquet(folder / "rejected.parquet", glob=False).select(
         pl.col("file").alias("파일"),
         pl.col("line").cast(pl.String).alias("줄"),
         pl.col("column").alias("열"),

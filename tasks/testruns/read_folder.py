@@ -90,7 +90,7 @@ def read_scored_folder(folder: Path) -> ScoredFolder:
 
 def _table(path: Path, *required: str) -> pl.DataFrame:
     try:
-        table = pl.read_parquet(path)
+        table = pl.read_parquet(path, glob=False)
         table.select(required)
         return table
     except (OSError, pl.exceptions.PolarsError) as error:

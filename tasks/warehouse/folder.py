@@ -256,7 +256,7 @@ def _rows_of(files: Mapping[date, Path]) -> list[pl.DataFrame | pl.LazyFrame]:
             else:
                 pq.read_metadata(path)  # the footer, without which nothing of a Parquet file can be read
     rows = _small_rows(small)
-    return [rows[day] if day in rows else pl.scan_parquet(path) for day, path in files.items()]
+    return [rows[day] if day in rows else pl.scan_parquet(path, glob=False) for day, path in files.items()]
 
 
 class _SmallFile(NamedTuple):
@@ -276,12 +276,12 @@ def _small_rows(files: Mapping[date, _SmallFile]) -> dict[date, pl.DataFrame]:
     found = {day: rows for day, (file, rows) in known.items() if file == files[day]}
     unread = {day: file for day, file in files.items() if day not in found}
     try:
-        together = pl.collect_all([pl.scan_parquet(file.path) for file in unread.values()])
+        together = pl.collect_all([pl.scan_parquet(file.path, glob=False) for file in unread.values()])
         found |= dict(zip(unread, together, strict=True))
     except (OSError, pl.exceptions.PolarsError):  # which of them is damaged, nobody says
         for day, file in unread.items():
             with _damage_refused(file.path, day):
-                found[day] = pl.read_parquet(file.path)
+                found[day] = pl.read_parquet(file.path, glob=False)
     with _reading:
         for day, file in unread.items():
             _read[file.path] = (file, found[day])

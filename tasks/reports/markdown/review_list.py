@@ -61,7 +61,7 @@ def reviewed_testrun(
     rubric = testrun_rubric_of_summary(summary)
     if rubric is None:
         return None
-    queries = pl.read_parquet(folder / "queries.parquet")
+    queries = pl.read_parquet(folder / "queries.parquet", glob=False)
     flagged = rubric.flagged(queries.iter_rows(named=True)) if has_review_list(rubric) else []
     codes = Counter(code for row in flagged for code in row["manual_review_reasons"])
     (read,), change = summary["inputs"], summary.get("change")
