@@ -6,8 +6,10 @@ Heavy libraries are imported where a command needs them, so that `aqb --help` an
 """
 
 import atexit
+import codecs
 import gc
 import io
+import locale
 import os
 import signal
 import sys
@@ -117,8 +119,9 @@ def main() -> None:
     if sys.unraisablehook is sys.__unraisablehook__:  # a test runner has its own
         sys.unraisablehook = _interrupt_again
     atexit.register(gc.freeze)  # with Prefect imported, garbage collection at exit takes half a second
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that cannot encode Hangul shows escapes
-        sys.stdout.reconfigure(errors="backslashreplace")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot encode Hangul shows escapes
+            stream.reconfigure(encoding=_encoding_of_terminal(stream), errors="backslashreplace")
     try:
         app()
     except SystemExit as ended:
@@ -142,6 +145,10 @@ def main() -> None:
         _say_stopped()
         sys.exit(INTERRUPTED)
     except Exception as error:
+        if isinstance(error, UnicodeEncodeError) and (broken := _arguments_of_other_bytes()):
+            fix = "type it in a UTF-8 terminal, such as with LC_ALL=C.UTF-8"
+            complain(UsageError("the bytes of this argument are no UTF-8", where=broken, fix=fix))
+            sys.exit(2)
         if sys.flags.dev_mode:
             raise
         if is_ctrl_c(error):
@@ -149,6 +156,22 @@ def main() -> None:
             sys.exit(INTERRUPTED)
         complain(UnexpectedError(error))
         sys.exit(1)
+
+
+def _encoding_of_terminal(stream: io.TextIOWrapper) -> str | None:
+    """The encoding that people's terminal shows, such as EUC-KR, where Python writes UTF-8; None: the stream's own.
+
+    Files and pipes, which programs read, stay UTF-8.
+    """
+    encoding = locale.getencoding()
+    is_ours = bool(sys.flags.utf8_mode) and stream.isatty() and "PYTHONIOENCODING" not in os.environ
+    return encoding if is_ours and codecs.lookup(encoding).name != "ascii" else None
+
+
+def _arguments_of_other_bytes() -> str:
+    """The arguments that are not UTF-8: a path may be so, a text cannot be stored."""
+    arguments = [os.fsencode(argument).decode(errors="backslashreplace") for argument in sys.argv[1:]]
+    return " ".join(shown for shown, given in zip(arguments, sys.argv[1:], strict=True) if shown != given)
 
 
 _SIGNALS = {"KeyboardInterrupt": signal.SIGINT, "TerminationSignal": signal.SIGTERM}

@@ -1,5 +1,10 @@
 """`aqb` on folders, terminals and machines as people have them."""
 
+import os
+import pty
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 from tasks.warehouse import open_warehouse
@@ -42,3 +47,34 @@ def test_days_of_a_warehouse_whose_name_looks_like_a_pattern_are_its_own(folder:
     found = open_warehouse(str(folder / "wh[1]")).read("monitoring_scores", [DAY])
     assert found is not None
     assert found.collect().height == 2
+
+
+_EUC_KR = """
+import locale
+locale.getencoding = lambda: "euc-kr"  # what it answers in Korean locales without UTF-8, which not every machine has
+from flows.cli import main
+main()
+"""
+
+
+def test_terminal_of_another_encoding_shows_korean_while_a_pipe_has_utf8(folder: Path) -> None:
+    command = [sys.executable, "-X", "utf8", "-c", _EUC_KR, "rubrics"]
+    shell = {name: value for name, value in os.environ.items() if name != "PYTHONIOENCODING"}
+    screen, terminal = pty.openpty()
+    with os.fdopen(screen, "rb", buffering=0) as shown, subprocess.Popen(command, stdout=terminal, env=shell):
+        os.close(terminal)
+        seen = b""
+        with suppress(OSError):  # how a terminal ends
+            while True:
+                seen += shown.read(4096)
+    piped = subprocess.run(command, capture_output=True, env=shell, check=True).stdout
+    assert "실행" in piped.decode("utf-8")
+    assert seen.replace(b"\r\n", b"\n").decode("euc-kr") == piped.decode("utf-8")
+
+
+def test_text_in_other_bytes_than_utf8_is_refused_as_it_stands(aqb: Command, folder: Path) -> None:
+    write_scored_day(open_warehouse("data/warehouse"), DAY, write_rows(folder / "rows.jsonl", [refused(0)]))
+    why = os.fsdecode("점검".encode("euc-kr"))
+    ended = aqb("alerts", "snooze", "weak_answer", "--until", "2999-01-01", "--why", why)
+    assert ended.exit_code == 2
+    assert r"\xc1\xa1\xb0\xcb: the bytes of this argument are no UTF-8" in ended.err
