@@ -50,7 +50,12 @@ def prepare_prefect(reports: str) -> None:
 
     Raises:
         StorageError: the home folder cannot be created or written, or has no room for a new database.
+        UsageError: the environment names a proxy or certificates that cannot be used.
     """
+    from tasks.config.connections import network_problem
+
+    if problem := network_problem():
+        raise UsageError("the Prefect server cannot be reached", fix=problem)
     defaults = {
         # A missing home folder makes the temporary server fail as a time-out.
         "PREFECT_HOME": str((Path(reports).parent / ".prefect").resolve()),

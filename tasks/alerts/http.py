@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 
 from tasks.alerts.channel import Delivery, DeliveryStatus
-from tasks.config.connections import failed_connection, is_http_address
+from tasks.config.connections import failed_connection, is_http_address, network_problem
 
 _PAUSES_S = (1.0, 2.0)
 """Before each further attempt, within one run, at what has certainly not arrived."""
@@ -71,12 +71,14 @@ class HttpPost:
 
     def _attempt(self, address: str, longest_body: int, content: Mapping[str, Any]) -> Answer | str:
         """The response, or why there is no connection."""
+        if problem := network_problem():
+            return problem
         try:
             with ThreadPoolExecutor(1) as thread:  # the caller may have an event loop of its own
                 return thread.submit(asyncio.run, self._post(address, longest_body, content)).result()
         except httpx2.InvalidURL:  # what it says may quote the address
             return "it has no valid address"
-        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
             return failed_connection(error)
         except (httpx2.HTTPError, OSError) as error:
             raise NotSentError(unconfirmed(type(error).__name__)) from None

@@ -1,9 +1,11 @@
-"""Checks HTTP addresses and explains failed connections."""
+"""Checks HTTP addresses and what the environment says of the network, and explains failed connections."""
 
 import os
 import socket
 import ssl
+from importlib.util import find_spec
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 
 def is_http_address(url: str) -> bool:
@@ -13,6 +15,35 @@ def is_http_address(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
+
+
+def spare_this_machine() -> None:
+    """Has no client reach this machine through a proxy of the environment, which knows no way back: Prefect's temporary
+    server and a local model are here.
+    """
+    found = getproxies()
+    spared = found.pop("no", "")
+    if found and spared != "*":
+        value = ",".join(filter(None, (spared, "localhost", "127.0.0.1", "::1")))
+        os.environ.update(NO_PROXY=value, no_proxy=value)
+
+
+def network_problem() -> str:
+    """What no HTTP client can use of the proxies and certificates that the environment names; '' for nothing.
+
+    Values are not told: a proxy's may hold a password.
+    """
+    for scheme, address in getproxies().items():
+        whole = address if "://" in address else f"http://{address}"
+        is_socks = urlsplit(whole).scheme in ("socks5", "socks5h") and find_spec("socksio")
+        if scheme in ("http", "https", "all") and not (is_http_address(whole) or is_socks):
+            return f"{scheme.upper()}_PROXY names no HTTP proxy: unset it, or name one, as in http://proxy:3128"
+    try:
+        if authorities := os.environ.get("SSL_CERT_FILE"):
+            ssl.create_default_context(cafile=authorities)
+    except OSError:
+        return "SSL_CERT_FILE names no file with certificates: unset it, or name one"
+    return ""
 
 
 def failed_connection(error: BaseException) -> str:

@@ -13,7 +13,7 @@ import openai
 
 from scoring.errors import AqbError
 from scoring.limits import LARGEST_JUDGE_REPLY
-from tasks.config.connections import failed_connection
+from tasks.config.connections import failed_connection, network_problem
 from tasks.config.judge import Endpoint, JudgeSettings
 from tasks.judge.dialect import AnswerForm, Dialect
 from tasks.judge.questions import Question
@@ -67,10 +67,16 @@ class _BoundedBody(httpx2.AsyncByteStream):
 
 
 class JudgeEndpoint:
-    """The connections of a run to an endpoint. It never retries; error messages hold no key."""
+    """The connections of a run to an endpoint. It never retries; error messages hold no key.
+
+    Raises:
+        AqbError: the environment names a proxy or certificates that cannot be used.
+    """
 
     def __init__(self, endpoint: Endpoint, settings: JudgeSettings, timing: Timing) -> None:
         self._endpoint, self.settings, self.timing = endpoint, settings, timing
+        if problem := network_problem():
+            raise self.unreachable(problem)
         self.answered = False
         """Whether a question was ever answered: an error of all questions would have come by then."""
         self.dialect = Dialect()
@@ -171,7 +177,7 @@ class JudgeEndpoint:
         if isinstance(error, openai.APIStatusError):
             self.explain_status(error.status_code, error.body, error.response.headers)
         reason = self._short(f"{type(error).__name__}: {failed_connection(error.__cause__ or error)}")
-        if isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout):
+        if isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError):
             raise UnreachableError(reason, maybe_paid=False) from None
         if isinstance(error, openai.APITimeoutError):
             raise LateError(reason, maybe_paid=True) from None

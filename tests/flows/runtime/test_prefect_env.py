@@ -31,7 +31,7 @@ from prefect.settings import (
 from prefect.utilities.services import critical_service_loop
 
 from flows.runtime.prefect_env import PrefectGoneError, prepare_prefect, reaching_prefect, running_flows
-from scoring.errors import StorageError
+from scoring.errors import StorageError, UsageError
 from tests.builders.disks import small_disk
 
 
@@ -93,6 +93,17 @@ def test_home_that_is_removed_under_a_run_is_named_in_a_line(
     assert gone.value.where == str(home)
     assert "was removed or emptied" in gone.value.what
     assert gone.value.fix
+
+
+def test_proxy_that_no_client_can_use_is_told_before_prefect_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / ".prefect"))
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1080")
+    with pytest.raises(UsageError, match="the Prefect server cannot be reached") as refused:
+        prepare_prefect("reports")
+    assert "ALL_PROXY names no HTTP proxy: unset it" in refused.value.fix
+    assert not (tmp_path / ".prefect").exists()
 
 
 _SERVER = """

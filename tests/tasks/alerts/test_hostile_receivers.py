@@ -157,3 +157,29 @@ def test_receiver_behind_broken_tls_cannot_be_reached(
     assert "cannot be reached: " in done.stopped["qa"]
     assert reason in done.stopped["qa"]
     assert not any(server.received)
+
+
+@pytest.mark.parametrize("kind", ["webhook", "bot", "json"])
+@pytest.mark.parametrize(("status", "reason"), [(407, "407 "), (503, "503 ")])
+def test_message_that_a_proxy_lets_not_pass_has_certainly_not_arrived(
+    kind: str, status: int, reason: str, outbox: Outbox, hands: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outbox.put("qa", "", [message("a")], NIGHT)
+    with HostileServer(always(http(b"", status))) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.address)
+        channel = {"qa": channel_to(kind, "https://receiver.invalid")}
+        stopped = deliver(outbox, channel, lambda one: False, hands.clock).stopped["qa"]
+    assert f"cannot be reached: {reason}" in stopped
+    assert outbox.waiting()[0].unsure_since is None
+
+
+@pytest.mark.parametrize("kind", ["webhook", "bot", "json"])
+def test_message_waits_where_the_environment_names_a_proxy_that_cannot_be_used(
+    kind: str, outbox: Outbox, hands: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as environment:
+        environment.setenv("HTTPS_PROXY", "socks5://127.0.0.1:1080")
+        stopped, server = outcome(kind, always(http(b"ok")), outbox, hands)
+    assert "cannot be reached: HTTPS_PROXY names no HTTP proxy" in stopped
+    assert server.received == []
+    assert outbox.waiting()[0].unsure_since is None

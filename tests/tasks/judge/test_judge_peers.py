@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tasks.judge.verdict_store import VerdictStore
-from tests.fakes.hostile_server import HostileServer, json_http
+from tests.fakes.hostile_server import HostileServer, http, json_http
 from tests.fakes.judge_questions import ask, settings_for
 
 
@@ -105,3 +105,26 @@ def test_reason_that_quotes_the_end_of_a_thought_stays_whole(sqlite_store: Verdi
     with HostileServer(lambda body: [answer(json.dumps(told))]) as server:
         judged = ask(1, settings_for(server.url), sqlite_store)
     assert judged.judgements[0].answer == told
+
+
+@pytest.mark.parametrize("mode", ["live", "batch"])
+def test_proxy_that_cannot_be_used_fails_the_questions_and_says_what_to_correct(
+    mode: str, sqlite_store: VerdictStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "socks5://user:5ecret@127.0.0.1:1080")
+    with HostileServer(lambda body: [answer()]) as server:
+        judged = ask(3, settings_for(server.url, mode=mode), sqlite_store)
+    assert judged.summary()["by_status"] == {"failed": 3}
+    assert "the judge gives no answer: HTTPS_PROXY names no HTTP proxy: unset it" in str(judged.failure)
+    assert "5ecret" not in str(judged.failure)
+    assert server.received == []
+
+
+def test_question_that_a_proxy_lets_not_pass_costs_nothing(
+    sqlite_store: VerdictStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with HostileServer(lambda _: [http(b"", 407)]) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.address)
+        judged = ask(12, settings_for("https://judge.invalid/v1", max_tokens=5_000), sqlite_store)
+    assert judged.summary()["by_status"] == {"failed": 12}
+    assert "407" in str(judged.failure)
