@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator
 
@@ -211,6 +212,13 @@ def endpoint_of(settings: JudgeSettings) -> Endpoint | None:
             "the judge's address is no http address",
             where="judge.base_url or OPENAI_BASE_URL",
             fix="for example https://api.openai.com/v1",
+        )
+    parts = urlsplit(endpoint.base_url)
+    if parts.query or parts.fragment or parts.path.rstrip("/").endswith(("/chat/completions", "/responses")):
+        raise UsageError(
+            "the judge's address is that of one of its services, to which nothing can be appended",
+            where="judge.base_url or OPENAI_BASE_URL",
+            fix="end it where its path ends in /v1; with Azure OpenAI https://RESOURCE.openai.azure.com/openai/v1",
         )
     return endpoint
 

@@ -139,8 +139,12 @@ class JudgeEndpoint:
         except (ValueError, RecursionError):
             content = None
         reply = reply_in(content, question.largest_usage, _readings(response.headers))
-        said = text_of(_error_in(content).get("message"))
+        error_told = _error_in(content)
+        said, status = text_of(error_told.get("message")), error_told.get("code")
         is_failure = bool(said) and not (reply.text or reply.refusal)
+        if is_failure and reply.usage is None and type(status) is int and 400 <= status < 600:
+            self.reword(dialect, status, content)  # a router says 200 before its provider has answered
+            self.explain_status(status, content, response.headers)
         if is_failure or not mapping_of(content).keys() & {"choices", "output"}:
             kind = self._short(response.headers.get("content-type", "no type"))
             is_cut = content is None and any(name in response.content for name in _PARTS_OF_ANSWERS)

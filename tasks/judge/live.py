@@ -40,7 +40,6 @@ _REFUSALS_PER_ATTEMPT = 20
 _GIVEN_UP_IN_A_ROW = 10
 _REFUSED_IN_A_ROW = 3
 _HEDGED_SHARE = 0.0075  # of the questions, and one: a second answer is paid for
-_RETRY_AFTER_S = 1.0  # where a 429 does not say
 
 
 class _InvalidAnswerError(Exception):
@@ -372,10 +371,11 @@ class LiveRun:
 
     def _apply_limit(self, reached: LimitReachedError, ticket: Ticket) -> None:
         """Applies a limit to all questions; fails where the wait would be too long."""
-        wait_s = _RETRY_AFTER_S if reached.retry_after_s is None else reached.retry_after_s
-        self._limiter.report(Feedback(ticket, refused=reached.bucket, retry_after_s=wait_s))
         self._refused_since = self._refused_since or self._now()
-        if (longest_s := max(wait_s, self._now() - self._refused_since)) > self._timing.patience_s:
+        refused_s = self._now() - self._refused_since
+        wait_s = reached.retry_after_s or max(1.0, refused_s / 2)  # refused calls may count towards the limit
+        self._limiter.report(Feedback(ticket, refused=reached.bucket, retry_after_s=wait_s))
+        if (longest_s := max(wait_s, refused_s)) > self._timing.patience_s:
             raise self._endpoint.limited(reached, longest_s)
 
     async def _drain(self) -> None:

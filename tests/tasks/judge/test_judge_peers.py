@@ -1,13 +1,14 @@
 """What compatible endpoints answer otherwise than OpenAI: Gemini, LiteLLM, OpenRouter, servers of local models."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.hostile_server import HostileServer, http, json_http
-from tests.fakes.judge_questions import ask, settings_for
+from tests.fakes.judge_questions import FAST, ask, settings_for
 
 
 def answer(text: str = '{"reason": "맞음", "score": 5}') -> bytes:
@@ -60,6 +61,43 @@ def test_error_in_place_of_an_answer_is_a_failure_that_costs_nothing(body: Any, 
         lasting = ask(12, settings_for(server.url), sqlite_store, first=2)
     assert lasting.summary()["by_status"] == {"failed": 12}
     assert "upstream died" in str(lasting.failure)
+
+
+def told_late(code: int, message: str) -> bytes:
+    """The error of a router that has sent its status before the provider answered."""
+    return json_http({"error": {"code": code, "message": message}, "user_id": "user-1"})
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "told"),
+    [
+        (402, "Insufficient credits. Add more", "account has no money left: Insufficient credits"),
+        (401, "User not found.", "refuses every question: status 401: User not found."),
+        (429, "Provider returned error", "takes no more questions"),
+    ],
+)
+def test_status_in_a_body_with_status_200_is_taken_as_that_status(
+    code: int, message: str, told: str, sqlite_store: VerdictStore
+) -> None:
+    with HostileServer(lambda body: [told_late(code, message)]) as server:
+        judged = ask(12, settings_for(server.url), sqlite_store)
+    assert judged.summary()["by_status"] == {"failed": 12}
+    assert told in str(judged.failure)
+
+
+def test_limit_that_is_told_with_status_200_costs_no_question_its_verdict(sqlite_store: VerdictStore) -> None:
+    answers = iter([told_late(429, "rate-limited upstream")] * 60)
+    with HostileServer(lambda body: [next(answers, answer())]) as server:
+        judged = ask(12, settings_for(server.url), sqlite_store, timing=replace(FAST, patience_s=120.0))
+    assert judged.summary()["by_status"] == {"ok": 12}
+
+
+def test_limit_that_asks_for_no_wait_is_given_one(sqlite_store: VerdictStore) -> None:
+    refusal = json_http({"error": {"message": "busy"}}, 429, ["Retry-After: 0"])
+    with HostileServer(lambda body: [refusal]) as server:
+        judged = ask(12, settings_for(server.url), sqlite_store)
+    assert "takes no more questions" in str(judged.failure)
+    assert len(server.received) <= 10 * FAST.patience_s  # ten in flight, each at most once a second
 
 
 @pytest.mark.parametrize("status", [400, 429])
