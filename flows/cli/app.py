@@ -47,7 +47,6 @@ from flows.cli.terminal import INTERRUPTED, complain
 from flows.runtime.code_version import code_version
 from flows.runtime.prefect_env import PrefectGoneError, is_ctrl_c, leave_at_once
 from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
-from tasks.config.connections import spare_this_machine
 
 _MOMENT_S = 0.05
 
@@ -119,7 +118,10 @@ def main() -> None:
     """
     if sys.unraisablehook is sys.__unraisablehook__:  # a test runner has its own
         sys.unraisablehook = _interrupt_again
-    spare_this_machine()
+    if any(name.lower().endswith("_proxy") for name in os.environ):
+        from tasks.config.connections import spare_this_machine  # with what opens connections, which few commands do
+
+        spare_this_machine()
     atexit.register(gc.freeze)  # with Prefect imported, garbage collection at exit takes half a second
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot encode Hangul shows escapes
