@@ -208,8 +208,7 @@ def compare_testruns(
     of_two_judges = {name for name in titles if base.epochs.get(name) != candidate.epochs.get(name)}
     # If only one run has no verdicts of a metric (the judge's budget was used up), its totals do not include it.
     withheld = base.withheld | candidate.withheld | ({TOTAL} if base.withheld ^ candidate.withheld else set())
-    of_other_metrics = withheld & {TOTAL}
-    comparable = {name: title for name, title in titles.items() if name not in of_two_judges | of_other_metrics}
+    comparable = {name: title for name, title in titles.items() if name not in of_two_judges | (withheld & {TOTAL})}
     base_texts, candidate_texts = ({id_: one.text for id_, one in run.queries.items()} for run in (base, candidate))
     paired = same_queries(base_texts, candidate_texts)
     # Intervals resample by position: the order must not depend on a file or table.
@@ -218,9 +217,11 @@ def compare_testruns(
         ids for ids in pairs if expect_otherwise(base.queries[ids[0]].expected, candidate.queries[ids[1]].expected)
     ]
     pairs = pairs if across_expectations else [ids for ids in pairs if ids not in otherwise]
-    only_base = [query_id for query_id in base.queries if query_id not in paired]
-    only_candidate = set(candidate.queries) - set(paired.values())
-    reworded = [query_id for query_id in only_base if query_id in only_candidate]
+    of_base = [query_id for query_id in base.queries if query_id not in paired]
+    answered = set(paired.values())
+    of_candidate = [query_id for query_id in candidate.queries if query_id not in answered]
+    reworded = [query_id for query_id in of_base if query_id in candidate.queries and query_id not in answered]
+    only_base, only_candidate = (tuple(one for one in ids if one not in reworded) for ids in (of_base, of_candidate))
     outage = outage_of(base.failures, candidate.failures)
     compared = [] if outage else pairs
     of_all = [(base.queries[one], candidate.queries[other]) for one, other in compared]
@@ -248,10 +249,8 @@ def compare_testruns(
         paired=len(pairs),
         within_noise=sum(change is not None and not change.moved for change in of_queries),
         same=sum(_same_scores(before, after, titles) for before, after in of_both),
-        only_base=tuple(query_id for query_id in only_base if query_id not in reworded),
-        only_candidate=tuple(
-            query_id for query_id in candidate.queries if query_id in only_candidate and query_id not in reworded
-        ),
+        only_base=only_base,
+        only_candidate=only_candidate,
         reworded=tuple(reworded),
         expected_otherwise=tuple(query_id for _, query_id in otherwise),
         across_expectations=across_expectations,
