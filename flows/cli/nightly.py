@@ -288,14 +288,11 @@ def _day_lines(scored: DayOutcome) -> Iterator[str]:
 
 def _outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
     """The content of `_outcome_lines` as JSON values."""
+    site = {"site": str(outcome.site.path) if outcome.site.path else None}
+    end = {"problems": list(outcome.problems), "test_runs": outcome.test_runs and _inbox_dict(outcome.test_runs)}
     if outcome.services:
-        return {
-            "day": str(outcome.own.day),
-            "services": {one.own.service: _outcome_dict(one) for one in outcome.services},
-            "site": str(outcome.site.path) if outcome.site.path else None,
-            "problems": list(outcome.problems),
-            "test_runs": outcome.test_runs and _inbox_dict(outcome.test_runs),
-        }
+        services = {one.own.service: _outcome_dict(one) for one in outcome.services}
+        return {"day": str(outcome.own.day), "services": services, **site, **end}
     scored = outcome.own.outcome
     return {
         "run_id": scored and scored.run_id,
@@ -307,7 +304,7 @@ def _outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
         "figures": scored and {name: figure.as_dict() for name, figure in scored.figures.items()},
         "alerts": [asdict(fact) for fact in scored.alerts] if scored else [],
         "report": scored and str(scored.report),
-        "site": str(outcome.site.path) if outcome.site.path else None,
+        **site,
         "earlier": [
             {
                 "day": str(one.day),
@@ -317,8 +314,7 @@ def _outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
             }
             for one in outcome.earlier
         ],
-        "problems": list(outcome.problems),
-        "test_runs": outcome.test_runs and _inbox_dict(outcome.test_runs),
+        **end,
     }
 
 
