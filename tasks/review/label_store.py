@@ -150,8 +150,7 @@ class LabelStore:
 
     def newest_at(self) -> datetime | None:
         """The time of the latest label; None if there is none."""
-        found: datetime | None = self._database.value(sa.select(sa.func.max(_labels.c.labelled_at)))
-        return found
+        return self._database.value(sa.select(sa.func.max(_labels.c.labelled_at)))
 
 
 def newest(labels: Iterable[KeptLabel]) -> list[KeptLabel]:

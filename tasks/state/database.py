@@ -196,7 +196,7 @@ class StateDatabase:
         with self.transaction() as connection:
             return connection.execute(query).all()
 
-    def value(self, query: sa.Select[Any]) -> Any:
+    def value(self, query: sa.Select[Any]) -> Any | None:
         """The single value of a query; None if it has no row."""
         with self.transaction() as connection:
             return connection.execute(query).scalar_one_or_none()
@@ -211,7 +211,7 @@ class StateDatabase:
         if not dry_run:
             return self.change(statement)
         assert statement.whereclause is not None
-        return int(self.value(sa.select(sa.func.count()).where(statement.whereclause)))
+        return int(self.value(sa.select(sa.func.count()).where(statement.whereclause)) or 0)
 
     def _connection(self) -> sa.Connection:
         """A connection. It waits for a server that has answered before: it may be restarting."""

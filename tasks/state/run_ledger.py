@@ -153,14 +153,12 @@ class RunLedger:
         """The last day before a given one that a run of chat rows completed as a whole."""
         completed = self._mine & _WHOLE_DAY & (_runs.c.outcome == "completed")
         query = sa.select(sa.func.max(_runs.c.score_date)).where(completed, _runs.c.score_date < before)
-        last: date | None = self._database.value(query)
-        return last
+        return self._database.value(query)
 
     def first_night(self) -> date | None:
         """The first day that a nightly run completed."""
         nights = self._mine & (_runs.c.kind == NIGHTLY) & (_runs.c.outcome == "completed")
-        first: date | None = self._database.value(sa.select(sa.func.min(_runs.c.score_date)).where(nights))
-        return first
+        return self._database.value(sa.select(sa.func.min(_runs.c.score_date)).where(nights))
 
     def completed_days(self, first: date, last: date) -> set[date]:
         """The days from `first` to `last` that a run of chat rows completed as a whole."""
