@@ -18,6 +18,7 @@ from scoring.errors import InputError
 from scoring.headers import bare_name
 from scoring.inputs import BrokenRow, TextRow
 from scoring.limits import LARGEST_CELL, LONGEST_LINE, MOST_COLUMNS, MOST_LINES_REREAD, MOST_REREADS_OF_A_LINE
+from scoring.testruns.cells import encodable
 from tasks.files.discovery import readable, refuse_protected
 
 _SAMPLE_BYTES = 1024 * 1024
@@ -234,7 +235,7 @@ class _Records:
             behind_quotes = [mark for mark in _DELIMITERS if f'"{mark}'.encode() in self._lines.taken[0]]
             if self._delimiter not in behind_quotes:
                 self._refuse_delimiters(behind_quotes)
-        if isinstance(cells, csv.Error) or not _encodable(cells):
+        if isinstance(cells, csv.Error) or not encodable("".join(cells)):
             if any(b"\r" in line.rstrip(b"\r\n") for line in self._lines.taken):
                 found, why = "lines that end in CR alone", "줄바꿈이 옛 매킨토시 형식입니다"
             elif isinstance(cells, csv.Error):
@@ -339,11 +340,3 @@ class _Records:
             # Excel writes sixteen rows at a time, without the last columns that are empty in all of them.
             reason += " Excel은 끝 열이 빈 행의 구분 기호를 빼고 저장하기도 합니다. 그런 파일이면 .xlsx로 저장하세요."
         return BrokenRow(line, code, reason)
-
-
-def _encodable(cells: list[str]) -> bool:
-    try:
-        "".join(cells).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
