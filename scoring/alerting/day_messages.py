@@ -251,6 +251,7 @@ def _digest(
     of_tenant = any(one.fact.tenant_id != ALL_TENANTS for one in (*news, *apart, *same))
     counted = (("새로 볼 것", started), (STATE_NAMES["resolved"], resolved), (STATE_NAMES["settled"], settled))
     count = " · ".join(f"{what} {len(of)}건" for what, of in counted if of)
+    more = len(tenants) - _TENANTS_SHOWN
     blocks = [
         *paragraph(_subject(digest), *([_counts(digest)] if tenants == [ALL_TENANTS] else [])),
         *(block for one in started for block in paragraph(*_entry(one, digest))),
@@ -258,7 +259,7 @@ def _digest(
         *paragraph(*_going_on(apart, same)),
         *paragraph(*snoozed),
         *(block for tenant in tenants[:_TENANTS_SHOWN] for block in _kpis(digest, tenant, named=of_tenant)),
-        *(paragraph(_more(tenants)) if len(tenants) > _TENANTS_SHOWN else []),
+        *(paragraph([plain(f"다른 테넌트 {more}곳의 핵심 지표는 보고서에 있습니다.")]) if more > 0 else []),
         *paragraph(report_line(digest.report, digest.report_url)),
         *example_blocks(started, digest, apart),
         _footer(digest),
@@ -296,10 +297,6 @@ def _kpis(digest: DayDigest, tenant: str | None, *, named: bool) -> list[Block]:
     counts = [plain(f"  {_scored(row)}")] if tenant != ALL_TENANTS else []
     figures = ((kpi_figure(kpi, row), wider_figure(kpi, kpis, digest.day)) for kpi in digest.rubric.targeted)
     return [*paragraph([title, *counts]), *bullets([kpi_line(*of_kpi) for of_kpi in figures])]
-
-
-def _more(tenants: Sequence[str | None]) -> Line:
-    return [plain(f"다른 테넌트 {len(tenants) - _TENANTS_SHOWN}곳의 핵심 지표는 보고서에 있습니다.")]
 
 
 def _figure_lines(one: Incident, digest: DayDigest) -> Iterator[Line]:

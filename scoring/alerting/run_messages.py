@@ -96,13 +96,9 @@ def failure_message(ended: FlowFailure) -> list[Message]:
         ),
         context(inert(ended.flow, 100), ended.run_id),
     ]
-    keys = (
-        [f"flow|{unfinished.name}|{ended.state}", unfinished.key]
-        if unfinished
-        else [f"flow|{ended.run_id}|{ended.state}"]
-    )
-    title = (level_mark(level), what)
-    return messages("failure", level, keys, title, blocks, [ended.error])
+    keys = [f"flow|{unfinished.name if unfinished else ended.run_id}|{ended.state}"]
+    keys += [unfinished.key] if unfinished else []
+    return messages("failure", level, keys, (level_mark(level), what), blocks, [ended.error])
 
 
 def quiet_message(first: date, last: date, days: int, rows: int) -> list[Message]:
@@ -242,15 +238,9 @@ def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
     if not what or not route.matches_testrun(level, run.rubric, run.agent_types):
         return []
     blocks = [
-        *paragraph(
-            [plain(f"{run.rubric_title} · "), code(inert(run.name, _NAME_CHARACTERS))],
-            *_what_happened(run),
-        ),
+        *paragraph([plain(f"{run.rubric_title} · "), code(inert(run.name, _NAME_CHARACTERS))], *_what_happened(run)),
         *(bullets([[plain(f"{reason} "), bold(f"{count:,}개")] for reason, count in run.reasons] if looks else [])),
-        *paragraph(
-            *_to_do(run),
-            report_line(run.report, run.report_url),
-        ),
+        *paragraph(*_to_do(run), report_line(run.report, run.report_url)),
         *_worst(run.worst[:_WORST] if looks else ()),
         context(f"{run.rubric} 버전 {run.rubric_version}", run.run_id),
     ]

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from scoring.chat import cells
-from scoring.chat.reading import UTC_ZONE, Place, column_places, no_column, value_in
+from scoring.chat.reading import UTC_ZONE, column_places, no_column, value_in
 from scoring.chat.row_ids import TEXTS, TOKENS
 from scoring.chat.rows import CHAT_ROW_SCHEMA, RowBatch, microseconds
 from scoring.chat.text_columns import ParsedColumn, Timestamps, cell_instants, cells_column, instants, numbers
@@ -53,7 +53,7 @@ def leaves_to_read(where: str, schema: pa.Schema, names: Mapping[str, str] | Non
     """
     found: dict[str, Leaf] = {}
     for name, place in column_places(where, schema.names, names).items():
-        if leaf := _leaf(schema, place):
+        if leaf := _below(Leaf((place.column,), schema.field(place.column).type), place.keys):
             found[name] = leaf
         else:
             called = ".".join([place.column, *place.keys])
@@ -80,10 +80,6 @@ def leaves_to_read(where: str, schema: pa.Schema, names: Mapping[str, str] | Non
     if metadata and "session_id" not in found and (session := _below(metadata, ("session_id",))):
         found["session_id"] = session
     return found
-
-
-def _leaf(schema: pa.Schema, place: Place) -> Leaf | None:
-    return _below(Leaf((place.column,), schema.field(place.column).type), place.keys)
 
 
 def _below(leaf: Leaf, keys: Sequence[str]) -> Leaf | None:

@@ -4,6 +4,7 @@ Source: seed 000, 2.2 and 2.3; SPEC 3.3.
 """
 
 import re
+from functools import partial
 
 # Digits that state no quantity. Every pattern is bounded, so that time grows with the length of the text only.
 BLANK = " # "  # a sign between the neighbours, lest `3, 4` become a thousand or `2만` meet a stranger
@@ -114,12 +115,8 @@ def without_offers(text: str, *, but_counted: bool = False) -> str:
     sentences = _SENTENCE_END.split(text)
     if not any(map(_OFFER.search, sentences)):
         return text
-    left = _counted if but_counted else _without_digits
+    left = _counted if but_counted else partial(_DIGITS.sub, BLANK)
     return "\n".join(left(sentence) if _OFFER.search(sentence) else sentence for sentence in sentences)
-
-
-def _without_digits(offer: str) -> str:
-    return _DIGITS.sub(BLANK, offer)
 
 
 def _counted(offer: str) -> str:

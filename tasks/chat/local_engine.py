@@ -178,16 +178,14 @@ class ScoredRows(ScoringOutcome):
         for batch in self.source.batches(self.window):
             if isinstance(batch, FileFailure):
                 continue
-            rows = batch.rows.filter(pl.col("timestamp").is_in(timestamps.implode()))
-            rows = rows.drop_nulls(TEXTS)
+            rows = batch.rows.filter(pl.col("timestamp").is_in(timestamps.implode())).drop_nulls(TEXTS)
             rows = rows.with_columns(pl.col(TIE_BREAK[:2]).fill_nan(None))
-            answers = copied(pl.col("llm_response"))
             found.append(
                 rows.select(
                     row_keys(rows),
                     "input_tokens",
                     "output_tokens",
-                    answers.alias("llm_response"),
+                    copied(pl.col("llm_response")).alias("llm_response"),
                     pl.col("llm_response").hash().alias(ANSWER_HASH),
                 )
             )

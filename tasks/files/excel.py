@@ -18,13 +18,10 @@ def excel_csv(rows: Iterable[Sequence[object]]) -> Iterator[str]:
     yield "\ufeff"
     for row in rows:
         line = io.StringIO()
-        csv.writer(line).writerow([_csv_cell(cell) if isinstance(cell, str) else cell for cell in row])
+        csv.writer(line).writerow(
+            [no_formula(_FORBIDDEN.sub("", cell)) if isinstance(cell, str) else cell for cell in row]
+        )
         yield line.getvalue()
-
-
-def _csv_cell(text: str) -> str:
-    """A text without control characters, guarded by `no_formula`."""
-    return no_formula(_FORBIDDEN.sub("", text))
 
 
 def no_formula(cell: str) -> str:

@@ -79,7 +79,8 @@ def rows_page(asked: Asked) -> Response:
     wanted = searchable(rubric, search, view.wanted, personal=asked.sees_personal_data)
     counts = counts_of(search, wanted, rubric)
     start = (view.page - 1) * PAGE_ROWS
-    read = table_columns([*view.columns, *_always(view)])
+    always = [column for column in view.every_column if column.name in ("timestamp", "row_id")]
+    read = table_columns([*view.columns, *always])
     names = list(dict.fromkeys(["score_date", "row_id", rubric.final_scale.column, *read]))
     found = search.rows(wanted, names, view.order, start, PAGE_ROWS).to_dicts() if counts.rows > start else []
     return asked.page(
@@ -102,10 +103,6 @@ def rows_page(asked: Asked) -> Response:
         sees_personal_data=asked.sees_personal_data,
         last_page=ceil(counts.rows / PAGE_ROWS),
     )
-
-
-def _always(view: RowsView) -> list[RowColumn]:
-    return [column for column in view.every_column if column.name in ("timestamp", "row_id")]
 
 
 def _cells(asked: Asked, view: RowsView, row: dict[str, Any]) -> list[Cell]:

@@ -31,7 +31,8 @@ def review_reasons(
     `points` are the query's, `unanswered` counts its failed and empty executions, `missing` holds per metric the
     codes of its scores that are not known.
     """
-    low = [f"low_{name}" for name, most in t.REVIEW_AT_MOST.items() if _at_most(points.get(name), most)]
+    known = {name: value for name, value in points.items() if value is not None}
+    low = [f"low_{name}" for name, most in t.REVIEW_AT_MOST.items() if name in known and known[name] <= most]
     low += ["low_total"] if total.value is not None and total.value <= t.REVIEW_TOTAL_AT_MOST else []
     low += ["unanswered"] if unanswered else []
     unknown = [
@@ -40,7 +41,3 @@ def review_reasons(
         if any(code not in _NO_REASON_TO_LOOK for code in missing.get(name, ()))
     ]
     return (*low, *unknown)
-
-
-def _at_most(points: Exact | None, most: Exact) -> bool:
-    return points is not None and points <= most

@@ -143,7 +143,7 @@ def sheet_xml(tab: Tab, namespace: str, first_style: int, *, shown: bool) -> Ite
         _cell(at, top, column.title, Style.HEADER, first_style) for at, column in zip(letters, tab.columns, strict=True)
     )
     yield f'<row r="{top}" ht="{_HEADER_HEIGHT}" customHeight="1">{"".join(header)}</row>'
-    styles = [_style_of(column) for column in tab.columns]
+    styles = [Style.OPEN if one.choices else _STYLE_OF_KIND.get(one.kind, Style.TEXT) for one in tab.columns]
     wrapped = [(place, widths[place] - 2) for place, style in enumerate(styles) if style is Style.WRAPPED]
     asked: dict[int, list[int]] = {place: [] for place, column in enumerate(tab.columns) if column.choices}
     last, room = top, MOST_SHEET_ROWS - top - len(tab.notes)
@@ -245,10 +245,6 @@ def _as_text(value: Any) -> str:
 def _rounded(value: float) -> float:
     """Two decimals, halves away from zero, and whole numbers without any."""
     return int(value) if value == int(value) else float(rounded(exact(value), 2))
-
-
-def _style_of(column: SheetColumn) -> Style:
-    return Style.OPEN if column.choices else _STYLE_OF_KIND.get(column.kind, Style.TEXT)
 
 
 def _colours(tab: Tab, letters: Sequence[str], last: int) -> Iterator[str]:

@@ -313,10 +313,7 @@ def _part_names(folder: str, number: int) -> Iterator[str]:
     """Unused names of parts, the plainest first."""
     stem = join(folder, "worksheets", f"aqb{number + 1}")
     yield f"{stem}.xml"
-    attempt = 1
-    while True:
-        attempt += 1
-        yield f"{stem}_{attempt}.xml"
+    yield from (f"{stem}_{attempt}.xml" for attempt in count(2))
 
 
 def _target(relations: Element, kind: str, folder: str) -> str:

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from scoring.chat.rubric import RowRubric
 from scoring.markdown import one_line, score_text, shortened
-from scoring.rules.explain import Explanation, Finding
+from scoring.rules.explain import Explanation
 from tasks.reports.wording import tenant_text
 
 _ANSWER_CHARACTERS = 400
@@ -40,12 +40,8 @@ def explanation_text(rubric: RowRubric, row_id: str, explanation: Explanation, t
     scored = (finding for finding in explanation.findings if isinstance(finding.points, int))
     for column, findings in groupby(scored, key=lambda finding: finding.column):
         lines.append(f"  {rubric.titles[column]} {values[column]}점 ({column})")
-        lines.extend(_finding_line(finding) for finding in findings)
+        lines.extend(f"    {finding.points:>{_POINTS_WIDTH}}  {finding.label}" for finding in findings)
     return "\n".join(lines)
-
-
-def _finding_line(finding: Finding) -> str:
-    return f"    {finding.points:>{_POINTS_WIDTH}}  {finding.label}"
 
 
 def _titled(code: str | None, titles: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ links stay valid.
 Source: SPEC 9 `aqb report`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -122,12 +122,13 @@ def build_pages(
         pages.begin(others | {FIRST_PAGE: first_page})
         summaries, last_rows = _day_pages(pages, warehouse, rubric, scored, time_zone)
         reported = preview_for_all(watched, [day.day for day in scored.days])
+        kinds = {day: dict(summary.kinds) for day, summary in summaries.items()}
         for period in made:
             if pages.lacks(period_page_name(period)) or pages.lacks(rows_page_name(period)):
                 shown = [day for day in scored.days if day.day in period]
                 listed = list_period_rows(warehouse, rubric, period, [day.total for day in shown], time_zone)
                 pages.write(rows_page_name(period), rows_page(listed, shown[-1]))
-                news = newcomers(rubric, period, scored.rows_around(period), _kinds_of(summaries))
+                news = newcomers(rubric, period, scored.rows_around(period), kinds.get)
                 news = [*paged_lines(one for one in reported if one.day in period), *news]
                 pages.write(period_page_name(period), period_page(scored, period, summaries, listed, periods, news))
         if over_all is None:
@@ -221,11 +222,6 @@ def _counted(
     known = {day for day, one in kept.items() if one and one.listed}
     days = sorted({*(day.day for day in lacking), *(earlier - known)})
     return warehouse.value_counts(days, counted_columns(rubric), rubric) if days else {}
-
-
-def _kinds_of(summaries: Mapping[date, DaySummary]) -> Callable[[date], Mapping[str, int] | None]:
-    """The number of rows by kind of question on a day; None for days that have left the span."""
-    return lambda day: dict(summaries[day].kinds) if day in summaries else None
 
 
 def _relinked(pages: KeptPages, name: str, steps: str) -> DaySummary | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import timedelta
 from statistics import median
 from typing import Any
 
@@ -111,6 +111,7 @@ def overview(
     trends = [trend_chart(days, list(of_days), counted[of_days[-1].name]) for of_days in zip(*by_day, strict=True)]
     shares = [shares_chart(rubric, days, scale, links) for scale in rubric.scales]
     alert_rows = alert_rows_chart(rubric, days, links)
+    last_week = Period(days[-1].day - timedelta(WEEK - 1), days[-1].day)
     return page(
         "overview.html",
         charts=[*(card.chart for card in shown["cards"]), *trends, *shares, *shown["bars"], alert_rows],
@@ -127,7 +128,7 @@ def overview(
             (title, [period_link(period, "") for period in reversed(periods) if period.kind == kind])
             for kind, title in _PERIOD_TITLES.items()
         ],
-        tenant_trends=tenant_trend_table(rubric, span, _last_week(days[-1].day), days[-1].scored_by),
+        tenant_trends=tenant_trend_table(rubric, span, last_week, days[-1].scored_by),
         day_table=day_table(rubric, days, by_day, links),
     )
 
@@ -160,10 +161,6 @@ def _beside(days: Sequence[SiteDay], position: int) -> dict[str, Any]:
         "before": days[position - 1] if position else None,
         "after": days[position + 1] if position + 1 < len(days) else None,
     }
-
-
-def _last_week(day: date) -> Period:
-    return Period(day - timedelta(WEEK - 1), day)
 
 
 def _parts_of_day(
