@@ -63,12 +63,11 @@ def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> di
         "web accesses",
         "web uploads",
     )
-    found = dict.fromkeys(places, 0)
+    found = Counter(dict.fromkeys(places, 0))
     for one in context.services:
-        for place, count in _prune_texts(one, before, dry_run=dry_run).items():
-            found[place] += count
+        found.update(_prune_texts(one, before, dry_run=dry_run))
     if context.settings.service:
-        return found
+        return dict(found)
     for day in (day for day in warehouse.days(JUDGEMENTS) if day < before):
         judgements = _count(warehouse, day, JUDGEMENTS, pl.lit(value=True))
         found[f"{JUDGEMENTS}: rows"] += judgements
@@ -82,7 +81,7 @@ def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> di
     died_before = now - _LEFTOVER_AFTER
     unfinished = remove_unfinished(reports.folder, died_before, dry_run=dry_run)
     leftovers = unfinished + warehouse.remove_leftovers(died_before, dry_run=dry_run)
-    return found | {"leftovers of killed runs": leftovers}
+    return {**found, "leftovers of killed runs": leftovers}
 
 
 def _prune_texts(context: Context, before: date, *, dry_run: bool) -> Counter[str]:
@@ -135,12 +134,11 @@ def erase(context: Context, session_id: str, now: datetime, *, dry_run: bool) ->
     if not dry_run:
         remember_erased(context.state, session_id, now)
     places = ("reports", "alert messages", "notes of labels", "web accesses")
-    found = dict.fromkeys((f"{SCORES}: rows", f"{EXCLUDED}: rows", *places), 0)
+    found = Counter(dict.fromkeys((f"{SCORES}: rows", f"{EXCLUDED}: rows", *places), 0))
     for one in context.services:
-        for place, count in _erase_rows(one, session_id, dry_run=dry_run).items():
-            found[place] += count
+        found.update(_erase_rows(one, session_id, dry_run=dry_run))
     found["web accesses"] = AuditLog(context.state).forget_text(session_id, dry_run=dry_run)
-    return found
+    return dict(found)
 
 
 def _erase_rows(context: Context, session_id: str, *, dry_run: bool) -> Counter[str]:

@@ -184,21 +184,20 @@ def write_day_report(
     counted = failures_by_day(warehouse.value_counts(days, [rubric.failure.column], rubric), rubric)
     facts = [fact for fact in alerts if fact.tenant_id == ALL_TENANTS]
     of_all = [one for one in decided().values() if one.tenant_id == ALL_TENANTS] if high else []
-    changes = {one.rule: change_text(one, day) for one in of_all}
     report = MonitoringReport(
         outcome,
         title,
         tables,
         findings_of(rubric, warehouse.day_queries(day, rubric), counted.get(day, [])),
-        day,
-        history,
-        earlier_failures(before, counted),
-        high,
-        next((fact.grown for fact in facts if fact.rule in high[:1]), ()),
-        tenant_of_day(rubric, high, kpis(), day, decided()) if high else "",
-        facts,
-        changes,
-        few,
+        day=day,
+        history=history,
+        earlier=earlier_failures(before, counted),
+        standing_out=high,
+        grown=next((fact.grown for fact in facts if fact.rule in high[:1]), ()),
+        mostly=tenant_of_day(rubric, high, kpis(), day, decided()) if high else "",
+        facts=facts,
+        changes={one.rule: change_text(one, day) for one in of_all},
+        few=few,
     )
     path = ReportPaths(folder).day_report(day)
     write_text(path, report.markdown())
