@@ -70,7 +70,8 @@ class RuleError(AqbError):
 
 
 class UnexpectedError(AqbError):
-    """A defect of AQB: the class of the error, and the step or the line of ours in which it was raised.
+    """A defect of AQB, or too little memory or threads: the class of the error, and the step or the line of ours in
+    which it was raised.
 
     Its own text may quote an input, so it is left out.
     """
@@ -80,8 +81,18 @@ class UnexpectedError(AqbError):
     ) -> None:
         steps = getattr(error, "__notes__", [])
         super().__init__(
-            f"{type(error).__name__} in {steps[0] if steps else line_of_ours(error)}", where=where, fix=fix
+            f"{type(error).__name__} in {steps[0] if steps else line_of_ours(error)}",
+            where=where,
+            fix=_fix_of_scarcity(error) or fix,
         )
+
+
+def _fix_of_scarcity(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return "give it more memory (the limit of its container or service, `ulimit -v`), then run again"
+    if any(said in str(error) for said in ("can't start new thread", "Resource temporarily unavailable")):
+        return "allow it more threads (the limit of its container or service, `ulimit -u`), then run again"
+    return ""
 
 
 def line_of_ours(error: BaseException) -> str:

@@ -118,6 +118,7 @@ def main() -> None:
     """
     if sys.unraisablehook is sys.__unraisablehook__:  # a test runner has its own
         sys.unraisablehook = _interrupt_again
+        atexit.register(setattr, sys, "unraisablehook", sys.__unraisablehook__)  # after it our names are gone
     if any(name.lower().endswith("_proxy") for name in os.environ):
         from tasks.config.connections import spare_this_machine  # with what opens connections, which few commands do
 
@@ -148,7 +149,9 @@ def main() -> None:
     except KeyboardInterrupt:  # before the command has begun
         _say_stopped()
         sys.exit(INTERRUPTED)
-    except Exception as error:
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":  # of Polars
+            raise
         if isinstance(error, UnicodeEncodeError) and (broken := _arguments_of_other_bytes()):
             fix = "type it in a UTF-8 terminal, such as with LC_ALL=C.UTF-8"
             complain(UsageError("the bytes of this argument are no UTF-8", where=broken, fix=fix))

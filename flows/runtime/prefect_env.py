@@ -289,7 +289,7 @@ def _is_home_gone(error: Exception) -> bool:
     return isinstance(error, FileNotFoundError) and is_read and not authority.exists()
 
 
-def is_ctrl_c(error: Exception) -> bool:
+def is_ctrl_c(error: BaseException) -> bool:
     """Whether an error was caused by Ctrl-C: pydantic converts one that interrupts it to its own error."""
     return "KeyboardInterrupt" in str(error)
 

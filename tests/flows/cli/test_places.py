@@ -7,6 +7,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from tasks.warehouse import open_warehouse
 from tests.builders.chat_rows import DAY, best, refused, write_rows
 from tests.builders.scored_days import write_scored_day
@@ -78,3 +80,44 @@ def test_text_in_other_bytes_than_utf8_is_refused_as_it_stands(aqb: Command, fol
     ended = aqb("alerts", "snooze", "weak_answer", "--until", "2999-01-01", "--why", why)
     assert ended.exit_code == 2
     assert r"\xc1\xa1\xb0\xcb: the bytes of this argument are no UTF-8" in ended.err
+
+
+_WORK = """
+import sys, threading
+from flows.cli.app import app, main
+
+class PanicException(BaseException):
+    \"\"\"What Polars raises that cannot start its threads.\"\"\"
+
+@app.command()
+def work():
+    WORK
+
+sys.argv = ["aqb", "work"]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        ("bytearray(1 << 62)", "-> give it more memory"),
+        ("threading.stack_size(1 << 46); threading.Thread().start()", "-> allow it more threads"),
+        ('raise PanicException("failed to spawn: Resource temporarily unavailable")', "-> allow it more threads"),
+    ],
+    ids=["memory", "thread", "panic"],
+)
+def test_machine_that_is_too_small_is_told_as_such_and_not_as_a_defect(folder: Path, work: str, said: str) -> None:
+    program = [sys.executable, "-c", _WORK.replace("WORK", work)]
+    ended = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert (ended.returncode, "Traceback" in ended.stderr, "defect" in ended.stderr) == (1, False, False)
+    assert said in ended.stderr
+
+
+def test_object_that_python_complains_about_at_its_very_end_leaves_no_traceback_of_ours(folder: Path) -> None:
+    work = "class Late:\n        def __del__(self): raise ValueError('at the end')\n    threading.late = Late()"
+    ended = subprocess.run(
+        [sys.executable, "-c", _WORK.replace("WORK", work)], capture_output=True, text=True, check=False
+    )
+    assert "ValueError: at the end" in ended.stderr
+    assert "_interrupt_again" not in ended.stderr
