@@ -42,9 +42,11 @@ class RowSearch(Protocol):
         """
         ...
 
-    def texts(self, wanted: RowFilter, words: Sequence[str]) -> pl.DataFrame:
+    def texts(self, wanted: RowFilter, words: Sequence[str], most: int | None = None) -> pl.DataFrame:
         """`row_id`, `user_input`, `llm_response` of the rows that meet the filter and whose stored question contains
         each of the words in the NFC form of its first characters (`scoring.chat.templates.MAX_TEXT`).
+
+        Only any `most` of the rows if that is given.
         """
         ...
 
@@ -82,12 +84,13 @@ class FrameSearch:
         found = found.join(keys, on=["score_date", "row_id"], how="semi")
         return found.sort(by, descending=descending, nulls_last=True).select(columns)
 
-    def texts(self, wanted: RowFilter, words: Sequence[str]) -> pl.DataFrame:
-        """Filters the rows by their questions."""
+    def texts(self, wanted: RowFilter, words: Sequence[str], most: int | None = None) -> pl.DataFrame:
+        """Filters the rows by their questions; stops reading at `most`."""
         question = pl.col("user_input").str.slice(0, MAX_TEXT).str.normalize("NFC")
         having = [question.str.contains(pl.lit(word), literal=True) for word in words]
         kept = self._found(wanted).filter(reduce(and_, having, pl.col("user_input").is_not_null()))
-        return kept.select("row_id", "user_input", "llm_response").collect()
+        found = kept.select("row_id", "user_input", "llm_response")
+        return found.collect() if most is None else found.head(most).collect(engine="streaming")
 
     def _found(self, wanted: RowFilter) -> pl.LazyFrame:
         return self._of_days(wanted.days).filter(polars_condition(wanted, self._rubric))

@@ -135,10 +135,12 @@ def searchable(rubric: RowRubric, search: RowSearch, wanted: RowFilter, *, perso
     seen = wanted.text.lower()
     if checks_text:  # no stored text has the labels that people read, but all have what stands beside them
         wanted = replace(wanted, text=max(_LABEL.split(wanted.text), key=len))
-    found = search.texts(wanted, literal_parts(wanted.template) if wanted.template else ())
     if wanted.template:
+        found = search.texts(wanted, literal_parts(wanted.template))
         alike = [text for text in found["user_input"].unique() if rubric.template(text) == wanted.template]
         found = found.filter(pl.col("user_input").is_in(alike))
+    else:
+        found = search.texts(wanted, (), _MOST_CHECKED + 1)
     if checks_text:
         if found.height > _MOST_CHECKED:
             raise UsageError(

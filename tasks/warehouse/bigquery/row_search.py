@@ -59,7 +59,7 @@ class BigQueryRowSearch:
         )
         return self._frame(found, columns)
 
-    def texts(self, wanted: RowFilter, words: Sequence[str]) -> pl.DataFrame:
+    def texts(self, wanted: RowFilter, words: Sequence[str], most: int | None = None) -> pl.DataFrame:
         """Filters by question in BigQuery."""
         question = f"NORMALIZE(SUBSTR(user_input, 1, {MAX_TEXT}), NFC)"
         having = "".join(f" AND STRPOS({question}, @word_{place}) > 0" for place in range(len(words)))
@@ -67,7 +67,8 @@ class BigQueryRowSearch:
             f"SELECT {column_list(_TEXTS)}",
             wanted,
             f" AND user_input IS NOT NULL{having}",
-            extra={f"word_{place}": word for place, word in enumerate(words)},
+            "" if most is None else "LIMIT @most",
+            {f"word_{place}": word for place, word in enumerate(words)} | ({} if most is None else {"most": most}),
         )
         return self._frame(found, _TEXTS)
 

@@ -97,6 +97,9 @@ def test_row_search_finds_a_row_by_its_id_and_nothing_where_there_is_no_day(ware
 def test_row_search_gives_the_kept_questions_that_have_some_words(warehouse: FolderWarehouse) -> None:
     found = warehouse.row_search(RUBRIC).texts(replace(ALL, last=DAYS[0]), ["주가", "어때"])
     assert sorted(found["user_input"]) == ["구름전자 주가 어때?", "하늘전자 주가 어때"]
+    some = warehouse.row_search(RUBRIC).texts(replace(ALL, last=DAYS[0]), ["주가", "어때"], most=1)
+    assert some.height == 1
+    assert some["row_id"].is_in(found["row_id"]).all()
 
 
 def test_row_search_reads_days_of_a_version_that_lacked_a_column(tmp_path: Path) -> None:

@@ -96,6 +96,7 @@ def test_row_search_in_sql_gives_the_same_texts(warehouse: FolderWarehouse) -> N
     here, there = (search.texts(ALL, ["주가", "어때"]) for search in (warehouse.row_search(RUBRIC), in_sql(warehouse)))
     assert there.sort("row_id").rows() == here.sort("row_id").rows()
     assert there.height == 2
+    assert in_sql(warehouse).texts(ALL, ["주가", "어때"], most=1).height == 1
     ids = tuple(pl.concat([there, here])["row_id"])
     found = in_sql(warehouse).counts(RowFilter(ALL.first, ALL.last, row_ids=ids))
     assert int(found["rows"].sum()) == 2
