@@ -105,9 +105,14 @@ def _read_rows(tab: Tab) -> None:
 def _label(tab: Tab) -> None:
     tab.goto("/review")
     tab.get_by_role("link", name="운영 대화 2026").first.click()
-    for done in range(1, _LABELLED + 1):
+    done = 0
+    while done < _LABELLED:
         tab.wait_for_load_state()
+        if not tab.locator("button[name=label]").count():  # the source lacks these days, which repeat others
+            tab.get_by_role("link", name="다음").click()
+            continue
         tab.keyboard.press("4")
+        done += 1
         expect(tab.locator("nav.steps").first).to_contain_text(f"{done}/")
 
 

@@ -102,7 +102,7 @@ class RowQueue:
                 _log.warning("%s", error)
                 notice = "보관하지 않은 글이 있고, 지금은 원본을 읽을 수 없습니다."
         if lacks_texts([row]):
-            notice = notice or "글이 원본에 없거나, 지운 세션의 글입니다. 다음으로 넘기세요."
+            notice = notice or "글이 원본에 없거나, 지운 세션의 글입니다."
         said = [tuple(shown_text(asked, one[name]) for name in TEXTS) for one in [*turns, row]]
         *before, (asked_for, answered) = [(one[0], one[1]) for one in said]
         local = row["timestamp"].astimezone(self._context.settings.zone)

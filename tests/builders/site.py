@@ -13,6 +13,7 @@ from typing import Any
 from scoring.alerting.snoozes import Snooze
 from scoring.catalog import TestRunChoices, plan_of
 from scoring.chat.rubric import RowRubric
+from scoring.chat.scorer import KeepText
 from scoring.testruns.scoring import score_testrun
 from tasks.chat.tables import write_alerts
 from tasks.reports.site.build import SPAN_DAYS, BuiltSite, build_pages
@@ -32,13 +33,14 @@ def write_day(
     rows: Iterable[Mapping[str, Any]],
     rubric: RowRubric = RUBRIC,
     apart: timedelta = timedelta(minutes=1),
+    keep_text: KeepText = "flagged",
 ) -> None:
     """Scores rows as those of one day, from noon on."""
     noon = datetime.combine(day, time(3), UTC)
     timed = [{**row, "timestamp": (noon + n * apart).isoformat()} for n, row in enumerate(rows)]
     with TemporaryDirectory() as folder:
         source = write_rows(Path(folder) / "rows.jsonl", timed)
-        outcome, _ = write_scored_day(warehouse, day, source, rubric)
+        outcome, _ = write_scored_day(warehouse, day, source, rubric, keep_text)
     write_alerts(warehouse, day, rubric, outcome.counts.rejected)
 
 

@@ -37,6 +37,15 @@ def web_warehouse(tmp_path_factory: pytest.TempPathFactory) -> FolderWarehouse:
     return warehouse
 
 
+@pytest.fixture(scope="session")
+def whole_warehouse(tmp_path_factory: pytest.TempPathFactory) -> FolderWarehouse:
+    """The same rows with all their texts."""
+    warehouse = FolderWarehouse(tmp_path_factory.mktemp("whole") / "warehouse")
+    for place, day in enumerate(DAYS):
+        write_day(warehouse, day, ROWS[place:], keep_text="all")
+    return warehouse
+
+
 @pytest.fixture
 def settings(tmp_path: Path, web_warehouse: FolderWarehouse) -> Settings:
     """Settings with that warehouse, and a state database of their own."""

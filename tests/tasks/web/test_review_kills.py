@@ -11,8 +11,8 @@ from threading import Timer
 import httpx
 import pytest
 
-from tasks.config.settings import Settings
 from tasks.review.label_store import LabelStore
+from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.settings import settings_in
 from tests.builders.state import opened
 from tests.tasks.web.conftest import DAYS
@@ -62,8 +62,10 @@ def reviewed_until_killed(folder: Path, warehouse: str, seconds: float) -> list[
 
 
 @pytest.mark.parametrize("number", range(KILLS))
-def test_review_page_killed_loses_no_verdict_that_was_answered(settings: Settings, tmp_path: Path, number: int) -> None:
-    confirmed = reviewed_until_killed(tmp_path, settings.warehouse, Random(number).uniform(0.1, 0.6))
+def test_review_page_killed_loses_no_verdict_that_was_answered(
+    whole_warehouse: FolderWarehouse, tmp_path: Path, number: int
+) -> None:
+    confirmed = reviewed_until_killed(tmp_path, whole_warehouse.url, Random(number).uniform(0.1, 0.6))
     with opened(LabelStore, settings_in(tmp_path).state_url) as store:
         kept = [one.note for one in store.every_label()]
     assert kept[: len(confirmed)] == confirmed

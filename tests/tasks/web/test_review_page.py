@@ -12,14 +12,22 @@ from tasks.config.settings import Settings
 from tasks.config.web import WebSettings
 from tasks.review.label_store import KeptLabel, LabelStore, newest
 from tasks.state.audit_log import AuditLog
-from tests.builders.chat_rows import RUBRIC
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import RUBRIC, plain, refused
 from tests.builders.scored_testruns import plan_row, scored_folder
 from tests.builders.settings import settings_in
+from tests.builders.site import write_day
 from tests.builders.state import opened
 from tests.builders.web import OF_TOKENS, browser, log_in, opened_page, page_of
 from tests.tasks.web.conftest import DAYS, HOSTILE, PHONE
 
 ROWS = f"/review/rows/{DAYS[0]}"
+
+
+@pytest.fixture
+def settings(tmp_path: Path, whole_warehouse: FolderWarehouse) -> Settings:
+    """Settings with rows whose texts can be read."""
+    return settings_in(tmp_path, warehouse=whole_warehouse.url)
 
 
 def fields(client: TestClient, address: str) -> dict[str, str]:
@@ -141,6 +149,16 @@ def test_review_page_of_a_day_is_worked_through_with_every_text(
         address, seen = answer(client, address, first_choice(client, address)), seen + 1
         assert seen <= 6
     assert f"{seen}개를 남겼습니다" in text
+
+
+def test_review_page_takes_no_verdict_on_what_cannot_be_read(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    write_day(FolderWarehouse(Path(settings.warehouse)), DAYS[0], [refused(), plain(session_id="s2")])
+    with browser(settings) as client:
+        pages = [opened_page(client, f"{ROWS}?item={item}") for item in items(client)]
+    readable = ["답변을 읽을 수 없음" not in page.text for page in pages]
+    assert {*readable} == {True, False}
+    assert [bool(page.all("button", name="label")) for page in pages] == readable
 
 
 def test_review_page_masks_and_escapes_what_people_wrote(settings: Settings, client: TestClient) -> None:
