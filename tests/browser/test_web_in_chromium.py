@@ -34,6 +34,7 @@ ROWS = [
     *(refused(tenant_id="t2", session_id=f"r{n}") for n in range(4)),
     best(session_id="s1"),
     refused(session_id="long", user_input="아주 긴 질문 " * 20),
+    refused(session_id="long", user_input="띄어쓰지않은질문" * 20),
     *(plain(session_id=f"p{n}") for n in range(60)),
 ]
 
@@ -236,6 +237,17 @@ def test_web_in_chromium_has_the_whole_list_beside_a_long_name(tab: Tab, pages: 
     assert list_box
     assert button_box
     assert button_box["y"] - (list_box["y"] + list_box["height"]) >= 16
+
+
+def test_web_in_chromium_shows_the_whole_list_of_rows_beside_a_question_without_blanks(
+    tab: Tab, pages: tuple[str, Settings]
+) -> None:
+    log_in(tab, pages[0])
+    for width in (1024, 1280):
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.goto(f"{pages[0]}/rows?text=띄어쓰지않은질문")
+        list_of_rows = tab.get_by_role("region", name="행", exact=True)
+        assert list_of_rows.evaluate("one => one.scrollWidth - one.clientWidth") == 0, width
 
 
 def test_web_in_chromium_shows_the_whole_record_of_accesses_beside_a_long_address(
