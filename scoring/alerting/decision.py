@@ -14,12 +14,15 @@ from datetime import date
 from functools import cached_property
 from typing import Literal
 
+import numpy as np
+
 from scoring.alerting.causes import Pages, RulesTogether, first_pages
 from scoring.alerting.episodes import CALM, COLD_DAYS, DRIFTING, RISING
 from scoring.alerting.rates import REFERENCE_DAYS, usual_range
 from scoring.alerting.watch import AlertPolicy, RuleOfTenant, Watch, watch
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_by_tenant
 from scoring.chat.rubric import AlertLevel, RowRubric
+from scoring.stats.distributions import Array
 
 Basis = Literal["days", "rubric", "nothing"]
 
@@ -122,22 +125,18 @@ class WatchedDays:
 
 
 class _DecidedDays(Mapping[date, DayDecisions]):
-    """The decisions of a day, made on first use: most days of a history are never requested, and each has a decision
-    for every rule of every tenant.
+    """The decisions of each day.
 
     It does not refer to the `WatchedDays`, which refer to it: the rows of thousands of tenants would stay in memory.
     """
 
     def __init__(self, rubric: RowRubric, rows: Mapping[date, RowsOfDay], watches: Sequence[Watch]) -> None:
         self._rubric, self._rows, self._watches = rubric, rows, watches
-        self._made = dict[date, DayDecisions]()
 
     def __getitem__(self, day: date) -> DayDecisions:
-        if day not in self._made:
-            if day not in self._rows:
-                raise KeyError(day)
-            self._made[day] = self._decisions(day)
-        return self._made[day]
+        if day not in self._rows:
+            raise KeyError(day)
+        return self._of_days.get(day, {})  # a day without rows decides nothing
 
     def __iter__(self) -> Iterator[date]:
         return iter(self._rows)
@@ -146,35 +145,66 @@ class _DecidedDays(Mapping[date, DayDecisions]):
         return len(self._rows)
 
     @cached_property
-    def _versions(self) -> list[tuple[Watch, RulesTogether, Pages]]:
-        found = []
+    def _of_days(self) -> Mapping[date, DayDecisions]:
+        found: dict[date, DayDecisions] = {}
         for watched in self._watches:
             together = _rules_together(self._rubric, watched, [self._rows[day] for day in watched.days])
-            found.append((watched, together, first_pages(watched, together)))
-        return found
-
-    def _decisions(self, day: date) -> DayDecisions:
-        found: dict[RuleOfTenant, RateDecision] = {}
-        for watched, together, pages in self._versions:
-            for number in [number for number, when in enumerate(watched.days) if when == day]:
-                for stream in _worth_deciding(watched, number):
-                    rule = watched.rules[stream]
-                    of_rule = _decision(watched, pages, stream, number, together(stream, number))
-                    found[rule.id, rule.tenant_id] = of_rule
+            version = _Version(watched, together, first_pages(watched, together))
+            found |= {day: _DecidedRules(version, number) for number, day in enumerate(watched.days)}
         return found
 
 
-def _worth_deciding(watched: Watch, number: int) -> Sequence[int]:
-    """The streams that a day (by its index) can decide: all tenants together, rules that a row met, and risen rates."""
-    streams, episodes = watched.streams, watched.episodes
-    together = [rule.tenant_id == ALL_TENANTS for rule in watched.rules]
-    changed = (episodes.change[:, number] != CALM) | episodes.ended[:, number]
-    found = (streams.rows[:, number] > 0) & (together | (streams.counts[:, number] > 0) | changed)
-    return [int(stream) for stream in found.nonzero()[0]]
+@dataclass(frozen=True)
+class _Version:
+    """The days of one rubric version, and what decides about them."""
+
+    watched: Watch
+    together: RulesTogether
+    pages: Pages
+
+    @cached_property
+    def streams(self) -> Mapping[RuleOfTenant, int]:
+        """The index of each rule of each tenant."""
+        return {(rule.id, rule.tenant_id): stream for stream, rule in enumerate(self.watched.rules)}
+
+    @cached_property
+    def decides(self) -> Array:
+        """What each day can decide, [streams, days]: rules of all tenants together, rules that a row met, and risen
+        rates.
+        """
+        streams, episodes = self.watched.streams, self.watched.episodes
+        together = np.array([rule.tenant_id == ALL_TENANTS for rule in self.watched.rules])[:, None]
+        changed = (episodes.change != CALM) | episodes.ended
+        found: Array = (streams.rows > 0) & (together | (streams.counts > 0) | changed)
+        return found
 
 
-def _decision(watched: Watch, found: Pages, stream: int, number: int, together: tuple[str, ...]) -> RateDecision:
-    rule, episodes, place = watched.rules[stream], watched.episodes, (stream, number)
+class _DecidedRules(Mapping[RuleOfTenant, RateDecision]):
+    """The decisions of a day (by its index), each made on first use: most of thousands of tenants never are."""
+
+    def __init__(self, version: _Version, number: int) -> None:
+        self._version, self._number = version, number
+        self._made = dict[RuleOfTenant, RateDecision]()
+
+    def __getitem__(self, rule: RuleOfTenant) -> RateDecision:
+        if rule not in self._made:
+            stream = self._version.streams[rule]
+            if not self._version.decides[stream, self._number]:
+                raise KeyError(rule)
+            self._made[rule] = _decision(self._version, stream, self._number)
+        return self._made[rule]
+
+    def __iter__(self) -> Iterator[RuleOfTenant]:
+        decides = self._version.decides[:, self._number].tolist()
+        return (rule for rule, one in zip(self._version.streams, decides, strict=True) if one)
+
+    def __len__(self) -> int:
+        return int(self._version.decides[:, self._number].sum())
+
+
+def _decision(version: _Version, stream: int, number: int) -> RateDecision:
+    watched, found, place = version.watched, version.pages, (stream, number)
+    rule, episodes = watched.rules[stream], watched.episodes
     since = int(episodes.since[place])
     ended, settles, days = bool(episodes.ended[place]), bool(episodes.settled[place]), int(episodes.days[place])
     changes: dict[int, Literal["rising", "drifting"]] = {RISING: "rising", DRIFTING: "drifting"}
@@ -197,7 +227,7 @@ def _decision(watched: Watch, found: Pages, stream: int, number: int, together: 
         pages=bool(found.pages[place]),
         of_all=bool(not (paged & ~of_all).any() if ended or settles else found.of_all[place]),
         paged=bool(change and episodes.had_paged[place] and paged.any()),
-        together=together,
+        together=version.together(stream, number),
     )
 
 

@@ -56,13 +56,12 @@ def _ended_with_others(one: Incident, day: date, decided: DayDecisions, known: C
         return False
     return any(
         _is_end_of_same_event(other, one) and (known is None or _key(one, other.rule, day, is_over=True) in known)
-        for other in decided.values()
+        for other in (decided[rule] for rule in decided if rule[1] == one.fact.tenant_id)
     )
 
 
 def _is_end_of_same_event(other: RateDecision, one: Incident) -> bool:
-    same_event = (other.tenant_id, other.since) == (one.fact.tenant_id, one.since)
-    return same_event and other.change == "resolved" and other.paged
+    return other.since == one.since and other.change == "resolved" and other.paged
 
 
 def _is_page_of(one: Incident, page: NamedFact) -> bool:

@@ -164,7 +164,7 @@ def _of_day(
     still = [(one, decided.get(key)) for key, one in opened.items()]
     found = [_incident(one, day, decision, rubric) for one, decision in still if _is_seen(one, day, decision)]
     of_today = {_key(fact): fact for fact in facts}
-    changed = [one for key, one in decided.items() if _is_reported_today(one) and key not in opened]
+    changed = [one for key in decided if key not in opened and _is_reported_today(one := decided[key])]
     found += [_changed(of_today.get((one.rule, one.tenant_id)), one, day, rubric) for one in changed]
     order = {key: place for place, key in enumerate(of_today)}
     known_rules = titles_of_rules(rubric)

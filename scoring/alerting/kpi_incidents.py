@@ -3,6 +3,7 @@
 Source: SPEC 8 and 10.
 """
 
+from collections.abc import Collection
 from datetime import date
 
 from scoring.alerting.facts import kpi_fact
@@ -12,13 +13,16 @@ from scoring.chat.kpis import KpisByDay, Quotient, days_by_tenant
 from scoring.chat.rubric import RowRubric
 
 
-def kpi_incidents_of_days(days: KpisByDay, rubric: RowRubric) -> dict[date, list[Incident]]:
-    """The incidents of KPIs on each scored day, from the KPI rows of that day and earlier ones.
+def kpi_incidents_of_days(
+    days: KpisByDay, rubric: RowRubric, tenants: Collection[str | None]
+) -> dict[date, list[Incident]]:
+    """The incidents of these tenants' KPIs on each scored day, from the KPI rows of that day and earlier ones.
 
     `new` when a target is missed, `resolved` when it is met again, `continuing` while it is missed.
     """
     found: dict[date, list[Incident]] = {day: [] for day in days}
-    by_tenant = {tenant: rows for tenant, rows in days_by_tenant(days).items() if may_be_decided(rows)}
+    asked = {day: [row for row in rows if row["tenant_id"] in tenants] for day, rows in days.items()}
+    by_tenant = {tenant: rows for tenant, rows in days_by_tenant(asked).items() if may_be_decided(rows)}
     for kpi in rubric.targeted:
         for tenant, of_tenant in by_tenant.items():
             for day, standing in standings(kpi, of_tenant).items():

@@ -26,7 +26,7 @@ from scoring.alerting.rise_days import with_so_far
 from scoring.alerting.watch import Watch
 from scoring.alerting.wording import headline
 from scoring.chat.kpi_windows import WEEK
-from scoring.chat.kpis import ALL_TENANTS, KpisByDay
+from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import day_text
 from scoring.markdown import score_text
 from scoring.stats.distributions import Array
@@ -76,9 +76,16 @@ def preview_days(
 
     Every scored day is evaluated; earlier days are their history.
     """
-    rubric, kpis = watched.rubric, _visible_rows(watched, routes.values())
-    shown = {day: watched.decided[day] for day in sorted(set(days) & kpis.keys())}
-    found, of_kpis, off = [], kpi_incidents_of_days(kpis, rubric), watched.policy.days_off
+    named = {ALL_TENANTS, *(tenant for route in routes.values() for tenant in route.whose)}
+    heard = named | _paging_tenants(watched)
+    rubric = watched.rubric
+    kpis = {day: [row for row in rows if row["tenant_id"] in heard] for day, rows in watched.kpis.items()}
+    shown = {
+        day: {rule: decided[rule] for rule in decided if rule[1] in heard}
+        for day in sorted(set(days) & kpis.keys())
+        for decided in [watched.decided[day]]
+    }
+    found, of_kpis, off = [], kpi_incidents_of_days(kpis, rubric, named), watched.policy.days_off
     few = few_rows_incidents(kpis, rubric, off)
     for day, of_day in incidents_of_days(facts_of_days(rubric, kpis), shown, rubric, off).items():
         found_on = [*with_so_far(of_day, watched, day), *few.get(day, ()), *of_kpis[day]]
@@ -91,16 +98,14 @@ def preview_days(
     return found
 
 
-def _visible_rows(watched: WatchedDays, routes: Iterable[RouteFilter]) -> KpisByDay:
-    """The KPI rows that routes can receive: if no route names a tenant, those of all tenants together and of tenants
-    that paged.
-    """
-    if any(route.tenants for route in routes):
-        return watched.kpis
-    heard: set[str | None] = {ALL_TENANTS}
-    for one in watched.watches:
-        heard |= {rule.tenant_id for rule, pages in zip(one.rules, one.episodes.pages, strict=True) if pages.any()}
-    return {day: [row for row in rows if row["tenant_id"] in heard] for day, rows in watched.kpis.items()}
+def _paging_tenants(watched: WatchedDays) -> set[str | None]:
+    """The tenants that page on one of the days: routes receive these whether they name them or not."""
+    return {
+        rule.tenant_id
+        for one in watched.watches
+        for rule, pages in zip(one.rules, one.episodes.pages, strict=True)
+        if pages.any()
+    }
 
 
 def preview_for_all(watched: WatchedDays, days: Sequence[date]) -> list[PreviewedMessage]:

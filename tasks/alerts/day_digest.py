@@ -17,7 +17,7 @@ from scoring.alerting.rise_days import rise_days, with_so_far
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy, RuleOfTenant
 from scoring.alerting.weekly import Week
 from scoring.chat.kpi_windows import WEEK
-from scoring.chat.kpis import rows_of_tenant, rubric_version_of
+from scoring.chat.kpis import ALL_TENANTS, rows_of_tenant, rubric_version_of
 from scoring.chat.periods import week_of
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
@@ -39,9 +39,16 @@ INCIDENT_DAYS = 30
 
 
 def day_digest(
-    warehouse: Warehouse, rubric: RowRubric, day: date, runs: Sequence[Run], reports: ReportPaths, policy: AlertPolicy
+    warehouse: Warehouse,
+    rubric: RowRubric,
+    day: date,
+    runs: Sequence[Run],
+    reports: ReportPaths,
+    policy: AlertPolicy,
+    tenants: Collection[str | None] = (ALL_TENANTS,),
 ) -> DayDigest:
-    """The incidents of a scored day and the data of their messages. `runs` are those of the day, the latest last.
+    """The incidents of a scored day and the data of their messages. `runs` are those of the day, the latest last, and
+    `tenants` those whose KPIs a route receives.
 
     If the ledger has lost the run, no row counts as rejected.
 
@@ -57,7 +64,7 @@ def day_digest(
     of_rules = with_so_far(incidents(day, facts, decided[day], rubric, policy.days_off), watched, day)
     of_rules = _with_growth(of_rules, warehouse, watched, day)
     few = few_rows_incidents(history, rubric, policy.days_off).get(day, [])
-    found = [*of_rules, *few, *kpi_incidents_of_days(history, rubric)[day]]
+    found = [*of_rules, *few, *kpi_incidents_of_days(history, rubric, tenants)[day]]
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
     row_ids = {row_id for one in found if one.fires for row_id in one.fact.row_ids}
     version = rubric_version_of(history[day][0])

@@ -93,7 +93,8 @@ def digest_of(context: Context, day: date) -> DayDigest:
     if any(run.kind == INTRADAY for run in runs):  # half of the day's level is for its night, half for all looks before
         looks = 2 * context.settings.alerts.intraday_looks if runs[-1].kind == INTRADAY else 2
         policy = replace(policy, looks=looks)
-    digest = day_digest(context.warehouse, context.rubric, day, runs, context.reports, policy)
+    named = {tenant for route in route_filters(context.settings.alerts).values() for tenant in route.whose}
+    digest = day_digest(context.warehouse, context.rubric, day, runs, context.reports, policy, named)
     zone = context.settings.zone
     in_force = choices.snoozes(day - timedelta(days=1))  # what one of them hid up to the day before may be new
     snoozes = [replace(one, made_at=one.made_at.astimezone(zone)) for one in in_force]

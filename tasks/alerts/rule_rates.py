@@ -32,7 +32,8 @@ def rates_of_rule(
     lately = scored[-REFERENCE_DAYS:]
     facts = read_alerts(warehouse, lately)
     if rule.startswith(KPI_RULE):  # reported of the last four weeks together; the facts of a day are of that day
-        missed = kpi_incidents_of_days(read_kpis(warehouse, rubric, scored[-DECISION_DAYS:]), rubric)
+        kpis = read_kpis(warehouse, rubric, scored[-DECISION_DAYS:])
+        missed = kpi_incidents_of_days(kpis, rubric, known_tenants(warehouse))
         facts = {day: [one.fact for one in missed.get(day, ()) if not one.is_over] for day in lately}
     return lately[-1], rates_to_break(rule, facts, latest=2 if lately[-1] == today else 1)
 

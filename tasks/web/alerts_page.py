@@ -11,8 +11,15 @@ from scoring.alerting.day_messages import visible_to
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import AlertFact, titles_of_rules
 from scoring.alerting.messages import DayDigest, OutboxMessage, RouteFilter
-from scoring.alerting.preview import KIND_TITLES, PreviewedIncident, forecast, preview_for_all
-from scoring.alerting.watch import DECISION_DAYS
+from scoring.alerting.preview import (
+    KIND_TITLES,
+    Forecast,
+    PreviewedIncident,
+    PreviewedMessage,
+    forecast,
+    preview_for_all,
+)
+from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
 from scoring.alerting.wording import brief
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.row_filter import tenant_of, tenant_value
@@ -24,6 +31,7 @@ from tasks.alerts.outbox import Outbox
 from tasks.alerts.rule_rates import known_tenants, snooze_rule
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.config.alerts import DEFAULT_ROUTE
+from tasks.context import Context
 from tasks.files.web_addresses import incident_address
 from tasks.reports.site.alert_pages import messages_table, rises_table
 from tasks.reports.site.pages import Cell, Link, Table
@@ -49,10 +57,7 @@ def alerts_page(asked: Asked) -> Response:
     span = next((days for days in _SPANS if ("days", str(days)) in asked.pairs), _SPANS[0])
     choices, last = AlertChoices(context.state), scored[-1]
     policy = choices.policy(context.settings.alerts)
-    kpis = read_kpis(context.warehouse, rubric, scored[-span - DECISION_DAYS :])
-    watched = WatchedDays(rubric, kpis, policy)
-    reported = preview_for_all(watched, days_between(last - timedelta(days=span - 1), last))
-    expected = forecast(watched)
+    reported, expected = _past_days(context, policy, scored, span)
     titles = titles_of_rules(rubric)
     of_last = [one for one in reported if one.day == last]
     digest, new = digest_of(context, last), {(one.rule, one.tenant_id) for each in of_last for one in each.named}
@@ -93,6 +98,18 @@ def alerts_page(asked: Asked) -> Response:
         span=span,
         spans=_SPANS,
     )
+
+
+def _past_days(
+    context: Context, policy: AlertPolicy, scored: Sequence[date], span: int
+) -> tuple[list[PreviewedMessage], Forecast]:
+    """The messages of the last days, and what to expect of the next ones; the rows of the days, which may be those of
+    thousands of tenants, are released before the last day is read.
+    """
+    kpis = read_kpis(context.warehouse, context.rubric, scored[-span - DECISION_DAYS :])
+    watched = WatchedDays(context.rubric, kpis, policy)
+    days = days_between(scored[-1] - timedelta(days=span - 1), scored[-1])
+    return preview_for_all(watched, days), forecast(watched)
 
 
 def snooze(asked: Asked) -> Response:

@@ -12,6 +12,7 @@ from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest, Example
 from scoring.alerting.watch import AlertPolicy
+from scoring.chat.kpis import days_by_tenant
 from scoring.rubrics.ola_monitoring import RUBRIC
 
 FIRST_DAY = date(2026, 3, 2)  # a Monday
@@ -65,7 +66,8 @@ class Facts(dict[date, list[AlertFact]]):
         days = {day: rows for day, rows in self.kpis.items() if day in self}
         key = f"{list(days)} {policy}"
         if key not in self._found:
-            self._found[key] = WatchedDays(RUBRIC, days, policy), kpi_incidents_of_days(days, RUBRIC)
+            of_kpis = kpi_incidents_of_days(days, RUBRIC, days_by_tenant(days))
+            self._found[key] = WatchedDays(RUBRIC, days, policy), of_kpis
         return self._found[key]
 
 
