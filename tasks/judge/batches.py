@@ -87,23 +87,29 @@ class BatchRun:
         unanswered = Verdict(VerdictStatus.FAILED, reason="배치가 답을 주지 않음")
         self._open = {question.key: question for question in questions}
         self._judgements = {key: question.judgement(unanswered) for key, question in self._open.items()}
-        async with self._resuming:
-            for batch in await self._sent_already():
-                await self._resume(batch)
-        for known in (await self._in_thread(self._store.found, list(self._open))).values():
-            self._conclude(known)  # what another run has collected meanwhile
+        await self._collect_sent(list(self._open))
         for _ in range(_ROUNDS):
-            sent = [await self._send(group) for group in self._groups()]
+            sent = [batch for group in self._groups() if (batch := await self._send(group))]
             for batch in sent:
                 await self._collect(batch)
         for key in self._open:
             self._record(self._judgements[key])
 
-    async def _sent_already(self) -> list[WaitingBatch]:
+    async def _collect_sent(self, keys: Sequence[str]) -> None:
+        """Collects what other runs have sent of these questions, and takes what they have collected meanwhile."""
+        async with self._resuming:
+            for batch in await self._sent_already(keys):
+                await self._resume(batch)
+        asked = [key for key in keys if key in self._open]
+        for known in (await self._in_thread(self._store.found, asked)).values():
+            self._budget.settle(self._reserved.pop(known.key, _NO_COST), Usage(), BATCH_DISCOUNT)
+            self._conclude(known)
+
+    async def _sent_already(self, keys: Sequence[str]) -> list[WaitingBatch]:
         """The batches with some of the questions, when no other run is sending one any more."""
         while True:
             waiting = await self._in_thread(self._store.waiting_batches, self._endpoint.name)
-            mine = [batch for batch in waiting if self._open.keys() & set(batch.keys)]
+            mine = [batch for batch in waiting if not set(keys).isdisjoint(batch.keys)]
             if not await self._in_thread(self._store.being_sent, [batch.token for batch in mine]):
                 return mine
             await asyncio.sleep(self._endpoint.timing.poll_s)
@@ -124,6 +130,8 @@ class BatchRun:
         group: list[Question] = []
         size = 0
         for question in list(self._open.values()):
+            if question.key not in self._open:  # another run has had the answer since
+                continue
             if (reserved := self._budget.reserve(question, BATCH_DISCOUNT)) is None:
                 self._conclude(self._judgements[question.key].with_verdict(OVER_BUDGET))
                 continue
@@ -136,9 +144,20 @@ class BatchRun:
         if group:
             yield group
 
-    async def _send(self, group: Sequence[Question]) -> WaitingBatch:
-        """Uploads and creates a batch. The store knows it before, so that no crash loses one that is paid for."""
-        token, keys = secrets.token_hex(16), [question.key for question in group]
+    async def _send(self, group: Sequence[Question]) -> WaitingBatch | None:
+        """Sends what no other run has sent in a batch; None if nothing is left of the group."""
+        while group:
+            token, keys = secrets.token_hex(16), [question.key for question in group]
+            with ExitStack() as sending:
+                opened = self._store.sending_batch(self._endpoint.name, token, keys)
+                if await self._in_thread(sending.enter_context, opened):
+                    return WaitingBatch(token, await self._create(token, group), keys)
+            await self._collect_sent(keys)
+            group = [question for question in group if question.key in self._open]
+        return None
+
+    async def _create(self, token: str, group: Sequence[Question]) -> str:
+        """Uploads and creates a batch that the store knows already, so that no crash loses one that is paid for."""
         content = "\n".join(self._line(question) for question in group).encode()
         client = self._endpoint.client
 
@@ -153,12 +172,10 @@ class BatchRun:
             )
             return batch.id
 
-        with ExitStack() as sending:
-            await self._in_thread(sending.enter_context, self._store.sending_batch(self._endpoint.name, token, keys))
-            file_id = await self._with_retries(uploaded)
-            batch_id = await self._with_retries(created)
-            await self._in_thread(self._store.name_batch, token, batch_id)
-        return WaitingBatch(token, batch_id, keys)
+        file_id = await self._with_retries(uploaded)
+        batch_id = await self._with_retries(created)
+        await self._in_thread(self._store.name_batch, token, batch_id)
+        return batch_id
 
     @property
     def _url(self) -> Any:

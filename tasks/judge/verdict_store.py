@@ -209,19 +209,26 @@ class VerdictStore:
         return result
 
     @contextmanager
-    def sending_batch(self, endpoint: str, token: str, keys: Sequence[str]) -> Iterator[None]:
-        """Stores a batch before it is sent, and shows others until it has an id that somebody is sending it."""
+    def sending_batch(self, endpoint: str, token: str, keys: Sequence[str]) -> Iterator[bool]:
+        """Stores a batch before it is sent, and shows others until it has an id that somebody is sending it.
+
+        Yields False, and stores nothing, if another batch has some of the questions.
+        """
         with self._leases.held(token):
-            self.open_batch(endpoint, token, keys)
-            yield
+            yield self.open_batch(endpoint, token, keys)
 
     def being_sent(self, tokens: Collection[str]) -> set[str]:
         """The batches that a run is sending just now; those of a run that died are none of them after a minute."""
         return self._leases.alive(tokens)
 
-    def open_batch(self, endpoint: str, token: str, keys: Sequence[str]) -> None:
-        """Stores a batch before it is sent."""
-        self._database.change(sa.insert(_batches).values(token=token, endpoint=endpoint, keys=list(keys)))
+    def open_batch(self, endpoint: str, token: str, keys: Sequence[str]) -> bool:
+        """Stores a batch before it is sent, unless one that is not collected yet has some of the questions."""
+        with self._database.transaction(alone_in=_batches) as connection:
+            waiting = connection.execute(sa.select(_batches.c["keys"]).where(_batches.c.endpoint == endpoint))
+            if any(not set(keys).isdisjoint(others) for others in waiting.scalars()):
+                return False
+            connection.execute(sa.insert(_batches).values(token=token, endpoint=endpoint, keys=list(keys)))
+        return True
 
     def name_batch(self, token: str, batch_id: str) -> None:
         """Stores the id that the endpoint gave to a batch."""

@@ -1,11 +1,15 @@
 import asyncio
+import threading
+from collections.abc import Sequence
+from typing import ClassVar
 
 import pytest
 
 from scoring.judging.requests import VerdictStatus
 from tasks.judge.client import Judge, Judged
 from tasks.judge.dialect import Dialect
-from tasks.judge.verdict_store import VerdictStore
+from tasks.judge.verdict_store import VerdictStore, WaitingBatch
+from tests.builders.state import opened
 from tests.fakes.judge_questions import FAST, ask, failure_of, questions, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
@@ -108,12 +112,43 @@ def test_batch_that_another_run_is_sending_is_waited_for_and_not_sent_twice(stor
     assert store.waiting_batches(f"{server.url} judge-1") == []
 
 
+class StoreOfTwo(VerdictStore):
+    """The store of two runs which both see that nobody has sent their questions before either sends its own."""
+
+    both: ClassVar[threading.Barrier]
+    has_seen = False
+
+    def waiting_batches(self, endpoint: str) -> list[WaitingBatch]:
+        waiting = super().waiting_batches(endpoint)
+        if not self.has_seen:
+            self.has_seen = True
+            self.both.wait(10)
+        return waiting
+
+
+def test_two_runs_that_send_the_same_questions_at_one_moment_pay_once(state_url: str) -> None:
+    StoreOfTwo.both = threading.Barrier(2)
+
+    async def both(server: FakeOpenAI, stores: Sequence[VerdictStore]) -> list[Judged]:
+        settings = settings_for(server.url, mode="batch")
+        stores[0].remember_dialect(f"{server.url} judge-1", Dialect())
+        judges = [Judge(settings, store, timing=FAST) for store in stores]
+        asked = [judge.answer(questions(count, settings)) for judge, count in zip(judges, (5, 7), strict=True)]
+        return list(await asyncio.gather(*asked))
+
+    with FakeOpenAI() as server, opened(StoreOfTwo, state_url) as one, opened(StoreOfTwo, state_url) as other:
+        judged = asyncio.run(both(server, [one, other]))
+        assert one.waiting_batches(f"{server.url} judge-1") == []
+    assert [one.summary()["by_status"] for one in judged] == [{"ok": 5}, {"ok": 7}]
+    assert server.paid_twice == 0
+
+
 def test_batch_that_is_gone_or_was_never_created_is_sent_again(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         settings = settings_for(server.url, mode="batch")
         keys = [one.key for one in ask(2, settings_for("", api_key=""), sqlite_store).judgements]
-        for token, batch_id in (("a", "batch_of_last_year"), ("b", "")):
-            sqlite_store.open_batch(f"{server.url} judge-1", token, keys)
+        for token, batch_id, key in (("a", "batch_of_last_year", keys[0]), ("b", "", keys[1])):
+            assert sqlite_store.open_batch(f"{server.url} judge-1", token, [key])
             sqlite_store.name_batch(token, batch_id)
         judged = ask(2, settings, sqlite_store)
     assert {one.status for one in judged.judgements} == {VerdictStatus.OK}
