@@ -27,8 +27,8 @@ def test_day_off_is_compared_with_days_off() -> None:
     assert few_rows(usual | {SUNDAY: kpi_row({}, 3)}, SUNDAY, ()) == "이날은 3행뿐입니다(쉬는 날 평소 60행)."
     friday = SUNDAY - timedelta(2)
     assert few_rows(usual | {friday: kpi_row({}, 60)}, friday, ()) == "이날은 60행뿐입니다(업무일 평소 300행)."
-    assert few_rows(usual | {friday: kpi_row({}, 194)}, friday, ()) == "이날은 194행뿐입니다(업무일 평소 300행)."
-    assert few_rows(usual | {friday: kpi_row({}, 195)}, friday, ()) == ""  # five more are two thirds
+    assert few_rows(usual | {friday: kpi_row({}, 219)}, friday, ()) == "이날은 219행뿐입니다(업무일 평소 300행)."
+    assert few_rows(usual | {friday: kpi_row({}, 220)}, friday, ()) == ""  # five more are three quarters
 
 
 def test_day_off_that_the_calendar_does_not_know_is_one_of_them() -> None:
@@ -61,18 +61,18 @@ def test_day_without_rows_and_one_with_little_before_it_are_not_called_so() -> N
     assert few_rows(days(300, 60, count=8) | {SUNDAY: kpi_row({}, 3)}, SUNDAY, ()) == ""
 
 
-def test_load_that_varies_by_a_fifth_is_never_called_little() -> None:
+def test_load_that_varies_by_a_fifth_is_hardly_ever_called_little() -> None:
     chance = random.Random(7)
-    for rows, most in ((300, 0), (20, 1)):
+    for rows in (300, 20):
         year = {day: kpi_row({}, max(int(chance.gauss(rows, rows / 5)), 1)) for day in days(1, 1, count=365)}
-        assert len([day for day in year if few_rows(year, day, ())]) <= most
+        assert len([day for day in year if few_rows(year, day, ())]) <= 1
 
 
-def test_half_of_the_rows_of_a_day_that_usually_has_about_as_many_is_reported() -> None:
+def test_loss_of_two_fifths_of_the_rows_of_a_usual_day_is_reported() -> None:
     chance = random.Random(8)
     usual = {day: kpi_row({}, int(chance.gauss(776, 60))) for day in days(1, 1, count=60)}
     friday = SUNDAY - timedelta(2)
-    assert few_rows(usual | {friday: kpi_row({}, 388)}, friday, ()).startswith("이날은 388행뿐입니다(업무일 평소 ")
+    assert few_rows(usual | {friday: kpi_row({}, 466)}, friday, ()).startswith("이날은 466행뿐입니다(업무일 평소 ")
 
 
 def partial(weeks: int, after: int = 0, weekend: int = 4) -> dict[date, list[dict[str, int]]]:
