@@ -1,14 +1,16 @@
 """What compatible endpoints answer otherwise than OpenAI: Gemini, LiteLLM, OpenRouter, servers of local models."""
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tasks.judge.limiter import TokenEstimator
 from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.hostile_server import HostileServer, http, json_http
-from tests.fakes.judge_questions import FAST, ask, settings_for
+from tests.fakes.judge_questions import FAST, ask, questions, settings_for
 
 
 def answer(text: str = '{"reason": "맞음", "score": 5}') -> bytes:
@@ -166,3 +168,36 @@ def test_question_that_a_proxy_lets_not_pass_costs_nothing(
         judged = ask(12, settings_for("https://judge.invalid/v1", max_tokens=5_000), sqlite_store)
     assert judged.summary()["by_status"] == {"failed": 12}
     assert "407" in str(judged.failure)
+
+
+def number_in(body: bytes) -> int:
+    """The number of the question in a request."""
+    found = re.search(r"([0-9]+)번 지원자", body.decode())
+    assert found
+    return int(found[1])
+
+
+def test_refusals_with_answers_between_them_are_not_taken_for_a_refusal_of_all(sqlite_store: VerdictStore) -> None:
+    refusal = json_http({"error": {"message": "blocked by the firewall"}}, 403)
+    with HostileServer(lambda body: [refusal if number_in(body) % 2 else answer()]) as server:
+        judged = ask(10, settings_for(server.url, max_in_flight=1), sqlite_store)
+    assert judged.failure is None
+    assert judged.summary()["by_status"] == {"ok": 5, "failed": 5}
+
+
+def test_failures_with_answers_between_them_do_not_end_the_run(sqlite_store: VerdictStore) -> None:
+    failure = json_http({"error": {"message": "overloaded"}}, 503)
+    at_once = replace(FAST, backoff_s=0.0, longest_backoff_s=0.0)
+    with HostileServer(lambda body: [failure if number_in(body) % 2 else answer()]) as server:
+        judged = ask(24, settings_for(server.url, max_in_flight=1), sqlite_store, timing=at_once)
+    assert judged.failure is None
+    assert judged.summary()["by_status"] == {"ok": 12, "failed": 12}
+
+
+def test_limit_on_tokens_gets_back_what_a_call_did_not_use_and_later_ones_take_less(sqlite_store: VerdictStore) -> None:
+    with HostileServer(lambda _: [answer()]) as server:
+        settings = settings_for(server.url, tpm=600_000, max_in_flight=1)
+        ask(3, settings, sqlite_store)
+        left_over = TokenEstimator().tokens(questions(1, settings)[0]) - 320  # of a call that nothing is known of
+        limits = sqlite_store.exchange(f"{server.url} judge-1", lambda state: (state, dict(state)))
+    assert 0 < limits["tokens"]["corrected"] < 2 * left_over  # the third call's comes with the next one
