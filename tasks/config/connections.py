@@ -46,6 +46,12 @@ def network_problem() -> str:
     return ""
 
 
+def network_shown() -> str:
+    """What lies between this machine and others: the network, and the proxies that the environment names."""
+    named = [f"{scheme.upper()}_PROXY" for scheme in ("http", "https", "all") if scheme in getproxies()]
+    return f"the network, and the proxy of {', '.join(named)}" if named else "the network"
+
+
 def failed_connection(error: BaseException) -> str:
     """Why a connection failed, in the words of the operating system, else of the client."""
     causes = [error]

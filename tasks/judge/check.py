@@ -14,7 +14,7 @@ import httpx2
 import openai
 
 from scoring.errors import AqbError
-from tasks.config.connections import failed_connection
+from tasks.config.connections import failed_connection, network_shown
 from tasks.config.judge import SHUTDOWN_NOTICE, Endpoint, JudgeSettings, require_endpoint
 from tasks.judge.dialect import Dialect
 from tasks.judge.endpoint import JudgeEndpoint
@@ -83,7 +83,9 @@ async def _models(endpoint: Endpoint, settings: JudgeSettings) -> Mapping[str, d
     except (openai.APIConnectionError, TimeoutError) as error:
         reason = text_of(endpoint.redacted(failed_connection(error.__cause__ or error)))
         raise AqbError(
-            f"the judge cannot be reached: {reason}", where=endpoint.shown, fix="check judge.base_url and the network"
+            f"the judge cannot be reached: {reason}",
+            where=endpoint.shown,
+            fix=f"check judge.base_url and {network_shown()}",
         ) from None
     except (ValueError, RecursionError):
         answer = None

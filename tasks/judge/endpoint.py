@@ -13,7 +13,7 @@ import openai
 
 from scoring.errors import AqbError
 from scoring.limits import LARGEST_JUDGE_REPLY
-from tasks.config.connections import failed_connection, network_problem
+from tasks.config.connections import failed_connection, network_problem, network_shown
 from tasks.config.judge import Endpoint, JudgeSettings
 from tasks.judge.dialect import AnswerForm, Dialect
 from tasks.judge.questions import Question
@@ -241,7 +241,7 @@ class JudgeEndpoint:
         """The error for an endpoint that does not answer at all."""
         return self._error(
             f" gives no answer: {reason}",
-            "check judge.base_url and the network; verdicts so far are kept, the next run goes on",
+            f"check judge.base_url and {network_shown()}; verdicts so far are kept, the next run goes on",
             "판정 모델이 답하지 않습니다. 운영 담당자가 설정 judge.base_url과 네트워크를 확인해야 합니다.",
         )
 

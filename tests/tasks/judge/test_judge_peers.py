@@ -168,6 +168,7 @@ def test_question_that_a_proxy_lets_not_pass_costs_nothing(
         judged = ask(12, settings_for("https://judge.invalid/v1", max_tokens=5_000), sqlite_store)
     assert judged.summary()["by_status"] == {"failed": 12}
     assert "407" in str(judged.failure)
+    assert "and the proxy of HTTPS_PROXY" in str(judged.failure)
 
 
 def number_in(body: bytes) -> int:
