@@ -34,7 +34,7 @@ def test_card_of_a_kpi_holds_the_figures_of_a_month_on_a_phone(tmp_path: Path, t
     assert min(room) >= 16
 
 
-def test_keyboard_and_screen_reader_pass_over_the_points_of_charts_whose_table_has_the_same_links(tmp_path: Path, tab: Tab) -> None:
+def test_keyboard_and_screen_reader_pass_over_points_whose_links_are_in_the_table(tmp_path: Path, tab: Tab) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     for back in range(3):
         write_day(warehouse, DAY - timedelta(days=back), [best(), refused()])
