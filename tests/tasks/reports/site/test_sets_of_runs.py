@@ -1,14 +1,21 @@
 """What the page of a test set says of runs of one day, and of runs that were scored late."""
 
+import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from scoring.rules.arrow_types import frame_of
+from tasks.testruns.warehouse import SUMMARIES, SUMMARIES_SCHEMA
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY
 from tests.builders.scored_testruns import plan_row
 from tests.builders.site import Page, build, page, write_run
 from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, wide_row, write_csv
+
+FIRST_CHANGE = {"name", "sha256", "when", "paired", "only_before", "only_now", "obstacle", "metrics", "worse", "better"}
+"""What the first version that compared a run with the one before it stored of that, beside `worst`."""
 
 
 def set_page(warehouse: FolderWarehouse, site: Path) -> Page:
@@ -83,3 +90,20 @@ def test_ground_truth_that_is_new_in_a_run_makes_no_agent_better(
     assert "나아졌는지 판단 보류: 기대 결과나 정답 수치의 유무가 모두 바뀜" in text
     assert "좋아짐" not in text and "판단 보류(미판정 질의가 많음)" not in text  # no table of what is not compared
     assert "기대 결과가 바뀌거나 정답 수치가 생기거나 없어져 비교에서 뺀 질의 40개" in text
+
+
+def test_comparison_that_an_earlier_version_stored_is_shown(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path
+) -> None:
+    for day in ("2026-03-01", "2026-03-02"):
+        write_run_at(warehouse, tmp_path, f"plan_agent_{day}.csv", day)
+    rows = []
+    for row in pl.read_parquet(warehouse.path(SUMMARIES, DAY)).iter_rows(named=True):
+        summary = json.loads(row["summary"])
+        if change := summary["change"]:
+            summary["change"] = {name: change[name] for name in (*FIRST_CHANGE, "worst")}
+        rows.append({**row, "summary": json.dumps(summary)})
+    warehouse.replace_day(SUMMARIES, DAY, SUMMARIES_SCHEMA, [frame_of(SUMMARIES_SCHEMA, rows)])
+    build(warehouse, site)
+    (path,) = (site / "test-runs").glob("plan_agent_2026-03-02*.html")
+    assert "같은 테스트 세트의 지난 실행은 plan_agent_2026-03-01.csv" in Page(path).text
