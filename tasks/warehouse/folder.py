@@ -294,6 +294,12 @@ def _small_rows(files: Mapping[date, _SmallFile]) -> dict[date, pl.DataFrame]:
 def _damage_refused(path: Path, day: date) -> Iterator[None]:
     try:
         yield
+    except PermissionError as error:
+        raise StorageError(
+            "this table file may not be read: Permission denied",
+            where=str(path),
+            fix="read as the user that scores or as a member of the file's group",
+        ) from error
     except (OSError, pa.ArrowException, pl.exceptions.PolarsError) as error:
         raise StorageError(
             "this table file is damaged or cannot be read",

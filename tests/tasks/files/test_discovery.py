@@ -1,34 +1,12 @@
 """Which files a folder holds."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from scoring.errors import InputError
 from tasks.files.discovery import files_in
-
-NOBODY = 65534
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Nobody may list the folder, whoever runs the tests."""
-    was_root = os.geteuid() == 0
-    folder.chmod(0)
-    try:
-        if was_root:
-            with suppress(OSError):  # where root is the only user there is
-                os.seteuid(NOBODY)
-        if os.access(folder, os.R_OK, effective_ids=True):
-            pytest.skip("whoever runs the tests may list any folder")
-        yield
-    finally:
-        if was_root:
-            os.seteuid(0)
-        folder.chmod(0o755)
+from tests.builders.permissions import locked
 
 
 @pytest.fixture

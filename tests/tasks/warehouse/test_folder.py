@@ -15,6 +15,7 @@ import pytest
 from scoring.errors import StorageError, UsageError
 from tasks.warehouse import open_warehouse
 from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.permissions import locked
 
 SCHEMA = pa.schema([("score_date", pa.date32()), ("number", pa.int64())])
 FRIDAY, SATURDAY, SUNDAY = date(2026, 2, 13), date(2026, 2, 14), date(2026, 2, 15)
@@ -124,6 +125,23 @@ def test_damaged_file_is_named_with_the_command_that_makes_it_anew(warehouse: Fo
     assert numbers_in(warehouse, [FRIDAY]) == [1, 2]
 
 
+def test_file_that_this_user_may_not_read_is_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tmp_path.chmod(0o755)
+    warehouse = FolderWarehouse(Path("warehouse"))
+    warehouse.replace_day("scores", FRIDAY, SCHEMA, day_rows(FRIDAY, 1))
+    path = warehouse.path("scores", FRIDAY)
+    with locked(path), pytest.raises(StorageError) as refused:
+        warehouse.read("scores")
+    assert (refused.value.where, refused.value.what) == (
+        str(path),
+        "this table file may not be read: Permission denied",
+    )
+    assert "remove" not in refused.value.fix
+
+
 def test_file_in_place_of_the_warehouse_is_not_an_empty_one(tmp_path: Path) -> None:
     (tmp_path / "warehouse").write_text("a file")
     with pytest.raises(StorageError, match="cannot be read"):
@@ -192,6 +210,7 @@ HOLDING = """
 import sys, time
 from pathlib import Path
 from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.permissions import locked
 
 with FolderWarehouse(Path(sys.argv[1])).staging("run") as staging:
     staging.mkdir()
