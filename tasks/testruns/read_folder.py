@@ -93,5 +93,8 @@ def _table(path: Path, *required: str) -> pl.DataFrame:
         table = pl.read_parquet(path, glob=False)
         table.select(required)
         return table
+    except PermissionError as error:
+        fix = "read as the user that scored it or as a member of the file's group"
+        raise InputError("this table may not be read: Permission denied", where=str(path), fix=fix) from error
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError("this table of a scored test run cannot be read", where=str(path), fix=_FIX) from error

@@ -11,6 +11,7 @@ import pytest
 
 from tasks.warehouse import open_warehouse
 from tests.builders.chat_rows import DAY, best, refused, write_rows
+from tests.builders.permissions import locked
 from tests.builders.scored_days import write_scored_day
 from tests.builders.scored_testruns import plan_row, scored_folder
 from tests.flows.conftest import Command, done
@@ -38,6 +39,14 @@ def test_comparison_of_folders_whose_names_look_like_patterns_is_of_these_two(aq
     scored_folder(folder / "v[1]", [plan_row("Q1", passes=False)])
     told = done(aqb, "compare", folder / "v1", folder / "v[1]")
     assert "나빠진 질의 (1개)" in told
+
+
+def test_scored_run_of_another_user_that_may_not_be_read_is_told_as_such(aqb: Command, folder: Path) -> None:
+    folder.chmod(0o755)
+    scored_folder(folder / "base", [plan_row("Q1")])
+    with locked(Path("base/queries.parquet")):
+        ended = aqb("compare", "base", "base")
+    assert "base/queries.parquet: this table may not be read: Permission denied" in ended.err
 
 
 def test_days_of_a_warehouse_whose_name_looks_like_a_pattern_are_its_own(folder: Path) -> None:
