@@ -49,8 +49,10 @@ def fits_cell(text: str) -> bool:
 
 
 def shown_text(text: str) -> str:
-    """A text that fits into a cell: without control characters, truncated with a mark if it is too long."""
-    text = _FORBIDDEN.sub("", text)
+    """A text that fits into a cell: without control characters, with the line ends of Excel, truncated with a mark if
+    it is too long.
+    """
+    text = _FORBIDDEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     if not fits_cell(text):
         mark = cut_mark(len(text))
         text = text.encode("utf-16-le")[: 2 * (LONGEST_CELL - len(mark))].decode("utf-16-le", "ignore") + mark

@@ -40,6 +40,7 @@ from scoring.limits import (
 from scoring.testruns.cells import cell_text
 from scoring.testruns.testrun import too_many_rows
 from tasks.files.discovery import refuse_protected
+from tasks.files.xlsx.escapes import unescaped
 from tasks.files.xlsx.package import Package, TooManyTagsError, refuse_too_many, size_of_xml
 
 _HEAD_BYTES = 512
@@ -131,6 +132,8 @@ class _SheetParser(WorkSheetParser):  # type: ignore[misc]
         if cell["value"] is None and element.find(FORMULA_TAG) is not None and element.get("t") != "str":  # of ""
             self.not_calculated += 1
             cell["value"], cell["data_type"] = NOT_CALCULATED, "s"
+        if isinstance(cell["value"], str):
+            cell["value"] = unescaped(cell["value"])
         if cell["data_type"] == "n" and cell["value"] is not None and cell["style_id"] in self.percents:
             cell["value"] = f"{(Decimal(str(cell['value'])) * 100).normalize():f}%"  # of `25%` Excel keeps 0.25
         return cell

@@ -48,7 +48,7 @@ def correct(asked: Asked) -> Response:
     upload, names = _own_upload(asked), asked.context.settings.test_runs.names
     query_id, header = asked.form.get("query", ""), asked.form.get("column", "")
     text = asked.form.get("text", "").replace("\r\n", "\n").strip()
-    if expectations_of(upload.file, names, query_id).get(header) == text:
+    if expectations_of(upload.file, names, query_id).get(header, "").replace("\r\n", "\n") == text:
         raise UsageError("고친 것이 없습니다", fix="앞 페이지에서 기대결과를 고치고 다시 누르세요.")
     content = corrected_file(upload.file, names, query_id, header, text)
     with _one_at_a_time:

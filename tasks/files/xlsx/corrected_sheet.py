@@ -7,6 +7,7 @@ from xml.parsers.expat import ParserCreate
 from xml.sax.saxutils import escape, quoteattr
 
 from scoring.errors import UsageError
+from tasks.files.xlsx.escapes import escaped
 from tasks.files.xlsx.sheet_xml import column_letters
 
 _CONTENTS = ("v", "is")
@@ -47,7 +48,7 @@ def corrected_sheet(content: bytes, places: Mapping[int, int], text: str) -> byt
 def _xml(cell: _Cell, name: str, text: str) -> bytes:
     prefix = cell.tag[:-1]
     style = f" s={quoteattr(cell.style)}" if cell.style else ""
-    inside = f'<{prefix}is><{prefix}t xml:space="preserve">{escape(text)}</{prefix}t></{prefix}is>'
+    inside = f'<{prefix}is><{prefix}t xml:space="preserve">{escaped(escape(text))}</{prefix}t></{prefix}is>'
     xml = f'<{cell.tag} r="{name}"{style} t="inlineStr">{inside}</{cell.tag}>'
     return xml.encode("ascii", "xmlcharrefreplace")  # whatever encoding the sheet has
 

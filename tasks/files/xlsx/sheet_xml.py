@@ -1,6 +1,5 @@
 """Rows as the XML of a worksheet, as a stream: numbers as numbers, texts that are never formulas."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -13,6 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from scoring.limits import MOST_SHEET_ROWS
 from scoring.stats.exact import exact, rounded
 from tasks.files.excel import display_width, formula_like, shown_text
+from tasks.files.xlsx.escapes import escaped
 
 _WIDEST = 60
 _NARROWEST = 8
@@ -26,8 +26,6 @@ _MOST_LINES = 24  # Excel takes no row that is higher than 409 points
 _SHORT = 500
 _A4 = 9
 _MOST_RANGES = 100
-# Excel reads `_x0041_` in a text as an A.
-_ESCAPE_LIKE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 
 
 class Style(IntEnum):
@@ -230,7 +228,7 @@ def _text(text: str, style: Style, first_style: int) -> str:
         return ""
     if formula_like(text):
         style = Style.LITERAL  # stays a text after an edit
-    shown = _ESCAPE_LIKE.sub("_x005F_", escape(shown_text(text)))
+    shown = escaped(escape(shown_text(text)))
     return f' s="{first_style + style}" t="inlineStr"><is><t xml:space="preserve">{shown}</t></is></c>'
 
 

@@ -1,5 +1,6 @@
 """Test runs read from XLSX workbooks, and what is refused before it is opened."""
 
+import json
 import tracemalloc
 import zipfile
 from contextlib import closing
@@ -44,6 +45,19 @@ def test_sheet_of_single_answers_beside_results_is_left_alone_and_noted(tmp_path
     assert (both.counts.rows_in, both.notes) == (1, {"other_sheets": 1})
     alone = read_testrun_file(write_xlsx(tmp_path / "s.xlsx", {"참고": answers}))
     assert alone.queries["A1"][0].answer_text == "12명"
+
+
+def test_line_ends_of_windows_in_cells_are_read_as_they_are(tmp_path: Path) -> None:
+    """Workbooks hold them as `_x000D_`, which made JSON over several lines unreadable."""
+    raw = json.dumps({"assistantMessage": "네"}, indent=1).replace("\n", "\r\n")
+    row = long_row(질의="첫 줄\r\n둘째 줄", **{"Raw JSON": raw})
+    with xlsxwriter.Workbook(tmp_path / "r.xlsx") as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, LONG_HEADER)
+        sheet.write_row(1, 0, row)
+    run = read_testrun_file(tmp_path / "r.xlsx")
+    assert run.rejects == ()
+    assert run.queries["Q1"][0].query_text == "첫 줄\r\n둘째 줄"
 
 
 def test_hidden_sheet_is_left_alone_and_noted(tmp_path: Path) -> None:

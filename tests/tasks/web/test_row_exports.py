@@ -3,6 +3,7 @@
 import csv
 import io
 import socket
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,6 +15,10 @@ import tasks.web.row_exports as row_exports
 from tasks.config.settings import Settings
 from tasks.config.web import WebSettings
 from tasks.state.audit_log import AuditLog
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import refused
+from tests.builders.settings import settings_in
+from tests.builders.site import write_day
 from tests.builders.state import opened
 from tests.builders.web import browser, served
 from tests.tasks.web.conftest import DAYS, HOSTILE, PHONE
@@ -64,6 +69,14 @@ def test_export_as_a_workbook_shows_its_times_and_repeats_its_heading(client: Te
         "landscape",
         0,
     )
+
+
+def test_export_as_a_workbook_has_the_line_ends_of_excel(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    row = refused(user_input="첫 줄\r\n둘째 줄", session_id="s1")
+    write_day(FolderWarehouse(Path(settings.warehouse)), DAYS[0], [row])
+    with browser(settings) as client:
+        assert sheet_rows(client)[0]["질문"] == "첫 줄\n둘째 줄"
 
 
 def test_export_makes_no_formula_of_a_text(client: TestClient) -> None:
