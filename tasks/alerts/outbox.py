@@ -56,6 +56,12 @@ _keys = sa.Table(
     sa.Column("message_id", sa.ForeignKey("alert_messages.id"), nullable=False),
 )
 _waiting = sa.and_(_messages.c.sent_at.is_(None), _messages.c.dead_at.is_(None))
+_given_up = _messages.c.dead_at.is_not(None)
+sa.Index("alert_messages_waiting", _messages.c.id, sqlite_where=_waiting, postgresql_where=_waiting)
+sa.Index("alert_messages_given_up", _messages.c.id, sqlite_where=_given_up, postgresql_where=_given_up)
+sa.Index("alert_messages_by_thread", _messages.c.route, _messages.c.thread)
+sa.Index("alert_messages_by_time", _messages.c.route, _messages.c.created_at)
+sa.Index("alert_keys_by_message", _keys.c.message_id)
 
 
 class Outbox:
@@ -180,7 +186,7 @@ class Outbox:
 
     def given_up(self, since: datetime | None = None) -> list[OutboxMessage]:
         """The messages that have expired or were refused for good, `since` a moment if one is given, oldest first."""
-        ended = _messages.c.dead_at > since if since else _messages.c.dead_at.is_not(None)
+        ended = _messages.c.dead_at > since if since else _given_up
         return _read(self._database.rows(sa.select(_messages).where(ended).order_by(_messages.c.id)))
 
     def latest(self, count: int) -> list[OutboxMessage]:
@@ -190,7 +196,7 @@ class Outbox:
     def requeue(self, now: datetime) -> int:
         """Queues all messages that were given up again, as new ones; returns their number."""
         alive = {"dead_at": None, "created_at": now}
-        return self._database.change(sa.update(_messages).where(_messages.c.dead_at.is_not(None)).values(**alive))
+        return self._database.change(sa.update(_messages).where(_given_up).values(**alive))
 
     def forget_before(self, before: datetime, *, dry_run: bool) -> int:
         """Empties the messages that were stored earlier and do not wait; returns their number. Their keys stay."""

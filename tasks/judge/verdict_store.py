@@ -22,6 +22,7 @@ from tasks.state.leases import Leases
 _T = TypeVar("_T")
 _KEYS_PER_QUERY = 500
 _USUAL_SHARE = 0.2
+_USUAL_ANSWERS = 1_000
 _FINAL = (VerdictStatus.OK, VerdictStatus.REFUSED)
 _ADDED_UP = ("tokens_in", "tokens_cached", "tokens_out", "usd", "attempts")
 
@@ -47,6 +48,7 @@ _verdicts = sa.Table(
     sa.Column("attempts", sa.Integer, nullable=False),
     sa.Column("created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.current_timestamp()),
     sa.Column("epoch", sa.String(16)),
+    sa.Index("verdicts_by_time", "created_at"),
 )
 _limits = sa.Table(
     "judge_limits",
@@ -174,10 +176,11 @@ class VerdictStore:
             self._save(connection, judgements)
 
     def usual_tokens_out(self, model: str, most: int) -> float:
-        """The mean tokens of a model's stored answers; a fifth of the `most` allowed where none is stored."""
+        """The mean tokens of a model's latest answers; a fifth of the `most` allowed where none is stored."""
         answered = (_verdicts.c.model_asked == model, _verdicts.c.status == VerdictStatus.OK)
-        query = sa.select(sa.func.avg(_verdicts.c.tokens_out / _verdicts.c.attempts)).where(*answered)
-        mean = self._database.value(query)
+        tokens = sa.select((_verdicts.c.tokens_out / _verdicts.c.attempts).label("out")).where(*answered)
+        latest = tokens.order_by(_verdicts.c.created_at.desc()).limit(_USUAL_ANSWERS).subquery()
+        mean = self._database.value(sa.select(sa.func.avg(latest.c.out)))
         return most * _USUAL_SHARE if mean is None else min(float(mean), most)
 
     def dialect(self, name: str) -> Dialect | None:

@@ -26,6 +26,8 @@ _TEXTS = (
     *("reviewer", "note"),
 )
 
+_ROWS_PER_QUERY = 500
+
 _labels = sa.Table(
     "labels",
     STATE_TABLES,
@@ -34,6 +36,7 @@ _labels = sa.Table(
     *(sa.Column(name, sa.Text, nullable=False) for name in _TEXTS),
     sa.Column("epoch", sa.Text),
     sa.Column("probability", sa.Float),
+    sa.Index("labels_by_item", "input_sha256", "row_id"),
 )
 
 
@@ -113,9 +116,16 @@ class LabelStore:
 
         Withdrawing a label that was never given adds nothing either.
         """
-        reviewers = {one.reviewer for one in labels}
+        of_inputs = _labels.c.input_sha256.in_({one.input_sha256 for one in labels})
+        row_ids = sorted({one.row_id for one in labels})
         with self._database.transaction(alone_in=_labels) as connection:
-            known = _read(connection, _labels.c.reviewer.in_(reviewers))
+            known = [
+                label
+                for start in range(0, len(row_ids), _ROWS_PER_QUERY)
+                for label in _read(
+                    connection, of_inputs, _labels.c.row_id.in_(row_ids[start : start + _ROWS_PER_QUERY])
+                )
+            ]
             said = {one.given: (one.label, one.note) for one in known}
             new = [one for one in labels if said.get(one.given, ("", "")) != (one.label, one.note)]
             if new:

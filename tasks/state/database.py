@@ -127,8 +127,8 @@ class StateDatabase:
     def create_tables(self, *tables: sa.Table) -> None:
         """Creates missing tables; a second call for the same tables does nothing.
 
-        A table of an earlier version gets its missing columns, which must be nullable. All of it is one transaction: a
-        process that is killed meanwhile has changed nothing.
+        A table of an earlier version gets its missing indexes, and columns, which must be nullable. All of it is one
+        transaction: a process that is killed meanwhile has changed nothing.
         """
         with self._creating:
             if self._created.issuperset(tables):
@@ -163,7 +163,9 @@ class StateDatabase:
             there = _table_names(connection)
             number = self._refuse_later_form(connection, there)
             STATE_TABLES.create_all(connection, [one for one in tables if one.name not in there], checkfirst=False)
-            _add_missing_columns(connection, [one for one in tables if one.name in there])
+            earlier = [one for one in tables if one.name in there]
+            _add_missing_columns(connection, earlier)
+            _add_missing_indexes(connection, earlier)
             if number < SCHEMA_NUMBER:
                 if _schema.name not in there:
                     _schema.create(connection, checkfirst=False)
@@ -316,6 +318,15 @@ def _add_missing_columns(connection: sa.Connection, tables: Sequence[sa.Table]) 
     for column in _missing_columns(connection, tables):
         name, declared = dialect.identifier_preparer.format_table(column.table), CreateColumn(column)
         connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {declared.compile(dialect=dialect)}")
+
+
+def _add_missing_indexes(connection: sa.Connection, tables: Sequence[sa.Table]) -> None:
+    inspector = sa.inspect(connection)
+    for table in tables:
+        there = {index["name"] for index in inspector.get_indexes(table.name)}
+        for index in table.indexes:
+            if index.name not in there:
+                index.create(connection)
 
 
 def _shared(connection: Any, record: object) -> None:

@@ -98,6 +98,8 @@ def _table(name: str, row: type[Run | RunStep], keys: int) -> tuple[sa.Table, pa
 _runs, RUNS_SCHEMA = _table("runs", Run, keys=1)
 _steps, _ = _table("run_steps", RunStep, keys=2)
 sa.Index("runs_by_day", _runs.c.score_date)
+sa.Index("runs_by_start", _runs.c.started_at)
+sa.Index("runs_by_outcome", _runs.c.outcome, _runs.c.started_at)
 _WHOLE_DAY = _runs.c.kind.not_in([TEST_RUN, INTRADAY])
 
 
