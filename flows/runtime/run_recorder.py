@@ -11,7 +11,7 @@ from typing import Any
 from flows.runtime.clock import now
 from flows.runtime.code_version import code_version
 from flows.runtime.telemetry import measure_run, run_attributes, span
-from scoring.errors import AqbError
+from scoring.errors import AqbError, StorageError
 from tasks.config.log_lines import lines_with
 from tasks.state.database import StateDatabase
 from tasks.state.leases import Leases
@@ -52,6 +52,24 @@ class RunRecorder:
             self._ledger.save_step(replace(going, finished_at=ended, outcome=outcome))
             seconds = (ended - going.started_at).total_seconds()
             _LOG.info("%s %s: %s in %.2f s", name, self.run.score_date, outcome, seconds)
+
+    def require_latest(self, *, has_written: bool = False) -> None:
+        """Refuses to go on if another run of the day has begun since: this one was paused beyond the end of its lease.
+
+        If it has written, it ends as the latest run of the day, a failed one, so that the day is scored again.
+
+        Raises:
+            StorageError: there is such a run.
+        """
+        day = self.run.score_date
+        latest = self._ledger.latest_of_days(day, day).get(day, self.run)
+        if latest.started_at <= self.run.started_at:
+            return
+        fix = "look at the other run: aqb runs"
+        if has_written:
+            self.note(started_at=self._ledger.start_of_next(day, now()))
+            fix = "run it again: what the two wrote may be mixed"
+        raise StorageError(f"another run took over {day} while this one was paused", where="state database", fix=fix)
 
     def note(self, **found: Any) -> None:
         """Adds facts about the run; they are stored when the run ends."""

@@ -189,6 +189,7 @@ def score_day(
     Raises:
         DayKeptError: the source holds far fewer rows than were scored, and the day may not shrink; it is as it was.
         InputError: no file of the source could be read; the day is as it was before.
+        StorageError: another run has taken the day over while this one was paused.
         UsageError: the settings want it scored inside BigQuery, which does not have the rows or the tables.
     """
     settings, rubric = context.settings, context.rubric
@@ -216,8 +217,10 @@ def score_day(
             counts.update(vars(outcome.counts))
             outcome.require_read(files, "the day's tables are as they were")
         most = None if allow_shrink else _most_replaceable(context, warehouse, day, scored, run)
+        run.require_latest()
         with run.step("write"):
             tables, alerts = write(context, warehouse, day, scored, most)
+        run.require_latest(has_written=True)
         if kind == BACKFILL:
             wait_for_days_before(context, day, taken)
         with run.step("summarise"):

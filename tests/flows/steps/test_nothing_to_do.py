@@ -11,14 +11,24 @@ from typing import Any
 import pytest
 
 from flows.runtime.clock import now
+from flows.runtime.run_recorder import recorded_run
+from flows.steps import day as day_steps
 from flows.steps.nothing_to_do import backfilled_plan, done_by
 from scoring.alerting.blocks import paragraph, plain
 from scoring.alerting.messages import Message
+from scoring.errors import StorageError
+from scoring.judging.requests import VerdictStatus
 from tasks.alerts.outbox import Outbox
 from tasks.config.alerts import AlertsSettings, Route
+from tasks.config.judge import JudgeSettings
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.config.testruns import InboxSettings
+from tasks.context import Context
+from tasks.judge.verdict_store import Judgement
+from tasks.judge_quality.anchor_store import Anchor, AnchorStore
+from tasks.judge_quality.anchor_table import write_anchors
 from tasks.state.run_ledger import RunLedger
+from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, refused, write_rows
 from tests.builders.flows import backfill, nightly
 from tests.builders.state import in_context, opened
@@ -157,3 +167,38 @@ def test_nothing_to_do_is_not_said_while_a_message_waits() -> None:
 def test_nothing_to_do_once_the_site_is_built_again_though_no_page_changed() -> None:
     backfill(BEFORE, BEFORE, force=True, settings=settings_of())
     assert run_of(settings_of()) is not None
+
+
+@pytest.mark.usefixtures("finished")
+def test_nothing_to_do_is_not_said_while_the_anchors_of_the_night_are_due() -> None:
+    settings = settings_of(judge=JudgeSettings(enabled=True, anchors=True))
+    assert run_of(settings) is not None  # nothing has been judged yet
+    anchor = Anchor("key", "aqb-1.2", "1", "semantic", {"query": "?"}, {"score": 5}, "judge-1", "e1")
+    with opened(AnchorStore, "sqlite:///state.db") as store:
+        store.replace([anchor])
+    assert run_of(settings) is None
+    assert run_of(settings_of()) is not None
+    again = Judgement("key", "semantic", "aqb-1.2", "1", "1", "judge-1", "", VerdictStatus.OK, answer={"score": 5})
+    for back in (1, 0):  # those of the night before do not count
+        assert run_of(settings) is None
+        night = now().astimezone(settings.zone).date() - timedelta(days=back)
+        write_anchors(FolderWarehouse(Path("warehouse")), night, [anchor], [again])
+    assert run_of(settings) is not None
+
+
+@pytest.mark.usefixtures("finished")
+def test_nothing_to_do_is_not_said_of_a_night_into_which_two_runs_wrote(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the machine of one slept in the middle of it, and another one took the day over."""
+    real = day_steps.write
+
+    def taken_over(context: Context, *args: Any) -> Any:
+        with recorded_run(context.state, "nightly", DAY) as other:
+            other.ends("completed")
+        return real(context, *args)
+
+    monkeypatch.setattr(day_steps, "write", taken_over)
+    with pytest.raises(StorageError, match="another run took over"):
+        nightly(settings_of(), DAY)
+    assert run_of(settings_of()) is None
+    with opened(RunLedger, "sqlite:///state.db") as ledger:
+        assert ledger.latest_of_days(DAY, DAY)[DAY].outcome == "failed"
