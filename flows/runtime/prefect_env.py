@@ -50,7 +50,7 @@ def prepare_prefect(reports: str) -> None:
 
     Raises:
         StorageError: the home folder cannot be created or written, or has no room for a new database.
-        UsageError: the environment names a proxy or certificates that cannot be used.
+        UsageError: the environment names proxies or certificates that cannot be used.
     """
     from tasks.config.connections import network_problem
 
@@ -85,6 +85,20 @@ def prepare_prefect(reports: str) -> None:
         with suppress(OSError):  # it only saves time
             os.environ.setdefault("PREFECT_API_SSL_CERT_FILE", str(_one_authority(chosen)))
     keep_terminal_quiet()
+    _require_readable_no_proxy()
+
+
+def _require_readable_no_proxy() -> None:
+    """Refuses a NO_PROXY that Prefect's client cannot read: it would say that the server's address is none."""
+    import httpx  # which Prefect has imported
+
+    try:
+        httpx.Client(verify=False).close()  # noqa: S501 - it sends nothing
+    except httpx.InvalidURL:
+        raise UsageError(
+            "the Prefect server cannot be reached",
+            fix="take out of NO_PROXY what Prefect's client cannot read, such as networks of IPv6 (fd00::/8)",
+        ) from None
 
 
 def _has_no_tls(home: Path) -> bool:

@@ -106,6 +106,19 @@ def test_proxy_that_no_client_can_use_is_told_before_prefect_is_asked(
     assert not (tmp_path / ".prefect").exists()
 
 
+@pytest.mark.parametrize("spared", ["localhost,fd00::/8", "::1/128"])
+def test_no_proxy_that_prefect_cannot_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spared: str
+) -> None:
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / ".prefect"))
+    monkeypatch.setenv("NO_PROXY", spared)
+    with pytest.raises(UsageError) as refused:
+        prepare_prefect("reports")
+    assert "out of NO_PROXY" in refused.value.fix
+    monkeypatch.setenv("NO_PROXY", "localhost,10.0.0.0/8,::1")
+    prepare_prefect("reports")
+
+
 _SERVER = """
 import http.server, sys
 class Healthy(http.server.BaseHTTPRequestHandler):
