@@ -154,8 +154,8 @@ def _days(context: Context, found: Status) -> None:
         )
     if lost:
         found.problems.append(
-            f"days: the score tables lack {counted(len(lost), 'day')} that a run has completed, since {lost[0]}; check "
-            f"`warehouse`, then `aqb backfill --from {lost[0]} --to {lost[-1]}`"
+            f"days: the score tables lack {counted(len(lost), 'day')} as runs have completed them, since {lost[0]}; "
+            f"check `warehouse`, then `aqb backfill --from {lost[0]} --to {lost[-1]}`"
         )
     if kept := days_kept(context, yesterday):
         found.problems.append(

@@ -5,11 +5,14 @@ version of the rubric, these parameters and the current rows of the source, and 
 that has lost most of its rows in the source is not replaced (`tasks/chat/day_guard.py`).
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from scoring.chat.day_content import DayContent, day_contents, local_day
 from scoring.chat.kpis import ALL_TENANTS
@@ -24,8 +27,9 @@ from tasks.chat.tables import KPIS
 from tasks.config.addresses import is_bigquery
 from tasks.config.settings import Settings
 from tasks.context import Context
-from tasks.state.run_ledger import INTRADAY, Run, RunLedger
-from tasks.warehouse.tables import SCORES
+from tasks.state.run_ledger import INTRADAY, RUNS_SCHEMA, Run, RunLedger
+from tasks.warehouse import table_rows
+from tasks.warehouse.tables import RUNS, SCORES
 
 PORTION_BYTES = 500_000_000
 # CPU seconds of a backfill, from benchmarks/RESULTS.md and docs/scale.md: per day and per row; the startup of a worker
@@ -34,6 +38,7 @@ _DAY_S, _ROW_S = 0.15, 30e-6
 _WORKER_S, _DAY_IN_WORKER_S = 2.5, 0.01
 _MOST_OVERHEAD = 0.15
 _RULES = "rules"
+_NAMED = pa.schema([RUNS_SCHEMA.field(name) for name in ("score_date", "run_id")])
 
 
 @dataclass(frozen=True)
@@ -134,7 +139,7 @@ def backfill_plan(context: Context, first: date, last: date, today: date) -> Bac
         raise UsageError(f"{last} is not over yet in {settings.time_zone}", fix="end with an earlier day")
     contents = _contents(settings, first, last)
     days = days_between(first, last)
-    written = _WrittenDays(context)
+    written = _WrittenDays(context, days)
     guarded = [day for day in days if day in written.kpis]
     guards = day_guards(context.warehouse, context.state, guarded)
     runs = RunLedger(context.state).latest_of_days(first, last)
@@ -143,7 +148,8 @@ def backfill_plan(context: Context, first: date, last: date, today: date) -> Bac
     def planned(day: date) -> PlannedDay:
         content, run = contents.of(day), runs.get(day)
         made = run if run and written.have(run) else None
-        reason = _reason(made, context.rubric, parameters) if made else "missing"
+        lacking = "tables older than the last run" if run and written.are_older(run) else "missing"
+        reason = _reason(made, context.rubric, parameters) if made else lacking
         if made and made.content != content.fingerprint:
             reason = reason or "rows changed"
         losses = guards.get(day, NOT_SCORED).losses(_all_scored(content))
@@ -252,9 +258,10 @@ def days_kept(context: Context, last: date) -> list[date]:
 
 
 def lost_days(context: Context, last: date) -> list[date]:
-    """The days up to `last` that a run completed and that are missing in the score tables, except expired ones."""
-    written, ledger = _WrittenDays(context), RunLedger(context.state)
+    """The days up to `last` that a run completed and the score tables lack as it wrote them, except expired ones."""
+    ledger = RunLedger(context.state)
     runs, done = ledger.latest_of_days(date.min, last), ledger.completed_days(date.min, last)
+    written = _WrittenDays(context, sorted(done))
     return sorted(day for day in done if not (written.have(runs[day]) or written.may_have_expired(day, written.kpis)))
 
 
@@ -289,7 +296,7 @@ def finished_backfill(context: Context, first: date, last: date, today: date) ->
 def _known_up_to_date(context: Context, days: Sequence[date]) -> bool:
     """Whether the ledger has no reason to score any of these days, regardless of the source's current rows."""
     runs = RunLedger(context.state).latest_of_days(days[0], days[-1])
-    if len(runs) < len(days) or not all(map(_WrittenDays(context).have, runs.values())):
+    if len(runs) < len(days) or not all(map(_WrittenDays(context, days).have, runs.values())):
         return False
     parameters = day_parameters(context.settings, context.rubric)
     return not any(_reason(run, context.rubric, parameters) for run in runs.values())
@@ -335,10 +342,13 @@ def _contents(settings: Settings, first: date, last: date) -> SourceContents:
 
 
 class _WrittenDays:
-    """The days that the KPI and score tables have now, regardless of the ledger."""
+    """The days that the KPI and score tables have now, and the runs of some `days` that their table of runs names."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, days: Sequence[date]) -> None:
         self.kpis, self.scores = (set(context.warehouse.days(table)) for table in (KPIS, SCORES))
+        self._runs = defaultdict[date, set[str]](set)
+        for day, run_id in table_rows(context.warehouse, RUNS, _NAMED, days).collect().iter_rows() if days else ():
+            self._runs[day].add(run_id)
         self._expire = is_bigquery(context.settings.warehouse)
 
     def have(self, run: Run) -> bool:
@@ -348,7 +358,12 @@ class _WrittenDays:
         """
         day = run.score_date
         has_scores = day in self.scores or not run.scored or self.may_have_expired(day, self.scores)
-        return day in self.kpis and has_scores
+        return day in self.kpis and has_scores and not self.are_older(run)
+
+    def are_older(self, run: Run) -> bool:
+        """Whether tables do not name a completed run of their day, as after a restore: it is named before it ends."""
+        named = self._runs.get(run.score_date)
+        return run.outcome == "completed" and named is not None and run.run_id not in named
 
     def may_have_expired(self, day: date, days: Set[date]) -> bool:
         """Whether BigQuery may have expired a day of a table with these days: it is before the first of them."""
