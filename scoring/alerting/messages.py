@@ -142,10 +142,11 @@ def fact_key(rubric: str, version: str, rule: str, day: date, tenant: str | None
 
 
 class KnownKey(NamedTuple):
-    """The time at which a message with a key was written for a route, and its kind."""
+    """When a message with a key was written for a route, its kind, and its service, '' if it names none."""
 
     written_at: datetime
     kind: MessageKind
+    service: str = ""
 
 
 class NamedFact(NamedTuple):

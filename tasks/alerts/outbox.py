@@ -80,12 +80,12 @@ class Outbox:
         """The keys of all messages to this route, sent or not."""
         mine = _keys.c.key.startswith(self._prefix) if self._prefix else sa.not_(_keys.c.key.startswith(_SERVICE))
         query = (
-            sa.select(_keys.c.key, _messages.c.created_at, _messages.c.kind)
+            sa.select(_keys.c.key, _messages.c.created_at, _messages.c.kind, _messages.c.service)
             .join(_messages)
             .where(_keys.c.route == route, mine)
         )
         rows = self._database.rows(query)
-        return {key.removeprefix(self._prefix): KnownKey(written_at, kind) for key, written_at, kind in rows}
+        return {key.removeprefix(self._prefix): KnownKey(at, kind, service or "") for key, at, kind, service in rows}
 
     def has_news(self, route: str, since: datetime) -> bool:
         """Whether a message other than the weekly ones has been stored for a route since then."""

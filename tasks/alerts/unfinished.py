@@ -96,18 +96,28 @@ def finished(
 ) -> dict[Unfinished, datetime]:
     """What a route with these keys was notified of and is over now, with the time of the notification.
 
-    The ledger does not know the inbox: only its files tell whether its work is done.
+    A service without stored name shares its keys with what belongs to no service, which is over when all are done. The
+    ledger does not know the inbox: only its files tell whether its work is done.
     """
+    service = context.settings.service
+    own = {key: one for key, one in known.items() if one.service == service or one.kind == "all_clear"}
     return {
         one: told_at
-        for one, told_at in uncalled(known).items()
+        for one, told_at in uncalled(own).items()
         if (inbox_is_done if one.work == "test-runs" else _is_over(context, one, told_at))
     }
 
 
 def _is_over(context: Context, one: Unfinished, told_at: datetime) -> bool:
-    """Whether the days of all services have been scored since."""
-    return all(_is_over_for(service, one, told_at) for service in context.services)
+    """Whether the days of all services that there were have been scored since."""
+    services = [service for service in context.services if not (context.is_of_several and _is_newer(service, one))]
+    return all(_is_over_for(service, one, told_at) for service in services)
+
+
+def _is_newer(context: Context, one: Unfinished) -> bool:
+    """Whether a service had its first night after this one: it was added or renamed since."""
+    first = RunLedger(context.state).first_night()
+    return bool(one.work in ("nightly", "late") and one.last and first and one.last < first)
 
 
 def _is_over_for(context: Context, one: Unfinished, told_at: datetime) -> bool:

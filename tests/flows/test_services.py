@@ -9,10 +9,12 @@ import pytest
 
 from flows.backfill import IncompleteBackfillError
 from flows.nightly import IncompleteServicesError
+from flows.steps.announce import announce, to_pipeline
 from flows.steps.status import status_of
 from flows.steps.watch import watch_services
 from scoring.alerting.all_clear import Unfinished
 from scoring.alerting.messages import KnownKey
+from scoring.alerting.run_messages import FlowFailure, failure_message
 from scoring.alerting.snoozes import Snooze
 from scoring.errors import UsageError
 from tasks.alerts.delivery import Clock
@@ -127,6 +129,43 @@ def test_failure_of_a_night_is_over_when_every_service_is_done(settings: Setting
         assert not finished(context, told)
         write_rows(tmp_path / "gone" / "a.jsonl", [plain(0)])
         nightly(settings, DAY)
+        assert list(finished(context, told)) == [failed]
+
+
+def test_failed_night_is_not_over_when_the_service_of_the_unnamed_days_is_done(
+    settings: Settings, tmp_path: Path, slack: FakeSlack
+) -> None:
+    alerts = AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url)
+    hiring, gone, _ = settings.monitoring.service
+    several = with_services(settings, hiring.model_copy(update={"has_unnamed_days": True}), gone)
+    several = several.model_copy(update={"alerts": alerts})
+    with pytest.raises(IncompleteServicesError) as ended:
+        nightly(several, DAY)
+    left = Unfinished("nightly", DAY, DAY, "run")
+    failed = FlowFailure("nightly", f"nightly {DAY}", "run", "failed", "E", str(ended.value), None, 1, 1, "", left)
+    with Context(several) as context:
+        announce(context, [("", to_pipeline(lambda _: failure_message(failed)))])
+
+    def all_clears() -> list[str]:
+        return [text for text in slack.texts() if "해소" in text]
+
+    with pytest.raises(IncompleteServicesError):
+        nightly(several, DAY)
+    assert all_clears() == []
+    write_rows(tmp_path / "gone" / "a.jsonl", [plain(0)])
+    nightly(several, DAY)
+    assert all_clears() == ["🟢 해소 · 2월 13일(금) 야간 실행"]
+
+
+def test_failed_night_waits_for_no_service_that_was_added_since(settings: Settings) -> None:
+    hiring, _, added = settings.monitoring.service
+    failed = Unfinished("nightly", DAY, DAY, "run")
+    told = {failed.key: KnownKey(datetime.now(UTC), "failure")}
+    nightly(with_services(settings, hiring), DAY)
+    several = with_services(settings, hiring, added)
+    with Context(several) as context:
+        assert not finished(context, told)
+        nightly(several, NEXT_DAY)
         assert list(finished(context, told)) == [failed]
 
 
