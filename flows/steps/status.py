@@ -154,8 +154,8 @@ def _days(context: Context, found: Status) -> None:
         )
     if lost:
         found.problems.append(
-            f"days: the score tables lack {counted(len(lost), 'day')} as runs have completed them, since {lost[0]}; "
-            f"check `warehouse`, then `aqb backfill --from {lost[0]} --to {lost[-1]}`"
+            f"days: missing in the score tables, or older than their last run: {counted(len(lost), 'day')}, since "
+            f"{lost[0]}; check `warehouse`, then `aqb backfill --from {lost[0]} --to {lost[-1]}`"
         )
     if kept := days_kept(context, yesterday):
         found.problems.append(

@@ -258,7 +258,7 @@ def days_kept(context: Context, last: date) -> list[date]:
 
 
 def lost_days(context: Context, last: date) -> list[date]:
-    """The days up to `last` that a run completed and the score tables lack as it wrote them, except expired ones."""
+    """The days up to `last` that the score tables lack, or have older than their last run, except expired ones."""
     ledger = RunLedger(context.state)
     runs, done = ledger.latest_of_days(date.min, last), ledger.completed_days(date.min, last)
     written = _WrittenDays(context, sorted(done))

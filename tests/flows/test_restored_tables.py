@@ -9,7 +9,6 @@ from scoring.chat.kpis import ALL_TENANTS
 from tasks.chat.day_plan import BackfillPlan, backfill_plan
 from tasks.chat.tables import KPIS
 from tasks.config.settings import Settings
-from tasks.state.run_ledger import INTRADAY
 from tasks.warehouse import open_warehouse
 from tests.builders.chat_rows import DAY, plain, write_rows
 from tests.builders.flows import nightly
@@ -27,7 +26,7 @@ def scored_rows(settings: Settings) -> int:
 
 
 def lacking(settings: Settings) -> list[str]:
-    return [problem for problem in status_of(settings).problems if "score tables lack" in problem]
+    return [problem for problem in status_of(settings).problems if "score tables" in problem]
 
 
 def plan(settings: Settings) -> BackfillPlan:
@@ -39,7 +38,7 @@ def test_restored_tables_with_the_evening_of_a_day_are_not_taken_for_the_whole_d
     source = Path(settings.monitoring.source) / "rows.jsonl"
     warehouse, kept = Path(settings.warehouse), tmp_path / "backup"
     write_rows(source, [plain(minute) for minute in range(EVENING)])
-    nightly(settings, DAY, INTRADAY)
+    nightly(settings, DAY, "intraday")
     copytree(warehouse, kept)
     write_rows(source, [plain(minute) for minute in range(WHOLE_DAY)])
     nightly(settings, DAY)
@@ -50,8 +49,8 @@ def test_restored_tables_with_the_evening_of_a_day_are_not_taken_for_the_whole_d
     copytree(kept, warehouse)
     assert scored_rows(settings) == EVENING
     assert lacking(settings) == [
-        f"days: the score tables lack 1 day as runs have completed them, since {DAY}; check `warehouse`, then "
-        f"`aqb backfill --from {DAY} --to {DAY}`"
+        f"days: missing in the score tables, or older than their last run: 1 day, since {DAY}; check `warehouse`, "
+        f"then `aqb backfill --from {DAY} --to {DAY}`"
     ]
     assert plan(settings).days[0].reason == "tables older than the last run"
 
