@@ -1,6 +1,7 @@
 """What services come through: one reader of `aqb.env`, and the template of a work pool."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -70,6 +71,14 @@ def test_unit_is_one_that_systemd_takes_and_runs_what_is_installed(tmp_path: Pat
     command = ["systemd-analyze", "verify", f"--root={tmp_path}", "--man=no", f"/etc/systemd/system/{unit}"]
     checked = subprocess.run(command, capture_output=True, text=True)
     assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("unit", ["aqb-serve", "aqb-server", "aqb-web", "aqb-worker"])
+def test_steps_of_an_upgrade_leave_no_service_with_the_code_of_before(unit: str) -> None:
+    steps = Path("docs/operate.md").read_text(encoding="utf-8").partition("\n## Upgrade\n")[2].split("```")[1]
+    before, after = steps.partition("deployments/install")[::2]
+    ended, begun = ([line for line in part.splitlines() if re.search(rf"{unit}\b", line)] for part in (before, after))
+    assert any("systemctl restart" in line for line in begun) or (ended and begun)
 
 
 @pytest.mark.usefixtures("prefect_server")
