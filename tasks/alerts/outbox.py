@@ -5,7 +5,7 @@ reported.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -27,6 +27,8 @@ LIFETIME = timedelta(days=3)
 
 _SERVICE = "service="
 """How the keys of a service begin that has a name."""
+
+_READ_AT_ONCE = 1_000
 
 _messages = sa.Table(
     "alert_messages",
@@ -209,14 +211,23 @@ class Outbox:
         """
         found, wanted = 0, TextSearch(json.dumps(text, ensure_ascii=False)[1:-1] for text in texts)
         with self._database.transaction() as connection:
-            for message in _read(connection.execute(sa.select(_messages))):
-                kept = [block for block in message.blocks if not wanted.is_in(json.dumps(block, ensure_ascii=False))]
-                if len(kept) == len(message.blocks):
+            for message_id, stored in _all_blocks(connection):
+                blocks = neutral_blocks(stored)
+                kept = [block for block in blocks if not wanted.is_in(json.dumps(block, ensure_ascii=False))]
+                if len(kept) == len(blocks):
                     continue
                 found += 1
                 if not dry_run:
-                    connection.execute(sa.update(_messages).where(_messages.c.id == message.id).values(blocks=kept))
+                    connection.execute(sa.update(_messages).where(_messages.c.id == message_id).values(blocks=kept))
         return found
+
+
+def _all_blocks(connection: sa.Connection) -> Iterator[sa.Row[int, Any]]:
+    """The id and the stored blocks of each message; of those of years some at a time."""
+    last = connection.execute(sa.select(sa.func.max(_messages.c.id))).scalar() or 0
+    for start in range(1, last + 1, _READ_AT_ONCE):
+        some = _messages.c.id.between(start, start + _READ_AT_ONCE - 1)
+        yield from connection.execute(sa.select(_messages.c.id, _messages.c.blocks).where(some))
 
 
 def _read(rows: Iterable[sa.Row[Any]]) -> list[OutboxMessage]:

@@ -70,6 +70,7 @@ def test_no_statement_of_a_night_or_a_page_goes_through_a_whole_table(database: 
         lambda: outbox.known_keys("qa"),
         lambda: outbox.with_keys_and_thread(message),
         lambda: outbox.put("qa", "", [Message("page", "critical", ("other",), "text", [])], NOW),
+        lambda: outbox.forget(["r1"], dry_run=True),
         lambda: ledger.of_day(DAY),
         lambda: ledger.start_of_next(DAY, NOW),
         lambda: ledger.unended_since(NOW),
