@@ -1,9 +1,11 @@
 """Finds the alerts that stand out on a day: its report and page name them first. Source: SPEC 10."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 
 from scoring.alerting.decision import DayDecisions, RateDecision
+from scoring.alerting.facts import AlertFact
+from scoring.alerting.growth_wording import tokens_action
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.watch import WatchedRule, watched_rules
 from scoring.chat.kpi_windows import WEEK
@@ -16,28 +18,34 @@ _LEAST_DAYS = WEEK
 
 
 def standing_out(
-    rubric: RowRubric, days: Mapping[date, KpiRow], day: date, decided: Callable[[], DayDecisions]
+    rubric: RowRubric,
+    days: Mapping[date, KpiRow],
+    day: date,
+    decided: Callable[[], DayDecisions],
+    facts: Iterable[AlertFact] = (),
 ) -> list[str]:
     """The alert rules of all tenants together that have risen and are higher than usual on this day, most severe first.
 
     `days` are the KPI rows of all tenants by day. The decisions of the day need the history of all tenants, so
     `decided` is called only if the share of any rule is significantly above that of the four weeks before the last
     four: a rise becomes the usual rate after four weeks, so these weeks contain no active one. Of a slow rise only the
-    share of the week that ends with the day may be above it: it stands out if people were paged for it.
+    share of the week that ends with the day may be above it: it stands out if people were paged for it. A rule whose
+    rows lack their tokens, by the `facts` of the day, comes before equally urgent ones: it names their cause, too.
     """
     before, rules = _before(days, day), watched_rules(rubric, ALL_TENANTS)
     today, week = (_is_any_above(rules, _rows(days, day, range(count)), before) for count in (1, WEEK))
     if not today and not week:
         return []
     found = [one for one in decided().values() if one.tenant_id == ALL_TENANTS and one.is_high]
-    return [one.rule for one in sorted(found, key=_gravity) if today or one.pages or one.paged]
+    lacking = {one.rule for one in facts if one.tenant_id == ALL_TENANTS and tokens_action(one.grown)}
 
+    def gravity(one: RateDecision) -> tuple[bool, bool, bool, bool]:
+        """Sort key: pages of the day first, as in its messages, then earlier ones that last, then rules that name a
+        cause, then critical ones, then the order of the rubric.
+        """
+        return not one.pages, not one.paged, one.rule not in lacking, one.level != "critical"
 
-def _gravity(one: RateDecision) -> tuple[bool, bool, bool]:
-    """Sort key: pages of the day first, as in its messages, then earlier ones that last, then critical rules, then the
-    order of the rubric.
-    """
-    return not one.pages, not one.paged, one.level != "critical"
+    return [one.rule for one in sorted(found, key=gravity) if today or one.pages or one.paged]
 
 
 def _before(days: Mapping[date, KpiRow], day: date) -> Sequence[KpiRow]:

@@ -177,12 +177,12 @@ def write_day_report(
     def decided() -> DayDecisions:
         return WatchedDays(rubric, kpis(), policy).decided[day]
 
-    high = standing_out(rubric, history, day, decided) if day in history else []
+    facts = [fact for fact in alerts if fact.tenant_id == ALL_TENANTS]
+    high = standing_out(rubric, history, day, decided, facts) if day in history else []
     few = few_rows(history, day, policy.days_off) if is_over and day in history else ""
     before = earlier_rows(history, day) if high else []  # where nothing rose nobody asks which failures grew
     days = [day, *(row["score_date"] for row in before)]
     counted = failures_by_day(warehouse.value_counts(days, [rubric.failure.column], rubric), rubric)
-    facts = [fact for fact in alerts if fact.tenant_id == ALL_TENANTS]
     of_all = [one for one in decided().values() if one.tenant_id == ALL_TENANTS] if high else []
     report = MonitoringReport(
         outcome,

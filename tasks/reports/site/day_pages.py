@@ -237,7 +237,7 @@ def alert_examples(day: SiteDay) -> list[str]:
 
 def _risen(rubric: RowRubric, span: ScoredSpan, day: SiteDay) -> list[str]:
     """The alert rules that stand out on a day."""
-    return standing_out(rubric, span.rows_of(), day.day, lambda: day.decided)
+    return standing_out(rubric, span.rows_of(), day.day, lambda: day.decided, day.alerts)
 
 
 def _risen_first(rubric: RowRubric, span: ScoredSpan, day: SiteDay, rows: Sequence[ShownRow]) -> list[ShownRow]:

@@ -1,23 +1,27 @@
 """What a day is said to begin with: seldom where nothing changes, always where something broke."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from functools import partial
 
 import pytest
 
 from scoring.alerting.decision import WatchedDays
+from scoring.alerting.facts import AlertFact
+from scoring.alerting.growth import NO_TOKENS, Grown
 from scoring.alerting.standing_out import standing_out
 from scoring.alerting.watch import AlertPolicy
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.row_ids import OUTPUT_TOKENS
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import FIRST_DAY, KpiRow, kpi_row, usual_load
 
 
-def of_days(load: list[KpiRow]) -> dict[date, list[str]]:
+def of_days(load: list[KpiRow], facts: Sequence[AlertFact] = ()) -> dict[date, list[str]]:
     """What stands out on each of consecutive days of all tenants together."""
     rows = {FIRST_DAY + timedelta(number): row for number, row in enumerate(load)}
     decided = WatchedDays(RUBRIC, {day: [row] for day, row in rows.items()}, AlertPolicy()).decided
-    return {day: standing_out(RUBRIC, rows, day, partial(decided.__getitem__, day)) for day in rows}
+    return {day: standing_out(RUBRIC, rows, day, partial(decided.__getitem__, day), facts) for day in rows}
 
 
 @pytest.mark.long
@@ -39,6 +43,17 @@ def test_what_pages_stands_before_what_comes_first_in_the_rubric() -> None:
     usual = kpi_row({"answer_failed": 30, "llm_blocked": 2})
     found = of_days([*[usual] * 20, kpi_row({"answer_failed": 52, "llm_blocked": 40})])
     assert list(found.values())[-1] == ["llm_blocked", "answer_failed"]
+
+
+@pytest.mark.parametrize(("failed", "first"), [(52, "weak_answer"), (90, "answer_failed")])
+def test_rule_whose_rows_lack_their_tokens_stands_before_what_is_graver_but_does_not_page(
+    failed: int, first: str
+) -> None:
+    usual, today = (kpi_row({"answer_failed": a, "weak_answer": w}) for a, w in ((30, 10), (failed, 60)))
+    lacking = Grown(OUTPUT_TOKENS, NO_TOKENS, 60, 0.0, 1.2, 1.0, 1.4)
+    weak = AlertFact("weak_answer", "warning", "", ALL_TENANTS, 60, 700, grown=(lacking,))
+    assert [*of_days([*[usual] * 20, today]).values()][-1] == ["answer_failed", "weak_answer"]
+    assert [*of_days([*[usual] * 20, today], [weak]).values()][-1][0] == first
 
 
 def test_what_pages_on_the_day_stands_before_what_has_paged_and_lasts() -> None:
