@@ -309,7 +309,10 @@ class BatchRun:
         )
         try:
             return await retrying(once)
-        except (TransientError, LimitReachedError) as failure:
+        except LimitReachedError as reached:
+            waited_s = reached.retry_after_s or self._endpoint.timing.longest_backoff_s
+            raise self._endpoint.limited(reached, waited_s) from None
+        except TransientError as failure:
             raise self._endpoint.unreachable(str(failure)) from None
         except QuestionRefusedError as refused:
             raise refused.if_all or self._endpoint.unusable(str(refused)) from None

@@ -113,10 +113,11 @@ def test_used_up_budget_of_a_gateway_ends_the_run_at_once(sqlite_store: VerdictS
     assert len(server.received) == 4
 
 
-def test_limit_that_stays_used_up_is_told_in_the_words_of_the_endpoint(sqlite_store: VerdictStore) -> None:
+@pytest.mark.parametrize("mode", ["live", "batch"])
+def test_limit_that_stays_used_up_is_told_in_the_words_of_the_endpoint(mode: str, sqlite_store: VerdictStore) -> None:
     error = {"message": "You exceeded your current quota, check your plan.", "type": "throttling_error", "code": "429"}
     with HostileServer(lambda body: [json_http({"error": error}, 429)]) as server:
-        failure = ask(3, settings_for(server.url), sqlite_store).failure
+        failure = ask(3, settings_for(server.url, mode=mode), sqlite_store).failure
     assert "takes no more questions" in str(failure) and "You exceeded your current quota" in str(failure)
     assert "wait until its limit is free" in str(failure)
 
