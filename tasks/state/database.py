@@ -30,6 +30,8 @@ _log = logging.getLogger(__name__)
 
 _MOMENT_S, _LOCK_WAIT_S = 3, 30
 _LONGEST_OUTAGE_S = 60.0
+_answered: set[sa.URL] = set()
+"""The servers that have answered this process."""
 _SCHEMA_LOCK = 7_240_117  # any number that no other program locks in that database
 
 
@@ -58,8 +60,8 @@ class UtcDateTime(sa.TypeDecorator[datetime]):
 class StateDatabase:
     """The database at a SQLAlchemy URL, shared by its stores and threads.
 
-    It connects when a store first creates its tables. A transaction that begins while a server that has answered before
-    is down waits for it for a minute; one in progress fails. On SQLite a transaction holds the write lock from its
+    It connects when a store first creates its tables. A transaction that begins while a server is down that has answered
+    this process before waits for it for a minute; one in progress fails. On SQLite a transaction holds the write lock from its
     start, so that two processes cannot block each other; a process that waits for the lock for more than a moment logs
     it.
 
@@ -79,7 +81,6 @@ class StateDatabase:
         self.lacking: list[str] = []
         self._created: set[sa.Table] = set()
         self._creating = threading.Lock()
-        self._has_answered = False
         try:
             parsed = sa.make_url(url)
             if _is_in_memory(parsed):
@@ -217,7 +218,7 @@ class StateDatabase:
 
     def _connection(self) -> sa.Connection:
         """A connection. It waits for a server that has answered before: it may be restarting."""
-        patience_s = _LONGEST_OUTAGE_S if self._has_answered and not self.is_sqlite else 0.0
+        patience_s = _LONGEST_OUTAGE_S if self._engine.url in _answered and not self.is_sqlite else 0.0
         retrying = Retrying(
             retry=retry_if_exception_type(sa.exc.OperationalError),
             stop=stop_after_delay(patience_s),
@@ -225,7 +226,7 @@ class StateDatabase:
             reraise=True,
         )
         connection = retrying(self._engine.connect)
-        self._has_answered = True
+        _answered.add(self._engine.url)
         return connection
 
     def close(self) -> None:

@@ -28,6 +28,19 @@ def test_ledger_goes_on_after_a_server_was_away_and_loses_nothing(postgresql: st
             connection.exec_driver_sql("DROP TABLE runs, run_steps")
 
 
+def test_server_that_has_answered_this_process_is_waited_for_when_it_is_opened_anew(postgresql: str) -> None:
+    """A night opens the database for a run, its days and its locks."""
+    server = postgresql.partition("@")[2]
+    with CuttableProxy(f"http://{server}") as proxy:
+        with StateDatabase(through(proxy)) as state:
+            RunLedger(state).save(night(DAY))
+        proxy.interrupt(refused=5)
+        with StateDatabase(through(proxy)) as state:
+            assert len(RunLedger(state).of_day(DAY)) == 1
+            with state.transaction() as connection:
+                connection.exec_driver_sql("DROP TABLE runs, run_steps")
+
+
 def test_server_that_has_never_answered_is_not_waited_for(postgresql: str) -> None:
     server = postgresql.partition("@")[2]
     with CuttableProxy(f"http://{server}") as proxy:
