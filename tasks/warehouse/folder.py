@@ -276,8 +276,10 @@ def _small_rows(files: Mapping[date, _SmallFile]) -> dict[date, pl.DataFrame]:
     found = {day: rows for day, (file, rows) in known.items() if file == files[day]}
     unread = {day: file for day, file in files.items() if day not in found}
     try:
-        together = pl.collect_all([pl.scan_parquet(file.path, glob=False) for file in unread.values()])
-        found |= dict(zip(unread, together, strict=True))
+        for first in range(0, len(unread), _SMALL_FILES):
+            days = list(unread)[first : first + _SMALL_FILES]
+            together = pl.collect_all([pl.scan_parquet(unread[day].path, glob=False) for day in days])
+            found |= dict(zip(days, together, strict=True))
     except (OSError, pl.exceptions.PolarsError):  # which of them is damaged, nobody says
         for day, file in unread.items():
             with _damage_refused(file.path, day):

@@ -5,8 +5,9 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
+from shutil import copyfile
 
 import polars as pl
 import pyarrow as pa
@@ -77,6 +78,21 @@ def test_days_are_read_earliest_first_whatever_order_was_asked(warehouse: Folder
     assert numbers_in(warehouse) == [1, 2, 3, 4]
     assert numbers_in(warehouse, [SATURDAY, FRIDAY]) == [1, 2, 3, 4]
     assert numbers_in(warehouse, [SATURDAY, SUNDAY]) == [3, 4]
+
+
+def test_days_of_years_are_read_without_a_warning_of_too_many_threads(
+    warehouse: FolderWarehouse, recwarn: pytest.WarningsRecorder
+) -> None:
+    first = date(2023, 1, 1)
+    days = [first + timedelta(days=number) for number in range(1500)]
+    warehouse.replace_day("kpis", first, SCHEMA, day_rows(first, 1))
+    written = warehouse.path("kpis", first)
+    for day in days[1:]:
+        copyfile(written, warehouse.path("kpis", day))
+    found = warehouse.read("kpis", days)
+    assert found is not None
+    assert found.collect().height == len(days)
+    assert [str(one.message) for one in recwarn] == []
 
 
 def test_day_or_table_that_is_not_there_reads_as_none(warehouse: FolderWarehouse) -> None:
