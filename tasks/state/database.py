@@ -60,10 +60,10 @@ class UtcDateTime(sa.TypeDecorator[datetime]):
 class StateDatabase:
     """The database at a SQLAlchemy URL, shared by its stores and threads.
 
-    It connects when a store first creates its tables. A transaction that begins while a server is down that has answered
-    this process before waits for it for a minute; one in progress fails. On SQLite a transaction holds the write lock from its
-    start, so that two processes cannot block each other; a process that waits for the lock for more than a moment logs
-    it.
+    It connects when a store first creates its tables. A transaction that begins while a server is down that has
+    answered this process before waits for it for a minute; one in progress fails. On SQLite a transaction holds the
+    write lock from its start, so that two processes cannot block each other; a process that waits for the lock for more
+    than a moment logs it.
 
     A `read_only` database creates and changes nothing; `lacking` names the missing tables and columns. Stores read and
     write only the rows of the `service`; None is the one without a name.
