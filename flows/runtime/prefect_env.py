@@ -223,11 +223,22 @@ def running_flows() -> Iterator[None]:
 
 @contextmanager
 def _starting_alone() -> Iterator[None]:
-    """Holds a kernel lock on a file in Prefect's home: if servers create its tables at once, all but one end."""
+    """Holds a kernel lock on a file in Prefect's home: if servers create its tables at once, all but one end.
+
+    Raises:
+        StorageError: its file system has no locks.
+    """
     from prefect.settings import PREFECT_HOME
 
     with (PREFECT_HOME.value() / "starting.lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError as error:
+            raise StorageError(
+                f"Prefect's home folder cannot be used: {error.strerror}",
+                where=str(PREFECT_HOME.value()),
+                fix="set PREFECT_HOME to a folder on a disk of this machine",
+            ) from error
         yield
 
 

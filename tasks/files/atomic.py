@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
-from errno import EDQUOT, EEXIST, ENOSPC
+from errno import EDQUOT, EEXIST, EINVAL, ENOSPC
 from fnmatch import fnmatch
 from pathlib import Path
 from stat import S_ISREG
@@ -314,9 +314,12 @@ def _regrouped(schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> Iterator[pa
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes the current names in a folder durable."""
+    """Makes the current names in a folder durable where the file system can: shares of Windows cannot."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != EINVAL:
+            raise
     finally:
         os.close(descriptor)

@@ -156,7 +156,7 @@ class FolderWarehouse:
         own = self._own(name)
         with self._lock_file(own) as lock:
             if wait_s is None:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                _lock(lock, fcntl.LOCK_EX)
             elif not any(_taken(lock) for _ in attempts(own, wait_s)):
                 raise self._held_by_another(own)
             yield
@@ -222,10 +222,20 @@ class FolderWarehouse:
 def _taken(lock: IO[str]) -> bool:
     """Acquires the lock of a file unless another process has it. The kernel releases it when its owner dies."""
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
+
+
+def _lock(file: IO[str], how: int) -> None:
+    try:
+        fcntl.flock(file, how)
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        fix = "put the warehouse on a file system with locks, such as a disk of this machine"
+        raise StorageError(f"cannot be locked: {error.strerror}", where=file.name, fix=fix) from error
 
 
 def _hash_of(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import errno
 import os
 import shutil
 import signal
@@ -183,6 +184,23 @@ def test_temporary_servers_of_one_home_start_one_after_the_other(
         for begun in [pool.submit(run), pool.submit(run)]:
             begun.result()
     assert not met
+
+
+def test_prefect_home_on_a_file_system_without_locks_is_a_clear_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with (
+        temporary_settings(
+            {PREFECT_HOME: tmp_path, PREFECT_SERVER_EPHEMERAL_ENABLED: True}, restore_defaults={PREFECT_API_URL}
+        ),
+        pytest.raises(StorageError, match="home folder cannot be used: No locks available"),
+        running_flows(),
+    ):
+        pytest.fail("the server of another command may be starting")
 
 
 @pytest.mark.long

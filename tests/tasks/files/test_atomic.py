@@ -1,3 +1,4 @@
+import errno
 import os
 import signal
 import subprocess
@@ -7,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from stat import S_ISDIR
 from threading import Event
 
 import polars as pl
@@ -330,3 +332,13 @@ def whole_number(path: Path) -> int:
     numbers = pl.read_parquet(path)["number"]
     assert (numbers.len(), numbers.n_unique()) == (30_000, 1)
     return int(numbers[0])
+
+
+def test_file_is_written_where_folders_cannot_be_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer_of_a_windows_share(descriptor: int) -> None:
+        if S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+    monkeypatch.setattr("os.fsync", answer_of_a_windows_share)
+    write_text(tmp_path / "report.md", "채점")
+    assert names_in(tmp_path) == ["report.md"]

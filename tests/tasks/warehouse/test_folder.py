@@ -1,4 +1,6 @@
+import errno
 import gc
+import os
 import signal
 import subprocess
 import sys
@@ -156,6 +158,19 @@ def test_file_that_this_user_may_not_read_is_not_called_damaged(
         "this table file may not be read: Permission denied",
     )
     assert "remove" not in refused.value.fix
+
+
+def test_warehouse_on_a_file_system_without_locks_says_so(
+    warehouse: FolderWarehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    for use in (warehouse.lock("scores"), warehouse.staging("run")):
+        with pytest.raises(StorageError, match="cannot be locked: No locks available") as refused, use:
+            pytest.fail("nothing is written without its lock")
+        assert refused.value.where.startswith(str(warehouse.folder))
 
 
 def test_file_in_place_of_the_warehouse_is_not_an_empty_one(tmp_path: Path) -> None:
