@@ -90,10 +90,7 @@ class FolderWarehouse:
         Raises:
             StorageError: a file is damaged, or the warehouse is not a readable folder.
         """
-        wanted = self.days(table)
-        if days is not None:
-            chosen = set(days)
-            wanted = [day for day in wanted if day in chosen]
+        wanted = self.days(table) if days is None else self._there(table, days)
         if not wanted:
             return None
         rows = _together(_rows_of({day: self.path(table, day) for day in wanted}))
@@ -105,20 +102,22 @@ class FolderWarehouse:
         Raises:
             StorageError: the warehouse is not a readable folder.
         """
-        folder, found = self._folder_of(table), []
-        try:
-            with os.scandir(folder) as entries:
-                names = [entry.name for entry in entries]
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise StorageError(
-                f"cannot be read: {error.strerror}", where=str(folder), fix="check the path and its permissions"
-            ) from error
+        folder, found, names = self._folder_of(table), [], list[str]()
+        with _readable(folder), os.scandir(folder) as entries:
+            names = [entry.name for entry in entries]
         for name in fnmatch.filter(names, "????-??-??.parquet"):  # `fromisoformat` takes 20260213 and 2026-W07 as well
             with suppress(ValueError):
                 found.append(date.fromisoformat(name.removesuffix(".parquet")))
         return sorted(found)
+
+    def _there(self, table: str, days: Sequence[date]) -> list[date]:
+        """Those of some days that a table has, without a look at its others."""
+        found = []
+        for day in sorted(set(days)):
+            with _readable(path := self.path(table, day)):
+                path.stat()
+                found.append(day)
+        return found
 
     def day_versions(self, table: str, days: Sequence[date]) -> dict[date, str]:
         """The hashes of the files."""
@@ -217,6 +216,19 @@ class FolderWarehouse:
             with suppress(StorageError), nullcontext() if dry_run else self._staged(name):
                 removed += 1
         return removed
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Ends the block where there is no such file or folder."""
+    try:
+        yield
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise StorageError(
+            f"cannot be read: {error.strerror}", where=str(path), fix="check the path and its permissions"
+        ) from error
 
 
 def _taken(lock: IO[str]) -> bool:

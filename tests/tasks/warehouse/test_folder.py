@@ -103,6 +103,13 @@ def test_day_or_table_that_is_not_there_reads_as_none(warehouse: FolderWarehouse
     assert warehouse.days("nothing") == []
 
 
+def test_day_is_read_without_a_look_at_the_others(warehouse: FolderWarehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`aqb erase` reads day after day: it listed all days of years for each of them."""
+    monkeypatch.setattr("os.scandir", lambda folder: pytest.fail(f"{folder} is listed"))
+    assert numbers_in(warehouse, [SUNDAY, SATURDAY]) == [3, 4]
+    assert numbers_in(warehouse, [SUNDAY]) == []
+
+
 def test_day_without_rows_is_a_day(warehouse: FolderWarehouse) -> None:
     warehouse.replace_day("scores", SUNDAY, SCHEMA, [])
     assert warehouse.days("scores") == [FRIDAY, SATURDAY, SUNDAY]
@@ -177,6 +184,8 @@ def test_file_in_place_of_the_warehouse_is_not_an_empty_one(tmp_path: Path) -> N
     (tmp_path / "warehouse").write_text("a file")
     with pytest.raises(StorageError, match="cannot be read"):
         FolderWarehouse(tmp_path / "warehouse").days("scores")
+    with pytest.raises(StorageError, match="cannot be read"):
+        FolderWarehouse(tmp_path / "warehouse").read("scores", [SUNDAY])
 
 
 def test_staging_is_an_empty_place_that_is_gone_afterwards(warehouse: FolderWarehouse) -> None:
