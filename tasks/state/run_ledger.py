@@ -145,12 +145,12 @@ class RunLedger:
         Runs that kept a day unchanged are left out: its tables are those of an earlier run.
         """
         days = self._mine & _runs.c.score_date.between(first, last) & (_runs.c.kind != TEST_RUN)
-        return {run.score_date: run for run in self._runs(sa.select(_runs).where(days, _runs.c.outcome != "kept"))}
+        return self._latest(days & (_runs.c.outcome != "kept"))
 
     def latest_kept(self, first: date, last: date) -> dict[date, Run]:
         """The latest run that kept a day unchanged, of each day from `first` to `last`."""
         kept = self._mine & _runs.c.score_date.between(first, last) & (_runs.c.outcome == "kept")
-        return {run.score_date: run for run in self._runs(sa.select(_runs).where(kept))}
+        return self._latest(kept)
 
     def last_completed_day(self, before: date) -> date | None:
         """The last day before a given one that a run of chat rows completed as a whole."""
@@ -272,6 +272,13 @@ class RunLedger:
     def _last(self, query: sa.Select[Any], count: int) -> list[Run]:
         newest = query.order_by(_runs.c.started_at.desc()).limit(count).subquery()
         return self._runs(sa.select(_runs).join(newest, _runs.c.run_id == newest.c.run_id))
+
+    def _latest(self, wanted: sa.ColumnElement[bool]) -> dict[date, Run]:
+        """The latest of these runs of each day; of a year of hourly runs it reads one a day."""
+        day, start = _runs.c.score_date, _runs.c.started_at
+        newest = sa.select(day, sa.func.max(start).label("start")).where(wanted).group_by(day).subquery()
+        of_day = (day == newest.c.score_date) & (start == newest.c.start)
+        return {run.score_date: run for run in self._runs(sa.select(_runs).join(newest, of_day).where(wanted))}
 
     def _runs(self, query: sa.Select[Any]) -> list[Run]:
         ordered = query.order_by(_runs.c.started_at, _runs.c.run_id)

@@ -1,10 +1,11 @@
 """What is asked of a state database again and again: each statement finds its rows by an index, not by reading all."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -14,7 +15,7 @@ from tasks.alerts.outbox import Outbox
 from tasks.judge.verdict_store import VerdictStore
 from tasks.review.label_store import KeptLabel, LabelStore
 from tasks.state.database import StateDatabase
-from tasks.state.run_ledger import RunLedger
+from tasks.state.run_ledger import Run, RunLedger
 
 NOW, DAY = datetime(2026, 3, 2, 3, tzinfo=UTC), date(2026, 3, 1)
 LABEL = KeptLabel(NOW, "ola-monitoring", "1", "", "", "", "", "r1", "failure_type", "blocked", "kim", "", None, None)
@@ -86,6 +87,28 @@ def test_no_statement_of_a_night_or_a_page_goes_through_a_whole_table(database: 
     ]
     plans = [plan for one in asked for plan in _plans(database, one)]
     assert [plan for plan in plans if _WHOLE_TABLE.match(plan)] == []
+
+
+def test_latest_runs_of_days_are_read_without_the_others(
+    database: StateDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, read = RunLedger(database), list[int]()
+    for number in range(60):
+        day, at = DAY - timedelta(number % 3), NOW + timedelta(hours=number)
+        outcome = "kept" if number % 20 == 19 else "completed"
+        ledger.save(Run(f"run{number}", "intraday", day, "ola-monitoring", "1", "0.1.0", at, at, outcome))
+    rows = database.rows
+
+    def counted(query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+        found = rows(query)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(database, "rows", counted)
+    latest, kept = ledger.latest_of_days(DAY - timedelta(2), DAY), ledger.latest_kept(DAY - timedelta(2), DAY)
+    assert {run.run_id for run in latest.values()} == {"run57", "run58", "run56"}
+    assert {run.run_id for run in kept.values()} == {"run19", "run39", "run59"}
+    assert read == [3, 3]
 
 
 def test_label_of_one_row_is_compared_with_labels_of_that_row_alone(database: StateDatabase) -> None:
