@@ -138,10 +138,7 @@ MISTAKES = {
         "or correct monitoring.format (aqb score: --format)",
         {"rows.parquet": "PAR1"},
     ),
-    "no ending": Mistake("score rows --out o", 1, "rows: expected a name ending in", "save the table", {"rows": "a,b"}),
-    "chat rows of another ending": Mistake(
-        "score rows.pq --out o", 1, "found .pq", "chat rows may also be .parquet or .jsonl", {"rows.pq": "PAR1"}
-    ),
+    "other ending": Mistake("score a.pq --out o", 1, "expected a name ending in", "also be .parquet", {"a.pq": "P"}),
     "chat rows with semicolons": Mistake(
         "score a.csv --out o", 1, "a single column that holds semicolons", "save the table with commas between",
         {"a.csv": CHAT.replace(",", ";")},
