@@ -317,7 +317,7 @@ def _conclusion(thresholds: Sequence[ThresholdEvidence]) -> str:
     else:
         found = "판단할 만큼 행이 모이지 않았습니다."
     if kept + len(drifted) and (few := sum(one.verdict in ("undecided", "too_few") for one in thresholds)):
-        found += f" 다른 {few}개는 행이 더 모여야 압니다(판단 보류)."
+        found += f" 다른 {few}개는 행이 더 모여야 알 수 있습니다(판단 보류)."
     return (
         f"> {found} 기준값은 자동으로 바뀌지 않습니다. 바꾸려면 `scoring/rubrics/ola_monitoring/thresholds.py`의 값을 "
         "고치고 `VERSION`을 올리세요."

@@ -170,7 +170,8 @@ def test_few_rows_do_not_show_that_nothing_has_drifted() -> None:
     one_in_ten = rows.with_columns(failure_type=pl.when(failures).then(pl.lit("too_broad")))
     found = {one.title: one.verdict for one in threshold_evidence(one_in_ten.lazy()).thresholds}
     assert found["표: 있을 때 정상 비율"] == "undecided"
-    assert "개는 행이 더 모여야 압니다(판단 보류)." in evidence_report(scored_rows().head(500).lazy(), "").markdown
+    report = evidence_report(scored_rows().head(500).lazy(), "")
+    assert "개는 행이 더 모여야 알 수 있습니다(판단 보류)." in report.markdown
 
 
 def test_no_rows_have_no_figures() -> None:
