@@ -92,7 +92,7 @@ def test_every_file_of_the_folder_is_there(long_file: Path, tmp_path: Path) -> N
     assert rejected.select("line", "column", "code", "rubric").rows() == [(5, "방/반복", "bad_round", "toy")]
     assert summary["counts"] | {"rows_in": 4, "scored": 3, "excluded": 0, "rejected": 1} == summary["counts"]
     report = (tmp_path / "out" / "report.md").read_text("utf-8")
-    assert "행 4건 = 채점 3 + 제외 0 + 거부 1. 질의 2개, 실행 3회." in report
+    assert "행 4건 = 채점 3 + 제외 0 + 거부 1. 질의 2개, 실행 3건." in report
     assert json.loads((tmp_path / "out" / "scores.json").read_text("utf-8")) == [{"query_id": "Q1"}, {"query_id": "Q2"}]
 
 
