@@ -300,7 +300,7 @@ def _markdown(evidence: Evidence, period: str) -> str:
         ),
         f"읽는 법: 95% 구간 전체가 기준에서 비율은 {percent(RATE_MARGIN, 0)}p, 평균과 분위수는 "
         f"{percent(MEAN_MARGIN, 0)}보다 더 떨어져 있으면 이탈, 구간 전체가 그 안에 있으면 유지, 걸쳐 있으면 판단 "
-        f"보류입니다(행이 더 모이면 갈립니다). 행이 {MIN_N_FOR_VERDICT}건 미만이면 판단하지 않습니다. "
+        f"보류입니다(행이 더 모이면 정해집니다). 행이 {MIN_N_FOR_VERDICT}건 미만이면 판단하지 않습니다. "
         "평균의 구간은 세션 단위로 계산했습니다. "
         "시장 언급과 원·% 기호는 점수 표에 따로 남지 않아 다시 계산할 수 없습니다.",
     ]
