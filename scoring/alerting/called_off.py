@@ -7,6 +7,7 @@ again has, according to its rows, never begun, so no digest would report its end
 from collections.abc import Collection
 
 from scoring.alerting.blocks import bold, bullets, context, paragraph, plain
+from scoring.alerting.endings import ends
 from scoring.alerting.facts import titles_of_rules
 from scoring.alerting.messages import DayDigest, Message, NamedFact, fact_key, messages, named_facts
 from scoring.alerting.wording import RESOLVED_SIGN, named_rule, report_line
@@ -27,7 +28,7 @@ def called_off(digest: DayDigest, page_keys: Collection[str], known_keys: Collec
         one
         for one in dict.fromkeys(named_facts(page_keys))
         if one.rubric == digest.rubric.id and one.rule in titles and one.day in digest.lately and not one.is_over
-        if not _stands(one, digest) and not any(_ends(other, one) for other in known)
+        if not _stands(one, digest) and not any(ends(other, one) for other in known)
     ]
     if not found:
         return []
@@ -54,14 +55,8 @@ def _stands(page: NamedFact, digest: DayDigest) -> bool:
         is_so = not all(since)
     else:
         is_so = any(decided[rule_of_tenant].has_risen for decided in since if rule_of_tenant in decided)
-    ends = [one for one in digest.incidents if one.is_over and (one.fact.rule, one.fact.tenant_id) == rule_of_tenant]
-    return is_so or any(one.since <= page.day for one in ends)
-
-
-def _ends(known: NamedFact, page: NamedFact) -> bool:
-    """Whether a route has been notified of the end of a paged incident."""
-    same = (known.rubric, known.rule, known.tenant_id) == (page.rubric, page.rule, page.tenant_id)
-    return same and known.is_over and known.day >= page.day
+    over = [one for one in digest.incidents if one.is_over and (one.fact.rule, one.fact.tenant_id) == rule_of_tenant]
+    return is_so or any(one.since <= page.day for one in over)
 
 
 def _now(page: NamedFact, digest: DayDigest) -> str:

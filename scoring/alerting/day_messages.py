@@ -9,8 +9,15 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from scoring.alerting.blocks import Block, Line, bold, bullets, context, link, paragraph, plain
-from scoring.alerting.endings import ended_since, incident_key, is_worth_a_message, was_reported
-from scoring.alerting.facts import is_unread
+from scoring.alerting.endings import (
+    back_with,
+    ended_since,
+    incident_key,
+    is_end_of_told,
+    is_worth_a_message,
+    was_reported,
+)
+from scoring.alerting.facts import is_unread, titles_of_rules
 from scoring.alerting.growth_wording import example_blocks, growth_lines, headline_growth, tenant_name
 from scoring.alerting.incidents import Incident, one_cause
 from scoring.alerting.messages import (
@@ -18,7 +25,9 @@ from scoring.alerting.messages import (
     DayDigest,
     Message,
     MessageLevel,
+    NamedFact,
     RouteFilter,
+    fact_key,
     level_mark,
     messages,
     named_facts,
@@ -31,12 +40,14 @@ from scoring.alerting.wording import (
     action,
     brief,
     brief_figure,
+    day_figure,
     ended_line,
     fact_figures,
     headline,
     if_known,
     is_above_usual,
     kpi_line,
+    named_rule,
     report_line,
     since,
     snooze_lines,
@@ -64,7 +75,8 @@ def day_messages(
     together that mostly consists of tenants that page. An intraday run only pages, and not for a day without rows,
     because the day is not over. The end of a paged incident causes a message if the route received the page
     (`page_keys`; None if that is unknown). A snooze hides no end of an incident that the route was notified of, and an
-    incident that it hid is new on the day after it if it continues.
+    incident that it hid is new on the day after it if it continues. The end of a rate is named once, and only to a
+    route that was told that it rose.
     """
     known = set(map(without_part, known_keys))
     seen, snoozes = visible_to(route, digest.incidents), digest.snoozes
@@ -74,11 +86,18 @@ def day_messages(
     of_all = [one for one in of_all if one.fact.tenant_id == ALL_TENANTS]
     found = [message for event in _events([*paging, *parts]) for message in _page(event, digest, whole, of_all)]
     pages = None if page_keys is None else named_facts(page_keys)
-    if any(is_worth_a_message(one, digest.lately, known, pages) for one in news) and digest.kind != "intraday":
+    told = None if pages is None else {*named_facts(known), *pages}
+    news = [one for one in news if not one.is_over or is_end_of_told(one, told)]
+    if any(is_worth_a_message(one, digest.lately, told, pages) for one in news) and digest.kind != "intraday":
         others = [one for one in visible if one.fires and one not in news]
         apart = [one for one in others if one.pages or one in parts or one in whole]
         snoozed = snooze_lines(digest.rubric, snoozes, digest.day, route, digest.incidents)
-        found += _digest(news, apart, [one for one in others if one not in apart], digest, snoozed, route.whose)
+        back = back_with([one for one in news if one.is_over], digest, told or (), pages or ())
+        are_back = {(one.rule, one.tenant_id) for one in back}
+        same = [one for one in others if one not in apart and (one.fact.rule, one.fact.tenant_id) not in are_back]
+        shared = [one for one in apart if one.pages and one not in paging]  # here it is told for the first time
+        keys = [*map(incident_key, [*news, *shared]), *(_end_key(one, digest) for one in back)]
+        found += _digest(news, back, apart, same, digest, snoozed, route.whose, keys)
     return found
 
 
@@ -235,14 +254,16 @@ def _rule_lines(
 
 def _digest(
     news: Sequence[Incident],
+    back: Sequence[NamedFact],
     apart: Sequence[Incident],
     same: Sequence[Incident],
     digest: DayDigest,
     snoozed: Sequence[Line],
     tenants: Sequence[str | None],
+    keys: Sequence[str],
 ) -> list[Message]:
-    """The digest: everything that is new on a day, one line each for what pages reported (`apart`) and for what
-    continues (`same`), snoozed rules, and the rows and KPIs of these `tenants`.
+    """The digest: everything that is new on a day, one line each for what is `back` together with it, for what pages
+    reported (`apart`) and for what continues (`same`), snoozed rules, and the rows and KPIs of these `tenants`.
     """
     started, ended = [one for one in news if not one.is_over], [one for one in news if one.is_over]
     resolved, settled = ([one for one in ended if one.state == state] for state in ("resolved", "settled"))
@@ -255,7 +276,7 @@ def _digest(
     blocks = [
         *paragraph(_subject(digest), *([_counts(digest)] if tenants == [ALL_TENANTS] else [])),
         *(block for one in started for block in paragraph(*_entry(one, digest))),
-        *paragraph(*map(ended_line, ended)),
+        *paragraph(*map(ended_line, ended), *_back_lines(back, digest)),
         *paragraph(*_going_on(apart, same)),
         *paragraph(*snoozed),
         *(block for tenant in tenants[:_TENANTS_SHOWN] for block in _kpis(digest, tenant, named=of_tenant)),
@@ -266,7 +287,25 @@ def _digest(
     ]
     title = (f"{sign} {day_text(digest.day)} 요약", count)
     details = (_rule_name([one]) for one in (*started, *ended))
-    return messages("digest", level, list(map(incident_key, news)), title, blocks, details)
+    return messages("digest", level, keys, title, blocks, details)
+
+
+def _back_lines(back: Sequence[NamedFact], digest: DayDigest) -> list[Line]:
+    """What pages named along with what has ended, and is as usual on this day as well."""
+    titles, decided = titles_of_rules(digest.rubric), digest.lately.get(digest.day, {})
+    return [
+        [
+            plain(f"{RESOLVED_SIGN} 평소 범위: "),
+            bold(named_rule(titles[one.rule], one.tenant_id)),
+            plain(f" — {day_figure(decided.get((one.rule, one.tenant_id)))}, 긴급 알림에서 함께 알린 규칙"),
+        ]
+        for one in back
+    ]
+
+
+def _end_key(one: NamedFact, digest: DayDigest) -> str:
+    rubric = digest.rubric
+    return fact_key(rubric.id, rubric.version, one.rule, digest.day, one.tenant_id, resolved=True)
 
 
 def _subject(digest: DayDigest) -> Line:

@@ -225,6 +225,14 @@ def brief_figure(one: Incident) -> str:
     return f"{_of_rows(fact)}({percent(fact.count / fact.rows)}{usual})"
 
 
+def day_figure(decision: RateDecision | None) -> str:
+    """`이날 29/535건(5.4%, 평소 5.2%)`; `이날은 없음` for a rule that no row met."""
+    if decision is None:
+        return "이날은 없음"
+    usual = f", 평소 {percent(decision.usual.rate)}" if decision.usual.is_known else ""
+    return f"이날 {decision.count:,}/{decision.rows:,}건({percent(decision.count / decision.rows)}{usual})"
+
+
 def is_above_usual(one: Incident) -> bool:
     """Whether the rate of a rule is above its usual range on the day."""
     rate = fact_rate(one.fact)

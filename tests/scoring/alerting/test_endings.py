@@ -160,3 +160,64 @@ def test_key_names_its_fact_whatever_the_tenant_is_called() -> None:
         for over in (False, True):
             key = fact_key("r", "1.2", "no_rows", day(3), tenant, resolved=over)
             assert named_facts([key, key + "#2/3"]) == [NamedFact("r", "no_rows", day(3), tenant, over)] * 2
+
+
+# --- The end of a page that half of a day wrote -----------------------------------------------------------------------
+
+GOLD, WEAK = "good_question_bad_answer", "weak_answer"
+NORMAL = USUAL | {GOLD: 20, WEAK: 6}
+EVENT = NORMAL | {"answer_failed": 60, GOLD: 60, WEAK: 30}
+SHARED = f"alerts_answer_failed_and_{GOLD}"
+
+
+def of_noon() -> list[str]:
+    """What was paged at noon, when two rules had risen, one of them a warning."""
+    return [page_of(10), page_of(10, WEAK)]
+
+
+def event_of(rows: Sequence[dict[str, int]]) -> Facts:
+    """Days of which the failed answers mostly are those to good questions."""
+    return days_of_facts((day(n), [met(kpi_row(row)) | {SHARED: row[GOLD]}]) for n, row in enumerate(rows))
+
+
+def night(facts: Facts, number: int, pages: Collection[str], known: Collection[str] = ()) -> list[Message]:
+    """The messages of the night of a day to a route that these pages, and messages with the `known` keys, were sent."""
+    decided = WatchedDays(RUBRIC, {when: facts.kpis[when] for when in facts if when <= day(number)}, AlertPolicy())
+    digest = day_digest(day(number), facts, facts.kpis[day(number)][0], lately=dict([*decided.decided.items()][-7:]))
+    found = [*day_messages(digest, EVERYTHING, [*pages, *known], pages), *called_off(digest, pages, [*pages, *known])]
+    for message in found:
+        assert_taken_by_slack(message)
+    return found
+
+
+def test_end_names_each_rule_that_was_told_once_and_none_that_only_the_whole_day_made_rise() -> None:
+    facts = event_of([*[NORMAL] * 10, EVENT, *[NORMAL] * 6])
+    assert night(facts, 10, of_noon()) == []
+    assert night(facts, 11, of_noon()) == []
+    (over,) = night(facts, 12, of_noon())
+    assert over.text == "🟢 3월 14일(토) 요약 · 해소 1건 · 답변 실패 · 해소"
+    figures = "이날 6/535건(1.1%, 평소 1.1%), 긴급 알림에서 함께 알린 규칙"
+    back = f"🟢 평소 범위: 합리적 질문에 부족한 답변 — {figures}"
+    assert back in readable(over.blocks)
+    assert readable(over.blocks).count("합리적 질문에 부족한 답변") == 1
+    assert [night(facts, number, of_noon(), over.keys) for number in range(12, 17)] == [[]] * 5
+
+
+def test_warning_of_a_page_that_is_still_high_at_the_first_end_has_its_own() -> None:
+    still = NORMAL | {WEAK: 30}
+    facts = event_of([*[NORMAL] * 10, EVENT, still, still, *[NORMAL | {WEAK: 2}] * 4])
+    (over,) = night(facts, 12, of_noon())
+    assert "함께 알린 규칙" not in readable(over.blocks)
+    later = [(number, one.text) for number in range(13, 17) for one in night(facts, number, of_noon(), over.keys)]
+    assert later == [(13, "🟢 3월 15일(일) 요약 · 해소 1건 · 합리적 질문에 부족한 답변 · 해소")]
+
+
+def test_end_of_a_rule_that_a_digest_named_with_the_page_of_noon_is_reported() -> None:
+    """The night has something else to tell, and says which rules the page is about by then."""
+    other = {"very_short_answer": 40}
+    facts = event_of([*[NORMAL] * 10, EVENT | other, *[NORMAL] * 6])
+    (told,) = night(facts, 10, of_noon())
+    assert "긴급 알림  답변 실패 60/535건(11.2%, 평소 3.7%) · 좋은 질문에 나쁜 답변 60/535건" in readable(told.blocks)
+    assert night(facts, 10, of_noon(), told.keys) == []
+    (over,) = night(facts, 12, of_noon(), told.keys)
+    assert "🟢 해소: 좋은 질문에 나쁜 답변 — 이날 20/535건" in readable(over.blocks)
