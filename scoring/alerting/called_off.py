@@ -10,7 +10,9 @@ from scoring.alerting.blocks import bold, bullets, context, paragraph, plain
 from scoring.alerting.endings import ends
 from scoring.alerting.facts import titles_of_rules
 from scoring.alerting.messages import DayDigest, Message, NamedFact, fact_key, messages, named_facts
+from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.wording import RESOLVED_SIGN, named_rule, report_line
+from scoring.chat.kpis import rows_of_tenant
 from scoring.chat.rubric import NO_ROWS
 from scoring.days import day_text
 from scoring.markdown import percent
@@ -56,7 +58,16 @@ def _stands(page: NamedFact, digest: DayDigest) -> bool:
     else:
         is_so = any(decided[rule_of_tenant].has_risen for decided in since if rule_of_tenant in decided)
     over = [one for one in digest.incidents if one.is_over and (one.fact.rule, one.fact.tenant_id) == rule_of_tenant]
-    return is_so or any(one.since <= page.day for one in over)
+    return is_so or any(one.since <= page.day for one in over) or _is_new(page, digest)
+
+
+def _is_new(page: NamedFact, digest: DayDigest) -> bool:
+    """Whether rows met the rule on its day, and none on the days before: such a rule is part of a page though its rate
+    is not improbable.
+    """
+    met = {day: row.get(f"alert_{page.rule}") for day, row in rows_of_tenant(digest.kpis, page.tenant_id).items()}
+    before = sorted(day for day in met if day < page.day)[-REFERENCE_DAYS:]
+    return bool(met.get(page.day)) and not any(met[day] for day in before)
 
 
 def _now(page: NamedFact, digest: DayDigest) -> str:

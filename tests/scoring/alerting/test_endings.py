@@ -221,3 +221,13 @@ def test_end_of_a_rule_that_a_digest_named_with_the_page_of_noon_is_reported() -
     assert night(facts, 10, of_noon(), told.keys) == []
     (over,) = night(facts, 12, of_noon(), told.keys)
     assert "🟢 해소: 좋은 질문에 나쁜 답변 — 이날 20/535건" in readable(over.blocks)
+
+
+def test_new_rule_of_a_page_is_not_called_off_while_its_rows_are_there() -> None:
+    """A rule that nothing had met is part of the page of others from its first row on; four are not improbable."""
+    rows = [*[NORMAL | {WEAK: 0}] * 30, EVENT | {WEAK: 4}, NORMAL | {WEAK: 0}]
+    pages = [page_of(30), page_of(30, WEAK)]
+    assert [after(event_of(rows), number, pages) for number in (30, 31)] == [[], []]
+    rows[30] = EVENT | {WEAK: 0}
+    (message,) = after(event_of(rows), 31, pages)
+    assert "합리적 질문에 부족한 답변 — 4월 1일(수)" in readable(message.blocks)
