@@ -115,9 +115,11 @@ def _is_over(context: Context, one: Unfinished, told_at: datetime) -> bool:
 
 
 def _is_newer(context: Context, one: Unfinished) -> bool:
-    """Whether a service had its first night after this one: it was added or renamed since."""
-    first = RunLedger(context.state).first_night()
-    return bool(one.work in ("nightly", "late") and one.last and first and one.last < first)
+    """Whether a service had its first night after this one, which it has not tried: it was added or renamed since."""
+    ledger = RunLedger(context.state)
+    if one.work not in ("nightly", "late") or one.last is None or (first := ledger.first_night()) is None:
+        return False
+    return one.last < first and not ledger.of_day(one.last)
 
 
 def _is_over_for(context: Context, one: Unfinished, told_at: datetime) -> bool:

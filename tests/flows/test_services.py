@@ -169,6 +169,21 @@ def test_failed_night_waits_for_no_service_that_was_added_since(settings: Settin
         assert list(finished(context, told)) == [failed]
 
 
+def test_failed_night_is_not_over_where_it_would_have_been_the_first_of_a_service(
+    settings: Settings, tmp_path: Path
+) -> None:
+    failed = Unfinished("nightly", DAY, DAY, "run")
+    with pytest.raises(IncompleteServicesError):
+        nightly(settings, DAY)
+    told = {failed.key: KnownKey(datetime.now(UTC), "failure")}
+    write_rows(tmp_path / "gone" / "a.jsonl", [plain(0)])
+    nightly(settings, NEXT_DAY)
+    with Context(settings) as context:
+        assert not finished(context, told)
+        backfill(DAY, DAY, settings=settings)
+        assert list(finished(context, told)) == [failed]
+
+
 def test_runs_of_a_day_are_those_of_its_service(settings: Settings) -> None:
     with pytest.raises(IncompleteServicesError):
         nightly(settings, DAY)
