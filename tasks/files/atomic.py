@@ -12,6 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from stat import S_ISREG
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import IO, Any
 
 import polars as pl
@@ -26,6 +27,7 @@ _UNFINISHED = ".unfinished"
 _UNFINISHED_FOLDER = f".files{_UNFINISHED}"
 _AGAIN = "check free space and permissions, then run again"
 _STAGING = ".staging"
+_LONGEST_LOOK_S = 0.3
 TABLE_MODE = 0o640
 """Who may read and write tables: they hold texts of people."""
 
@@ -92,8 +94,9 @@ def sole_writer(folder: Path) -> Iterator[Path]:
         with ExitStack() as stack:
             descriptor = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, descriptor)
+            asked_until = monotonic() + _LONGEST_LOOK_S
             while not _locks(descriptor, fcntl.LOCK_EX):  # ends with its owner, and leaves no file
-                if has_sole_writer(folder):  # else somebody has just asked this
+                if has_sole_writer(folder) or monotonic() > asked_until:  # else somebody is just asking this
                     raise StorageError(
                         "another process is writing into this folder",
                         where=str(folder),

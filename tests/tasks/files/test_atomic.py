@@ -1,4 +1,5 @@
 import errno
+import fcntl
 import os
 import signal
 import subprocess
@@ -174,6 +175,16 @@ def test_sole_writer_is_seen_by_others_and_not_hindered_by_who_looks(tmp_path: P
     assert [one.result() for one in lookers] == [None, None]
     assert not has_sole_writer(tmp_path)
     assert not has_sole_writer(tmp_path / "gone")
+
+
+def test_folder_that_another_program_has_locked_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        with pytest.raises(StorageError, match="another process"), sole_writer(tmp_path):
+            pytest.fail("it may read what is written here")
+    finally:
+        os.close(descriptor)
 
 
 def test_text_is_utf8_with_unix_line_ends_and_replaces_the_old_one(tmp_path: Path) -> None:
