@@ -250,7 +250,6 @@ HOLDING = """
 import sys, time
 from pathlib import Path
 from tasks.warehouse.folder import FolderWarehouse
-from tests.builders.permissions import locked
 
 with FolderWarehouse(Path(sys.argv[1])).staging("run") as staging:
     staging.mkdir()
