@@ -146,14 +146,13 @@ class BatchRun:
 
     async def _send(self, group: Sequence[Question]) -> WaitingBatch | None:
         """Sends what no other run has sent in a batch; None if nothing is left of the group."""
-        while group:
+        while group := [question for question in group if question.key in self._open]:
             token, keys = secrets.token_hex(16), [question.key for question in group]
             with ExitStack() as sending:
                 opened = self._store.sending_batch(self._endpoint.name, token, keys)
                 if await self._in_thread(sending.enter_context, opened):
                     return WaitingBatch(token, await self._create(token, group), keys)
             await self._collect_sent(keys)
-            group = [question for question in group if question.key in self._open]
         return None
 
     async def _create(self, token: str, group: Sequence[Question]) -> str:

@@ -165,6 +165,22 @@ def test_resumed_batch_keeps_the_answers_for_those_who_ask_later(store: VerdictS
     assert store.waiting_batches(f"{server.url} judge-1") == []
 
 
+def test_answer_that_another_run_brings_while_batches_are_sent_is_not_asked_for_again(
+    sqlite_store: VerdictStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other run has sent in one batch what this one sends in two."""
+    with FakeOpenAI(Behaviour(batch_s=0.3)) as server:
+        asyncio.run(give_up_while_waiting(server, sqlite_store, 2))
+        waiting, not_yet = sqlite_store.waiting_batches, iter([list[WaitingBatch]])
+        monkeypatch.setattr(
+            sqlite_store, "waiting_batches", lambda endpoint: sent() if (sent := next(not_yet, None)) else waiting(endpoint)
+        )
+        monkeypatch.setattr("tasks.judge.batches._LINES_PER_BATCH", 1)
+        judged = ask(2, settings_for(server.url, mode="batch"), sqlite_store)
+    assert judged.summary()["by_status"] == {"ok": 2}
+    assert len(server.batches.batches) == 1
+
+
 def test_batch_that_the_endpoint_refuses_is_one_clear_error_and_is_forgotten(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(model="another")) as server:
         assert "does not exist" in str(failure_of(4, settings_for(server.url, mode="batch"), sqlite_store))
