@@ -55,8 +55,8 @@ class _BatchState:
     error: Mapping[str, str]
 
 
-class _UnknownBatchError(Exception):
-    """The endpoint does not know the batch."""
+class _GoneBatchError(Exception):
+    """The endpoint does not know the batch, or has deleted its results: OpenAI keeps them for 30 days."""
 
 
 class BatchRun:
@@ -91,7 +91,10 @@ class BatchRun:
         for _ in range(_ROUNDS):
             sent = [batch for group in self._groups() if (batch := await self._send(group))]
             for batch in sent:
-                await self._collect(batch)
+                try:
+                    await self._collect(batch)
+                except _GoneBatchError:  # sent again at once, it might be paid for in vain again
+                    raise self._endpoint.unreachable(f"it has lost {batch.batch_id} or its results") from None
         for key in self._open:
             self._record(self._judgements[key])
 
@@ -115,12 +118,12 @@ class BatchRun:
             await asyncio.sleep(self._endpoint.timing.poll_s)
 
     async def _resume(self, batch: WaitingBatch) -> None:
-        """Collects a batch of another run; deletes one that the endpoint never got or no longer knows."""
+        """Collects a batch of another run; deletes one that the endpoint never got or no longer has."""
         found = batch.batch_id or await self._id_of(batch.token)
         try:
             if found:
                 return await self._collect(WaitingBatch(batch.token, found, batch.keys))
-        except _UnknownBatchError:
+        except _GoneBatchError:
             pass
         await self._in_thread(self._store.close_batch, batch.token, [], [])
         return None
@@ -260,10 +263,7 @@ class BatchRun:
 
     async def _state_of(self, batch_id: str) -> _BatchState:
         async def state() -> _BatchState:
-            try:
-                batch = await self._endpoint.client.batches.retrieve(batch_id)
-            except openai.NotFoundError:
-                raise _UnknownBatchError from None
+            batch = await _there(self._endpoint.client.batches.retrieve(batch_id))
             first = next(iter((batch.errors and batch.errors.data) or []), None)
             error = {"message": f"the batch is {batch.status}"}
             if first:
@@ -278,12 +278,15 @@ class BatchRun:
         self._endpoint.longest_file = LARGEST_JUDGE_REPLY + questions * LARGEST_BATCH_LINE
         lines: dict[str, Mapping[str, Any]] = {}
         for name in batch.files:
-            content = await self._with_retries(partial(self._endpoint.client.files.content, name))
-            for text in content.content.split(b"\n"):
+            content = await self._with_retries(partial(self._content, name))
+            for text in content.split(b"\n"):
                 with suppress(ValueError, RecursionError):
                     line = mapping_of(json.loads(text))
                     lines[text_of(line.get("custom_id"))] = line
         return lines
+
+    async def _content(self, name: str) -> bytes:
+        return (await _there(self._endpoint.client.files.content(name))).content
 
     async def _with_retries(self, call: Callable[[], Awaitable[_T]]) -> _T:
         """The result of a call that asks no question; errors that may pass are retried."""
@@ -318,3 +321,10 @@ class BatchRun:
 
     async def _in_thread(self, work: Callable[..., _T], *arguments: Any) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._worker, work, *arguments)
+
+
+async def _there(call: Awaitable[_T]) -> _T:
+    try:
+        return await call
+    except openai.NotFoundError:
+        raise _GoneBatchError from None

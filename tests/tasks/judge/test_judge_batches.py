@@ -60,7 +60,8 @@ def test_garbage_for_ever_ends_after_three_batches_with_everything_invalid(sqlit
     assert len(server.batches.batches) == 3
 
 
-async def give_up_while_waiting(server: FakeOpenAI, store: VerdictStore, count: int) -> None:
+async def waiting_run(server: FakeOpenAI, store: VerdictStore, count: int) -> asyncio.Task[Judged]:
+    """A run that waits for the batch that it has sent."""
     settings, name = settings_for(server.url, mode="batch"), f"{server.url} judge-1"
     store.remember_dialect(name, Dialect())
     run = asyncio.create_task(Judge(settings, store, timing=FAST).answer(questions(count, settings)))
@@ -68,6 +69,11 @@ async def give_up_while_waiting(server: FakeOpenAI, store: VerdictStore, count: 
     while not any(batch.batch_id for batch in await asyncio.to_thread(store.waiting_batches, name)):
         assert not run.done(), "the batch was answered before anybody saw it wait"
         await asyncio.sleep(0)
+    return run
+
+
+async def give_up_while_waiting(server: FakeOpenAI, store: VerdictStore, count: int) -> None:
+    run = await waiting_run(server, store, count)
     run.cancel()
     await asyncio.wait([run])
 
@@ -165,6 +171,33 @@ def test_resumed_batch_keeps_the_answers_for_those_who_ask_later(store: VerdictS
     assert store.waiting_batches(f"{server.url} judge-1") == []
 
 
+def test_questions_of_a_batch_whose_results_the_endpoint_has_deleted_are_asked_anew(sqlite_store: VerdictStore) -> None:
+    """OpenAI keeps them for 30 days; answers that nobody asked for may wait longer."""
+    with FakeOpenAI(Behaviour(batch_s=0.3)) as server:
+        settings = settings_for(server.url, mode="batch")
+        asyncio.run(give_up_while_waiting(server, sqlite_store, 8))
+        ask(3, settings, sqlite_store)
+        del server.batches.files[server.batches.batches["batch_0"]["output_file_id"]]
+        judged = ask(5, settings, sqlite_store, first=3)
+    assert judged.summary()["by_status"] == {"ok": 5}
+    assert sqlite_store.waiting_batches(f"{server.url} judge-1") == []
+
+
+def test_batch_that_the_endpoint_loses_is_one_clear_error_and_is_not_paid_for_again_at_once(
+    sqlite_store: VerdictStore,
+) -> None:
+    async def lost(server: FakeOpenAI) -> Judged:
+        run = await waiting_run(server, sqlite_store, 4)
+        server.batches.batches.clear()
+        return await run
+
+    with FakeOpenAI(Behaviour(batch_s=10)) as server:
+        judged = asyncio.run(lost(server))
+        assert server.batches.batches == {}
+    assert judged.summary()["by_status"] == {"failed": 4}
+    assert "it has lost batch_0 or its results" in str(judged.failure)
+
+
 def test_answer_that_another_run_brings_while_batches_are_sent_is_not_asked_for_again(
     sqlite_store: VerdictStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,7 +206,9 @@ def test_answer_that_another_run_brings_while_batches_are_sent_is_not_asked_for_
         asyncio.run(give_up_while_waiting(server, sqlite_store, 2))
         waiting, not_yet = sqlite_store.waiting_batches, iter([list[WaitingBatch]])
         monkeypatch.setattr(
-            sqlite_store, "waiting_batches", lambda endpoint: sent() if (sent := next(not_yet, None)) else waiting(endpoint)
+            sqlite_store,
+            "waiting_batches",
+            lambda endpoint: sent() if (sent := next(not_yet, None)) else waiting(endpoint),
         )
         monkeypatch.setattr("tasks.judge.batches._LINES_PER_BATCH", 1)
         judged = ask(2, settings_for(server.url, mode="batch"), sqlite_store)
