@@ -160,15 +160,8 @@ class VerdictStore:
 
     def found(self, keys: Collection[str]) -> dict[str, Judgement]:
         """The final judgements by key. An invalid answer is not final: its question is asked again."""
-        wanted, found = list(keys), {}
-        columns = [_verdicts.c[part.name] for part in fields(Judgement) if part.name != "from_store"]
         with self._database.transaction() as connection:
-            for start in range(0, len(wanted), _KEYS_PER_QUERY):
-                some = wanted[start : start + _KEYS_PER_QUERY]
-                query = sa.select(*columns).where(_verdicts.c.key.in_(some), _verdicts.c.status.in_(_FINAL))
-                for row in connection.execute(query).mappings():
-                    found[row["key"]] = Judgement(**{**row, "status": VerdictStatus(row["status"])}, from_store=True)
-        return found
+            return self._found(connection, keys)
 
     def save(self, judgements: Sequence[Judgement]) -> None:
         """Stores judgements. Their cost is added to the cost that is stored for the same key."""
@@ -215,7 +208,7 @@ class VerdictStore:
     def sending_batch(self, endpoint: str, token: str, keys: Sequence[str]) -> Iterator[bool]:
         """Stores a batch before it is sent, and shows others until it has an id that somebody is sending it.
 
-        Yields False, and stores nothing, if another batch has some of the questions.
+        Yields False, and stores nothing, if another batch has or had some of the questions.
         """
         with self._leases.held(token):
             yield self.open_batch(endpoint, token, keys)
@@ -225,10 +218,10 @@ class VerdictStore:
         return self._leases.alive(tokens)
 
     def open_batch(self, endpoint: str, token: str, keys: Sequence[str]) -> bool:
-        """Stores a batch before it is sent, unless one that is not collected yet has some of the questions."""
+        """Stores a batch before it is sent, unless another one has some of the questions or has had their answers."""
         with self._database.transaction(alone_in=_batches) as connection:
             waiting = connection.execute(sa.select(_batches.c["keys"]).where(_batches.c.endpoint == endpoint))
-            if any(not set(keys).isdisjoint(others) for others in waiting.scalars()):
+            if any(not set(keys).isdisjoint(others) for others in waiting.scalars()) or self._found(connection, keys):
                 return False
             connection.execute(sa.insert(_batches).values(token=token, endpoint=endpoint, keys=list(keys)))
         return True
@@ -253,6 +246,16 @@ class VerdictStore:
             if connection.execute(closed.where(_batches.c.token == token)).rowcount:
                 self._save(connection, judgements)
 
+    def _found(self, connection: sa.Connection, keys: Collection[str]) -> dict[str, Judgement]:
+        wanted, found = list(keys), {}
+        columns = [_verdicts.c[part.name] for part in fields(Judgement) if part.name != "from_store"]
+        for start in range(0, len(wanted), _KEYS_PER_QUERY):
+            some = wanted[start : start + _KEYS_PER_QUERY]
+            query = sa.select(*columns).where(_verdicts.c.key.in_(some), _verdicts.c.status.in_(_FINAL))
+            for row in connection.execute(query).mappings():
+                found[row["key"]] = Judgement(**{**row, "status": VerdictStatus(row["status"])}, from_store=True)
+        return found
+
     def _save(self, connection: sa.Connection, judgements: Sequence[Judgement]) -> None:
         if not judgements:
             return
@@ -263,8 +266,7 @@ class VerdictStore:
 class PastTheStore(VerdictStore):
     """The store for questions that are asked anew: it knows no verdict and keeps none, but shares limits."""
 
-    def found(self, keys: Collection[str]) -> dict[str, Judgement]:
-        """No judgement."""
+    def _found(self, connection: sa.Connection, keys: Collection[str]) -> dict[str, Judgement]:
         return {}
 
     def save(self, judgements: Sequence[Judgement]) -> None:

@@ -149,6 +149,29 @@ def test_two_runs_that_send_the_same_questions_at_one_moment_pay_once(state_url:
     assert server.paid_twice == 0
 
 
+class StoreOfALateRun(VerdictStore):
+    """The store of a run that another one overtakes between its look at the store and its batch."""
+
+    url: ClassVar[str]
+    is_overtaken = False
+
+    def open_batch(self, endpoint: str, token: str, keys: Sequence[str]) -> bool:
+        if not self.is_overtaken:
+            self.is_overtaken = True
+            with opened(VerdictStore, self.url) as other:
+                ask(5, settings_for(endpoint.split()[0], mode="batch"), other)
+        return super().open_batch(endpoint, token, keys)
+
+
+def test_run_that_another_one_overtakes_takes_its_answers_and_pays_for_the_rest_alone(state_url: str) -> None:
+    StoreOfALateRun.url = state_url
+    with FakeOpenAI() as server, opened(StoreOfALateRun, state_url) as late:
+        judged = ask(7, settings_for(server.url, mode="batch"), late)
+        assert late.waiting_batches(f"{server.url} judge-1") == []
+    assert judged.summary()["by_status"] == {"ok": 7}
+    assert server.paid_twice == 0
+
+
 def test_batch_that_is_gone_or_was_never_created_is_sent_again(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         settings = settings_for(server.url, mode="batch")
