@@ -34,8 +34,9 @@ def network_problem() -> str:
     Values are not told: a proxy's may hold a password.
     """
     for scheme, address in getproxies().items():
-        whole = address if "://" in address else f"http://{address}"
-        is_socks = urlsplit(whole).scheme in ("socks5", "socks5h") and find_spec("socksio")
+        user, at, host = (address if "://" in address else f"http://{address}").rpartition("@")
+        whole = user.replace("[", "").replace("]", "") + at + host  # clients take a bracket in a password
+        is_socks = whole.partition("://")[0] in ("socks5", "socks5h") and find_spec("socksio")
         if scheme in ("http", "https", "all") and not (is_http_address(whole) or is_socks):
             return f"{scheme.upper()}_PROXY names no HTTP proxy: unset it, or name one, as in http://proxy:3128"
     try:

@@ -62,6 +62,7 @@ def test_environment_without_a_proxy_is_left_alone(network: pytest.MonkeyPatch) 
         ("https_proxy", "socks5h://127.0.0.1:1080"),
         ("HTTPS_PROXY", "ftp://user:5ecret@127.0.0.1:3128"),
         ("HTTP_PROXY", "http://127.0.0.1:5ecret"),
+        ("HTTP_PROXY", "http://[::5ecret"),
         ("SSL_CERT_FILE", "/nowhere/5ecret.pem"),
         ("SSL_CERT_FILE", __file__),
     ],
@@ -81,6 +82,7 @@ def test_environment_that_no_client_can_use_is_told_without_its_value(
     [
         ("HTTP_PROXY", "127.0.0.1:3128"),
         ("HTTPS_PROXY", "http://user:pass%20word@proxy"),
+        ("HTTPS_PROXY", "http://user:pa[ss@proxy:3128"),
         ("NO_PROXY", "::1,[::1],*.example"),
         ("FTP_PROXY", "ftp://proxy"),
         ("SSL_CERT_FILE", str(UNTRUSTED)),
