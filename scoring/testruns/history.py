@@ -17,7 +17,7 @@ from scoring.stats.run_scores import expect_otherwise
 
 LEAST_SHARED = Fraction(1, 2)
 OTHER_RULES = "채점 기준의 버전이나 옵션이 다름"
-_OTHER_EXPECTATIONS = "질의 절반 넘게 기대 결과가 이번 실행과 다름"
+_OTHER_EXPECTATIONS = "질의의 절반 넘게 기대 결과가 이번 실행과 다름"
 _NAME_DIGITS = 16
 _WORST = 5
 

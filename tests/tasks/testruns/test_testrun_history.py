@@ -172,7 +172,7 @@ def test_run_of_another_set_says_which_run_is_nearest_and_how_little_they_share(
         (
             {},
             '1) assistantMessage에 "시험"과 관련된 내용이 언급되어 있는가',
-            "질의 절반 넘게 기대 결과가 이번 실행과 다름",
+            "질의의 절반 넘게 기대 결과가 이번 실행과 다름",
         ),
         ({"value_lookup": "direct"}, None, "채점 기준의 버전이나 옵션이 다름"),
     ],
