@@ -180,7 +180,7 @@ def import_(
     if run or not out:
         with open_context() as context:
             _, new = _kept(context, labels, exported, folders, verdicts, now())
-        typer.echo(f"{counted(len(labels), 'label')}, {new} of them new: kept")
+        typer.echo(f"{counted(len(exported or labels), 'label')}, {new} of them new: kept")
     if out:
         write_labels(out, labels)
         typer.echo(f"{counted(len(labels), 'label')}: {out}")

@@ -256,6 +256,19 @@ def test_review_becomes_labels_and_agreement(reviewed: Callable[[int], Path], aq
     assert json.loads(again.out) == document
 
 
+def test_export_of_all_labels_is_kept_as_a_whole_and_counted_so_whatever_run_is_named(
+    reviewed: Callable[[int], Path], aqb: Command, folder: Path
+) -> None:
+    assert aqb("agreement", reviewed(5), "--run", "candidate").exit_code == 0
+    assert aqb("review", "labels", "--out", "every.csv").exit_code == 0
+    header, *lines = (folder / "every.csv").read_text(encoding="utf-8").splitlines()
+    sha256 = lines[0].split(",")[header.split(",").index("input_sha256")]
+    of_another_run = [line.replace(sha256, "0" * 64) for line in lines]
+    (folder / "every.csv").write_text("\n".join([header, *lines, *of_another_run]), encoding="utf-8")
+    kept = aqb("review", "import", "every.csv", "--run", "candidate")
+    assert kept.out == "156 labels, 78 of them new: kept\n"
+
+
 def test_agreement_of_a_run_is_that_of_all_services(
     reviewed: Callable[[int], Path], aqb: Command, folder: Path
 ) -> None:
