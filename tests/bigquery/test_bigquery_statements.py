@@ -96,6 +96,7 @@ PLAN = Statements(
         ("days", "monitoring_kpis"): 1,
         ("days", "monitoring_scores"): 1,
         ("read", "monitoring_kpis"): 1,
+        ("read", "runs"): 1,  # whether a restore has made the tables older than the runs
     }
 )
 PERIOD_REPORT_OF_TWO_DAYS = Statements(
