@@ -127,9 +127,12 @@ def _known(context: Context, rule: str) -> str:
     Raises:
         UsageError: the rubric has no such rule.
     """
-    from scoring.alerting.facts import titles_of_rules
+    from scoring.alerting.facts import VANISHED_TITLE, titles_of_rules
+    from scoring.chat.rubric import FEW_ROWS
 
     titles = titles_of_rules(context.rubric)
+    if rule == VANISHED_TITLE:
+        return FEW_ROWS
     if found := next((name for name, title in titles.items() if rule in (name, title)), None):
         return found
     listed = ", ".join(f"{name} ({title})" for name, title in titles.items())

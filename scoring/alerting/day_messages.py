@@ -6,18 +6,21 @@ up to five examples; the run. Source: SPEC 8; seed 002, 10.1 and 10.2.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from statistics import median
 from typing import NamedTuple
 
 from scoring.alerting.blocks import Block, Line, bold, bullets, context, link, paragraph, plain
 from scoring.alerting.endings import (
     back_with,
+    end_key,
     ended_since,
     incident_key,
     is_end_of_told,
     is_worth_a_message,
     was_reported,
 )
-from scoring.alerting.facts import is_unread, titles_of_rules
+from scoring.alerting.facts import VANISHED_TITLE, is_unread
 from scoring.alerting.growth_wording import example_blocks, growth_lines, headline_growth, tenant_name
 from scoring.alerting.incidents import Incident, one_cause
 from scoring.alerting.messages import (
@@ -27,7 +30,6 @@ from scoring.alerting.messages import (
     MessageLevel,
     NamedFact,
     RouteFilter,
-    fact_key,
     level_mark,
     messages,
     named_facts,
@@ -38,19 +40,19 @@ from scoring.alerting.wording import (
     RESOLVED_SIGN,
     STATE_NAMES,
     action,
+    back_line,
     brief,
     brief_figure,
-    day_figure,
     ended_line,
     fact_figures,
     headline,
     if_known,
     is_above_usual,
     kpi_line,
-    named_rule,
     report_line,
     since,
     snooze_lines,
+    tenants_text,
 )
 from scoring.chat.kpi_figures import kpi_figure
 from scoring.chat.kpi_windows import wider_figure
@@ -96,7 +98,7 @@ def day_messages(
         are_back = {(one.rule, one.tenant_id) for one in back}
         same = [one for one in others if one not in apart and (one.fact.rule, one.fact.tenant_id) not in are_back]
         shared = [one for one in apart if one.pages and one not in paging]  # here it is told for the first time
-        keys = [*map(incident_key, [*news, *shared]), *(_end_key(one, digest) for one in back)]
+        keys = [*map(incident_key, [*news, *shared]), *(end_key(one, digest) for one in back)]
         found += _digest(news, back, apart, same, digest, snoozed, route.whose, keys)
     return found
 
@@ -154,21 +156,25 @@ def visible_to(route: RouteFilter, of_day: Sequence[Incident]) -> list[Incident]
     """The incidents that a route accepts.
 
     A route that names no tenant gets incidents of all tenants together. It gets those of one tenant only if that tenant
-    pages, or is over and has paged, and all tenants together have not paged for the same cause. A route that names
-    tenants also gets incidents of the whole day.
+    pages, or is over and has paged, and all tenants together have not paged for the same cause, or if it has vanished.
+    A route that names tenants also gets incidents of the whole day, which name no others to it.
     """
 
     def matches(one: Incident) -> bool:
         tenant = one.fact.tenant_id
         if not route.tenants:
-            calls = one.pages or (one.is_over and one.paged)
+            calls = one.pages or (one.is_over and one.paged) or one.is_of_vanished
             hidden = tenant != ALL_TENANTS and (not calls or one.of_all)
             return not hidden and route.matches_rows(one.fact.level, one.rubric)
-        if one.fact.rule in (NO_ROWS, FEW_ROWS, ROWS_REJECTED):
+        if tenant == ALL_TENANTS and one.fact.rule in (NO_ROWS, FEW_ROWS, ROWS_REJECTED):
             return any(route.matches_rows(one.fact.level, one.rubric, named) for named in route.tenants)
         return route.matches_rows(one.fact.level, one.rubric, tenant)
 
-    return [one for one in of_day if matches(one)]
+    def shown(one: Incident) -> Incident:
+        named = tuple(short for short in one.of_tenants if not route.tenants or short.tenant_id in route.whose)
+        return replace(one, of_tenants=named) if named != one.of_tenants else one
+
+    return [shown(one) for one in of_day if matches(one)]
 
 
 def _events(paging: Sequence[Incident]) -> list[list[list[Incident]]]:
@@ -272,40 +278,33 @@ def _digest(
     of_tenant = any(one.fact.tenant_id != ALL_TENANTS for one in (*news, *apart, *same))
     counted = (("새로 볼 것", started), (STATE_NAMES["resolved"], resolved), (STATE_NAMES["settled"], settled))
     count = " · ".join(f"{what} {len(of)}건" for what, of in counted if of)
-    more = len(tenants) - _TENANTS_SHOWN
+    others, decided = len(tenants) - _TENANTS_SHOWN, digest.lately.get(digest.day, {})
+    back_lines = [back_line(one, digest.rubric, decided.get((one.rule, one.tenant_id))) for one in back]
+    (shown, more), (shown_ended, more_ended), (same, more_same) = map(_with_most_rows, (started, ended, same))
     blocks = [
         *paragraph(_subject(digest), *([_counts(digest)] if tenants == [ALL_TENANTS] else [])),
-        *(block for one in started for block in paragraph(*_entry(one, digest))),
-        *paragraph(*map(ended_line, ended), *_back_lines(back, digest)),
-        *paragraph(*_going_on(apart, same)),
+        *(block for one in shown for block in paragraph(*_entry(one, digest))),
+        *paragraph(*more),
+        *paragraph(*map(ended_line, shown_ended), *more_ended, *back_lines),
+        *paragraph(*_going_on(apart, same), *more_same),
         *paragraph(*snoozed),
         *(block for tenant in tenants[:_TENANTS_SHOWN] for block in _kpis(digest, tenant, named=of_tenant)),
-        *(paragraph([plain(f"다른 테넌트 {more}곳의 핵심 지표는 보고서에 있습니다.")]) if more > 0 else []),
+        *(paragraph([plain(f"다른 테넌트 {others}곳의 핵심 지표는 보고서에 있습니다.")]) if others > 0 else []),
         *paragraph(report_line(digest.report, digest.report_url)),
         *example_blocks(started, digest, apart),
         _footer(digest),
     ]
     title = (f"{sign} {day_text(digest.day)} 요약", count)
-    details = (_rule_name([one]) for one in (*started, *ended))
+    details = (_rule_name([one]) for one in (*shown, *shown_ended))
     return messages("digest", level, keys, title, blocks, details)
 
 
-def _back_lines(back: Sequence[NamedFact], digest: DayDigest) -> list[Line]:
-    """What pages named along with what has ended, and is as usual on this day as well."""
-    titles, decided = titles_of_rules(digest.rubric), digest.lately.get(digest.day, {})
-    return [
-        [
-            plain(f"{RESOLVED_SIGN} 평소 범위: "),
-            bold(named_rule(titles[one.rule], one.tenant_id)),
-            plain(f" — {day_figure(decided.get((one.rule, one.tenant_id)))}, 긴급 알림에서 함께 알린 규칙"),
-        ]
-        for one in back
-    ]
-
-
-def _end_key(one: NamedFact, digest: DayDigest) -> str:
-    rubric = digest.rubric
-    return fact_key(rubric.id, rubric.version, one.rule, digest.day, one.tenant_id, resolved=True)
+def _with_most_rows(found: Sequence[Incident]) -> tuple[Sequence[Incident], list[Line]]:
+    """The incidents, of vanished tenants the few with the most rows alone, and how many others there are."""
+    vanished = sorted((one for one in found if one.is_of_vanished), key=lambda one: -median(one.fact.usual))
+    more = {one.fact.tenant_id for one in vanished[_TENANTS_SHOWN:]}
+    shown = [one for one in found if not (one.is_of_vanished and one.fact.tenant_id in more)]
+    return shown, [[plain(f"{VANISHED_TITLE}: 그 밖의 테넌트 {len(more):,}곳")]] if more else []
 
 
 def _subject(digest: DayDigest) -> Line:
@@ -367,6 +366,7 @@ def _entry(one: Incident, digest: DayDigest) -> Iterator[Line]:
     """A new incident within a digest."""
     yield [bold(f"{level_mark(one.fact.level)} · {_rule_name([one])}")]
     yield _figures(one, digest)
+    yield from ([[plain(tenants_text(one.of_tenants))]] if one.of_tenants else [])
     yield from growth_lines([one], digest.rubric)
     yield [plain(f"{since(one)} · "), *action(one, digest.rubric)]
 

@@ -19,6 +19,11 @@ def incident_key(one: Incident) -> str:
     return _key(one, one.day, is_over=one.is_over)
 
 
+def end_key(one: NamedFact, digest: DayDigest) -> str:
+    """The key of the end, on the day of a digest, of what a route was notified of."""
+    return fact_key(one.rubric, digest.rubric.version, one.rule, digest.day, one.tenant_id, resolved=True)
+
+
 def was_reported(one: Incident, known: Collection[str]) -> bool:
     """Whether the route was notified of an incident on an earlier day since it began."""
     days = (one.since + timedelta(days) for days in range((one.day - one.since).days))

@@ -29,9 +29,12 @@ HISTORY_DAYS = 7
 
 _MAX_EXAMPLES_ON_PAGE = 200
 
+FEW_ROWS_TITLE, VANISHED_TITLE = "행이 평소보다 훨씬 적음", "행이 하나도 없음"
+"""Names of too few rows of a day, and of no row of one tenant, under the one rule about these."""
+
 _DAY_TITLES = {
     NO_ROWS: "이날 행이 하나도 없음",
-    FEW_ROWS: "행이 평소보다 훨씬 적음",
+    FEW_ROWS: FEW_ROWS_TITLE,
     ROWS_REJECTED: "읽지 못해 거부한 행",
     EXCLUDED_RATE_RISING: EXCLUDED_TITLE,
 }

@@ -1,4 +1,5 @@
-"""Detects days with fewer rows than any similar day: they may contain only a part of the conversations.
+"""Detects days with fewer rows than any similar day, which may contain only a part of the conversations, and the
+tenants whose rows they lack.
 
 Such days are one incident until rows are back. They are no reference for later days: a service whose export breaks
 would otherwise look well from its second day on. After four weeks their number of rows is the usual one.
@@ -10,13 +11,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
+from statistics import median
 from typing import Literal
 
 from scoring.alerting.days_off import is_day_off
-from scoring.alerting.facts import AlertFact, titles_of_rules
+from scoring.alerting.facts import FEW_ROWS_TITLE, VANISHED_TITLE, AlertFact
 from scoring.alerting.incidents import Incident
 from scoring.alerting.rates import REFERENCE_DAYS
-from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_of_tenant, scored_and_excluded
+from scoring.alerting.vanished_tenants import vanished_tenants
+from scoring.alerting.wording import rows_range, tenants_text
+from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, days_by_tenant, rows_of_tenant, scored_and_excluded
 from scoring.chat.rubric import FEW_ROWS, RowRubric
 
 _LEAST_DAYS, _FEW, _MORE_ROWS = 3, Fraction(3, 4), 5
@@ -39,19 +43,52 @@ def few_rows(days: Mapping[date, KpiRow], day: date, days_off: Collection[date])
     found = _days_of_incidents(days, days_off).get(day)
     if found is None or found.seen < day:
         return ""
-    ends = "~".join(f"{count:,}" for count in sorted({min(found.usual), max(found.usual)}))
     kind = "쉬는 날" if is_day_off(day, days_off) else "업무일"
-    return f"이날은 {found.rows:,}행뿐입니다({kind} 평소 {ends}행)."
+    return f"이날은 {found.rows:,}행뿐입니다({kind} 평소 {rows_range(found.usual.values())}행)."
+
+
+def naming_tenants(few: str, days: KpisByDay, day: date, days_off: Collection[date]) -> str:
+    """The text of `few_rows` of a day, '' too, with the tenants that explain it: `이날은 420행뿐입니다(업무일 평소
+    776행) — 테넌트 acme: 행 없음(평소 310건).`. `days` are the KPI rows of all tenants by day.
+    """
+    found = _days_of_incidents(rows_of_tenant(days), days_off).get(day) if few else None
+    if found is None or found.seen < day:
+        return few
+    alike = {when: days[when] for when in (*found.usual, day)}
+    short = tenants_text(_short_tenants(_by_tenant(alike), found))
+    return f"{few.removesuffix('.')} — {short}." if short else few
 
 
 def few_rows_incidents(days: KpisByDay, rubric: RowRubric, days_off: Collection[date]) -> dict[date, list[Incident]]:
-    """The same as incidents by day, for digests; `days` are the KPI rows of all days by day."""
-    title = titles_of_rules(rubric)[FEW_ROWS]
+    """The same as incidents by day, for digests, and the tenants that vanish from other days; `days` are the KPI rows
+    of all tenants by day.
+    """
     found: dict[date, list[Incident]] = {}
-    for day, one in _days_of_incidents(rows_of_tenant(days), days_off).items():
-        fact = AlertFact(FEW_ROWS, "warning", title, ALL_TENANTS, one.rows, one.rows, usual=one.usual[::-1])
-        found[day] = [Incident(fact, day, rubric.id, rubric.version, one.state, one.since, one.seen)]
+    of_all, by_tenant = rows_of_tenant(days), _by_tenant(days)
+    with_few = _days_of_incidents(of_all, days_off)
+    for day, one in with_few.items():
+        usual = tuple(one.usual.values())[::-1]
+        fact = AlertFact(FEW_ROWS, "warning", FEW_ROWS_TITLE, ALL_TENANTS, one.rows, one.rows, usual=usual)
+        short = _short_tenants(by_tenant, one) if one.seen == day else ()
+        whole = Incident(fact, day, rubric.id, rubric.version, one.state, one.since, one.seen, of_tenants=short)
+        found[day] = [whole]
+    with_rows = [day for day, row in sorted(of_all.items()) if scored_and_excluded(row)]
+    lacking = {day: [short.tenant_id for short in one.of_tenants] for day, (one,) in found.items() if one.seen == day}
+    for gone in vanished_tenants(by_tenant, with_rows, lacking, days_off):
+        fact = AlertFact(FEW_ROWS, "warning", VANISHED_TITLE, gone.tenant_id, 0, 0, usual=gone.usual[::-1])
+        one_gone = Incident(fact, gone.day, rubric.id, rubric.version, gone.state, gone.since, gone.seen)
+        found.setdefault(gone.day, []).append(one_gone)
     return found
+
+
+def _by_tenant(days: KpisByDay) -> dict[str | None, dict[date, int]]:
+    """The rows of each tenant by day."""
+    by_tenant = days_by_tenant(days)
+    return {
+        tenant: {day: scored_and_excluded(row) for day, row in rows.items()}
+        for tenant, rows in by_tenant.items()
+        if tenant != ALL_TENANTS
+    }
 
 
 @dataclass(frozen=True)
@@ -64,15 +101,35 @@ class _DayOfIncident:
     since: date
     seen: date
     rows: int
-    usual: tuple[int, ...]
+    usual: Mapping[date, int]
 
 
 @dataclass
 class _KindOfDay:
     """The rows of business days or of days off, latest last: the `usual` ones, and those of the open incident."""
 
-    usual: list[int] = field(default_factory=list)
-    few: list[int] = field(default_factory=list)
+    usual: dict[date, int] = field(default_factory=dict)
+    few: dict[date, int] = field(default_factory=dict)
+
+
+def _is_few(rows: int, usual: Collection[int]) -> bool:
+    return rows + _MORE_ROWS < _FEW * min(usual)
+
+
+def _short_tenants(by_tenant: Mapping[str | None, Mapping[date, int]], one: _DayOfIncident) -> tuple[AlertFact, ...]:
+    """The tenants with few rows on a day with few, if without them it is as usual, the largest first: else a part of
+    all rows is missing, whoever they are of.
+    """
+    rows, usual, facts = one.rows, dict(one.usual), list[AlertFact]()
+    for tenant, of_tenant in by_tenant.items():
+        counts, came = [of_tenant.get(day, 0) for day in one.usual], of_tenant.get(one.seen, 0)
+        if _is_few(came, counts):
+            facts.append(AlertFact(FEW_ROWS, "warning", FEW_ROWS_TITLE, tenant, came, came, usual=tuple(counts[::-1])))
+            rows -= came
+            usual = {day: of_day - count for (day, of_day), count in zip(usual.items(), counts, strict=True)}
+    if not 0 < _FEW * min(usual.values()) <= rows:
+        return ()
+    return tuple(sorted(facts, key=lambda fact: -median(fact.usual)))
 
 
 def _days_of_incidents(days: Mapping[date, KpiRow], days_off: Collection[date]) -> dict[date, _DayOfIncident]:
@@ -94,13 +151,13 @@ class _RowsOfDays:
     def after(self, day: date, rows: int, *, off: bool) -> _DayOfIncident | None:
         """What a day is of an incident, None if it is none."""
         kind, last = self._off if off else self._business, self._open
-        usual = tuple(kind.usual[-REFERENCE_DAYS:])
-        if len(usual) >= _LEAST_DAYS and rows + _MORE_ROWS < _FEW * min(usual):
-            kind.few.append(rows)
+        usual = dict([*kind.usual.items()][-REFERENCE_DAYS:])
+        if len(usual) >= _LEAST_DAYS and _is_few(rows, usual.values()):
+            kind.few[day] = rows
             return self._few(
                 _DayOfIncident("continuing" if last else "new", last.since if last else day, day, rows, usual)
             )
-        kind.usual.append(rows)
+        kind.usual[day] = rows
         if last is None or (off and self._business.few):  # a day off proves nothing about business days
             return None
         self._close()
@@ -111,10 +168,10 @@ class _RowsOfDays:
         if (one.seen - one.since).days < REFERENCE_DAYS:
             return one
         for kind in (self._business, self._off):
-            kind.usual += kind.few
+            kind.usual |= kind.few
         self._close()
         return replace(one, state="settled")
 
     def _close(self) -> None:
         self._open = None
-        self._business.few, self._off.few = [], []
+        self._business.few, self._off.few = {}, {}

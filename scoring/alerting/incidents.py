@@ -29,7 +29,8 @@ from scoring.alerting.days_off import is_day_off, is_weekend, weekday_of
 from scoring.alerting.decision import DayDecisions, RateDecision, UsualRate
 from scoring.alerting.facts import AlertFact, is_unread, rate_fact, titles_of_rules
 from scoring.alerting.rates import REFERENCE_DAYS
-from scoring.chat.rubric import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, RowRubric
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import EXCLUDED_RATE_RISING, FEW_ROWS, KPI_RULE, NO_ROWS, ROWS_REJECTED, RowRubric
 from scoring.figures import Figure
 
 IncidentState = Literal["new", "rising", "drifting", "continuing", "resolved", "settled"]
@@ -52,6 +53,7 @@ class Incident:
     before them, for a rise that lasts. `together` are the rules with mostly the same rows, which have the same
     cause. `figure` is the figure of a KPI over its window, in which it is known on `figure_days`. `told` is the day on
     which a risen rate was first reported. `of_session` are today's rows of one chat session, if these are most of them.
+    `of_tenants` are the tenants that explain a day with few rows.
     """
 
     fact: AlertFact
@@ -72,6 +74,7 @@ class Incident:
     figure_days: int = 0
     told: date | None = None
     of_session: int = 0
+    of_tenants: tuple[AlertFact, ...] = ()
 
     @property
     def fires(self) -> bool:
@@ -83,6 +86,11 @@ class Incident:
         """Whether it fires today as a reported rise of several days: `fact.grown` then covers all of these."""
         is_news = self.pages or self.state in ("rising", "drifting")
         return self.fires and is_news and self.usual is not None and self.since < self.day
+
+    @property
+    def is_of_vanished(self) -> bool:
+        """Whether it is about a tenant without any row on a day that has others."""
+        return self.fact.rule == FEW_ROWS and self.fact.tenant_id != ALL_TENANTS
 
     @property
     def is_over(self) -> bool:

@@ -24,7 +24,7 @@ from scoring.alerting.messages import DayDigest, MessageKind, RouteFilter, witho
 from scoring.alerting.rates import REFERENCE_DAYS, chance_of
 from scoring.alerting.rise_days import with_so_far
 from scoring.alerting.watch import Watch
-from scoring.alerting.wording import headline
+from scoring.alerting.wording import headline, tenants_text
 from scoring.chat.kpi_windows import WEEK
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import day_text
@@ -86,7 +86,7 @@ def preview_days(
         for decided in [watched.decided[day]]
     }
     found, of_kpis, off = [], kpi_incidents_of_days(kpis, rubric, named), watched.policy.days_off
-    few = few_rows_incidents(kpis, rubric, off)
+    few = few_rows_incidents(watched.kpis, rubric, off)
     for day, of_day in incidents_of_days(facts_of_days(rubric, kpis), shown, rubric, off).items():
         found_on = [*with_so_far(of_day, watched, day), *few.get(day, ()), *of_kpis[day]]
         lately = {
@@ -134,7 +134,8 @@ def _of_route(name: str, route: RouteFilter, digest: DayDigest) -> list[Previewe
 
 def _previewed(one: Incident) -> PreviewedIncident:
     tenant = "" if one.fact.tenant_id == ALL_TENANTS else f" ({tenant_name(one.fact.tenant_id)})"
-    return PreviewedIncident(one.fact.rule, one.fact.tenant_id, one.state, headline(one) + tenant)
+    short = f" — {tenants_text(one.of_tenants)}" if one.of_tenants else ""
+    return PreviewedIncident(one.fact.rule, one.fact.tenant_id, one.state, headline(one) + tenant + short)
 
 
 @dataclass(frozen=True)

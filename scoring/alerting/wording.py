@@ -1,6 +1,6 @@
 """The Korean texts about one incident: title, count, since when, action."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date, timedelta
 from shlex import quote
 from statistics import median
@@ -11,7 +11,7 @@ from scoring.alerting.decision import RateDecision, UsualRate
 from scoring.alerting.facts import AlertFact, is_unread, titles_of_rules
 from scoring.alerting.growth_wording import tenant_name, tokens_action
 from scoring.alerting.incidents import Incident
-from scoring.alerting.messages import LEVEL_SIGNS, NO_TENANT, RouteFilter
+from scoring.alerting.messages import LEVEL_SIGNS, NO_TENANT, NamedFact, RouteFilter
 from scoring.alerting.snoozes import Snooze, fact_rate
 from scoring.chat.kpi_windows import FOUR_WEEKS
 from scoring.chat.kpis import ALL_TENANTS
@@ -39,6 +39,9 @@ _DAY_ACTIONS = {
     ROWS_REJECTED: "거부한 까닭은 rejected 표에 줄마다 있습니다. 원본을 고친 뒤 이 명령으로 다시 채점하세요.",
     EXCLUDED_RATE_RISING: "답변 없이 쌓이고 있는지 LLM 호출과 로그 적재를 확인하세요.",
 }
+_VANISHED_ACTION = (
+    "떠난 고객이면 할 일이 없습니다. 아니면 연동과 적재를 확인하고, 늦게 들어왔다면 이 명령으로 다시 채점하세요."
+)
 _IF_AT_REST = "원래 쉬는 날이면 할 일이 없고, 다음 쉬는 날에도 비면 곧 알리지 않습니다. 아니면 "
 _SCORED_AGAIN = (NO_ROWS, FEW_ROWS, ROWS_REJECTED)
 _KPI_ACTION = "보고서에서 등급 분포와 실패 유형을 보고 어디서 목표를 놓쳤는지 확인하세요."
@@ -87,7 +90,8 @@ def action(one: Incident, rubric: RowRubric) -> list[Span]:
     if missing := tokens_action(one.fact.grown):
         return [plain(f"{missing} "), code(f"aqb nightly --date {one.day}")]
     by_rule = {rule.id: rule.action for rule in rubric.alert_rules}
-    what = plain((_DAY_ACTIONS | by_rule).get(rule, _DROPPED_RULE_ACTION))
+    of_rule = (_DAY_ACTIONS | by_rule).get(rule, _DROPPED_RULE_ACTION)
+    what = plain(_VANISHED_ACTION if one.is_of_vanished else of_rule)
     again = [plain(" "), code(f"aqb nightly --date {one.day}")] if rule in _SCORED_AGAIN else []
     rests = rule == NO_ROWS and is_day_off(one.day) and not one.fact.usual  # no day off is known that had rows
     return [*([plain(_IF_AT_REST)] if rests else []), what, *again]
@@ -118,6 +122,8 @@ def ended_line(one: Incident) -> list[Span]:
     elif one.fact.rule == NO_ROWS:
         again, still = ("다시 읽음", "읽지 못한 채로") if is_unread(one.fact) else ("다시 들어옴", "비어")
         how = f"{again}, {day_text(one.seen)}은 아직 {still} 있음"
+    elif one.is_of_vanished and one.state == "resolved":
+        how = f"다시 들어옴, 마지막으로 없던 날은 {day_text(one.seen)}"
     elif one.fact.rule == FEW_ROWS and one.state == "resolved":
         how = f"다시 평소만큼 들어옴, 마지막으로 적은 날은 {day_text(one.seen)} {one.fact.rows:,}행"
     elif one.state == "settled":
@@ -177,7 +183,7 @@ def fact_figures(one: Incident) -> list[Span]:
     fact = one.fact
     if is_unread(fact):
         return [bold(f"{fact.rows:,}행이 들어왔지만 하나도 읽지 못했습니다.")]
-    if fact.rule == NO_ROWS:
+    if fact.rule == NO_ROWS or one.is_of_vanished:
         return [bold("행이 하나도 들어오지 않았습니다."), plain(f" · {_usual_rows(fact.usual)}")]
     if fact.rule == FEW_ROWS:
         return [bold(f"{fact.rows:,}행뿐입니다."), plain(f" · {_usual_rows(fact.usual)}")]
@@ -217,20 +223,24 @@ def brief_figure(one: Incident) -> str:
         return f"{one.figure.value_text}({_window(one)})"
     if fact.count is None:
         return score_text(fact.value, 3)
-    if not fact.rows:
-        return _cases(fact.count)
     if fact.rule == FEW_ROWS:
         return f"{_cases(fact.rows)}(평소 {_cases(median(fact.usual))})"
+    if not fact.rows:
+        return _cases(fact.count)
     usual = f", 평소 {percent(one.usual.rate)}" if one.usual and one.usual.is_known else ""
     return f"{_of_rows(fact)}({percent(fact.count / fact.rows)}{usual})"
 
 
-def day_figure(decision: RateDecision | None) -> str:
-    """`이날 29/535건(5.4%, 평소 5.2%)`; `이날은 없음` for a rule that no row met."""
-    if decision is None:
-        return "이날은 없음"
-    usual = f", 평소 {percent(decision.usual.rate)}" if decision.usual.is_known else ""
-    return f"이날 {decision.count:,}/{decision.rows:,}건({percent(decision.count / decision.rows)}{usual})"
+def back_line(one: NamedFact, rubric: RowRubric, now: RateDecision | None) -> Line:
+    """What a page named along with what has ended, and is back in its usual range (`now`, None for no row at all): `🟢
+    평소 범위: 답변 실패 — 이날 29/535건(5.4%, 평소 5.2%), 긴급 알림에서 함께 알린 규칙`.
+    """
+    figure = "이날은 없음"
+    if now:
+        usual = f", 평소 {percent(now.usual.rate)}" if now.usual.is_known else ""
+        figure = f"이날 {now.count:,}/{now.rows:,}건({percent(now.count / now.rows)}{usual})"
+    name = named_rule(titles_of_rules(rubric)[one.rule], one.tenant_id)
+    return [plain(f"{RESOLVED_SIGN} 평소 범위: "), bold(name), plain(f" — {figure}, 긴급 알림에서 함께 알린 규칙")]
 
 
 def is_above_usual(one: Incident) -> bool:
@@ -293,6 +303,21 @@ def _usual_rows(counts: Sequence[int]) -> str:
         return "비교할 지난 날이 없음"
     low, high = _cases(min(counts)), _cases(max(counts))
     return f"평소 {_cases(median(counts))} (비교한 {len(counts)}일 {low if low == high else f'{low}~{high}'})"
+
+
+def rows_range(counts: Collection[int]) -> str:
+    """`120~180`, a single number if all are equal."""
+    return "~".join(f"{count:,}" for count in sorted({min(counts), max(counts)}))
+
+
+def tenants_text(short: Sequence[AlertFact]) -> str:
+    """The tenants with few rows or none: `테넌트 acme: 행 없음(평소 120~180건) · ...`."""
+    named = [
+        f"{tenant_name(one.tenant_id)}: {_cases(one.rows) if one.rows else '행 없음'}(평소 {rows_range(one.usual)}건)"
+        for one in short[:_TENANTS_SHOWN]
+    ]
+    more = len(short) - len(named)
+    return " · ".join(named) + (f" 외 {more:,}곳" if more else "")
 
 
 def _of_rows(fact: AlertFact) -> str:

@@ -14,7 +14,7 @@ import polars as pl
 
 from scoring.alerting.decision import DayDecisions, WatchedDays
 from scoring.alerting.facts import AlertFact
-from scoring.alerting.few_rows import few_rows
+from scoring.alerting.few_rows import few_rows, naming_tenants
 from scoring.alerting.rule_changes import tenant_of_day
 from scoring.alerting.standing_out import standing_out
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
@@ -180,6 +180,7 @@ def write_day_report(
     facts = [fact for fact in alerts if fact.tenant_id == ALL_TENANTS]
     high = standing_out(rubric, history, day, decided, facts) if day in history else []
     few = few_rows(history, day, policy.days_off) if is_over and day in history else ""
+    few = naming_tenants(few, kpis(), day, policy.days_off) if few else few
     before = earlier_rows(history, day) if high else []  # where nothing rose nobody asks which failures grew
     days = [day, *(row["score_date"] for row in before)]
     counted = failures_by_day(warehouse.value_counts(days, [rubric.failure.column], rubric), rubric)

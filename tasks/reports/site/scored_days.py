@@ -11,7 +11,7 @@ import polars as pl
 
 from scoring.alerting.decision import DayDecisions
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, rejected_rows
-from scoring.alerting.few_rows import few_rows
+from scoring.alerting.few_rows import few_rows, naming_tenants
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import DECISION_DAYS
 from scoring.chat.kpis import (
@@ -141,6 +141,7 @@ def scored_days(
     for day in tables.days:
         rows = tables.kpis[day]
         total, provisional = of_all[day], day in tables.provisional
+        few = "" if provisional else few_rows(of_all, day, days_off)
         found.append(
             SiteDay(
                 day,
@@ -152,7 +153,7 @@ def scored_days(
                 provisional,
                 decided[day],
                 [one for one in snoozes if one.was_on(day, zone)],
-                "" if provisional else few_rows(of_all, day, days_off),
+                naming_tenants(few, tables.kpis, day, days_off),
             )
         )
     return ScoredSpan(found, tables.kpis)

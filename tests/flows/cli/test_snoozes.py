@@ -49,7 +49,7 @@ def test_snooze_is_listed_kept_quiet_and_ended_early(
 
 
 def test_snooze_of_a_rule_without_a_rate_says_that_it_holds_to_its_end(scored: Command) -> None:
-    for rule in ("no_rows", "few_rows"):
+    for rule in ("no_rows", "few_rows", "행이 하나도 없음"):  # the last one is the title of messages about a tenant
         made = scored("alerts", "snooze", rule, "--until", LATER, "--why", "점검", "--who", "kim")
         assert "it is quiet until then, whatever comes" in made.out
 
