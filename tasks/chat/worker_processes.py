@@ -227,9 +227,11 @@ def _fork_workers(orders: socket.socket) -> None:
 
 def _has_only_imported() -> bool:
     """Whether this process has no threads but its own and those of imports; False if unknown (not Linux)."""
-    tasks = Path("/proc/self/task")
-    names = [(task / "comm").read_text().strip() for task in tasks.iterdir()] if tasks.exists() else []
-    return sum(name not in _THREADS_OF_IMPORTS for name in names) == 1
+    tasks, others = Path("/proc/self/task"), 0
+    for task in tasks.iterdir() if tasks.exists() else ():
+        with suppress(FileNotFoundError, ProcessLookupError):  # one that ends at this moment
+            others += (task / "comm").read_text().strip() not in _THREADS_OF_IMPORTS
+    return others == 1
 
 
 def _work(connection: Connection) -> None:

@@ -5,11 +5,12 @@ import sys
 from collections.abc import Callable
 from itertools import count, islice
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
 from scoring.errors import StorageError, UnexpectedError
-from tasks.chat.worker_processes import in_workers
+from tasks.chat.worker_processes import forked_server, in_workers
 
 _WITH_NEW_SERVER = """
 from tasks.chat.worker_processes import in_workers
@@ -132,6 +133,28 @@ def test_worker_that_is_killed_again_and_again_is_an_error() -> None:
     assert [next(found) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(StorageError, match="3 worker processes were killed over the same rows"):
         next(found)
+
+
+def test_threads_that_end_while_they_are_counted_are_no_error() -> None:
+    done = Event()
+
+    def begin_and_end() -> None:
+        while not done.is_set():
+            thread = Thread(target=int)
+            thread.start()
+            thread.join()
+
+    threads = [Thread(target=begin_and_end) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(200):
+            with forked_server() as server:
+                assert server is None
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
 
 
 def test_worker_that_raises_says_where() -> None:
