@@ -39,6 +39,7 @@ from scoring.alerting.snoozes import is_snoozed, outlives_snooze
 from scoring.alerting.wording import (
     RESOLVED_SIGN,
     STATE_NAMES,
+    TENANTS_SHOWN,
     action,
     back_line,
     brief,
@@ -60,7 +61,6 @@ from scoring.chat.kpis import ALL_TENANTS, KpiRow, rows_of_tenant, scored_and_ex
 from scoring.chat.rubric import FEW_ROWS, NO_ROWS, ROWS_REJECTED
 from scoring.days import day_text
 
-_TENANTS_SHOWN = 5
 _OWN_PAGES = 2
 
 
@@ -278,7 +278,7 @@ def _digest(
     of_tenant = any(one.fact.tenant_id != ALL_TENANTS for one in (*news, *apart, *same))
     counted = (("새로 볼 것", started), (STATE_NAMES["resolved"], resolved), (STATE_NAMES["settled"], settled))
     count = " · ".join(f"{what} {len(of)}건" for what, of in counted if of)
-    others, decided = len(tenants) - _TENANTS_SHOWN, digest.lately.get(digest.day, {})
+    others, decided = len(tenants) - TENANTS_SHOWN, digest.lately.get(digest.day, {})
     back_lines = [back_line(one, digest.rubric, decided.get((one.rule, one.tenant_id))) for one in back]
     (shown, more), (shown_ended, more_ended), (same, more_same) = map(_with_most_rows, (started, ended, same))
     blocks = [
@@ -288,7 +288,7 @@ def _digest(
         *paragraph(*map(ended_line, shown_ended), *more_ended, *back_lines),
         *paragraph(*_going_on(apart, same), *more_same),
         *paragraph(*snoozed),
-        *(block for tenant in tenants[:_TENANTS_SHOWN] for block in _kpis(digest, tenant, named=of_tenant)),
+        *(block for tenant in tenants[:TENANTS_SHOWN] for block in _kpis(digest, tenant, named=of_tenant)),
         *(paragraph([plain(f"다른 테넌트 {others}곳의 핵심 지표는 보고서에 있습니다.")]) if others > 0 else []),
         *paragraph(report_line(digest.report, digest.report_url)),
         *example_blocks(started, digest, apart),
@@ -302,7 +302,7 @@ def _digest(
 def _with_most_rows(found: Sequence[Incident]) -> tuple[Sequence[Incident], list[Line]]:
     """The incidents, of vanished tenants the few with the most rows alone, and how many others there are."""
     vanished = sorted((one for one in found if one.is_of_vanished), key=lambda one: -median(one.fact.usual))
-    more = {one.fact.tenant_id for one in vanished[_TENANTS_SHOWN:]}
+    more = {one.fact.tenant_id for one in vanished[TENANTS_SHOWN:]}
     shown = [one for one in found if not (one.is_of_vanished and one.fact.tenant_id in more)]
     return shown, [[plain(f"{VANISHED_TITLE}: 그 밖의 테넌트 {len(more):,}곳")]] if more else []
 
@@ -350,9 +350,9 @@ def _figure_lines(one: Incident, digest: DayDigest) -> Iterator[Line]:
     tenants = [other for other in tenants if other.fact.tenant_id != ALL_TENANTS and other.fires]
     shares = sorted((other for other in tenants if _risen(other) > 0), key=lambda other: -_risen(other))
     if len(tenants) > 1 and shares:
-        shown = shares[:_TENANTS_SHOWN]
+        shown = shares[:TENANTS_SHOWN]
         named = [f"{tenant_name(other.fact.tenant_id)} {brief_figure(other)}" for other in shown]
-        more = f" 외 {len(shares) - _TENANTS_SHOWN}곳" if len(shares) > _TENANTS_SHOWN else ""
+        more = f" 외 {len(shares) - TENANTS_SHOWN}곳" if len(shares) > TENANTS_SHOWN else ""
         yield [plain(" · ".join(named) + more)]
 
 

@@ -15,7 +15,7 @@ from typing import Literal
 from scoring.alerting.days_off import is_day_off
 from scoring.alerting.rates import REFERENCE_DAYS
 
-LEAST_ROWS = 20
+_LEAST_ROWS = 20
 """The fewest rows of an expected tenant on any of its days of four weeks.
 
 Simulated tenants whose rows vary by 45 % from day to day vanish by chance at most once in 500 years each, those that
@@ -53,7 +53,7 @@ def vanished_tenants(
     """
     off = {day: is_day_off(day, days_off) for day in days}
     for tenant, of_tenant in rows.items():
-        if sum(count >= LEAST_ROWS for count in of_tenant.values()) >= _DAYS_OFF:
+        if sum(count >= _LEAST_ROWS for count in of_tenant.values()) >= _DAYS_OFF:
             told = (day for day in days if day not in with_few or (tenant in with_few[day] and day not in of_tenant))
             counts = {day: of_tenant.get(day, 0) for day in told}
             if not all(counts.values()):
@@ -65,12 +65,12 @@ def _of_tenant(tenant: str | None, counts: Mapping[date, int], off: Mapping[date
     last: VanishedTenant | None = None
     for day, count in counts.items():
         kind, window = passed[off[day]], _DAYS_OFF if off[day] else _BUSINESS_DAYS
-        may_have_broken = bool(kind) and kind[-1] < LEAST_ROWS
+        may_have_broken = bool(kind) and kind[-1] < _LEAST_ROWS
         usual = tuple(kind[-window - 1 : -1] if may_have_broken else kind[-window:])
         if count and last:
             yield VanishedTenant(tenant, day, "resolved", last.since, last.seen, last.usual)
             last = None
-        if count or len(usual) < window or min(usual) < LEAST_ROWS:
+        if count or len(usual) < window or min(usual) < _LEAST_ROWS:
             kind.append(count)
             continue
         since = last.since if last else day

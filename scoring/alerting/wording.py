@@ -47,7 +47,7 @@ _SCORED_AGAIN = (NO_ROWS, FEW_ROWS, ROWS_REJECTED)
 _KPI_ACTION = "보고서에서 등급 분포와 실패 유형을 보고 어디서 목표를 놓쳤는지 확인하세요."
 _DROPPED_RULE_ACTION = "지금 채점 기준에는 없는 규칙입니다. 이날을 채점한 버전의 예시를 읽으세요."
 _REASON_CHARACTERS = 200
-_TENANTS_SHOWN = 5
+TENANTS_SHOWN = 5
 _MANY_TIMES = 100
 _FEW_MATCHES = 5
 """With fewer matching rows before a rise no multiple of their rate is given: it could as well be half or twice that."""
@@ -160,7 +160,7 @@ def _snooze_line(snooze: Snooze, title: str, found: Sequence[Incident]) -> list[
         for one in found
         if one.fires and snooze.is_about(one.fact.rule, one.fact.tenant_id) and not snooze.silences(one)
     ]
-    not_held = f" · 비율이 두 배 이상이라 그래도 알림: {', '.join(broken[:_TENANTS_SHOWN])}" if broken else ""
+    not_held = f" · 비율이 두 배 이상이라 그래도 알림: {', '.join(broken[:TENANTS_SHOWN])}" if broken else ""
     reason = masked_text(snooze.why, _REASON_CHARACTERS)
     return [
         bold("일시 중지  "),
@@ -314,7 +314,7 @@ def tenants_text(short: Sequence[AlertFact]) -> str:
     """The tenants with few rows or none: `테넌트 acme: 행 없음(평소 120~180건) · ...`."""
     named = [
         f"{tenant_name(one.tenant_id)}: {_cases(one.rows) if one.rows else '행 없음'}(평소 {rows_range(one.usual)}건)"
-        for one in short[:_TENANTS_SHOWN]
+        for one in short[:TENANTS_SHOWN]
     ]
     more = len(short) - len(named)
     return " · ".join(named) + (f" 외 {more:,}곳" if more else "")
