@@ -3,40 +3,18 @@
 Import this before anything imports Prefect, which reads its settings at import.
 """
 
-import atexit
-import fcntl
 import logging
 import os
-import signal
-import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
-from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr, suppress
 from io import StringIO
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from scoring.errors import StorageError, UsageError
-from tasks.waiting import result_of
 
-if TYPE_CHECKING:
-    from prefect.server.api.server import SubprocessASGIServer
-
-_GUARD = """
-import os, sys
-sys.stdin.buffer.read()  # until nobody holds the other end
-try:
-    os.kill(int(sys.argv[1]), 15)
-except ProcessLookupError:
-    pass
-"""
-_guards: list["subprocess.Popen[bytes]"] = []
-"""The processes that hold the other ends of the pipes."""
-_NAP_S = 0.02
 _AUTHORITY = "authority.pem"
 
 _DATABASE_BYTES = 8 * 1024 * 1024
@@ -207,39 +185,10 @@ def running_flows() -> Iterator[None]:
         if is_named:
             yield
             return
-        from prefect.server.api.server import SubprocessASGIServer
+        from flows.runtime.temporary_server import temporary_server
 
-        server = SubprocessASGIServer()
-        try:
-            with _starting_alone():
-                result_of(_starting(server))
+        with temporary_server():
             yield
-        except KeyboardInterrupt:
-            # After the server has received the ends of flows, and before Prefect waits for it: the last one registered
-            # runs first.
-            atexit.register(_end_within_a_second, server)
-            raise
-
-
-@contextmanager
-def _starting_alone() -> Iterator[None]:
-    """Holds a kernel lock on a file in Prefect's home: if servers create its tables at once, all but one end.
-
-    Raises:
-        StorageError: its file system has no locks.
-    """
-    from prefect.settings import PREFECT_HOME
-
-    with (PREFECT_HOME.value() / "starting.lock").open("ab") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        except OSError as error:
-            raise StorageError(
-                f"Prefect's home folder cannot be used: {error.strerror}",
-                where=str(PREFECT_HOME.value()),
-                fix="set PREFECT_HOME to a folder on a disk of this machine",
-            ) from error
-        yield
 
 
 def _only_wanted_heartbeats() -> AbstractContextManager[object]:
@@ -252,56 +201,6 @@ def _only_wanted_heartbeats() -> AbstractContextManager[object]:
     if "heartbeat_frequency" in get_current_settings().flows.model_fields_set:
         return nullcontext()
     return temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
-
-
-def _end_within_a_second(server: "SubprocessASGIServer") -> None:
-    """Ends the temporary server within a second: a person waits, and on busy cores a regular end takes seconds."""
-    if process := server.server_process:
-        process.terminate()
-        try:
-            process.wait(timeout=1)
-        except subprocess.TimeoutExpired:
-            process.kill()  # its database survives that, as it survives a power failure
-
-
-def _starting(server: "SubprocessASGIServer") -> Future[None]:
-    """Starts the temporary server that Prefect's client would start, protected from Ctrl-C.
-
-    A terminal sends the signal to every process, and the flow would try for minutes to report its end to a stopped
-    server. A child process inherits the blocked signals of the thread that starts it.
-    """
-    started = Future[None]()
-
-    def start() -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        try:
-            server.start()
-        except Exception as error:  # noqa: BLE001 - raised in the thread that waits for the start
-            started.set_exception(error)
-        else:
-            started.set_result(None)
-
-    def guard() -> None:
-        guarded: int | None = None
-        while not started.done():
-            if server.server_process and server.server_process.pid != guarded:
-                guarded = server.server_process.pid
-                _end_with_us(guarded)
-            time.sleep(_NAP_S)
-
-    for work in (start, guard):
-        threading.Thread(target=work, daemon=True).start()
-    return started
-
-
-def _end_with_us(server: int) -> None:
-    """Ends a process when this one ends, however that happens: Prefect stops its temporary server only in a regular
-    exit.
-    """
-    guard = subprocess.Popen(  # noqa: S603 - a constant script and a number
-        [sys.executable, "-ISEc", _GUARD, str(server)], stdin=subprocess.PIPE, start_new_session=True
-    )
-    _guards.append(guard)
 
 
 def _is_home_gone(error: Exception) -> bool:

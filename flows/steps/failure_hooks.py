@@ -26,6 +26,7 @@ from prefect.client.schemas.filters import (
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.sorting import TaskRunSort
 from prefect.exceptions import MissingResult, ParameterTypeError, PrefectException, UnfinishedRun
+from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from flows.runtime.clock import day_of_night, name_of_night, now
@@ -178,6 +179,8 @@ def _failed_step(flow_run: FlowRun, patience_s: float) -> str | None:
     """The task run that failed first; None if the failure was outside of one, or Prefect's server is unreachable.
 
     The server learns of the end of a task run a little later than the flow, so it is queried for up to `patience_s`.
+    Without the retries of Prefect's client, which take a minute: a signal to a group of processes (`timeout`, a stopped
+    service) ends a temporary server before this hook runs.
     """
     failed = TaskRunFilterStateType(any_=[StateType.FAILED, StateType.CRASHED])
     asking = Retrying(
@@ -187,7 +190,7 @@ def _failed_step(flow_run: FlowRun, patience_s: float) -> str | None:
         retry_error_callback=lambda last: last.outcome.result() if last.outcome else None,
     )
     try:
-        with get_client(sync_client=True) as client:
+        with temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}), get_client(sync_client=True) as client:
             steps = asking(
                 client.read_task_runs,
                 flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[flow_run.id])),

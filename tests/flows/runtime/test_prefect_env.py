@@ -1,37 +1,25 @@
 """Prefect's home folder, looked at before Prefect starts."""
 
 import asyncio
-import atexit
-import errno
 import os
 import shutil
-import signal
 import ssl
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from threading import Barrier, BrokenBarrierError
-from urllib.request import urlopen
 
 import anyio
 import httpx
 import pytest
 from prefect.client.orchestration import get_client
-from prefect.server.api.server import SubprocessASGIServer
 from prefect.settings import (
     PREFECT_API_SSL_CERT_FILE,
-    PREFECT_API_URL,
-    PREFECT_HOME,
-    PREFECT_SERVER_EPHEMERAL_ENABLED,
     temporary_settings,
 )
 from prefect.utilities.services import critical_service_loop
 
-from flows.runtime.prefect_env import PrefectGoneError, prepare_prefect, reaching_prefect, running_flows
+from flows.runtime.prefect_env import PrefectGoneError, prepare_prefect, reaching_prefect
 from scoring.errors import StorageError, UsageError
 from tests.builders.disks import small_disk
 
@@ -120,33 +108,6 @@ def test_no_proxy_that_prefect_cannot_read_is_named(
     prepare_prefect("reports")
 
 
-_SERVER = """
-import http.server, sys
-class Healthy(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-    def log_message(self, *_):
-        pass
-http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Healthy).serve_forever()
-"""
-
-
-_STUBBORN_SERVER = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)" + _SERVER
-
-
-@contextmanager
-def temporary_server(monkeypatch: pytest.MonkeyPatch, program: str) -> Iterator[None]:
-    """Another program in the place of the temporary server, which takes five seconds of CPU."""
-
-    def started(server: SubprocessASGIServer) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-c", program, str(server.port)], stderr=subprocess.DEVNULL)
-
-    monkeypatch.setattr(SubprocessASGIServer, "_run_uvicorn_command", started)
-    with temporary_settings({PREFECT_SERVER_EPHEMERAL_ENABLED: True}, restore_defaults={PREFECT_API_URL}):
-        yield
-
-
 @pytest.mark.parametrize(("setting", "seconds"), [({}, "None"), ({"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30"}, "30")])
 def test_running_flows_send_the_heartbeats_alone_that_a_setting_asks_for(
     setting: dict[str, str], seconds: str, tmp_path: Path
@@ -162,76 +123,6 @@ def test_running_flows_send_the_heartbeats_alone_that_a_setting_asks_for(
         [sys.executable, "-c", program], env={**os.environ, **variables}, check=True, capture_output=True, text=True
     )
     assert ended.stdout.split() == [seconds]
-
-
-def test_temporary_servers_of_one_home_start_one_after_the_other(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    both, met = Barrier(2), []
-
-    def start(_: SubprocessASGIServer) -> None:
-        with suppress(BrokenBarrierError):
-            both.wait(0.5)
-            met.append("two servers at once")
-
-    def run() -> None:
-        chosen = {PREFECT_HOME: tmp_path, PREFECT_SERVER_EPHEMERAL_ENABLED: True}
-        with temporary_settings(chosen, restore_defaults={PREFECT_API_URL}), running_flows():
-            pass
-
-    monkeypatch.setattr(SubprocessASGIServer, "start", start)
-    with ThreadPoolExecutor(2) as pool:
-        for begun in [pool.submit(run), pool.submit(run)]:
-            begun.result()
-    assert not met
-
-
-def test_prefect_home_on_a_file_system_without_locks_is_a_clear_error(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def no_locks(*_: object) -> None:
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-    monkeypatch.setattr("fcntl.flock", no_locks)
-    with (
-        temporary_settings(
-            {PREFECT_HOME: tmp_path, PREFECT_SERVER_EPHEMERAL_ENABLED: True}, restore_defaults={PREFECT_API_URL}
-        ),
-        pytest.raises(StorageError, match="home folder cannot be used: No locks available"),
-        running_flows(),
-    ):
-        pytest.fail("the server of another command may be starting")
-
-
-@pytest.mark.long
-def test_temporary_server_that_does_not_end_after_ctrl_c_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    with temporary_server(monkeypatch, _STUBBORN_SERVER), monkeypatch.context() as patched:
-        at_exit: list[Callable[[], object]] = []
-        with pytest.raises(KeyboardInterrupt), running_flows():
-            process = SubprocessASGIServer().server_process
-            patched.setattr(atexit, "register", lambda *call: at_exit.append(partial(*call)))
-            raise KeyboardInterrupt
-        assert process
-        assert process.poll() is None  # flows still have to tell it how they ended
-        at_exit[-1]()
-        assert process.wait() == -signal.SIGKILL
-        SubprocessASGIServer().stop()
-
-
-@pytest.mark.long
-def test_temporary_server_of_running_flows_is_not_ended_by_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
-    with temporary_server(monkeypatch, _SERVER), running_flows():
-        server = SubprocessASGIServer()
-        try:
-            process = server.server_process
-            assert process
-            process.send_signal(signal.SIGINT)
-            with urlopen(f"{server.api_url}/health") as answer:
-                assert answer.status == 200
-            assert process.poll() is None
-        finally:
-            server.stop()
-    assert process.returncode == -signal.SIGTERM
 
 
 def test_server_that_stays_away_from_a_worker_is_named_in_a_line() -> None:
