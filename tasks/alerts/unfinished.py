@@ -1,7 +1,7 @@
 """Late nights, and unfinished work that has been completed since, from the run ledger."""
 
 from collections.abc import Mapping
-from datetime import date, datetime, time, timedelta, tzinfo
+from datetime import date, datetime, time, timedelta
 
 from scoring.alerting.all_clear import LateNight, NightState, Unfinished, uncalled
 from scoring.alerting.messages import KnownKey
@@ -28,7 +28,7 @@ def late_night(context: Context, now: datetime) -> LateNight | None:
     local = now.astimezone(zone)
     due_day = local.date() if local.time() >= due else local.date() - timedelta(days=1)
     day, ledger = due_day - timedelta(days=1), RunLedger(context.state)
-    of_whole_day = [run for run in ledger.whole_days(day, day) if _has_whole_day(run, zone)]
+    of_whole_day = [run for run in ledger.whole_days(day, day) if run.began_after_its_day(zone)]
     if any(run.outcome in _ENDED or run.scored is not None for run in of_whole_day):
         return None
     if (first := ledger.first_night()) and day < first:
@@ -40,11 +40,6 @@ def late_night(context: Context, now: datetime) -> LateNight | None:
         return LateNight(day, due, "absent", last_day=last_day)
     last = runs[-1]
     return LateNight(day, due, _state(context, last), last.started_at, last.run_id, last.message or "", last_day)
-
-
-def _has_whole_day(run: Run, zone: tzinfo) -> bool:
-    """Whether a run began after its day, whose rows were all there."""
-    return run.started_at >= datetime.combine(run.score_date + timedelta(days=1), time(), zone)
 
 
 def _state(context: Context, run: Run) -> NightState:
@@ -132,7 +127,7 @@ def _is_over_for(context: Context, one: Unfinished, told_at: datetime) -> bool:
     since = [run for run in ledger.whole_days_ended_since(told_at) if run.outcome in _ENDED]
     if one.work == "late":
         of_day = ledger.whole_days(one.first, one.first) if one.first else []
-        return bool(of_day) and of_day[-1].outcome in _ENDED and _has_whole_day(of_day[-1], context.settings.zone)
+        return bool(of_day) and of_day[-1].outcome in _ENDED and of_day[-1].began_after_its_day(context.settings.zone)
     if one.work == "intraday":
         return any(run.score_date >= (one.first or run.score_date) for run in since) or any(
             run.kind == INTRADAY and run.outcome == "completed" and run.started_at > told_at

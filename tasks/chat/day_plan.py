@@ -1,8 +1,8 @@
 """Selects the days to score: those of a backfill, and those that a nightly run scores before its own.
 
-A day is done if the latest run that wrote it completed it as a whole day. It is up to date if that run also used this
-version of the rubric, these parameters and the current rows of the source, and the tables still have the day. A day
-that has lost most of its rows in the source is not replaced (`tasks/chat/day_guard.py`).
+A day is done if the latest run that wrote it began when it was over and completed it as a whole. It is up to date if
+that run also used this version of the rubric, these parameters and the current rows of the source, and the tables still
+have the day. A day that has lost most of its rows in the source is not replaced (`tasks/chat/day_guard.py`).
 """
 
 from collections import defaultdict
@@ -207,7 +207,7 @@ def earlier_days(context: Context, day: date) -> EarlierDays:
         out_of_reach = last_completed + timedelta(days=1), catch_up_from - timedelta(days=1)
     look_back_from = day - timedelta(days=reach.lookback_days)
     runs, kept = ledger.latest_of_days(look_back_from, yesterday), ledger.latest_kept(look_back_from, yesterday)
-    done = [one for one in days_between(look_back_from, yesterday) if one in runs and _done(runs[one])]
+    done = [one for one in days_between(look_back_from, yesterday) if one in runs and _completed(runs[one])]
     try:
         late, still_kept = _changed(context.settings, done, runs, kept)
     except AqbError as error:
@@ -216,14 +216,15 @@ def earlier_days(context: Context, day: date) -> EarlierDays:
 
 
 def missing_days(context: Context, day: date) -> tuple[date, ...]:
-    """The days before another that no run has completed, as far back as a nightly run catches up."""
+    """The days before another that no run has completed after their end, as far back as a nightly run catches up."""
     ledger, monitoring = RunLedger(context.state), context.settings.monitoring
     reach, look_back = timedelta(days=monitoring.catch_up_days), timedelta(days=monitoring.lookback_days)
     runs = ledger.latest_of_days(day - max(reach, look_back), day - timedelta(days=1))
-    done = {one for one, run in runs.items() if _done(run)}
-    known_from = ledger.last_completed_day(day - reach) or min(done, default=day)
-    catch_up = days_between(day - reach, day - timedelta(days=1))
-    return tuple(one for one in catch_up if one > known_from and one not in done)
+    completed = {one: run for one, run in runs.items() if _completed(run)}
+    done = {one for one, run in completed.items() if run.began_after_its_day(context.settings.zone)}
+    is_known = ledger.last_completed_day(day - reach) is not None
+    first = day - reach if is_known else max(day - reach, min(completed, default=day))
+    return tuple(one for one in days_between(first, day - timedelta(days=1)) if one not in done)
 
 
 def days_out_of_reach(context: Context, day: date) -> list[date]:
@@ -232,7 +233,7 @@ def days_out_of_reach(context: Context, day: date) -> list[date]:
     first, last = ledger.first_night(), day - reach - timedelta(days=1)
     if first is None or first > last:
         return []
-    done = ledger.completed_days(first, last)
+    done = ledger.completed_days(first, last, context.settings.zone)
     return [one for one in days_between(first, last) if one not in done]
 
 
@@ -259,8 +260,8 @@ def days_kept(context: Context, last: date) -> list[date]:
 
 def lost_days(context: Context, last: date) -> list[date]:
     """The days up to `last` that the score tables lack, or have older than their last run, except expired ones."""
-    ledger = RunLedger(context.state)
-    runs, done = ledger.latest_of_days(date.min, last), ledger.completed_days(date.min, last)
+    ledger, zone = RunLedger(context.state), context.settings.zone
+    runs, done = ledger.latest_of_days(date.min, last), ledger.completed_days(date.min, last, zone)
     written = _WrittenDays(context, sorted(done))
     return sorted(day for day in done if not (written.have(runs[day]) or written.may_have_expired(day, written.kpis)))
 
@@ -370,7 +371,7 @@ class _WrittenDays:
         return self._expire and bool(days) and day < min(days)
 
 
-def _done(run: Run) -> bool:
+def _completed(run: Run) -> bool:
     return run.outcome == "completed" and run.kind != INTRADAY
 
 

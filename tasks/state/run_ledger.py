@@ -6,7 +6,7 @@ Two tables: `runs`, a row a run of one day or of one test-run file; `run_steps`,
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta, tzinfo
 from types import UnionType
 from typing import Annotated, Any, get_args
 
@@ -57,6 +57,10 @@ class Run:
     told_at: datetime | None = None
     service: str | None = None
 
+    def began_after_its_day(self, zone: tzinfo) -> bool:
+        """Whether it began when its day was over, so that all rows were there."""
+        return self.started_at >= end_of_day(self.score_date, zone)
+
 
 @dataclass(frozen=True)
 class RunStep:
@@ -102,6 +106,11 @@ sa.Index("runs_by_start", _runs.c.started_at)
 _unended = _runs.c.outcome == sa.literal("running", literal_execute=True)  # a parameter would not find the index
 sa.Index("runs_unended", _runs.c.started_at, sqlite_where=_unended, postgresql_where=_unended)
 _WHOLE_DAY = _runs.c.kind.not_in([TEST_RUN, INTRADAY])
+
+
+def end_of_day(day: date, zone: tzinfo) -> datetime:
+    """The midnight after a day."""
+    return datetime.combine(day + timedelta(days=1), time(), zone)
 
 
 class RunLedger:
@@ -163,11 +172,12 @@ class RunLedger:
         nights = self._mine & (_runs.c.kind == NIGHTLY) & (_runs.c.outcome == "completed")
         return self._database.value(sa.select(sa.func.min(_runs.c.score_date)).where(nights))
 
-    def completed_days(self, first: date, last: date) -> set[date]:
-        """The days from `first` to `last` that a run of chat rows completed as a whole."""
+    def completed_days(self, first: date, last: date, zone: tzinfo) -> set[date]:
+        """The days from `first` to `last` that a run of chat rows completed as a whole, begun when they were over."""
         completed = self._mine & _WHOLE_DAY & (_runs.c.outcome == "completed")
-        query = sa.select(_runs.c.score_date).where(completed, _runs.c.score_date.between(first, last))
-        return {day for (day,) in self._database.rows(query)}
+        latest = sa.select(_runs.c.score_date, sa.func.max(_runs.c.started_at))
+        of_days = latest.where(completed, _runs.c.score_date.between(first, last)).group_by(_runs.c.score_date)
+        return {day for day, started_at in self._database.rows(of_days) if started_at >= end_of_day(day, zone)}
 
     def whole_days(self, first: date, last: date) -> list[Run]:
         """The runs of whole days from `first` to `last`, earliest first, whatever their outcome."""

@@ -1,7 +1,7 @@
 """Which days a backfill and a nightly run have to score, by the ledger and the rows of the source."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from tasks.chat.day_plan import (
     PlannedDay,
     backfill_plan,
     day_parameters,
+    days_out_of_reach,
     earlier_days,
     portions,
     source_contents,
@@ -28,6 +29,7 @@ from tasks.state.run_ledger import Run, RunLedger
 from tasks.warehouse import open_warehouse
 from tasks.warehouse.tables import SCORES
 from tests.builders.chat_rows import DAY, RUBRIC, plain, write_rows
+from tests.builders.nights import at
 from tests.builders.state import in_context, opened
 
 A_DAY = 24 * 60
@@ -59,7 +61,7 @@ def done(settings: Settings, *days: date, **differently: object) -> None:
                 rubric=RUBRIC.id,
                 rubric_version=RUBRIC.version,
                 code_version="0",
-                started_at=datetime(2026, 3, 1, tzinfo=UTC) + timedelta(hours=len(ledger.of_day(day))),
+                started_at=at(day + timedelta(days=1), "01:00") + timedelta(hours=len(ledger.of_day(day))),
                 outcome="completed",
                 parameters=day_parameters(settings, RUBRIC),
                 content=found.of(day).fingerprint,
@@ -186,6 +188,19 @@ def test_days_after_one_that_was_done_are_missing_until_they_are_done(settings: 
     done(settings, NEXT + timedelta(days=1), kind="intraday")  # a part of the day
     done(settings, LAST - timedelta(days=1))
     assert in_context(earlier_days, settings, LAST).missing == (NEXT, NEXT + timedelta(days=1))
+
+
+@pytest.mark.parametrize("first", [DAY, NEXT], ids=["after a night", "first of all"])
+def test_day_that_was_scored_while_it_lasted_is_missing_until_a_run_after_it(settings: Settings, first: date) -> None:
+    done(settings, *days_between(first, LAST - timedelta(days=1)))
+    done(settings, NEXT, started_at=at(NEXT, "15:00") + timedelta(minutes=1))
+    assert in_context(earlier_days, settings, LAST).missing == ()  # the night after it has done it
+    with opened(RunLedger, settings.state_url) as ledger:
+        (whole, part) = sorted(ledger.of_day(NEXT), key=lambda run: run.started_at, reverse=True)
+        ledger.save(replace(whole, outcome="failed", started_at=part.started_at - timedelta(hours=1)))
+    assert in_context(earlier_days, settings, LAST).missing == (NEXT,)
+    far = NEXT + timedelta(days=settings.monitoring.catch_up_days + 1)
+    assert NEXT in in_context(days_out_of_reach, settings, far)
 
 
 def test_late_rows_make_a_done_day_of_the_last_two_due_again(settings: Settings) -> None:
