@@ -168,8 +168,9 @@ class RunLedger:
         return self._database.value(query)
 
     def first_night(self) -> date | None:
-        """The first day that a nightly run completed."""
+        """The first day that a nightly run completed, and that had rows: others a clock of the past may have made."""
         nights = self._mine & (_runs.c.kind == NIGHTLY) & (_runs.c.outcome == "completed")
+        nights &= _runs.c.rows_in.is_distinct_from(0)
         return self._database.value(sa.select(sa.func.min(_runs.c.score_date)).where(nights))
 
     def completed_days(self, first: date, last: date, zone: tzinfo) -> set[date]:

@@ -203,6 +203,13 @@ def test_day_that_was_scored_while_it_lasted_is_missing_until_a_run_after_it(set
     assert NEXT in in_context(days_out_of_reach, settings, far)
 
 
+def test_empty_night_of_a_clock_a_year_back_is_no_beginning(settings: Settings) -> None:
+    done(settings, DAY - timedelta(days=365), rows_in=0)
+    done(settings, *days_between(DAY, LAST), rows_in=1)
+    far = LAST + timedelta(days=settings.monitoring.catch_up_days + 1)
+    assert in_context(days_out_of_reach, settings, far) == []
+
+
 def test_late_rows_make_a_done_day_of_the_last_two_due_again(settings: Settings) -> None:
     done(settings, *days_between(DAY, LAST - timedelta(days=1)))
     assert in_context(earlier_days, settings, LAST) == EarlierDays()
