@@ -205,11 +205,14 @@ def _refuse_locked(place: Path) -> None:
 
 
 def _state(settings: Settings) -> str:
-    """Checks that the state database can be written: it may be a read-only standby, or read-only for this user."""
+    """Checks that the state database has the form of this version and can be written, by this user and at all."""
+    from flows.cli.upgrade import lacking_of_state, listed
     from tasks.state.database import StateDatabase
     from tasks.state.leases import Leases
     from tasks.state.run_ledger import RunLedger
 
+    if lacking := lacking_of_state(settings):  # looked for first: opening the stores adds some of it
+        raise AqbError(f"it lacks {listed(lacking)}", fix="aqb upgrade")
     with StateDatabase(settings.state_url) as state:
         RunLedger(state)
         with Leases(state).held(f"doctor {uuid4().hex}"):

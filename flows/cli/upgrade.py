@@ -46,9 +46,9 @@ def upgrade(
     from tasks.config.settings import load_settings
 
     settings = load_settings()
-    lacking = _lacking(settings, change=not check)
+    lacking = lacking_of_state(settings, change=not check)
     stale = {} if check and lacking else _stale(settings)  # before the upgrade columns may be missing
-    state = "up to date" if not lacking else f"{'lacks' if check else 'added'} {_listed(lacking)}"
+    state = "up to date" if not lacking else f"{'lacks' if check else 'added'} {listed(lacking)}"
     lines = [f"state database: {state}"]
     lines += ["score tables: days to score again are counted by `aqb upgrade`"] if check and lacking else []
     lines += [
@@ -59,7 +59,7 @@ def upgrade(
         raise typer.Exit(1)
 
 
-def _lacking(settings: Settings, *, change: bool) -> list[str]:
+def lacking_of_state(settings: Settings, *, change: bool = False) -> list[str]:
     """The tables and columns that the state database lacks; with `change` they are then created.
 
     Without `change`, tables that nothing has needed yet are not included.
@@ -89,6 +89,7 @@ def _stale(settings: Settings) -> dict[str, int]:
         return dict(Counter(stale_days(context, yesterday).values()))
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """The first names, and the number of the others."""
     left = len(names) - _LONGEST_LIST
     return ", ".join(names[:_LONGEST_LIST]) + (f" and {left} more" if left > 0 else "")

@@ -15,6 +15,7 @@ from flows.cli.upgrade import STORES
 from tasks.state.database import SCHEMA_NUMBER
 from tasks.state.run_ledger import RunLedger
 from tests.builders.state import opened
+from tests.flows.cli.conftest import checks
 from tests.flows.conftest import EARLIER, EARLIER_SETTINGS, Command
 
 PROJECT = Path(__file__).parents[3]
@@ -69,6 +70,16 @@ def test_upgrade_check_finds_nothing_to_do_with_tables_that_nothing_has_needed_y
         assert (check.exit_code, check.out.splitlines()[0]) == (0, "state database: up to date")
         aqb(*command)
     assert json.loads(aqb("upgrade", "--check", "--json").out) == {"lacking": [], "stale": {}}
+
+
+def test_doctor_names_a_database_that_is_not_upgraded_and_leaves_it(aqb: Command, earlier: Path) -> None:
+    before = json.loads(aqb("upgrade", "--check", "--json").out)["lacking"]
+    seen = checks(aqb)["state database"]
+    assert seen.startswith("NOT it lacks ")
+    assert seen.endswith("-> aqb upgrade")
+    assert json.loads(aqb("upgrade", "--check", "--json").out)["lacking"] == before
+    aqb("upgrade")
+    assert checks(aqb)["state database"] == "can be written"
 
 
 def test_nights_go_on_after_an_upgrade(aqb: Command, earlier: Path) -> None:
