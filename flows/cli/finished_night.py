@@ -54,7 +54,7 @@ def show_finished_night(settings: Settings, *, as_json: bool) -> bool:
         f"  {counts_text(counts)}",
         f"tables: {settings.warehouse}",
         f"report: {report}",
-        f"site: {site}",
+        f"dashboard: {site}",
     ]
     show(found, "\n".join(lines), as_json=as_json)
     finish(problems)

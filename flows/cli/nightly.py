@@ -177,7 +177,7 @@ def demo(
     with Context(settings) as context:
         for message, _ in preview_messages(context, [last_day]):
             typer.echo(message_text(message))
-    typer.echo(f"\nsite: {out / 'reports' / 'index.html'}")
+    typer.echo(f"\ndashboard: {out / 'reports' / 'index.html'}")
     typer.echo(f"every row in a browser: {places_as_variables(settings)} aqb web")
 
 
@@ -244,7 +244,7 @@ def _outcome_lines(outcome: NightlyOutcome, settings: Settings) -> Iterator[str]
         for one in outcome.services:
             yield f"\nservice {one.own.service}"
             yield from _service_lines(one, settings)
-        yield f"\nsite: {outcome.site.path}"
+        yield f"\ndashboard: {outcome.site.path}"
         return
     yield ""
     yield from _service_lines(outcome, settings)
@@ -263,7 +263,7 @@ def _service_lines(outcome: NightlyOutcome, settings: Settings) -> Iterator[str]
     if own.outcome:
         yield f"report: {own.outcome.report}"
         if outcome.site.path:
-            yield f"site: {outcome.site.path}"
+            yield f"dashboard: {outcome.site.path}"
 
 
 def _day_lines(scored: DayOutcome) -> Iterator[str]:

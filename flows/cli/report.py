@@ -31,7 +31,7 @@ def report(
     last: Annotated[datetime | None, day_option("--to", "The last of these days.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Build the report site: pages that open from disk, one a day and one a test run, and a first page over all.
+    """Build the dashboard: pages that open from disk, one a day and one a test run, and a first page over all.
 
     Example: aqb report --from 2026-02-01 --to 2026-02-28
     """
@@ -61,7 +61,7 @@ def report(
             judge_end=end,
             over_all=("" if out else OVER_SERVICES) if settings.service else None,
         )
-    text = f"{counted(built.pages, 'page')}, {built.written} of them changed\nsite: {built.path}"
+    text = f"{counted(built.pages, 'page')}, {built.written} of them changed\ndashboard: {built.path}"
     found = {"path": built.path, "pages": built.pages, "written": built.written}
     if path and period:
         page = folder / period_page_name(period)

@@ -316,7 +316,7 @@ def test_nightly_says_counts_kpis_alerts_and_where_everything_is(aqb: Command, s
     )
     assert "critical  answer_failed" in ended.out
     assert f"report: data/reports/monitoring-{DAY}.md" in ended.out
-    assert ended.out.splitlines()[-1] == "site: data/reports/index.html"
+    assert ended.out.splitlines()[-1] == "dashboard: data/reports/index.html"
     assert Path(f"data/warehouse/monitoring_scores/{DAY}.parquet").exists()
     again = aqb("nightly", "--date", DAY.isoformat(), "--json")
     assert json.loads(again.out)["counts"] == {"rows_in": 3, "scored": 2, "excluded": 1, "rejected": 0}
