@@ -110,6 +110,10 @@ class StorageError(AqbError):
     """The warehouse, a folder or the state database cannot be read or written; what was there is still there."""
 
 
+class DamagedFileError(StorageError):
+    """A file of a table is damaged; the others can be read."""
+
+
 class TakenError(StorageError):
     """Another run is at work on it."""
 

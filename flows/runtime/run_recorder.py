@@ -3,7 +3,7 @@
 import logging
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -11,12 +11,12 @@ from typing import Any
 from flows.runtime.clock import now
 from flows.runtime.code_version import code_version
 from flows.runtime.telemetry import measure_run, run_attributes, span
-from scoring.errors import AqbError, StorageError
+from scoring.errors import AqbError, DamagedFileError, StorageError
 from tasks.config.log_lines import lines_with
 from tasks.state.database import StateDatabase
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
-from tasks.warehouse import Warehouse
+from tasks.warehouse import Warehouse, table_rows
 from tasks.warehouse.tables import RUNS
 
 _LOG = logging.getLogger(__name__)
@@ -144,11 +144,13 @@ def reason_of(error: BaseException) -> str:
 def publish_runs(warehouse: Warehouse, state: StateDatabase, day: date, ending: Run | None = None) -> None:
     """Copies the runs of a day from the ledger into the warehouse, including the `ending` one, unless they are there.
 
-    One run at a time reads and writes: the table is never older than the state of an earlier writer.
+    One run at a time reads and writes: the table is never older than the state of an earlier writer. A damaged file is
+    replaced: the ledger has all that it held.
     """
     with warehouse.lock(RUNS):
-        runs, published = RunLedger(state).frame_of_day(day, ending), warehouse.read(RUNS, [day])
+        runs, known = RunLedger(state).frame_of_day(day, ending), list[tuple[Any, ...]]()
         current = runs.select("run_id", "outcome").rows()
-        known = [] if published is None else published.select("run_id", "outcome").collect().rows()
+        with suppress(DamagedFileError):
+            known = table_rows(warehouse, RUNS, RUNS_SCHEMA, [day]).select("run_id", "outcome").collect().rows()
         if sorted(current) != sorted(known):
             warehouse.replace_day(RUNS, day, RUNS_SCHEMA, [runs])

@@ -5,14 +5,11 @@ that run also used this version of the rubric, these parameters and the current 
 have the day. A day that has lost most of its rows in the source is not replaced (`tasks/chat/day_guard.py`).
 """
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
 
 from scoring.chat.day_content import DayContent, day_contents, local_day
 from scoring.chat.kpis import ALL_TENANTS
@@ -24,12 +21,11 @@ from scoring.errors import AqbError, InputError, UsageError
 from tasks.chat.day_guard import day_guards, losses_text
 from tasks.chat.sources import ChatRowSource, open_source
 from tasks.chat.tables import KPIS
+from tasks.chat.written_days import WrittenDays
 from tasks.config.addresses import is_bigquery
 from tasks.config.settings import Settings
 from tasks.context import Context
-from tasks.state.run_ledger import INTRADAY, RUNS_SCHEMA, Run, RunLedger
-from tasks.warehouse import table_rows
-from tasks.warehouse.tables import RUNS, SCORES
+from tasks.state.run_ledger import INTRADAY, Run, RunLedger
 
 PORTION_BYTES = 500_000_000
 # CPU seconds of a backfill, from benchmarks/RESULTS.md and docs/scale.md: per day and per row; the startup of a worker
@@ -38,7 +34,6 @@ _DAY_S, _ROW_S = 0.15, 30e-6
 _WORKER_S, _DAY_IN_WORKER_S = 2.5, 0.01
 _MOST_OVERHEAD = 0.15
 _RULES = "rules"
-_NAMED = pa.schema([RUNS_SCHEMA.field(name) for name in ("score_date", "run_id")])
 
 
 @dataclass(frozen=True)
@@ -139,7 +134,7 @@ def backfill_plan(context: Context, first: date, last: date, today: date) -> Bac
         raise UsageError(f"{last} is not over yet in {settings.time_zone}", fix="end with an earlier day")
     contents = _contents(settings, first, last)
     days = days_between(first, last)
-    written = _WrittenDays(context, days)
+    written = WrittenDays(context, days)
     guarded = [day for day in days if day in written.kpis]
     guards = day_guards(context.warehouse, context.state, guarded)
     runs = RunLedger(context.state).latest_of_days(first, last)
@@ -262,7 +257,7 @@ def lost_days(context: Context, last: date) -> list[date]:
     """The days up to `last` that the score tables lack, or have older than their last run, except expired ones."""
     ledger, zone = RunLedger(context.state), context.settings.zone
     runs, done = ledger.latest_of_days(date.min, last), ledger.completed_days(date.min, last, zone)
-    written = _WrittenDays(context, sorted(done))
+    written = WrittenDays(context, sorted(done))
     return sorted(day for day in done if not (written.have(runs[day]) or written.may_have_expired(day, written.kpis)))
 
 
@@ -297,7 +292,7 @@ def finished_backfill(context: Context, first: date, last: date, today: date) ->
 def _known_up_to_date(context: Context, days: Sequence[date]) -> bool:
     """Whether the ledger has no reason to score any of these days, regardless of the source's current rows."""
     runs = RunLedger(context.state).latest_of_days(days[0], days[-1])
-    if len(runs) < len(days) or not all(map(_WrittenDays(context, days).have, runs.values())):
+    if len(runs) < len(days) or not all(map(WrittenDays(context, days).have, runs.values())):
         return False
     parameters = day_parameters(context.settings, context.rubric)
     return not any(_reason(run, context.rubric, parameters) for run in runs.values())
@@ -340,35 +335,6 @@ def _changed(
 
 def _contents(settings: Settings, first: date, last: date) -> SourceContents:
     return source_contents(open_source(settings.monitoring.source, settings), first, last, settings.time_zone)
-
-
-class _WrittenDays:
-    """The days that the KPI and score tables have now, and the runs of some `days` that their table of runs names."""
-
-    def __init__(self, context: Context, days: Sequence[date]) -> None:
-        self.kpis, self.scores = (set(context.warehouse.days(table)) for table in (KPIS, SCORES))
-        self._runs = defaultdict[date, set[str]](set)
-        for day, run_id in table_rows(context.warehouse, RUNS, _NAMED, days).collect().iter_rows() if days else ():
-            self._runs[day].add(run_id)
-        self._expire = is_bigquery(context.settings.warehouse)
-
-    def have(self, run: Run) -> bool:
-        """Whether the tables have the results of a run, except for scores that may have expired since.
-
-        BigQuery keeps no scores of a day without scored rows.
-        """
-        day = run.score_date
-        has_scores = day in self.scores or not run.scored or self.may_have_expired(day, self.scores)
-        return day in self.kpis and has_scores and not self.are_older(run)
-
-    def are_older(self, run: Run) -> bool:
-        """Whether tables do not name a completed run of their day, as after a restore: it is named before it ends."""
-        named = self._runs.get(run.score_date)
-        return run.outcome == "completed" and named is not None and run.run_id not in named
-
-    def may_have_expired(self, day: date, days: Set[date]) -> bool:
-        """Whether BigQuery may have expired a day of a table with these days: it is before the first of them."""
-        return self._expire and bool(days) and day < min(days)
 
 
 def _completed(run: Run) -> bool:

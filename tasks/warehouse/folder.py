@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scoring.chat.rubric import RowRubric
-from scoring.errors import StorageError, TakenError
+from scoring.errors import DamagedFileError, StorageError, TakenError
 from tasks.files.atomic import is_at, remove_unfinished, unchanged_since, writable, write_parquet
 from tasks.waiting import attempts
 from tasks.warehouse.day_queries import CountsOfDays, FrameQueries, fired_rows, value_counts
@@ -88,7 +88,8 @@ class FolderWarehouse:
         NULL if a day lacks a column.
 
         Raises:
-            StorageError: a file is damaged, or the warehouse is not a readable folder.
+            DamagedFileError: a file is damaged.
+            StorageError: a file may not be read, or the warehouse is not a readable folder.
         """
         wanted = self.days(table) if days is None else self._there(table, days)
         if not wanted:
@@ -325,7 +326,7 @@ def _damage_refused(path: Path, day: date) -> Iterator[None]:
             fix="read as the user that scores or as a member of the file's group",
         ) from error
     except (OSError, pa.ArrowException, pl.exceptions.PolarsError) as error:
-        raise StorageError(
+        raise DamagedFileError(
             "this table file is damaged or cannot be read",
             where=str(path),
             fix=f"remove it and score the day once more: aqb backfill --from {day} --to {day} --force",

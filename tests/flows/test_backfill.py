@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Event, Thread
 from uuid import UUID
 
+import polars as pl
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import (
@@ -122,6 +123,18 @@ def test_failing_day_stops_no_other_and_is_done_by_the_next_backfill(settings: S
     assert done(incomplete.value.outcome) == DAYS
     assert "another run" in incomplete.value.outcome.problems[0]
     assert done(backfill(DAY, LAST, settings=settings)) == [DAYS[1]]
+
+
+@pytest.mark.usefixtures("site_is_built")
+def test_damaged_file_of_the_table_of_runs_stops_no_day_and_is_made_anew(settings: Settings) -> None:
+    backfill(DAY, DAYS[2], settings=settings)
+    before = tables(settings, DAYS[:3])
+    damaged, runs = (Path(settings.warehouse, f"runs/{day}.parquet") for day in DAYS[1:3])
+    damaged.write_bytes(runs.read_bytes()[:-9])
+    assert done(backfill(DAY, DAYS[2], settings=settings)) == [DAYS[1]]
+    assert tables(settings, DAYS[:3]) == before
+    assert len(pl.read_parquet(damaged)) == 2
+    assert done(backfill(DAY, DAYS[2], settings=settings)) == []
 
 
 def test_broken_file_makes_every_day_incomplete_and_the_rest_is_scored(settings: Settings) -> None:
