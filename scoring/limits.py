@@ -62,7 +62,7 @@ LARGEST_TEXT_RATIO = 10_000
 time of each row alone takes a thousandth of a long text that all rows repeat."""
 
 LARGEST_JUDGE_REPLY = 1_000_000
-"""Bytes of an answer of a judge's endpoint, which packs none: a verdict has a few hundred, the list of all models of a
+"""Bytes of an answer of a judge's endpoint, unpacked: a verdict has a few hundred, the list of all models of a
 large provider a hundred thousand."""
 
 LARGEST_BATCH_LINE = 10_000

@@ -2,6 +2,7 @@
 
 import json
 import re
+import zlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -47,20 +48,34 @@ _OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_no
 _LONGEST_MESSAGE = 300
 _MISFITS_AT_FIRST = 5
 _BUCKETS = ("requests", "tokens")
+_UNPACKED = ("gzip", "x-gzip", "deflate")
+_GZIP_OR_ZLIB = zlib.MAX_WBITS + 32
 _PARTS_OF_ANSWERS = (b'"choices"', b'"output"', b'"usage"')
 
 
 class _BoundedBody(httpx2.AsyncByteStream):
-    def __init__(self, body: httpx2.AsyncByteStream, longest: int) -> None:
+    """A body of at most `longest` bytes, unpacked where it is packed: no more than that is ever made of it."""
+
+    def __init__(self, body: httpx2.AsyncByteStream, longest: int, *, is_packed: bool) -> None:
         self._body, self._longest = body, longest
+        self._unpacker = zlib.decompressobj(_GZIP_OR_ZLIB) if is_packed else None
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         length = 0
         async for chunk in self._body:
-            length += len(chunk)
+            plain = self._unpacked(chunk, self._longest - length + 1)
+            length += len(plain)
             if length > self._longest:
                 raise httpx2.ReadError(f"the answer is longer than {self._longest:,} bytes")
-            yield chunk
+            yield plain
+        if self._unpacker and not self._unpacker.eof:
+            raise httpx2.ReadError("the answer is packed, and cut")
+
+    def _unpacked(self, chunk: bytes, most: int) -> bytes:
+        try:
+            return self._unpacker.decompress(chunk, most) if self._unpacker else chunk
+        except zlib.error as error:
+            raise httpx2.ReadError(f"the answer is packed, and damaged: {error}") from None
 
     async def aclose(self) -> None:
         await self._body.aclose()
@@ -94,7 +109,7 @@ class JudgeEndpoint:
             timeout=openai.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s / 2)),
             http_client=openai.DefaultAsyncHttpxClient(
                 follow_redirects=False,  # another host would get the questions and the key
-                headers={"Accept-Encoding": "identity"},  # what is packed has no known size
+                headers={"Accept-Encoding": "identity"},  # some servers pack all the same
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS),
                 event_hooks={"response": [self._bound]},
             ),
@@ -104,11 +119,12 @@ class JudgeEndpoint:
 
     async def _bound(self, response: httpx2.Response) -> None:
         """Lets the body of a response end with an error where it becomes too long."""
-        if response.headers.get("content-encoding", "identity") != "identity":
-            raise httpx2.DecodingError("the answer is packed, which was not asked for")
+        packing = response.headers.pop("content-encoding", "identity").lower()
+        if packing not in ("identity", *_UNPACKED):
+            raise httpx2.DecodingError(f"the answer is packed as {packing[:20]}, which was not asked for")
         longest = self.longest_file if response.request.url.path.endswith("/content") else LARGEST_JUDGE_REPLY
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _BoundedBody(response.stream, longest)
+        response.stream = _BoundedBody(response.stream, longest, is_packed=packing in _UNPACKED)
 
     async def aclose(self) -> None:
         """Closes the connections."""

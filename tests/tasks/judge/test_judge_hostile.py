@@ -1,7 +1,9 @@
 """A judge endpoint that does what none should: nothing crashes, nothing grows, and the budget holds."""
 
+import gzip
 import json
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date
@@ -89,6 +91,9 @@ BYTES: dict[str, Script] = {
     "a number of 100,000 digits": always(http(b"1" * 100_000)),
     "a packed answer": packed(),
     "a packed error": packed(500),
+    "a packed answer that is cut": always(http(gzip.compress(b"{}" * 99)[:-9], headers=["Content-Encoding: gzip"])),
+    "a packed answer that is none": always(http(b"{}", headers=["Content-Encoding: gzip"])),
+    "an answer packed otherwise": always(http(b"{}", headers=["Content-Encoding: br"])),
     "three megabytes": always(http(b'{"choices": "' + b"a" * 3_000_000 + b'"}')),
     "an error of three megabytes": always(http(b"a" * 3_000_000, 400)),
     "a body without an end": endless(CHUNKED, b"10000\r\n" + b"a" * 0x10000 + b"\r\n"),
@@ -127,6 +132,21 @@ def test_judge_survives_an_endpoint_that_answers(name: str, sqlite_store: Verdic
     assert sqlite_store.found([one.key for one in judged.judgements]).keys() == {
         one.key for one in judged.judgements if one.status in (VerdictStatus.OK, VerdictStatus.REFUSED)
     }
+
+
+@pytest.mark.parametrize(
+    ("packing", "pack"), [("gzip", gzip.compress), ("GZIP", gzip.compress), ("deflate", zlib.compress)]
+)
+def test_judge_reads_an_answer_that_a_server_packs_unasked(
+    packing: str, pack: Callable[[bytes], bytes], sqlite_store: VerdictStore
+) -> None:
+    headers = [f"Content-Encoding: {packing}"]
+    error = pack(json.dumps({"error": {"message": "no such model"}}).encode())
+    refused, _ = judged_by(always(http(error, 404, headers)), sqlite_store)
+    assert "no such model" in str(refused.failure)
+    judged, server = judged_by(always(http(pack(json.dumps(completion()).encode()), headers=headers)), sqlite_store)
+    assert judged.summary()["by_status"] == {"ok": COUNT}
+    assert len(server.received) == COUNT
 
 
 def test_question_that_a_filter_of_the_endpoint_blocks_is_refused_for_good(sqlite_store: VerdictStore) -> None:
