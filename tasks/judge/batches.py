@@ -133,12 +133,8 @@ class BatchRun:
         group: list[Question] = []
         size = 0
         for question in list(self._open.values()):
-            if question.key not in self._open:  # another run has had the answer since
+            if not self._may_send(question):
                 continue
-            if (reserved := self._budget.reserve(question, BATCH_DISCOUNT)) is None:
-                self._conclude(self._judgements[question.key].with_verdict(OVER_BUDGET))
-                continue
-            self._reserved[question.key] = reserved
             if len(group) == _LINES_PER_BATCH or (group and size + question.size_bytes > _BYTES_PER_BATCH):
                 yield group
                 group, size = [], 0
@@ -147,9 +143,18 @@ class BatchRun:
         if group:
             yield group
 
+    def _may_send(self, question: Question) -> bool:
+        """Whether no other run has had the answer, and the budget has reserved the most that the question can cost."""
+        if question.key in self._open and question.key not in self._reserved:
+            if (reserved := self._budget.reserve(question, BATCH_DISCOUNT)) is None:
+                self._conclude(self._judgements[question.key].with_verdict(OVER_BUDGET))
+            else:
+                self._reserved[question.key] = reserved
+        return question.key in self._open
+
     async def _send(self, group: Sequence[Question]) -> WaitingBatch | None:
         """Sends what no other run has sent in a batch; None if nothing is left of the group."""
-        while group := [question for question in group if question.key in self._open]:
+        while group := [question for question in group if self._may_send(question)]:
             token, keys = secrets.token_hex(16), [question.key for question in group]
             with ExitStack() as sending:
                 opened = self._store.sending_batch(self._endpoint.name, token, keys)

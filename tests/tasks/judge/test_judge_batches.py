@@ -1,6 +1,7 @@
 import asyncio
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 import pytest
@@ -11,7 +12,7 @@ from tasks.judge.dialect import Dialect
 from tasks.judge.verdict_store import VerdictStore, WaitingBatch
 from tests.builders.state import opened
 from tests.fakes.judge_questions import FAST, ask, failure_of, questions, settings_for
-from tests.fakes.openai_server import Behaviour, FakeOpenAI
+from tests.fakes.openai_server import Behaviour, FakeOpenAI, question_key
 
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
@@ -221,22 +222,40 @@ def test_batch_that_the_endpoint_loses_is_one_clear_error_and_is_not_paid_for_ag
     assert "it has lost batch_0 or its results" in str(judged.failure)
 
 
+def first_look(monkeypatch: pytest.MonkeyPatch, store: VerdictStore) -> None:
+    """The next look at the store is one of the moment before another run has sent its batch."""
+    waiting, not_yet = store.waiting_batches, iter([list[WaitingBatch]])
+    monkeypatch.setattr(
+        store, "waiting_batches", lambda endpoint: sent() if (sent := next(not_yet, None)) else waiting(endpoint)
+    )
+
+
 def test_answer_that_another_run_brings_while_batches_are_sent_is_not_asked_for_again(
     sqlite_store: VerdictStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other run has sent in one batch what this one sends in two."""
     with FakeOpenAI(Behaviour(batch_s=0.3)) as server:
         asyncio.run(give_up_while_waiting(server, sqlite_store, 2))
-        waiting, not_yet = sqlite_store.waiting_batches, iter([list[WaitingBatch]])
-        monkeypatch.setattr(
-            sqlite_store,
-            "waiting_batches",
-            lambda endpoint: sent() if (sent := next(not_yet, None)) else waiting(endpoint),
-        )
+        first_look(monkeypatch, sqlite_store)
         monkeypatch.setattr("tasks.judge.batches._LINES_PER_BATCH", 1)
         judged = ask(2, settings_for(server.url, mode="batch"), sqlite_store)
     assert judged.summary()["by_status"] == {"ok": 2}
     assert len(server.batches.batches) == 1
+
+
+def test_batch_of_another_run_without_answers_frees_no_budget_for_more_questions(
+    sqlite_store: VerdictStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What this run had reserved for them is reserved again before it asks them itself."""
+    most = [one.largest_usage for one in questions(4, settings_for(""))]
+    settings = partial(settings_for, mode="batch", max_tokens=sum(one.tokens_in + one.tokens_out for one in most))
+    with FakeOpenAI(Behaviour(batch_s=0.3, hung=1.0)) as server:
+        asyncio.run(give_up_while_waiting(server, sqlite_store, 3))
+        first_look(monkeypatch, sqlite_store)
+        monkeypatch.setattr("tasks.judge.batches._LINES_PER_BATCH", 3)
+        judged = ask(6, settings(server.url), sqlite_store)
+    assert judged.summary()["by_status"] == {"failed": 4, "over_budget": 2}
+    assert len({question_key(request) for request in server.requests}) == 4
 
 
 def test_batch_that_the_endpoint_refuses_is_one_clear_error_and_is_forgotten(sqlite_store: VerdictStore) -> None:
