@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from scoring.catalog import testrun_rubrics
-from scoring.errors import AqbError, InputError
+from scoring.errors import AqbError, InputError, counted
 from scoring.judging.anchors import AnsweredQuestion, chosen_anchors
 from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import TestRunPlan
@@ -21,6 +21,7 @@ from tasks.judge.questions import Question, questions_of
 from tasks.judge.verdict_store import Judgement, PastTheStore, VerdictStore
 from tasks.judge_quality.anchor_store import Anchor, AnchorStore
 from tasks.judge_quality.anchor_table import write_anchors
+from tasks.state.run_ledger import TEST_RUN, RunLedger
 from tasks.testruns.plans import last_plans
 from tasks.warehouse.tables import ANCHORS
 
@@ -66,13 +67,20 @@ def anchor_questions(context: Context) -> AnchorQuestions:
         return AnchorQuestions(tuple(known), tuple(questions), chosen_now=False)
     chosen = _chosen(last_plans(context, _RUNS_READ), settings, VerdictStore(context.state))
     if not chosen:
-        raise InputError(
-            f"there is no question yet that {settings.model} has judged with these settings",
-            where="the test runs of the inbox",
-            fix="score a test run in the inbox with judge.enabled",
-        )
+        raise _no_question(context, settings.model)
     asked = [question for anchor in chosen if (question := anchor.question(settings, rubrics))]
     return AnchorQuestions(tuple(chosen), tuple(asked), chosen_now=True)
+
+
+def _no_question(context: Context, model: str) -> InputError:
+    """Why no anchors can be chosen: nothing was judged, or in another way than now."""
+    judged = [run for run in RunLedger(context.state).completed(TEST_RUN, _RUNS_READ) if run.model]
+    what = f"there is no question yet that {model} has judged"
+    if judged:
+        what = f"what {model} would be asked now is asked in none of {counted(len(judged), 'judged test run')}: "
+        what += "they had another model, settings, prompts or AQB"
+    fix = f"score a {'new ' if judged else ''}test run in the inbox with judge.enabled"
+    return InputError(what, where="the test runs of the inbox", fix=fix)
 
 
 def _rubrics(context: Context) -> dict[str, AnyTestRunRubric]:

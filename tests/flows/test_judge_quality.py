@@ -212,7 +212,7 @@ def test_anchors_of_unknown_price_say_so_and_keep_to_tokens(context: Context) ->
 
 def test_anchors_of_another_model_need_its_own_verdicts(context: Context) -> None:
     night(context, 1)
-    with with_judge(context, model="judge-2") as other, pytest.raises(InputError, match="judge-2 has judged"):
+    with with_judge(context, model="judge-2") as other, pytest.raises(InputError, match="judge-2 would be asked now"):
         anchor_questions(other)
 
 
@@ -241,7 +241,7 @@ def test_anchors_of_a_rubric_file_are_asked_with_its_prompt_and_chosen_anew_when
         Path("support-tests.toml").write_text(
             text.replace("one answer of a support bot", "an answer of a bot"), "utf-8"
         )
-        with pytest.raises(InputError, match="no question yet"):  # the new prompt has no verdicts
+        with pytest.raises(InputError, match="none of 1 judged test run:"):  # the new prompt has no verdicts
             anchor_questions(context)
 
 
