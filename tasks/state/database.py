@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Sequence
@@ -10,6 +11,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.schema import CreateColumn
@@ -30,6 +32,7 @@ _log = logging.getLogger(__name__)
 
 _MOMENT_S, _LOCK_WAIT_S = 3, 30
 _LONGEST_OUTAGE_S = 60.0
+_OPTION = re.compile(r"([a-z_]+=[^/]*)?")
 _answered: set[sa.URL] = set()
 """The servers that have answered this process."""
 _SCHEMA_LOCK = 7_240_117  # any number that no other program locks in that database
@@ -86,8 +89,10 @@ class StateDatabase:
             if _is_in_memory(parsed):
                 raise _unusable("it names no file, so SQLite would forget everything at the end of each command")
             file = _file_of(parsed)
+            if file and not all(map(_OPTION.fullmatch, url.partition("?")[2].split("&"))):
+                raise _unusable("what follows its ? is no option such as timeout=9; a ? of a path is written %3F")
             if file and read_only:
-                parsed = parsed.set(database=f"file:{file}", query={"mode": "ro", "uri": "true"})
+                parsed = parsed.set(database=f"file:{quote(str(file))}", query={"mode": "ro", "uri": "true"})
             self.is_sqlite = parsed.get_backend_name() == "sqlite"
             # Whatever PGCLIENTENCODING says; and a pooler may give each transaction another session.
             own = {} if self.is_sqlite else {"client_encoding": "UTF8", "prepare_threshold": None}

@@ -15,6 +15,7 @@ from tasks.files.atomic import write_parquet
 from tasks.state.database import StateDatabase
 from tasks.state.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
 from tests.builders.disks import small_disk
+from tests.builders.nights import night
 from tests.builders.state import opened
 
 DAY = date(2026, 2, 13)
@@ -176,6 +177,21 @@ def test_database_that_nothing_would_remain_of_is_wrong_usage(name: str) -> None
     with pytest.raises(UsageError, match=r"state_url .* names no file") as refused:
         StateDatabase(name)
     assert "sqlite:///data/state.db" in refused.value.fix
+
+
+@pytest.mark.parametrize("path", ["a?b/state.db", "a?state.db", "a?b=c/state.db"])
+def test_path_with_a_question_mark_names_no_other_file(path: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"a \? of a path is written %3F"):
+        StateDatabase(f"sqlite:///{tmp_path}/{path}")
+
+
+@pytest.mark.parametrize("name", ["a%3Fb.db", "a%23b.db", "a%2525b.db", "a b.db?timeout=9"])
+def test_reader_opens_the_file_that_was_written_whatever_its_name(name: str, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/{name}"
+    with opened(RunLedger, url) as ledger:
+        ledger.save(night(DAY))
+    with StateDatabase(url, read_only=True) as state:
+        assert len(RunLedger(state).of_day(DAY)) == 1
 
 
 def test_database_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
