@@ -17,6 +17,7 @@ from scoring.errors import AqbError, counted
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import dead_runs, late_night
 from tasks.chat.day_plan import days_kept, days_out_of_reach, lost_days, missing_days, stale_days
+from tasks.chat.tables import KPIS
 from tasks.config.services import services_of
 from tasks.config.settings import Settings
 from tasks.context import Context
@@ -156,6 +157,11 @@ def _days(context: Context, found: Status) -> None:
         found.problems.append(
             f"days: missing in the score tables, or older than their last run: {counted(len(lost), 'day')}, since "
             f"{lost[0]}; check `warehouse`, then `aqb backfill --from {lost[0]} --to {lost[-1]}`"
+        )
+    if ahead := [day for day in context.warehouse.days(KPIS) if day > yesterday + timedelta(days=1)]:
+        found.problems.append(
+            f"days: the score tables have {counted(len(ahead), 'day')} to come, scored by a clock that was ahead, and "
+            "`aqb watch` takes them for done; `aqb doctor` says what to do"
         )
     if kept := days_kept(context, yesterday):
         found.problems.append(

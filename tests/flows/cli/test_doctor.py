@@ -44,6 +44,7 @@ def test_doctor_says_how_to_remove_days_that_a_clock_ahead_has_scored(aqb: Comma
     seen = checks(aqb)["warehouse"]
     assert seen.startswith(f"NOT data/warehouse: there are 1 day to come, from {ahead} on")
     assert f"rm data/warehouse/*/{ahead}.parquet: " in seen
+    assert "days: the score tables have 1 day to come, scored by a clock that was ahead" in aqb("status").out
     for path in Path().glob(f"data/warehouse/*/{ahead}.parquet"):
         path.unlink()
     assert checks(aqb)["warehouse"] == f"1 scored day, {DAY} to {DAY}"
