@@ -8,6 +8,7 @@ import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,7 +98,7 @@ def _checks(settings: Settings) -> Iterator[Check]:
     if state.ok:
         yield from _of_services("last night", _last_night, services)
     if settings.judge.enabled or settings.judge.api_key or is_set("OPENAI_API_KEY"):
-        yield _check("judge", _judge, settings)
+        yield _check("judge", partial(_judge, has_store=state.ok), settings)
     if is_set(DEFAULT_WEBHOOK) or settings.alerts != AlertsSettings():
         yield from _routes(settings)
     else:
@@ -273,7 +274,7 @@ def _task_runner(settings: Settings) -> str:
     return f"{settings.engine.task_runner_address} accepts connections"
 
 
-def _judge(settings: Settings) -> str:
+def _judge(settings: Settings, *, has_store: bool) -> str:
     from flows.runtime.clock import today
     from tasks.config.judge import endpoint_of
     from tasks.config.secret_places import is_set, secret_of
@@ -282,7 +283,7 @@ def _judge(settings: Settings) -> str:
     from tasks.judge.verdict_store import VerdictStore
 
     endpoint, dialect = endpoint_of(settings.judge), None
-    if endpoint:
+    if endpoint and has_store:
         with Context(settings) as context:
             dialect = VerdictStore(context.state).dialect(endpoint.of_model(settings.judge.model))
     seen = check_endpoint(settings.judge, today(settings.time_zone), dialect)

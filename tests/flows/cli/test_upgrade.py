@@ -72,7 +72,11 @@ def test_upgrade_check_finds_nothing_to_do_with_tables_that_nothing_has_needed_y
     assert json.loads(aqb("upgrade", "--check", "--json").out) == {"lacking": [], "stale": {}}
 
 
-def test_doctor_names_a_database_that_is_not_upgraded_and_leaves_it(aqb: Command, earlier: Path) -> None:
+def test_doctor_names_a_database_that_is_not_upgraded_and_leaves_it(
+    aqb: Command, earlier: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-nobody")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     before = json.loads(aqb("upgrade", "--check", "--json").out)["lacking"]
     seen = checks(aqb)["state database"]
     assert seen.startswith("NOT it lacks ")
