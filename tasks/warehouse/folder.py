@@ -156,8 +156,8 @@ class FolderWarehouse:
         own = self._own(name)
         with self._lock_file(own) as lock:
             if wait_s is None:
-                _lock(lock, fcntl.LOCK_EX)
-            elif not any(_taken(lock) for _ in attempts(own, wait_s)):
+                _acquired(lock, fcntl.LOCK_EX)
+            elif not any(_acquired(lock) for _ in attempts(own, wait_s)):
                 raise self._held_by_another(own)
             yield
 
@@ -174,7 +174,7 @@ class FolderWarehouse:
     def _staged(self, name: str, wait_s: float = 0.0) -> Iterator[Path]:
         folder = self.folder / _STAGING / name
         with self._lock_file(name) as lock:
-            if not any(_taken(lock) for _ in attempts(name, wait_s)):
+            if not any(_acquired(lock) for _ in attempts(name, wait_s)):
                 raise self._held_by_another(name)
             shutil.rmtree(folder, ignore_errors=True)
             try:
@@ -232,23 +232,16 @@ def _readable(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _taken(lock: IO[str]) -> bool:
+def _acquired(lock: IO[str], how: int = fcntl.LOCK_EX | fcntl.LOCK_NB) -> bool:
     """Acquires the lock of a file unless another process has it. The kernel releases it when its owner dies."""
     try:
-        _lock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, how)
     except BlockingIOError:
         return False
-    return True
-
-
-def _lock(file: IO[str], how: int) -> None:
-    try:
-        fcntl.flock(file, how)
-    except BlockingIOError:
-        raise
     except OSError as error:
         fix = "put the warehouse on a file system with locks, such as a disk of this machine"
-        raise StorageError(f"cannot be locked: {error.strerror}", where=file.name, fix=fix) from error
+        raise StorageError(f"cannot be locked: {error.strerror}", where=lock.name, fix=fix) from error
+    return True
 
 
 def _hash_of(path: Path) -> str:
