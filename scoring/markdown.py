@@ -13,8 +13,8 @@ MOST_DIGITS = 4
 """The most digits of a percentage, that of a row in a million, and of a mean."""
 
 _ESCAPED = str.maketrans({mark: f"\\{mark}" for mark in r"\`*[]<>|#~&"})
-# Inside a word an underscore means nothing to markdown, and codes read better without the backslash.
-_LOOSE_UNDERSCORE = re.compile(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
+MARKING_UNDERSCORE = re.compile(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
+"""An underscore that may be markup. Inside a word it is none, and codes read better as they are."""
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -29,7 +29,7 @@ def cell(value: object) -> str:
     if value is None:
         return "–"
     escaped = one_line(str(value)).translate(_ESCAPED)
-    return _LOOSE_UNDERSCORE.sub(r"\\_", escaped) if "_" in escaped else escaped
+    return MARKING_UNDERSCORE.sub(r"\\_", escaped) if "_" in escaped else escaped
 
 
 def one_line(text: str) -> str:

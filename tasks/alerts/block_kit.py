@@ -4,23 +4,22 @@ Everything is `rich_text` and `plain_text`, nothing is `mrkdwn`: in rich text bo
 their own, so that `*`, backticks or `<!channel>` inside a text element are only characters.
 """
 
-import re
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
 from scoring.alerting.blocks import Block, Line, Span, plain
+from scoring.markdown import MARKING_UNDERSCORE
 
 # In plain text `<` and `&` could be read as escapes; their full-width twins cannot.
 _PLAIN = str.maketrans("<>&", "＜＞＆")
 # The fallback is read as mrkdwn wherever blocks are not shown.
 _FALLBACK = str.maketrans("<>&*~`@", "＜＞＆＊～｀＠")
-_MARKING_UNDERSCORE = re.compile(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
 
 
 def fallback_text(text: str) -> str:
     """The text of a notification, in which nothing is markup."""
-    return _MARKING_UNDERSCORE.sub("＿", text.translate(_FALLBACK))
+    return MARKING_UNDERSCORE.sub("＿", text.translate(_FALLBACK))
 
 
 def plain_text(text: str) -> dict[str, Any]:
