@@ -22,7 +22,7 @@ from pyarrow import types
 from scoring.chat import cells
 from scoring.chat.reading import UTC_ZONE, column_places, no_column, value_in
 from scoring.chat.row_ids import TEXTS, TOKENS
-from scoring.chat.rows import CHAT_ROW_SCHEMA, RowBatch, microseconds
+from scoring.chat.rows import CHAT_ROW_SCHEMA, RowBatch
 from scoring.chat.text_columns import ParsedColumn, Timestamps, cell_instants, cells_column, instants, numbers
 from scoring.days import Window
 from scoring.errors import InputError
@@ -151,7 +151,7 @@ def row_batch(file: str, columns: Sequence[ParsedColumn], timestamps: Timestamps
 
     in_window = pl.repeat(True, len(lines), eager=True)
     if window is not None:
-        in_window = (moments >= microseconds(window.start)) & (moments < microseconds(window.end))
+        in_window = (moments >= cells.microseconds_of(window.start)) & (moments < cells.microseconds_of(window.end))
         in_window = in_window.fill_null(True)
     kept = in_window
     if problems:

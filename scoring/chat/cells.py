@@ -92,9 +92,14 @@ def _in_calendar(found: Instant) -> Instant:
     return found
 
 
+def microseconds_of(moment: datetime) -> int:
+    """Microseconds since 1970 of an instant with a zone."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
 def in_zone(microseconds: int, zone: ZoneInfo) -> int:
     """Converts a local time to an instant, both as microseconds since 1970."""
-    return (_EPOCH.replace(tzinfo=zone) + timedelta(microseconds=microseconds) - _EPOCH) // _MICROSECOND
+    return microseconds_of(_EPOCH.replace(tzinfo=zone) + timedelta(microseconds=microseconds))
 
 
 def text(column: str, value: object) -> bytes | None:

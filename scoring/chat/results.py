@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from scoring.chat.cells import microseconds_of
 from scoring.chat.row_ids import SOURCE_ID
-from scoring.chat.rows import microseconds
 from scoring.chat.rubric import RowRubric
 
 _SPAN = re.compile(r"([0-9a-f]{32})/([0-9a-f]{16})", re.IGNORECASE)
@@ -55,7 +55,7 @@ def otel_events(rubric: RowRubric, row: Mapping[str, Any]) -> Iterator[dict[str,
     """
     span = _SPAN.fullmatch(row[SOURCE_ID.name])
     place = {"traceId": span[1], "spanId": span[2]} if span else {}
-    time = {"timeUnixNano": str(microseconds(row["timestamp"]) * 1000)}
+    time = {"timeUnixNano": str(microseconds_of(row["timestamp"]) * 1000)}
     of_row = {"aqb.row_id": row["row_id"], "aqb.rubric_version": row["rubric_version"]}
     if not span:
         of_row["gen_ai.response.id"] = row[SOURCE_ID.name]

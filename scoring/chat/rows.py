@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import polars as pl
@@ -29,8 +28,6 @@ CHAT_ROW_SCHEMA = pl.Schema(
 # Large enough for columnar processing, small enough that several fit in memory.
 BATCH_ROWS = 16384
 BATCH_BYTES = 48 * 1024 * 1024
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ class RowBuilder:
     def __init__(self, file: str, window: Window | None, naive_zone: str) -> None:
         self._file = file
         self._naive_zone = cells.other_zone(naive_zone)
-        self._bounds = window and (microseconds(window.start), microseconds(window.end))
+        self._bounds = window and (cells.microseconds_of(window.start), cells.microseconds_of(window.end))
         self._clear()
 
     @property
@@ -151,8 +148,3 @@ def _series(name: str, kind: pl.DataType, values: list[object]) -> pl.Series:
     """A column of the schema; its texts are bytes known to be valid UTF-8."""
     as_read = pl.Binary() if kind == pl.String() else kind
     return pl.Series(name, values, dtype=as_read).cast(kind)
-
-
-def microseconds(moment: datetime) -> int:
-    """Microseconds since 1970 of an instant with a zone."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)

@@ -27,9 +27,10 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from scoring.chat.arrow_rows import Leaf, array_at, holds_text, leaves_to_read, read_batch, texts_at
+from scoring.chat.cells import microseconds_of
 from scoring.chat.reading import UTC_ZONE, Reading, SoughtKeys
 from scoring.chat.row_ids import TEXTS
-from scoring.chat.rows import BATCH_BYTES, BATCH_ROWS, CHAT_ROW_SCHEMA, RowBatch, microseconds
+from scoring.chat.rows import BATCH_BYTES, BATCH_ROWS, CHAT_ROW_SCHEMA, RowBatch
 from scoring.days import Window
 from scoring.errors import InputError
 from scoring.limits import LARGEST_TEXT_RATIO, SMALL_UNPACKED
@@ -395,6 +396,6 @@ def _surely_outside(statistics: pq.Statistics | None, ticks: int | None, window:
     if not statistics.has_null_count or statistics.null_count:
         return False
     # Raw integers, because pyarrow imports pandas to convert them to datetimes.
-    starts_late = statistics.min_raw * 1_000_000 >= microseconds(window.end) * ticks
-    ends_early = statistics.max_raw * 1_000_000 < microseconds(window.start) * ticks
+    starts_late = statistics.min_raw * 1_000_000 >= microseconds_of(window.end) * ticks
+    ends_early = statistics.max_raw * 1_000_000 < microseconds_of(window.start) * ticks
     return bool(starts_late or ends_early)
