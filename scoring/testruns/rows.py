@@ -69,33 +69,11 @@ def columns_of(names: tuple[str, ...], written: tuple[str, ...], where: str) -> 
     if layout is None or layout is Layout.CHAT:
         raise _no_testrun(layout, names, where)
     known = FIELDS[layout]
-    missing = [known[field] for field in _REQUIRED[layout] if not set(known[field]) & set(names)]
-    if missing:
-        plain, plain_ko = _plain_answers(names) if missing == [FIELDS[Layout.LONG]["raw_json"]] else ("", "")
-        raise InputError(
-            f"required columns are missing: {', '.join(map(' or '.join, missing))}; found {_described(names)}",
-            where=where,
-            fix=f"it looks like a test run with {_ROWS_OF[layout]}: export it again with these columns, or "
-            + _how_to_name(f'"{missing[0][0]}" = "..."')
-            + plain,
-            ko=f"꼭 있어야 할 열이 없습니다: {', '.join(map(' 또는 '.join, missing))}. {_described_ko(names)} "
-            f"이 열을 넣어 다시 내보내세요. {_NAMED_OTHERWISE}{plain_ko}",
-        )
-    rounds: dict[int, dict[str, list[int]]] = {}
+    if missing := [known[field] for field in _REQUIRED[layout] if not set(known[field]) & set(names)]:
+        raise _missing_columns(layout, missing, names, where)
+    rounds = _rounds_of(names) if layout is Layout.WIDE else {}
     read = {name for headers in known.values() for name in headers}
-    if layout is Layout.WIDE:
-        numbered = [NUMBERED.fullmatch(name) for name in names]
-        numbers = {int(match[1]) for match in numbered if match} or {1}
-        for place, name in enumerate(names):
-            if match := numbered[place]:
-                rounds.setdefault(int(match[1]), {}).setdefault(OF_ROUND[match[2]], []).append(place)
-                read.add(name)
-            # Beside a single numbered round an error without a number is that of this round.
-            elif (of_run := OF_SINGLE_RUN.get(name)) and (
-                not any(numbered) or (of_run == "error" and len(numbers) == 1)
-            ):
-                rounds.setdefault(min(numbers), {}).setdefault(of_run, []).append(place)
-                read.add(name)
+    read |= {names[place] for fields in rounds.values() for places in fields.values() for place in places}
     there_twice = {name for name in read if names.count(name) > 1}
     if there_twice:
         doubled = dict.fromkeys(shown for name, shown in zip(names, written, strict=True) if name in there_twice)
@@ -112,7 +90,37 @@ def columns_of(names: tuple[str, ...], written: tuple[str, ...], where: str) -> 
         fields={
             field: tuple(names.index(name) for name in headers if name in names) for field, headers in known.items()
         },
-        rounds=dict(sorted(rounds.items())),
+        rounds=rounds,
+    )
+
+
+def _rounds_of(names: Sequence[str]) -> dict[int, dict[str, list[int]]]:
+    """The columns of each round of the wide layout: number -> field -> positions."""
+    numbered = [NUMBERED.fullmatch(name) for name in names]
+    numbers = {int(match[1]) for match in numbered if match} or {1}
+    rounds: dict[int, dict[str, list[int]]] = {}
+    for place, name in enumerate(names):
+        if match := numbered[place]:
+            rounds.setdefault(int(match[1]), {}).setdefault(OF_ROUND[match[2]], []).append(place)
+        # Beside a single numbered round an error without a number is that of this round.
+        elif (of_run := OF_SINGLE_RUN.get(name)) and (not any(numbered) or (of_run == "error" and len(numbers) == 1)):
+            rounds.setdefault(min(numbers), {}).setdefault(of_run, []).append(place)
+    return dict(sorted(rounds.items()))
+
+
+def _missing_columns(
+    layout: Layout, missing: Sequence[tuple[str, ...]], names: tuple[str, ...], where: str
+) -> InputError:
+    """The error that names the required columns, each with the headers that it may have."""
+    plain, plain_ko = _plain_answers(names) if missing == [FIELDS[Layout.LONG]["raw_json"]] else ("", "")
+    return InputError(
+        f"required columns are missing: {', '.join(map(' or '.join, missing))}; found {_described(names)}",
+        where=where,
+        fix=f"it looks like a test run with {_ROWS_OF[layout]}: export it again with these columns, or "
+        + _how_to_name(f'"{missing[0][0]}" = "..."')
+        + plain,
+        ko=f"꼭 있어야 할 열이 없습니다: {', '.join(map(' 또는 '.join, missing))}. {_described_ko(names)} "
+        f"이 열을 넣어 다시 내보내세요. {_NAMED_OTHERWISE}{plain_ko}",
     )
 
 
