@@ -3,7 +3,7 @@
 Source: SPEC 4.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,6 @@ def write_testrun_folder(
         write_parquet(unfinished / "queries.parquet", queries_schema(plan.rubric), [queries])
         write_parquet(unfinished / "rejected.parquet", REJECTED_SCHEMA, [rejected_frame(plan.run, plan.rubric.id)])
         summary = testrun_summary(scored, judged.summary() if judged else None, place)
-        change = summary["change"]
         write_testrun_workbook(unfinished / WORKBOOK, scored, source, scores, queries, summary)
         if has_review_list(plan.rubric):
             write_review_list(unfinished / REVIEW_LIST, plan.rubric, queries)
@@ -68,29 +67,37 @@ def write_testrun_folder(
             )
         if judged:
             write_parquet(unfinished / _JUDGEMENTS, JUDGEMENTS_SCHEMA, [judgement_frame(judged.judgements)])
-        report = markdown(
-            "testrun.md",
-            headline=summary["headline"],
-            report=testrun_report(plan.rubric, plan.run.name, scored.queries, scored.summary, plan.options),
-            untrusted=[metric.title for metric in plan.rubric.metrics if metric.name in untrusted],
-            judge=summary["judge"] if judged and scored.questions else None,
-            recorded=summary["recorded"],
-            change=change,
-            moved=moved_queries(change).values() if change else (),
-            alone=alone_text(summary) if place and not change else "",
-            **change_parts(change),
-            run=plan.run,
-            lint=summary["lint"],
-            names=query_names(scored.queries),
-            query_examples=query_examples,
-            status_titles=STATUS_TITLES,
-            note_titles=NOTE_TITLES,
-            lines_of_text=lines_of_text(plan.run.name),
-            reject_causes=reject_causes(plan.run.rejects),
-        )
+        report = _report_text(scored, summary, untrusted, is_judged=judged is not None)
         write_text(unfinished / "report.md", report)
         write_text(unfinished / "summary.json", json_text(summary))
         return summary
+
+
+def _report_text(
+    scored: ScoredTestRun, summary: Mapping[str, Any], untrusted: Sequence[str], *, is_judged: bool
+) -> str:
+    """The content of `report.md`: what all rubrics have in common, with the rubric's own part."""
+    plan, change = scored.plan, summary["change"]
+    return markdown(
+        "testrun.md",
+        headline=summary["headline"],
+        report=testrun_report(plan.rubric, plan.run.name, scored.queries, scored.summary, plan.options),
+        untrusted=[metric.title for metric in plan.rubric.metrics if metric.name in untrusted],
+        judge=summary["judge"] if is_judged and scored.questions else None,
+        recorded=summary["recorded"],
+        change=change,
+        moved=moved_queries(change).values() if change else (),
+        alone="" if change else alone_text(summary),
+        **change_parts(change),
+        run=plan.run,
+        lint=summary["lint"],
+        names=query_names(scored.queries),
+        query_examples=query_examples,
+        status_titles=STATUS_TITLES,
+        note_titles=NOTE_TITLES,
+        lines_of_text=lines_of_text(plan.run.name),
+        reject_causes=reject_causes(plan.run.rejects),
+    )
 
 
 def testrun_report(
