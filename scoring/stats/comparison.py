@@ -21,9 +21,9 @@ from scoring.stats.agreement import SAME_SCORE
 from scoring.stats.group_changes import GroupChange, MeasuredQuery, changes_by_group, explanation
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding, paired_difference
 from scoring.stats.outages import Failures, Side, more_failed, outage_of
-from scoring.stats.pairing import question_key, same_queries
+from scoring.stats.pairing import paired_queries
 from scoring.stats.rates import Rate
-from scoring.stats.run_scores import TOTAL, QueryScores, TestRunScores, expect_otherwise, of_same_rounds, rounds_differ
+from scoring.stats.run_scores import TOTAL, QueryScores, TestRunScores, of_same_rounds, rounds_differ
 
 FINDING_TITLES: Mapping[Finding, str] = {
     "better": "좋아짐",
@@ -209,19 +209,8 @@ def compare_testruns(
     # If only one run has no verdicts of a metric (the judge's budget was used up), its totals do not include it.
     withheld = base.withheld | candidate.withheld | ({TOTAL} if base.withheld ^ candidate.withheld else set())
     comparable = {name: title for name, title in titles.items() if name not in of_two_judges | (withheld & {TOTAL})}
-    base_texts, candidate_texts = ({id_: one.text for id_, one in run.queries.items()} for run in (base, candidate))
-    paired = same_queries(base_texts, candidate_texts)
-    # Intervals resample by position: the order must not depend on a file or table.
-    pairs = sorted(paired.items(), key=lambda ids: (question_key(base_texts[ids[0]]), ids))
-    otherwise = [
-        ids for ids in pairs if expect_otherwise(base.queries[ids[0]].expected, candidate.queries[ids[1]].expected)
-    ]
-    pairs = pairs if across_expectations else [ids for ids in pairs if ids not in otherwise]
-    of_base = [query_id for query_id in base.queries if query_id not in paired]
-    answered = set(paired.values())
-    of_candidate = [query_id for query_id in candidate.queries if query_id not in answered]
-    reworded = [query_id for query_id in of_base if query_id in candidate.queries and query_id not in answered]
-    only_base, only_candidate = (tuple(one for one in ids if one not in reworded) for ids in (of_base, of_candidate))
+    queries = paired_queries(base.queries, candidate.queries)
+    pairs = [ids for ids in queries.pairs if across_expectations or ids not in queries.expect_otherwise]
     outage = outage_of(base.failures, candidate.failures)
     compared = [] if outage else pairs
     of_all = [(base.queries[one], candidate.queries[other]) for one, other in compared]
@@ -249,10 +238,10 @@ def compare_testruns(
         paired=len(pairs),
         within_noise=sum(change is not None and not change.moved for change in of_queries),
         same=sum(_same_scores(before, after, titles) for before, after in of_both),
-        only_base=only_base,
-        only_candidate=only_candidate,
-        reworded=tuple(reworded),
-        expected_otherwise=tuple(query_id for _, query_id in otherwise),
+        only_base=queries.only_base,
+        only_candidate=queries.only_candidate,
+        reworded=queries.reworded,
+        expected_otherwise=tuple(query_id for _, query_id in queries.expect_otherwise),
         across_expectations=across_expectations,
         grouped_by=grouped_by,
         groups=changes_by_group(_measured(grouped_by.metric, of_both)) if grouped_by else (),

@@ -3,9 +3,48 @@
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scoring.stats.run_scores import QueryScores, expect_otherwise
 
 # Blanks, quotes and punctuation; a dot or a comma before a digit is part of a number.
 _NO_WORDS = re.compile(r"[\s!?…。、·~\"'“”‘’]|[.,](?![0-9])")
+
+
+@dataclass(frozen=True)
+class PairedQueries:
+    """The queries of two runs by id. `pairs` (id in the base, in the candidate) are in the order of their questions.
+
+    `expect_otherwise` are those of the pairs with different expectations. `only_*` have no query in the other run;
+    `reworded` have one with the same id and another question.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    expect_otherwise: tuple[tuple[str, str], ...]
+    only_base: tuple[str, ...]
+    only_candidate: tuple[str, ...]
+    reworded: tuple[str, ...]
+
+
+def paired_queries(base: Mapping[str, QueryScores], candidate: Mapping[str, QueryScores]) -> PairedQueries:
+    """Pairs the queries of two runs, each by id."""
+    base_texts, candidate_texts = ({id_: one.text for id_, one in queries.items()} for queries in (base, candidate))
+    paired = same_queries(base_texts, candidate_texts)
+    # Intervals resample by position: the order must not depend on a file or table.
+    pairs = sorted(paired.items(), key=lambda ids: (question_key(base_texts[ids[0]]), ids))
+    answered = set(paired.values())
+    of_base = [query_id for query_id in base if query_id not in paired]
+    of_candidate = [query_id for query_id in candidate if query_id not in answered]
+    reworded = [query_id for query_id in of_base if query_id in candidate and query_id not in answered]
+    return PairedQueries(
+        pairs=tuple(pairs),
+        expect_otherwise=tuple(
+            ids for ids in pairs if expect_otherwise(base[ids[0]].expected, candidate[ids[1]].expected)
+        ),
+        only_base=tuple(query_id for query_id in of_base if query_id not in reworded),
+        only_candidate=tuple(query_id for query_id in of_candidate if query_id not in reworded),
+        reworded=tuple(reworded),
+    )
 
 
 def question_key(text: str) -> str:
