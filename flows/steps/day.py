@@ -235,17 +235,17 @@ def score_day(
         # The ledger is written last: a day that is completed there is not checked again, so nothing may be left to do.
         publish_runs(warehouse, context.state, day, ending)
     return DayOutcome(
-        ending.run_id,
-        day,
-        outcome.counts,
-        tables.period,
-        report.content.figures,
-        alerts,
-        report.path,
-        problems,
-        outcome.notices,
-        files,
-        tuple(str(failure.error) for failure in outcome.failures),
+        run_id=ending.run_id,
+        day=day,
+        counts=outcome.counts,
+        kpis=tables.period,
+        figures=report.content.figures,
+        alerts=alerts,
+        report=report.path,
+        problems=problems,
+        notices=outcome.notices,
+        files=files,
+        unread=tuple(str(failure.error) for failure in outcome.failures),
     )
 
 
