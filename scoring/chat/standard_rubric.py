@@ -155,16 +155,10 @@ def standard_rubric(
     shared_excluded = _shared_excluded_rows(alerts.excluded_row_rules)
     counts = (*_grade_counts(scales, definitions), _failures(failure), *_alert_counts(alerts.rules))
     quotients = (*kpis, *added_later.kpis)
-    final = scales[0].column
-    kept = [IsIn(Column(final), kept_grades)] if kept_grades else []
+    kept = [IsIn(Column(scales[0].column), kept_grades)] if kept_grades else []
     flagged = AnyOf((Not(IsNull(Column("alert_level"))), *kept))
     summed: tuple[Measure | Quotient, ...] = (*quotients, *counts)
-    kinds = with_kinds(definitions, SCORED_ROW_COLUMNS)
-    for name, expression in (*((one.name, one.expression) for one in summed), ("kept_grades", flagged)):
-        try:
-            kind_of(expression, kinds)
-        except RuleError as error:
-            raise RuleError(error.what, where=name, fix=error.fix) from None
+    _refuse_ambiguous(definitions, [*((one.name, one.expression) for one in summed), ("kept_grades", flagged)])
     return RowRubric(
         id=id,
         version=version,
@@ -182,13 +176,7 @@ def standard_rubric(
         quotients=quotients,
         crosstab=crosstab,
         scores_schema=_scores_schema(definitions, len(added_later.columns), kept_grades),
-        excluded_schema=_schema(
-            _DAY,
-            *_TURN,
-            *_TOKENS,
-            field("reason", pa.string(), "채점하지 않은 까닭"),
-            *definition_fields(excluded, {**EXCLUDED_ROW_COLUMNS, "timestamp": Kind("time")}),
-        ),
+        excluded_schema=_excluded_schema(excluded),
         kpis_schema=_schema(
             *_kpi_keys(),
             *quotient_fields(kpis),
@@ -217,6 +205,16 @@ def first_true(branches: Iterable[tuple[Expression, str]], otherwise: str | None
 def one_if(condition: Expression) -> Expression:
     """1 for a row that meets the condition, else 0."""
     return points(1, condition, "")
+
+
+def _refuse_ambiguous(definitions: tuple[Definition, ...], expressions: Iterable[tuple[str, Expression]]) -> None:
+    """Refuses an expression over these columns that engines would compute differently; the error has its name."""
+    kinds = with_kinds(definitions, SCORED_ROW_COLUMNS)
+    for name, expression in expressions:
+        try:
+            kind_of(expression, kinds)
+        except RuleError as error:
+            raise RuleError(error.what, where=name, fix=error.fix) from None
 
 
 def _alert_columns(rules: tuple[AlertRule, ...], source: str) -> tuple[Definition, Definition]:
@@ -306,6 +304,16 @@ def _scores_schema(definitions: tuple[Definition, ...], later: int, kept_grades:
         *_RUBRIC,
         *defined[len(defined) - later :],
         SOURCE_ID,
+    )
+
+
+def _excluded_schema(definitions: tuple[Definition, ...]) -> pa.Schema:
+    return _schema(
+        _DAY,
+        *_TURN,
+        *_TOKENS,
+        field("reason", pa.string(), "채점하지 않은 까닭"),
+        *definition_fields(definitions, {**EXCLUDED_ROW_COLUMNS, "timestamp": Kind("time")}),
     )
 
 
