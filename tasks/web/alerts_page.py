@@ -1,7 +1,8 @@
 """The page of alerts: those of the last scored day, sent messages, snoozes, and past days under current settings."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from starlette.responses import RedirectResponse, Response
@@ -19,6 +20,7 @@ from scoring.alerting.preview import (
     forecast,
     preview_for_all,
 )
+from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
 from scoring.alerting.wording import brief
 from scoring.chat.kpis import ALL_TENANTS
@@ -76,18 +78,7 @@ def alerts_page(asked: Asked) -> Response:
         going_on=[Link(brief([one]), _rows_of(one.fact, last, rubric.rule_titles)) for one in going_on],
         routes=_new_by_route(asked, digest),
         sent=_sent(Outbox(context.state).latest(_MESSAGES), context.settings.zone),
-        snoozes=[
-            {
-                "rule": one.rule,
-                "tenant": tenant_value(one.tenant_id),
-                "title": titles.get(one.rule, one.rule),
-                "of": tenant_text(one.tenant_id),
-                "until": one.until,
-                "who": inert(one.who, _WHO_CHARACTERS),
-                "why": masked_text(one.why, _WHY_CHARACTERS),
-            }
-            for one in choices.snoozes(_today(asked))
-        ],
+        snoozes=[_shown_snooze(one, titles) for one in choices.snoozes(_today(asked))],
         rules=titles,
         tenants={tenant_value(one): tenant_text(one) for one in sorted(known_tenants(context.warehouse), key=str)},
         today=_today(asked),
@@ -98,6 +89,18 @@ def alerts_page(asked: Asked) -> Response:
         span=span,
         spans=_SPANS,
     )
+
+
+def _shown_snooze(one: Snooze, titles: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "rule": one.rule,
+        "tenant": tenant_value(one.tenant_id),
+        "title": titles.get(one.rule, one.rule),
+        "of": tenant_text(one.tenant_id),
+        "until": one.until,
+        "who": inert(one.who, _WHO_CHARACTERS),
+        "why": masked_text(one.why, _WHY_CHARACTERS),
+    }
 
 
 def _past_days(
