@@ -40,9 +40,9 @@ from tasks.state.run_ledger import INTRADAY, NIGHTLY
 class NightlyOutcome:
     """The result of a nightly run: its day, the inbox (None if there is none), the site, and the earlier days.
 
-    `unfilled` are the first and the last of missed days beyond its reach; `unread` is why it could not check for late
-    rows; `unreported` are reasons why people could not be notified; `unmeasured` why the judge could not be checked or
-    labels not be compared. `still_kept` are earlier days that stay because the source lacks their rows, with the
+    `unfilled` are the first and the last of missed days beyond its reach. `unread` is why it could not check for late
+    rows, `unreported` why people could not be notified, `unmeasured` why the judge could not be checked or labels not
+    be compared. `still_kept` are earlier days that stay because the source lacks their rows, with the
     message of the run that found it. With several `services` the days belong to them, and the rest to none of them.
     """
 

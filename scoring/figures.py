@@ -66,9 +66,10 @@ class Figure:
 
     @property
     def judged_text(self) -> str:
-        """The verdict, and from how many on the target can be met where these are too few for it: `판단 보류(n 189
-        이상이어야 달성 가능)`, of repeated queries `판단 보류(질의 189개 이상이어야 달성 가능)`, of long
-        sessions the same with `세션`."""
+        """The verdict, and from how many on the target can be met where these are too few for it.
+
+        `판단 보류(n 189 이상이어야 달성 가능)`; repeated queries have `질의 189개`, long sessions `세션 189개`.
+        """
         least = self.least_n_to_meet
         if self.value is None or self.verdict != "undecided":
             return self.verdict_text

@@ -114,12 +114,12 @@ class FalseAlarmBudget:
 class Episodes:
     """The result of each day for each stream, [streams, days].
 
-    `change` is RISING or DRIFTING while an episode is open, `since` the index of the day on which it began (`told`: on
-    which it was first reported, however much it has grown since), `reported`
-    whether it begins on this day or is worse than reported, `pages` whether it interrupts, `ended` whether a reported
-    one is over (then `since` is its beginning), `settled` whether its rate has lasted and becomes the usual one from
-    the next day on, `had_paged` whether the episode has paged. `rate`, `variance` (relative) and `days` describe the
-    usual rate for the day; `last` is the usual rate after the last day.
+    `change` is RISING or DRIFTING while an episode is open, `since` the index of the day on which it began, and `told`
+    that of the day on which it was first reported, however much it has grown since. The next are true or false:
+    `reported`: it begins on this day or is worse than reported. `pages`: it interrupts. `ended`: a reported one is over
+    (then `since` is its beginning). `settled`: its rate has lasted and becomes the usual one from the next day on.
+    `had_paged`: the episode has paged. `rate`, `variance` (relative) and `days` describe the usual rate for the day;
+    `last` is the usual rate after the last day.
     """
 
     change: Array

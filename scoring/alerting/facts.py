@@ -46,11 +46,11 @@ _NOTHING_READ_TITLE = "이날 읽은 행이 하나도 없음"  # where it is not
 class AlertFact:
     """One rule on one day for one tenant (`*` for all, None for rows without one).
 
-    `count` of `rows` met the rule; `rows` are the rows that the rule considers: for a blocked call also the excluded
+    `count` of `rows` met the rule. `rows` are the rows that the rule considers: for a blocked call also the excluded
     ones, and for a day without rows those that arrived and could not be read. For a KPI `value` missed `limit`. `usual`
-    are the counts of the last scored days, latest first, 0 for days without rows of the tenant, without days that did
-    not count this. (For a day without rows they are the rows of business days or of days off, whichever it is, if such
-    days are known.) `usual_values` are the known values of a KPI, or of the excluded rate. `grown` are the values that
+    are the counts of the last scored days, latest first: 0 for days without rows of the tenant, without days that did
+    not count this. For a day without rows they are the rows of business days or of days off, whichever it is, if such
+    days are known. `usual_values` are the known values of a KPI, or of the excluded rate. `grown` are the values that
     caused most of a rise; `row_ids` are examples of it, and `alike` is the number of rows with their template and
     failure type.
     """
@@ -96,9 +96,9 @@ def monitoring_facts(
     """The facts of a day: row rules that fired, KPIs that significantly missed their target, problems of the day
     itself.
 
-    `kpis` are the day's KPI rows, `history` those of up to seven earlier days scored by the same rubric version (latest
-    first; none after the version changed, or on the first day), `growth` the grown values by (rule, tenant), `rejected`
-    the number of rows that could not be read, None if it is not known.
+    `kpis` are the day's KPI rows, `history` those of up to seven earlier days scored by the same rubric version, latest
+    first: none after the version changed, or on the first day. `growth` are the grown values by (rule, tenant).
+    `rejected` is the number of rows that could not be read, None if it is not known.
     """
     facts, of_days = [], [rows_by_tenant(rows) for rows in history.values()]
     rules = watched_rules(rubric, ALL_TENANTS)[:-1]  # but the share of excluded rows, which is decided

@@ -28,9 +28,10 @@ def standing_out(
 
     `days` are the KPI rows of all tenants by day. The decisions of the day need the history of all tenants, so
     `decided` is called only if the share of any rule is significantly above that of the four weeks before the last
-    four: a rise becomes the usual rate after four weeks, so these weeks contain no active one. Of a slow rise only the
-    share of the week that ends with the day may be above it: it stands out if people were paged for it. A rule whose
-    rows lack their tokens, by the `facts` of the day, comes before equally urgent ones: it names their cause, too.
+    four. These weeks contain no active rise, since a rise becomes the usual rate after four weeks. Of a slow rise only
+    the share of the week that ends with the day may be above it: it stands out if people were paged for it. A rule
+    whose rows lack their tokens, by the `facts` of the day, comes before equally urgent ones: it names their cause,
+    too.
     """
     before, rules = _before(days, day), watched_rules(rubric, ALL_TENANTS)
     today, week = (_is_any_above(rules, _rows(days, day, range(count)), before) for count in (1, WEEK))

@@ -31,9 +31,8 @@ most 30 digests a year. See `python -m benchmarks --only alerts`.
 """
 
 _DAY_SHARE_OF_PAGES, _LASTING_SHARE_OF_PAGES = 0.15, 0.1
-"""Share of the false pages for single days and for lasting changes; the rest is a reserve for effects that the model
-does not cover, such as rates that vary more than their days show, and for single years, which have more or fewer than
-the mean.
+"""Share of the false pages for single days and for lasting changes. The rest is a reserve: for effects that the model
+does not cover, such as rates that vary more than their days show, and for years with more than the mean.
 """
 
 _DAY_SHARE_OF_DIGESTS, _LASTING_SHARE_OF_DIGESTS = 0.1, 4.5

@@ -35,10 +35,12 @@ from scoring.markdown import percent
 
 @dataclass(frozen=True)
 class Week:
-    """The seven days up to `last`. `kpis` are the KPI rows of these days and of the week before by day; `growth` is the
-    growth of a rule against that week by (rule, tenant); `watched` are the days that show what paged in it; `report` is
-    its page, '' if there is none, `report_url` its address if it is served; `snoozes` are active after it; `judge_end`
-    is the shutdown of the judge's model, if it is near.
+    """The seven days up to `last`.
+
+    `kpis` are the KPI rows of these days and of the week before by day, `growth` is the growth of a rule against that
+    week by (rule, tenant). `watched` are the days that show what paged in it. `report` is its page, '' if there is
+    none, `report_url` its address if it is served. `snoozes` are active after it. `judge_end` is the shutdown of the
+    judge's model, if it is near.
     """
 
     last: date

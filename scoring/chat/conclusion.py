@@ -84,12 +84,12 @@ def conclusion(
     """Summarises one or more days.
 
     `windows` are the windows of each KPI by name, the first of them over these days only. `alerted` is the KPI row (or
-    a sum of such rows) with the counts of alerts, `framed` the number of rows in the framed cells of the cross table,
-    `standing_out` the unusually frequent alert rules, most severe first, and `than` the baseline they are compared
-    with. Unusual changes come before permanent problems, and of these the target that is missed by the most. `few` says
-    that a day has far fewer rows than usual, so that its figures prove little. `mostly` is the tenant with most of the
-    increase of the first rule (Korean), `action` what to do about it if its cause is known. `rejected` rows could not
-    be read: if there are many, nothing else is recommended first.
+    a sum of such rows) with the counts of alerts, `framed` the number of rows in the framed cells of the cross table.
+    `standing_out` are the unusually frequent alert rules, most severe first, `than` is the baseline they are compared
+    with (Korean). Unusual changes come before permanent problems, and of these the target that is missed by the most.
+    `few` says that a day has far fewer rows than usual, so that its figures prove little. `mostly` is the tenant with
+    most of the increase of the first rule (Korean), `action` what to do about it if its cause is known. `rejected` rows
+    could not be read: if there are many, nothing else is recommended first.
     """
     if not rows and rejected:
         return Conclusion(f"{rejected:,}행이 들어왔지만 채점한 행이 없습니다.", None, _REJECTED_ACTION)

@@ -43,7 +43,7 @@ class RowFilter:
     """The rows of the days from `first` to `last` that meet every condition; an empty condition matches all rows.
 
     `codes` are the allowed codes of each column, `rules` alert rules (one of them fired), `kpi` a rate (the row counts
-    against it), `hours` (0 to 23) hours of the day in `time_zone`; `lowest` and `highest` bound the total. `text`
+    against it), `hours` (0 to 23) hours of the day in `time_zone`. `lowest` and `highest` bound the total. `text`
     occurs in the question or answer, ignoring case, as far as the table keeps them, or equals the row's id. `template`
     is the question's template. `row_ids` are rows found by conditions that no engine can evaluate by itself. `row_ids`
     and the zone are not stored in URLs.

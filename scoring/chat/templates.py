@@ -2,9 +2,14 @@
 codes.
 
 The same question about two companies has one template, so that frequent questions are grouped. There is no list of
-companies. A stock name is assumed to be: the word right before a stock code; the word attached to or right before
-주가, 목표주가, 종목코드 and the like; the first word of a question that goes on to ask for a topic (실적, 배당,
-살까); and a word joined to such a name by 와 or 과. A question of a single word without a topic is a bare name or a
+companies. A stock name is assumed to be one of these:
+
+    the word right before a stock code
+    the word attached to or right before 주가, 목표주가, 종목코드 and the like
+    the first word of a question that goes on to ask for a topic (실적, 배당, 살까)
+    a word joined to such a name by 와 or 과
+
+A question of a single word without a topic is a bare name or a
 typing error, as is one of nothing but ㅋㅋ, and all of these have one template. Words such as 최근 or 국내 are never
 names. Errors merge two templates or split one; row counts stay right.
 

@@ -2,8 +2,8 @@
 
 Queries are paired by their question; a query's score is the mean of its executions, and a difference is candidate minus
 base. Only queries that both runs scored count. The interval resamples queries. A query is worse or better only if one
-of its scores moved by more than the measurement noise: a response time near the edge of a band moves the score of one
-execution by a point, and the query's mean by a point divided by its number of executions.
+of its scores moved by more than the measurement noise. Near the edge of a band a response time moves the score of one
+execution by a point, and so the query's mean by a point divided by its number of executions.
 
 The scores of the answers decide the direction. Metrics of the repeats alone, such as consistency, and response times
 make no query better whose answers got worse (failing every time is consistent, too). If the runs answered a query in
@@ -103,9 +103,11 @@ class QueryChange:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`worse` and `better` begin with the largest change and end with the changes in response times alone. `only_*` are
+    """How the queries and metrics of two runs differ.
+
+    `worse` and `better` begin with the largest change and end with the changes in response times alone. `only_*` are
     the ids of queries that the other run does not have, `reworded` those with different questions in the two runs,
-    `expected_otherwise` those with different expectations: none of these is compared, except the last if the comparison
+    `expected_otherwise` those with different expectations. None of these is compared, except the last if the comparison
     is `across_expectations`.
 
     `within_noise` counts the queries that moved only within the noise of their measures, `same` those with equal

@@ -57,10 +57,11 @@ class Layout(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """The facts about a file that detection needs. `file_name` is without its folder, `headers` are by our names,
-    `written` as in the file; `has_accuracy_checks`: a row fills `LLM 평가기준` or has `accuracyChecks`;
-    `has_expected_filters`: a row expects filters; `has_data_keys_alone`: one that names no agent expects data keys
-    and no filters.
+    """The facts about a file that detection needs.
+
+    `file_name` is without its folder; `headers` are by our names, `written` as in the file. `has_accuracy_checks`: a
+    row fills `LLM 평가기준` or has `accuracyChecks`. `has_expected_filters`: a row expects filters.
+    `has_data_keys_alone`: a row that names no agent expects data keys and no filters.
     """
 
     file_name: str

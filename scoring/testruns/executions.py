@@ -64,9 +64,10 @@ class Execution:
 
     Missing texts are '', missing numbers None. `raw_json` is '' if the file has no raw cell: then `answer_text` is the
     assistant message. Times are in seconds, `latency_ms` in milliseconds. `detected_filters` and `button_url` are the
-    numbered columns of the wide layout, `used_datakeys` is given with the answer of a single run, `latency_class` is
-    the value of the column, `recorded_score` the score of an earlier judge, `recorded_scores` those of an earlier tool
-    by metric. `filter_names` maps filters to codes, `tool_columns` are the columns of `TOOL_COLUMNS` in the file.
+    numbered columns of the wide layout, `used_datakeys` is given with the answer of a single run. `latency_class` is
+    the value of the column. `recorded_score` is the score of an earlier judge, `recorded_scores` are those of an
+    earlier tool by metric. `filter_names` maps filters to codes, `tool_columns` are the columns of `TOOL_COLUMNS` in
+    the file.
     """
 
     query_id: str

@@ -24,11 +24,11 @@ _WORST = 5
 
 @dataclass(frozen=True)
 class KnownRun:
-    """A run in the history: when it ran or was scored, its set, the keys of its queries, the latest run of its set when
-    it was scored (its hash, '' for none), and the number of its failed executions.
+    """A run in the history of test runs, by the hash of its file.
 
-    `rules` is the rubric's version with its options; `expected`: key of a query -> fingerprint of its expectation, if
-    known.
+    `when` it ran or was scored, `keys` are those of its queries. `before` is the hash of the run that was the latest of
+    its set when it was scored, '' for none. `failures` are its failed executions. `rules` is the rubric's version with
+    its options; `expected`: key of a query -> fingerprint of its expectation, if known.
     """
 
     sha256: str

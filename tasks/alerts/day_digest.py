@@ -90,9 +90,11 @@ def day_digest(
 
 
 def _with_growth(found: Collection[Incident], warehouse: Warehouse, watched: WatchedDays, day: date) -> list[Incident]:
-    """The incidents; ongoing rises have what grew on all their days compared with the days before and examples of it
-    from this day, and those that are news the rules with mostly the same rows, and the rows of one session, if these
-    are most of theirs.
+    """The incidents with what the rows of their days tell.
+
+    Ongoing rises have what grew on all their days compared with the days before, and examples of it from this day.
+    Those that are news have the rules with mostly the same rows, and the rows of one session, if these are most of
+    theirs.
     """
     lasting: dict[date, set[RuleOfTenant]] = defaultdict(set)
     for one in found:

@@ -1,8 +1,8 @@
 """Reads chat row files once for many days.
 
-Reading one day requires every file. For many days the rows are read in one pass, stored in a folder by day, and
-returned from there exactly as if each day had been read alone: with the rejected rows of the day, and the rows of its
-files whose time is unknown.
+Reading one day requires every file. For many days the rows are read in one pass and stored in a folder by day. Each
+day is returned from there exactly as if it had been read alone: with its rejected rows, and the rows of its files
+whose time is unknown.
 """
 
 from collections import Counter, defaultdict

@@ -71,11 +71,11 @@ class MonitoringReport:
     """The report of rows whose tables are written; `title` names the rows. Of files `empty` counts the scored rows with
     an empty question, and those with an empty answer.
 
-    Of a `day` in a warehouse, `history` are the KPI rows of all tenants of that day and of those before it,
-    `earlier` the failures of the days before it, `standing_out` the alert rules that stand out on it, the gravest
-    first, `grown` what made most of the rise of that one on the day, `mostly` its tenant over all days of the rise
-    (Korean), `facts` the alert facts of all tenants together, `changes` (Korean) what is not as
-    usual about the rates of rules, if any stands out, and `few` says that it has far fewer rows than usual.
+    The rest is known of a `day` in a warehouse. `history` are the KPI rows of all tenants together of that day and of
+    those before it, `earlier` the failures of the days before it, `facts` its alert facts of all tenants together.
+    `standing_out` are the alert rules that stand out on it, the gravest first. `grown` is what made most of the rise of
+    that one on the day, `mostly` its tenant over all days of the rise (Korean). `changes` say what is not as usual
+    about the rates of rules, if any stands out; `few` says that the day has far fewer rows than usual (both Korean).
     """
 
     outcome: ScoringOutcome
