@@ -29,7 +29,9 @@ def test_file_from_a_mac_is_found_by_its_name_and_a_query_with_a_percent_sign_by
     tab.get_by_label("찾기").fill("3월 2차")
     expect(tab.locator("form.filter output")).to_have_text("2개 가운데 1개")
     tab.locator("section[aria-labelledby=list] tbody a:visible").click()
-    for link in tab.locator("a[href^='#query-']").all()[:2]:
+    links = tab.locator("a[href^='#query-']").all()[:2]
+    assert len(links) == len(named)
+    for link in links:
         link.click()
         name = link.evaluate("(one) => decodeURIComponent(one.hash.slice(1))")
         assert tab.evaluate("(id) => document.querySelector(':target').id === id", name)

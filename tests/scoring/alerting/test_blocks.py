@@ -62,7 +62,7 @@ def test_text_that_is_shown_as_it_is_stays_so(text: str) -> None:
         ("전화 010-1234-5678", "전화 [전화번호]"),
     ],
 )
-def test_texts_from_outside(text: str, shown: str) -> None:
+def test_text_from_outside_shows_no_invisible_signs_links_or_personal_data(text: str, shown: str) -> None:
     assert masked_text(text) == shown
 
 

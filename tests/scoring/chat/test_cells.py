@@ -38,7 +38,7 @@ def micros(*parts: int) -> int:
         ("1969-12-31T23:59:59.999999Z", -1, False),
     ],
 )
-def test_timestamp_spellings(written: str, expected: int, naive: bool) -> None:
+def test_timestamp_is_one_instant_however_it_is_written(written: str, expected: int, naive: bool) -> None:
     assert cells.instant(written) == Instant(expected, naive)
 
 
@@ -104,7 +104,7 @@ def test_blank_timestamps_and_numbers_are_null(value: object) -> None:
         *((7, 7.0), (7.25, 7.25), ("inf", math.inf), ("-Infinity", -math.inf), ("NaN", None), (math.nan, None)),
     ],
 )
-def test_number_spellings(value: object, expected: float | None) -> None:
+def test_number_is_one_value_however_it_is_written(value: object, expected: float | None) -> None:
     assert cells.number("input_tokens", value) == expected
 
 
@@ -165,7 +165,7 @@ def test_labels_may_be_integers() -> None:
         *(({}, None), ("{}", None), ("not json", None), ("[1]", None), ("[" * 100_000, None), (None, None), (5, None)),
     ],
 )
-def test_session_in_metadata(metadata: object, session: object) -> None:
+def test_session_is_read_from_metadata_that_can_be_read(metadata: object, session: object) -> None:
     assert value_in(metadata, ["session_id"]) == session
 
 

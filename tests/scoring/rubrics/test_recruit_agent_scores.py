@@ -202,7 +202,7 @@ def test_every_key_field_tells_signatures_apart(change: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("change", [{"message": "다른 말"}, {"value": {"nodeId": 7, "nodeType": "N", "dataKey": "L"}}])
-def test_other_fields_do_not(change: dict[str, Any]) -> None:
+def test_other_fields_leave_signatures_alike(change: dict[str, Any]) -> None:
     assert signature(entry(**{**ACTION["uiValue"], **change})) == signature(ACTION)
 
 

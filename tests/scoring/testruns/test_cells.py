@@ -47,7 +47,7 @@ def test_other_values_are_neither_true_nor_false(value: object) -> None:
     [("true", True), ("Y", 1), (True, "y"), ("false", 0), ("4101", 4101), (4101, " 4101"), ("0.1", 0.1), (5, 5.0),
      (" SELECT ", "SELECT")],
 )  # fmt: skip
-def test_same_across_spellings(expected: object, actual: object) -> None:
+def test_same_value_is_the_same_however_it_is_written(expected: object, actual: object) -> None:
     assert same(expected, actual)
     assert same(actual, expected)
 

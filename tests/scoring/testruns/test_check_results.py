@@ -231,7 +231,7 @@ RICH = response(
         ("dataUIList.uiValue", "exists", True, False),
     ],
 )
-def test_operations_on_paths(path: str, op: str, value: object, passed: bool) -> None:
+def test_path_passes_where_a_value_at_it_meets_the_operation(path: str, op: str, value: object, passed: bool) -> None:
     assert path_passes(RICH, path, op, value) is passed
 
 

@@ -260,7 +260,7 @@ def test_database_on_a_read_only_disk_is_a_clear_error_and_goes_on_afterwards(tm
 
 def test_full_disk_leaves_a_database_that_goes_on_when_there_is_room(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
-    with small_disk(disk, "size=60k") as change:
+    with small_disk(disk, "size=400k") as change:
         url = f"sqlite:///{disk}/state.db"
         with pytest.raises(StorageError, match="disk is full"), opened(RunLedger, url) as ledger:
             for number in range(1000):
@@ -268,6 +268,7 @@ def test_full_disk_leaves_a_database_that_goes_on_when_there_is_room(tmp_path: P
         change("size=4m")
         with opened(RunLedger, url) as ledger:
             saved = len(ledger.of_day(DAY))
+            assert saved
             assert all(run.message == "m" * 500 for run in ledger.of_day(DAY))
             ledger.save(replace(RUN, run_id="one more"))
             assert len(ledger.of_day(DAY)) == saved + 1

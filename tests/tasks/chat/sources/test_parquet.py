@@ -242,7 +242,9 @@ METADATA = pa.struct([("session_id", pa.string()), ("x_enc_data", pa.string())])
         ({}, [None, None]),
     ],
 )
-def test_sessions_in_parquet(tmp_path: Path, columns: dict[str, Any], sessions: list[str | None]) -> None:
+def test_parquet_gives_the_session_of_its_column_else_of_the_metadata(
+    tmp_path: Path, columns: dict[str, Any], sessions: list[str | None]
+) -> None:
     assert [row["session_id"] for row in rows(parquet(tmp_path, columns, rows=2))] == sessions
 
 

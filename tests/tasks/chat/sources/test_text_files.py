@@ -111,7 +111,9 @@ def test_tsv_is_split_at_tabs(tmp_path: Path) -> None:
         ("request_metadata", "", None),
     ],
 )
-def test_sessions_in_csv(tmp_path: Path, header: str, cell: str, session: str | None) -> None:
+def test_csv_gives_the_session_of_its_column_or_of_the_metadata(
+    tmp_path: Path, header: str, cell: str, session: str | None
+) -> None:
     path = csv_file(tmp_path, f"a,b,1,1,2026-02-13Z,{cell}", header=f"{HEADER},{header}")
     assert rows(path)[0]["session_id"] == session
 
@@ -255,7 +257,9 @@ def test_json_numbers_may_be_texts_as_bigquery_writes_them(tmp_path: Path) -> No
         ({}, None),
     ],
 )
-def test_sessions_in_json_lines(tmp_path: Path, changes: dict[str, object], session: str | None) -> None:
+def test_json_lines_give_the_session_of_their_key_else_of_the_metadata(
+    tmp_path: Path, changes: dict[str, object], session: str | None
+) -> None:
     assert rows(json_file(tmp_path, turn(**changes)))[0]["session_id"] == session
 
 
