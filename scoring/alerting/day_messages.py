@@ -16,7 +16,7 @@ from scoring.alerting.endings import (
     end_key,
     ended_since,
     incident_key,
-    is_end_of_told,
+    is_end_to_notify,
     is_worth_a_message,
     was_reported,
 )
@@ -78,23 +78,23 @@ def day_messages(
     because the day is not over. The end of a paged incident causes a message if the route received the page
     (`page_keys`; None if that is unknown). A snooze hides no end of an incident that the route was notified of, and an
     incident that it hid is new on the day after it if it continues. The end of a rate is named once, and only to a
-    route that was told that it rose.
+    route that was notified that it rose.
     """
     known = set(map(without_part, known_keys))
     seen, snoozes = visible_to(route, digest.incidents), digest.snoozes
     visible = [one for one in seen if not is_snoozed(one, snoozes) or (one.is_over and was_reported(one, known))]
     paging, parts, whole, news = _new_to_route(visible, digest, known)
-    of_all = [one for one in visible if one.told and one.fires and not one.is_over and one not in whole]
+    of_all = [one for one in visible if one.reported_on and one.fires and not one.is_over and one not in whole]
     of_all = [one for one in of_all if one.fact.tenant_id == ALL_TENANTS]
     found = [message for event in _events([*paging, *parts]) for message in _page(event, digest, whole, of_all)]
     pages = None if page_keys is None else named_facts(page_keys)
-    told = None if pages is None else {*named_facts(known), *pages}
-    news = [one for one in news if not one.is_over or is_end_of_told(one, told)]
-    if any(is_worth_a_message(one, digest.lately, told, pages) for one in news) and digest.kind != "intraday":
+    notified = None if pages is None else {*named_facts(known), *pages}
+    news = [one for one in news if not one.is_over or is_end_to_notify(one, notified)]
+    if any(is_worth_a_message(one, digest.lately, notified, pages) for one in news) and digest.kind != "intraday":
         others = [one for one in visible if one.fires and one not in news]
         apart = [one for one in others if one.pages or one in parts or one in whole]
         snoozed = snooze_lines(digest.rubric, snoozes, digest.day, route, digest.incidents)
-        back = back_with([one for one in news if one.is_over], digest, told or (), pages or ())
+        back = back_with([one for one in news if one.is_over], digest, notified or (), pages or ())
         are_back = {(one.rule, one.tenant_id) for one in back}
         same = [one for one in others if one not in apart and (one.fact.rule, one.fact.tenant_id) not in are_back]
         shared = [one for one in apart if one.pages and one not in paging]  # here it is told for the first time
@@ -374,7 +374,7 @@ def _entry(one: Incident, digest: DayDigest) -> Iterator[Line]:
 def _going_on(apart: Sequence[Incident], same: Sequence[Incident]) -> list[Line]:
     rates, others = ([one for one in same if (one.usual is not None) is has_rate] for has_rate in (True, False))
     high, usual = ([one for one in rates if is_above_usual(one) is above] for above in (True, False))
-    still, unreported = ([one for one in high if (one.told is not None) is is_told] for is_told in (True, False))
+    still, unreported = ([one for one in high if (one.reported_on is not None) is yes] for yes in (True, False))
     named = (
         ("긴급 알림", apart),
         ("아직 평소보다 많음", still),

@@ -51,12 +51,12 @@ class UsualRate:
 class RateDecision:
     """The decision about one rule of one tenant on a day: `count` of `rows` met it.
 
-    `change` is None if the rate is as usual; `since` is the day on which it rose, or began to rise, and `told` the day
-    on which it was first reported. `settles` is true on the last day before a rate that has not returned becomes the
-    usual one, unless people have accepted it. `is_news` is true on the day on which the rise is first reported, and on
-    the day on which it pages; `pages` if it interrupts people today, `paged` if it has. `of_all` is true if a tenant's
-    page is part of a paged rise of all tenants together. `together` are the rules with mostly the same rows on this
-    day.
+    `change` is None if the rate is as usual; `since` is the day on which it rose, or began to rise, and `reported_on`
+    the day on which it was first reported. `settles` is true on the last day before a rate that has not returned
+    becomes the usual one, unless people have accepted it. `is_news` is true on the day on which the rise is first
+    reported, and on the day on which it pages; `pages` if it interrupts people today, `paged` if it has. `of_all` is
+    true if a tenant's page is part of a paged rise of all tenants together. `together` are the rules with mostly the
+    same rows on this day.
     """
 
     rule: str
@@ -67,7 +67,7 @@ class RateDecision:
     usual: UsualRate
     change: Literal["rising", "drifting", "resolved"] | None = None
     since: date | None = None
-    told: date | None = None
+    reported_on: date | None = None
     settles: bool = False
     is_news: bool = False
     pages: bool = False
@@ -221,7 +221,7 @@ def _decision(version: _Version, stream: int, number: int) -> RateDecision:
         _usual_rate(float(episodes.rate[place]), float(episodes.variance[place]), rows, days, cold),
         change,
         watched.days[since] if change else None,
-        watched.days[int(episodes.told[place])] if change else None,
+        watched.days[int(episodes.reported_on[place])] if change else None,
         settles=settles,
         is_news=bool(episodes.reported[place] or found.pages[place]) or ended,
         pages=bool(found.pages[place]),

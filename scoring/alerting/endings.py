@@ -36,42 +36,42 @@ def ended_since(one: Incident, known: Collection[str]) -> bool:
     return one.is_over and any(_key(one, day, is_over=True) in known for day in later)
 
 
-def is_end_of_told(one: Incident, told: Collection[NamedFact] | None) -> bool:
-    """Whether a route that was `told` of these facts has to be notified of the end of a rate: the last that it was told
-    of it since it rose is that it rose. True if it is unknown what it was told, and for incidents without a rate.
+def is_end_to_notify(one: Incident, notified: Collection[NamedFact] | None) -> bool:
+    """Whether a route that was `notified` of these facts has to be notified of the end of a rate: the last fact since
+    it rose is that it rose. True if the facts are unknown, and for incidents without a rate.
     """
-    if told is None or one.usual is None:
+    if notified is None or one.usual is None:
         return True
-    since = [fact for fact in told if _is_about(fact, one)]
+    since = [fact for fact in notified if _is_about(fact, one)]
     return bool(since) and not max(since, key=lambda fact: (fact.day, fact.is_over)).is_over
 
 
 def is_worth_a_message(
     one: Incident,
     lately: Mapping[date, DayDecisions],
-    told: Collection[NamedFact] | None,
+    notified: Collection[NamedFact] | None,
     pages: Sequence[NamedFact] | None,
 ) -> bool:
     """Whether it causes a message by itself: an end only if its beginning has paged, or if it is of a KPI.
 
-    `told` is what the route was notified of, `pages` what paged it; None if that is unknown. Rules that rose together
-    end on different days, because rare ones take longer to show it: only the first end causes a message, unless another
-    rule was still above its usual range on that day. That of a warning which was part of a page causes none before one
-    of the others. `lately` are the decisions of the last days.
+    `notified` is what the route was notified of, `pages` what paged it; None if that is unknown. Rules that rose
+    together end on different days, because rare ones take longer to show it: only the first end causes a message,
+    unless another rule was still above its usual range on that day. That of a warning which was part of a page causes
+    none before one of the others. `lately` are the decisions of the last days.
     """
     if not one.is_over or one.figure is not None:
         return True
     if one.fact.level != "critical":
-        return any(ends(fact, page) for page in _paged_with([one], pages or ()) for fact in told or ())
+        return any(ends(fact, page) for page in _paged_with([one], pages or ()) for fact in notified or ())
     has_paged = one.paged if pages is None else any(_is_about(page, one) for page in pages)
-    return has_paged and not any(_ended_with_others(one, day, decided, told) for day, decided in lately.items())
+    return has_paged and not any(_ended_with_others(one, day, decided, notified) for day, decided in lately.items())
 
 
 def back_with(
-    ended: Sequence[Incident], digest: DayDigest, told: Collection[NamedFact], pages: Sequence[NamedFact]
+    ended: Sequence[Incident], digest: DayDigest, notified: Collection[NamedFact], pages: Sequence[NamedFact]
 ) -> list[NamedFact]:
-    """What `pages` named along with critical rates that return on this day, without those of which the route was `told`
-    that they are over: each is within its usual range, so that its own end will cause no message.
+    """What `pages` named along with critical rates that return on this day, without those whose end the route was
+    `notified` of: each is within its usual range, so that its own end will cause no message.
     """
     over = [one for one in ended if one.state == "resolved" and one.fact.level == "critical"]
     decided, risen = digest.lately.get(digest.day, {}), {one.since for one in over}
@@ -86,7 +86,7 @@ def back_with(
 
     own = {(one.fact.rule, one.fact.tenant_id) for one in ended}
     others = [one for one in _paged_with(over, pages) if (one.rule, one.tenant_id) not in own and one.rule in order]
-    back = [one for one in others if is_back(one) and not any(ends(fact, one) for fact in told)]
+    back = [one for one in others if is_back(one) and not any(ends(fact, one) for fact in notified)]
     found = {(one.rule, one.tenant_id): one for one in back}
     return sorted(found.values(), key=lambda one: (str(one.tenant_id), order[one.rule]))
 
@@ -105,7 +105,7 @@ def _paged_with(found: Sequence[Incident], pages: Sequence[NamedFact]) -> list[N
     return [page for page in alike if (page.rule, page.tenant_id) not in rules]
 
 
-def _ended_with_others(one: Incident, day: date, decided: DayDecisions, told: Collection[NamedFact] | None) -> bool:
+def _ended_with_others(one: Incident, day: date, decided: DayDecisions, notified: Collection[NamedFact] | None) -> bool:
     """Whether the route was notified on an earlier day that others of the same event are over, while this one was
     within its usual range.
     """
@@ -115,7 +115,7 @@ def _ended_with_others(one: Incident, day: date, decided: DayDecisions, told: Co
         return False
     return any(
         _is_end_of_same_event(other, one)
-        and (told is None or NamedFact(one.rubric, other.rule, day, tenant, is_over=True) in told)
+        and (notified is None or NamedFact(one.rubric, other.rule, day, tenant, is_over=True) in notified)
         for other in (decided[rule] for rule in decided if rule[1] == tenant)
     )
 

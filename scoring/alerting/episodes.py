@@ -114,17 +114,17 @@ class FalseAlarmBudget:
 class Episodes:
     """The result of each day for each stream, [streams, days].
 
-    `change` is RISING or DRIFTING while an episode is open, `since` the index of the day on which it began, and `told`
-    that of the day on which it was first reported, however much it has grown since. The next are true or false:
-    `reported`: it begins on this day or is worse than reported. `pages`: it interrupts. `ended`: a reported one is over
-    (then `since` is its beginning). `settled`: its rate has lasted and becomes the usual one from the next day on.
-    `had_paged`: the episode has paged. `rate`, `variance` (relative) and `days` describe the usual rate for the day;
-    `last` is the usual rate after the last day.
+    `change` is RISING or DRIFTING while an episode is open, `since` the index of the day on which it began, and
+    `reported_on` that of the day on which it was first reported, however much it has grown since. The next are true or
+    false: `reported`: it begins on this day or is worse than reported. `pages`: it interrupts. `ended`: a reported one
+    is over (then `since` is its beginning). `settled`: its rate has lasted and becomes the usual one from the next day
+    on. `had_paged`: the episode has paged. `rate`, `variance` (relative) and `days` describe the usual rate for the
+    day; `last` is the usual rate after the last day.
     """
 
     change: Array
     since: Array
-    told: Array
+    reported_on: Array
     reported: Array
     pages: Array
     ended: Array
@@ -140,7 +140,7 @@ def follow(streams: Streams, budget: FalseAlarmBudget) -> Episodes:
     """Processes the days in order and finds the episodes of every stream."""
     follower = _Follower(streams, budget)
     shape = streams.counts.shape
-    whole = {name: np.zeros(shape, int) for name in ("change", "since", "told", "days")}
+    whole = {name: np.zeros(shape, int) for name in ("change", "since", "reported_on", "days")}
     flags = {name: np.zeros(shape, bool) for name in ("reported", "pages", "ended", "settled", "had_paged")}
     figures = {name: np.zeros(shape) for name in ("rate", "variance")}
     found = whole | flags | figures
@@ -164,7 +164,7 @@ class _Follower:
         count = len(streams.counts)
         self._streams, self._budget, self._each = streams, budget, np.arange(count)[:, None]
         self._recent = np.full((count, 2 * REFERENCE_DAYS), -1)
-        self._change, self._since, self._told, self._risen = (np.zeros(count, int) for _ in range(4))
+        self._change, self._since, self._reported_on, self._risen = (np.zeros(count, int) for _ in range(4))
         self._open_days, self._level_days = np.zeros(count, int), np.zeros(count, int)
         self._paged, self._no_chance = np.zeros(count, bool), np.zeros(count, bool)
         self._reported_rate, self._reported_times, self._returned = (np.zeros(count) for _ in range(3))
@@ -216,7 +216,7 @@ class _Follower:
         found = {
             "change": self._change.copy(),
             "since": np.where(ended, ended_since, self._since),
-            "told": self._told.copy(),
+            "reported_on": self._reported_on.copy(),
             "reported": reported,
             "pages": pages,
             "ended": ended,
@@ -280,7 +280,7 @@ class _Follower:
         drifts = begun & ~reported_day & (lasting.days > 1)
         before = np.where(drifts, lasting.days - 1, 0)
         self._rise(day, begun, before)
-        self._told = np.where(begun, day, self._told)
+        self._reported_on = np.where(begun, day, self._reported_on)
         self._open_days = np.where(begun, before, self._open_days)
         return begun
 

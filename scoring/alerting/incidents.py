@@ -50,8 +50,8 @@ class Incident:
     day it began or rose; `since_or_before` is true if it was there on the earliest known day. `pages` if it interrupts
     people on this day, `paged` if it has since it rose; `of_all` if a tenant's page is part of one of all tenants
     together. `usual` is None if it has no rate. `so_far` are the counts and rows of all its days and of the four weeks
-    before them, for a rise that lasts. `together` are the rules with mostly the same rows, which have the same
-    cause. `figure` is the figure of a KPI over its window, in which it is known on `figure_days`. `told` is the day on
+    before them, for a rise that lasts. `together` are the rules with mostly the same rows, which have the same cause.
+    `figure` is the figure of a KPI over its window, in which it is known on `figure_days`. `reported_on` is the day on
     which a risen rate was first reported. `of_session` are today's rows of one chat session, if these are most of them.
     `of_tenants` are the tenants that explain a day with few rows.
     """
@@ -72,7 +72,7 @@ class Incident:
     together: tuple[str, ...] = ()
     figure: Figure | None = None
     figure_days: int = 0
-    told: date | None = None
+    reported_on: date | None = None
     of_session: int = 0
     of_tenants: tuple[AlertFact, ...] = ()
 
@@ -253,7 +253,7 @@ def _decided(one: Incident, decision: RateDecision) -> Incident:
     state: IncidentState = decision.change if decision.is_news else "settled" if decision.settles else "continuing"
     if one.state == "new" and state not in ("resolved", "settled"):
         state = "new"
-    return replace(found, state=state, since=decision.since, since_or_before=False, told=decision.told)
+    return replace(found, state=state, since=decision.since, since_or_before=False, reported_on=decision.reported_on)
 
 
 def _after_day(

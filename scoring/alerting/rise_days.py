@@ -26,11 +26,12 @@ def rise_days(watched: WatchedDays, day: date, since: date, rules: Set[RuleOfTen
     earlier = [when for when in sorted(known) if when < since][-2 * REFERENCE_DAYS :]
     calm = [when for when in earlier if not _risen(watched, when, rules)]
     before = (calm if len(calm) >= WEEK else earlier)[-REFERENCE_DAYS:]
-    told = {one.told for one in _risen(watched, day, rules)}
+    reports = {one.reported_on for one in _risen(watched, day, rules)}
     days = {
         when: rows
         for when, rows in known.items()
-        if since <= when <= day and not (told and {one.told for one in _risen(watched, when, rules)} - told)
+        if since <= when <= day
+        and not (reports and {one.reported_on for one in _risen(watched, when, rules)} - reports)
     }
     return days, {when: known[when] for when in before}
 

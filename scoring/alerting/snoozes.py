@@ -61,7 +61,7 @@ class Snooze:
         doubles, not the one of an earlier incident.
         """
         rate = fact_rate(one.fact)
-        is_new = one.told is not None and one.told > self.made_at.date()
+        is_new = one.reported_on is not None and one.reported_on > self.made_at.date()
         if is_new and one.usual and one.usual.is_known and rate and rate >= BREAKING_TIMES * one.usual.rate:
             return False
         return self.holds(one.day, one.fact.tenant_id, rate)

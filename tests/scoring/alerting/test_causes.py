@@ -78,7 +78,7 @@ def test_slow_rise_from_before_an_outage_is_counted_without_its_days() -> None:
     watched, day = WatchedDays(RUBRIC, days, AlertPolicy()), max(days)
     found = watched.decided[day][RULE, "*"]
     began = FIRST + timedelta(CALM)
-    assert (found.change, found.since, found.told) == ("drifting", began, day)
+    assert (found.change, found.since, found.reported_on) == ("drifting", began, day)
     during, _ = rise_days(watched, day, began, {(RULE, "*")})
     assert [(when - began).days for when in during] == [0, 1, 2, 7, 8]
 
@@ -154,7 +154,7 @@ def test_page_of_a_tenant_says_that_all_tenants_rose_too() -> None:
     last = max(facts)
     digest = day_digest(last, facts, facts.kpis[last][0])
     of_all = next(one for one in digest.incidents if one.fact.tenant_id == "*" and one.fact.rule == RULE)
-    assert (of_all.told is not None, of_all.pages) == (True, False)
+    assert (of_all.reported_on is not None, of_all.pages) == (True, False)
     page = next(one for one in day_messages(digest, EVERYTHING) if one.kind == "page")
     assert f"(테넌트 a) · 전체도 {day_text(of_all.since)}부터 오름" in page.text
     assert "전체  314/4,800건 (6.5%" in readable(page.blocks)

@@ -19,7 +19,7 @@ def test_rule_above_its_range_that_nobody_was_told_of_is_not_still_high() -> Non
     facts = days_of_facts((FIRST_DAY + timedelta(number), [met(kpi_row(row))]) for number, row in enumerate(rows))
     one, two = (FIRST_DAY + timedelta(number) for number in (14, 15))
     (weak,) = [one for one in incidents_on(facts, one) if one.fact.rule == "weak_answer"]
-    assert (is_above_usual(weak), weak.told) == (True, None)
+    assert (is_above_usual(weak), weak.reported_on) == (True, None)
     news = replace(weak, fact=replace(weak.fact, rule="final_failed"), state="new")
     (digest,) = day_messages(replace(day_digest(one, facts, met(kpi_row(usual))), incidents=[news, weak]), EVERYTHING)
     assert "평소 범위보다 많음  합리적 질문에 부족한 답변 8/535건" in readable(digest.blocks)

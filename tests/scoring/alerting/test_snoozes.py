@@ -138,7 +138,7 @@ def test_snooze_holds_while_the_rise_that_it_was_made_for_goes_on_and_grows() ->
     made = replace(made, made_at=datetime(2026, 3, 17, tzinfo=UTC))  # the day after the first one that rose
     last = FIRST_DAY + timedelta(len(counts) - 1)
     (one,) = [one for one in incidents_on(facts, last) if one.fact.rule == "answer_failed" and one.usual]
-    assert (one.told, one.since > made.made_at.date()) == (FIRST_DAY + timedelta(14), True)
+    assert (one.reported_on, one.since > made.made_at.date()) == (FIRST_DAY + timedelta(14), True)
     assert made.silences(one)
 
 
