@@ -24,7 +24,7 @@ logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs the address, wh
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpResponse:
     """A receiver's response; a long body is truncated."""
 
     status: int
@@ -50,7 +50,7 @@ class HttpPost:
     """How long one attempt may take from the connection, which gets half of it, to the end of the answer."""
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
-    def __call__(self, address: str, *, longest_body: int, **content: Any) -> Answer:
+    def __call__(self, address: str, *, longest_body: int, **content: Any) -> HttpResponse:
         """The response to a POST; `content` are the arguments of `httpx2.AsyncClient.stream`.
 
         Raises:
@@ -59,7 +59,7 @@ class HttpPost:
         answer = self._attempt(address, longest_body, content)
         for pause_s in _PAUSES_S:
             wait_s = pause_s if isinstance(answer, str) or answer.status in self.retried else None
-            if isinstance(answer, Answer) and answer.status == 429:
+            if isinstance(answer, HttpResponse) and answer.status == 429:
                 wait_s = _asked_wait_s(answer.headers)
             if wait_s is None:
                 break
@@ -69,7 +69,7 @@ class HttpPost:
             raise NotSentError(Delivery(DeliveryStatus.DEFERRED, f"{self.receiver} cannot be reached: {answer}"))
         return answer
 
-    def _attempt(self, address: str, longest_body: int, content: Mapping[str, Any]) -> Answer | str:
+    def _attempt(self, address: str, longest_body: int, content: Mapping[str, Any]) -> HttpResponse | str:
         """The response, or why there is no connection."""
         if problem := network_problem():
             return problem
@@ -83,7 +83,7 @@ class HttpPost:
         except (httpx2.HTTPError, OSError) as error:
             raise NotSentError(unconfirmed(type(error).__name__)) from None
 
-    async def _post(self, address: str, longest_body: int, content: Mapping[str, Any]) -> Answer:
+    async def _post(self, address: str, longest_body: int, content: Mapping[str, Any]) -> HttpResponse:
         headers = {**content.get("headers", {}), "Accept-Encoding": "identity"}  # what is packed has no known size
         async with (
             asyncio.timeout(self.timeout_s),
@@ -96,7 +96,7 @@ class HttpPost:
             chunks = response.aiter_raw()
             while len(body) < longest_body and (chunk := await anext(chunks, b"")):
                 body += chunk
-            return Answer(response.status_code, response.headers, body[:longest_body])
+            return HttpResponse(response.status_code, response.headers, body[:longest_body])
 
 
 @cache

@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 Page = Callable[[Asked], Response]
 Keep = Callable[[Asked, ArrivingFile, str], Response]
 """Keeps a file of this name that has arrived."""
-Answer = Callable[[Request], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Door:
@@ -67,7 +67,7 @@ class Door:
 
         return answering
 
-    def to(self, endpoint: Page, role: Role) -> Answer:
+    def to(self, view: Page, role: Role) -> Endpoint:
         """A page for people with the permissions of this role; unknown people are redirected to the login."""
 
         async def answer(request: Request) -> Response:
@@ -76,11 +76,11 @@ class Door:
                 form = await _form(request) if request.method == "POST" else {}
                 return self._stranger(request, _written(form))
             asked = await self._asked(request, viewer)
-            return await to_thread.run_sync(endpoint, asked, limiter=self._at_once)
+            return await to_thread.run_sync(view, asked, limiter=self._at_once)
 
         return explained(answer)
 
-    def takes_file(self, keep: Keep, role: Role) -> Answer:
+    def takes_file(self, keep: Keep, role: Role) -> Endpoint:
         """An upload for people with the permissions of this role: the file is on the disk when `keep` is called."""
 
         async def answer(request: Request) -> Response:
@@ -206,7 +206,7 @@ class Door:
         await to_thread.run_sync(asked.record, action, "")
 
 
-def explained(answer: Answer) -> Answer:
+def explained(answer: Endpoint) -> Endpoint:
     """Converts errors to pages that explain them without internal details."""
 
     @wraps(answer)
