@@ -246,14 +246,14 @@ def _score_night(context: Context, day: date, *, is_alone: bool, allow_shrink: b
     unreported = notify_unreported(context, NIGHTLY, day - STILL_NEWS, day) + notify_kept(context, (*earlier, own))
     unreported += call_off_finished(context) + (_unrouted(context) if is_all else ())
     outcome = NightlyOutcome(
-        own,
-        None,
-        site,
-        earlier,
-        before.out_of_reach,
-        unreported,
-        before.unread,
-        unmeasured,
+        own=own,
+        test_runs=None,
+        site=site,
+        earlier=earlier,
+        unfilled=before.out_of_reach,
+        unreported=unreported,
+        unread=before.unread,
+        unmeasured=unmeasured,
         still_kept=before.kept,
     )
     return replace(_warned(outcome), test_runs=_score_inbox(context.settings)) if is_all else outcome

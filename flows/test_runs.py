@@ -89,19 +89,20 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
             publish_runs(context.warehouse, context.state, one)
         # Including those of a run that died before it notified people of them.
         unreported = ledger.unreported(TEST_RUN, day - STILL_NEWS)
+    unpublished = (
+        *(site_after(context).problems if scored or is_unpublished(context) else ()),
+        *notify_refused(context, refused),
+        *(why for run in unreported for why in _notify_of(context, run)),
+        *call_off_finished(context, inbox_is_done=not failures),
+        *deliver_waiting(context),
+    )
     return InboxOutcome(
-        tuple(scored),
-        tuple(failures),
-        len(inbox.known) + copies,
-        (*(path.name for path in inbox.arriving), *left),
-        tuple(one.reason for one in refused),
-        (
-            *(site_after(context).problems if scored or is_unpublished(context) else ()),
-            *notify_refused(context, refused),
-            *(why for run in unreported for why in _notify_of(context, run)),
-            *call_off_finished(context, inbox_is_done=not failures),
-            *deliver_waiting(context),
-        ),
+        scored=tuple(scored),
+        failures=tuple(failures),
+        known=len(inbox.known) + copies,
+        arriving=(*(path.name for path in inbox.arriving), *left),
+        refused=tuple(one.reason for one in refused),
+        unpublished=unpublished,
     )
 
 

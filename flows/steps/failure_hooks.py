@@ -88,7 +88,19 @@ def notify_without_flow(error: AqbError, settings: Settings | None = None) -> No
     flow, command, kind = "nightly", "aqb nightly", type(error).__name__
     run_id = f"{flow}-{kind}-{now():%Y-%m-%d}-{sha256(str(error).encode()).hexdigest()[:8]}"
     unfinished = Unfinished(flow, None, None, run_id)
-    ended = FlowFailure(flow, command, run_id, "failed", kind, str(error), None, 1, 1, command, unfinished)
+    ended = FlowFailure(
+        flow=flow,
+        run_name=command,
+        run_id=run_id,
+        state="failed",
+        error=kind,
+        reason=str(error),
+        step=None,
+        tries=1,
+        max_tries=1,
+        rerun=command,
+        unfinished=unfinished,
+    )
     _notify(ended, settings or _defaults())
 
 

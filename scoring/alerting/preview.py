@@ -92,7 +92,16 @@ def preview_days(
         lately = {
             when: watched.decided[when] for when in (day - timedelta(back) for back in range(WEEK)) if when in kpis
         }
-        digest = DayDigest(day, found_on, rubric, "", 0, {day: kpis[day]}, "", lately=lately)
+        digest = DayDigest(
+            day=day,
+            incidents=found_on,
+            rubric=rubric,
+            run_id="",
+            rejected=0,
+            kpis={day: kpis[day]},
+            report="",
+            lately=lately,
+        )
         for name, route in routes.items():
             found += _of_route(name, route, digest)
     return found

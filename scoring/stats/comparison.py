@@ -343,7 +343,16 @@ def _query_change(
     by_time = not answers and not repeats
     against_time = not by_time and any((one.candidate - one.base) * direction < 0 for one in times)
     return QueryChange(
-        ids[1], ids[0], after.text, change, direction, moved, before.scores, after.scores, by_time, against_time
+        query_id=ids[1],
+        base_id=ids[0],
+        text=after.text,
+        change=change,
+        direction=direction,
+        moved=moved,
+        base=before.scores,
+        candidate=after.scores,
+        by_time=by_time,
+        against_time=against_time,
     )
 
 

@@ -53,16 +53,16 @@ def review_items(executions: Sequence[Execution], metrics: Iterable[Metric]) -> 
     answers = [(str(reading.execution.round), _answer(reading)) for reading in readings]
     for place, reading in enumerate(readings):
         yield ReviewItem(
-            first.query_id,
-            answers[place][0],
-            first.query_text,
-            expected,
-            answers[place][1],
-            _together((one for other, one in enumerate(answers) if other != place), len(answers) - 1),
-            _tools(reading),
-            _screen(reading.response.ui_entries),
-            _urls(reading),
-            per_execution,
+            query_id=first.query_id,
+            round=answers[place][0],
+            question=first.query_text,
+            expected=expected,
+            answer=answers[place][1],
+            other_answers=_together((one for other, one in enumerate(answers) if other != place), len(answers) - 1),
+            tools=_tools(reading),
+            screen=_screen(reading.response.ui_entries),
+            urls=_urls(reading),
+            metrics=per_execution,
         )
     if per_query and len(answers) > 1:
         question = (first.query_id, "", first.query_text, expected)

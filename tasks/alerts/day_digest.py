@@ -74,16 +74,16 @@ def day_digest(
     address = reports.address(page) if page.exists() else ""
     on_page = rows_on_page((fact.tenant_id, fact.row_ids) for fact in facts[day]) if address else ()
     return DayDigest(
-        day,
-        found,
-        rubric,
-        run.run_id if run else "",
-        (run.rejected or 0) if run else 0,
-        history,
-        str(report),
-        reports.address(report),
-        read_examples(warehouse, rubric, day, row_ids),
-        {row_id: f"{address}#row-{row_id}" for row_id in on_page},
+        day=day,
+        incidents=found,
+        rubric=rubric,
+        run_id=run.run_id if run else "",
+        rejected=(run.rejected or 0) if run else 0,
+        kpis=history,
+        report=str(report),
+        report_url=reports.address(report),
+        examples=read_examples(warehouse, rubric, day, row_ids),
+        row_urls={row_id: f"{address}#row-{row_id}" for row_id in on_page},
         kind="intraday" if run and run.kind == INTRADAY else "nightly",
         lately={when: decided[when] for when in lately},
     )

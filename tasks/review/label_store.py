@@ -209,15 +209,15 @@ def labels_about(kept: Iterable[KeptLabel], rubric: str, files: Mapping[str, str
     """
     return [
         Label(
-            one.metric,
-            one.label,
-            files.get(one.input_sha256, ""),
-            one.query_id,
-            one.round,
-            one.row_id,
-            one.reviewer,
-            one.note,
-            "" if one.probability is None else str(one.probability),
+            metric=one.metric,
+            label=one.label,
+            file=files.get(one.input_sha256, ""),
+            query_id=one.query_id,
+            round=one.round,
+            row_id=one.row_id,
+            reviewer=one.reviewer,
+            note=one.note,
+            probability="" if one.probability is None else str(one.probability),
         )
         for one in kept
         if (one.rubric == rubric and one.input_sha256 in files if files else one.row_id)

@@ -127,7 +127,20 @@ def _labels(
             if verdict in ("", CANNOT_TELL):
                 continue
             if verdict in POINTS:
-                labels.append(Label(metric, verdict, file, query_id, round_, "", reviewer, note, probability, line))
+                labels.append(
+                    Label(
+                        metric=metric,
+                        label=verdict,
+                        file=file,
+                        query_id=query_id,
+                        round=round_,
+                        row_id="",
+                        reviewer=reviewer,
+                        note=note,
+                        probability=probability,
+                        line=line,
+                    )
+                )
             else:
                 allowed = ", ".join((*POINTS, CANNOT_TELL))
                 problems.append(

@@ -102,7 +102,16 @@ def compared_labels(
 def _lines(kept: Sequence[KeptLabel], file: str) -> list[Label]:
     """Labels as lines of a file; the line number of each is its position."""
     return [
-        Label(one.metric, one.label, file, one.query_id, one.round, one.row_id, one.reviewer, line=place)
+        Label(
+            metric=one.metric,
+            label=one.label,
+            file=file,
+            query_id=one.query_id,
+            round=one.round,
+            row_id=one.row_id,
+            reviewer=one.reviewer,
+            line=place,
+        )
         for place, one in enumerate(kept)
     ]
 

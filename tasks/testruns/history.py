@@ -101,15 +101,15 @@ def _known_runs(warehouse: Warehouse, rows: Sequence[Row], rubric: str) -> list[
 def _known_run(row: Row, queries: Iterable[Row]) -> KnownRun:
     summary, keys = json.loads(row["summary"]), query_keys(_named(queries))
     return KnownRun(
-        row["input_sha256"],
-        row["ran_at"] or str(row["score_date"]),
-        row["test_set"] or new_set(row["input_sha256"]),
-        frozenset(keys.values()),
-        before_of(summary),
-        row["input_name"],
-        failures_of(summary),
-        summary["rubric_version"],
-        _by_key(summary.get("expected", {}), keys),
+        sha256=row["input_sha256"],
+        when=row["ran_at"] or str(row["score_date"]),
+        test_set=row["test_set"] or new_set(row["input_sha256"]),
+        keys=frozenset(keys.values()),
+        before=before_of(summary),
+        name=row["input_name"],
+        failures=failures_of(summary),
+        rules=summary["rubric_version"],
+        expected=_by_key(summary.get("expected", {}), keys),
     )
 
 

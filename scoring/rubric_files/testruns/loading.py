@@ -132,7 +132,15 @@ class _TestRunLoading:
         )
         titles = {grade.code: grade.title for grade in grades}
         return TestRunRules(
-            file.id, file.version, file.title, checks, metrics, weights, verdict, titles, tuple(triggers)
+            id=file.id,
+            version=file.version,
+            title=file.title,
+            checks=checks,
+            metrics=metrics,
+            weights=weights,
+            verdict=verdict,
+            verdict_titles=titles,
+            triggers=tuple(triggers),
         )
 
     def _refuse_taken(self, taken: Container[str]) -> None:

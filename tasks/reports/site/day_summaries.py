@@ -53,15 +53,15 @@ def summarised(
     failures, *kinds = (counted.get(column, ()) for column in counted_columns(rubric))
     asked = json.dumps([asdict(one) for one in repeated_questions(listed)], ensure_ascii=False, separators=(",", ":"))
     return DaySummary(
-        listed.frame.height,
-        listed.complete,
-        repeated,
-        failures,
-        earlier,
-        category_counts(listed),
-        kinds[0] if kinds else [],
-        asked,
-        steps,
+        listed=listed.frame.height,
+        complete=listed.complete,
+        repeated=repeated,
+        failures=failures,
+        earlier=earlier,
+        categories=category_counts(listed),
+        kinds=kinds[0] if kinds else [],
+        asked=asked,
+        steps=steps,
     )
 
 

@@ -144,16 +144,16 @@ def scored_days(
         few = "" if provisional else few_rows(of_all, day, days_off)
         found.append(
             SiteDay(
-                day,
-                total,
-                [row for row in rows if row["tenant_id"] != ALL_TENANTS],
-                tables.crosstab[day],
-                tables.alerts[day],
-                _segment(found, day, total),
-                provisional,
-                decided[day],
-                [one for one in snoozes if one.was_on(day, zone)],
-                naming_tenants(few, tables.kpis, day, days_off),
+                day=day,
+                total=total,
+                tenants=[row for row in rows if row["tenant_id"] != ALL_TENANTS],
+                crosstab=tables.crosstab[day],
+                alerts=tables.alerts[day],
+                segment=_segment(found, day, total),
+                provisional=provisional,
+                decided=decided[day],
+                snoozes=[one for one in snoozes if one.was_on(day, zone)],
+                few=naming_tenants(few, tables.kpis, day, days_off),
             )
         )
     return ScoredSpan(found, tables.kpis)
