@@ -102,11 +102,20 @@ def _hand_over(held: ExitStack, process: Connection) -> None:
 def _work(settings: Settings, upload: Upload, parent: Connection) -> None:
     """The main function of a process."""
     signal.signal(signal.SIGTERM, _interrupt)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    with suppress(KeyboardInterrupt, EOFError):  # the file stands as begun, and nobody is at it
+    with suppress(KeyboardInterrupt):  # the file stands as begun, and nobody is at it
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+        if _has_folder_of(parent):
+            score_upload(settings, upload)
+
+
+def _has_folder_of(parent: Connection) -> bool:
+    """Whether the process that has begun a scoring leaves the folder to this one; it may have ended before."""
+    try:
         parent.send(None)
         parent.recv()
-        score_upload(settings, upload)
+    except (EOFError, OSError):
+        return False
+    return True
 
 
 def score_upload(settings: Settings, upload: Upload) -> None:
