@@ -31,7 +31,7 @@ from scoring.markdown import score_text
 from tasks.alerts.day_messages import digest_of, messages_of_day, route_filters
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.rule_rates import known_tenants, snooze_rule
-from tasks.chat.tables import KPIS, read_kpis
+from tasks.chat.tables import read_kpis
 from tasks.config.alerts import DEFAULT_ROUTE
 from tasks.context import Context
 from tasks.files.web_addresses import incident_address
@@ -39,7 +39,7 @@ from tasks.reports.site.alert_pages import messages_table, rises_table
 from tasks.reports.site.pages import Cell, Link, Table
 from tasks.reports.wording import tenant_text
 from tasks.state.alert_choices import AlertChoices
-from tasks.web.asked import Asked, NotFoundError
+from tasks.web.asked import Asked
 
 _SPANS = (60, 365)
 _MESSAGES = 50
@@ -53,9 +53,7 @@ def alerts_page(asked: Asked) -> Response:
         NotFoundError: nothing has been scored yet.
     """
     context, rubric = asked.context, asked.context.rubric
-    scored = context.warehouse.days(KPIS)
-    if not scored:
-        raise NotFoundError("아직 채점한 날이 없습니다", fix="aqb nightly가 첫날을 채점하면 여기에 보입니다.")
+    scored = asked.scored_days
     span = next((days for days in _SPANS if ("days", str(days)) in asked.pairs), _SPANS[0])
     choices, last = AlertChoices(context.state), scored[-1]
     policy = choices.policy(context.settings.alerts)

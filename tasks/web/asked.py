@@ -13,6 +13,7 @@ from jinja2 import Environment
 from starlette.responses import HTMLResponse
 
 from scoring.errors import AqbError
+from tasks.chat.tables import KPIS
 from tasks.context import Context
 from tasks.reports.templates import html_environment
 from tasks.state.audit_log import AccessRecord, AuditLog
@@ -48,6 +49,13 @@ class RefusedError(Exception):
         super().__init__(reason)
 
 
+class ExpiredFormError(RefusedError):
+    """A form whose token is not that of the session, such as one from before a new login."""
+
+    def __init__(self) -> None:
+        super().__init__(403, "양식이 만료되었습니다. 앞 페이지를 다시 열어 시도하세요")
+
+
 @dataclass(frozen=True)
 class Asked:
     """A request: `place` are the parts of its path, `pairs` those of its query string, `form` the fields of a form.
@@ -72,6 +80,17 @@ class Asked:
     def uploads(self) -> Uploads:
         """The uploaded test runs."""
         return Uploads(Path(self.access.settings.uploads))
+
+    @property
+    def scored_days(self) -> list[date]:
+        """The days that have been scored, earliest first.
+
+        Raises:
+            NotFoundError: nothing has been scored yet.
+        """
+        if days := self.context.warehouse.days(KPIS):
+            return days
+        raise NotFoundError("아직 채점한 날이 없습니다", fix="aqb nightly가 첫날을 채점하면 여기에 보입니다.")
 
     @property
     def sees_personal_data(self) -> bool:

@@ -22,7 +22,7 @@ from tasks.context import Context
 from tasks.state.audit_log import AuditLog
 from tasks.testruns.uploads import ArrivingFile
 from tasks.web.access import LOOPBACK, Access, Viewer
-from tasks.web.asked import STATIC, Asked, NotFoundError, RefusedError, page
+from tasks.web.asked import STATIC, Asked, ExpiredFormError, NotFoundError, RefusedError, page
 from tasks.web.receiving import UploadLimits, receive_file
 from tasks.web.scorings import Scorings
 
@@ -33,6 +33,7 @@ _AT_ONCE, _UPLOADS_AT_ONCE = 2, 4
 _UNDER_ANY_NAME = frozenset({"/health", *(f"/static/{name}" for name in STATIC)})
 """What watches the server knows no name of it, and a page that refuses is styled."""
 
+_TOO_MANY_REQUESTS = "요청이 너무 많습니다. 1분 뒤에 다시 시도하세요"
 _WRITTEN = ("note", "text", "why")
 """The fields of forms into which people write; in the others they choose."""
 
@@ -108,7 +109,7 @@ class Door:
     async def health(self, request: Request) -> Response:
         """The health check, under any host name: `ok` if the state database responds, else a 503."""
         if not self._access.requests.allows(f"health of {self._address(request)}"):
-            raise RefusedError(429, "요청이 너무 많습니다. 1분 뒤에 다시 시도하세요")
+            raise RefusedError(429, _TOO_MANY_REQUESTS)
         await to_thread.run_sync(lambda: AuditLog(self._context.state).latest(1))
         return Response("ok\n", media_type="text/plain", headers={"Cache-Control": "no-store"})
 
@@ -162,7 +163,7 @@ class Door:
             # Also a page that refuses has the menu: it would be a dead end.
             request.state.known = {"viewer": viewer, "form_token": self._access.form_token(viewer)}
         if not self._access.requests.allows(viewer.name if viewer else self._address(request)):
-            raise RefusedError(429, "요청이 너무 많습니다. 1분 뒤에 다시 시도하세요")
+            raise RefusedError(429, _TOO_MANY_REQUESTS)
         if request.method == "POST" and not _is_same_origin(request):
             raise RefusedError(
                 403, "다른 사이트에서 보낸 요청은 받지 않습니다. 이 사이트의 페이지를 열어 다시 시도하세요"
@@ -190,7 +191,7 @@ class Door:
         form = await _form(request) if request.method == "POST" else {}
         request.state.known["written"] = _written(form)  # a page that refuses gives it back
         if request.method == "POST" and not self._access.is_form_of(viewer, form.get("form_token", "")):
-            raise RefusedError(403, "양식이 만료되었습니다. 앞 페이지를 다시 열어 시도하세요")
+            raise ExpiredFormError
         return self._request_of(request, viewer, form)
 
     def _request_of(self, request: Request, viewer: Viewer, form: dict[str, str]) -> Asked:

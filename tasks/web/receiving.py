@@ -15,16 +15,17 @@ from starlette.requests import Request
 
 from scoring.errors import UsageError
 from tasks.testruns.uploads import ArrivingFile, file_name
-from tasks.web.asked import RefusedError
+from tasks.web.asked import ExpiredFormError, RefusedError
 
 _MEGABYTE = 1024 * 1024
+_NO_FILE = "파일이 오지 않았습니다. 파일을 고르고 다시 올리세요"
 _TOKEN_BYTES, _MOST_PARTS = 200, 4
 _READ_ON_TIMES = 10
 
 
 @dataclass(frozen=True)
 class UploadLimits:
-    """The maximum size of a file in bytes and the maximum time of its upload in seconds."""
+    """The maximum size of a file (1,048,576 bytes each) and the maximum time of its upload in seconds."""
 
     megabytes: int
     seconds: float
@@ -56,7 +57,7 @@ async def receive_file(
             413, f"파일이 {limits.megabytes}MB보다 큽니다. 질의를 여러 파일로 나누거나 CSV로 저장해 올리세요"
         )
     if not form.is_whole or not form.name:
-        raise RefusedError(400, "파일이 오지 않았습니다. 파일을 고르고 다시 올리세요")
+        raise RefusedError(400, _NO_FILE)
     if not form.size_bytes:
         raise RefusedError(400, "빈 파일입니다. 내용이 있는 파일을 고르세요")
     return form.name
@@ -118,11 +119,11 @@ class _Form:
         if self._field != b"file":
             return
         if not self._is_form_token(self._token.decode(errors="replace")):
-            raise RefusedError(403, "양식이 만료되었습니다. 앞 페이지를 다시 열어 시도하세요")
+            raise ExpiredFormError
         if self.name:
             raise RefusedError(400, "파일은 한 번에 하나만 올릴 수 있습니다")
         if not (sent := options.get(b"filename", b"").decode(errors="replace")):
-            raise RefusedError(400, "파일이 오지 않았습니다. 파일을 고르고 다시 올리세요")
+            raise RefusedError(400, _NO_FILE)
         try:
             self.name = file_name(sent)
         except UsageError as error:

@@ -13,11 +13,11 @@ from scoring.chat.rubric import RowRubric
 from scoring.chat.templates import literal_parts
 from scoring.errors import UsageError
 from scoring.judging.masking import LABELS, masked
-from tasks.chat.tables import EXCLUDED, KPIS
+from tasks.chat.tables import EXCLUDED
 from tasks.reports.row_columns import RowColumn, row_columns, usual_columns
 from tasks.warehouse import Warehouse, table_rows
 from tasks.warehouse.row_search import RowOrder, RowSearch
-from tasks.web.asked import Asked, NotFoundError, Pairs, href
+from tasks.web.asked import Asked, Pairs, href
 
 PAGE_ROWS = 50
 _USUAL_DAYS = 7
@@ -92,9 +92,7 @@ def rows_view(asked: Asked) -> RowsView:
         UsageError: an invalid value.
     """
     rubric, settings = asked.context.rubric, asked.context.settings
-    days = asked.context.warehouse.days(KPIS)
-    if not days:
-        raise NotFoundError("아직 채점한 날이 없습니다", fix="aqb nightly가 첫날을 채점하면 여기에 보입니다.")
+    days = asked.scored_days
     first = max(days[0], days[-1] - timedelta(days=_USUAL_DAYS - 1))
     columns = tuple(row_columns(rubric, settings.time_zone))
     chosen = {value for name, value in asked.pairs if name == _COLUMN} or {*usual_columns(rubric)}
