@@ -79,7 +79,11 @@ class _RowRubricLoading(FileExpressions):
         self._file = file
 
     def rubric(self) -> RowRubric:
-        """The rubric."""
+        """Builds the rubric.
+
+        Raises:
+            UsageError: it is no valid rubric; gives line, column and remedy.
+        """
         file = self._file
         columns = tuple(self._columns(later=False))
         alerts = self._alerts()

@@ -113,7 +113,7 @@ class ScoredRows(ScoringOutcome):
         return self._kpis(self._kpi_sums, kpi_intervals, days)
 
     def rows_by_tenant(self) -> RowsByTenant:
-        """The rows of a day by tenant."""
+        """The numbers of scored and of excluded rows of a day by tenant; `*` is all of them together."""
         return rows_by_tenant(kpi_table(self._kpi_sums, (), ()).iter_rows(named=True))
 
     def crosstab(self) -> pl.DataFrame:

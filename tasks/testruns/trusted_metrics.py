@@ -92,6 +92,8 @@ def untrusted_metrics(
 
 
 def agreement_figures(one: Agreement, trusted_from: float) -> dict[str, Any]:
-    """The figures of an agreement in the table."""
+    """The columns of an agreement in the table; `trusted_from` is what the lower bound of linear
+    kappa has to reach for a metric to be trusted.
+    """
     kappas = one.linear.columns("linear") | one.quadratic.columns("quadratic")
     return {**vars(one), **kappas, "trusted": one.trusted(trusted_from)}

@@ -25,7 +25,7 @@ _READ_ON_TIMES = 10
 
 @dataclass(frozen=True)
 class UploadLimits:
-    """The maximum size of a file (1,048,576 bytes each) and the maximum time of its upload in seconds."""
+    """The maximum size of a file, in megabytes of 1,048,576 bytes, and the maximum time of its upload, in seconds."""
 
     megabytes: int
     seconds: float

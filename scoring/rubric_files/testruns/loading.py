@@ -111,7 +111,11 @@ class _TestRunLoading:
         self._of_queries = FileExpressions(text, {"rounds": COUNT, "unanswered": COUNT}, of_queries)
 
     def rules(self) -> TestRunRules:
-        """The rules."""
+        """Builds the rules.
+
+        Raises:
+            UsageError: they are no valid rules; gives line, column and remedy.
+        """
         file = self._file
         self._refuse_taken(_TAKEN)
         checks = tuple(self._check(name) for name in file.checks)

@@ -26,7 +26,7 @@ def group_rows(rubric: RowRubric, found: GroupedRows, rows: Iterable[Mapping[str
 
 
 def lowest_rows(rubric: RowRubric, found: GroupedRows, count: int) -> list[dict[str, Any]]:
-    """The rows with the lowest totals."""
+    """The `count` rows with the lowest totals, lowest first, of equal ones the earliest."""
     return sorted(found.values(), key=lambda row: _order(rubric, row))[:count]
 
 
