@@ -19,7 +19,7 @@ from flows.runtime.clock import now, today
 from flows.runtime.fan_out import FanOut, processes
 from flows.runtime.flow_run import GivenSettings, ProgressArtifact, settings_of_flow, step
 from flows.runtime.logs import warn
-from flows.steps.alerts import call_off_finished, notify_kept, notify_unreported
+from flows.steps.alerts import notify_kept, notify_unreported, send_all_clears
 from flows.steps.day import DayResult, failure_text, log_unexpected, score_day, stopped_day
 from flows.steps.day_runs import in_own_runs
 from flows.steps.days_before import NONE_TAKEN, DaysTaken
@@ -140,7 +140,7 @@ def backfill(
     with Context(settings) as context:
         if context.is_of_several:
             outcome = sum((_of_service(one, chosen) for one in context.services), BackfillOutcome((), 0))
-            outcome += BackfillOutcome((), 0, site_after(context).problems + call_off_finished(context))
+            outcome += BackfillOutcome((), 0, site_after(context).problems + send_all_clears(context))
         else:
             outcome = _backfill_service(context, chosen)
     warn(outcome.problems)
@@ -189,7 +189,7 @@ def _backfill_service(context: Context, chosen: _Chosen) -> BackfillOutcome:
     unpublished = site_after(context).problems + notify_kept(context, done)
     if chosen.alerts:
         unpublished += notify_unreported(context, BACKFILL, first, last)
-    unpublished += call_off_finished(context)
+    unpublished += send_all_clears(context)
     known = () if chosen.force else tuple(f"{service} {problem}".strip() for problem in plan.problems)
     return BackfillOutcome(tuple(done), len(plan.days) - len(to_score), unpublished, known=known)
 

@@ -18,7 +18,7 @@ from prefect.runtime import flow_run
 from flows.runtime.clock import day_of_night, name_of_night, require_started, today
 from flows.runtime.flow_run import GivenSettings, settings_of_flow
 from flows.runtime.logs import warn
-from flows.steps.alerts import call_off_finished, notify_days, notify_kept, notify_unreported
+from flows.steps.alerts import notify_days, notify_kept, notify_unreported, send_all_clears
 from flows.steps.announce import STILL_NEWS
 from flows.steps.day import DayOutcome, DayResult, failure_text, log_unexpected, stopped_day, try_day
 from flows.steps.failure_hooks import notify_flow_end, settings_of_run
@@ -193,7 +193,7 @@ def _over_services(
             DayResult(day, None),
             None,
             site_after(context),
-            unreported=call_off_finished(context) + _unrouted(context),
+            unreported=send_all_clears(context) + _unrouted(context),
             unmeasured=unmeasured,
             services=services,
         )
@@ -223,7 +223,7 @@ def _score_so_far(context: Context, day: date, *, allow_shrink: bool) -> Nightly
     so_far = try_day(context, day, INTRADAY, allow_shrink=allow_shrink)
     site = site_after(context)
     unreported = notify_days(context, [so_far.day]) if so_far.outcome else notify_kept(context, [so_far])
-    unreported += call_off_finished(context)
+    unreported += send_all_clears(context)
     return _warned(NightlyOutcome(so_far, None, site, unreported=unreported))
 
 
@@ -244,7 +244,7 @@ def _score_night(context: Context, day: date, *, is_alone: bool, allow_shrink: b
     unmeasured += judge_trust_anew(context)  # before the site, which shows the result
     site = site_after(context)  # before people are notified: messages link to its pages
     unreported = notify_unreported(context, NIGHTLY, day - STILL_NEWS, day) + notify_kept(context, (*earlier, own))
-    unreported += call_off_finished(context) + (_unrouted(context) if is_all else ())
+    unreported += send_all_clears(context) + (_unrouted(context) if is_all else ())
     outcome = NightlyOutcome(
         own=own,
         test_runs=None,

@@ -14,7 +14,7 @@ from flows.runtime.clock import now, today
 from flows.runtime.flow_run import GivenSettings, settings_of_flow
 from flows.runtime.logs import warn
 from flows.runtime.run_recorder import publish_runs
-from flows.steps.alerts import call_off_finished, deliver_waiting, notify_refused, notify_testrun
+from flows.steps.alerts import deliver_waiting, notify_refused, notify_testrun, send_all_clears
 from flows.steps.announce import STILL_NEWS
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.inbox_outcome import InboxOutcome, WrittenTestRun
@@ -93,7 +93,7 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
         *(site_after(context).problems if scored or is_unpublished(context) else ()),
         *notify_refused(context, refused),
         *(why for run in unreported for why in _notify_of(context, run)),
-        *call_off_finished(context, inbox_is_done=not failures),
+        *send_all_clears(context, inbox_is_done=not failures),
         *deliver_waiting(context),
     )
     return InboxOutcome(

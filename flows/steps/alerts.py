@@ -116,7 +116,7 @@ def deliver_waiting(context: Context) -> tuple[str, ...]:
     return _notified(context, "what waits", lambda: announce(context, [])) if waits else ()
 
 
-def call_off_finished(context: Context, *, inbox_is_done: bool = False) -> tuple[str, ...]:
+def send_all_clears(context: Context, *, inbox_is_done: bool = False) -> tuple[str, ...]:
     """Sends the all-clear for finished work that routes were notified of, as a step of a flow if there is any."""
     outbox = Outbox(context.state)
     routes = wanted_routes(context.settings.alerts)

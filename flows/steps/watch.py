@@ -11,7 +11,7 @@ from datetime import datetime
 from flows.runtime.clock import now
 from flows.steps.announce import DeliveryReport, announce, to_pipeline
 from flows.steps.subscriptions import wanted_routes
-from scoring.alerting.all_clear import LateNight, Unfinished, all_clear_message, late_message, uncalled
+from scoring.alerting.all_clear import LateNight, Unfinished, all_clear_message, late_message, without_all_clear
 from scoring.alerting.messages import KnownKey, Message, RouteFilter
 from scoring.alerting.run_messages import FlowFailure, failure_message
 from tasks.alerts.day_messages import MessagesFor
@@ -57,7 +57,7 @@ def _is_told(context: Context, late: Iterable[LateNight]) -> bool:
     """Whether a message that belongs to no service has told of one of these nights."""
     outbox, nights = Outbox(context.state), {night.unfinished for night in late}
     routes = wanted_routes(context.settings.alerts, with_prefect=False)
-    return any(nights & uncalled(outbox.known_keys(route.name)).keys() for route in routes)
+    return any(nights & without_all_clear(outbox.known_keys(route.name)).keys() for route in routes)
 
 
 def _watch(context: Context, clock: Clock, late: LateNight | None, told: Mapping[str, LateNight]) -> WatchReport:
@@ -80,7 +80,7 @@ def _of_dead(context: Context, dead: Mapping[Unfinished, Run]) -> MessagesFor:
     """A message for each run that died, unless the hook of its flow has notified the route of it."""
 
     def of_route(route: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:
-        reported = uncalled(known)
+        reported = without_all_clear(known)
         unreported = {
             one: run
             for one, run in dead.items()

@@ -7,9 +7,9 @@ Alerts of a day: `facts`, and `growth` with the values that caused a rise; over 
 of `kpi_incidents` and `few_rows`, which has those of `vanished_tenants`. `rise_days` are the days that a lasting rise
 is counted over. `days_off` is the calendar, `snoozes` are rules that people have silenced.
 
-Messages: `day_messages`, `endings` and `called_off` for a day, `weekly` for a week, `run_messages` and `all_clear` for
-runs, `judge_messages` for the judge, with the texts of `wording` and `growth_wording`. `messages` defines a message and
-routing, `blocks` its content.
+Messages: `day_messages`, `endings` and `withdrawn_pages` for a day, `weekly` for a week, `run_messages` and `all_clear`
+for runs, `judge_messages` for the judge, with the texts of `wording` and `growth_wording`. `messages` defines a message
+and routing, `blocks` its content.
 
 For reports and pages: `preview`, `standing_out`, `rule_changes`.
 """

@@ -78,7 +78,7 @@ class Unfinished:
         """Whether a route with these keys was notified of the same work with the same cause after this time, and not
         yet of its end.
         """
-        return any(one._failure == self._failure and at > after for one, at in uncalled(known).items())
+        return any(one._failure == self._failure and at > after for one, at in without_all_clear(known).items())
 
     @property
     def _failure(self) -> tuple[str, date | None, date | None, str]:
@@ -99,7 +99,7 @@ def _day(text: str) -> date | None:
     return date.fromisoformat(text) if text else None
 
 
-def uncalled(known: Mapping[str, KnownKey]) -> dict[Unfinished, datetime]:
+def without_all_clear(known: Mapping[str, KnownKey]) -> dict[Unfinished, datetime]:
     """The work that a route was notified of and whose end it was not, with the time of the notification."""
     written = {without_part(key): one.written_at for key, one in known.items()}
     found = {Unfinished.of_key(key): at for key, at in written.items() if key.startswith(_OPEN)}
@@ -107,7 +107,7 @@ def uncalled(known: Mapping[str, KnownKey]) -> dict[Unfinished, datetime]:
 
 
 def all_clear_message(over: Mapping[Unfinished, datetime], zone: ZoneInfo) -> list[Message]:
-    """The single message that calls off finished work, with the time of each notification; none if there is none."""
+    """The all-clear for finished work, one message with the time of each notification; none if there is none."""
     if not over:
         return []
     times: dict[str, list[datetime]] = {}  # a run that failed again was reported again

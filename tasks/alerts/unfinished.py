@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 
-from scoring.alerting.all_clear import LateNight, NightState, Unfinished, uncalled
+from scoring.alerting.all_clear import LateNight, NightState, Unfinished, without_all_clear
 from scoring.alerting.messages import KnownKey
 from scoring.days import days_between
 from tasks.context import Context
@@ -98,7 +98,7 @@ def finished(
     own = {key: one for key, one in known.items() if one.service == service or one.kind == "all_clear"}
     return {
         one: told_at
-        for one, told_at in uncalled(own).items()
+        for one, told_at in without_all_clear(own).items()
         if (inbox_is_done if one.work == "test-runs" else _is_over(context, one, told_at))
     }
 

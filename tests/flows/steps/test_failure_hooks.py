@@ -18,7 +18,7 @@ from flows.runtime.clock import now
 from flows.steps.failure_hooks import notify_flow_end, notify_without_flow
 from flows.steps.site import build_site
 from flows.test_runs import score_inbox
-from scoring.alerting.all_clear import Unfinished, uncalled
+from scoring.alerting.all_clear import Unfinished, without_all_clear
 from scoring.errors import InputError, UsageError
 from tasks.alerts.outbox import Outbox
 from tasks.config.alerts import Route
@@ -170,9 +170,9 @@ def test_failure_keeps_what_has_to_be_done_for_it_to_be_over_and_a_cancellation_
     run = flow_run({"settings": settings, **parameters}, scheduled)
     notify_flow_end(flow, run, Cancelled(message="by hand"))
     with opened(Outbox, settings.state_url) as outbox:
-        assert uncalled(outbox.known_keys("qa")) == {}
+        assert without_all_clear(outbox.known_keys("qa")) == {}
         notify_flow_end(flow, run, Failed(message="gone"))
-        (left,) = uncalled(outbox.known_keys("qa"))
+        (left,) = without_all_clear(outbox.known_keys("qa"))
     assert replace(left, name="") == replace(work, name="")
     assert left.name.startswith(work.name or str(run.id))
     assert [f" · {name} " in text for text in slack.texts()] == [True, True]

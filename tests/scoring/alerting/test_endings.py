@@ -5,12 +5,12 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from scoring.alerting.blocks import readable
-from scoring.alerting.called_off import called_off
 from scoring.alerting.day_messages import day_messages
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.endings import incident_key
 from scoring.alerting.messages import Message, NamedFact, RouteFilter, RunKind, fact_key, named_facts
 from scoring.alerting.watch import AlertPolicy
+from scoring.alerting.withdrawn_pages import withdrawn_pages
 from scoring.chat.rubric import NO_ROWS
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import (
@@ -95,11 +95,11 @@ def test_resolved_fact_has_a_key_of_its_own() -> None:
 def after(
     facts: Facts, number: int, pages: Collection[str], known: Collection[str] = (), kind: RunKind = "nightly"
 ) -> list[Message]:
-    """What calls off these pages in the night of a day, whose days before are as the facts have them."""
+    """What withdraws these pages in the night of a day, whose days before are as the facts have them."""
     decided = WatchedDays(RUBRIC, {when: facts.kpis[when] for when in facts if when <= day(number)}, AlertPolicy())
     lately = dict(list(decided.decided.items())[-7:])
     digest = replace(day_digest(day(number), facts, kpi_row(USUAL)), lately=lately, kind=kind)
-    found = called_off(digest, pages, [*pages, *known])
+    found = withdrawn_pages(digest, pages, [*pages, *known])
     for message in found:
         assert_taken_by_slack(message)
     return found
@@ -109,7 +109,7 @@ def page_of(number: int, rule: str = "answer_failed", *, over: bool = False) -> 
     return fact_key(RUBRIC.id, RUBRIC.version, rule, day(number), "*", resolved=over)
 
 
-def test_page_is_called_off_where_its_day_was_scored_again_and_is_as_usual() -> None:
+def test_page_is_withdrawn_where_its_day_was_scored_again_and_is_as_usual() -> None:
     corrected, page = facts_of([USUAL] * 14), page_of(10)
     for number in (10, 11, 14 - 1):  # by the run of the day itself, or by a night after it
         (message,) = after(corrected, number, [page])
@@ -127,7 +127,7 @@ def test_page_stands_while_its_rise_does_and_its_end_is_reported_once() -> None:
     assert after(facts, 13, [page]) == []  # the day was as bad as its page says, whoever missed the end
 
 
-def test_day_without_rows_is_called_off_when_its_rows_have_come() -> None:
+def test_page_about_a_day_without_rows_is_withdrawn_when_its_rows_have_come() -> None:
     page = page_of(10, NO_ROWS)
     empty = days_of_facts((day(n), [met(kpi_row({} if n == 10 else USUAL, 0 if n == 10 else 535))]) for n in range(11))
     assert after(empty, 10, [page]) == []
@@ -184,7 +184,8 @@ def night(facts: Facts, number: int, pages: Collection[str], known: Collection[s
     """The messages of the night of a day to a route that these pages, and messages with the `known` keys, were sent."""
     decided = WatchedDays(RUBRIC, {when: facts.kpis[when] for when in facts if when <= day(number)}, AlertPolicy())
     digest = day_digest(day(number), facts, facts.kpis[day(number)][0], lately=dict([*decided.decided.items()][-7:]))
-    found = [*day_messages(digest, EVERYTHING, [*pages, *known], pages), *called_off(digest, pages, [*pages, *known])]
+    known = [*pages, *known]
+    found = [*day_messages(digest, EVERYTHING, known, pages), *withdrawn_pages(digest, pages, known)]
     for message in found:
         assert_taken_by_slack(message)
     return found
@@ -223,7 +224,7 @@ def test_end_of_a_rule_that_a_digest_named_with_the_page_of_noon_is_reported() -
     assert "🟢 해소: 좋은 질문에 나쁜 답변 — 이날 20/535건" in readable(over.blocks)
 
 
-def test_new_rule_of_a_page_is_not_called_off_while_its_rows_are_there() -> None:
+def test_new_rule_of_a_page_is_not_withdrawn_while_its_rows_are_there() -> None:
     """A rule that nothing had met is part of the page of others from its first row on; four are not improbable."""
     rows = [*[NORMAL | {WEAK: 0}] * 30, EVENT | {WEAK: 4}, NORMAL | {WEAK: 0}]
     pages = [page_of(30), page_of(30, WEAK)]

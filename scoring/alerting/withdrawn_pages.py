@@ -1,4 +1,4 @@
-"""Calls off pages that the rows of their day no longer support: rows came late, were corrected, or half a day paged.
+"""Withdraws pages that the rows of their day no longer support: rows came late, were corrected, or half a day paged.
 
 The digest of a day reports that an incident ended (scoring/alerting/day_messages.py). An incident whose day was scored
 again has, according to its rows, never begun, so no digest would report its end. Source: SPEC 8.
@@ -18,8 +18,8 @@ from scoring.days import day_text
 from scoring.markdown import percent
 
 
-def called_off(digest: DayDigest, page_keys: Collection[str], known_keys: Collection[str]) -> list[Message]:
-    """The single message that calls off a route's pages (their keys) of the last days; none if there are none.
+def withdrawn_pages(digest: DayDigest, page_keys: Collection[str], known_keys: Collection[str]) -> list[Message]:
+    """The single message that withdraws a route's pages (their keys) of the last days; none if there are none.
 
     An intraday run sends none: the result of half a day may change again.
     """

@@ -30,7 +30,7 @@ def settings(tmp_path: Path, slack: FakeSlack) -> Settings:
     return settings_in(tmp_path, alerts=alerts_to(slack))
 
 
-def test_page_about_a_day_without_rows_is_called_off_by_the_run_that_finds_them(
+def test_page_about_a_day_without_rows_is_withdrawn_by_the_run_that_finds_them(
     settings: Settings, slack: FakeSlack, tmp_path: Path
 ) -> None:
     nightly(settings, DAY)
