@@ -52,12 +52,15 @@ def tool_usage_of(reading: ParsedExecution) -> ToolUsage:
     return _used(named)
 
 
-def shows_tools(reading: ParsedExecution) -> bool:
-    """Whether the file can show which tools the execution used: in a column, or in the Raw JSON of its answer."""
+def shows_tools(reading: ParsedExecution, fields: frozenset[str]) -> bool:
+    """Whether the file can show tools of a kind that the execution used: in a column of `fields`, those of
+    `TOOL_COLUMNS` that hold the kind, or in the Raw JSON of its answer.
+    """
     execution = reading.execution
-    if execution.tool_columns == {"raw_json"}:
+    shown = execution.tool_columns & fields
+    if shown == {"raw_json"}:
         return bool(given(execution.raw_json)) or not reading.answered
-    return bool(execution.tool_columns)
+    return bool(shown)
 
 
 def filters_of(ui_value: JsonObject) -> frozenset[str]:

@@ -31,7 +31,14 @@ from scoring.testruns.tool_usage import (
 )
 
 _NOTHING = ToolUsage()
-_SHOWN_BY = "답변 raw, buttonUrl, 감지된 필터, 사용 datakey"
+_SHOW_PAGES = frozenset({"raw_json", "button_url"})
+_SHOW_DATAKEYS = _SHOW_PAGES | {"used_datakeys"}
+_SHOW_FILTERS = _SHOW_PAGES | {"detected_filters"}
+_SHOWN_BY = {
+    "URL 경로": "답변 raw, buttonUrl",
+    "datakey": "답변 raw, buttonUrl, 사용 datakey",
+    "필터": "답변 raw, buttonUrl, 화면 열이 아닌 필터는 감지된 필터도",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +106,7 @@ class ToolUse:
                 return f"{MISSING_TITLES[Undecided.UNMAPPED_FILTER]}: {', '.join(self.unmapped)}"
             case MappingGrade.UNKNOWN if self.unseen:
                 title = MISSING_TITLES[Undecided.TOOLS_NOT_SHOWN]
-                return f"{title}({_SHOWN_BY}): {self._listed(self.unseen)} 사용 여부를 알 수 없음"
+                return f"{title}({_SHOWN_BY[kind]}): {self._listed(self.unseen)} 사용 여부를 알 수 없음"
             case MappingGrade.UNKNOWN:
                 return f"{MISSING_TITLES[Missing.NOTHING_EXPECTED]} (사용한 {kind}: {used})"
             case MappingGrade.NONE:
@@ -117,19 +124,24 @@ class ToolUse:
 
 def tool_use(reading: ParsedExecution) -> ToolUse:
     """Compares the tools of one answer with the expectations of its row."""
-    use = _tool_use(reading)
-    return use if shows_tools(reading) else replace(use, missing=(), unseen=use.missing)
-
-
-def _tool_use(reading: ParsedExecution) -> ToolUse:
     execution, used = reading.execution, tool_usage_of(reading) if reading.answered else _NOTHING
     if execution.agent_type is AgentType.APPLICANT_MANAGEMENT:
-        return _filter_use(execution, used)
+        return _filter_use(reading, used)
     datakeys = dict(_exactly(listed_datakeys(execution.expected_datakeys))) | _checked(execution, "dataKey")
     if execution.agent_type is AgentType.MOVE and not datakeys and (pages := _expected_pages(execution)):
         urls, elsewhere = _met(pages, used.urls)
-        return _compared("URL 경로", pages, urls, {*chain(*(button_url(url).url_paths for url in elsewhere))})
-    return _compared("datakey", datakeys, *_met(datakeys, used.datakeys))
+        use = _compared("URL 경로", pages, urls, {*chain(*(button_url(url).url_paths for url in elsewhere))})
+        shown = shows_tools(reading, _SHOW_PAGES)
+    else:
+        use = _compared("datakey", datakeys, *_met(datakeys, used.datakeys))
+        shown = shows_tools(reading, _SHOW_DATAKEYS)
+    return use if shown else _without_evidence(use, use.missing)
+
+
+def _without_evidence(use: ToolUse, hidden: Collection[str]) -> ToolUse:
+    """Takes missing tools of which the file cannot show the use for unseen."""
+    missing = tuple(tool for tool in use.missing if tool not in hidden)
+    return replace(use, missing=missing, unseen=tuple(tool for tool in use.missing if tool in hidden))
 
 
 _Wanted: TypeAlias = dict[str, Callable[[str], bool]]
@@ -153,20 +165,31 @@ def _expected_pages(execution: Execution) -> _Wanted:
     }
 
 
-def _filter_use(execution: Execution, used: ToolUsage) -> ToolUse:
+def _filter_use(reading: ParsedExecution, used: ToolUsage) -> ToolUse:
+    execution = reading.execution
     expected = execution.filter_names.expected(execution.expected_filters)
     filters = dict(_exactly(expected.filters)) | _checked(execution, "filterType")
-    columns = expected.columns & used.columns
-    found, extra = _met(filters, used.filters)
+    columns: _Wanted = {column: partial(_is_column, column) for column in expected.columns}
+    shown = expected.columns & used.columns
+    found, extra = _met(filters | columns, used.filters)
     compared = _compared(
         "필터",
-        {*filters, *expected.columns},
-        found | columns,
+        {*filters, *columns},
+        found | shown,
         extra - {PERIOD_FILTER},
-        weak=columns,
+        weak=shown - found,
         unmapped=expected.unmapped,
     )
-    return replace(compared, names=execution.filter_names)
+    hidden = {
+        *(() if shows_tools(reading, _SHOW_FILTERS) else filters),
+        *(() if shows_tools(reading, _SHOW_PAGES) else columns),
+    }
+    return replace(_without_evidence(compared, hidden), names=execution.filter_names)
+
+
+def _is_column(column: str, detected: str) -> bool:
+    """Whether a detected filter names a column, as `성별(genderFlag)` or alone."""
+    return detected == column or f"({column})" in "".join(detected.split())
 
 
 def _compared(

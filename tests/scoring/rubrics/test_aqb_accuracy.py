@@ -92,21 +92,32 @@ def test_name_without_a_code_leaves_accuracy_unknown(truth: str) -> None:
 
 NO_COLUMN: frozenset[str] = frozenset()
 RAW_ALONE = frozenset({"raw_json"})
+OF_FILTERS = frozenset({"detected_filters"})
+OF_DATAKEYS = frozenset({"used_datakeys"})
 
 
-@pytest.mark.parametrize("columns", [NO_COLUMN, RAW_ALONE])
 @pytest.mark.parametrize(
-    ("agent", "truth"), [("applicant_management", ""), ("applicant_management", "3"), ("plan", "")]
+    ("agent", "filters", "columns"),
+    [
+        ("applicant_management", "보훈", NO_COLUMN),
+        ("applicant_management", "보훈", RAW_ALONE),
+        ("applicant_management", "보훈", OF_DATAKEYS),
+        ("applicant_management", "성별 (genderFlag)", OF_FILTERS),
+        ("plan", "", NO_COLUMN),
+        ("plan", "", RAW_ALONE | OF_FILTERS),
+        ("move", "", OF_FILTERS),
+    ],
 )
+@pytest.mark.parametrize("truth", ["", "3"])
 def test_file_that_cannot_show_the_tools_leaves_accuracy_unknown(
-    agent: str, truth: str, columns: frozenset[str]
+    agent: str, filters: str, columns: frozenset[str], truth: str
 ) -> None:
-    """Not a 0 or 3: nobody knows whether the filter was used, however right the number is."""
-    expected = {"expected_filters": "보훈", "expected_datakeys": "A", "ground_truth": truth}
+    """Not a 0 or 3: nobody knows whether the tool was used, however right the number is."""
+    expected = {"expected_filters": filters, "expected_datakeys": "A", "ground_truth": truth}
     fields: dict[str, Any] = {"raw_json": "", "answer_text": "3명", "tool_columns": columns, **expected}
     score, tools = judged(AgentType(agent), [], **fields)
     assert (score.points, score.missing, tools) == (None, "tools_not_shown", None)
-    assert "사용한 도구를 알려 주는 열이 없음(답변 raw, buttonUrl, 감지된 필터, 사용 datakey)" in score.reason
+    assert "사용한 도구를 알려 주는 열이 없음(답변 raw, buttonUrl" in score.reason
 
 
 def test_column_for_the_tools_that_is_empty_shows_that_none_was_used() -> None:

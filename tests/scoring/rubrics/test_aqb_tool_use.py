@@ -205,3 +205,9 @@ def test_move_is_compared_with_the_page_that_its_expected_result_names(
     expected: str, urls: list[str], grade: str
 ) -> None:
     assert page(expected, *urls).grade == grade
+
+
+@pytest.mark.parametrize("detected", ["성별(genderFlag), 기간(최근 365일)", "성별 ( genderFlag )", "genderFlag"])
+def test_expected_column_that_a_cell_of_detected_filters_names_was_used(detected: str) -> None:
+    use = tool_usage_of(AgentType.APPLICANT_MANAGEMENT, expected_filters="성별 (genderFlag)", detected_filters=detected)
+    assert (use.grade, use.found, use.extra, use.weak) == ("exact", ("genderFlag",), (), ())
