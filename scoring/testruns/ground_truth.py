@@ -25,6 +25,8 @@ _CONDITION = re.compile(
     r"(?=[0-9])(?<![0-9.,])[0-9][0-9,.]{0,20}(?![ ]?(?:명|건|인|분))[ ]?[가-힣%]{0,4}"
     r"[ ]?(?:이상|이하|미만|초과)"
 )
+# A statement goes on behind a line that ends with a particle: 미국 국적 지원자는 / 없습니다
+_WITHIN_STATEMENT = re.compile(r"[ ]{2,}|(?<=[은는이가도])[ \t\r]{0,5}\n[ \t\r\n]{0,5}")
 
 
 def truth_quantities(truth: str) -> tuple[Quantity, ...]:
@@ -81,7 +83,8 @@ def says_none(text: str, *, query: str, truth: str) -> bool:
     searched and limits of the search condition (`90점 이상`) do not matter. Source: SPEC 3.3.
     """
     text, expected = plain(text), truth_numbers(truth)  # 지원자가 **없습니다**
-    return states_none(text, query=query, mixed=any(expected)) and not _counts_something_else(text, query, truth)
+    said = states_none(_WITHIN_STATEMENT.sub(" ", text), query=query, mixed=any(expected))
+    return said and not _counts_something_else(text, query, truth)
 
 
 def _counts_something_else(text: str, query: str, truth: str) -> bool:

@@ -22,6 +22,7 @@ from scoring.testruns.none_statements import DENIED
 ONE_PERCENT = Fraction(1, 100)
 
 _ASCII = str.maketrans("０１２３４５６７８９．，％＋－−（）：／～∼〜", "0123456789.,%+--():/~~~")
+_ASCII |= str.maketrans("\u00a0\u2002\u2003\u2007\u2009\u200a\u202f\u3000", " " * 8)  # no-break, thin, wide
 _EMPHASIS_IN_NUMBER = re.compile(r"(?<=[0-9])(?:\*\*|__|`)(?=[0-9])")
 _EMPHASIS = re.compile(r"\*\*|__|`")
 _ONES = ("한", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉")
@@ -190,8 +191,8 @@ def quantity_text(quantity: Quantity) -> str:
 
 
 def plain(text: str) -> str:
-    """The text without the markdown around and inside its numbers, its digits and signs in ASCII, and numbers of people
-    and cases in digits that were in words (`두 명`).
+    """The text without the markdown around and inside its numbers, digits, signs and blanks in ASCII, and numbers of
+    people and cases in digits that were in words (`두 명`).
     """
     text = _EMPHASIS.sub("", _EMPHASIS_IN_NUMBER.sub(" ", text.translate(_ASCII)))
     return _COUNTED_IN_WORDS.sub(lambda word: str(_NUMBER_WORDS[word[1]]), text)
