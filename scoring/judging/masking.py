@@ -80,6 +80,7 @@ _PAIRS = rf"{_GAP}[0-9]{{2}}(?:{_GAP}[0-9]{{2}}){{3}}"
 _CARD_START = "(?:2[2-7]|[3-69][0-9])[0-9]{2}"
 _BANK = "(?:은행|뱅크|농협|신협|수협|새마을금고|우체국|증권|토스|카카오페이)"
 _NAMED = r"[^0-9\n]{0,12}"  # what may stand between a label and its digits
+_UNTIL_ACCOUNT = r"[^0-9\n]{0,15}"
 _LAST_DIGITS = "(?![0-9])"
 _AT = r"[ ]{0,2}(?:@|[\[({<][ ]?(?:at|골뱅이)[ ]?[\])}>]|골뱅이)[ ]{0,2}"
 _BLANK_IN_HOST = "[ ]{1,2}(?=(?:com|net|org|co|kr)(?![a-z]))"  # any other word begins a sentence
@@ -105,6 +106,14 @@ _NEEDS = (_LONG_NUMBER, _LONG_WORD, _AT_SIGN, _OWNER, _ADDRESS, _PASSWORD, _PRIV
 _JOINED_PHONE = re.compile(rf"(?:82|0)(?:1[016-9][0-9]{{7,8}}|{_AREA}[0-9]{{7,8}})")
 _MOBILE_WITHIN = re.compile("010[0-9]{8}|01[16-9][0-9]{7}")  # a single digit may stand beside it
 _JOINED_RESIDENT = re.compile(f"{_BIRTHDAY}[1-8][0-9]{{6}}")
+
+
+def _label(word: str, end: str = "", gap: str = _NAMED) -> str:
+    """A label and what may stand between it and its data; also in brackets, `[생년월일] 1990-01-02`.
+
+    In brackets, with its `end`, it is what data is replaced by: a number further behind it is of something else.
+    """
+    return rf"(?:(?:{word})(?!{end}\]){gap}|\[(?:{word}){end}\][ :]{{0,3}})"
 
 
 def _one_by_one(count: str) -> str:
@@ -179,7 +188,8 @@ _KINDS = (
     _Kind("[이메일]", rf"(?<![a-z0-9._%+-])[a-z0-9._%+-]++{_AT}(?:{_HOST}|{_KOREAN_HOST})", needs=_AT_SIGN),
     _Kind(
         "[주민등록번호]",
-        rf"(?:(?<!\[)주민(?:등록)?|rrn){_NAMED}(?P<data>[0-9](?:[ \t./-]{{0,3}}[0-9*]){{12,14}}){_LAST_DIGITS}",
+        rf"(?:{_label('주민(?:등록)?', '(?:등록)?번호')}|rrn{_NAMED})"
+        rf"(?P<data>[0-9](?:[ \t./-]{{0,3}}[0-9*]){{12,14}}){_LAST_DIGITS}",
         needs=_OWNER,
     ),
     _Kind("[주민등록번호]", rf"뒷[ ]?자리{_NAMED}(?P<data>[1-8][0-9*]{{6}}){_LAST_DIGITS}", needs=_OWNER),
@@ -198,14 +208,17 @@ _KINDS = (
         r"(?:서울|부산|경기|강원|충북|충남|전북|전남|경북|경남|제주|대구|인천|광주|대전|울산)[ ]?"
         r"(?P<data>[0-9]{2}[ -]?[0-9]{6}[ -]?[0-9]{2})" + _LAST_DIGITS,
     ),
-    _Kind("[운전면허번호]", rf"(?<!\[운전)면허{_NAMED}(?P<data>[0-9]{{2}}(?:{_GAP}?[0-9]{{2}}){{5}}){_LAST_DIGITS}"),
+    _Kind(
+        "[운전면허번호]",
+        rf"{_label('(?:운전)?면허', '번호')}(?P<data>[0-9]{{2}}(?:{_GAP}?[0-9]{{2}}){{5}}){_LAST_DIGITS}",
+    ),
     _Kind("[카드번호]", rf"(?<![0-9])[3-69][0-9]{{3}}(?P<cut>[ -])(?:[0-9]{{4}}(?P=cut)){{2}}[0-9]{{4}}{_LAST_DIGITS}"),
     _Kind("[카드번호]", rf"(?<![0-9])[2-69][0-9]{{3}}(?:{_GAP_OR_HYPHEN}[0-9]{{4}}){{3}}{_LAST_DIGITS}", _is_card),
     _Kind("[카드번호]", rf"(?<![0-9]){_CARD_START}[0-9]{{12}}{_LAST_DIGITS}", _is_card),
     _Kind("[카드번호]", rf"(?<![0-9])3[47][0-9]{{2}}{_GAP}?[0-9]{{6}}{_GAP}?[0-9]{{5}}{_LAST_DIGITS}", _is_card),
     _Kind(
         "[계좌번호]",
-        rf"(?:{_BANK}[^0-9\n]{{0,15}}(?![0-9]{{6}}[ ])|(?<!\[)계좌[^0-9\n]{{0,15}})"
+        rf"(?:{_BANK}{_UNTIL_ACCOUNT}(?![0-9]{{6}}[ ])|{_label('계좌', '번호', _UNTIL_ACCOUNT)})"
         rf"(?P<data>[0-9]{{10,14}}|[0-9]{{2,6}}(?:[ .-]{{1,2}}[0-9]{{1,8}}){{1,3}}){_LAST_DIGITS}",
         _is_account,
     ),
@@ -246,11 +259,12 @@ _KINDS = (
     ),
     _Kind(
         "[여권번호]",
-        r"(?<!\[)여권[^0-9a-z\n]{0,10}(?P<data>[a-z]{1,2}[ -]?[0-9]{3,4}[ -]?[a-z]?[ -]?[0-9]{4})(?![0-9a-z])",
+        _label("여권", "번호", r"[^0-9a-z\n]{0,10}")
+        + r"(?P<data>[a-z]{1,2}[ -]?[0-9]{3,4}[ -]?[a-z]?[ -]?[0-9]{4})(?![0-9a-z])",
     ),
     _Kind(
         "[생년월일]",
-        rf"(?:(?<!\[)생년월일|생일|출생(?:연월일|일자|일)?|birth(?:[ _-]?da(?:y|te))?|dob){_NAMED}(?P<data>{_DATE})",
+        rf"{_label('생년월일|생일|출생(?:연월일|일자|일)?|birth(?:[ _-]?da(?:y|te))?|dob')}(?P<data>{_DATE})",
         needs=_OWNER,
     ),
     _Kind("[생년월일]", rf"(?<![0-9])(?P<data>{_DATE})[ ]?생(?![가-힣])", needs=_OWNER),

@@ -147,6 +147,27 @@ def test_several_are_replaced_each_by_its_own_kind() -> None:
     assert masked(text) == "김민수([주민등록번호]), [전화번호], [이메일], 신한 [계좌번호]"
 
 
+@pytest.mark.parametrize(
+    ("label", "data", "kind"),
+    [
+        ("생년월일", "1990-01-02", "생년월일"),
+        ("생일", "1990년 1월 2일", "생년월일"),
+        ("계좌번호", "12345678901234", "계좌번호"),
+        ("계좌", "123 456789 01234", "계좌번호"),
+        ("여권번호", "AB1234567", "여권번호"),
+        ("면허번호", "11 12 123456 78", "운전면허번호"),
+        ("주민번호", "900101/1234567", "주민등록번호"),
+    ],
+)
+def test_label_in_brackets_is_a_label(label: str, data: str, kind: str) -> None:
+    assert masked(f"[이름] 김민수 [{label}] {data} [부서] 7팀") == f"[이름] 김민수 [{label}] [{kind}] [부서] 7팀"
+    assert masked(f"[{label}: {data}]") == f"[{label}: [{kind}]]"
+
+
+def test_date_behind_a_masked_one_is_of_something_else() -> None:
+    assert masked("생년월일을 보니 [생년월일] (가입 2026-01-02)") == "생년월일을 보니 [생년월일] (가입 2026-01-02)"
+
+
 @given(st.text())
 def test_masking_twice_is_masking_once(text: str) -> None:
     assert masked(masked(text)) == masked(text)
