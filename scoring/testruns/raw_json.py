@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
+from unicodedata import normalize
 
 from scoring.testruns.cells import encodable, given, reported_error, seconds
 
@@ -53,6 +54,8 @@ def parse_raw_json(cell: str) -> RawResponse | str:
         document: object = json.loads(cell.strip().removeprefix("\ufeff"))
         if "\\ud" in cell.lower() or not encodable(cell):
             document = without_lone_surrogates(document)
+        if "\\u11" in cell:  # Hangul letters of macOS, escaped: the reader of rows composes only those that are not
+            document = json.loads(normalize("NFC", json.dumps(document, ensure_ascii=False)))
         if not isinstance(document, dict):
             return f"Raw JSON이 객체가 아님 ({_kind(document)})"
         return response_of(document)
