@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from scoring.figures import goal_figure
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.queries import AqbExecution
 from scoring.rubrics.aqb.thresholds import ToolVerdict
@@ -40,13 +41,13 @@ def targets_of(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str
     Tool accuracy counts the executions with a known mapping, result accuracy those with a ground truth, TTFT those with
     a measurement; an answer that failed or is empty did not use the right tools. The expert flow has no target of
     response time: `expert` executions are left out there. `low` and `high` are the ends of the 95 % interval, with the
-    executions of one query as a cluster.
+    executions of one query as a cluster. `met` compares the rate alone; reports show `verdict` and `text`.
     """
     tools = _passes(TOOLS, executions, agent)
     usual = _of_usual_flow(executions)
     waits = chat_waits(usual)
     singles = [seconds for of_chat in waits.values() for seconds in of_chat]
-    return {
+    found = {
         "ttft_rate": {
             **_of_queries(TTFT, _passes(TTFT, usual, agent)),
             "by_class": _by_class(usual, agent),
@@ -66,6 +67,8 @@ def targets_of(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str
         },
         "result_accuracy_rate": _of_queries(NUMBERS, _passes(NUMBERS, executions, agent)),
     }
+    shown = {code: goal_figure(goal) for code, goal in found.items()}
+    return {code: {**goal, "verdict": shown[code].verdict, "text": shown[code].text} for code, goal in found.items()}
 
 
 def _of_usual_flow(executions: Iterable[AqbExecution]) -> list[AqbExecution]:

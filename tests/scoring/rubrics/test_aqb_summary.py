@@ -200,6 +200,13 @@ def test_nineteen_of_twenty_chats_within_ten_seconds_meet_the_target(slow: int, 
     assert target("chat_wait_rate", *chats)[2] is met
 
 
+def test_target_of_few_chats_is_undecided_for_programs_as_in_the_report() -> None:
+    chats = [execution(room=n, answer_time_s=9.0) for n in range(1, 7)]
+    wait = agent(*chats)["targets"]["chat_wait_rate"]
+    assert (wait["met"], wait["verdict"]) == (True, "undecided")
+    assert "판단 보류(n 73 이상이어야 달성 가능)" in wait["text"]
+
+
 @pytest.mark.parametrize(
     ("n", "percent", "rank"),
     [(1, 50, 1), (2, 50, 1), (3, 50, 2), (20, 95, 19), (21, 95, 20), (100, 95, 95), (1, 95, 1)],
