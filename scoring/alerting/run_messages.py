@@ -204,8 +204,8 @@ class ReviewedTestRun:
     per reason (Korean), `worst` come first; `over_budget` questions were not asked because the judge's budget was
     spent, `judge_failed` ones got no answer. `review_list` and `report` are paths, `report_url` is the report's address
     if it is served. `change` compares with the previous run (Korean), '' for the first; `worse` are the metrics that
-    got worse. `outage` reports that many of its executions failed (Korean), '' otherwise: then its queries need no
-    review.
+    got worse. `outage` reports that many of its executions failed (Korean), and `outage_todo` what to do about it; ''
+    otherwise. After an outage its queries need no review.
     """
 
     name: str
@@ -229,6 +229,7 @@ class ReviewedTestRun:
     change: str = ""
     worse: tuple[str, ...] = ()
     outage: str = ""
+    outage_todo: str = ""
 
 
 def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
@@ -281,7 +282,7 @@ def _what_happened(run: ReviewedTestRun) -> list[Line]:
 def _to_do(run: ReviewedTestRun) -> list[Line]:
     lines: list[Line] = []
     if run.outage:
-        lines.append([bold("할 일  "), plain("오류를 고치고 다시 실행하세요. 질의는 그다음에 보면 됩니다.")])
+        lines.append([bold("할 일  "), plain(f"{run.outage_todo} 질의는 그다음에 보면 됩니다.")])
     if run.over_budget or run.judge_failed:
         first = "먼저 " if run.flagged else ""  # with its verdicts fewer queries need a person
         remedy = "judge.max_usd나 judge.max_tokens를 늘리고" if run.over_budget else "aqb doctor로 판정 모델을 확인하고"

@@ -12,11 +12,13 @@ from typing import Any
 
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts, summary_of_unasked
 from scoring.stats.outages import NO_EXECUTIONS, Failures
+from scoring.testruns.cells import given
 from scoring.testruns.change_wording import OUTAGE_ACTION, change_text, has_outage, regression_todo
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.headline import nothing_scored_lines, rejected_clause
 from scoring.testruns.history import RunPlace
 from scoring.testruns.lint import expectation_marks, lint
+from scoring.testruns.raw_json import parse_raw_json
 from scoring.testruns.recorded import recorded_agreement
 from scoring.testruns.rubric import AnyTestRunRubric, Metric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.summaries import short_rounds
@@ -133,8 +135,8 @@ def headline(
 
     A run with verdicts of several judges, or with rounds of few queries, says so before any figure: `by_epoch` counts
     verdicts by kind of question and epoch. The first sentence compares the run with the previous one, and gives the
-    number of unreadable rows. For a run with an outage it reports the outage, and the action is to fix it: its answers
-    come after. After a significant loss the action is to look at what got worse.
+    number of unreadable rows. For a run with an outage it reports the outage, and the action is to fix it, or the
+    file: its answers come after. After a significant loss the action is to look at what got worse.
     """
     run, rubric = scored.plan.run, scored.plan.rubric
     if not scored.queries:
@@ -146,13 +148,27 @@ def headline(
     if change and (todo := regression_todo(change)):
         sentences = [*sentences[:-1], todo]
     if scored.failures.is_outage:
-        sentences = [*sentences[:-1], f"{OUTAGE_ACTION}하세요."]
+        sentences = [*sentences[:-1], _outage_todo(scored.queries)]
     opening = without + sentences[0]
     if change:
         opening = f"{without}{change_text(change)}." if has_outage(change) else f"{change_text(change)}. {opening}"
     for warning in (_of_short_rounds(scored.queries), _of_several_judges(rubric.metrics, by_epoch)):
         opening = f"{warning}. {opening}" if warning else opening
     return [opening, *sentences[1:]]
+
+
+def _outage_todo(queries: Iterable[ScoredQuery]) -> str:
+    """What to do about an outage (Korean). Where most Raw JSON cannot be read it is the file that is broken: the agent
+    need not run again.
+    """
+    cells = [one.execution.raw_json for query in queries for one in query.executions if one.unanswered]
+    unreadable = sum(bool(given(cell)) and isinstance(parse_raw_json(cell), str) for cell in cells)
+    if 2 * unreadable <= len(cells):
+        return f"{OUTAGE_ACTION}하세요."
+    return (
+        f"Raw JSON을 읽지 못한 실행이 {unreadable:,}건이니, 다시 실행하기 전에 "
+        "Raw JSON이 잘리거나 바뀌지 않게 파일을 다시 내보내 채점하세요."
+    )
 
 
 def _of_short_rounds(queries: Iterable[ScoredQuery]) -> str:

@@ -65,6 +65,7 @@ def reviewed_testrun(
     flagged = rubric.flagged(queries.iter_rows(named=True)) if has_review_list(rubric) else []
     codes = Counter(code for row in flagged for code in row["manual_review_reasons"])
     (read,), change = summary["inputs"], summary.get("change")
+    outage = _outage(summary, change)
     return ReviewedTestRun(
         name=Path(read["name"]).name,
         input_sha256=read["sha256"],
@@ -94,7 +95,8 @@ def reviewed_testrun(
         report_url=report_url,
         change=_change(change) if change and not has_outage(change) else "",
         worse=worse_metrics(change) if change else (),
-        outage=_outage(summary, change),
+        outage=outage,
+        outage_todo="".join(summary["headline"][-1:]) if outage else "",
     )
 
 

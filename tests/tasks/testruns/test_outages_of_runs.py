@@ -87,6 +87,24 @@ def test_pages_say_the_outage_and_keep_the_order_of_the_runs(runs: Path) -> None
     assert "나빠진 질의" not in page
 
 
+def test_report_and_message_of_a_broken_export_say_to_export_the_file_again(
+    tmp_path: Path,
+) -> None:
+    rows = [plan_row(f"Q{n}") for n in range(20)]
+    for row in rows:  # as pandas writes a dict that nobody dumped
+        row[LONG_HEADER.index("Raw JSON")] = repr(json.loads(row[LONG_HEADER.index("Raw JSON")]))
+    path = write_csv(tmp_path / "v1.csv", [LONG_HEADER, *rows])
+    scored = score_testrun(plan_of(read_testrun_file(path), TestRunChoices("plan-agent"), {}), {})
+    write_testrun_folder(tmp_path / "v1", scored, path)
+    summary = json.loads((tmp_path / "v1" / "summary.json").read_text("utf-8"))
+    todo = "다시 실행하기 전에 Raw JSON이 잘리거나 바뀌지 않게 파일을 다시 내보내 채점하세요."
+    assert summary["headline"][-1] == f"Raw JSON을 읽지 못한 실행이 20건이니, {todo}"
+    run = reviewed_testrun(tmp_path / "v1", summary, "0f3a")
+    assert run is not None
+    (message,) = review_message(RouteFilter(), run)
+    assert todo in readable(message.blocks)
+
+
 def test_aqb_compare_says_the_outage_and_gives_no_verdict(runs: Path) -> None:
     base, candidate = (read_scored_folder(runs / version) for version in ("v1", "v2"))
     text = comparison_markdown(compare_testruns(base.run_scores(), candidate.run_scores(), base.titles), [])
