@@ -60,6 +60,15 @@ def test_as_aqb_starts_nothing_without_its_environment(as_aqb: Path, tmp_path: P
     assert f"{tmp_path}/etc/aqb/aqb.env" in done.stderr
 
 
+@pytest.mark.skipif(shutil.which("runuser", path="/usr/sbin:/sbin") is None, reason="no runuser here")
+def test_as_aqb_becomes_the_user_of_the_services_from_cron_too(tmp_path: Path) -> None:
+    script = tmp_path / "as-nobody"
+    script.write_text((DEPLOYMENTS / "as-aqb").read_text(encoding="utf-8").replace("aqb", "no-such-user"))
+    as_cron_does = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+    done = subprocess.run(["/bin/sh", script, "echo"], env=as_cron_does, capture_output=True, text=True)
+    assert done.stderr.startswith("runuser: ")  # which is started, and refuses that user
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here: its package checks the units")
 @pytest.mark.parametrize("unit", sorted(path.name for path in (DEPLOYMENTS / "systemd").iterdir()))
 def test_unit_is_one_that_systemd_takes_and_runs_what_is_installed(tmp_path: Path, unit: str) -> None:
