@@ -68,7 +68,7 @@ def test_compose_file_says_what_its_format_allows_and_names_what_is_declared() -
     for service in services().values():
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
-        assert service["healthcheck"] if "healthcheck" in service else service["init"]
+        assert service["init"] is True  # else what handles no SIGTERM is killed, after ten seconds
 
 
 def test_compose_file_calls_commands_and_options_that_there_are() -> None:
@@ -79,6 +79,11 @@ def test_compose_file_calls_commands_and_options_that_there_are() -> None:
     for name, *options in ours:
         known = {option for parameter in root.commands[name].params for option in parameter.opts}
         assert {option for option in options if option.startswith("--")} <= known
+
+
+def test_postgres_is_healthy_only_when_its_databases_are_made() -> None:
+    # docker-entrypoint.sh makes them on a server that listens on its socket alone.
+    assert "--host=127.0.0.1" in COMPOSE["services"]["postgres"]["healthcheck"]["test"]
 
 
 def test_every_file_of_the_image_that_a_service_names_is_copied_there() -> None:
