@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import prefect.settings
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
@@ -67,6 +68,13 @@ def test_as_aqb_becomes_the_user_of_the_services_from_cron_too(tmp_path: Path) -
     as_cron_does = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
     done = subprocess.run(["/bin/sh", script, "echo"], env=as_cron_does, capture_output=True, text=True)
     assert done.stderr.startswith("runuser: ")  # which is started, and refuses that user
+
+
+def test_settings_of_prefect_in_deployments_are_settings_that_it_has() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in DEPLOYMENTS.rglob("*") if path.is_file()]
+    named = set(re.findall(r"\bPREFECT_[A-Z_]+", "\n".join(texts)))
+    assert "PREFECT_SERVER_DATABASE_CONNECTION_URL" in named
+    assert [name for name in named if not hasattr(prefect.settings, name)] == []
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here: its package checks the units")
