@@ -46,6 +46,10 @@ def test_project_is_found() -> None:
     assert ".venv" not in places
 
 
+def test_types_of_the_packages_reach_those_who_import_them() -> None:
+    assert [name for name in ("scoring", "tasks", "flows") if not (ROOT / name / "py.typed").is_file()] == []
+
+
 def test_no_module_has_a_name_that_says_nothing() -> None:
     assert [path for path in MODULES if {path.stem, path.parent.name} & VAGUE_NAMES] == []
 
