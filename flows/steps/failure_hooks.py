@@ -2,7 +2,7 @@
 
 Hooks may run in another process than the flow, and after a failure of the very parts that they need. If the settings
 cannot be read, the default webhook gets the message; if the state database cannot be used, the message is sent without
-it.
+it, and a marker in the temporary folder keeps the next runs of the day from repeating it.
 """
 
 import os
@@ -36,6 +36,9 @@ from scoring.alerting.all_clear import Unfinished
 from scoring.alerting.messages import KnownKey, Message, OutboxMessage, RouteFilter, with_mention
 from scoring.alerting.run_messages import FlowFailure, failure_message
 from scoring.errors import AqbError, StorageError, TakenError, UsageError
+from tasks.alerts.channel import DeliveryStatus
+from tasks.alerts.day_messages import MessagesFor
+from tasks.alerts.markers import is_marked, mark
 from tasks.config.settings import Settings, load_settings
 from tasks.context import Context
 from tasks.state.run_ledger import INTRADAY
@@ -113,10 +116,20 @@ def _notify(ended: FlowFailure, settings: Settings) -> None:
         with Context(settings) as context:
             announce(context, [("", messages_for)])
     except (StorageError, UsageError):  # the state database, or its address, may be the cause of the failure
-        for one in subscriptions(settings.alerts):
-            for message in [] if one.problem else messages_for(one.filter, {}):
-                called = with_mention(message, one.destination.mention)
-                one.channel.send(OutboxMessage.unsaved(one.name, called, now()))
+        _send_without_state(ended, settings, messages_for)
+
+
+def _send_without_state(ended: FlowFailure, settings: Settings, messages_for: MessagesFor) -> None:
+    """Sends the message to each route that has not had one of the same flow and kind of error within a day: an hourly
+    run fails each hour as long as a disk is full.
+    """
+    work = ended.unfinished.work if ended.unfinished else ended.run_id
+    for one in subscriptions(settings.alerts):
+        what = "|".join((settings.state_url, settings.service, one.name, work, ended.error))
+        for message in [] if one.problem or is_marked(what, now()) else messages_for(one.filter, {}):
+            called = with_mention(message, one.destination.mention)
+            if one.channel.send(OutboxMessage.unsaved(one.name, called, now())).status is DeliveryStatus.SENT:
+                mark(what, now())
 
 
 def _run_name(flow: Flow[..., Any], flow_run: FlowRun, time_zone: str) -> str:

@@ -1,7 +1,7 @@
 """What goes wrong with a run itself is reported, whatever it was that broke."""
 
 from dataclasses import replace
-from datetime import UTC, date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -19,7 +19,7 @@ from flows.steps.failure_hooks import notify_flow_end, notify_without_flow
 from flows.steps.site import build_site
 from flows.test_runs import score_inbox
 from scoring.alerting.all_clear import Unfinished, without_all_clear
-from scoring.errors import InputError, UsageError
+from scoring.errors import AqbError, InputError, StorageError, UsageError
 from tasks.alerts.outbox import Outbox
 from tasks.config.alerts import Route
 from tasks.config.settings import MonitoringSettings, Settings
@@ -33,11 +33,13 @@ from tests.fakes.slack_server import FakeSlack
 from tests.flows.conftest import Command, alerts_to
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
+HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-def settings(tmp_path: Path, slack: FakeSlack) -> Settings:
-    """A source with a row, and a route that hears everything."""
+def settings(tmp_path: Path, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """A source with a row, a route that hears everything, and a temporary folder of its own."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     write_rows(tmp_path / "source" / "a.jsonl", [best(0)])
     return settings_in(tmp_path, alerts=alerts_to(slack))
 
@@ -253,6 +255,25 @@ def test_flow_that_dies_of_its_state_database_is_reported_without_it(
     nightly(settings, DAY, return_state=True)
     (failure,) = slack.posted
     assert "StorageError" in failure.shown
+
+
+@pytest.mark.usefixtures("runs_without_steps")
+def test_state_database_that_cannot_be_used_is_reported_once_a_day_and_not_each_hour(
+    settings: Settings, slack: FakeSlack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails_at(hour: int, kind: str = "intraday", error: type[AqbError] = StorageError) -> int:
+        monkeypatch.setattr("flows.steps.failure_hooks.now", lambda: datetime(2026, 3, 2, tzinfo=UTC) + hour * HOUR)
+        run = FlowRun(flow_id=uuid4(), parameters={"settings": settings, "day": str(DAY), "kind": kind})
+        notify_flow_end(nightly, run, Failed(data=error(f"cannot write {uuid4()}")))
+        return len(slack.posted)
+
+    (tmp_path / "state.db").write_bytes(b"no database at all" * 100)
+    assert [fails_at(hour) for hour in range(4)] == [1, 1, 1, 1]
+    assert fails_at(3, "nightly") == 2
+    assert fails_at(3, error=InputError) == 3
+    assert [fails_at(hour) for hour in (23, 24, 25)] == [3, 4, 4]
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
+    assert [fails_at(hour) for hour in (26, 27)] == [5, 6]
 
 
 def test_flow_that_dies_of_a_wrong_database_address_is_reported_too(settings: Settings, slack: FakeSlack) -> None:
