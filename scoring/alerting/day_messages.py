@@ -22,7 +22,7 @@ from scoring.alerting.facts import is_unread
 from scoring.alerting.incidents import Incident, one_cause
 from scoring.alerting.messages import DayDigest, Message, RouteFilter, named_facts, without_part
 from scoring.alerting.snoozes import is_snoozed, outlives_snooze
-from scoring.alerting.wording import snooze_lines
+from scoring.alerting.wording import is_above_usual, snooze_lines
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import FEW_ROWS, NO_ROWS, ROWS_REJECTED
 
@@ -38,12 +38,12 @@ def day_messages(
     """The messages of one run to one route: pages, one digest, or none if nothing is new.
 
     Incidents with a key among `known_keys` are not new to the route; if one of them has paged, a rule with mostly the
-    same rows does not page again. Such a rule is reported with the page of that day, and so is a rise of all tenants
-    together that mostly consists of tenants that page. An intraday run only pages, and not for a day without rows,
-    because the day is not over. The end of a paged incident causes a message if the route received the page
-    (`page_keys`; None if that is unknown). A snooze hides no end of an incident that the route was notified of, and an
-    incident that it hid is new on the day after it if it continues. The end of a rate is named once, and only to a
-    route that was notified that it rose.
+    same rows does not page again. Such a rule is reported with the page of that day, also if it is still above its
+    usual range since an earlier one, and so is a rise of all tenants together that mostly consists of tenants that
+    page. An intraday run only pages, and not for a day without rows, because the day is not over. The end of a paged
+    incident causes a message if the route received the page (`page_keys`; None if that is unknown). A snooze hides no
+    end of an incident that the route was notified of, and an incident that it hid is new on the day after it if it
+    continues. The end of a rate is named once, and only to a route that was notified that it rose.
     """
     known = set(map(without_part, known_keys))
     seen, snoozes = visible_to(route, digest.incidents), digest.snoozes
@@ -69,8 +69,9 @@ def day_messages(
 
 
 class _NewIncidents(NamedTuple):
-    """The incidents that are new to a route: `paging` ones interrupt, `parts` have mostly the same rows as one of
-    these, `whole` are rises of all tenants together that consist of paging tenants, and `news` remain for the digest.
+    """The incidents that are new to a route: `paging` ones interrupt, `parts` are new, or were reported and are still
+    above usual, and have mostly the same rows as one of these, `whole` are rises of all tenants together that consist
+    of paging tenants, and `news` remain for the digest.
     """
 
     paging: list[Incident]
@@ -91,6 +92,12 @@ def _new_to_route(visible: Sequence[Incident], digest: DayDigest, known: Collect
     ]
     news = [one for one in fresh if not one.pages and (one.state != "continuing" or one in hidden)]
     parts = [one for one in news if one.fires and not one.is_over and any(_share_rows(one, other) for other in paging)]
+    open_rises = [one for one in fresh if one.state == "continuing" and one.reported_on and one.fires and not one.pages]
+    parts += [
+        one
+        for one in open_rises
+        if one not in news and is_above_usual(one) and any(_share_rows(one, other) for other in paging)
+    ]
     whole = [one for one in news if _is_of_tenants(one, [*reported, *paging])]
     return _NewIncidents(paging, parts, whole, [one for one in news if one not in parts and one not in whole])
 

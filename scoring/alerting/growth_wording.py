@@ -62,12 +62,15 @@ def headline_growth(found: Iterable[Incident], rubric: RowRubric) -> str:
     return ", ".join(filter(None, (f"주로 {grown_name(first, rubric)}", grown_tenant(others))))
 
 
-def growth_lines(found: Iterable[Incident], rubric: RowRubric) -> Iterator[Line]:
-    """All that grew and can be named, each once; for a rise of several days also the day from which it is counted."""
+def growth_lines(found: Sequence[Incident], rubric: RowRubric) -> Iterator[Line]:
+    """All that grew and can be named, each once; for a rise of several days also the day from which it is counted, and
+    its rule if that is not the first one.
+    """
     named = {
-        (one.column, one.value): (f"{day_text(incident.since)}부터 " if incident.lasts else "")
+        (one.column, one.value): (f"{incident.fact.title}: " if incident.fact.rule != found[0].fact.rule else "")
+        + (f"{day_text(incident.since)}부터 " if incident.lasts else "")
         + _grown_text(one, rubric, compared=bool(incident.fact.usual))
-        for incident in reversed(list(found))
+        for incident in reversed(found)
         if incident.fires
         for one in reversed(_most_telling(incident.fact.grown, rubric))
     }

@@ -61,7 +61,8 @@ def report_line(path: str, url: str) -> Line:
 
 def headline(one: Incident) -> str:
     """Title and state of an incident: `답변 실패 · 급증, 평소의 3.6배`."""
-    times = times_usual(one) if one.pages or one.state in ("rising", "drifting") else ""
+    is_high = one.pages or one.state in ("rising", "drifting") or (one.state == "continuing" and is_above_usual(one))
+    times = times_usual(one) if is_high else ""
     return f"{one.fact.title} · {', '.join(filter(None, (STATE_NAMES[one.state], times)))}"
 
 
