@@ -5,12 +5,11 @@ up to five examples; the run. Source: SPEC 8; seed 002, 10.1 and 10.2.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from statistics import median
 
 from scoring.alerting.blocks import Block, Line, bold, bullets, context, link, paragraph, plain
-from scoring.alerting.endings import (
-    incident_key,
-)
+from scoring.alerting.endings import incident_key
 from scoring.alerting.facts import VANISHED_TITLE
 from scoring.alerting.growth_wording import example_blocks, growth_lines, headline_growth, tenant_name
 from scoring.alerting.incidents import Incident
@@ -44,6 +43,7 @@ from scoring.alerting.wording import (
 from scoring.chat.kpi_figures import kpi_figure
 from scoring.chat.kpi_windows import wider_figure
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, rows_of_tenant, scored_and_excluded
+from scoring.chat.rubric import FEW_ROWS
 from scoring.days import day_text
 
 
@@ -86,7 +86,7 @@ def page_messages(
         *if_known(found[0]),
     ]
     blocks = [
-        *paragraph(_subject(digest)),
+        *paragraph(_subject(digest), *_few_rows(digest)),
         *(
             block
             for rule in event
@@ -100,6 +100,13 @@ def page_messages(
     title = list(filter(None, (level_mark(level), what, also, headline_growth(found, rubric))))
     details = (day_text(digest.day), rubric.title)
     return messages("page", level, list(map(incident_key, found)), title, blocks, details)
+
+
+def _few_rows(digest: DayDigest) -> Iterator[Line]:
+    """That most rows of the day may be missing: its rates are those of the others. A day in progress always has few."""
+    for one in digest.incidents if digest.kind == "nightly" else ():
+        if one.fact.rule == FEW_ROWS and one.fact.tenant_id == ALL_TENANTS and one.fires:
+            yield [bold(f"{one.fact.title}  "), *fact_figures(one), plain(" · 아래 비율은 들어온 행만의 것입니다.")]
 
 
 def _rule_name(rule: Sequence[Incident]) -> str:
@@ -138,18 +145,21 @@ def digest_messages(
     """The digest: everything that is new on a day, one line each for what is `back` together with it, for what pages
     reported (`apart`) and for what continues (`same`), snoozed rules, and the rows and KPIs of these `tenants`.
     """
-    started, ended = [one for one in news if not one.is_over], [one for one in news if one.is_over]
+    baseline = [one for one in news if _is_baseline(one, digest)]
+    started, ended = ([one for one in news if one.is_over is over and one not in baseline] for over in (False, True))
     resolved, settled = ([one for one in ended if one.state == state] for state in ("resolved", "settled"))
     level: MessageLevel = started[0].fact.level if started else "info"
     sign = RESOLVED_SIGN if len(resolved) == len(news) else LEVEL_SIGNS[level]
     of_tenant = any(one.fact.tenant_id != ALL_TENANTS for one in (*news, *apart, *same))
     counted = (("새로 볼 것", started), (STATE_NAMES["resolved"], resolved), (STATE_NAMES["settled"], settled))
-    count = " · ".join(f"{what} {len(of)}건" for what, of in counted if of)
+    counts = [f"{what} {len(of)}건" for what, of in counted if of]
+    count = " · ".join([*(["첫날"] if baseline else []), *counts])
     others, decided = len(tenants) - TENANTS_SHOWN, digest.lately.get(digest.day, {})
     back_lines = [back_line(one, digest.rubric, decided.get((one.rule, one.tenant_id))) for one in back]
     (shown, more), (shown_ended, more_ended), (same, more_same) = map(_with_most_rows, (started, ended, same))
     blocks = [
         *paragraph(_subject(digest), *([_counts(digest)] if tenants == [ALL_TENANTS] else [])),
+        *paragraph(*_baseline(baseline)),
         *(block for one in shown for block in paragraph(*_entry(one, digest))),
         *paragraph(*more),
         *paragraph(*map(ended_line, shown_ended), *more_ended, *back_lines),
@@ -164,6 +174,25 @@ def digest_messages(
     title = (f"{sign} {day_text(digest.day)} 요약", count)
     details = (_rule_name([one]) for one in (*shown, *shown_ended))
     return messages("digest", level, keys, title, blocks, details)
+
+
+def _is_baseline(one: Incident, digest: DayDigest) -> bool:
+    """Whether it is new only because its day is the first of the rubric version: there is no usual rate to judge it by.
+
+    A rate that is improbable under what the rubric knows is `told`.
+    """
+    is_first = [*digest.lately] == [digest.day]
+    has_rate = one.usual is not None or one.figure is not None
+    return is_first and has_rate and one.state == "new" and one.reported_on is None and not one.pages
+
+
+def _baseline(found: Sequence[Incident]) -> list[Line]:
+    """The rates of a first day, as what later days are compared with; the KPIs have their own list."""
+    rates = [replace(one, usual=None) for one in found if one.figure is None]
+    first = (
+        "처음 채점한 날이라 비교할 평소가 없습니다. 이날의 수치는 다음 날부터 비교할 기준이고, 지금 할 일은 없습니다."
+    )
+    return [[bold("첫날  "), plain(first)], *([[plain(brief(rates))]] if rates else [])] if found else []
 
 
 def _with_most_rows(found: Sequence[Incident]) -> tuple[Sequence[Incident], list[Line]]:

@@ -10,7 +10,7 @@ from scoring.alerting.days_off import is_day_off
 from scoring.alerting.few_rows import few_rows, few_rows_incidents
 from scoring.alerting.messages import DayDigest, RouteFilter
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tests.builders.alert_days import kpi_row, met
+from tests.builders.alert_days import FIRST_DAY, day_digest, days_of_facts, kpi_row, met
 
 SUNDAY = date(2026, 3, 29)
 
@@ -126,3 +126,19 @@ def test_digest_of_another_reason_says_that_rows_still_lack_and_when_they_are_ba
 
     assert "계속  행이 평소보다 훨씬 적음 20건(평소 800건)" in said(1)
     assert "해소: 행이 평소보다 훨씬 적음 — 다시 평소만큼 들어옴, 마지막으로 적은 날은 4월 12일(일) 4행" in said(14)
+
+
+def test_page_about_a_day_with_few_rows_says_so_but_not_about_a_day_in_progress() -> None:
+    """Most of what it counts may be missing: its rates are not those of the day."""
+    day = FIRST_DAY + timedelta(10)
+    rows = [met(kpi_row({"answer_failed": 20})) for _ in range(10)]
+    rows.append(met(kpi_row({"answer_failed": 60}, 120)))
+    facts = days_of_facts((FIRST_DAY + timedelta(number), [row]) for number, row in enumerate(rows))
+    few = few_rows_incidents(facts.kpis, RUBRIC, ())[day]
+    digest = day_digest(day, facts, rows[-1])
+    digest = replace(digest, incidents=[*digest.incidents, *few])
+    said = "행이 평소보다 훨씬 적음  120행뿐입니다. · 평소 535건"
+    page, _ = day_messages(digest, RouteFilter())
+    assert said in readable(page.blocks)
+    (page,) = day_messages(replace(digest, kind="intraday"), RouteFilter())
+    assert said not in readable(page.blocks)

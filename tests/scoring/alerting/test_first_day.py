@@ -1,0 +1,57 @@
+"""The digest of the first scored day: nothing of it can be called unusual."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from scoring.alerting.blocks import readable
+from scoring.alerting.day_messages import day_messages
+from scoring.alerting.decision import WatchedDays
+from scoring.alerting.messages import DayDigest, Message, RouteFilter
+from scoring.alerting.watch import AlertPolicy
+from scoring.rubrics.ola_monitoring import RUBRIC
+from tests.builders.alert_days import FIRST_DAY, Facts, day_digest, days_of_facts, kpi_row
+from tests.scoring.alerting.slack_rules import assert_taken_by_slack
+
+COUNTS = {"answer_failed": 29, "final_failed": 6, "weak_answer": 8, "very_short_answer": 3}
+
+
+def digest(facts: Facts, number: int = 0) -> DayDigest:
+    """A day as its night finds it."""
+    day = FIRST_DAY + timedelta(number)
+    until = {when: rows for when, rows in facts.kpis.items() if when <= day}
+    lately = WatchedDays(RUBRIC, until, AlertPolicy()).decided
+    return replace(day_digest(day, facts, kpi_row(COUNTS)), lately=lately)
+
+
+def sent(of: DayDigest, route: RouteFilter | None = None) -> list[Message]:
+    found = day_messages(of, route or RouteFilter())
+    for message in found:
+        assert_taken_by_slack(message)
+    return found
+
+
+def test_first_day_is_a_baseline_and_nothing_to_look_at() -> None:
+    facts = days_of_facts((FIRST_DAY + timedelta(number), [kpi_row(COUNTS)]) for number in range(2))
+    (message,) = sent(digest(facts))
+    text = readable(message.blocks)
+    assert (message.kind, message.level, message.text) == ("digest", "info", "⚪ 3월 2일(월) 요약 · 첫날")
+    assert "첫날  처음 채점한 날이라 비교할 평소가 없습니다." in text
+    assert "답변 실패 29/535건(5.4%) · 종합 등급 F 6/535건(1.1%)" in text
+    assert "🔴 실패율 5.4%" in text
+    assert [word for word in ("새로 나타남", "Critical", "Warning", "예시") if word in text] == []
+    assert sent(digest(facts, 1)) == []
+
+
+def test_first_day_with_a_rate_far_above_that_of_the_rubric_pages() -> None:
+    facts = days_of_facts([(FIRST_DAY, [kpi_row(COUNTS | {"answer_failed": 400})])])
+    page, message = sent(digest(facts))
+    assert (page.kind, page.level) == ("page", "critical")
+    assert "답변 실패" in page.text
+    assert message.text == "⚪ 3월 2일(월) 요약 · 첫날"
+
+
+def test_new_rule_on_a_later_day_is_named_as_such() -> None:
+    rows = [kpi_row({"answer_failed": 29}), kpi_row({"answer_failed": 29, "weak_answer": 8})]
+    facts = days_of_facts((FIRST_DAY + timedelta(number), [row]) for number, row in enumerate(rows))
+    (message,) = sent(digest(facts, 1))
+    assert "합리적 질문에 부족한 답변 · 새로 나타남" in message.text
