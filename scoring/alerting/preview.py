@@ -5,7 +5,7 @@ of two rules were not counted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from operator import itemgetter
 
@@ -13,14 +13,14 @@ import numpy as np
 
 from scoring.alerting.day_messages import day_messages, visible_to
 from scoring.alerting.decision import WatchedDays
-from scoring.alerting.endings import incident_key
+from scoring.alerting.endings import incident_key, is_end_to_notify
 from scoring.alerting.episodes import MIN_COUNT
 from scoring.alerting.facts import facts_of_days
 from scoring.alerting.few_rows import few_rows_incidents
 from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.incidents import Incident, IncidentState, incidents_of_days
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
-from scoring.alerting.messages import DayDigest, MessageKind, RouteFilter, without_part
+from scoring.alerting.messages import DayDigest, MessageKind, NamedFact, RouteFilter, named_facts, without_part
 from scoring.alerting.rates import REFERENCE_DAYS, chance_of
 from scoring.alerting.rise_days import with_so_far
 from scoring.alerting.watch import Watch
@@ -74,11 +74,12 @@ def preview_days(
 ) -> list[PreviewedMessage]:
     """The messages of `days`, each from its own night, by day and route.
 
-    Every scored day is evaluated; earlier days are their history.
+    Every scored day is evaluated; earlier days are their history. The end of a rate that rose on one of `days` is named
+    to whom the preview tells that it rose, that of an earlier rise to everybody.
     """
     named = {ALL_TENANTS, *(tenant for route in routes.values() for tenant in route.whose)}
     heard = named | _paging_tenants(watched)
-    rubric = watched.rubric
+    rubric, first = watched.rubric, min(days, default=date.max)
     kpis = {day: [row for row in rows if row["tenant_id"] in heard] for day, rows in watched.kpis.items()}
     shown = {
         day: {rule: decided[rule] for rule in decided if rule[1] in heard}
@@ -86,7 +87,7 @@ def preview_days(
         for decided in [watched.decided[day]]
     }
     found, of_kpis, off = [], kpi_incidents_of_days(kpis, rubric, named), watched.policy.days_off
-    few = few_rows_incidents(watched.kpis, rubric, off)
+    few, notified = few_rows_incidents(watched.kpis, rubric, off), {name: set[NamedFact]() for name in routes}
     for day, of_day in incidents_of_days(facts_of_days(rubric, kpis), shown, rubric, off).items():
         found_on = [*with_so_far(of_day, watched, day), *few.get(day, ()), *of_kpis[day]]
         lately = {
@@ -103,7 +104,10 @@ def preview_days(
             lately=lately,
         )
         for name, route in routes.items():
-            found += _of_route(name, route, digest)
+            known = [
+                one for one in found_on if not one.is_over or one.since < first or is_end_to_notify(one, notified[name])
+            ]
+            found += _of_route(name, route, replace(digest, incidents=known), notified[name])
     return found
 
 
@@ -127,11 +131,13 @@ def paged_lines(reported: Iterable[PreviewedMessage]) -> list[str]:
     return [f"{day_text(one.day)} 긴급 알림: {one.text}" for one in reported if one.kind == "page"]
 
 
-def _of_route(name: str, route: RouteFilter, digest: DayDigest) -> list[PreviewedMessage]:
+def _of_route(name: str, route: RouteFilter, digest: DayDigest, notified: set[NamedFact]) -> list[PreviewedMessage]:
+    """The messages of a day to a route, which then has been `notified` of what they name."""
     visible = {incident_key(one): one for one in visible_to(route, digest.incidents)}
     # The parts of a long message are one.
     messages = {tuple(map(without_part, one.keys)): one.kind for one in day_messages(digest, route)}
     reported = {key for keys in messages for key in keys}
+    notified.update(named_facts(reported))
     found = []
     for keys, kind in messages.items():
         others = visible.items() if kind == "digest" else ()

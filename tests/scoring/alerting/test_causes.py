@@ -193,3 +193,13 @@ def test_end_of_a_page_is_reported_to_whom_it_called_of_one_tenant_or_of_all() -
         reported = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
         changes = [(one.tenant_id, one.change) for message in reported for one in message.incidents]
         assert [one for one in changes if one[1] == "resolved"] == [(whose, "resolved")]
+
+
+def test_preview_names_no_end_of_a_rise_of_all_that_was_a_tenants_page() -> None:
+    """A rise of all tenants together that is mostly a tenant's is no news beside its page, nor is its end."""
+    days = tenants({"a": 4, "b": 10}, {"a": 18}, *[{}] * 8)
+    found = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
+    assert [[(one.tenant_id, one.change) for one in message.named] for message in found] == [
+        [("a", "rising")],
+        [("a", "resolved")],
+    ]
