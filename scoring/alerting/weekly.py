@@ -32,6 +32,9 @@ from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
 from scoring.markdown import percent
 
+_Fact = tuple[str, date, str | None]
+"""A rule, a day and a tenant."""
+
 
 @dataclass(frozen=True)
 class Week:
@@ -108,27 +111,39 @@ def _worsened(week: Week, tenant: str | None) -> Iterator[str]:
 
 
 def _paged(week: Week, route: RouteFilter, pages: Sequence[NamedFact] | None) -> Iterator[Line]:
-    """The pages of the week, a line for each day: later days may have made the rates usual.
+    """What paged in the week, a line for each day: later days may have made the rates usual.
 
-    A page also reports rules that the preview leaves to a digest: it does not know that their rows are mostly the same.
+    A page of noon names other rules than the whole day would: of the pages that the route received only what they named
+    is listed, as the days are now. A page also reports rules that the preview leaves to a digest.
     """
-    days = [week.last - timedelta(back) for back in range(WEEK)]
-    sent = {(one.rule, one.day, one.tenant_id) for one in pages or () if one.rubric == week.rubric.id}
-    found: dict[date, list[str]] = {}
-    reasons: dict[tuple[str, date, str | None], str] = {}
+    days, titles = [week.last - timedelta(back) for back in range(WEEK)], titles_of_rules(week.rubric)
+    reasons: dict[_Fact, str] = {}
+    paged: list[_Fact] = []
     for message in preview_days(week.watched, days, {"": route}) if week.watched else ():
         facts = {(one.rule, message.day, one.tenant_id): one.reason for one in message.incidents}
-        if message.kind == "page" and (pages is None or facts.keys() & sent):
-            found.setdefault(message.day, []).append(message.text)
-            sent -= facts.keys()
         reasons |= facts
-    titles = titles_of_rules(week.rubric)
-    for rule, day, tenant in sorted(sent, key=str):
-        if day in days and rule in titles:
-            usual = f"{named_rule(titles[rule], tenant)} · 다시 채점해 보니 평소 범위"
-            found.setdefault(day, []).append(reasons.get((rule, day, tenant), usual))
+        paged += facts if message.kind == "page" else ()
+    if pages is not None:
+        of_rubric = {(one.rule, one.day, one.tenant_id) for one in pages if one.rubric == week.rubric.id}
+        sent = sorted((one for one in of_rubric if one[1] in days and one[0] in titles), key=str)
+        place = {fact: number for number, fact in enumerate(reasons)}
+        paged = sorted(sent, key=lambda fact: place.get(fact, len(place)))
+    found: dict[date, list[str]] = {}
+    for fact in paged:
+        rule, day, tenant = fact
+        now = reasons.get(fact) or f"{named_rule(titles[rule], tenant)} · {_now(week, fact)}"
+        found.setdefault(day, []).append(now)
     for day, texts in sorted(found.items()):
         yield [bold(f"{day_text(day)} 긴급 알림  "), plain("; ".join(texts))]
+
+
+def _now(week: Week, page: _Fact) -> str:
+    """The current rate of a page that today's rows would not send."""
+    rule, day, tenant = page
+    now = week.watched.decided.get(day, {}).get((rule, tenant)) if week.watched else None
+    if now is None or now.count <= now.rows * now.usual.high:
+        return "다시 채점해 보니 평소 범위"
+    return f"다시 채점해 보니 {now.count:,}/{now.rows:,}건({percent(now.count / now.rows)}), 평소 범위보다 많음"
 
 
 def _turns(rows: Iterable[KpiRow]) -> list[int]:
@@ -151,7 +166,9 @@ def _of_tenant(week: Week, tenant: str | None, *, but_paged: bool) -> Iterator[B
     compared = [compared_kpi(kpi, "", this, before) for kpi in kpis]
     yield from bullets([[*kpi_line(one.figure, None), *_against(one)] for one in compared])
     if had:
-        yield from paragraph(_most_changed(week, tenant, this, before, but_paged=but_paged))
+        is_comparable = any(one.change for one in compared) or not compared
+        lead: Line = [bold("알림 규칙  "), plain("비교할 날이 모자람")]
+        yield from paragraph(_most_changed(week, tenant, this, before, but_paged=but_paged) if is_comparable else lead)
 
 
 def _against(one: ComparedKpi) -> list[Span]:

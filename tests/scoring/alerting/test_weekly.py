@@ -106,6 +106,27 @@ def test_weekly_message_gives_the_rise_of_a_rule_that_was_sent_with_a_page() -> 
     assert "평소 범위" not in text
 
 
+def test_weekly_message_names_of_a_page_what_it_named_and_not_what_the_whole_day_made_rise() -> None:
+    usual = {"answer_failed": 20, "final_failed": 6, "weak_answer": 20}
+    found, wednesday = week(usual, usual, usual, usual), SUNDAY - timedelta(4)
+    shared = {"alerts_answer_failed_and_final_failed": 18}
+    row = {**found.kpis[wednesday][0], "alert_answer_failed": 60, "alert_final_failed": 30, "alert_weak_answer": 30}
+    risen = WatchedDays(RUBRIC, {**found.kpis, wednesday: [row | shared]}, AlertPolicy())
+    pages = [fact_key(RUBRIC.id, RUBRIC.version, rule, wednesday, "*") for rule in ("weak_answer", "answer_failed")]
+    (message,) = weekly_message(replace(found, watched=risen), RouteFilter(), (), pages)
+    (line,) = (one for one in readable(message.blocks).split("\n") if "긴급 알림  " in one)
+    of_warning = "합리적 질문에 부족한 답변 · 다시 채점해 보니 30/535건(5.6%), 평소 범위보다 많음"
+    assert line == f"3월 11일(수) 긴급 알림  답변 실패 · 급증, 평소의 3.0배; {of_warning}"
+
+
+def test_weekly_message_of_a_week_with_two_days_calls_nothing_unchanged() -> None:
+    found = week({"answer_failed": 20}, {"answer_failed": 60})
+    two = {day: rows for day, rows in found.kpis.items() if day not in [SUNDAY - timedelta(back) for back in range(5)]}
+    text = readable(message_of(replace(found, last=SUNDAY, kpis=two)).blocks)
+    assert "알림 규칙  비교할 날이 모자람" in text
+    assert "달라졌다고 할 만한 것이 없음" not in text
+
+
 def test_week_of_an_outage_names_its_day_and_what_the_others_had() -> None:
     """One day of seven that fails whole is neither a quiet week nor a reason to say nothing about the other six."""
     found = week(*[{"answer_failed": 22}] * 4)
