@@ -7,7 +7,7 @@ would otherwise look well from its second day on. After four weeks their number 
 Source: SPEC 10.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
@@ -18,7 +18,7 @@ from scoring.alerting.days_off import is_day_off
 from scoring.alerting.facts import FEW_ROWS_TITLE, VANISHED_TITLE, AlertFact
 from scoring.alerting.incidents import Incident
 from scoring.alerting.rates import REFERENCE_DAYS
-from scoring.alerting.vanished_tenants import vanished_tenants
+from scoring.alerting.vanished_tenants import VanishedTenant, vanished_tenants
 from scoring.alerting.wording import rows_range, tenants_text
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, days_by_tenant, rows_of_tenant, scored_and_excluded
 from scoring.chat.rubric import FEW_ROWS, RowRubric
@@ -62,6 +62,9 @@ def naming_tenants(few: str, days: KpisByDay, day: date, days_off: Collection[da
 def few_rows_incidents(days: KpisByDay, rubric: RowRubric, days_off: Collection[date]) -> dict[date, list[Incident]]:
     """The same as incidents by day, for digests, and the tenants that vanish from other days; `days` are the KPI rows
     of all tenants by day.
+
+    A tenant is named once: few rows are no news if only tenants lack them that vanished before, and a tenant that
+    vanishes while few rows go on is news of its own.
     """
     found: dict[date, list[Incident]] = {}
     of_all, by_tenant = rows_of_tenant(days), _by_tenant(days)
@@ -74,11 +77,25 @@ def few_rows_incidents(days: KpisByDay, rubric: RowRubric, days_off: Collection[
         found[day] = [whole]
     with_rows = [day for day, row in sorted(of_all.items()) if scored_and_excluded(row)]
     lacking = {day: [short.tenant_id for short in one.of_tenants] for day, (one,) in found.items() if one.seen == day}
+    vanished: dict[date, list[VanishedTenant]] = {}
     for gone in vanished_tenants(by_tenant, with_rows, lacking, days_off):
-        fact = AlertFact(FEW_ROWS, "warning", VANISHED_TITLE, gone.tenant_id, 0, 0, usual=gone.usual[::-1])
-        one_gone = Incident(fact, gone.day, rubric.id, rubric.version, gone.state, gone.since, gone.seen)
-        found.setdefault(gone.day, []).append(one_gone)
+        vanished.setdefault(gone.day, []).append(gone)
+    for day, of_day in vanished.items():
+        shown = of_day
+        if day in lacking:
+            (whole,), names = found[day], set(lacking[day])
+            if whole.state == "new" and names <= {one.tenant_id for one in of_day if one.state == "continuing"}:
+                found[day] = [replace(whole, state="continuing")]
+            named = {name for when in lacking if whole.since <= when < day for name in lacking[when]}
+            going_on = whole.state == "continuing"
+            shown = [one for one in of_day if going_on and one.state == "new" and one.tenant_id not in named]
+        found.setdefault(day, []).extend(_incident_of(gone, rubric) for gone in shown)
     return found
+
+
+def _incident_of(gone: VanishedTenant, rubric: RowRubric) -> Incident:
+    fact = AlertFact(FEW_ROWS, "warning", VANISHED_TITLE, gone.tenant_id, 0, 0, usual=gone.usual[::-1])
+    return Incident(fact, gone.day, rubric.id, rubric.version, gone.state, gone.since, gone.seen)
 
 
 def _by_tenant(days: KpisByDay) -> dict[str | None, dict[date, int]]:
@@ -116,6 +133,12 @@ def _is_few(rows: int, usual: Collection[int]) -> bool:
     return rows + _MORE_ROWS < _FEW * min(usual)
 
 
+def _before_absence(counts: Sequence[int]) -> Sequence[int]:
+    """The days up to the last one with rows: a tenant that vanished before is missed as it was the day before that."""
+    last = max((place for place, count in enumerate(counts) if count), default=-1)
+    return counts[: last + 1]
+
+
 def _short_tenants(by_tenant: Mapping[str | None, Mapping[date, int]], one: _DayOfIncident) -> tuple[AlertFact, ...]:
     """The tenants with few rows on a day with few, if without them it is as usual, the largest first: else a part of
     all rows is missing, whoever they are of.
@@ -123,8 +146,9 @@ def _short_tenants(by_tenant: Mapping[str | None, Mapping[date, int]], one: _Day
     rows, usual, facts = one.rows, dict(one.usual), list[AlertFact]()
     for tenant, of_tenant in by_tenant.items():
         counts, came = [of_tenant.get(day, 0) for day in one.usual], of_tenant.get(one.seen, 0)
-        if _is_few(came, counts):
-            facts.append(AlertFact(FEW_ROWS, "warning", FEW_ROWS_TITLE, tenant, came, came, usual=tuple(counts[::-1])))
+        known = _before_absence(counts) if came == 0 else counts
+        if known and _is_few(came, known):
+            facts.append(AlertFact(FEW_ROWS, "warning", FEW_ROWS_TITLE, tenant, came, came, usual=tuple(known[::-1])))
             rows -= came
             usual = {day: of_day - count for (day, of_day), count in zip(usual.items(), counts, strict=True)}
     if not 0 < _FEW * min(usual.values()) <= rows:

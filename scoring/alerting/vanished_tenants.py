@@ -48,8 +48,8 @@ def vanished_tenants(
     """The days on which an expected tenant has no rows, and those on which it has some again.
 
     `rows` are those of each tenant by day, `days` those with rows, earliest first. Days `with_few` of all tenants, with
-    the ones that lack then, are none of these: they name the tenants themselves, and say nothing about others. Of
-    thousands of tenants only those with enough rows are looked at.
+    the ones that lack then, say nothing about others. Of thousands of tenants only those with enough rows are looked
+    at.
     """
     off = {day: is_day_off(day, days_off) for day in days}
     for tenant, of_tenant in rows.items():
@@ -57,7 +57,7 @@ def vanished_tenants(
             told = (day for day in days if day not in with_few or (tenant in with_few[day] and day not in of_tenant))
             counts = {day: of_tenant.get(day, 0) for day in told}
             if not all(counts.values()):
-                yield from (one for one in _of_tenant(tenant, counts, off) if one.day not in with_few)
+                yield from _of_tenant(tenant, counts, off)
 
 
 def _of_tenant(tenant: str | None, counts: Mapping[date, int], off: Mapping[date, bool]) -> Iterator[VanishedTenant]:

@@ -188,6 +188,29 @@ def test_vanished_tenant_stays_told_when_the_whole_day_has_enough_rows_again() -
     assert states(kpis) == [(1, "continuing")]
 
 
+LARGE = {"acme": 350, "globex": 400, "initech": 150}
+
+
+def test_vanished_tenant_is_not_told_again_where_the_whole_day_then_has_few_rows() -> None:
+    """The others had more rows on its first day than on the next one."""
+    kpis = load(without("acme", days=3) | {0: {"acme": 0, "globex": 600}}, LARGE, days=4)
+    assert [len(sent(kpis, number)) for number in range(4)] == [1, 0, 0, 0]
+    assert "행이 하나도 없음 · 새로 나타남 (테넌트 acme)" in sent(kpis)[0].text
+    assert states(kpis, "*") == [(1, "continuing"), (2, "continuing"), (3, "resolved")]
+
+
+def test_vanished_tenant_is_told_while_few_rows_of_another_go_on() -> None:
+    kpis = load(without("acme", days=4) | {2: {"acme": 0, "initech": 0}, 3: {"acme": 0, "initech": 0}}, LARGE, days=4)
+    assert [len(sent(kpis, number)) for number in range(4)] == [1, 0, 1, 0]
+    assert "행이 하나도 없음 · 새로 나타남 (테넌트 initech)" in sent(kpis, 2)[0].text
+
+
+def test_vanished_tenant_that_few_rows_named_the_day_before_is_not_told_again() -> None:
+    kpis = load({0: {"acme": 20}} | without("acme", days=2, first=1), LARGE, days=3)
+    assert [len(sent(kpis, number)) for number in range(3)] == [1, 0, 0]
+    assert "\n테넌트 acme: 20건(평소 350건)\n" in readable(sent(kpis)[0].blocks)
+
+
 @pytest.mark.parametrize(("tenants", "rows"), [(6, 130), (40, 19), (40, 40)])
 def test_vanished_tenants_of_years_without_a_change_are_none(tenants: int, rows: int) -> None:
     """Rows that vary by a third from day to day beyond chance, a quarter of them on days off."""
