@@ -31,7 +31,7 @@ def standing_out(
     four. These weeks contain no active rise, since a rise becomes the usual rate after four weeks. Of a slow rise only
     the share of the week that ends with the day may be above it: it stands out if people were paged for it. A rule
     whose rows lack their tokens, by the `facts` of the day, comes before equally urgent ones: it names their cause,
-    too.
+    too. Else the first one is the rule whose action the page of the day names.
     """
     before, rules = _before(days, day), watched_rules(rubric, ALL_TENANTS)
     today, week = (_is_any_above(rules, _rows(days, day, range(count)), before) for count in (1, WEEK))
@@ -46,7 +46,25 @@ def standing_out(
         """
         return not one.pages, not one.paged, one.rule not in lacking, one.level != "critical"
 
-    return [one.rule for one in sorted(found, key=gravity) if today or one.pages or one.paged]
+    shown = [one for one in sorted(found, key=gravity) if today or one.pages or one.paged]
+    first = [_cause(shown)] if shown and shown[0].pages and shown[0].rule not in lacking else []
+    return list(dict.fromkeys(one.rule for one in (*first, *shown)))
+
+
+def _cause(found: Sequence[RateDecision]) -> RateDecision:
+    """What the page of the day names as the cause of its rules (scoring/alerting/day_message_texts.py): of those with
+    mostly the same rows as the first, the one that explains most of its rise and has risen most against its usual rate.
+    """
+
+    def above(one: RateDecision) -> float:
+        return one.count - one.rows * one.usual.rate
+
+    def times(one: RateDecision) -> float:
+        return above(one) / (one.rows * one.usual.rate or 1.0)
+
+    first, *others = found
+    alike = [one for one in others if one.rule in first.together or first.rule in one.together]
+    return max([first, *(one for one in alike if one.pages and 2 * above(one) > above(first))], key=times)
 
 
 def _before(days: Mapping[date, KpiRow], day: date) -> Sequence[KpiRow]:

@@ -45,6 +45,15 @@ def test_what_pages_stands_before_what_comes_first_in_the_rubric() -> None:
     assert list(found.values())[-1] == ["llm_blocked", "answer_failed"]
 
 
+@pytest.mark.parametrize(("shared", "first"), [(70, "llm_blocked"), (2, "answer_failed")])
+def test_cause_that_the_page_of_the_day_names_stands_first(shared: int, first: str) -> None:
+    """Else the report sends people to the failed answers, and the message to the blocked calls which they are."""
+    pair = "alerts_answer_failed_and_llm_blocked"
+    usual = kpi_row({"answer_failed": 30, "llm_blocked": 5}) | {pair: 5}
+    found = of_days([*[usual] * 20, kpi_row({"answer_failed": 100, "llm_blocked": 76}) | {pair: shared}])
+    assert list(found.values())[-1][0] == first
+
+
 @pytest.mark.parametrize(("failed", "first"), [(52, "weak_answer"), (90, "answer_failed")])
 def test_rule_whose_rows_lack_their_tokens_stands_before_what_is_graver_but_does_not_page(
     failed: int, first: str
