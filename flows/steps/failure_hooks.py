@@ -204,8 +204,7 @@ def _failed_step(flow_run: FlowRun, patience_s: float) -> str | None:
     """The task run that failed first; None if the failure was outside of one, or Prefect's server is unreachable.
 
     The server learns of the end of a task run a little later than the flow, so it is queried for up to `patience_s`.
-    Without the retries of Prefect's client, which take a minute: a signal to a group of processes (`timeout`, a stopped
-    service) ends a temporary server before this hook runs.
+    Without the retries of Prefect's client, which take a minute where the server is gone: the message comes first.
     """
     failed = TaskRunFilterStateType(any_=[StateType.FAILED, StateType.CRASHED])
     asking = Retrying(

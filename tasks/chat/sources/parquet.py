@@ -396,6 +396,5 @@ def _surely_outside(statistics: pq.Statistics | None, ticks: int | None, window:
     if not statistics.has_null_count or statistics.null_count:
         return False
     # Raw integers, because pyarrow imports pandas to convert them to datetimes.
-    starts_late = statistics.min_raw * 1_000_000 >= microseconds_of(window.end) * ticks
-    ends_early = statistics.max_raw * 1_000_000 < microseconds_of(window.start) * ticks
-    return bool(starts_late or ends_early)
+    first, last = (raw * 1_000_000 // ticks for raw in (statistics.min_raw, statistics.max_raw))
+    return bool(first >= microseconds_of(window.end) or last < microseconds_of(window.start))
