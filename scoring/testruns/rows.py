@@ -175,7 +175,7 @@ class RowReader:
         shared["recorded_scores"] = {
             RECORDED[name]: score
             for name, cell in zip(self._columns.names, cells, strict=True)
-            if name in RECORDED and (score := _at_least_zero(cell)) is not None
+            if name in RECORDED and (score := _recorded(cell)) is not None
         }
         expected = [shared.get("expected_text", "")]
         path, value = shared.pop("checked_path", ""), shared.pop("checked_value", "")
@@ -288,14 +288,14 @@ def _round(column: str, text: str) -> Round:
     return found
 
 
-def _float(text: str) -> float | None:
-    found = number(text)
-    return None if found is None or isinf(found) else float(found)
-
-
 def _at_least_zero(text: str) -> float | None:
-    found = _float(ungrouped(_UNIT.sub("", text)))
-    return None if found is None or found < 0 else found
+    found = number(ungrouped(_UNIT.sub("", text)))
+    return None if found is None or isinf(found) or found < 0 else float(found)
+
+
+def _recorded(text: str) -> float | None:
+    """The score that an earlier judge or tool wrote; None where it is no number."""
+    return _at_least_zero(normalize("NFKC", text))
 
 
 def _count(text: str) -> int | None:
@@ -326,7 +326,7 @@ _TIMES = ("latency_ms", "answer_time_s", "ttft_s")
 """Cells of these fields may report a timeout; then the execution has failed. Source: seed 000, 2.6 and 3.6."""
 # Words of a closed list, of which another is as good as none. A recorded score is an earlier judge's opinion: a row is
 # not lost for it.
-_WORDS = {"agent_type": agent_type_named, "latency_class": LatencyClass.named, "recorded_score": _float}
+_WORDS = {"agent_type": agent_type_named, "latency_class": LatencyClass.named, "recorded_score": _recorded}
 
 
 def _no_testrun(layout: Layout | None, names: tuple[str, ...], where: str) -> InputError:

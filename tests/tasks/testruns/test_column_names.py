@@ -110,6 +110,14 @@ def test_number_may_have_its_unit_behind_it(tmp_path: Path) -> None:
     assert (one.tool_call_count, one.recorded_scores) == (2, {"accuracy": 4.0})
 
 
+@pytest.mark.parametrize(("cell", "score"), [("4점", 4.0), ("３.5", 3.5), ("4.5 점", 4.5), ("좋음", None), ("-", None)])
+def test_recorded_score_is_read_alike_in_both_layouts(tmp_path: Path, cell: str, score: float | None) -> None:
+    header = [*LONG_HEADER, "정확도 점수"]
+    judged = [header, [*long_row(**{"LLM 점수": cell}), cell]]
+    ((one,),) = read_testrun_file(write_csv(tmp_path / "long.csv", judged)).queries.values()
+    assert (one.recorded_score, one.recorded_scores.get("accuracy")) == (score, score)
+
+
 @pytest.mark.parametrize(
     "shown", ["#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#N/A", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#FIELD!"]
 )
