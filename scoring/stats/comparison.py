@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from scoring.errors import UsageError
 from scoring.stats.agreement import SAME_SCORE
+from scoring.stats.exact import exact, exact_sum
 from scoring.stats.group_changes import GroupChange, MeasuredQuery, changes_by_group, explanation
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding, paired_difference
 from scoring.stats.outages import Failures, Side, more_failed, outage_of
@@ -308,8 +309,8 @@ def _metric_change(
     if not known:
         return MetricChange(name, title)
     of_base, of_candidate = [query.base for query in known], [query.candidate for query in known]
-    difference = paired_difference(of_base, of_candidate)
-    return MetricChange(name, title, sum(of_base) / len(known), sum(of_candidate) / len(known), difference)
+    base, candidate = (float(exact_sum(map(exact, scores)) / len(known)) for scores in (of_base, of_candidate))
+    return MetricChange(name, title, base, candidate, paired_difference(of_base, of_candidate))
 
 
 def _query_change(

@@ -11,13 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, sqrt
+from math import comb, fsum, sqrt
 from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 
 from scoring.stats.distributions import Array, student_quantile
+from scoring.stats.exact import exact, exact_sum
 
 # Below 30 a rate near a target of 90 % is known to about ±11 points at best, and thirty times "no failure" still allows
 # one in nine: a verdict would be a guess.
@@ -199,7 +200,8 @@ def _variance_of_days(sums: Sequence[int], sizes: Sequence[int]) -> float:
     """The variance of the mean over two or more days, from the differences between days."""
     days, size = len(sizes), sum(sizes)
     mean = sum(sums) / size
-    deviations = sum((total - mean * count) ** 2 for total, count in zip(sums, sizes, strict=True))
+    # `sum` of floats is another one in Python 3.11 than later.
+    deviations = fsum((total - mean * count) ** 2 for total, count in zip(sums, sizes, strict=True))
     return days / (days - 1) * deviations / size**2
 
 
@@ -240,7 +242,8 @@ def paired_difference(base: Sequence[float], candidate: Sequence[float]) -> Diff
         return None
     differences = [after - before for before, after in zip(base, candidate, strict=True)]
     interval = cluster_bootstrap_mean(differences, range(len(differences)))
-    return Difference(sum(differences) / len(differences), len(differences), interval)
+    mean = (exact_sum(map(exact, candidate)) - exact_sum(map(exact, base))) / len(differences)
+    return Difference(float(mean), len(differences), interval)
 
 
 def weighted_kappa(

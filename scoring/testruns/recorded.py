@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from scoring.stats.exact import exact, rounded
+from scoring.stats.exact import exact, exact_sum, rounded
 from scoring.stats.intervals import weighted_kappa
 from scoring.stats.run_scores import TOTAL, TOTAL_TITLE
 from scoring.testruns.rubric import Metric
@@ -46,14 +46,15 @@ def recorded_agreement(
 
 def _agreement(pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     n = len(pairs)
-    recorded, ours = ([float(rounded(exact(pair[side]), 0)) for pair in pairs] for side in ("recorded", "ours"))
+    of_file, of_rubric = ([exact(pair[side]) for pair in pairs] for side in ("recorded", "ours"))
+    recorded, ours = ([float(rounded(points, 0)) for points in one] for one in (of_file, of_rubric))
     kappa = weighted_kappa(ours, recorded, range(n), "linear")
     largest = sorted(pairs, key=lambda pair: -abs(pair["ours"] - pair["recorded"]))[:_SHOWN_DIFFERENCES]
     return {
         "n": n,
-        "recorded_mean": sum(pair["recorded"] for pair in pairs) / n,
-        "mean": sum(pair["ours"] for pair in pairs) / n,
-        "mean_difference": sum(pair["ours"] - pair["recorded"] for pair in pairs) / n,
+        "recorded_mean": float(exact_sum(of_file) / n),
+        "mean": float(exact_sum(of_rubric) / n),
+        "mean_difference": float((exact_sum(of_rubric) - exact_sum(of_file)) / n),
         "equal": sum(theirs == mine for theirs, mine in zip(recorded, ours, strict=True)),
         **kappa.columns("linear"),
         "largest": [dict(pair) for pair in largest if pair["ours"] != pair["recorded"]],

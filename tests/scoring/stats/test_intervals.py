@@ -157,6 +157,8 @@ def test_difference_is_the_candidate_minus_the_base() -> None:
     found = paired_difference([3.0] * 30, [4.0, 3.5] * 15)
     assert found is not None
     assert (found.mean, found.n, found.finding) == (0.75, 30, "better")
+    exact = paired_difference([1.61, 1.67, 4.17, 2.19], [4.28, 0.85, 1.68, 3.25])
+    assert exact and exact.mean == 0.105  # a sum of floats makes it 0.10499999999999998, shown as 0.10
 
 
 @pytest.mark.parametrize(

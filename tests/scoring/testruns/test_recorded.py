@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pytest
-
+from scoring.stats.exact import exact, rounded
 from scoring.testruns.recorded import recorded_agreement
 from scoring.testruns.rubric import Metric
 
@@ -37,7 +36,14 @@ def test_compared_queries_that_cannot_have_all_points_are_counted_by_their_reaso
 def test_recorded_totals_are_compared_with_totals() -> None:
     (found,) = recorded_agreement(recorded(4.45, 2, name="weighted_total"), rows(3.11, 2), METRICS, {})
     assert (found["title"], found["equal"]) == ("종합 점수", 1)
-    assert found["mean_difference"] == pytest.approx(-0.67)
+    assert found["mean_difference"] == -0.67
+
+
+def test_means_of_recorded_totals_are_exact_so_that_halves_are_rounded_up() -> None:
+    ours, theirs = (0.47, 4.18), (0.14, 2.16)
+    (found,) = recorded_agreement(recorded(*theirs, name="weighted_total"), rows(*ours), METRICS, {})
+    shown = [str(rounded(exact(found[name]), 2)) for name in ("recorded_mean", "mean", "mean_difference")]
+    assert shown == ["1.15", "2.33", "1.18"]  # of 2.325 and 1.175, which a sum of floats makes 1.1749999999999998
 
 
 def test_recorded_scores_that_agree_have_kappa_1_and_the_ten_largest_differences_are_listed() -> None:
