@@ -9,6 +9,7 @@ from dataclasses import replace
 from statistics import median
 
 from scoring.alerting.blocks import Block, Line, bold, bullets, context, link, paragraph, plain
+from scoring.alerting.decision import likely_cause
 from scoring.alerting.endings import incident_key
 from scoring.alerting.facts import VANISHED_TITLE
 from scoring.alerting.growth_wording import example_blocks, growth_lines, headline_growth, tenant_name
@@ -58,12 +59,9 @@ def _usual_rows(one: Incident) -> float:
 
 
 def _cause(found: Sequence[Incident]) -> Incident:
-    """The rule that explains most of the rise of the first one and that has risen most against its usual rate: blocked
-    calls rather than the failed answers which they make.
-    """
-    first = found[0]
-    explain = [one for one in found if one.pages and one.usual and 2 * rows_above_usual(one) > rows_above_usual(first)]
-    return max(explain, key=lambda one: rows_above_usual(one) / (_usual_rows(one) or 1.0), default=first)
+    """The rule that is likely to be the cause of the first one."""
+    rates = [found[0], *(one for one in found[1:] if one.pages and one.usual)]
+    return rates[likely_cause([(one.fact.count or 0, _usual_rows(one)) for one in rates])]
 
 
 def page_messages(

@@ -95,6 +95,17 @@ RowsOfDay = Mapping[str | None, KpiRow]
 """The KPI rows of a day by tenant."""
 
 
+def likely_cause(counts: Sequence[tuple[int, float]]) -> int:
+    """Of rules with mostly the same rows the place of the likely cause of the first one: the rule that explains most of
+    its rise and has risen twice as many times or more against its usual rate, such as blocked calls for the failed
+    answers that they make; else the first one. `counts` are the rows that meet each today, and those that usually do.
+    """
+    above = [count - usual for count, usual in counts]
+    times = [rows / max(usual, 1.0) for rows, (_, usual) in zip(above, counts, strict=True)]
+    explain = [one for one, rows in enumerate(above) if 2 * rows > above[0] and times[one] >= 2 * times[0]]
+    return max(explain, key=times.__getitem__, default=0)
+
+
 @dataclass(frozen=True)
 class WatchedDays:
     """The KPI rows of scored days under a policy, and the behaviour of their rates, computed on first use."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 
-from scoring.alerting.decision import DayDecisions, RateDecision
+from scoring.alerting.decision import DayDecisions, RateDecision, likely_cause
 from scoring.alerting.facts import AlertFact
 from scoring.alerting.growth_wording import tokens_action
 from scoring.alerting.rates import REFERENCE_DAYS
@@ -52,19 +52,11 @@ def standing_out(
 
 
 def _cause(found: Sequence[RateDecision]) -> RateDecision:
-    """What the page of the day names as the cause of its rules (scoring/alerting/day_message_texts.py): of those with
-    mostly the same rows as the first, the one that explains most of its rise and has risen most against its usual rate.
-    """
-
-    def above(one: RateDecision) -> float:
-        return one.count - one.rows * one.usual.rate
-
-    def times(one: RateDecision) -> float:
-        return above(one) / (one.rows * one.usual.rate or 1.0)
-
-    first, *others = found
-    alike = [one for one in others if one.rule in first.together or first.rule in one.together]
-    return max([first, *(one for one in alike if one.pages and 2 * above(one) > above(first))], key=times)
+    """What the page of the day names as the cause of its rules, of those with mostly the same rows as the first."""
+    first = found[0]
+    alike = [one for one in found if one.pages and (one.rule in first.together or first.rule in one.together)]
+    rates = [first, *alike]
+    return rates[likely_cause([(one.count, one.rows * one.usual.rate) for one in rates])]
 
 
 def _before(days: Mapping[date, KpiRow], day: date) -> Sequence[KpiRow]:
