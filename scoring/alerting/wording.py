@@ -122,7 +122,8 @@ def ended_line(one: Incident) -> list[Span]:
         how = f"{_window(one)} {one.figure.text}"
     elif one.fact.rule == NO_ROWS:
         again, still = ("다시 읽음", "읽지 못한 채로") if is_unread(one.fact) else ("다시 들어옴", "비어")
-        how = f"{again}, {day_text(one.seen)}은 아직 {still} 있음"
+        days = "~".join(map(day_text, sorted({one.since, one.seen})))
+        how = f"{again}, {days}은 아직 {still} 있음"
     elif one.is_of_vanished and one.state == "resolved":
         how = f"다시 들어옴, 마지막으로 없던 날은 {day_text(one.seen)}"
     elif one.fact.rule == FEW_ROWS and one.state == "resolved":

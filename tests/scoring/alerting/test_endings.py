@@ -4,6 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
+import pytest
+
 from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages
 from scoring.alerting.decision import WatchedDays
@@ -135,10 +137,12 @@ def test_page_about_a_day_without_rows_is_withdrawn_when_its_rows_have_come() ->
     assert "이날 행이 하나도 없음 — 3월 12일(목)에 535행이 들어와 있음" in readable(message.blocks)
 
 
-def test_end_of_days_without_rows_says_that_the_last_of_them_is_still_empty() -> None:
-    empty = days_of_facts((day(n), [met(kpi_row({} if n == 10 else USUAL, 0 if n == 10 else 535))]) for n in range(12))
-    (over,) = reported(empty, 11)
-    assert "🟢 해소: 행이 하나도 없음 — 다시 들어옴, 3월 12일(목)은 아직 비어 있음" in readable(over.blocks)
+@pytest.mark.parametrize(("last", "days"), [(10, "3월 12일(목)"), (14, "3월 12일(목)~3월 16일(월)")])
+def test_end_of_days_without_rows_says_which_of_them_are_still_empty(last: int, days: str) -> None:
+    rows = [(0, {}) if 10 <= number <= last else (535, USUAL) for number in range(last + 2)]
+    empty = days_of_facts((day(number), [met(kpi_row(of, count))]) for number, (count, of) in enumerate(rows))
+    (over,) = reported(empty, last + 1)
+    assert f"🟢 해소: 행이 하나도 없음 — 다시 들어옴, {days}은 아직 비어 있음" in readable(over.blocks)
 
 
 def test_pages_of_another_rubric_of_days_long_ago_and_of_no_fact_are_left_alone() -> None:
