@@ -8,6 +8,7 @@ it, and a marker in the temporary folder keeps the next runs of the day from rep
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date, timedelta
 from hashlib import sha256
 from shlex import quote
@@ -37,7 +38,6 @@ from scoring.alerting.messages import KnownKey, Message, OutboxMessage, RouteFil
 from scoring.alerting.run_messages import FlowFailure, failure_message
 from scoring.errors import AqbError, StorageError, TakenError, UsageError
 from tasks.alerts.channel import DeliveryStatus
-from tasks.alerts.day_messages import MessagesFor
 from tasks.alerts.markers import is_marked, mark
 from tasks.config.settings import Settings, load_settings
 from tasks.context import Context
@@ -116,17 +116,19 @@ def _notify(ended: FlowFailure, settings: Settings) -> None:
         with Context(settings) as context:
             announce(context, [("", messages_for)])
     except (StorageError, UsageError):  # the state database, or its address, may be the cause of the failure
-        _send_without_state(ended, settings, messages_for)
+        _send_without_state(ended, settings)
 
 
-def _send_without_state(ended: FlowFailure, settings: Settings, messages_for: MessagesFor) -> None:
+def _send_without_state(ended: FlowFailure, settings: Settings) -> None:
     """Sends the message to each route that has not had one of the same flow and kind of error within a day: an hourly
-    run fails each hour as long as a disk is full.
+    run fails each hour as long as a disk is full. It promises no all-clear, because nothing remembers it.
     """
     work = ended.unfinished.work if ended.unfinished else ended.run_id
+    found = failure_message(replace(ended, unfinished=None))
     for one in subscriptions(settings.alerts):
         what = "|".join((settings.state_url, settings.service, one.name, work, ended.error))
-        for message in [] if one.problem or is_marked(what, now()) else messages_for(one.filter, {}):
+        new = [] if one.problem or is_marked(what, now()) else found
+        for message in (each for each in new if one.filter.matches_pipeline(each.level)):
             called = with_mention(message, one.destination.mention)
             if one.channel.send(OutboxMessage.unsaved(one.name, called, now())).status is DeliveryStatus.SENT:
                 mark(what, now())

@@ -269,6 +269,7 @@ def test_state_database_that_cannot_be_used_is_reported_once_a_day_and_not_each_
 
     (tmp_path / "state.db").write_bytes(b"no database at all" * 100)
     assert [fails_at(hour) for hour in range(4)] == [1, 1, 1, 1]
+    assert "해소" not in slack.posted[0].shown  # nothing remembers what would be over
     assert fails_at(3, "nightly") == 2
     assert fails_at(3, error=InputError) == 3
     assert [fails_at(hour) for hour in (23, 24, 25)] == [3, 4, 4]
