@@ -5,7 +5,6 @@ up to five examples; the run. Source: SPEC 8; seed 002, 10.1 and 10.2.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from statistics import median
 
 from scoring.alerting.blocks import Block, Line, bold, bullets, context, link, paragraph, plain
@@ -46,6 +45,11 @@ from scoring.chat.kpi_windows import wider_figure
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, rows_of_tenant, scored_and_excluded
 from scoring.chat.rubric import FEW_ROWS
 from scoring.days import day_text
+
+_FIRST_DAY = (
+    "처음 채점한 날이라 비교할 평소가 없습니다. 새로 나타남은 평소보다 많다는 뜻이 아니고, "
+    "이날의 수치는 다음 날부터 비교할 기준입니다."
+)
 
 
 def rows_above_usual(one: Incident) -> float:
@@ -143,8 +147,8 @@ def digest_messages(
     """The digest: everything that is new on a day, one line each for what is `back` together with it, for what pages
     reported (`apart`) and for what continues (`same`), snoozed rules, and the rows and KPIs of these `tenants`.
     """
-    baseline = [one for one in news if _is_baseline(one, digest)]
-    started, ended = ([one for one in news if one.is_over is over and one not in baseline] for over in (False, True))
+    started, ended = [one for one in news if not one.is_over], [one for one in news if one.is_over]
+    baseline = any(_is_baseline(one, digest) for one in started)
     resolved, settled = ([one for one in ended if one.state == state] for state in ("resolved", "settled"))
     level: MessageLevel = started[0].fact.level if started else "info"
     sign = RESOLVED_SIGN if len(resolved) == len(news) else LEVEL_SIGNS[level]
@@ -157,7 +161,7 @@ def digest_messages(
     (shown, more), (shown_ended, more_ended), (same, more_same) = map(_with_most_rows, (started, ended, same))
     blocks = [
         *paragraph(_subject(digest), *([_counts(digest)] if tenants == [ALL_TENANTS] else [])),
-        *paragraph(*_baseline(baseline)),
+        *(paragraph([bold("첫날  "), plain(_FIRST_DAY)]) if baseline else []),
         *(block for one in shown for block in paragraph(*_entry(one, digest))),
         *paragraph(*more),
         *paragraph(*map(ended_line, shown_ended), *more_ended, *back_lines),
@@ -182,15 +186,6 @@ def _is_baseline(one: Incident, digest: DayDigest) -> bool:
     is_first = [*digest.lately] == [digest.day]
     has_rate = one.usual is not None or one.figure is not None
     return is_first and has_rate and one.state == "new" and one.reported_on is None and not one.pages
-
-
-def _baseline(found: Sequence[Incident]) -> list[Line]:
-    """The rates of a first day, as what later days are compared with; the KPIs have their own list."""
-    rates = [replace(one, usual=None) for one in found if one.figure is None]
-    first = (
-        "처음 채점한 날이라 비교할 평소가 없습니다. 이날의 수치는 다음 날부터 비교할 기준이고, 지금 할 일은 없습니다."
-    )
-    return [[bold("첫날  "), plain(first)], *([[plain(brief(rates))]] if rates else [])] if found else []
 
 
 def _with_most_rows(found: Sequence[Incident]) -> tuple[Sequence[Incident], list[Line]]:
