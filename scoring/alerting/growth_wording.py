@@ -83,7 +83,7 @@ def grown_tenant(grown: Iterable[Grown]) -> str:
 
 
 def grown_texts(grown: Sequence[Grown], rubric: RowRubric, *, compared: bool = True) -> list[str]:
-    """`질문을 이해하지 못함 20건, 평소라면 3건 · 증가분의 77% (95% 구간 57~100%)`, most informative first.
+    """`질문을 이해하지 못함 20건, 앞선 날들의 비율로는 3건 · 증가분의 77% (95% 구간 57~100%)`, most informative first.
 
     If no earlier days were `compared`, the usual count is omitted.
     """
@@ -91,7 +91,7 @@ def grown_texts(grown: Sequence[Grown], rubric: RowRubric, *, compared: bool = T
 
 
 def _grown_text(one: Grown, rubric: RowRubric, *, compared: bool) -> str:
-    usual, whole = (f", 평소라면 {score_text(one.usual, 0)}건", "증가분") if compared else ("", "해당한 행")
+    usual, whole = (f", 앞선 날들의 비율로는 {score_text(one.usual, 0)}건", "증가분") if compared else ("", "해당한 행")
     share, low, high = (min(value, 1) for value in (one.share, one.low, one.high))  # more where others fell
     of_whole = f"{whole}의 {percent(share, 0)} (95% 구간 {percent_interval(low, high, 0)})"
     return f"{grown_name(one, rubric)} {one.count:,}건{usual} · {of_whole}"

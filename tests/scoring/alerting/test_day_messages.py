@@ -217,7 +217,7 @@ def test_page_names_what_grew_most(column: str, value: str | None, name: str) ->
     grown = Grown(column, value, 36, 4.2, 0.8, 0.66, 0.94)
     (page,) = messages_of(with_growth(facts_of(today(answer_failed=60)), "answer_failed", grown))
     assert readable(page.blocks[:1]) == f"🔴 Critical · 답변 실패 · 급증, 평소의 3.0배 · 주로 {name}"
-    assert f"주로  {name} 36건, 평소라면 4건 · 증가분의 80% (95% 구간 66~94%)" in readable(page.blocks)
+    assert f"주로  {name} 36건, 앞선 날들의 비율로는 4건 · 증가분의 80% (95% 구간 66~94%)" in readable(page.blocks)
 
 
 def test_page_of_the_first_day_says_nothing_of_what_would_be_usual() -> None:

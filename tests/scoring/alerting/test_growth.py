@@ -237,7 +237,7 @@ def test_growth_by_rule_keeps_no_personal_data_of_a_template() -> None:
 def test_no_end_of_the_interval_of_a_share_is_above_the_whole() -> None:
     more_than_all = Grown("tenant_id", "small", 60, 2.0, 1.12, 1.03, 1.21)  # the others fell
     assert grown_texts([more_than_all], RUBRIC) == [
-        "테넌트 small 60건, 평소라면 2건 · 증가분의 100% (95% 구간 100~100%)"
+        "테넌트 small 60건, 앞선 날들의 비율로는 2건 · 증가분의 100% (95% 구간 100~100%)"
     ]
 
 

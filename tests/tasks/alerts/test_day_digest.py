@@ -69,7 +69,10 @@ def test_rise_of_several_days_names_what_grew_since_it_began(warehouse: FolderWa
     shown = json.dumps(message.blocks, ensure_ascii=False)
     (of_day,) = [one for one in read_alerts(warehouse, [day])[day] if _rule(one) == ("answer_failed", "*")]
     assert of_day.grown == ()
-    assert f"{day_text(began)}부터 '{{종목}} {{종목코드}} 공매도 잔고 추이' 형태의 질문 10건, 평소라면 0건" in shown
+    assert (
+        f"{day_text(began)}부터 '{{종목}} {{종목코드}} 공매도 잔고 추이' 형태의 질문 10건, 앞선 날들의 비율로는 0건"
+        in shown
+    )
     assert f"{day_text(began)}부터 20/210건 (9.5%, 그 전 5.0%)" in shown
     assert [NEW in shown, *(question in shown for question in USUAL)] == [True, *[False] * len(USUAL)]
 

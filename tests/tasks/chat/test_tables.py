@@ -88,7 +88,7 @@ def test_report_and_page_of_a_day_begin_with_what_rose_that_day(
     of_day = page(tmp_path / "site", f"monitoring/{days[-1]}.html").text
     assert "| 앞서 채점한 7일 |\n|---|---|---|---|\n| 거절: 투자 자문(법률) | 21 | 34.4% | 2.4% |" in report
     assert "앞서 채점한 7일 거절: 투자 자문(법률) 21 (34.4%) 2.4%" in of_day
-    grown = "주로 낱말 하나뿐인 질문 20건, 평소라면 0건 · 증가분의 "
+    grown = "주로 낱말 하나뿐인 질문 20건, 앞선 날들의 비율로는 0건 · 증가분의 "
     assert f"- 답변 실패: {grown}" in report
     assert grown in of_day
 
