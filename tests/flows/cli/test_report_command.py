@@ -24,7 +24,7 @@ def test_site_stands_beside_the_reports_unless_told_otherwise(aqb: Command, fold
     write_day(FolderWarehouse(folder / "data" / "warehouse"), DAY, [best(), refused()])
     first = aqb("report")
     assert first.exit_code == 0
-    assert first.out.splitlines()[-1] == f"site: {Path('data/reports/index.html')}"
+    assert first.out.splitlines()[-1] == f"dashboard: {Path('data/reports/index.html')}"
     assert (folder / "data" / "reports" / "monitoring" / f"{DAY}.html").is_file()
     elsewhere = aqb("report", "--out", "elsewhere", "--days", "1", "--json")
     pages = {path.relative_to("elsewhere").as_posix() for path in Path("elsewhere").rglob("*.html")}
