@@ -225,7 +225,7 @@ def missing_days(context: Context, day: date) -> tuple[date, ...]:
 def days_out_of_reach(context: Context, day: date) -> list[date]:
     """The days since the first night that no run has completed and that are too early for the nightly run of `day`."""
     ledger, reach = RunLedger(context.state), timedelta(days=context.settings.monitoring.catch_up_days)
-    first, last = ledger.first_night(), day - reach - timedelta(days=1)
+    first, last = ledger.first_night(had_rows=True), day - reach - timedelta(days=1)
     if first is None or first > last:
         return []
     done = ledger.completed_days(first, last, context.settings.zone)

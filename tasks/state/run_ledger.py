@@ -167,10 +167,13 @@ class RunLedger:
         query = sa.select(sa.func.max(_runs.c.score_date)).where(completed, _runs.c.score_date < before)
         return self._database.value(query)
 
-    def first_night(self) -> date | None:
-        """The first day that a nightly run completed, and that had rows: others a clock of the past may have made."""
+    def first_night(self, *, had_rows: bool = False) -> date | None:
+        """The first day that a nightly run completed; with `had_rows`, of those with rows: a clock of the past makes
+        others.
+        """
         nights = self._mine & (_runs.c.kind == NIGHTLY) & (_runs.c.outcome == "completed")
-        nights &= _runs.c.rows_in.is_distinct_from(0)
+        if had_rows:
+            nights &= _runs.c.rows_in.is_distinct_from(0)
         return self._database.value(sa.select(sa.func.min(_runs.c.score_date)).where(nights))
 
     def completed_days(self, first: date, last: date, zone: tzinfo) -> set[date]:
