@@ -61,21 +61,28 @@ class _BoundedBody(httpx2.AsyncByteStream):
         self._unpacker = zlib.decompressobj(_GZIP_OR_ZLIB) if is_packed else None
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        length = 0
+        length, is_empty = 0, True
         async for chunk in self._body:
+            is_empty = is_empty and not chunk
             plain = self._unpacked(chunk, self._longest - length + 1)
             length += len(plain)
             if length > self._longest:
                 raise httpx2.ReadError(f"the answer is longer than {self._longest:,} bytes")
             yield plain
-        if self._unpacker and not self._unpacker.eof:
+        if self._unpacker and not (self._unpacker.eof or is_empty):  # an error may have a status alone
             raise httpx2.ReadError("the answer is packed, and cut")
 
     def _unpacked(self, chunk: bytes, most: int) -> bytes:
+        if not self._unpacker:
+            return chunk
         try:
-            return self._unpacker.decompress(chunk, most) if self._unpacker else chunk
+            plain = self._unpacker.decompress(chunk, most)
+            while len(plain) < most and (behind := self._unpacker.unused_data):  # gzip may have several members
+                self._unpacker = zlib.decompressobj(_GZIP_OR_ZLIB)
+                plain += self._unpacker.decompress(behind, most - len(plain))
         except zlib.error as error:
             raise httpx2.ReadError(f"the answer is packed, and damaged: {error}") from None
+        return plain
 
     async def aclose(self) -> None:
         await self._body.aclose()

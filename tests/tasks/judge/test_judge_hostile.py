@@ -93,6 +93,10 @@ BYTES: dict[str, Script] = {
     "a packed error": packed(500),
     "a packed answer that is cut": always(http(gzip.compress(b"{}" * 99)[:-9], headers=["Content-Encoding: gzip"])),
     "a packed answer that is none": always(http(b"{}", headers=["Content-Encoding: gzip"])),
+    "more behind a packed answer": endless(
+        http(gzip.compress(b"{}"), headers=["Content-Encoding: gzip"]).replace(b"Content-Length", b"X-Length"),
+        b"a" * 0x10000,
+    ),
     "an answer packed otherwise": always(http(b"{}", headers=["Content-Encoding: br"])),
     "three megabytes": always(http(b'{"choices": "' + b"a" * 3_000_000 + b'"}')),
     "an error of three megabytes": always(http(b"a" * 3_000_000, 400)),
@@ -134,19 +138,32 @@ def test_judge_survives_an_endpoint_that_answers(name: str, sqlite_store: Verdic
     }
 
 
+def _in_members(plain: bytes) -> bytes:
+    """Packed as some servers do as they go: several members, one behind the other."""
+    return gzip.compress(plain[:9]) + gzip.compress(b"") + gzip.compress(plain[9:])
+
+
 @pytest.mark.parametrize(
-    ("packing", "pack"), [("gzip", gzip.compress), ("GZIP", gzip.compress), ("deflate", zlib.compress)]
+    ("packing", "pack"),
+    [("gzip", gzip.compress), ("GZIP", gzip.compress), ("gzip", _in_members), ("deflate", zlib.compress)],
 )
 def test_judge_reads_an_answer_that_a_server_packs_unasked(
     packing: str, pack: Callable[[bytes], bytes], sqlite_store: VerdictStore
 ) -> None:
     headers = [f"Content-Encoding: {packing}"]
     error = pack(json.dumps({"error": {"message": "no such model"}}).encode())
-    refused, _ = judged_by(always(http(error, 404, headers)), sqlite_store)
+    refused, _ = judged_by(always(http(error, 404, headers)), sqlite_store, timing=FAST)
     assert "no such model" in str(refused.failure)
-    judged, server = judged_by(always(http(pack(json.dumps(completion()).encode()), headers=headers)), sqlite_store)
+    answer = http(pack(json.dumps(completion()).encode()), headers=headers)
+    judged, server = judged_by(always(answer), sqlite_store, timing=FAST)
     assert judged.summary()["by_status"] == {"ok": COUNT}
     assert len(server.received) == COUNT
+
+
+def test_status_counts_where_an_error_that_is_called_packed_has_no_body(sqlite_store: VerdictStore) -> None:
+    judged, server = judged_by(always(http(b"", 401, ["Content-Encoding: gzip"])), sqlite_store)
+    assert "401" in str(judged.failure)
+    assert len(server.received) <= 4
 
 
 def test_question_that_a_filter_of_the_endpoint_blocks_is_refused_for_good(sqlite_store: VerdictStore) -> None:
