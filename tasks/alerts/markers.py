@@ -1,7 +1,7 @@
 """Remembers what people were notified of while the state database cannot: empty files in the temporary folder.
 
 An empty file needs no free block, so that most full disks still take it. Where the folder takes none, nothing is
-remembered.
+remembered. Other users may write in the folder, too: what they leave there is not followed, and marks nothing.
 """
 
 import os
@@ -19,17 +19,17 @@ def is_marked(what: str, at: datetime) -> bool:
         found = _marker(what).lstat()
     except OSError:
         return False
-    return found.st_uid == os.geteuid() and timedelta(0) <= at - datetime.fromtimestamp(found.st_mtime, at.tzinfo) < (
-        _REMEMBERED
-    )
+    is_ours = found.st_uid == os.geteuid() and found.st_nlink == 1  # else a file of ours that somebody has linked
+    return is_ours and timedelta(0) <= at - datetime.fromtimestamp(found.st_mtime, at.tzinfo) < _REMEMBERED
 
 
 def mark(what: str, at: datetime) -> None:
     """Marks it at this time, if the folder takes a file."""
     with suppress(OSError):
         marker = _marker(what)
-        marker.touch(mode=0o600)
-        os.utime(marker, (at.timestamp(), at.timestamp()))
+        marker.unlink(missing_ok=True)
+        marker.touch(mode=0o600, exist_ok=False)
+        os.utime(marker, (at.timestamp(), at.timestamp()), follow_symlinks=False)
 
 
 def _marker(what: str) -> Path:
