@@ -120,11 +120,12 @@ def _notify(ended: FlowFailure, settings: Settings) -> None:
 
 
 def _send_without_state(ended: FlowFailure, settings: Settings) -> None:
-    """Sends the message to each route that has not had one of the same flow and kind of error within a day: an hourly
-    run fails each hour as long as a disk is full. It promises no all-clear, because nothing remembers it.
+    """Sends the message to each route that has not had one of the same work and kind of error within a day: an hourly
+    run fails each hour as long as a disk is full. The next night is other work, even if it fails a little earlier. It
+    promises no all-clear, because nothing remembers it.
     """
-    work = ended.unfinished.work if ended.unfinished else ended.run_id
-    found = failure_message(replace(ended, unfinished=None))
+    left, found = ended.unfinished, failure_message(replace(ended, unfinished=None))
+    work = f"{left.work} {left.first or now().date()}" if left else ended.run_id
     for one in subscriptions(settings.alerts):
         what = "|".join((settings.state_url, settings.service, one.name, work, ended.error))
         new = [] if one.problem or is_marked(what, now()) else found

@@ -261,9 +261,9 @@ def test_flow_that_dies_of_its_state_database_is_reported_without_it(
 def test_state_database_that_cannot_be_used_is_reported_once_a_day_and_not_each_hour(
     settings: Settings, slack: FakeSlack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails_at(hour: int, kind: str = "intraday", error: type[AqbError] = StorageError) -> int:
+    def fails_at(hour: int, kind: str = "intraday", error: type[AqbError] = StorageError, day: date = DAY) -> int:
         monkeypatch.setattr("flows.steps.failure_hooks.now", lambda: datetime(2026, 3, 2, tzinfo=UTC) + hour * HOUR)
-        run = FlowRun(flow_id=uuid4(), parameters={"settings": settings, "day": str(DAY), "kind": kind})
+        run = FlowRun(flow_id=uuid4(), parameters={"settings": settings, "day": str(day), "kind": kind})
         notify_flow_end(nightly, run, Failed(data=error(f"cannot write {uuid4()}")))
         return len(slack.posted)
 
@@ -273,8 +273,20 @@ def test_state_database_that_cannot_be_used_is_reported_once_a_day_and_not_each_
     assert fails_at(3, "nightly") == 2
     assert fails_at(3, error=InputError) == 3
     assert [fails_at(hour) for hour in (23, 24, 25)] == [3, 4, 4]
+    assert fails_at(26, "nightly", day=DAY + timedelta(days=1)) == 5  # the next night
     monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
-    assert [fails_at(hour) for hour in (26, 27)] == [5, 6]
+    assert [fails_at(hour) for hour in (26, 27)] == [6, 7]
+
+
+def test_nights_that_fail_outside_of_a_flow_are_each_reported_without_the_state_database(
+    settings: Settings, slack: FakeSlack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state.db").write_bytes(b"no database at all" * 100)
+    for seconds in (0, 60, 86_395):  # twice in the first night, and a little earlier in the next
+        instant = datetime(2026, 3, 2, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+        monkeypatch.setattr("flows.steps.failure_hooks.now", lambda instant=instant: instant)
+        notify_without_flow(StorageError("no space left"), settings)
+    assert len(slack.posted) == 2
 
 
 def test_flow_that_dies_of_a_wrong_database_address_is_reported_too(settings: Settings, slack: FakeSlack) -> None:
