@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 import prefect
 from prefect.server.api.server import SubprocessASGIServer
@@ -20,9 +20,10 @@ from tasks.waiting import result_of
 
 _GUARD = """
 import os, sys
-sys.stdin.buffer.read()  # until nobody holds the other end
+server = sys.stdin.buffer.read()  # until nobody holds the other end
 try:
-    os.kill(int(sys.argv[1]), 15)
+    if server:
+        os.kill(int(server), 15)
 except ProcessLookupError:
     pass
 """
@@ -62,8 +63,13 @@ class _DetachedServer(SubprocessASGIServer):
         flags = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
         settings = get_current_settings().to_environment_variables(exclude_unset=True)
         environment = {**os.environ, **flags, **settings}
+        guard = _guard()  # before the server: a signal may end this process at any moment
         process = subprocess.Popen(_command(str(self.port)), env=environment, start_new_session=True)  # noqa: S603 - ours
-        _end_with_us(process.pid)
+        try:
+            guard.write(str(process.pid).encode())
+        except OSError:  # a signal to the group came before the guard had a session of its own
+            process.kill()
+            raise
         return process
 
 
@@ -94,14 +100,16 @@ def _starting(server: SubprocessASGIServer) -> Future[None]:
     return started
 
 
-def _end_with_us(server: int) -> None:
-    """Ends a process when this one ends, however that happens: Prefect stops its temporary server only in a regular
-    exit.
+def _guard() -> IO[bytes]:
+    """The pipe to a process that ends the one whose id it is sent when this one ends, however that happens: Prefect
+    stops its temporary server only in a regular exit.
     """
-    guard = subprocess.Popen(  # noqa: S603 - a constant script and a number
-        [sys.executable, "-ISEc", _GUARD, str(server)], stdin=subprocess.PIPE, start_new_session=True
+    guard = subprocess.Popen(  # noqa: S603 - a constant script
+        [sys.executable, "-ISEc", _GUARD], stdin=subprocess.PIPE, bufsize=0, start_new_session=True
     )
     _guards.append(guard)
+    assert guard.stdin
+    return guard.stdin
 
 
 @contextmanager

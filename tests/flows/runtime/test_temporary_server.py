@@ -130,3 +130,30 @@ def test_server_outlives_signals_to_the_group_of_its_command_and_ends_with_it(tm
         os.killpg(command.pid, number)
     said, _ = command.communicate("\n")
     assert (said, command.returncode) == ("200\n", 0)
+
+
+_KILLED = """
+import os, signal, subprocess
+from flows.runtime import temporary_server
+from flows.runtime.prefect_env import running_flows
+begun = []
+class Popen(subprocess.Popen):
+    def __init__(self, *args, **options):
+        if begun:
+            os.kill(os.getpid(), signal.SIGKILL)
+        begun.append(args)
+        super().__init__(*args, **options)
+subprocess.Popen = Popen
+temporary_server._command = lambda port: ["sleep", "100"]
+with running_flows():
+    pass
+"""
+
+
+@pytest.mark.long
+def test_command_that_is_killed_between_its_server_and_what_ends_it_leaves_none_behind(tmp_path: Path) -> None:
+    variables = {"PREFECT_SERVER_EPHEMERAL_ENABLED": "true", "PREFECT_HOME": str(tmp_path)}
+    environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"} | variables
+    command = [sys.executable, "-c", _KILLED]
+    killed = subprocess.run(command, env=environment, stdout=subprocess.PIPE, timeout=60)  # until nobody can write
+    assert killed.returncode == -signal.SIGKILL
