@@ -181,7 +181,7 @@ def digest_messages(
 def _is_baseline(one: Incident, digest: DayDigest) -> bool:
     """Whether it is new only because its day is the first of the rubric version: there is no usual rate to judge it by.
 
-    A rate that is improbable under what the rubric knows is `told`.
+    One that is improbable under what the rubric knows is not: it has `reported_on`.
     """
     is_first = [*digest.lately] == [digest.day]
     has_rate = one.usual is not None or one.figure is not None
