@@ -1,6 +1,7 @@
 """The Raw JSON cell of an execution: parsed once into typed fields, without trusting its structure."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -14,6 +15,7 @@ JsonObject: TypeAlias = Mapping[str, object]
 _STEP_LISTS = ("executionProcesses", "worker")
 _STEP_NAMES = ("workerType", "type", "messageSummary")
 _LONGEST_ERROR = 200
+_HANGUL_LETTERS = re.compile(r"[가-힣]?[\u1100-\u11ff]+")  # no mark that joins the `n` of an escaped `\n`
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ def parse_raw_json(cell: str) -> RawResponse | str:
         if "\\ud" in cell.lower() or not encodable(cell):
             document = without_lone_surrogates(document)
         if "\\u11" in cell:  # Hangul letters of macOS, escaped: the reader of rows composes only those that are not
-            document = json.loads(normalize("NFC", json.dumps(document, ensure_ascii=False)))
+            plain = json.dumps(document, ensure_ascii=False)
+            document = json.loads(_HANGUL_LETTERS.sub(lambda letters: normalize("NFC", letters[0]), plain))
         if not isinstance(document, dict):
             return f"Raw JSON이 객체가 아님 ({_kind(document)})"
         return response_of(document)

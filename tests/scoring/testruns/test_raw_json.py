@@ -32,7 +32,7 @@ def test_every_field_of_a_whole_response_is_read() -> None:
 
 
 def test_escaped_hangul_letters_of_macos_are_composed_to_syllables() -> None:
-    said = {"assistantMessage": "평가기간", "dataUIList": [{"uiValue": {"setting": "면접"}}]}
+    said = {"assistantMessage": "평가기간\n\u0303", "dataUIList": [{"uiValue": {"setting": "면접"}}]}
     spelled = parse_raw_json(
         json.dumps(said).replace("\\ud3c9", "\\u1111\\u1167\\u11bc").replace("\\uba74", "\\u1106\\u1167\\u11ab")
     )
