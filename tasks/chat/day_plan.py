@@ -144,7 +144,7 @@ def backfill_plan(context: Context, first: date, last: date, today: date) -> Bac
         content, run = contents.of(day), runs.get(day)
         made = run if run and written.have(run) else None
         lacking = "tables older than the last run" if run and written.are_older(run) else "missing"
-        reason = _reason(made, context.rubric, parameters) if made else lacking
+        reason = _reason(made, context, parameters) if made else lacking
         if made and made.content != content.fingerprint:
             reason = reason or "rows changed"
         losses = guards.get(day, NOT_SCORED).losses(_all_scored(content))
@@ -242,7 +242,7 @@ def stale_days(context: Context, last: date) -> dict[date, str]:
     runs = RunLedger(context.state).latest_of_days(days[0], days[-1])
     parameters = day_parameters(context.settings, context.rubric)
     ended = {day: runs[day] for day in days if day in runs and runs[day].outcome != "running"}
-    return {day: why for day, run in ended.items() if (why := _reason(run, context.rubric, parameters))}
+    return {day: why for day, run in ended.items() if (why := _reason(run, context, parameters))}
 
 
 def days_kept(context: Context, last: date) -> list[date]:
@@ -295,7 +295,7 @@ def _known_up_to_date(context: Context, days: Sequence[date]) -> bool:
     if len(runs) < len(days) or not all(map(WrittenDays(context, days).have, runs.values())):
         return False
     parameters = day_parameters(context.settings, context.rubric)
-    return not any(_reason(run, context.rubric, parameters) for run in runs.values())
+    return not any(_reason(run, context, parameters) for run in runs.values())
 
 
 def has_rows_so_far(settings: Settings, day: date) -> bool:
@@ -341,14 +341,15 @@ def _completed(run: Run) -> bool:
     return run.outcome == "completed" and run.kind != INTRADAY
 
 
-def _reason(run: Run, rubric: RowRubric, parameters: Mapping[str, Any]) -> str | None:
+def _reason(run: Run, context: Context, parameters: Mapping[str, Any]) -> str | None:
     """Why a run now would produce other results from the same rows; None if it would not."""
     if run.outcome == "running":
         return "run died"
     if run.outcome != "completed":
         return "run failed"
-    if run.kind == INTRADAY:
+    if run.kind == INTRADAY or not run.began_after_its_day(context.settings.zone):
         return "provisional"
+    rubric = context.rubric
     if (run.rubric, run.rubric_version) != (rubric.id, rubric.version):
         name = "rubric" if run.rubric == rubric.id else f"rubric {run.rubric} -> {rubric.id},"
         return f"{name} {run.rubric_version} -> {rubric.version}"

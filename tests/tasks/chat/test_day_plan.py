@@ -17,6 +17,7 @@ from tasks.chat.day_plan import (
     day_parameters,
     days_out_of_reach,
     earlier_days,
+    finished_night,
     portions,
     source_contents,
     stale_days,
@@ -201,6 +202,14 @@ def test_day_that_was_scored_while_it_lasted_is_missing_until_a_run_after_it(set
     assert in_context(earlier_days, settings, LAST).missing == (NEXT,)
     far = NEXT + timedelta(days=settings.monitoring.catch_up_days + 1)
     assert NEXT in in_context(days_out_of_reach, settings, far)
+
+
+def test_day_that_was_scored_while_it_lasted_is_scored_again_although_no_rows_came_since(settings: Settings) -> None:
+    done(settings, DAY)
+    for started_at, again in ((at(NEXT, "23:59"), True), (at(NEXT + timedelta(days=1), "00:00"), False)):
+        done(settings, NEXT, started_at=started_at)
+        assert (in_context(finished_night, settings, NEXT) is None) is again
+        assert (1 in to_score(settings)) is again
 
 
 def test_empty_night_of_a_clock_a_year_back_is_no_beginning(settings: Settings) -> None:
