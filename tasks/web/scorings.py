@@ -8,11 +8,10 @@ import os
 import signal
 import threading
 import time
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from multiprocessing import get_context, parent_process
-from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
@@ -67,21 +66,16 @@ class Scorings:
                 return
             if len(running) >= _AT_ONCE:
                 raise UsageError(f"파일 {_AT_ONCE}개를 채점하고 있습니다", fix="끝난 뒤에 다시 시도하세요.")
-            with ExitStack() as held:
-                try:
-                    held.enter_context(sole_writer(upload.folder))
+            try:
+                with sole_writer(upload.folder):
                     upload.begin(scoring)
-                except StorageError:
-                    raise UsageError("다른 곳에서 이 파일을 쓰고 있습니다", fix="잠시 뒤에 다시 시도하세요.") from None
-                spawning = get_context("spawn")
-                ours, theirs = spawning.Pipe()
-                process = spawning.Process(
-                    target=_work, name=f"score {upload.id}", args=(settings, upload, theirs), daemon=True
-                )
-                process.start()
-                theirs.close()
-                running[upload.folder] = process
-                threading.Thread(target=_hand_over, args=(held.pop_all(), ours), daemon=True).start()
+            except StorageError:
+                raise UsageError("다른 곳에서 이 파일을 쓰고 있습니다", fix="잠시 뒤에 다시 시도하세요.") from None
+            process = get_context("spawn").Process(
+                target=_work, name=f"score {upload.id}", args=(settings, upload), daemon=True
+            )
+            process.start()
+            running[upload.folder] = process
 
     def stop(self, upload: Upload) -> None:
         """Asks the process of a file to end; it waits for the judge's calls in flight."""
@@ -90,32 +84,12 @@ class Scorings:
                 process.terminate()
 
 
-def _hand_over(held: ExitStack, process: Connection) -> None:
-    """Keeps the folder until the process that is to score it has started: nobody takes it for interrupted meanwhile."""
-    with process, suppress(EOFError, OSError):  # it was stopped before
-        process.recv()
-        held.close()
-        process.send(None)
-    held.close()
-
-
-def _work(settings: Settings, upload: Upload, parent: Connection) -> None:
+def _work(settings: Settings, upload: Upload) -> None:
     """The main function of a process."""
     signal.signal(signal.SIGTERM, _interrupt)
     with suppress(KeyboardInterrupt):  # the file stands as begun, and nobody is at it
         threading.Thread(target=_end_with_parent, daemon=True).start()
-        if _has_folder_of(parent):
-            score_upload(settings, upload)
-
-
-def _has_folder_of(parent: Connection) -> bool:
-    """Whether the process that has begun a scoring leaves the folder to this one; it may have ended before."""
-    try:
-        parent.send(None)
-        parent.recv()
-    except (EOFError, OSError):
-        return False
-    return True
+        score_upload(settings, upload)
 
 
 def score_upload(settings: Settings, upload: Upload) -> None:

@@ -230,13 +230,3 @@ def test_upload_result_stands_until_the_next_one_is_whole(results: Results) -> N
     results.scored_here(address, rubric="aqb-1.2", agent_type="plan")
     assert "채용 에이전트 품질 평가" in opened_page(results.client, result).text
     assert [path.name for path in upload.folder.glob("result*")] == ["result-2"]
-
-
-def test_upload_that_is_about_to_be_scored_is_not_interrupted_for_another_server(tmp_path: Path) -> None:
-    settings = settings_in(tmp_path)
-    with browser(settings, settings.web) as client, browser(settings, settings.web) as other:
-        address = kept(client)
-        assert act(client, address, "score").status_code == 303
-        assert "채점하는 중" in other.get(address).text
-        assert "결과 보기" in after_scoring(client, address)
-        assert "결과 보기" in other.get(address).text
