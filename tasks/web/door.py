@@ -6,7 +6,7 @@ Pages are plain functions, of which at most two run at a time: twenty requests n
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from anyio import CapacityLimiter, to_thread
@@ -23,7 +23,7 @@ from tasks.state.audit_log import AuditLog
 from tasks.testruns.uploads import ArrivingFile
 from tasks.web.access import LOOPBACK, Access, Viewer
 from tasks.web.asked import STATIC, Asked, ExpiredFormError, NotFoundError, RefusedError, page
-from tasks.web.receiving import UploadLimits, receive_file
+from tasks.web.receiving import receive_file
 from tasks.web.scorings import Scorings
 
 _COOKIE = "aqb_session"
@@ -94,12 +94,8 @@ class Door:
             self._uploads_now += 1
             try:
                 with asked.uploads.arriving() as arriving:
-                    name = await receive_file(
-                        request,
-                        arriving,
-                        UploadLimits(web.upload_megabytes, web.upload_seconds),
-                        lambda token: self._access.is_form_of(viewer, token),
-                    )
+                    is_form_token = partial(self._access.is_form_of, viewer)
+                    name = await receive_file(request, arriving, web, is_form_token)
                     return await to_thread.run_sync(keep, asked, arriving, name, limiter=self._at_once)
             finally:
                 self._uploads_now -= 1
