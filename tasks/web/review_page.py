@@ -6,6 +6,7 @@ People see neither the score nor verdicts of others before their own verdict. So
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
@@ -67,7 +68,7 @@ def question_page(asked: Asked) -> Response:
     last = max(
         (one for one in questions if one.id in answered), key=lambda one: mine[one.blank.item].labelled_at, default=None
     )
-    common = {"section": "review", "title": "검토", "script": "keys.js", "queue": queue, "last": last}
+    common: dict[str, Any] = {"section": "review", "title": "검토", "script": "keys.js", "queue": queue, "last": last}
     common |= {"done": len(answered), "total": len(questions)}
     if not shown:
         asked.record("검토", queue.address)

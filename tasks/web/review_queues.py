@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 
 from scoring.chat.row_ids import TEXTS
@@ -51,28 +51,6 @@ class Scored:
     score: str
     reason: str
     href: str = ""
-
-
-class ReviewQueue(Protocol):
-    """A list with its URL and title, and the questions in order."""
-
-    address: str
-    title: str
-
-    @property
-    def questions(self) -> Sequence[ReviewQuestion]: ...
-
-    def labels(self, store: LabelStore) -> list[KeptLabel]:
-        """All labels of its items, in the order in which they were given."""
-        ...
-
-    def material(self, asked: Asked, question: ReviewQuestion) -> Material:
-        """The data for a verdict, without the score."""
-        ...
-
-    def scored(self, question: ReviewQuestion) -> Scored:
-        """The score, shown after the verdict."""
-        ...
 
 
 class RowQueue:
@@ -190,6 +168,10 @@ class RunQueue:
         points = found[0].get(f"{blank.metric}_score") if found else None
         reason = found[0].get(f"{blank.metric}_reason") if found else None
         return Scored("미판정" if points is None else f"{score_text(points, 2)}점", reason or "")
+
+
+ReviewQueue = RowQueue | RunQueue
+"""A list: its URL and title, its questions in order, their labels, and what is shown with a question."""
 
 
 @lru_cache(maxsize=4)
