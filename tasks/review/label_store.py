@@ -75,6 +75,21 @@ class KeptLabel:
         """The reviewer and the item."""
         return (*self.item, self.reviewer)
 
+    def in_file(self, file: str, line: int = 0) -> Label:
+        """The label as it stands in a file of labels; `file` is what that file calls its test run."""
+        return Label(
+            metric=self.metric,
+            label=self.label,
+            file=file,
+            query_id=self.query_id,
+            round=self.round,
+            row_id=self.row_id,
+            reviewer=self.reviewer,
+            note=self.note,
+            probability="" if self.probability is None else str(self.probability),
+            line=line,
+        )
+
 
 def kept_labels(labels: Iterable[Label], labelled: Labelled, at: datetime) -> list[KeptLabel]:
     """Labels of a file, matched with these scores, as they are stored at time `at`."""
@@ -208,17 +223,7 @@ def labels_about(kept: Iterable[KeptLabel], rubric: str, files: Mapping[str, str
     rows.
     """
     return [
-        Label(
-            metric=one.metric,
-            label=one.label,
-            file=files.get(one.input_sha256, ""),
-            query_id=one.query_id,
-            round=one.round,
-            row_id=one.row_id,
-            reviewer=one.reviewer,
-            note=one.note,
-            probability="" if one.probability is None else str(one.probability),
-        )
+        one.in_file(files.get(one.input_sha256, ""))
         for one in kept
         if (one.rubric == rubric and one.input_sha256 in files if files else one.row_id)
     ]

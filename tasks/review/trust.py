@@ -101,19 +101,7 @@ def compared_labels(
 
 def _lines(kept: Sequence[KeptLabel], file: str) -> list[Label]:
     """Labels as lines of a file; the line number of each is its position."""
-    return [
-        Label(
-            metric=one.metric,
-            label=one.label,
-            file=file,
-            query_id=one.query_id,
-            round=one.round,
-            row_id=one.row_id,
-            reviewer=one.reviewer,
-            line=place,
-        )
-        for place, one in enumerate(kept)
-    ]
+    return [one.in_file(file, place) for place, one in enumerate(kept)]
 
 
 def _said_of_items(pairs: Iterable[ComparedLabel]) -> list[dict[str, Pair]]:
