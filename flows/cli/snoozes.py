@@ -94,7 +94,7 @@ def accept(
     """
     from flows.runtime.clock import now
     from scoring.alerting.watch import watched_rules
-    from tasks.alerts.rule_rates import last_scored_day
+    from tasks.alerts.rule_rates import scored_days
     from tasks.state.alert_choices import Acceptance, AlertChoices
 
     with open_context() as context:
@@ -103,7 +103,7 @@ def accept(
             raise UsageError(
                 f"'{rule}' has no rate that could be usual", where="RULE", fix="aqb alerts snooze keeps it quiet"
             )
-        day = last_scored_day(context.warehouse)
+        day = scored_days(context.warehouse)[-1]
         made = Acceptance(rule, named, day, why.strip(), _who(who), now())
         AlertChoices(context.state).accept(made)
     show(asdict(made), f"accepted {_about(rule, named)}: usual from {day} on", as_json=as_json)

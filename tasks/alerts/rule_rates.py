@@ -28,7 +28,7 @@ def rates_of_rule(
     Raises:
         InputError: no day has been scored.
     """
-    scored = _scored(warehouse)
+    scored = scored_days(warehouse)
     lately = scored[-REFERENCE_DAYS:]
     facts = read_alerts(warehouse, lately)
     if rule.startswith(KPI_RULE):  # reported of the last four weeks together; the facts of a day are of that day
@@ -53,27 +53,23 @@ def snooze_rule(
     return made, day
 
 
-def last_scored_day(warehouse: Warehouse) -> date:
-    """The last day that was scored, completely or in part.
-
-    Raises:
-        InputError: no day has been scored.
-    """
-    return _scored(warehouse)[-1]
-
-
 def known_tenants(warehouse: Warehouse) -> set[str | None]:
     """The tenants of recent rows, None for rows without one, and `*`.
 
     Raises:
         InputError: no day has been scored.
     """
-    kpis = warehouse.read(KPIS, _scored(warehouse)[-REFERENCE_DAYS:])
+    kpis = warehouse.read(KPIS, scored_days(warehouse)[-REFERENCE_DAYS:])
     found = kpis.select(pl.col("tenant_id").unique()).collect()["tenant_id"] if kpis is not None else ()
     return {*found, ALL_TENANTS}
 
 
-def _scored(warehouse: Warehouse) -> list[date]:
+def scored_days(warehouse: Warehouse) -> list[date]:
+    """The days that were scored, completely or in part, earliest first.
+
+    Raises:
+        InputError: there are none.
+    """
     if not (days := warehouse.days(KPIS)):
         raise InputError("no day has been scored yet", where=warehouse.url, fix="aqb nightly, or aqb backfill")
     return days
