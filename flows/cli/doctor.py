@@ -155,8 +155,7 @@ def _warehouse(settings: Settings) -> str:
     days = Context(settings).warehouse.days(KPIS)
     tested = ""
     if is_bigquery(settings.warehouse):
-        from tasks.warehouse.bigquery.expiration import refuse_expiring
-        from tasks.warehouse.bigquery.permissions import refuse_unwritable
+        from tasks.warehouse.bigquery.dataset_checks import refuse_expiring, refuse_unwritable
 
         refuse_expiring(settings)
         tested = f"; {refuse_unwritable(settings, KPIS)}"

@@ -8,7 +8,7 @@ from google.cloud.bigquery import Client
 from scoring.errors import UsageError
 from tasks.config.settings import Settings
 from tasks.warehouse import open_warehouse
-from tasks.warehouse.bigquery.expiration import refuse_expiring
+from tasks.warehouse.bigquery.dataset_checks import refuse_expiring
 from tests.bigquery.test_bigquery_warehouse import DAY, SCHEMA, rows
 
 SIXTY_DAYS_MS = timedelta(days=60) // timedelta(milliseconds=1)

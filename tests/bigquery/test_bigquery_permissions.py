@@ -6,7 +6,7 @@ from scoring.errors import UsageError
 from tasks.chat.tables import KPIS
 from tasks.config.settings import Settings
 from tasks.warehouse import open_warehouse
-from tasks.warehouse.bigquery.permissions import refuse_unwritable
+from tasks.warehouse.bigquery.dataset_checks import refuse_unwritable
 from tests.bigquery.conftest import Emulator
 from tests.bigquery.test_bigquery_refusals import through
 from tests.bigquery.test_bigquery_warehouse import DAY, SCHEMA, rows
