@@ -153,12 +153,7 @@ class FolderWarehouse:
     @contextmanager
     def lock(self, name: str, wait_s: float | None = None) -> Iterator[None]:
         """Holds the kernel's lock on a file, which is released when its owner ends; waits without limit by default."""
-        own = self._own(name)
-        with self._lock_file(own) as lock:
-            if wait_s is None:
-                _acquired(lock, fcntl.LOCK_EX)
-            elif not any(_acquired(lock) for _ in attempts(own, wait_s)):
-                raise self._held_by_another(own)
+        with self._locked(self._own(name), wait_s):
             yield
 
     def staging(self, name: str, wait_s: float = 0.0) -> AbstractContextManager[Path]:
@@ -173,9 +168,7 @@ class FolderWarehouse:
     @contextmanager
     def _staged(self, name: str, wait_s: float = 0.0) -> Iterator[Path]:
         folder = self.folder / _STAGING / name
-        with self._lock_file(name) as lock:
-            if not any(_acquired(lock) for _ in attempts(name, wait_s)):
-                raise self._held_by_another(name)
+        with self._locked(name, wait_s) as lock:
             shutil.rmtree(folder, ignore_errors=True)
             try:
                 yield folder
@@ -188,12 +181,9 @@ class FolderWarehouse:
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _held_by_another(self, name: str) -> TakenError:
-        fix = "wait for it to end, then run again"
-        return TakenError(f"another run is working on '{name}'", where=str(self.folder), fix=fix)
-
     @contextmanager
-    def _lock_file(self, name: str) -> Iterator[IO[str]]:
+    def _locked(self, name: str, wait_s: float | None) -> Iterator[IO[str]]:
+        """The file with the lock of a name; raises TakenError after about `wait_s` (None: waits without limit)."""
         path = self.folder / _STAGING / f"{name}.lock"
         if path.parent.is_symlink():
             raise StorageError(
@@ -205,6 +195,11 @@ class FolderWarehouse:
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = open(path, "a", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW))  # noqa: SIM115
         with lock:
+            if wait_s is None:
+                _acquired(lock, fcntl.LOCK_EX)
+            elif not any(_acquired(lock) for _ in attempts(name, wait_s)):
+                fix = "wait for it to end, then run again"
+                raise TakenError(f"another run is working on '{name}'", where=str(self.folder), fix=fix)
             yield lock
 
     def remove_leftovers(self, before: datetime, *, dry_run: bool) -> int:
