@@ -26,7 +26,6 @@ from tasks.chat.tables import (
     read_alerts,
     read_examples,
     read_fired_rows,
-    read_growth,
     read_kpis,
     scored_until,
 )
@@ -135,7 +134,7 @@ def read_week(
     version = (rubric.id, rubric.version)
     kpis = {day: rows for day, rows in read if rows and rubric_version_of(rows[0]) == version}
     this, before = ({day: kpis[day] for day in kpis if 0 <= (last - day).days - back < WEEK} for back in (0, WEEK))
-    growth = read_growth(warehouse, rubric, this, before)
+    growth = growth_of_days(read_fired_rows(warehouse, rubric, {*this, *before}), this, before)
     page = reports.period_page(week_of(last))
     report, address = (str(page), reports.address(page)) if page.exists() else ("", "")
     return Week(last, rubric, kpis, growth, WatchedDays(rubric, history, policy), report, address, run_id)

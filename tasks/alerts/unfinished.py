@@ -1,7 +1,7 @@
 """Late nights, and unfinished work that has been completed since, from the run ledger."""
 
 from collections.abc import Mapping
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 
 from scoring.alerting.all_clear import LateNight, NightState, Unfinished, without_all_clear
 from scoring.alerting.messages import KnownKey
@@ -138,14 +138,6 @@ def _is_over_for(context: Context, one: Unfinished, told_at: datetime) -> bool:
     if not (one.first and one.last):
         return True
     reach = timedelta(days=context.settings.monitoring.catch_up_days)
-    runs = _last_runs(ledger, one.first - reach, one.last)
-    return _all_ended(runs, one.first, one.last) and all(run.outcome in _ENDED for run in runs.values())
-
-
-def _last_runs(ledger: RunLedger, first: date, last: date) -> dict[date, Run]:
-    """The last run of each whole day that has one."""
-    return {run.score_date: run for run in ledger.whole_days(first, last)}
-
-
-def _all_ended(runs: Mapping[date, Run], first: date, last: date) -> bool:
-    return all(day in runs and runs[day].outcome in _ENDED for day in days_between(first, last))
+    last_outcomes = {run.score_date: run.outcome for run in ledger.whole_days(one.first - reach, one.last)}
+    is_run = last_outcomes.keys() >= set(days_between(one.first, one.last))
+    return is_run and all(outcome in _ENDED for outcome in last_outcomes.values())

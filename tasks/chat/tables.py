@@ -136,23 +136,16 @@ def _rejected_rows(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]
     return Counter(rows.filter(rubric=rubric.id).select("score_date").collect()["score_date"])
 
 
-def read_growth(
-    warehouse: Warehouse, rubric: RowRubric, days: KpisByDay, usual_days: KpisByDay
-) -> dict[tuple[str, str | None], Growth]:
-    """The increases among the rows of each rule that fired on some days, compared with other days, by rule and tenant.
-
-    The days are given by their KPI rows.
-    """
-    return growth_of_days(read_fired_rows(warehouse, rubric, {*days, *usual_days}), days, usual_days)
-
-
 def growth_of_days(
     fired: Mapping[date, Sequence[FiredRow]],
     days: KpisByDay,
     usual_days: KpisByDay,
     wanted: Collection[tuple[str, str | None]] | None = None,
 ) -> dict[tuple[str, str | None], Growth]:
-    """`read_growth` for rows already read; `wanted` selects rules and tenants: most of thousands are irrelevant."""
+    """The increases among the rows of each rule that fired on some days, compared with other days, by rule and tenant.
+
+    The days are given by their KPI rows; `wanted` selects rules and tenants: most of thousands are irrelevant.
+    """
 
     def turns(rows: Iterable[Sequence[KpiRow]]) -> Counter[str | None]:
         counted = Counter[str | None]()

@@ -341,15 +341,6 @@ def _shared(connection: Any, record: object) -> None:
 
 
 def _durable_and_shared(connection: Any, record: object) -> None:
-    try:
-        _set_up(connection, record)
-    except sqlite3.Error:  # a file that is no database: nobody else knows of this connection yet
-        connection.close()
-        raise
-
-
-def _set_up(connection: Any, record: object) -> None:
-    _shared(connection, record)
     # Several processes that open a new database at once: SQLite does not wait for the lock that this switch takes.
     retrying = Retrying(
         retry=retry_if_exception(_is_locked),
@@ -357,9 +348,14 @@ def _set_up(connection: Any, record: object) -> None:
         wait=wait_random(0.01, 0.1),
         reraise=True,
     )
-    retrying(connection.execute, "PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA secure_delete=ON")  # what is erased is overwritten, whatever SQLite was built for
+    try:
+        _shared(connection, record)
+        retrying(connection.execute, "PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA secure_delete=ON")  # what is erased is overwritten, whatever SQLite was built for
+    except sqlite3.Error:  # a file that is no database: nobody else knows of this connection yet
+        connection.close()
+        raise
 
 
 def _begin_immediate(connection: sa.Connection) -> None:
