@@ -59,11 +59,7 @@ def export_workbook(asked: Asked) -> Response:
 
 
 def _export(asked: Asked, kind: str, most: int) -> _Export:
-    """The rows of the filter in the URL.
-
-    Raises:
-        UsageError: there are too many rows for one file.
-    """
+    """The rows of the filter in the URL; refuses more of them than one file may have."""
     view, rubric = rows_view(asked), asked.context.rubric
     search = asked.context.warehouse.row_search(rubric)
     personal = asked.sees_personal_data

@@ -58,11 +58,7 @@ def read_delimited(piece: FilePiece, window: Window | None, reading: Reading) ->
 
 
 def _refuse_missing_keys(rows: DelimitedRows, where: str, columns: _Columns, reading: Reading) -> None:
-    """Checks that configured keys inside JSON text occur, and reads until they do: one row of a usual file.
-
-    Raises:
-        InputError: a column has JSON objects, and none of them has the key.
-    """
+    """Refuses a file of whose JSON objects none has a configured key; reads one row of a usual file."""
     sought = SoughtKeys({name: keys for name, (_, keys) in columns.items()}, reading.names)
     if not sought.left:
         return

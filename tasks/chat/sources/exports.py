@@ -69,11 +69,7 @@ def _objects(piece: FilePiece, reading: Reading) -> Iterator[tuple[int, dict[str
 
 
 def _refuse_other(piece: FilePiece, reading: Reading) -> None:
-    """Checks the format and the configured names, and reads until both are confirmed: one line of a usual file.
-
-    Raises:
-        InputError: the file has lines and none is of the format, or no turn has one of the names.
-    """
+    """Refuses a file of another format, or in which no turn has a configured name; reads one line of a usual file."""
     # By the names of their settings, because a format itself fills columns.
     named = {f"monitoring.columns.{name}": called for name, called in reading.names.items()}
     is_empty, is_other, turns, missing = True, True, 0, named

@@ -174,12 +174,9 @@ def _named(found: dict[str, object], names: Mapping[str, str]) -> dict[str, obje
 
 
 def _refuse_missing_keys(path: Path, file: BinaryIO, names: Mapping[str, str]) -> None:
-    """Checks that required and configured keys occur, and reads until they do: one line of a usual file.
+    """Refuses a file in which a required or configured key never occurs; reads until all do: one line of a usual file.
 
     A file without lines lacks nothing: it may be the export of a day without rows, or a log that has just begun.
-
-    Raises:
-        InputError: no line has an object with an expected key, or a required or configured key never occurs.
     """
     called = {name: names.get(name, name) for name in READ_COLUMNS}
     wanted = {*REQUIRED_COLUMNS, *names}

@@ -94,11 +94,7 @@ class _Source:
 
 
 def _refuse_missing_keys(source: _Source, reading: Reading, where: str) -> None:
-    """Checks that configured keys inside JSON text occur, and reads until they do: the first rows of a usual file.
-
-    Raises:
-        InputError: a column has JSON objects, and none of them has the key.
-    """
+    """Refuses a file of whose JSON objects none has a configured key; reads a usual file's first rows."""
     file, leaves = source.file, source.leaves
     sought = SoughtKeys({name: leaf.keys for name, leaf in leaves.items()}, reading.names)
     if not sought.left:
