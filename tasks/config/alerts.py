@@ -11,7 +11,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from scoring.testruns.executions import AgentType
 from tasks.config.connections import is_http_address
 from tasks.config.secrets import MessageUrl, Url, is_masked
-from tasks.config.section import VARIABLE, Section
+from tasks.config.section import Section, Variable
 
 DEFAULT_ROUTE = "default"
 DEFAULT_WEBHOOK = "SLACK_WEBHOOK_URL"
@@ -26,13 +26,13 @@ _MENTION = re.compile(r"<(?:@[UW][A-Z0-9]+|!subteam\^S[A-Z0-9]+|!here|!channel)>
 class Destination(Section):
     """Where messages go: a webhook, or a bot's channel. Secrets come from the environment or a Prefect Secret block."""
 
-    webhook_env: str = ""
+    webhook_env: Variable = ""
     """The environment variable with the webhook's address."""
 
     webhook_secret_block: str = ""
     """Or the Prefect Secret block with the address."""
 
-    bot_token_env: str = ""
+    bot_token_env: Variable = ""
     """Or the environment variable with a bot's token; then `channel` is required."""
 
     bot_token_secret_block: str = ""
@@ -63,13 +63,6 @@ class Destination(Section):
         start, end = time(hours[0], hours[1]), time(hours[2], hours[3])
         clock = now.astimezone(ZoneInfo(time_zone)).time()
         return start <= clock < end if start < end else clock >= start or clock < end
-
-    @field_validator("webhook_env", "bot_token_env")
-    @classmethod
-    def _names_a_variable(cls, name: str) -> str:
-        if name and not VARIABLE.fullmatch(name):  # most likely the secret itself, so the error does not repeat it
-            raise ValueError("give the name of an environment variable, such as SLACK_WEBHOOK_QA, not its value")
-        return name
 
     @field_validator("webhook_secret_block", "bot_token_secret_block")
     @classmethod

@@ -7,8 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from scoring.days import is_time_zone
 
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""The syntax of an environment variable's name."""
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # One letter may be a drive.
 _PREFIX = re.compile(r"[a-z][a-z0-9+.-]+:(?!//)", re.IGNORECASE)
 
@@ -42,6 +41,15 @@ def _known_zone(name: str) -> str:
 
 
 Zone = Annotated[str, AfterValidator(_known_zone)]
+
+
+def _named_variable(name: str) -> str:
+    if name and not _VARIABLE.fullmatch(name):  # most likely the secret itself, so the error does not repeat it
+        raise ValueError("give the name of an environment variable, such as SLACK_WEBHOOK_QA, not its value")
+    return name
+
+
+Variable = Annotated[str, AfterValidator(_named_variable)]
 
 
 class Section(BaseModel):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from tasks.config.secrets import MessageUrl
-from tasks.config.section import VARIABLE, LocalFolder, Section
+from tasks.config.section import LocalFolder, Section, Variable
 
 Role = Literal["reader", "reviewer", "operator"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -25,17 +25,10 @@ class WebUser(Section):
     role: Role = "reader"
     """reader: views pages; reviewer: also labels; operator: also decides about alerts, and reads the access log."""
 
-    token_env: str = ""
+    token_env: Variable = ""
     """The variable with the person's token (20 characters or more), for `auth = "token"`; `<variable>_FILE` may name
     its place.
     """
-
-    @field_validator("token_env")
-    @classmethod
-    def _names_a_variable(cls, name: str) -> str:
-        if name and not VARIABLE.fullmatch(name):  # most likely the token itself, so the error does not repeat it
-            raise ValueError("give the name of an environment variable, such as WEB_TOKEN_KIM, not its value")
-        return name
 
 
 class WebSettings(Section):
