@@ -132,34 +132,9 @@ class WatchedDays:
         not count and for tenants without rows, nor for a rule of a tenant that no row met and whose rate is as usual:
         with thousands of tenants these are the majority.
         """
-        return _DecidedDays(self.rubric, self.rows_of_days, self.watches)
-
-
-class _DecidedDays(Mapping[date, DayDecisions]):
-    """The decisions of each day.
-
-    It does not refer to the `WatchedDays`, which refer to it: the rows of thousands of tenants would stay in memory.
-    """
-
-    def __init__(self, rubric: RowRubric, rows: Mapping[date, RowsOfDay], watches: Sequence[Watch]) -> None:
-        self._rubric, self._rows, self._watches = rubric, rows, watches
-
-    def __getitem__(self, day: date) -> DayDecisions:
-        if day not in self._rows:
-            raise KeyError(day)
-        return self._of_days.get(day, {})  # a day without rows decides nothing
-
-    def __iter__(self) -> Iterator[date]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @cached_property
-    def _of_days(self) -> Mapping[date, DayDecisions]:
-        found: dict[date, DayDecisions] = {}
-        for watched in self._watches:
-            together = _rules_together(self._rubric, watched, [self._rows[day] for day in watched.days])
+        found: dict[date, DayDecisions] = {day: {} for day in self.rows_of_days}  # a day without rows decides nothing
+        for watched in self.watches:
+            together = _rules_together(self.rubric, watched, [self.rows_of_days[day] for day in watched.days])
             version = _Version(watched, together, first_pages(watched, together))
             found |= {day: _DecidedRules(version, number) for number, day in enumerate(watched.days)}
         return found
