@@ -26,14 +26,13 @@ class FirstRows:
     """The rows to look at first: those with an alert of the `rule`, those that count against the target of the rate
     `kpi`, or, without either, those in the framed cells of the cross table.
 
-    Their `count` is inserted between `before` and `after`.
+    Their `count` stands between `before` and "행입니다.".
     """
 
     count: int
     before: str
     rule: AlertRule | None = None
     kpi: Quotient | None = None
-    after: str = "행입니다."
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Conclusion:
     @property
     def sentences(self) -> list[str]:
         """The sentences in order."""
-        first = [f"{self.first.before}{self.first.count:,}{self.first.after}"] if self.first else []
+        first = [f"{self.first.before}{self.first.count:,}행입니다."] if self.first else []
         return [self.happened, *first, self.action]
 
 
