@@ -6,7 +6,7 @@ Source: SPEC 8.
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, timedelta
 
-from scoring.alerting.decision import DayDecisions, RateDecision
+from scoring.alerting.decision import DayDecisions
 from scoring.alerting.facts import titles_of_rules
 from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import DayDigest, NamedFact, fact_key
@@ -113,15 +113,13 @@ def _ended_with_others(one: Incident, day: date, decided: DayDecisions, notified
     own = decided.get((one.fact.rule, tenant))
     if day >= one.day or own is None or own.count > own.rows * own.usual.high:
         return False
+    same = (other for other in decided.values() if other.tenant_id == tenant and other.since == one.since)
     return any(
-        _is_end_of_same_event(other, one)
+        other.change == "resolved"
+        and other.paged
         and (notified is None or NamedFact(one.rubric, other.rule, day, tenant, is_over=True) in notified)
-        for other in (decided[rule] for rule in decided if rule[1] == tenant)
+        for other in same
     )
-
-
-def _is_end_of_same_event(other: RateDecision, one: Incident) -> bool:
-    return other.since == one.since and other.change == "resolved" and other.paged
 
 
 def _is_about(fact: NamedFact, one: Incident) -> bool:

@@ -135,7 +135,10 @@ def _set(queries: Sequence[AqbQuery]) -> dict[str, dict[str, Any]]:
     consistency = [query.scores["consistency"].points for query in queries]
     return {
         **set_means(queries, EXECUTION_METRICS),
-        **{f"speed_{kind.lower()}": set_means(_of_class(queries, kind), ["speed"])["speed"] for kind in LatencyClass},
+        **{
+            f"speed_{kind.lower()}": set_mean([one for one in queries if one.latency_class is kind], "speed").figures()
+            for kind in LatencyClass
+        },
         "consistency": {
             **set_mean(queries, "consistency").figures(),
             "by_score": score_distribution(consistency),
@@ -143,10 +146,6 @@ def _set(queries: Sequence[AqbQuery]) -> dict[str, dict[str, Any]]:
             **repeat_figures((query.repeats for query in queries), t.PASS_MIN_POINTS),
         },
     }
-
-
-def _of_class(queries: Iterable[AqbQuery], latency_class: LatencyClass) -> list[AqbQuery]:
-    return [query for query in queries if query.latency_class is latency_class]
 
 
 def _agent(agent: AgentType, queries: Sequence[AqbQuery], options: Options) -> AgentFigures:

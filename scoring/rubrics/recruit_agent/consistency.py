@@ -57,7 +57,8 @@ def consistency(intents: Sequence[Intent], signatures: Sequence[str]) -> Consist
         return Consistency(Score(None, reason, missing), None, ratio_b)
     ratio_a = mode_ratio(labels)
     points = (ratio_a + ratio_b) / 2 * t.MAX_POINTS
-    listed = ", ".join(f"{label} {count}건" for label, count in sorted(Counter(labels).items(), key=_by_count))
+    by_count = sorted(Counter(labels).items(), key=lambda one: (-one[1], one[0]))
+    listed = ", ".join(f"{label} {count}건" for label, count in by_count)
     reason = f"의도 일치 {_share(ratio_a, n)}({listed}), {seen}으로 {rounded(points, 2)}점"
     return Consistency(Score(points, reason), ratio_a, ratio_b)
 
@@ -79,7 +80,3 @@ def _entry_signature(entry: JsonObject) -> str:
 
 def _share(ratio: Fraction, n: int) -> str:
     return f"{n}건 중 {int(ratio * n)}건"
-
-
-def _by_count(counted: tuple[str, int]) -> tuple[int, str]:
-    return -counted[1], counted[0]
