@@ -203,9 +203,6 @@ class _RowRubricLoading(FileExpressions):
 
     def _scale(self, score: str, name: str) -> GradeScale:
         grades = self._file.columns[name].grades
-        codes = [grade.code.lower() for grade in grades]
-        if len(set(codes)) != len(codes):
-            raise self._text.wrong(("columns", name, "grades"), "two grades have one code", "give each its own")
         made = (Grade(one.code, one.short, one.title, one.action, one.tone) for one in grades)
         return GradeScale(name, self._subject(score), tuple(made))
 

@@ -181,6 +181,8 @@ def _from_the_best(grades: tuple[GradeTable, ...]) -> tuple[GradeTable, ...]:
             raise ValueError(f"the grade {grade.code} needs the key at_least: only the last has none")
     if grades[-1].at_least is not None:
         raise ValueError(f"the last grade, {grades[-1].code}, takes what is left: leave at_least out")
+    if len({grade.code.lower() for grade in grades}) < len(grades):
+        raise ValueError("two grades have one code: give each its own")
     return grades
 
 

@@ -126,9 +126,6 @@ class _TestRunLoading:
         self._of_queries.kinds |= _OF_TOTAL | {"verdict": verdicts}
         with self._text.at("total", "grades"):
             verdict = self._of_queries.graded(grades, "weighted_total") if grades else None
-        codes = [grade.code.lower() for grade in grades]
-        if len(set(codes)) != len(codes):
-            raise self._text.wrong(("total", "grades"), "two grades have one code", "give each its own")
         self._refuse_taken(review_codes(tuple(rule for rule in metrics if isinstance(rule, JudgedRule))))
         triggers = (
             Trigger(name, table.title, self._of_queries.condition(table.when, "review", name, "when"))
