@@ -134,6 +134,8 @@ QUESTION_SCORE = (
 
 A_SCORE, A_GRADE = Column("a_score"), Column("a_grade")
 ANSWER_LINE_BREAKS = Sum((Column("answer_lines"), Value(-1)))
+_IS_SHORT = Compare(OUTPUT_TOKENS, "<", Value(t.SHORT_APOLOGY_BELOW_TOKENS))
+_IS_SUBSTANTIAL = Compare(OUTPUT_TOKENS, ">=", Value(t.SUBSTANTIAL_MIN_TOKENS))
 
 ANSWER_SCORE = (
     Definition("a_volume", banded(OUTPUT_TOKENS, t.VOLUME_POINTS, "출력 토큰"), "응답량", "seed 002, 5.2 (1)"),
@@ -180,32 +182,17 @@ ANSWER_SCORE = (
                 When(answer_has(t.TOO_BROAD_PHRASE), Value(t.NON_REFUSAL_REFUSED_POINTS), "범위가 넓어 거절"),
                 When(answer_has(t.NOT_UNDERSTOOD_PHRASE), Value(t.NON_REFUSAL_REFUSED_POINTS), "이해 불가 거절"),
                 When(
-                    AllOf(
-                        (
-                            answer_has(t.APOLOGY_WORD),
-                            Compare(OUTPUT_TOKENS, "<", Value(t.SHORT_APOLOGY_BELOW_TOKENS)),
-                        )
-                    ),
+                    AllOf((answer_has(t.APOLOGY_WORD), _IS_SHORT)),
                     Value(t.NON_REFUSAL_SHORT_APOLOGY_POINTS),
                     "사과하는 짧은 답변",
                 ),
                 When(
-                    AllOf(
-                        (
-                            answer_has(t.NO_DATA_WORD),
-                            Compare(OUTPUT_TOKENS, ">=", Value(t.SUBSTANTIAL_MIN_TOKENS)),
-                        )
-                    ),
+                    AllOf((answer_has(t.NO_DATA_WORD), _IS_SUBSTANTIAL)),
                     Value(t.NON_REFUSAL_NO_DATA_POINTS),
                     "데이터 없음을 알리되 대안 제시",
                 ),
                 When(
-                    AllOf(
-                        (
-                            answer_has(t.APOLOGY_WORD),
-                            Compare(OUTPUT_TOKENS, ">=", Value(t.SUBSTANTIAL_MIN_TOKENS)),
-                        )
-                    ),
+                    AllOf((answer_has(t.APOLOGY_WORD), _IS_SUBSTANTIAL)),
                     Value(t.NON_REFUSAL_LONG_APOLOGY_POINTS),
                     "사과하지만 내용 있음",
                 ),
