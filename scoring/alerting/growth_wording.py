@@ -59,7 +59,8 @@ def headline_growth(found: Iterable[Incident], rubric: RowRubric) -> str:
     if not named:
         return ""
     first, *others = _most_telling(named, rubric)
-    return ", ".join(filter(None, (f"주로 {grown_name(first, rubric)}", grown_tenant(others))))
+    tenant = next((tenant_name(one.value) for one in others if one.column == TENANT), "")
+    return ", ".join(filter(None, (f"주로 {grown_name(first, rubric)}", tenant)))
 
 
 def growth_lines(found: Sequence[Incident], rubric: RowRubric) -> Iterator[Line]:
@@ -75,11 +76,6 @@ def growth_lines(found: Sequence[Incident], rubric: RowRubric) -> Iterator[Line]
         for one in reversed(_most_telling(incident.fact.grown, rubric))
     }
     yield from ([bold("주로  "), plain(text)] for text in reversed(named.values()))
-
-
-def grown_tenant(grown: Iterable[Grown]) -> str:
-    """The tenant among what caused most of a rise; '' if none is named."""
-    return next((tenant_name(one.value) for one in grown if one.column == TENANT), "")
 
 
 def grown_texts(grown: Sequence[Grown], rubric: RowRubric, *, compared: bool = True) -> list[str]:
