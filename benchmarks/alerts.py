@@ -1,6 +1,4 @@
-"""False messages in simulated years without a change, and the delay until a change is reported: old rule on counts
-against the new one.
-"""
+"""False messages in simulated years without a change, and how often a change is reported in time."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import product
-from statistics import mean, median
+from statistics import mean
 
 import numpy as np
 
@@ -18,7 +16,6 @@ from scoring.alerting.decision import WatchedDays
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.preview import PreviewedMessage, preview_days
 from scoring.alerting.watch import AlertPolicy
-from scoring.chat.kpis import ALL_TENANTS
 from scoring.rubrics.ola_monitoring import RUBRIC
 
 _YEAR, _BEFORE = 365, 56
@@ -69,7 +66,7 @@ CHANGES = (
 
 
 def alerts(scale: Scale) -> str:
-    """False messages a year and how many changes are reported, old rule against new; how often one of a tenant is."""
+    """False messages a year, how many changes are reported, and how often one of a tenant is."""
     seeds = scale.seeds
     return "\n\n".join((_quiet_years(seeds), _changes(10 * seeds), _smallest(2 * seeds), _of_one_tenant(2 * seeds)))
 
@@ -79,30 +76,15 @@ def reported(days: KpiDays, shown: Iterable[date] | None = None) -> list[Preview
     return preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(shown or days), _ROUTE)
 
 
-def old_pages(days: KpiDays) -> set[date]:
-    """The days on which the rule on counts paged: at least 5, twice the median, above the largest of seven days."""
-    critical = [f"alert_{rule.id}" for rule in RUBRIC.alert_rules if rule.level == "critical"]
-    totals = [next(row for row in rows if row["tenant_id"] == ALL_TENANTS) for rows in days.values()]
-    found = set()
-    for number, (day, row) in enumerate(zip(days, totals, strict=True)):
-        for rule in critical:
-            usual = [past[rule] for past in totals[max(number - 7, 0) : number]]
-            if usual and row[rule] >= 5 and row[rule] >= 2 * median(usual) and row[rule] > max(usual):
-                found.add(day)
-    return found
-
-
 def _quiet_years(seeds: int) -> str:
     lines = []
     for tenants, variation, ratio in product((1, 6), (0.0, 0.15), DAYS_OFF_RATIOS):
         load = Load(tenants, variation, ratio)
         years = [kpi_days(load, _YEAR, seed) for seed in range(seeds)]
         pages, digests = zip(*(_counts(reported(year)) for year in years), strict=True)
-        old = [len(old_pages(year)) for year in years]
         lines.append(
             (
                 f"{tenants} tenant{'s' if tenants > 1 else ''}, {variation:.0%} variation, {ratio:g}x on days off",
-                f"{mean(old):.0f}",
                 f"{mean(pages):.2f}",
                 str(max(pages)),
                 f"{mean(digests):.0f}",
@@ -112,7 +94,7 @@ def _quiet_years(seeds: int) -> str:
     return table(
         f"Alerts: {seeds} years of days on which nothing changes, a line (target: 1 page and 30 digests a year; "
         "2 pages with six tenants, 4 with 15% variation)",
-        ("", "pages, old rule", "pages", "worst year", "digests", "worst year"),
+        ("", "pages", "worst year", "digests", "worst year"),
         lines,
         "Turns as in production: 776 on business days, 126 to 300 on weekends and holidays; rules that share rows. "
         "Variation is what rates change from day to day beyond chance.",
@@ -127,21 +109,17 @@ def _counts(messages: Sequence[PreviewedMessage]) -> tuple[int, int]:
 def _changes(seeds: int) -> str:
     lines = []
     for change in CHANGES:
-        cells = []
-        for variation in (0.0, 0.15):
-            found = [is_reported(change, variation, seed) for seed in range(seeds)]
-            cells += [f"{mean(new for new, _ in found):.0%}", f"{mean(old for _, old in found):.0%}"]
-        lines.append((change.title, change.target, *cells))
+        in_time = (mean(is_reported(change, variation, seed) for seed in range(seeds)) for variation in (0.0, 0.15))
+        lines.append((change.title, change.target, *(f"{share:.0%}" for share in in_time)))
     return table(
         f"Alerts: {seeds} planted changes a line",
-        ("", "target (0% / 15%)", "0% variation", "old rule", "15% variation", "old rule"),
+        ("", "target (0% / 15%)", "0% variation", "15% variation"),
         lines,
-        "The old rule could only page, and its false pages of those days count for it here.",
     )
 
 
-def is_reported(change: Change, variation: float, seed: int) -> tuple[bool, bool]:
-    """Whether the new and the old rule report a change in time."""
+def is_reported(change: Change, variation: float, seed: int) -> bool:
+    """Whether a change is reported in time."""
     start = next(day for day in range(_BEFORE, _BEFORE + 7) if (FIRST_DAY.weekday() + day) % 7 == change.weekday)
 
     def times(day: int, rule: str) -> float:
@@ -149,13 +127,12 @@ def is_reported(change: Change, variation: float, seed: int) -> tuple[bool, bool
 
     days = kpi_days(Load(variation=variation), start + change.after + change.days, seed, times)
     shown = list(days)[start + change.after :]
-    new = any(
+    return any(
         one.rule == change.rule and one.change in _GROWING
         for message in reported(days, shown)
         if message.kind == "page" or not change.paged
         for one in message.incidents
     )
-    return new, bool(old_pages(days) & set(shown))
 
 
 def _smallest(seeds: int) -> str:
@@ -167,7 +144,7 @@ def _smallest(seeds: int) -> str:
             enough = (
                 rise
                 for rise in (1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0)
-                if mean(is_reported(_weekly(rule, rise), variation, seed)[0] for seed in range(seeds)) >= 0.9
+                if mean(is_reported(_weekly(rule, rise), variation, seed) for seed in range(seeds)) >= 0.9
             )
             cells.append(f"{next(enough, float('nan')):g}x")
         lines.append((rule, f"{rate:.2%}", *cells))
