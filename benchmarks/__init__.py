@@ -7,7 +7,7 @@ apply_scores     alternative to the rule engine: `DataFrame.apply` with `re`
 duckdb_scores    alternative to the whole pipeline: hand-written SQL
 without_prefect  alternative to the flows: the same commands with plain functions in place of flows and tasks
 scored_files     sections: the rule engine, `aqb score` from end to end, its growth, its start
-table_files      sections: reading chat rows, writing the score table, a day of a folder of files
+table_files      sections: reading chat rows, a day of a folder of files
 flow_runs        sections: one night, a backfill of a year, and Prefect's share of their cost
 judge            section: the judge's client, its alternatives and their server
 site             section: the report site

@@ -13,7 +13,6 @@ from typing import Any
 import polars as pl
 
 _COLUMNS = ["user_input", "llm_response", "input_tokens", "output_tokens", "timestamp", "tenant_id"]
-_ORDER = ["timestamp", "row_id"]
 
 
 def made(kind: str, *sizes: str) -> dict[str, str]:
@@ -214,47 +213,6 @@ def _rows_and_characters(batches: Iterable[pl.DataFrame]) -> dict[str, int]:
     return dict(zip(("rows", "asked", "answered"), map(sum, zip(*sums, strict=True)), strict=True))
 
 
-def shuffle(scores: str, out: str) -> None:
-    """The rows of a table in an order unrelated to time."""
-    pl.read_parquet(scores).sample(fraction=1, shuffle=True, seed=1).write_parquet(out)
-
-
-def write_ours(scores: str, out: str) -> dict[str, Any]:
-    """CPU seconds of ordering rows in memory and writing them by our writer."""
-    from scoring.rubrics.ola_monitoring import RUBRIC
-    from tasks.files.atomic import write_parquet
-
-    frame = pl.read_parquet(scores)
-    return _timed(lambda: {"rows": write_parquet(Path(out), RUBRIC.scores_schema, [frame.sort(_ORDER)])})
-
-
-def write_pandas(scores: str, out: str) -> dict[str, Any]:
-    """The same by pandas."""
-    import pandas as pd
-
-    frame = pd.read_parquet(scores, dtype_backend="pyarrow")
-
-    def write() -> None:
-        frame.sort_values(_ORDER).to_parquet(out, compression="zstd", index=False)
-
-    return _timed(write)
-
-
-def write_duckdb(scores: str, out: str) -> dict[str, Any]:
-    """The same by DuckDB."""
-    import duckdb
-
-    connection = duckdb.connect()
-    connection.execute(f"CREATE TABLE scores AS FROM '{scores}'")
-    order = ", ".join(_ORDER)
-    query = f"COPY (FROM scores ORDER BY {order}) TO '{out}' (FORMAT parquet, COMPRESSION zstd)"
-
-    def write() -> None:
-        connection.execute(query)
-
-    return _timed(write)
-
-
 def build_site(warehouse: str, folder: str) -> dict[str, Any]:
     """The pages of the report site; timed without the imports that a night has already done when it builds them."""
     from scoring.catalog import row_rubric
@@ -322,12 +280,11 @@ def _batches(source: str) -> Iterator[pl.DataFrame]:
 _JOBS: dict[str, Callable[..., dict[str, Any] | None]] = {
     job.__name__: job
     for job in (
-        *(made, text_gb, days_later, shuffle, check_same_table),
+        *(made, text_gb, days_later, check_same_table),
         *(rule_engine, read_only, read_and_score, score_day, build_site, ask_pages, ask_at_once),
         *(duckdb, duckdb_same_table),
         *(read_ours, read_pandas, read_duckdb),
         *(read_spans, read_spans_duckdb),
-        *(write_ours, write_pandas, write_duckdb),
     )
 }
 

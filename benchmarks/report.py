@@ -16,7 +16,6 @@ SECTIONS = {
     "large": "large_files",
     "start_up": "scored_files",
     "reading": "table_files",
-    "writing": "table_files",
     "folder": "table_files",
     "rubric_file": "any_agent",
     "spans": "any_agent",

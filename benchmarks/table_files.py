@@ -1,6 +1,5 @@
-"""The cost of files: reading chat rows, writing the score table; against the one-line alternatives of a data team."""
+"""The cost of reading chat rows from files, against the one-line alternatives of a data team."""
 
-import tempfile
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
@@ -9,7 +8,6 @@ from pathlib import Path
 from benchmarks.children import Cost, input_file, interleaved, job, work
 from benchmarks.inputs import FIRST_DAY
 from benchmarks.report import Scale, table
-from benchmarks.scored_files import score
 
 _ROWS_A_DAY = 535
 _FORMATS = {
@@ -71,37 +69,3 @@ def reading(scale: Scale) -> str:
 def _reading_line(title: str, cost: Cost, ours: Cost) -> Sequence[str]:
     speed = cost.printed["rows"] / cost.cpu_s
     return title, f"{cost.cpu_s:.2f}", f"{speed:,.0f}", f"{ours.cpu_s / cost.cpu_s:.2f}", f"{cost.peak_mb:,.0f}"
-
-
-def writing(scale: Scale) -> str:
-    """Our writer of tables against pandas and DuckDB."""
-    rows = scale.rows // 5
-    with tempfile.TemporaryDirectory() as folder:
-        scored, shuffled = Path(folder) / "scored", Path(folder) / "shuffled.parquet"
-        score(input_file("parquet_file", rows), scored)
-        job("shuffle", scored / "scores.parquet", shuffled)
-        titles = {
-            "ours": "`write_parquet`: row groups of a fixed size, on the disk, there as a whole or not at all",
-            "pandas": "`DataFrame.to_parquet`",
-            "duckdb": "DuckDB, `COPY`",
-        }
-        files = {name: Path(folder) / f"{name}.parquet" for name in titles}
-        costs = interleaved(
-            scale.rounds, {name: partial(work, f"write_{name}", shuffled, path) for name, path in files.items()}
-        )
-        for path in files.values():
-            job("check_same_table", scored / "scores.parquet", path)
-        sizes = {name: path.stat().st_size / 1e6 for name, path in files.items()}
-    ours = costs["ours"].cpu_s
-
-    def line(name: str, title: str) -> Sequence[str]:
-        cpu_s = costs[name].cpu_s
-        return title, f"{cpu_s:.2f}", f"{ours / cpu_s:.2f}", f"{sizes[name]:.1f}"
-
-    return table(
-        f"Writing: the score table of {rows:,} rows, put in the order of time, as Parquet with zstd",
-        ("", "CPU s", "ours / it", "MB"),
-        [line(name, title) for name, title in titles.items()],
-        "CPU seconds of ordering and writing alone, the rows in memory before. The three tables are equal in every "
-        "column of every row.",
-    )
