@@ -15,12 +15,7 @@ from scoring.markdown import percent, score_text
 
 if TYPE_CHECKING:
     from flows.cli.score_files import ScoredFile
-    from scoring.catalog import TestRunChoices
-    from tasks.config.settings import Settings
     from tasks.judge.client import Estimate
-
-
-_NO_JUDGE_OF_CHAT_ROWS = "chat rows are scored by rule alone: there is nothing to ask a judge"
 
 
 class TableFormat(StrEnum):
@@ -64,6 +59,7 @@ def score(
 
     Example: aqb score plan_agent_0224.csv --option value_lookup=direct --out out/
     """
+    from flows.cli.score_files import ScoredFile, files_to_score, score_to_folder
     from scoring.catalog import TestRunChoices
     from tasks.config.settings import load_settings
 
@@ -73,13 +69,25 @@ def score(
     if chosen := {name: value for name, value in of_rows.items() if value}:
         given["monitoring"] = chosen
     settings = load_settings(**given)
-    if dry_run:
-        estimates = estimate_inputs(inputs, choices, out, settings)
-        lines = [estimate_line(name, found) for name, found in estimates.items()]
-        show({name: vars(found) for name, found in estimates.items()}, "\n".join(lines), as_json=as_json)
-        return
-    of_rows_alone = [f"--{name.replace('_', '-')}" for name in chosen]
-    scored = score_inputs(inputs, choices, out, settings, also or [], of_rows_alone, judge=judge)
+    files, are_chat_rows = files_to_score(inputs, choices, out, settings)
+    if are_chat_rows:
+        if judge or dry_run:
+            raise UsageError(
+                "chat rows are scored by rule alone: there is nothing to ask a judge",
+                fix=f"leave out {'--dry-run' if dry_run else '--judge'}",
+            )
+        summary = score_to_folder(inputs, rubric or settings.monitoring.rubric, out, settings, also or [])
+        scored = [ScoredFile("", out, summary)]
+    else:
+        from flows.cli.score_testruns import estimate_testruns, score_testruns  # with judge and database: a second
+
+        if dry_run:
+            estimates = estimate_testruns(files, choices, settings)
+            lines = [estimate_line(name, found) for name, found in estimates.items()]
+            show({name: vars(found) for name, found in estimates.items()}, "\n".join(lines), as_json=as_json)
+            return
+        _refuse_for_testruns(also or [], list(chosen), settings.monitoring.rubric)
+        scored = score_testruns(files, choices, out, settings)
     several = [{"name": one.name, "summary": one.summary, "error": one.error} for one in scored]
     texts = [_score_text(one, asked=settings.judge.enabled) for one in scored]
     show(scored[0].summary if len(scored) == 1 else several, "\n".join(texts), as_json=as_json)
@@ -103,64 +111,18 @@ def _options(given: list[str]) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def score_inputs(
-    inputs: Sequence[str],
-    choices: TestRunChoices,
-    out: Path,
-    settings: Settings,
-    also: Sequence[str] = (),
-    of_rows_alone: Sequence[str] = (),
-    *,
-    judge: bool = False,
-) -> list[ScoredFile]:
-    """Scores chat rows together, or test runs one by one: a single run into `out`, several into sub-folders of it.
-
-    A run that cannot be scored does not stop the others; the error of a single one is raised. `also` are formats of
-    the tables of chat rows besides Parquet, `of_rows_alone` the given options that test runs do not have; `judge` is
-    whether a judge was requested for these files.
+def _refuse_for_testruns(also: Sequence[str], of_rows: Sequence[str], rubric: str) -> None:
+    """Refuses the formats of `--also`, and options that only chat rows have.
 
     Raises:
-        UsageError: no such rubric or agent type, chat rows mixed with test runs, or options of one kind for the other.
-        InputError: an input matches nothing.
-        StorageError: `out` cannot be written.
+        UsageError: one of them is given.
     """
-    from flows.cli.score_files import ScoredFile, files_to_score, score_to_folder
-
-    files, are_chat_rows = files_to_score(inputs, choices, out, settings)
-    if are_chat_rows:
-        if judge:
-            raise UsageError(_NO_JUDGE_OF_CHAT_ROWS, fix="leave out --judge")
-        rubric_id = choices.rubric or settings.monitoring.rubric
-        return [ScoredFile("", out, score_to_folder(inputs, rubric_id, out, settings, also))]
-    left_out = (
-        f"leave it out; if these are chat rows, --rubric {settings.monitoring.rubric} tells why they cannot be read"
-    )
+    fix = f"leave it out; if these are chat rows, --rubric {rubric} tells why they cannot be read"
     if also:
-        raise UsageError("--also is for chat rows: a test run has its workbook", fix=left_out)
-    if of_rows_alone:
-        raise UsageError(f"test runs take no {' and no '.join(of_rows_alone)}", fix=left_out)
-    from flows.cli.score_testruns import score_testruns  # imports judge and database, which takes a second
-
-    return score_testruns(files, choices, out, settings)
-
-
-def estimate_inputs(
-    inputs: Sequence[str], choices: TestRunChoices, out: Path, settings: Settings
-) -> dict[str, Estimate]:
-    """The estimate of judging each test run, by file name. Nothing is written but the state database.
-
-    Raises:
-        UsageError: a wrong choice, chat rows, which are never judged, or a budget without a price.
-        InputError: an input matches nothing, or a file cannot be read.
-    """
-    from flows.cli.score_files import files_to_score
-
-    files, are_chat_rows = files_to_score(inputs, choices, out, settings)
-    if are_chat_rows:
-        raise UsageError(_NO_JUDGE_OF_CHAT_ROWS, fix="leave out --dry-run")
-    from flows.cli.score_testruns import estimate_testruns
-
-    return estimate_testruns(files, choices, settings)
+        raise UsageError("--also is for chat rows: a test run has its workbook", fix=fix)
+    if of_rows:
+        options = " and no ".join(f"--{name.replace('_', '-')}" for name in of_rows)
+        raise UsageError(f"test runs take no {options}", fix=fix)
 
 
 def estimate_line(name: str, found: Estimate) -> str:

@@ -13,7 +13,7 @@ import polars.testing
 import pyarrow as pa
 import pytest
 
-from flows.cli.score import score_inputs
+from flows.cli.score_testruns import score_testruns
 from scoring import score_runs
 from scoring.catalog import TestRunChoices
 from scoring.errors import InputError, UsageError
@@ -58,7 +58,7 @@ def test_score_runs_gives_what_aqb_score_writes(
     (tmp_path / "in").mkdir()
     run.write_csv(tmp_path / "in" / name)
     choices = TestRunChoices(rubric, agent_type, options)
-    (written,) = score_inputs([str(tmp_path / "in" / name)], choices, tmp_path / "out", Settings())
+    (written,) = score_testruns([tmp_path / "in" / name], choices, tmp_path / "out", Settings())
     assert written.error is None
 
     frame = KINDS[kind](run)
@@ -82,7 +82,7 @@ def test_score_runs_gives_what_aqb_score_writes(
 def test_score_runs_reads_a_workbook_that_pandas_has_opened(tmp_path: Path) -> None:
     path = SAMPLES / "resume_agent_sample.xlsx"
     choices = TestRunChoices("aqb-1.2", "applicant_management")
-    score_inputs([str(path)], choices, tmp_path, Settings())
+    score_testruns([path], choices, tmp_path, Settings())
     found = score_runs(pd.read_excel(path, dtype=object), "aqb-1.2", agent_type="applicant_management")
     pd.testing.assert_frame_equal(found.scores, pd.read_parquet(tmp_path / "scores.parquet"))
     pd.testing.assert_frame_equal(found.queries, pd.read_parquet(tmp_path / "queries.parquet"))
