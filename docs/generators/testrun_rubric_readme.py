@@ -62,10 +62,7 @@ def _aqb() -> Sections:
             "Accuracy of applicant management",
             _part(_FILTERS, ("Filters", "Numbers", "Points", "Tools"), _filter_rows()),
         ),
-        (
-            "Speed",
-            "\n\n".join((*_speed_tables(), f"TTFT passes up to {aqb.TTFT_MAX_S} s and is no part of the total.")),
-        ),
+        ("Speed", "\n\n".join((*_speed_tables(), _TTFT))),
         ("Stability", f"{aqb.ANSWERED_POINTS} for an answer, {aqb.UNANSWERED_POINTS} for a failed or empty one."),
         ("Weighted total", _part(_TOTAL, ("Metric", "Weight"), weights)),
         ("Manual review", table(("Code", "When"), REVIEW_TITLES.items())),
