@@ -3,7 +3,7 @@
 import ast
 import inspect
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, get_args
 
@@ -12,10 +12,12 @@ from pydantic import BaseModel, SecretStr
 from pydantic_core import PydanticUndefined
 from typer.main import get_command
 
+from docs.generators.row_rubric_readme import code_table
 from flows.cli.app import app
 from scoring.catalog import row_rubric
 from scoring.chat.rubric import RowRubric
 from scoring.inputs import REJECTED_SCHEMA
+from scoring.markdown import one_line
 from tasks.chat import tables as monitoring_tables
 from tasks.config.judge import JudgeSettings, Price
 from tasks.config.settings import MonitoringSettings, Settings
@@ -35,7 +37,7 @@ def settings_page() -> str:
     rows = []
     for name, default, meaning in _settings(Settings, ""):
         variable = "–" if "[]" in name else f"`AQB_{name.upper().replace('.', '__')}`"
-        rows.append((f"`{name}`", variable, default, _one_line(meaning)))
+        rows.append((f"`{name}`", variable, default, one_line(meaning)))
     prices = [_price_row(price) for price in JudgeSettings().prices]
     return f"""# Settings
 
@@ -45,14 +47,14 @@ From `aqb.toml` in the folder where `aqb` runs, then the environment, then optio
 `[[judge.prices]]`. In a variable a list or a table is JSON: `AQB_WEB__HOSTS='["aqb.example.com"]'`; keys of a table
 have no variables of their own.
 
-{_table(("setting", "variable", "default", "what it does"), rows)}
+{code_table(("setting", "variable", "default", "what it does"), rows)}
 
 ## Prices
 
 List prices in USD per million tokens. Check them against your endpoint's price page; `[[judge.prices]]` adds your
 model, or takes the place of the price of one of these.
 
-{_table(("model", "input", "cached", "put into the cache", "output", "read on", "read at"), prices)}
+{code_table(("model", "input", "cached", "put into the cache", "output", "read on", "read at"), prices)}
 """
 
 
@@ -66,8 +68,8 @@ def tables_page() -> str:
     """Every column of every table of the warehouse."""
     sections = []
     for name, grain, schema in warehouse_tables(row_rubric(MonitoringSettings().rubric)):
-        rows = [(f"`{field.name}`", f"`{field.type}`", _one_line(described(field))) for field in schema]
-        sections.append(f"## {name}\n\n{grain}\n\n{_table(('column', 'type', 'what'), rows)}\n")
+        rows = [(f"`{field.name}`", f"`{field.type}`", one_line(described(field))) for field in schema]
+        sections.append(f"## {name}\n\n{grain}\n\n{code_table(('column', 'type', 'what'), rows)}\n")
     return f"""# Tables
 
 {_GENERATED}
@@ -186,12 +188,3 @@ def _helps(command: Any, path: str) -> Iterator[tuple[str, str]]:
 def _help(command: Any, path: str) -> tuple[str, str]:
     context = command.make_context(path, [], resilient_parsing=True, terminal_width=100, max_content_width=100)
     return path, command.get_help(context).rstrip()
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])

@@ -18,7 +18,7 @@ def row_rubric_readme(rubric: RowRubric) -> str:
         "Conditions are GoogleSQL, as `aqb sql` prints them. The first condition that is true counts; "
         "NULL is never true.",
         "## Rows that are not scored",
-        _table(
+        code_table(
             ("Outcome", "Code", "Condition"),
             [("rejected", rule.code, _code(rule.condition)) for rule in rubric.rejects]
             + [("excluded", rule.code, _code(rule.condition)) for rule in rubric.exclusions],
@@ -26,17 +26,17 @@ def row_rubric_readme(rubric: RowRubric) -> str:
         "## Columns",
         *(_column(definition) for definition in rubric.definitions),
         "## Alerts",
-        _table(
+        code_table(
             ("Level", "Rule", "What", "Condition"),
             [(rule.level, f"`{rule.id}`", rule.title, _code(rule.condition)) for rule in rubric.alert_rules],
         ),
         "## KPIs",
-        _table(
+        code_table(
             ("Column", "What", "Target", "Source"),
             [(f"`{kpi.name}`", kpi.title, _target(kpi), kpi.source) for kpi in rubric.quotients],
         ),
         "## Final grades",
-        _table(
+        code_table(
             ("Grade", "Shown as", "Label", "Action"),
             [(f"`{grade.code}`", grade.sign, grade.title, grade.action) for grade in rubric.final_scale.grades],
         ),
@@ -50,7 +50,7 @@ def _column(definition: Definition) -> str:
     points = list(_points(definition.expression))
     if not points:
         return f"{heading}\n\n{_code(definition.expression)}"
-    return f"{heading}\n\n" + _table(("Points or value", "When", "Condition"), points)
+    return f"{heading}\n\n" + code_table(("Points or value", "When", "Condition"), points)
 
 
 def _points(expression: Expression) -> Iterable[tuple[str, str, str]]:
@@ -84,7 +84,7 @@ def _code(expression: Expression) -> str:
     return f"`{' '.join(to_sql(expression).split())}`"
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def code_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A markdown table whose cells may be code: a cell ends at a bar even inside code."""
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    # A table cell ends at a bar even inside code.
     return "\n".join(lines + ["| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in rows])
