@@ -15,8 +15,8 @@ from prefect import flow
 from prefect.context import FlowRunContext
 from prefect.runtime import flow_run
 
-from flows.runtime.clock import day_of_night, name_of_night, require_started, today
-from flows.runtime.flow_run import GivenSettings, settings_of_flow
+from flows.runtime.clock import require_started, today
+from flows.runtime.flow_run import GivenSettings, day_of_night, name_of_night, settings_of_flow
 from flows.runtime.logs import warn
 from flows.steps.alerts import notify_days, notify_kept, notify_unreported, send_all_clears
 from flows.steps.announce import STILL_NEWS

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli.terminal import Json, open_context, refuse_other_than_csv, show
+from flows.runtime.clock import now, today
 from scoring.errors import UsageError, counted
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ def agreement(
 
     Example: aqb agreement labels.csv --run out/plan
     """
-    from flows.runtime.clock import now, today
     from scoring.stats.agreement import agreements
     from tasks.reports.markdown.agreement import agreement_dict, agreement_markdown
     from tasks.review.label_store import exported_labels
@@ -153,7 +153,6 @@ def import_(
 
     Example: aqb review import review.xlsx --run out/resume --reviewer kim
     """
-    from flows.runtime.clock import now
     from tasks.review.label_store import LabelStore, exported_labels
     from tasks.review.labels import read_labels, write_labels
     from tasks.review.review_workbook import read_review_workbook

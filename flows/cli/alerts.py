@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli.terminal import Json, day_option, finish, open_context, show
+from flows.runtime.clock import now
+from flows.runtime.prefect_env import prepare_prefect
 from scoring.errors import UsageError, counted
 
 if TYPE_CHECKING:
@@ -47,7 +49,6 @@ def alerts(
     """
     if called.invoked_subcommand:
         return
-    from flows.runtime.prefect_env import prepare_prefect
 
     if bool(preview) + pending + (bool(day) or dry_run) + requeue > 1:
         raise UsageError("--date, --preview, --pending and --revive exclude each other", fix="give one of them")
@@ -159,7 +160,6 @@ def message_text(message: OutboxMessage) -> str:
 
 
 def _send(context: Context, day: date | None, *, requeue: bool, as_json: bool) -> None:
-    from flows.runtime.clock import now
     from flows.steps.alerts import announce_days
     from flows.steps.announce import announce
     from tasks.alerts.outbox import Outbox

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.runtime.prefect_env import reaching_prefect, require_lasting_server
 from scoring.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ def automations(
     Example: aqb automations --file deployments/automations.yaml
     """
     from prefect.client.orchestration import get_client
-
-    from flows.runtime.prefect_env import reaching_prefect, require_lasting_server
 
     wanted = read_automations(file)
     require_lasting_server()

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.cli.terminal import FirstDay, Json, LastDay, complain, finish, progress, show
+from flows.runtime.clock import today
+from flows.runtime.prefect_env import prepare_prefect, running_flows
+from scoring.days import days_window
 from scoring.errors import counted
 
 if TYPE_CHECKING:
@@ -49,8 +52,6 @@ def backfill(
 
 
 def _show_plan(settings: Settings, first: date, last: date, *, force: bool, allow_shrink: bool, as_json: bool) -> None:
-    from flows.runtime.clock import today
-    from scoring.days import days_window
     from tasks.chat.day_plan import backfill_plan
     from tasks.chat.sources import open_source
     from tasks.config.addresses import is_bigquery
@@ -97,7 +98,6 @@ def _shown_up_to_date(settings: Settings, first: date, last: date, *, as_json: b
 
 
 def _run(settings: Settings, first: date, last: date, options: dict[str, bool], *, as_json: bool) -> None:
-    from flows.runtime.prefect_env import prepare_prefect, running_flows
 
     prepare_prefect(settings.reports)
     from flows.backfill import IncompleteBackfillError, watcher

@@ -17,8 +17,13 @@ from uuid import uuid4
 import typer
 
 from flows.cli.terminal import Json, show
+from flows.cli.upgrade import lacking_of_state, listed
+from flows.runtime.clock import now, today
+from flows.runtime.clusters import reach_cluster
 from flows.runtime.code_version import code_version
 from flows.runtime.prefect_env import prepare_prefect, reaching_prefect
+from scoring.alerting.days_off import LAST_DAY
+from scoring.days import day_window
 from scoring.errors import AqbError, UsageError, counted
 
 if TYPE_CHECKING:
@@ -122,8 +127,6 @@ def _check(name: str, look: Callable[[Settings], str], settings: Settings) -> Ch
 
 def _source(settings: Settings) -> str:
     """Checks the source; returns what reading yesterday's rows would take."""
-    from flows.runtime.clock import today
-    from scoring.days import day_window
     from tasks.chat.sources import open_source
     from tasks.config.addresses import is_bigquery
 
@@ -174,7 +177,6 @@ def _warehouse(settings: Settings) -> str:
 
 def _refuse_days_to_come(days: Sequence[date], settings: Settings) -> None:
     """Refuses score tables with days to come: a night whose clock was ahead has made them, without rows."""
-    from flows.runtime.clock import today
     from tasks.config.addresses import dataset_of, is_bigquery
 
     if not (ahead := [day for day in days if day > today(settings.time_zone)]):
@@ -206,7 +208,6 @@ def _refuse_locked(place: Path) -> None:
 
 def _state(settings: Settings) -> str:
     """Checks that the state database has the form of this version and can be written, by this user and at all."""
-    from flows.cli.upgrade import lacking_of_state, listed
     from tasks.state.database import StateDatabase
     from tasks.state.leases import Leases
     from tasks.state.run_ledger import RunLedger
@@ -221,7 +222,6 @@ def _state(settings: Settings) -> str:
 
 def _last_night(settings: Settings) -> str:
     """Checks that the last night that was due is completed and reported; before the first one nothing is missing."""
-    from flows.runtime.clock import now
     from flows.steps.watch import unreported_runs
     from tasks.alerts.unfinished import late_night
     from tasks.context import Context
@@ -239,9 +239,6 @@ def _last_night(settings: Settings) -> str:
 
 def _days_off(settings: Settings) -> str:
     """Checks that the holidays of the next `_CALENDAR_NOTICE` are known to alerts."""
-    from flows.runtime.clock import today
-    from scoring.alerting.days_off import LAST_DAY
-
     last = max((LAST_DAY, *settings.alerts.days_off))
     known = f"holidays are known until {last}"
     if last - today(settings.time_zone) < _CALENDAR_NOTICE:
@@ -267,14 +264,11 @@ def _inbox(settings: Settings) -> str:
 
 def _task_runner(settings: Settings) -> str:
     """Checks that the cluster accepts connections; a night of few rows does not need it."""
-    from flows.runtime.clusters import reach_cluster
-
     reach_cluster(settings)
     return f"{settings.engine.task_runner_address} accepts connections"
 
 
 def _judge(settings: Settings, *, has_store: bool) -> str:
-    from flows.runtime.clock import today
     from tasks.config.judge import endpoint_of
     from tasks.config.secret_places import is_set, secret_of
     from tasks.context import Context

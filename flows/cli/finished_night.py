@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from flows.cli.score import counts_text
 from flows.cli.terminal import finish, show
+from flows.runtime.clock import now, today
 
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
@@ -20,7 +21,6 @@ def show_finished_night(settings: Settings, *, as_json: bool) -> bool:
     Raises:
         typer.Exit: the day has a problem.
     """
-    from flows.runtime.clock import now, today
     from flows.steps.nothing_to_do import done_by
     from tasks.alerts.heartbeat import Heartbeat
     from tasks.context import Context

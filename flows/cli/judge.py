@@ -11,6 +11,7 @@ import typer
 
 from flows.cli.score import estimate_line
 from flows.cli.terminal import Json, finish, judge_progress, open_context, show
+from flows.runtime.clock import today
 
 if TYPE_CHECKING:
     from tasks.context import Context
@@ -49,7 +50,6 @@ def anchors(
 
     Example: aqb judge anchors
     """
-    from flows.runtime.clock import today
     from tasks.config.judge import require_endpoint
     from tasks.judge_quality.anchor_table import news_of_night
     from tasks.judge_quality.anchors import anchor_questions, ask_anchors, estimate_anchors
@@ -89,7 +89,6 @@ def switch(
 
     Example: aqb judge switch gpt-6.1-terra --dry-run
     """
-    from flows.runtime.clock import today
     from tasks.config.judge import require_endpoint
     from tasks.files.discovery import identity_of
     from tasks.judge.verdict_store import VerdictStore
@@ -144,7 +143,6 @@ def audit(
 
     Example: aqb judge audit --dry-run
     """
-    from flows.runtime.clock import today
     from scoring.judging.audit import proves_the_fence
     from tasks.config.judge import require_endpoint
     from tasks.judge_quality.audit import Auditor, write_audit

@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from flows.cli.alerts import message_text
 from flows.cli.finished_night import show_finished_night
 from flows.cli.score import counts_text, kpi_line, no_judge_text
 from flows.cli.terminal import Json, day_option, finish, show
+from flows.runtime.clock import now, require_started, today
+from flows.runtime.prefect_env import PrefectGoneError, prepare_prefect, running_flows
+from scoring.days import day_window, days_between
 from scoring.errors import AqbError, StorageError, UsageError, shown_name
 
 if TYPE_CHECKING:
@@ -49,8 +53,6 @@ def nightly(
 
     Example: aqb nightly --date 2026-02-13
     """
-    from flows.runtime.clock import require_started
-
     if day and intraday:
         raise UsageError("--date and --intraday exclude each other", fix="--intraday always means today")
     if dry_run:
@@ -68,8 +70,6 @@ def _show_plan(day: date | None, *, intraday: bool, as_json: bool) -> None:
 
     Of files only the first rows of the newest one are read; of BigQuery none: a dry run of the query costs nothing.
     """
-    from flows.runtime.clock import require_started, today
-    from scoring.days import day_window
     from tasks.chat.choose_engine import uses_pushdown
     from tasks.chat.sources import open_source
     from tasks.config.services import refuse_several
@@ -103,8 +103,6 @@ def _settings_of_night() -> Settings:
         return load_settings()
     except UsageError as error:
         if is_set(DEFAULT_WEBHOOK) and not sys.stderr.isatty():
-            from flows.runtime.prefect_env import prepare_prefect
-
             prepare_prefect(Settings.model_fields["reports"].default)
             from flows.steps.failure_hooks import notify_without_flow
 
@@ -119,8 +117,6 @@ def test_runs(as_json: Json = False) -> None:
 
     Example: aqb test-runs
     """
-    from flows.runtime.clock import now, today
-    from flows.runtime.prefect_env import prepare_prefect, running_flows
     from flows.steps.nothing_to_do import scored_inbox
     from tasks.config.settings import load_settings
     from tasks.context import Context
@@ -152,7 +148,6 @@ def demo(
 
     Example: aqb demo --out demo
     """
-    from scoring.days import days_between
     from tasks.config.alerts import AlertsSettings
     from tasks.config.settings import MonitoringSettings, load_settings
     from tasks.config.testruns import InboxSettings
@@ -169,7 +164,6 @@ def demo(
     typer.echo("The samples are synthetic: invented companies, questions, answers and test runs.")
     last_day = SAMPLE_FIRST_DAY + timedelta(days=SAMPLE_DAYS - 1)
     _run_nightly(settings, days_between(SAMPLE_FIRST_DAY, last_day), "nightly")
-    from flows.cli.alerts import message_text
     from flows.steps.alerts import preview_messages
     from tasks.context import Context
 
@@ -201,8 +195,6 @@ def _run_nightly(
     as_json: bool = False,
 ) -> None:
     """Runs the nightly flow for each day and prints the result of the last one."""
-    from flows.runtime.prefect_env import PrefectGoneError, prepare_prefect, running_flows
-
     try:
         prepare_prefect(settings.reports)
     except StorageError as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli.terminal import Json, day_option, day_range, open_context, show
+from flows.runtime.clock import today
 from scoring.chat.periods import Period, week_of
 from scoring.errors import UsageError, counted
 from tasks.files.report_paths import LONGEST_BUILD_S, OVER_SERVICES, SITE_LOCK, ReportPaths, period_page_name
@@ -35,7 +36,6 @@ def report(
 
     Example: aqb report --from 2026-02-01 --to 2026-02-28
     """
-    from flows.runtime.clock import today
     from tasks.judge_quality.model_end import near_end
     from tasks.reports.site.build import build_pages
     from tasks.state.alert_choices import AlertChoices

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.terminal import Json, open_context, show
+from flows.runtime.clock import now, today
 from scoring.errors import AqbError, UsageError
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be taken away.")]
@@ -27,7 +28,6 @@ def prune(
 
     Example: aqb prune --older-than 400d --dry-run
     """
-    from flows.runtime.clock import now, today
     from tasks import retention
 
     if not (days := re.fullmatch("([1-9][0-9]{0,4})d", older_than)):
@@ -49,7 +49,6 @@ def erase(
 
     Example: aqb erase --session 3f2a91 --dry-run
     """
-    from flows.runtime.clock import now
     from tasks import retention
 
     if not session:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli.terminal import FirstDay, Json, LastDay, complain, day_range, open_context, refuse_other_than_csv, show
+from scoring.days import days_window
+from scoring.markdown import one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,8 +74,6 @@ def golden(
     Example: aqb golden --from 2026-02-01 --to 2026-02-19 --limit 50 --out golden.csv
     """
     from scoring.chat.golden import SAME_TEMPLATE, best_rows, golden_candidates
-    from scoring.days import days_window
-    from scoring.markdown import one_line
     from tasks.chat.source_rows import scored_source
     from tasks.config.services import refuse_several
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from flows.cli.terminal import Json, day_option, show
+from scoring.days import day_window
 from scoring.errors import UsageError
+from scoring.rubrics import DEFAULT_ROW_RUBRIC
 
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
@@ -137,7 +139,6 @@ def sql(
 
 def _view_of(settings: Settings) -> str:
     """The view of `monitoring.source`; if that is files, the production view, or a placeholder for another rubric."""
-    from scoring.rubrics import DEFAULT_ROW_RUBRIC
     from tasks.config.addresses import is_bigquery, table_of
 
     monitoring = settings.monitoring
@@ -156,7 +157,6 @@ def bigquery_scoring_query(source: str, day: date | None, settings: Settings) ->
     """
     from scoring.chat.sql_rows import chat_rows_query, rejecting_unreadable
     from scoring.chat.sql_scores import scoring_query
-    from scoring.days import day_window
     from scoring.rules.googlesql_backend import literal
     from tasks.config.services import refuse_several
     from tasks.files.rubric_file import chosen_row_rubric

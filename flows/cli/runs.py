@@ -17,6 +17,7 @@ import typer
 
 from flows.cli.terminal import Json, open_context, show
 from scoring.errors import UsageError
+from scoring.markdown import score_text
 
 if TYPE_CHECKING:
     from tasks.state.database import StateDatabase
@@ -124,8 +125,6 @@ def _files(run: Run) -> str:
 
 def _run_text(run: Run, steps: Sequence[RunStep], zone: ZoneInfo) -> str:
     """The facts, inputs and steps of a run, one per line."""
-    from scoring.markdown import score_text
-
     counts = {name: count for name in _COUNTS if (count := getattr(run, name)) is not None}
     cost = "cost not known" if run.cost_usd is None else f"{score_text(run.cost_usd, 4)} USD"
     facts = {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows.runtime.prefect_env import reaching_prefect, require_lasting_server
 from scoring.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ def serve(
     Example: aqb serve --prefect-file deployments/prefect.yaml
     """
     import prefect
-
-    from flows.runtime.prefect_env import reaching_prefect, require_lasting_server
 
     deployments = served_deployments(prefect_file)
     require_lasting_server()

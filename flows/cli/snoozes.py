@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli.terminal import Json, day_option, open_context, show
+from flows.runtime.clock import now, today
 from scoring.errors import UsageError
 from scoring.markdown import percent
 
@@ -38,7 +39,6 @@ def snooze(
 
     Example: aqb alerts snooze weak_answer --until 2026-03-20 --why "new prompt on Friday"
     """
-    from flows.runtime.clock import now, today
     from tasks.alerts.rule_rates import snooze_rule
 
     if not why.strip():
@@ -69,7 +69,6 @@ def unsnooze(rule: Rule, tenant: Tenant = None) -> None:
 
     Example: aqb alerts unsnooze weak_answer
     """
-    from flows.runtime.clock import now
     from tasks.state.alert_choices import AlertChoices
 
     with open_context() as context:
@@ -92,7 +91,6 @@ def accept(
 
     Example: aqb alerts accept answer_failed --why "half of the answers moved to the new agent"
     """
-    from flows.runtime.clock import now
     from scoring.alerting.watch import watched_rules
     from tasks.alerts.rule_rates import scored_days
     from tasks.state.alert_choices import Acceptance, AlertChoices
@@ -161,7 +159,6 @@ def _as_stored(tenant: str | None) -> str | None:
 
 
 def _going_on(context: Context) -> list[Snooze]:
-    from flows.runtime.clock import today
     from tasks.state.alert_choices import AlertChoices
 
     return AlertChoices(context.state).snoozes(today(context.settings.time_zone))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.cli.terminal import Json, cannot_listen, show
+from flows.runtime.code_version import code_version
 from scoring.errors import UsageError
 
 if TYPE_CHECKING:
@@ -80,7 +81,6 @@ def status_server(host: str, port: int) -> ThreadingHTTPServer:
 
 def _status_now() -> Status:
     """The status under the settings of now; wrong ones are its problem, until they are corrected."""
-    from flows.runtime.code_version import code_version
     from flows.steps.status import Status, status_of
     from tasks.config.settings import load_settings
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scoring.errors import OBEYED, AqbError, InputError, UsageError
+from scoring.markdown import score_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -159,8 +160,6 @@ def progress(title: str, unit: str) -> Iterator[Show]:
 @contextmanager
 def judge_progress(title: str) -> Iterator[Progress]:
     """Shows the number of questions that the judge has answered, and their cost in USD."""
-    from scoring.markdown import score_text
-
     with progress(title, "questions") as show:
         yield lambda now: show(now.done, now.total, "" if now.usd is None else f"{score_text(now.usd, 4)} USD")
 

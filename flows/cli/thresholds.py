@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.terminal import FirstDay, Json, LastDay, day_range, nothing_scored, open_context, show
+from scoring.days import days_between
 from scoring.errors import UsageError, counted
 
 
@@ -19,7 +20,6 @@ def thresholds(
 
     Example: aqb thresholds --from 2026-02-01 --to 2026-02-19
     """
-    from scoring.days import days_between
     from tasks.files.atomic import write_text
     from tasks.warehouse import table_rows
     from tasks.warehouse.tables import SCORES

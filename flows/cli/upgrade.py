@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli.terminal import Json, show
+from flows.runtime.clock import today
 from scoring.errors import counted
 
 if TYPE_CHECKING:
@@ -80,7 +81,6 @@ def lacking_of_state(settings: Settings, *, change: bool = False) -> list[str]:
 
 def _stale(settings: Settings) -> dict[str, int]:
     """The number of scored days that a backfill with this version would score again, by reason."""
-    from flows.runtime.clock import today
     from tasks.chat.day_plan import stale_days
     from tasks.context import Context
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.terminal import INTERRUPTED
+from flows.runtime.prefect_env import reaching_prefect, require_lasting_server
 
 
 def worker(
@@ -25,7 +26,6 @@ def worker(
     """
     import asyncio
 
-    from flows.runtime.prefect_env import reaching_prefect, require_lasting_server
     from flows.runtime.worker import work
 
     require_lasting_server()

@@ -1,12 +1,9 @@
-"""The current time and day, and the day that a run of the nightly flow scores."""
+"""The current time and day."""
 
-from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 from scoring.errors import UsageError
-from tasks.state.run_ledger import INTRADAY, NIGHTLY
 
 
 def now() -> datetime:
@@ -28,19 +25,3 @@ def require_started(day: date, time_zone: str) -> date:
     if day > today(time_zone):
         raise UsageError(f"{day} has not begun yet in {time_zone}", fix="give today or an earlier day")
     return day
-
-
-def day_of_night(given: Mapping[str, Any], scheduled: datetime, time_zone: str) -> date:
-    """The day that a run of the nightly flow scores: the parameter `day`, or else derived from its scheduled start.
-
-    Outside of the flow's process Prefect has parameters as text only.
-    """
-    if day := given.get("day"):
-        return day if isinstance(day, date) else date.fromisoformat(day)
-    scheduled_day = scheduled.astimezone(ZoneInfo(time_zone)).date()
-    return scheduled_day if given.get("kind") == INTRADAY else scheduled_day - timedelta(days=1)
-
-
-def name_of_night(given: Mapping[str, Any], scheduled: datetime, time_zone: str) -> str:
-    """The name of a run of the nightly flow: its kind and its day."""
-    return f"{given.get('kind', NIGHTLY)} {day_of_night(given, scheduled, time_zone)}"

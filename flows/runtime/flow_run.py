@@ -1,13 +1,15 @@
-"""A flow run's settings, steps and artifacts in Prefect.
+"""A flow run's settings, day, steps and artifacts in Prefect.
 
 A deployed flow asks people for its parameters: Prefect creates a form from the `Args` of the docstring. Outside of a
 flow run steps are plain functions, and no artifacts are created.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from typing import Annotated, Any, Generic, ParamSpec, TypeVar, cast
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from prefect import Task, task
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
@@ -20,6 +22,7 @@ from flows.runtime.logs import configure_logs
 from flows.runtime.prefect_env import is_ctrl_c
 from scoring.errors import AqbError, StorageError, UsageError
 from tasks.config.settings import Settings, load_settings, refuse_masked
+from tasks.state.run_ledger import INTRADAY, NIGHTLY
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,6 +49,22 @@ def settings_of_flow(given: Settings | None) -> Settings:
     refuse_masked(settings)
     configure_logs(settings.log_format)
     return settings
+
+
+def day_of_night(given: Mapping[str, Any], scheduled: datetime, time_zone: str) -> date:
+    """The day that a run of the nightly flow scores: the parameter `day`, or else derived from its scheduled start.
+
+    Outside of the flow's process Prefect has parameters as text only.
+    """
+    if day := given.get("day"):
+        return day if isinstance(day, date) else date.fromisoformat(day)
+    scheduled_day = scheduled.astimezone(ZoneInfo(time_zone)).date()
+    return scheduled_day if given.get("kind") == INTRADAY else scheduled_day - timedelta(days=1)
+
+
+def name_of_night(given: Mapping[str, Any], scheduled: datetime, time_zone: str) -> str:
+    """The name of a run of the nightly flow: its kind and its day."""
+    return f"{given.get('kind', NIGHTLY)} {day_of_night(given, scheduled, time_zone)}"
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ from prefect.exceptions import MissingResult, ParameterTypeError, PrefectExcepti
 from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from flows.runtime.clock import day_of_night, name_of_night, now
+from flows.runtime.clock import now
+from flows.runtime.flow_run import day_of_night, name_of_night
 from flows.steps.announce import announce
 from flows.steps.subscriptions import subscriptions
 from scoring.alerting.all_clear import Unfinished

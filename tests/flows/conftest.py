@@ -108,7 +108,8 @@ def aqb(
                 patched.setattr("flows.nightly.nightly", flows.nightly)
                 patched.setattr("flows.backfill.backfill", flows.backfill)
                 patched.setattr("flows.test_runs.score_inbox", flows.score_inbox)
-                patched.setattr("flows.runtime.prefect_env.running_flows", nullcontext)
+                for command in ("nightly", "backfill"):
+                    patched.setattr(f"flows.cli.{command}.running_flows", nullcontext)
             main()
         written = capsys.readouterr()
         assert "defect of AQB" not in written.err, written.err

@@ -254,7 +254,7 @@ def test_calendar_of_holidays_that_ends_soon_is_told(
     aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert checks(aqb)["days off"] == f"holidays are known until {days_off.LAST_DAY}"
-    monkeypatch.setattr(days_off, "LAST_DAY", today("Asia/Seoul") + timedelta(days=59))
+    monkeypatch.setattr("flows.cli.doctor.LAST_DAY", today("Asia/Seoul") + timedelta(days=59))
     assert checks(aqb)["days off"].startswith("NOT alerts: holidays are known until")
     later = today("Asia/Seoul") + timedelta(days=400)
     monkeypatch.setenv("AQB_ALERTS__DAYS_OFF", f'["{later}"]')
