@@ -4,15 +4,18 @@ Heavy libraries are imported within functions.
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 
 
 def main() -> None:
-    """Prepares the process (standard streams, UTF-8 mode, HOME) and runs `flows.cli.app`.
+    """Prepares the process (SIGTERM, standard streams, UTF-8 mode, HOME) and runs `flows.cli.app`.
 
     The import is local, so that importing one module of this package does not import all commands.
     """
+    if os.getpid() == 1:  # the kernel ends the first process of a container by no signal without a handler
+        signal.signal(signal.SIGTERM, lambda number, _: os._exit(128 + number))
     _open_closed_streams()
     if sys.getfilesystemencoding() != "utf-8":
         _start_in_utf8_mode()

@@ -1,5 +1,7 @@
 """Signals that come where nobody waits for them: while Python removes objects, and before the command has begun."""
 
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -53,3 +55,21 @@ def test_ctrl_c_before_the_command_has_begun_leaves_no_traceback(tmp_path: Path)
     ended = subprocess.run([sys.executable, "-c", early], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr[:8]) == (INTERRUPTED, "stopped:")
     assert "Traceback" not in ended.stderr
+
+
+AS_FIRST_PROCESS = ("unshare", "--pid", "--fork")
+STOPPED_EARLY = """
+import os, signal, sys
+import flows.cli.app
+from flows.cli import main
+sys.modules["flows.cli.app"].app = lambda: (os.kill(1, signal.SIGTERM), print("went on", flush=True))
+main()
+"""
+
+
+def test_sigterm_ends_the_first_process_of_a_container_before_the_command_has_begun(tmp_path: Path) -> None:
+    if not shutil.which("unshare") or subprocess.run([*AS_FIRST_PROCESS, "true"], check=False).returncode:
+        pytest.skip("this machine makes no process the first one")
+    program = [*AS_FIRST_PROCESS, sys.executable, "-c", STOPPED_EARLY]
+    ended = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (128 + signal.SIGTERM, "", "")
