@@ -160,8 +160,8 @@ def _days(context: Context, found: Status) -> None:
         )
     if ahead := [day for day in context.warehouse.days(KPIS) if day > yesterday + timedelta(days=1)]:
         found.problems.append(
-            f"days: the score tables have {counted(len(ahead), 'day')} to come, scored by a clock that was ahead, and "
-            "`aqb watch` takes them for done; `aqb doctor` says what to do"
+            f"days: the score tables have {counted(len(ahead), 'day')} to come, scored by a clock that was ahead; "
+            "`aqb doctor` says what to do"
         )
     if kept := days_kept(context, yesterday):
         found.problems.append(

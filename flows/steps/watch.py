@@ -45,6 +45,7 @@ def watch_services(context: Context, clock: Clock | None = None) -> list[WatchRe
         StorageError: the state database cannot be used; never because of a channel.
     """
     clock = clock or Clock(now)
+    RunLedger(context.state).put_back_starts(clock.now(), context.settings.zone)
     found = [(one, late_night(one, clock.now())) for one in context.services]
     late = {one.settings.service: night for one, night in found if night}
     is_shared = context.is_of_several and (len(late) > 1 or _is_told(context, late.values()))

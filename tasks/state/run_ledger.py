@@ -144,6 +144,15 @@ class RunLedger:
         last: datetime | None = self._database.value(query)
         return now if last is None else max(now, last + timedelta(microseconds=1))
 
+    def put_back_starts(self, now: datetime, zone: tzinfo) -> None:
+        """Corrects runs of days that are not over, which a clock that was ahead has dated after `now`.
+
+        They began before, so that none of them counts as having all rows of its day.
+        """
+        today = now.astimezone(zone).date()
+        later = _WHOLE_DAY & (_runs.c.started_at > now) & (_runs.c.score_date >= today)
+        self._database.change(sa.update(_runs).where(later).values(started_at=now))
+
     def of_day(self, day: date) -> list[Run]:
         """All runs of a day, earliest first."""
         return self._runs(sa.select(_runs).where(self._mine, _runs.c.score_date == day))

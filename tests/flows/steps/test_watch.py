@@ -66,6 +66,13 @@ def test_late_night_is_reported_once_a_route_that_hears_critical_and_called_off_
     assert slack.refused == []
 
 
+def test_watch_takes_no_day_for_done_that_a_clock_ahead_has_scored(context: Context, slack: FakeSlack) -> None:
+    RunLedger(context.state).save(night(DAY))
+    assert look(context, at(DAY, "12:00")).late is None
+    assert look(context, at(MORNING, "07:00")).late
+    assert len(slack.texts()) == 2
+
+
 def test_late_night_is_reported_once_although_slack_is_down_at_first(context: Context, slack: FakeSlack) -> None:
     slack.down = "slow_rate_limit"
     assert "for the next run" in look(context, at(MORNING, "07:00")).delivery.problems[0]

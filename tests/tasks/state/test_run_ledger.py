@@ -15,7 +15,7 @@ from tasks.files.atomic import write_parquet
 from tasks.state.database import StateDatabase
 from tasks.state.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
 from tests.builders.disks import small_disk
-from tests.builders.nights import night
+from tests.builders.nights import at, night
 from tests.builders.state import opened
 
 DAY = date(2026, 2, 13)
@@ -272,6 +272,14 @@ def test_full_disk_leaves_a_database_that_goes_on_when_there_is_room(tmp_path: P
             assert all(run.message == "m" * 500 for run in ledger.of_day(DAY))
             ledger.save(replace(RUN, run_id="one more"))
             assert len(ledger.of_day(DAY)) == saved + 1
+
+
+def test_run_of_a_clock_ahead_counts_as_begun_before_the_end_of_its_day(ledger: RunLedger) -> None:
+    ledger.save(night(DAY))
+    ledger.put_back_starts(at(DAY, "23:59"), SEOUL)
+    ledger.save(night(DAY, start="07:30"))
+    ledger.put_back_starts(at(DAY + timedelta(days=1), "00:00"), SEOUL)  # by a clock that is a little behind
+    assert [run.began_after_its_day(SEOUL) for run in ledger.of_day(DAY)] == [False, True]
 
 
 def test_database_that_lost_its_table_is_a_clear_error(ledger: RunLedger, tmp_path: Path) -> None:
