@@ -135,7 +135,8 @@ def _days(context: Context, found: Status) -> None:
     """
     yesterday = today(context.settings.time_zone) - timedelta(days=1)
     in_work = _days_in_work(context, yesterday)
-    missing = [day for day in missing_days(context, yesterday) if day not in in_work]
+    kept = days_kept(context, yesterday)  # the next night leaves these, too, unless their rows are there again
+    missing = [day for day in missing_days(context, yesterday) if day not in {*in_work, *kept}]
     stale = stale_days(context, yesterday)
     beyond, lost = days_out_of_reach(context, yesterday), lost_days(context, yesterday)
     found.facts["days"] = {
@@ -163,7 +164,7 @@ def _days(context: Context, found: Status) -> None:
             f"days: the score tables have {counted(len(ahead), 'day')} to come, scored by a clock that was ahead; "
             "`aqb doctor` says what to do"
         )
-    if kept := days_kept(context, yesterday):
+    if kept:
         found.problems.append(
             f"days: the source lacks rows of {counted(len(kept), 'day')} that were scored, since {kept[0]}; the scores "
             "stay, check its retention and address"

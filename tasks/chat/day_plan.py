@@ -201,12 +201,18 @@ def earlier_days(context: Context, day: date) -> EarlierDays:
     if last_completed and reach.catch_up_days and last_completed + timedelta(days=1) < catch_up_from:
         out_of_reach = last_completed + timedelta(days=1), catch_up_from - timedelta(days=1)
     look_back_from = day - timedelta(days=reach.lookback_days)
-    runs, kept = ledger.latest_of_days(look_back_from, yesterday), ledger.latest_kept(look_back_from, yesterday)
-    done = [one for one in days_between(look_back_from, yesterday) if one in runs and _completed(runs[one])]
+    first = min(look_back_from, catch_up_from)
+    runs, kept = ledger.latest_of_days(first, yesterday), ledger.latest_kept(first, yesterday)
+    watched = [
+        one
+        for one in days_between(first, yesterday)
+        if (run := runs.get(one)) and ((one >= look_back_from and _completed(run)) or (one in missing and one in kept))
+    ]
     try:
-        late, still_kept = _changed(context.settings, done, runs, kept)
+        late, still_kept = _changed(context.settings, watched, runs, kept)
     except AqbError as error:
         return EarlierDays(missing, out_of_reach=out_of_reach, unread=error)
+    missing = tuple(one for one in missing if one not in still_kept)  # only a part of these was scored
     return EarlierDays(missing, late, still_kept, out_of_reach)
 
 

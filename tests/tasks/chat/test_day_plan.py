@@ -212,6 +212,21 @@ def test_day_that_was_scored_while_it_lasted_is_scored_again_although_no_rows_ca
         assert (1 in to_score(settings)) is again
 
 
+@pytest.mark.parametrize("back", [1, 4], ids=["yesterday", "further than a night looks back"])
+def test_day_of_which_a_part_was_scored_is_kept_once_while_its_rows_are_gone(settings: Settings, back: int) -> None:
+    day = LAST - timedelta(days=back)
+    done(settings, *days_between(DAY, LAST - timedelta(days=1)))
+    with opened(RunLedger, settings.state_url) as ledger:
+        (whole,) = ledger.of_day(day)
+        ledger.save(replace(whole, started_at=at(day, "23:00"), content="rows that are gone"))
+    assert in_context(earlier_days, settings, LAST).missing == (day,)
+    done(settings, day, outcome="kept", message="the source lost rows")
+    found = in_context(earlier_days, settings, LAST)
+    assert (found.missing, found.late, found.kept) == ((), (), {day: "the source lost rows"})
+    rewrite_row(settings, 4 - back)
+    assert in_context(earlier_days, settings, LAST).missing == (day,)
+
+
 def test_empty_night_of_a_clock_a_year_back_is_no_beginning(settings: Settings) -> None:
     done(settings, DAY - timedelta(days=365), rows_in=0)
     done(settings, *days_between(DAY, LAST), rows_in=1)
