@@ -22,6 +22,7 @@ from tasks.config.services import services_of
 from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.files.discovery import nearest_there
+from tasks.judge.verdict_store import VerdictStore
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import Run, RunLedger
 from tasks.testruns.inbox import files_of_inbox
@@ -214,7 +215,9 @@ def _outbox(context: Context, found: Status) -> None:
 
 
 def _judge(context: Context, found: Status) -> None:
-    judge, spent_usd = context.settings.judge, RunLedger(context.state).usd_since(now() - _MONTH)
+    judge, store = context.settings.judge, VerdictStore(context.state)
+    is_asked = "verdicts" not in context.state.lacking  # the first question makes the table
+    spent_usd = store.usd_since(now() - _MONTH) if is_asked else 0.0
     found.facts["judge"] = {
         "model": judge.model if judge.enabled else None,
         "spent_usd_30_days": spent_usd,

@@ -176,6 +176,16 @@ class VerdictStore:
         mean = self._database.value(sa.select(sa.func.avg(latest.c.out)))
         return most * _USUAL_SHARE if mean is None else min(float(mean), most)
 
+    def usd_since(self, since: datetime) -> float | None:
+        """The cost in USD of the questions that were last answered at `since` or later, whatever has become of the
+        command that asked; None if that of one is unknown.
+        """
+        priced = (VerdictStatus.OK, VerdictStatus.INVALID)  # a refusal may come before any model has read the question
+        unknown = _verdicts.c.usd.is_(None) & _verdicts.c.status.in_(priced)
+        sums = sa.select(sa.func.sum(_verdicts.c.usd), sa.func.sum(sa.case((unknown, 1), else_=0)))
+        ((usd, unknowns),) = self._database.rows(sums.where(_verdicts.c.created_at >= since))
+        return None if unknowns else float(usd or 0.0)
+
     def dialect(self, name: str) -> Dialect | None:
         """How an endpoint and model are asked; None where nobody was ever answered."""
         query = sa.select(_dialects.c.left_out, _dialects.c.form).where(_dialects.c.name == name)

@@ -213,12 +213,6 @@ class RunLedger:
         """The runs that began at `since` or later without an outcome: they are running or have died. Earliest first."""
         return self._runs(sa.select(_runs).where(self._mine, _runs.c.started_at >= since, _unended))
 
-    def usd_since(self, since: datetime) -> float | None:
-        """The cost of the judge in USD in the runs that began at `since` or later; None if that of one is unknown."""
-        judged = sa.select(_runs.c.cost_usd).where(_runs.c.started_at >= since, _runs.c.model.is_not(None))
-        costs = [cost for (cost,) in self._database.rows(judged)]
-        return None if None in costs else float(sum(costs))
-
     def last(self, count: int) -> list[Run]:
         """The latest runs of all services, earliest first."""
         return self._last(sa.select(_runs), count)

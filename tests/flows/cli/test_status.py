@@ -18,10 +18,13 @@ import pytest
 from flows.cli.status import status_server
 from flows.runtime.clock import now, today
 from scoring.alerting.messages import Message
+from scoring.judging.requests import Verdict, VerdictStatus
 from tasks.alerts.outbox import LIFETIME, Outbox
 from tasks.chat.day_plan import day_parameters
 from tasks.config.settings import Settings
 from tasks.context import Context
+from tasks.judge.replies import Usage
+from tasks.judge.verdict_store import VerdictStore
 from tasks.state.database import SCHEMA_NUMBER
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import NIGHTLY, RunLedger
@@ -31,6 +34,7 @@ from tests.builders.disks import small_disk
 from tests.builders.kpi_tables import write_kpis
 from tests.builders.nights import at, night
 from tests.builders.testruns import write_csv
+from tests.fakes.judge_questions import questions, settings_for
 from tests.flows.conftest import Command
 
 URL = "sqlite:///data/state.db"
@@ -212,6 +216,17 @@ def test_status_of_an_older_database_names_what_it_lacks_and_adds_nothing(aqb: C
     for _ in range(2):
         (problem,) = status(aqb)["problems"]
         assert "it lacks runs.told_at\n  -> aqb upgrade" in problem
+
+
+def test_status_adds_up_what_the_answers_of_the_judge_have_cost_whoever_asked(
+    aqb: Command, installation: Context
+) -> None:
+    assert status(aqb)["judge"]["spent_usd_30_days"] == 0.0
+    (question,) = questions(1, settings_for(""))
+    answered = question.judgement(Verdict(VerdictStatus.OK, {"score": 3})).with_call(Usage(100, 0, 10), 0.25, 0.5, "m")
+    VerdictStore(installation.state).save([answered])  # of `aqb score --judge`, or of a run that died
+    assert status(aqb)["judge"]["spent_usd_30_days"] == 0.25
+    assert "aqb_judge_cost_usd_30_days 0.25\n" in aqb("status", "--prometheus").out
 
 
 @pytest.mark.usefixtures("installation")

@@ -1,5 +1,6 @@
 import dataclasses
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,20 @@ def test_unknown_price_stays_unknown(store: VerdictStore) -> None:
     kept = dataclasses.replace(judgement(1), usd=None)
     store.save([kept])
     assert store.found([kept.key])[kept.key].usd is None
+
+
+@pytest.mark.parametrize(
+    ("usd", "status", "spent"),
+    [(0.25, VerdictStatus.OK, 1.0), (None, VerdictStatus.REFUSED, 0.75), (None, VerdictStatus.INVALID, None)],
+)
+def test_what_was_spent_is_all_that_answers_have_cost(
+    store: VerdictStore, usd: float | None, status: VerdictStatus, spent: float | None
+) -> None:
+    assert store.usd_since(datetime.now(UTC) - timedelta(days=1)) == 0.0
+    store.save([judgement(1, VerdictStatus.INVALID), judgement(2)])
+    store.save([judgement(1), dataclasses.replace(judgement(3, status), usd=usd)])
+    assert store.usd_since(datetime.now(UTC) - timedelta(days=1)) == spent
+    assert store.usd_since(datetime.now(UTC) + timedelta(days=1)) == 0.0
 
 
 def test_nobody_comes_between_the_reading_and_the_writing_of_a_limit(store: VerdictStore) -> None:

@@ -290,17 +290,6 @@ def test_database_that_lost_its_table_is_a_clear_error(ledger: RunLedger, tmp_pa
         ledger.of_day(DAY)
 
 
-@pytest.mark.parametrize(("costs", "spent"), [([], 0.0), ([0.5, 0.25], 0.75), ([0.5, None], None)])
-def test_cost_of_the_judge_is_unknown_where_that_of_a_run_is(
-    ledger: RunLedger, costs: list[float | None], spent: float | None
-) -> None:
-    ledger.save(RUN)  # asked no judge
-    for number, cost in enumerate(costs):
-        ledger.save(replace(FINISHED, run_id=f"judged-{number}", model="m", cost_usd=cost))
-    assert ledger.usd_since(RUN.started_at) == spent
-    assert ledger.usd_since(RUN.started_at + timedelta(seconds=1)) == 0.0
-
-
 def test_tables_that_a_missing_database_lacks_are_named_once(tmp_path: Path) -> None:
     with StateDatabase(f"sqlite:///{tmp_path / 'nowhere.db'}", read_only=True) as state:
         for _ in range(3):

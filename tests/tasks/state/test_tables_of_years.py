@@ -77,7 +77,7 @@ def test_no_statement_of_a_night_or_a_page_goes_through_a_whole_table(database: 
         lambda: ledger.unended_since(NOW),
         lambda: ledger.unended_of_days(date.min, date.max),
         lambda: ledger.whole_days_since(NOW),
-        lambda: ledger.usd_since(NOW),
+        lambda: verdicts.usd_since(NOW),
         lambda: ledger.last(3),
         lambda: ledger.steps("run"),
         lambda: labels.add([replace(LABEL, label="too_short")]),
