@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf
 from typing import Any
-from unicodedata import normalize
+from unicodedata import is_normalized, normalize
 
 from scoring.errors import InputError, counted
 from scoring.inputs import NOT_CALCULATED, UnreadableCell, ungrouped
@@ -39,6 +39,7 @@ _UNIT = re.compile(r"(?<=[0-9])\s*(?:ms|밀리초|점)\Z", re.IGNORECASE)
 _COUNTER = re.compile(r"(?<=[0-9])\s*(?:회|번|건|개)\Z")
 _ORDINAL = re.compile(r"([1-9][0-9]{0,3})\s*(?:회차|차|회|/1)?")
 _ROUND_SHEET = re.compile(r"round\s*([1-9][0-9]?)|([1-9][0-9]?)\s*(?:회차|차)", re.IGNORECASE)
+_ESCAPE = re.compile(r"(\\(?:u[0-9a-fA-F]{4}|.))", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ class RowReader:
             UnreadableCell: the row is rejected.
         """
         self._refuse_unreadable(cells)
-        cells = [normalize("NFC", cell) for cell in cells]  # macOS writes syllables as letters, which no rule reads
+        cells = [_composed(cell) for cell in cells]
         shared = {**self._given, **dict(self._shared(cells))}
         shared["recorded_scores"] = {
             RECORDED[name]: score
@@ -218,7 +219,7 @@ class RowReader:
             elif field == "query_id":
                 yield field, text
             elif field in _WORDS and text:
-                if (value := _WORDS[field](text)) is not None:
+                if (value := _WORDS[field](normalize("NFKC", text))) is not None:
                     yield field, value
                 else:
                     self.notes[f"unknown_{field}"] += 1
@@ -259,6 +260,16 @@ class RowReader:
             reason = f"{column} 칸은 {expected}여야 하는데 {why}."
             raise UnreadableCell(column, "not_a_number", reason)
         return value
+
+
+def _composed(cell: str) -> str:
+    """The cell with syllables that macOS has written as letters, which no rule reads, in one piece.
+
+    Escapes of JSON stay as they are: a mark behind `\\n` belongs to the new line, not to its `n`.
+    """
+    if is_normalized("NFC", cell):
+        return cell
+    return "".join(normalize("NFC", part) for part in _ESCAPE.split(cell))
 
 
 def _filled(places: Sequence[int], cells: list[str]) -> tuple[int, str]:

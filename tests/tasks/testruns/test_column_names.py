@@ -1,5 +1,6 @@
 """The headers of test runs, as people and programs write them."""
 
+import json
 import unicodedata
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from scoring.catalog import TestRunChoices, plan_of
 from scoring.errors import InputError
 from scoring.rubrics.aqb.summary import AqbSummary
-from scoring.testruns.executions import Execution
+from scoring.testruns.executions import AgentType, Execution, LatencyClass, parse_execution
 from scoring.testruns.scoring import score_testrun
 from scoring.testruns.team_names import TeamNames
 from tasks.testruns.files import read_testrun_file
@@ -47,6 +48,14 @@ def test_cells_mean_the_same_with_their_syllables_composed_or_not(tmp_path: Path
     apart = [[unicodedata.normalize("NFD", cell) for cell in row] for row in rows]
     composed, decomposed = (read_testrun_file(write_csv(tmp_path / "r.csv", one)) for one in (rows, apart))
     assert decomposed.queries == composed.queries
+
+
+def test_mark_behind_an_escaped_line_break_leaves_raw_json_readable(tmp_path: Path) -> None:
+    said = "첫 줄\n\u0303둘째 줄 e\u0301"
+    cell = unicodedata.normalize("NFD", json.dumps({"assistantMessage": said}, ensure_ascii=False))
+    run = read_testrun_file(write_csv(tmp_path / "r.csv", [LONG_HEADER, long_row(**{"Raw JSON": cell})]))
+    ((one,),) = run.queries.values()
+    assert parse_execution(one).response.assistant_message == "첫 줄\n\u0303둘째 줄 é"
 
 
 @pytest.mark.parametrize(
@@ -108,6 +117,14 @@ def test_number_may_have_its_unit_behind_it(tmp_path: Path) -> None:
     rows = [["ID", "질의", "1차 답변", "도구 호출 수", "정확도 점수"], ["A1", "몇 명?", "12명", "2회", "4점"]]
     ((one,),) = read_testrun_file(write_csv(tmp_path / "wide.csv", rows)).queries.values()
     assert (one.tool_call_count, one.recorded_scores) == (2, {"accuracy": 4.0})
+
+
+def test_words_may_be_typed_in_full_width(tmp_path: Path) -> None:
+    header = [*LONG_HEADER, "latencyClass", "agent_type"]
+    row = [*long_row(), "ＭＵＬＴＩ", "ｐｌａｎ＿ａｇｅｎｔ"]
+    run = read_testrun_file(write_csv(tmp_path / "r.csv", [header, row]))
+    ((one,),) = run.queries.values()
+    assert (one.latency_class, one.agent_type, run.notes) == (LatencyClass.MULTI, AgentType.PLAN, {})
 
 
 @pytest.mark.parametrize(("cell", "score"), [("4점", 4.0), ("３.5", 3.5), ("4.5 점", 4.5), ("좋음", None), ("-", None)])
