@@ -50,6 +50,7 @@ _MISFITS_AT_FIRST = 5
 _BUCKETS = ("requests", "tokens")
 _UNPACKED = ("gzip", "x-gzip", "deflate")
 _GZIP_OR_ZLIB = zlib.MAX_WBITS + 32
+_FIRST_OF_PACKED = (0x08, 0x0F)  # the lower half of the first byte of zlib and of gzip
 _PARTS_OF_ANSWERS = (b'"choices"', b'"output"', b'"usage"')
 
 
@@ -63,6 +64,8 @@ class _BoundedBody(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         length, is_empty = 0, True
         async for chunk in self._body:
+            if self._unpacker and is_empty and chunk and chunk[0] & 0x0F not in _FIRST_OF_PACKED:
+                self._unpacker = zlib.decompressobj(-zlib.MAX_WBITS)  # deflate without a header
             is_empty = is_empty and not chunk
             plain = self._unpacked(chunk, self._longest - length + 1)
             length += len(plain)

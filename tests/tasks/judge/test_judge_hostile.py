@@ -138,6 +138,11 @@ def test_judge_survives_an_endpoint_that_answers(name: str, sqlite_store: Verdic
     }
 
 
+def _without_header(plain: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(plain) + packer.flush()
+
+
 def _in_members(plain: bytes) -> bytes:
     """Packed as some servers do as they go: several members, one behind the other."""
     return gzip.compress(plain[:9]) + gzip.compress(b"") + gzip.compress(plain[9:])
@@ -145,7 +150,13 @@ def _in_members(plain: bytes) -> bytes:
 
 @pytest.mark.parametrize(
     ("packing", "pack"),
-    [("gzip", gzip.compress), ("GZIP", gzip.compress), ("gzip", _in_members), ("deflate", zlib.compress)],
+    [
+        ("gzip", gzip.compress),
+        ("GZIP", gzip.compress),
+        ("gzip", _in_members),
+        ("deflate", zlib.compress),
+        ("deflate", _without_header),
+    ],
 )
 def test_judge_reads_an_answer_that_a_server_packs_unasked(
     packing: str, pack: Callable[[bytes], bytes], sqlite_store: VerdictStore
