@@ -101,7 +101,8 @@ _KOREAN_LABEL = "(?:비밀번호|비번|패스워드|암호)"
 _PASSWORD = re.compile(rf"passw(?:or)?d|(?<![a-z])pwd?(?![a-z])|{_KOREAN_LABEL}", re.IGNORECASE)
 _PRIVATE_KEY = re.compile("PRIVATE KEY-----")
 _URL = re.compile("://")
-_NEEDS = (_LONG_NUMBER, _LONG_WORD, _AT_SIGN, _OWNER, _ADDRESS, _PASSWORD, _PRIVATE_KEY, _URL)
+_LINE_OF_PHONE = re.compile(r"\n[ \t]{0,2}[-.]?[0-9]{3,4}[ \t]{0,2}[-.]?[ \t]{0,2}\r?\n")
+_NEEDS = (_LONG_NUMBER, _LONG_WORD, _AT_SIGN, _OWNER, _ADDRESS, _PASSWORD, _PRIVATE_KEY, _URL, _LINE_OF_PHONE)
 
 _JOINED_PHONE = re.compile(rf"(?:82|0)(?:1[016-9][0-9]{{7,8}}|{_AREA}[0-9]{{7,8}})")
 _MOBILE_WITHIN = re.compile("010[0-9]{8}|01[16-9][0-9]{7}")  # a single digit may stand beside it
@@ -180,6 +181,7 @@ _KINDS = (
     # scheme://user:password@host
     _Kind("[인증키]", r"(?<=://)[^\s/?#@:]{0,64}:(?P<data>[^\s/?#]{1,128})@", needs=_URL),
     _Kind("[인증키]", rf"(?<![a-z])(?:bearer|kakaoak)[ ]{{1,2}}(?P<data>{_TOKEN}{{12,}}+)", needs=_LONG_WORD),
+    _Kind("[이메일]", rf"\"[^\"\n]{{1,64}}\"@(?:{_HOST}|{_KOREAN_HOST})", needs=_AT_SIGN),
     _Kind(
         "[이메일]",
         rf"(?<![\w.%+-])[\w.%+-]++(?:'[\w.%+-]++)?[ ]{{0,2}}@[ ]{{0,2}}(?:{_HOST}|{_KOREAN_HOST})",
@@ -232,6 +234,11 @@ _KINDS = (
         "[전화번호]",
         rf"(?<![0-9]){_COUNTRY}1[016-9](?:{_REST}|{_ACROSS}|,[0-9]{{3,4}},[0-9]{{4}}|{_PAIRS}|[0-9]{{4}}{_GAP}[0-9]{{4}})"
         rf"{_LAST_DIGITS}",
+    ),
+    _Kind(
+        "[전화번호]",
+        rf"(?<![0-9]){_COUNTRY}1[016-9]{_BROKEN}[0-9]{{3,4}}{_BROKEN}[0-9]{{4}}{_LAST_DIGITS}",
+        needs=_LINE_OF_PHONE,
     ),
     _Kind("[전화번호]", rf"(?<![0-9])(?<![0-9][.-]){_COUNTRY}{_AREA}{_REST}{_LAST_DIGITS}"),
     _Kind(

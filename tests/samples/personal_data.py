@@ -220,6 +220,7 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
         "over two lines": lambda random: "{}-{}{}{}".format(
             *_mobile(random)[:2], random.choice(("-\n", "\n", "\r\n", "\n-")), digits(random, 4)
         ),
+        "over three lines": lambda random: random.choice(("-\n", "\n", "\r\n")).join(_mobile(random)),
     },
     "resident number": {
         "900101-1234567": _resident("-"),
@@ -249,6 +250,7 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
     },
     "mail": {
         "kim@naver.com": _mail(),
+        '"kim lee"@x.kr': lambda random: f'"kim lee{digits(random, 2)}"@x.kr',
         "blanks": _mail(" @ "),
         "blanks everywhere": _mail("@ ", " . "),
         "full-width": _as(full_width, _mail()),
