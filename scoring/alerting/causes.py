@@ -40,7 +40,7 @@ def first_pages(watched: Watch, together: RulesTogether) -> Pages:
     rises = watched.episodes.pages
     found = Pages(np.zeros_like(rises), np.zeros_like(rises))
     for number, stream in np.argwhere(rises.T):  # day by day, all tenants together first
-        causes = _Causes(watched, found.pages, number)
+        causes = _Causes(watched, found, number)
         same = {watched.rules[stream].id, *together(stream, number)}
         found.pages[stream, number] = not causes.has_its_rows(stream, same) and not causes.has_its_tenants(stream)
         found.of_all[stream, number] = causes.has_all(stream, same)
@@ -49,16 +49,16 @@ def first_pages(watched: Watch, together: RulesTogether) -> Pages:
 
 @dataclass(frozen=True)
 class _Causes:
-    """The rises that have paged (`pages`, [streams, days]) and continue on a day."""
+    """The rises that have paged (`found`) and continue on a day."""
 
     watched: Watch
-    pages: Array
+    found: Pages
     day: int
 
     def has_all(self, stream: int, same: Collection[str]) -> bool:
         """Whether a tenant's rise is part of one of all tenants together, of one of the `same` rules."""
         of_all = [other for other in self._others(stream, ALL_TENANTS) if self.watched.rules[other].id in same]
-        return any(self.pages[other, self.day] or self._is_part(stream, other) for other in of_all)
+        return any(self.found.pages[other, self.day] or self._is_part(stream, other) for other in of_all)
 
     def has_its_rows(self, stream: int, same: Collection[str]) -> bool:
         """Whether another of the `same` rules of the tenant has paged before; rules that page on the same day share a
@@ -85,7 +85,8 @@ class _Causes:
         day of the page or on all days up to it, and has not returned to usual since.
         """
         streams, episodes, today = self.watched.streams, self.watched.episodes, (stream, [self.day])
-        if (reported := self._days_reported(cause)) is None or episodes.ended[stream, reported.stop : self.day].any():
+        reported = self._days_reported(stream, cause)
+        if reported is None or episodes.ended[stream, reported.stop : self.day].any():
             return False
         counts, rows = streams.counts[stream, reported], streams.rows[stream, reported]
         of_cause = max(counts.sum() / max(rows.sum(), 1), counts[-1] / max(rows[-1], 1))
@@ -93,11 +94,15 @@ class _Causes:
         chance = chance_of(streams.counts[today], streams.rows[today], rate, episodes.variance[today])
         return bool(chance[0] >= self.watched.budget.levels(episodes.rate[:, self.day]).paged_chance[stream])
 
-    def _days_reported(self, cause: int) -> slice | None:
-        """The days from the rise of an open episode to its last page before today, None without one."""
-        episodes = self.watched.episodes
+    def _days_reported(self, stream: int, cause: int) -> slice | None:
+        """The days from the rise of an open episode to its last page before today, None without one.
+
+        A page of another tenant that was part of a rise of all was no news to those who hear of all tenants.
+        """
+        episodes, rules = self.watched.episodes, self.watched.rules
         since = int(episodes.since[cause, self.day])
-        paged = self.pages[cause, since : self.day].nonzero()[0]
+        pages, of_all = (one[cause, since : self.day] for one in (self.found.pages, self.found.of_all))
+        paged = (pages & (~of_all | (rules[cause].tenant_id == rules[stream].tenant_id))).nonzero()[0]
         if not episodes.change[cause, self.day] or not episodes.had_paged[cause, self.day] or not len(paged):
             return None
         return slice(since, since + int(paged[-1]) + 1)

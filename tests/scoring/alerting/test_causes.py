@@ -93,6 +93,20 @@ def test_rise_of_all_tenants_pages_once_though_each_is_sure_on_a_day_of_its_own(
     assert found == [["*"], ["*"]]
 
 
+@pytest.mark.long
+def test_rise_of_all_tenants_that_grows_pages_again_as_one_and_not_tenant_by_tenant() -> None:
+    """Pages of tenants that were part of the first rise were no news to whoever hears of all tenants together."""
+    began, tenant = 56, "t2"
+    days = kpi_days(
+        Load(6), began + 35, 0, lambda day, rule: 1 + min(max(day - began, 0), 30) / 15 if rule == RULE else 1.0
+    )
+    routes = {"all": EVERYTHING, "one": RouteFilter(tenants=frozenset({tenant}))}
+    reported = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[began:], routes)
+    named = [(one.route, one.incidents[0].tenant_id) for one in reported if one.kind == "page"]
+    assert [who for route, who in named if route == "all"] == ["*", "*"]
+    assert [who for route, who in named if route == "one"] == [tenant, tenant]
+
+
 def test_tenant_of_a_rise_that_paged_before_still_pages_the_route_that_names_it() -> None:
     days = tenants({"a": 15, "b": 15}, {"a": 60, "b": 26}, {"a": 60, "b": 38})
     assert pages(days) == [(0, [(RULE, "*")])]
