@@ -1,5 +1,6 @@
 """Calls to an OpenAI-compatible endpoint: a reply or one of the errors of `replies`."""
 
+import asyncio
 import json
 import re
 import zlib
@@ -34,6 +35,7 @@ from tasks.judge.replies import (
 from tasks.judge.timing import Timing
 
 _CONNECT_S = 5.0
+_LIST_S = 10.0
 _IDLE_CONNECTIONS = 4  # every call looks at all that are idle
 _PASSING = (408, 409, 425)
 _OVERLOADED = (503, 529)
@@ -178,6 +180,20 @@ class JudgeEndpoint:
             raise TransientError(self._short(why), maybe_paid=is_cut or reply.usage is not None)
         self.answered = True
         return replace(reply, dialect=dialect)
+
+    async def is_silent(self) -> bool:
+        """Whether it gives no answer in time to a request for its models either, which no model has to write.
+
+        Whatever answers, with an error too, may only be slow.
+        """
+        try:
+            async with asyncio.timeout(min(_LIST_S, self.timing.longest_deadline_s)):
+                await self.client.get("/models", cast_to=httpx2.Response)
+        except TimeoutError:
+            return True
+        except openai.APIError:
+            return False
+        return False
 
     def reword(self, sent: Dialect, status: int, body: Any) -> None:
         """Changes the wording where a refusal names a part of the one that was sent.

@@ -275,7 +275,7 @@ class LiveRun:
                 if isinstance(failure, LateError):
                     self._window.add_late(self._now(), self._latencies.deadline_s)
                 is_unheard = isinstance(failure, UnreachableError | LateError) and not self._endpoint.answered
-                if is_unheard and pending.failures > 1:
+                if is_unheard and (pending.failures > 1 or await self._endpoint.is_silent()):
                     raise self._endpoint.unreachable(str(failure)) from None
                 raise
             else:
