@@ -7,7 +7,7 @@ Checks are written as Korean checklists, as key and value (`@check`), or as JSON
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -32,7 +32,7 @@ from scoring.testruns.checks import (
     Source,
     declared_as,
 )
-from scoring.testruns.executions import AgentType, Execution, LatencyClass, ParsedExecution
+from scoring.testruns.executions import Execution, LatencyClass
 from scoring.testruns.numbers import numbers_in
 from scoring.testruns.raw_json import without_lone_surrogates
 
@@ -321,37 +321,3 @@ def _text(value: object) -> str:
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     except RecursionError:
         return "(깊게 중첩된 값)"
-
-
-def latency_class_of_query(
-    readings: Sequence[ParsedExecution],
-    *,
-    expected_filters: int | None = None,
-    used_filters: int = 0,
-) -> LatencyClass:
-    """The latency class of a query; if its executions disagree, the slower class wins.
-
-    `expected_filters` and `used_filters` count filters without the period filter (None: the query expects none that are
-    known; the maximum over its executions).
-
-    Source: seed 000, 2.4 and 2.5; seed 004, 응답 속도.
-    """
-    executions = [reading.execution for reading in readings]
-    stated = {execution.latency_class for execution in executions} - {None}
-    if stated:
-        return LatencyClass.MULTI if LatencyClass.MULTI in stated else LatencyClass.SINGLE
-    criteria = (expected_of(execution).latency_class for execution in executions)
-    if in_criteria := next(filter(None, criteria), None):
-        return in_criteria
-    calls = [execution.tool_call_count for execution in executions if execution.tool_call_count is not None]
-    if calls:
-        return _slower(max(calls) >= 2)
-    if any(reading.response.step_count >= 2 for reading in readings):
-        return LatencyClass.MULTI
-    filters = used_filters if expected_filters is None else expected_filters
-    manages = any(execution.agent_type is AgentType.APPLICANT_MANAGEMENT for execution in executions)
-    return _slower(manages and filters >= 2)
-
-
-def _slower(multi: bool) -> LatencyClass:
-    return LatencyClass.MULTI if multi else LatencyClass.SINGLE

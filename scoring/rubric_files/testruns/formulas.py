@@ -24,7 +24,8 @@ from scoring.stats.intervals import mode_ratio
 from scoring.testruns.check_results import CheckResult, pass_ratio
 from scoring.testruns.check_results import evaluate as evaluate_expected
 from scoring.testruns.executions import Execution, LatencyClass, ParsedExecution, parse_execution
-from scoring.testruns.expected import expected_of, latency_class_of_query, unread_checks
+from scoring.testruns.expected import expected_of, unread_checks
+from scoring.testruns.latency_class import latency_class_of_query
 from scoring.testruns.patterns import failed_check_lines
 from scoring.testruns.rubric import Options, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.summaries import as_float, query_means

@@ -35,11 +35,10 @@ from scoring.testruns.executions import (
     Round,
     parse_execution,
 )
-from scoring.testruns.expected import latency_class_of_query
 from scoring.testruns.ground_truth import truth_numbers
+from scoring.testruns.latency_class import latency_class_of_query
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.summaries import Repeats, repeats_of, scores_of_mean, undecided_score
-from scoring.testruns.tool_usage import PERIOD_FILTER
 from scoring.testruns.totals import WeightedTotal
 
 RUBRIC_ID = "aqb-1.2"
@@ -138,7 +137,7 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
         UsageError: the agent type is unknown.
     """
     answered = _answered(executions, options)
-    latency_class = _latency_class(answered)
+    latency_class = latency_class_of_query([answer.reading for answer in answered.answers])
     scored = tuple(_scored(answer, answered.agent, latency_class, verdicts) for answer in answered.answers)
     scores = {
         **{metric: _over_executions(scored, metric) for metric in EXECUTION_METRICS},
@@ -182,19 +181,6 @@ def _answered(executions: Sequence[Execution], options: Options) -> _AnsweredQue
         answers.append(_Answer(reading, use, numbers_of(reading, tolerance), question))
     rooms = rooms_of(readings, int(options["consistency_min_runs"]))
     return _AnsweredQuery(agent, tuple(answers), rooms, consistency_request(rooms, RUBRIC_ID))
-
-
-def _latency_class(answered: _AnsweredQuery) -> LatencyClass:
-    """Counts filters without the period filter; an expected name without a code is a filter too."""
-    executions = [answer.reading.execution for answer in answered.answers]
-    expected = [execution.filter_names.expected(execution.expected_filters) for execution in executions]
-    counts = [len(e.filters - {PERIOD_FILTER}) + len(e.unmapped) for e in expected if e.filters or e.unmapped]
-    used = (answer.use for answer in answered.answers)
-    return latency_class_of_query(
-        [answer.reading for answer in answered.answers],
-        expected_filters=max(counts) if counts else None,
-        used_filters=max(len(set(use.used) - {PERIOD_FILTER}) for use in used),
-    )
 
 
 def _scored(answer: _Answer, agent: AgentType, latency_class: LatencyClass, verdicts: Verdicts) -> AqbExecution:

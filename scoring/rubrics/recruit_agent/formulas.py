@@ -16,7 +16,8 @@ from scoring.stats.exact import Exact, mean
 from scoring.testruns.check_results import CheckResult, are_unseen, evaluate, pass_ratio
 from scoring.testruns.checks import Item
 from scoring.testruns.executions import Execution, LatencyClass, ParsedExecution, parse_execution
-from scoring.testruns.expected import expected_of, latency_class_of_query, unread_checks
+from scoring.testruns.expected import expected_of, unread_checks
+from scoring.testruns.latency_class import latency_class_of_query
 from scoring.testruns.patterns import checked_score, failed_check_lines
 from scoring.testruns.query_columns import (
     AGENT_TYPE,
@@ -37,7 +38,6 @@ from scoring.testruns.query_columns import (
 )
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery, Undecided
 from scoring.testruns.summaries import Repeats, as_float, query_means, repeats_of
-from scoring.testruns.tool_usage import PERIOD_FILTER, tool_usage_of
 from scoring.testruns.totals import WeightedTotal
 
 METRICS = (
@@ -115,7 +115,7 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
     readings = [parse_execution(execution) for execution in ordered]
     intents = [intent_of(reading, verdicts) for reading in readings]
     signatures = [signature(reading) for reading in readings]
-    latency_class = _latency_class(readings)
+    latency_class = latency_class_of_query(readings)
     scored = tuple(
         _scored(reading, intent, seen, latency_class)
         for reading, intent, seen in zip(readings, intents, signatures, strict=True)
@@ -228,14 +228,4 @@ def _scored(reading: ParsedExecution, intent: Intent, seen: str, latency_class: 
         failed_checks=failed_check_lines(results),
         answer=reading.response.assistant_message,
         checks=results,
-    )
-
-
-def _latency_class(readings: Sequence[ParsedExecution]) -> LatencyClass:
-    executions = [reading.execution for reading in readings]
-    expected = [one.filter_names.expected(one.expected_filters).filters for one in executions]
-    return latency_class_of_query(
-        readings,
-        expected_filters=max((len(filters - {PERIOD_FILTER}) for filters in expected if filters), default=None),
-        used_filters=max(len(tool_usage_of(reading).filters - {PERIOD_FILTER}) for reading in readings),
     )

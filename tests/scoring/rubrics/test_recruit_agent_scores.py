@@ -150,6 +150,7 @@ def test_speed_is_banded_by_the_latency_class(
         ({"tool_call_count": 2}, LatencyClass.MULTI),
         ({"raw": {"worker": [{}, {}]}}, LatencyClass.MULTI),
         ({"expected_filters": "보훈 + 장애"}, LatencyClass.MULTI),
+        ({"expected_filters": "보훈 + 모르는 이름"}, LatencyClass.MULTI),
         ({"expected_filters": "기간 + 장애"}, LatencyClass.SINGLE),
         ({"detected_filters": "보훈, 장애, 기간"}, LatencyClass.MULTI),
         ({"detected_filters": "보훈, 기간"}, LatencyClass.SINGLE),

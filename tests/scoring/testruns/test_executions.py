@@ -13,7 +13,7 @@ from scoring.testruns.executions import (
     Round,
     parse_execution,
 )
-from scoring.testruns.expected import latency_class_of_query
+from scoring.testruns.latency_class import latency_class_of_query
 
 ANSWER = '{"assistantMessage": "안내할게요."}'
 
@@ -129,9 +129,8 @@ def test_latency_comes_from_the_first_source_that_knows(
     assert reading(raw_json=raw, latency_ms=latency_ms, answer_time_s=answer_time_s).latency_s == expected
 
 
-def latency_class(*readings: ParsedExecution, expected: int | None = None, used: int = 0) -> LatencyClass:
-    forward = latency_class_of_query(readings, expected_filters=expected, used_filters=used)
-    backward = latency_class_of_query(readings[::-1], expected_filters=expected, used_filters=used)
+def latency_class(*readings: ParsedExecution) -> LatencyClass:
+    forward, backward = latency_class_of_query(readings), latency_class_of_query(readings[::-1])
     assert forward is backward
     return forward
 
@@ -148,7 +147,7 @@ def criteria_of(latency_class: str) -> str:
 def test_stated_class_comes_first() -> None:
     criteria = criteria_of("MULTI")
     stated = reading(latency_class=SINGLE, tool_call_count=5, raw_json=TWO_STEPS, criteria_json=criteria, **APPLICANT)
-    assert latency_class(stated, expected=3) is SINGLE
+    assert latency_class(stated) is SINGLE
 
 
 def test_executions_that_disagree_make_the_slower_class() -> None:
@@ -161,7 +160,8 @@ def test_criteria_come_before_the_tool_calls() -> None:
 
 @pytest.mark.parametrize(("calls", "expected"), [(1, SINGLE), (2, MULTI)])
 def test_two_tool_calls_are_several(calls: int, expected: LatencyClass) -> None:
-    assert latency_class(reading(tool_call_count=calls), expected=2) is expected
+    several = {**APPLICANT, "expected_filters": "성별 + 학력"}
+    assert latency_class(reading(tool_call_count=calls, **several)) is expected
 
 
 def test_one_counted_tool_call_outweighs_the_steps() -> None:
@@ -175,14 +175,27 @@ def test_two_steps_are_several(field: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expected", "used", "result"), [(2, 0, MULTI), (1, 5, SINGLE), (None, 2, MULTI), (None, 1, SINGLE), (0, 2, SINGLE)]
+    ("expected", "used", "result"),
+    [
+        ("성별 + 학력", "", MULTI),
+        ("성별 + 없는이름", "", MULTI),
+        ("성별", "성별, 학력, 나이", SINGLE),
+        ("", "성별, 학력", MULTI),
+        ("", "성별, 기간", SINGLE),
+        ("", "성별", SINGLE),
+        ("기간", "성별, 학력", SINGLE),
+    ],
 )
-def test_filters_decide_for_the_applicant_agent(expected: int | None, used: int, result: LatencyClass) -> None:
-    assert latency_class(reading(**APPLICANT), expected=expected, used=used) is result
+def test_filters_decide_for_the_applicant_agent(expected: str, used: str, result: LatencyClass) -> None:
+    """Those that are expected, a name without a code too; else the used ones. The period filter is none of them."""
+    filters = {"expected_filters": expected, "detected_filters": used}
+    assert latency_class(reading(**APPLICANT, **filters)) is result
+    assert latency_class(reading(agent_type=AgentType.PLAN, **filters)) is SINGLE
 
 
-def test_filters_decide_for_no_other_agent() -> None:
-    assert latency_class(reading(agent_type=AgentType.PLAN), expected=5, used=5) is SINGLE
+def test_used_filters_are_those_of_the_answer_with_most() -> None:
+    found = [reading(detected_filters=used, **APPLICANT) for used in ("성별", "성별, 학력")]
+    assert latency_class(*found) is MULTI
 
 
 @pytest.mark.parametrize(
