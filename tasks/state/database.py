@@ -38,6 +38,15 @@ _answered: set[sa.URL] = set()
 _SCHEMA_LOCK = 7_240_117  # any number that no other program locks in that database
 
 
+_FIXES = {
+    "25006": "the server takes no changes, as a standby does: let state_url name the primary",
+    "55P03": "try again; a host that is frozen or gone loses its locks after a minute, and `SELECT * FROM "
+    "pg_stat_activity` in the database shows who has them",
+    "57014": "raise the statement_timeout of the database or of its user",
+}
+"""What to do about errors of PostgreSQL, by their code."""
+
+
 SCHEMA_NUMBER = 1
 """The form of the tables. It rises with a change that older code must not meet; a new table or column is none."""
 
@@ -66,7 +75,9 @@ class StateDatabase:
     It connects when a store first creates its tables. A transaction that begins while a server is down that has
     answered this process before waits for it for a minute; one in progress fails. On SQLite a transaction holds the
     write lock from its start, so that two processes cannot block each other; a process that waits for the lock for more
-    than a moment logs it.
+    than a moment logs it. PostgreSQL is waited for within bounds, too (`tasks.state.postgresql`).
+
+    `clock` is the time of the database in seconds since 1970, which all hosts share, whatever their own clocks say.
 
     A `read_only` database creates and changes nothing; `lacking` names the missing tables and columns. Stores read and
     write only the rows of the `service`; None is the one without a name.
@@ -94,12 +105,8 @@ class StateDatabase:
             if file and read_only:
                 parsed = parsed.set(database=f"file:{quote(str(file))}", query={"mode": "ro", "uri": "true"})
             self.is_sqlite = parsed.get_backend_name() == "sqlite"
-            # Whatever PGCLIENTENCODING says; and a pooler may give each transaction another session.
-            own = {} if self.is_sqlite else {"client_encoding": "UTF8", "prepare_threshold": None}
             # Any number of threads may write at once, and a server may have closed what was idle for an hour.
-            self._engine = sa.create_engine(
-                parsed, poolclass=sa.QueuePool, max_overflow=-1, pool_pre_ping=True, connect_args=own
-            )
+            self._engine = sa.create_engine(parsed, poolclass=sa.QueuePool, max_overflow=-1, pool_pre_ping=True)
         except ModuleNotFoundError as error:
             raise _unusable(f"the driver {error.name} is not installed") from error
         except sa.exc.ArgumentError as error:
@@ -113,8 +120,12 @@ class StateDatabase:
             sa.event.listen(self._engine, "connect", _shared if read_only else _durable_and_shared)
             if not read_only:
                 sa.event.listen(self._engine, "begin", _begin_immediate)
-        else:  # before SQLAlchemy asks anything of its own
-            sa.event.listen(self._engine, "connect", self._refuse_other_encodings, insert=True)
+            self.clock: sa.ColumnElement[float] = (sa.func.julianday("now") - 2440587.5) * 86400.0
+        else:
+            from tasks.state import postgresql  # the driver, which SQLite does not need
+
+            postgresql.listen(self._engine, self._shown_url)
+            self.clock = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Float)
 
     @property
     def outdated(self) -> list[str]:
@@ -238,17 +249,6 @@ class StateDatabase:
         """Closes the connections; the next use opens new ones."""
         self._engine.dispose()
 
-    def _refuse_other_encodings(self, connection: Any, record: object) -> None:
-        """Refuses a database whose encoding cannot store every text, or returns it as bytes."""
-        encoding = connection.info.parameter_status("server_encoding")
-        if encoding != "UTF8":
-            connection.close()  # nobody else knows of it yet
-            raise StorageError(
-                f"the state database keeps texts in {encoding}, not in UTF8",
-                where=self._shown_url,
-                fix="make one with `createdb --template template0 --encoding UTF8` (docs/operate.md)",
-            )
-
     def _refuse_later_form(self, connection: sa.Connection, there: Collection[str]) -> int:
         """The schema version of the database; 0 if it has none yet. Refuses a later version."""
         number = 0
@@ -276,13 +276,8 @@ class StateDatabase:
                 fix="try again when it has ended: a run, or a program that has the file open; "
                 "where several processes write at once, take PostgreSQL",
             )
-        return StorageError(
-            f"the state database cannot be used: {' '.join(str(reason).split())}",
-            where=self._shown_url,
-            fix="check state_url; if it is the database, it is damaged: put its backup in its place (docs/operate.md)"
-            if _is_damaged(reason)
-            else "check state_url, and that the database or its folder can be written",
-        )
+        said = f"the state database cannot be used: {' '.join(str(reason).split())}"
+        return StorageError(said, where=self._shown_url, fix=_fix_of(reason))
 
 
 def columns_of(table: sa.Table, record: type[Any]) -> list[sa.Column[Any]]:
@@ -375,6 +370,13 @@ def _take_write_lock(connection: sa.Connection, wait_s: int) -> None:
 
 def _is_locked(error: object) -> bool:
     return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+
+
+def _fix_of(reason: object) -> str:
+    if _is_damaged(reason):
+        return "check state_url; if it is the database, it is damaged: put its backup in its place (docs/operate.md)"
+    state = getattr(reason, "sqlstate", None) or ""
+    return _FIXES.get(state, "check state_url, and that the database or its folder can be written")
 
 
 def _is_damaged(error: object) -> bool:

@@ -10,7 +10,7 @@ wrong, and has ended: its owner, if it is alive, has renewed it since.
 import threading
 import uuid
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
@@ -45,12 +45,8 @@ class Leases:
         database.create_tables(_leases)
         self._database = database
         self._lease_s = lease_s
-        if self._database.is_sqlite:
-            self._now: Any = (sa.func.julianday("now") - 2440587.5) * 86400.0
-            self._insert: Any = sqlite.insert(_leases)
-        else:
-            self._now = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Float)
-            self._insert = postgresql.insert(_leases)
+        self._now = database.clock
+        self._insert: Any = (sqlite if database.is_sqlite else postgresql).insert(_leases)
         self._is_held = _leases.c.ends_at.between(self._now, self._now + FAR_AHEAD_S)
 
     @contextmanager
@@ -106,6 +102,10 @@ class Leases:
 
     def _renew(self, mine: sa.ColumnElement[bool], ended: threading.Event) -> None:
         renew = sa.update(_leases).where(mine).values(ends_at=self._now + self._lease_s)
-        while not ended.wait(self._lease_s / _RENEWALS_PER_LEASE):
-            with suppress(StorageError):  # the lease outlives some failures
+        pause_s = usual_s = self._lease_s / _RENEWALS_PER_LEASE
+        while not ended.wait(pause_s):
+            try:
                 self._database.change(renew)
+                pause_s = usual_s
+            except StorageError:  # the lease outlives some failures
+                pause_s = min(usual_s, LONGEST_PAUSE_S)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 
@@ -15,6 +16,8 @@ class CuttableProxy:
         self._target = urlsplit(address)
         self._open: list[socket.socket] = []
         self._refused = 0
+        self._passes = threading.Event()
+        self._passes.set()
         self._listening = socket.create_server(("127.0.0.1", 0))
         port = self._listening.getsockname()[1]
         self.url = self._target._replace(netloc=f"127.0.0.1:{port}").geturl()
@@ -32,6 +35,15 @@ class CuttableProxy:
         for one in self._open:
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
+
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """Passes nothing on and ends nothing, like a frozen server or a network that drops packets."""
+        self._passes.clear()
+        try:
+            yield
+        finally:
+            self._passes.set()
 
     def __enter__(self) -> CuttableProxy:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -51,11 +63,11 @@ class CuttableProxy:
                 server = socket.create_connection((self._target.hostname or "", self._target.port or 80))
                 self._open += [client, server]
                 for one, other in ((client, server), (server, client)):
-                    threading.Thread(target=_pass_on, args=(one, other), daemon=True).start()
+                    threading.Thread(target=self._pass_on, args=(one, other), daemon=True).start()
 
-
-def _pass_on(one: socket.socket, other: socket.socket) -> None:
-    with suppress(OSError):
-        while data := one.recv(65536):
-            other.sendall(data)
-        other.shutdown(socket.SHUT_WR)
+    def _pass_on(self, one: socket.socket, other: socket.socket) -> None:
+        with suppress(OSError):
+            while data := one.recv(65536):
+                self._passes.wait()
+                other.sendall(data)
+            other.shutdown(socket.SHUT_WR)

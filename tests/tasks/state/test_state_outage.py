@@ -1,8 +1,10 @@
-"""A PostgreSQL server that starts again in the middle of a run."""
+"""A PostgreSQL server that starts again or falls silent in the middle of a run."""
 
 import pytest
+import sqlalchemy as sa
 
 from scoring.errors import StorageError
+from tasks.state import postgresql as bounds
 from tasks.state.database import StateDatabase
 from tasks.state.run_ledger import RunLedger
 from tests.builders.chat_rows import DAY
@@ -47,3 +49,25 @@ def test_server_that_has_never_answered_is_not_waited_for(postgresql: str) -> No
         proxy.interrupt(refused=1_000)
         with StateDatabase(through(proxy)) as state, pytest.raises(StorageError, match="cannot be used"):
             RunLedger(state)
+
+
+def test_statement_that_is_never_answered_ends_with_what_is_wrong(
+    postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounds, "SILENCE_S", 0.3)
+    server = postgresql.partition("@")[2]
+    with CuttableProxy(f"http://{server}") as proxy, StateDatabase(through(proxy)) as state:
+        with (
+            pytest.raises(StorageError, match=r"has not answered for 0\.3 s"),
+            state.transaction() as connection,
+            proxy.silent(),
+        ):
+            connection.exec_driver_sql("SELECT 1")
+        assert state.value(sa.select(sa.literal(1))) == 1
+
+
+def test_long_answer_is_read_to_its_end(postgresql: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "SILENCE_S", 0.5)
+    slow = "SELECT pg_sleep(0.01), repeat('a', 10000) FROM generate_series(1, 100)"
+    with StateDatabase(f"{postgresql}/postgres") as state, state.transaction() as connection:
+        assert len(connection.exec_driver_sql(slow).all()) == 100

@@ -1,4 +1,4 @@
-"""A PostgreSQL server as others set it up: its encodings, and a pooler before it."""
+"""A PostgreSQL server as others set it up: its encodings, its bounds, and a pooler before it."""
 
 from datetime import UTC, datetime
 
@@ -47,3 +47,27 @@ def test_nothing_is_kept_in_a_session_that_a_pooler_may_give_to_another(postgres
             connection.exec_driver_sql("SELECT 1")
         kept = connection.exec_driver_sql("SELECT COUNT(*) FROM pg_prepared_statements").scalar_one()
     assert kept == 0
+
+
+BOUNDS = "SELECT current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout')"
+
+
+def test_host_that_stops_within_a_transaction_gives_its_locks_back(postgresql: str) -> None:
+    """Others wait for a lock for half a minute, and the server ends what has said nothing for a minute."""
+    with StateDatabase(f"{postgresql}/postgres") as state, state.transaction() as connection:
+        assert connection.exec_driver_sql(BOUNDS).one() == ("30s", "1min")
+
+
+def test_bounds_of_the_server_stay_as_they_are(postgresql: str) -> None:
+    own = "-clock_timeout%3D5s%20-cidle_in_transaction_session_timeout%3D2min"
+    with StateDatabase(f"{postgresql}/postgres?options={own}") as state, state.transaction() as connection:
+        assert connection.exec_driver_sql(BOUNDS).one() == ("5s", "2min")
+
+
+def test_lock_that_another_host_does_not_give_back_is_named_as_such(postgresql: str) -> None:
+    with StateDatabase(f"{postgresql}/postgres?options=-clock_timeout%3D100ms") as state:
+        log = AuditLog(state)
+        with state.transaction() as connection, pytest.raises(StorageError, match="lock timeout") as refused:
+            connection.exec_driver_sql("LOCK TABLE web_audit")
+            log.add(ACCESS)
+    assert "pg_stat_activity" in refused.value.fix
