@@ -6,7 +6,6 @@ second by second, because endpoints count in shorter times than they say.
 """
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
@@ -227,9 +226,9 @@ class Limiter:
             raise
 
     def _exchange(self, asks: list[float], feedback: Iterable[Feedback]) -> tuple[list[Ticket], float]:
-        def step(state: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[list[Ticket], float]]:
-            limits = Limits.of(state, self._rpm, self._tpm, time.time())
-            limits.advance(time.time())
+        def step(state: Mapping[str, Any], now: float) -> tuple[Mapping[str, Any], tuple[list[Ticket], float]]:
+            limits = Limits.of(state, self._rpm, self._tpm, now)
+            limits.advance(now)
             for each in feedback:
                 limits.apply_feedback(each)
             limits.blocked_until = min(limits.blocked_until, limits.at + self._patience_s)

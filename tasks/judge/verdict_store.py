@@ -203,14 +203,17 @@ class VerdictStore:
         old = sa.delete(_verdicts).where(_verdicts.c.created_at < before)
         return self._database.take_away(old, dry_run=dry_run)
 
-    def exchange(self, name: str, step: Callable[[Mapping[str, Any]], tuple[Mapping[str, Any], _T]]) -> _T:
-        """Replaces the state of a limit, `{}` at first, by the result of `step`, in one exclusive transaction."""
+    def exchange(self, name: str, step: Callable[[Mapping[str, Any], float], tuple[Mapping[str, Any], _T]]) -> _T:
+        """Replaces the state of a limit, `{}` at first, by the result of `step`, in one exclusive transaction.
+
+        `step` also gets the time in seconds since 1970, of the database's clock, which all hosts share.
+        """
         row = _limits.c.name == name
         with self._database.transaction() as connection:
-            query = sa.select(_limits.c.state).where(row).with_for_update()
-            while (stored := connection.execute(query).scalar_one_or_none()) is None:
+            query = sa.select(_limits.c.state, self._database.clock).where(row).with_for_update()
+            while (stored := connection.execute(query).one_or_none()) is None:
                 connection.execute(self._first_limit, {"name": name, "state": {}})
-            state, result = step(stored)
+            state, result = step(*stored)
             connection.execute(sa.update(_limits).where(row).values(state=dict(state)))
         return result
 

@@ -120,7 +120,7 @@ def test_clock_that_was_once_ahead_stops_no_run(sqlite_store: VerdictStore, ahea
         settings = settings_for(server.url, rpm=6000)
         ask(3, settings, sqlite_store)
 
-        def put_ahead(state: Mapping[str, Any]) -> tuple[Mapping[str, Any], None]:
+        def put_ahead(state: Mapping[str, Any], _: float) -> tuple[Mapping[str, Any], None]:
             moments = {name: state[name] + ahead_s for name in ("at", "paced_at")}
             return {**state, **moments, "blocked_until": state["at"] + ahead_s}, None
 
@@ -169,11 +169,14 @@ def test_whatever_an_endpoint_says_no_more_than_twice_the_rate_goes_out(
 TWO_ASK = """
 import os
 import sys
+import time
 from tasks.judge.verdict_store import VerdictStore
 from tasks.state.database import StateDatabase
 from tests.fakes.judge_questions import ask, settings_for
-url, state_url = sys.argv[1:]
-other = os.fork()
+url, state_url, ahead_s = sys.argv[1:]
+other, clock = os.fork(), time.time
+if other:
+    time.time = lambda: clock() + float(ahead_s)
 settings = settings_for(url, rpm=1800, max_in_flight=8)
 judged = ask(45, settings, VerdictStore(StateDatabase(state_url)), first=45 if other else 0)
 print(judged.summary()["by_status"], flush=True)
@@ -185,9 +188,11 @@ if other:
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows forks no process")
 @pytest.mark.parametrize("state_url", portion(["sqlite", "postgresql"]), indirect=True)
-def test_two_processes_stay_inside_one_limit(state_url: str) -> None:
+@pytest.mark.parametrize("ahead_s", [0, 60])
+def test_two_processes_stay_inside_one_limit(state_url: str, ahead_s: int) -> None:
+    """Also on two hosts, one with a clock that is ahead."""
     with FakeOpenAI(Behaviour(rpm=1800, latency_s=0.02)) as server:
-        command = [sys.executable, "-c", TWO_ASK, server.url, state_url]
+        command = [sys.executable, "-c", TWO_ASK, server.url, state_url, str(ahead_s)]
         done = subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, timeout=120, check=True)
     assert done.stdout.splitlines() == ["{'ok': 45}"] * 2
     assert server.statuses["429"] <= 1

@@ -201,5 +201,5 @@ def test_limit_on_tokens_gets_back_what_a_call_did_not_use_and_later_ones_take_l
         settings = settings_for(server.url, tpm=600_000, max_in_flight=1)
         ask(3, settings, sqlite_store)
         left_over = TokenEstimator().tokens(questions(1, settings)[0]) - 320  # of a call that nothing is known of
-        limits = sqlite_store.exchange(f"{server.url} judge-1", lambda state: (state, dict(state)))
+        limits = sqlite_store.exchange(f"{server.url} judge-1", lambda state, _: (state, dict(state)))
     assert 0 < limits["tokens"]["corrected"] < 2 * left_over  # the third call's comes with the next one

@@ -75,7 +75,7 @@ def test_what_was_spent_is_all_that_answers_have_cost(
 
 
 def test_nobody_comes_between_the_reading_and_the_writing_of_a_limit(store: VerdictStore) -> None:
-    def step(state: Any) -> tuple[dict[str, int], int]:
+    def step(state: Any, _: float) -> tuple[dict[str, int], int]:
         count = state.get("count", 0) + 1
         return {"count": count}, count
 
