@@ -45,13 +45,13 @@ def deliver(
     done = Deliveries(outbox.expire(clock.now()))
     last_sent: dict[str, float] = {}
     while found := outbox.next(
-        clock.now(), lambda one: one.route in channels and one.route not in done.stopped and not is_held(one)
+        lambda one: one.route in channels and one.route not in done.stopped and not is_held(one)
     ):
         channel = channels[found.route]
         message = outbox.with_keys_and_thread(found)
         _keep_pace(clock, last_sent, channel.address)
         # Nothing stands between the claim and the request, nor between the answer and its record.
-        if not outbox.claim(message, clock.now()):
+        if not outbox.claim(message):
             continue
         delivery = channel.send(message)
         outbox.record(message, delivery, clock.now())

@@ -7,7 +7,7 @@ reported.
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -64,6 +64,7 @@ sa.Index("alert_messages_given_up", _messages.c.id, sqlite_where=_given_up, post
 sa.Index("alert_messages_by_thread", _messages.c.route, _messages.c.thread)
 sa.Index("alert_messages_by_time", _messages.c.route, _messages.c.created_at)
 sa.Index("alert_keys_by_message", _keys.c.message_id)
+_IN_ORDER = sa.select(_messages).where(_waiting).order_by(_messages.c.id)
 
 
 class Outbox:
@@ -119,10 +120,11 @@ class Outbox:
                 written += 1
         return written
 
-    def next(self, now: datetime, is_wanted: Callable[[OutboxMessage], bool]) -> OutboxMessage | None:
+    def next(self, is_wanted: Callable[[OutboxMessage], bool]) -> OutboxMessage | None:
         """The oldest waiting message that is wanted and that no other run is sending; None if there is none."""
-        free = (one for one in self.waiting() if not _is_being_sent(one, now))
-        return next(filter(is_wanted, free), None)
+        with self._database.transaction() as connection:
+            at, waiting = self._clock(connection), _read(connection.execute(_IN_ORDER))
+        return next((one for one in waiting if not _is_being_sent(one, at) and is_wanted(one)), None)
 
     def with_keys_and_thread(self, message: OutboxMessage) -> OutboxMessage:
         """A message with its keys and Slack's id of the first message of its thread; None if it starts the thread."""
@@ -142,23 +144,26 @@ class Outbox:
                 thread_ts=connection.execute(first).scalar() if message.thread else None,
             )
 
-    def claim(self, message: OutboxMessage, now: datetime) -> bool:
+    def claim(self, message: OutboxMessage) -> bool:
         """Claims a message for sending; False if another run has claimed or changed it since it was read.
 
         Until the outcome is recorded, the message counts as one that may have arrived.
         """
         unchanged = (_messages.c.id == message.id, _messages.c.attempts == message.attempts, _waiting)
-        claimed = {
-            "attempts": message.attempts + 1,
-            "lease_until": now + LEASE,
-            "unsure_since": message.unsure_since or now,
-        }
-        return self._database.change(sa.update(_messages).where(*unchanged).values(**claimed)) == 1
+        with self._database.transaction() as connection:
+            at = self._clock(connection)
+            claimed = {
+                "attempts": message.attempts + 1,
+                "lease_until": at + LEASE,
+                "unsure_since": message.unsure_since or at,
+            }
+            return connection.execute(sa.update(_messages).where(*unchanged).values(**claimed)).rowcount == 1
 
     def record(self, message: OutboxMessage, delivery: Delivery, now: datetime) -> None:
         """Records the outcome of an attempt: sent, refused for good, or waiting for the next run.
 
-        One that is deferred or refused may have arrived only if an earlier attempt was unconfirmed.
+        One that is deferred or refused may have arrived only if an earlier attempt was unconfirmed. If another run has
+        taken the message over meanwhile, only that it was sent is recorded.
         """
         changes: dict[DeliveryStatus, dict[str, Any]] = {
             DeliveryStatus.SENT: {"sent_at": now, "ts": delivery.ts, "unsure_since": None},
@@ -167,15 +172,19 @@ class Outbox:
             DeliveryStatus.UNCONFIRMED: {},
         }
         settled = {"lease_until": None, "last_error": delivery.error or None, **changes[delivery.status]}
-        self._database.change(sa.update(_messages).where(_messages.c.id == message.id).values(**settled))
+        change = sa.update(_messages).where(_messages.c.id == message.id).values(**settled)
+        if delivery.status is not DeliveryStatus.SENT:
+            change = change.where(_messages.c.attempts == message.attempts + 1, _waiting)
+        self._database.change(change)
 
     def expire(self, now: datetime) -> list[OutboxMessage]:
         """Expires the messages that have waited too long, unless a run is sending them; returns them."""
         query = sa.select(_messages).where(_waiting, _messages.c.created_at <= now - LIFETIME)
         with self._database.transaction() as connection:
             old = _read(connection.execute(query.with_for_update(skip_locked=True)))
+            at = self._clock(connection)
             expired = [
-                replace(one, last_error=one.last_error or NEVER_TRIED) for one in old if not _is_being_sent(one, now)
+                replace(one, last_error=one.last_error or NEVER_TRIED) for one in old if not _is_being_sent(one, at)
             ]
             for one in expired:
                 change = {"dead_at": now, "last_error": one.last_error, "lease_until": None}
@@ -184,7 +193,7 @@ class Outbox:
 
     def waiting(self) -> list[OutboxMessage]:
         """The messages that have not been sent yet, oldest first."""
-        return _read(self._database.rows(sa.select(_messages).where(_waiting).order_by(_messages.c.id)))
+        return _read(self._database.rows(_IN_ORDER))
 
     def given_up(self, since: datetime | None = None) -> list[OutboxMessage]:
         """The messages that have expired or were refused for good, `since` a moment if one is given, oldest first."""
@@ -220,6 +229,10 @@ class Outbox:
                 if not dry_run:
                     connection.execute(sa.update(_messages).where(_messages.c.id == message_id).values(blocks=kept))
         return found
+
+    def _clock(self, connection: sa.Connection) -> datetime:
+        """The time of the database, by which all hosts take leases: their clocks need not agree."""
+        return datetime.fromtimestamp(connection.execute(sa.select(self._database.clock)).scalar_one(), UTC)
 
 
 def _all_blocks(connection: sa.Connection) -> Iterator[sa.Row[int, Any]]:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
+import sqlalchemy as sa
+
 from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.state.database import StateDatabase
@@ -23,3 +25,14 @@ def in_context(work: Callable[Concatenate[Context, P], T], settings: Settings, *
     """What `work` returns in a context of these settings, which is closed then."""
     with Context(settings) as context:
         return work(context, *args, **options)
+
+
+def set_message_leases(url: str, moment: str = "created_at") -> None:
+    """Has the leases of all messages that are being sent end at a moment, in SQL; long ago if none is given.
+
+    They are by the clock of the database, which no test sets.
+    """
+    with StateDatabase(url) as state, state.transaction() as connection:
+        if "alert_messages" in sa.inspect(connection).get_table_names():
+            leased = "lease_until IS NOT NULL"
+            connection.exec_driver_sql(f"UPDATE alert_messages SET lease_until = {moment} WHERE {leased}")

@@ -9,6 +9,7 @@ from flows.steps.watch import watch_services
 from tasks.alerts.delivery import Clock
 from tasks.config.settings import Settings
 from tasks.context import Context
+from tests.builders.state import set_message_leases
 from tests.faults.deadly_line import DeadlyLine
 
 _OURS = (
@@ -18,7 +19,8 @@ _OURS = (
 
 
 def look(settings: Settings, now: datetime) -> None:
-    """One look in this process."""
+    """One look in this process, when the leases of those that were killed are over."""
+    set_message_leases(settings.state_url)
     with Context(settings) as context:
         watch_services(context, Clock(lambda: now, sleep=lambda seconds: None))
 

@@ -24,6 +24,7 @@ from tasks.alerts.channels.slack import SlackBot, SlackWebhook
 from tasks.alerts.delivery import Clock, deliver
 from tasks.alerts.outbox import Outbox
 from tasks.state.database import StateDatabase
+from tests.builders.state import set_message_leases
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
 from tests.faults.deadly_line import DeadlyLine
 
@@ -97,7 +98,8 @@ def wrongs(slack: FakeSlack) -> list[str]:
 
 
 def _send_once(state_url: str, webhook: str, api_url: str, day: int, line: int) -> int:
-    """Sends on a day; returns how many of our lines that took."""
+    """Sends on a day, when the leases of the day before are over; returns how many of our lines that took."""
+    set_message_leases(state_url)
     now = datetime(2026, 2, 13, tzinfo=UTC) + timedelta(days=day)
     channels: dict[str, Channel] = {"qa": SlackWebhook(webhook), "bot": SlackBot(TOKEN, CHANNEL, api_url)}
     outbox = Outbox(StateDatabase(state_url))

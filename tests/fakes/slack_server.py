@@ -6,6 +6,7 @@ when its readers would see it, whatever the sender hears of that.
 
 import json
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -65,8 +66,10 @@ class FakeSlack(LocalServer):
     def __init__(self) -> None:
         self.faults: deque[Fault] = deque()
         self.down: Fault | None = None
-        self.locked_threads = False
         """What every request meets until it is taken away."""
+        self.locked_threads = False
+        self.tells_time = False
+        """Whether messages have the time of the machine, not one that is later than any clock of a test."""
         self.posted: list[Posted] = []
         self.refused: list[str] = []
         self.requests: list[str] = []
@@ -176,8 +179,8 @@ class FakeSlack(LocalServer):
 
     def _post(self, message: Posted) -> Posted:
         with self._lock:
-            # Later than any attempt that the tests' clocks can tell.
-            ts = f"{4_000_000_000 + len(self.posted)}.000100"
+            at = int(time.time()) if self.tells_time else 4_000_000_000
+            ts = f"{at + len(self.posted)}.000100"
             posted = Posted(**{**vars(message), "ts": ts})
             self.posted.append(posted)
         self.on_posted()

@@ -3,16 +3,17 @@
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 import pytest
 
 from scoring.alerting.messages import NEVER_TRIED, OutboxMessage
-from tasks.alerts.channel import Channel
+from tasks.alerts.channel import Channel, Delivery, DeliveryStatus
 from tasks.alerts.channels.slack import SlackBot, SlackWebhook
 from tasks.alerts.delivery import Deliveries, deliver
-from tasks.alerts.outbox import LEASE, Outbox
+from tasks.alerts.outbox import Outbox
+from tests.builders.state import set_message_leases
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack, Fault
 from tests.tasks.alerts.conftest import IMPATIENT_S, NIGHT, PATIENT_S, Hands, message
 
@@ -235,7 +236,7 @@ def test_message_that_a_run_is_sending_is_no_dead_letter(outbox: Outbox, hands: 
     put(outbox, "a")
     hands.pass_(days=3)
     (message,) = outbox.waiting()
-    assert outbox.claim(message, hands.now)
+    assert outbox.claim(message)
     assert outbox.expire(hands.now) == []
     assert outbox.given_up() == []
 
@@ -307,25 +308,81 @@ def test_what_is_held_waits_and_lets_the_others_pass(outbox: Outbox, slack: Fake
 
 
 def test_message_that_another_run_is_sending_is_left_alone_until_its_lease_ends(
-    outbox: Outbox, slack: FakeSlack, send: Send, hands: Hands
+    outbox: Outbox, slack: FakeSlack, send: Send, state_url: str
 ) -> None:
     put(outbox, "a", "b")
-    assert outbox.claim(outbox.waiting()[0], hands.now)
+    assert outbox.claim(outbox.waiting()[0])
     send()
     assert slack.texts() == ["소식 b"]
-    hands.now += LEASE
+    set_message_leases(state_url)
     send()
     assert slack.texts() == ["소식 b", "소식 a"]
     assert REPEATED in slack.posted[1].shown  # the other run may have sent it before it died
 
 
-def test_message_that_a_killed_run_was_sending_by_a_wrong_clock_is_sent(
-    outbox: Outbox, slack: FakeSlack, send: Send, hands: Hands
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_message_that_a_host_is_sending_is_left_alone_by_a_host_with_another_clock(
+    outbox: Outbox, slack: FakeSlack, send: Send, hands: Hands, hours: int
 ) -> None:
     put(outbox, "a")
-    assert outbox.claim(outbox.waiting()[0], hands.now + timedelta(hours=9))
+    assert outbox.claim(outbox.waiting()[0])
+    hands.pass_(hours=hours)
+    send()
+    assert slack.texts() == []
+
+
+def test_message_that_a_killed_run_was_sending_by_a_wrong_clock_is_sent(
+    outbox: Outbox, slack: FakeSlack, send: Send, state_url: str
+) -> None:
+    put(outbox, "a")
+    assert outbox.claim(outbox.waiting()[0])
+    set_message_leases(state_url, "'2999-01-01 00:00:00.000000'")
     send()
     assert slack.texts() == ["소식 a"]
+
+
+def test_bot_of_a_host_whose_clock_is_ahead_finds_the_message_that_has_arrived(
+    outbox: Outbox, slack: FakeSlack, send: Send, hands: Hands
+) -> None:
+    slack.tells_time = True
+    hands.now = datetime.now(UTC) + timedelta(hours=1)
+    outbox.put("bot", "", [message("a")], hands.now)
+    slack.faults += ["gateway_after_posting"]
+    assert send().sent == []
+    send()
+    assert slack.texts() == ["소식 a"]
+    assert outbox.waiting() == []
+
+
+@pytest.mark.parametrize("status", [DeliveryStatus.REFUSED, DeliveryStatus.DEFERRED, DeliveryStatus.UNCONFIRMED])
+def test_host_that_was_frozen_in_an_attempt_changes_nothing_of_the_one_that_took_the_message_over(
+    outbox: Outbox, hands: Hands, state_url: str, status: DeliveryStatus
+) -> None:
+    put(outbox, "a")
+    (before,) = outbox.waiting()
+    assert outbox.claim(before)
+    set_message_leases(state_url)
+    (taken,) = outbox.waiting()
+    assert outbox.claim(taken)
+    outbox.record(before, Delivery(status, error="HTTP 500"), hands.now)
+    assert outbox.next(lambda one: True) is None  # the other host is still sending it
+    outbox.record(taken, Delivery(DeliveryStatus.SENT), hands.now)
+    outbox.record(before, Delivery(status, error="HTTP 500"), hands.now)
+    assert (outbox.waiting(), outbox.given_up()) == ([], [])
+
+
+def test_message_that_a_frozen_host_has_sent_is_sent_although_another_host_failed(
+    outbox: Outbox, hands: Hands, state_url: str
+) -> None:
+    put(outbox, "a")
+    (before,) = outbox.waiting()
+    assert outbox.claim(before)
+    set_message_leases(state_url)
+    (taken,) = outbox.waiting()
+    assert outbox.claim(taken)
+    outbox.record(before, Delivery(DeliveryStatus.SENT), hands.now)
+    outbox.record(taken, Delivery(DeliveryStatus.REFUSED, error="HTTP 410"), hands.now)
+    assert (outbox.waiting(), outbox.given_up()) == ([], [])
 
 
 def test_neither_logs_nor_errors_nor_reprs_hold_the_secret(
