@@ -110,8 +110,13 @@ def notify_without_flow(error: AqbError, settings: Settings | None = None) -> No
 
 def _notify(ended: FlowFailure, settings: Settings) -> None:
     def messages_for(route: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:
-        is_known = ended.unfinished is not None and ended.unfinished.is_open(known, now() - _REMINDED)
-        return [] if is_known else [one for one in failure_message(ended) if route.matches_pipeline(one.level)]
+        left = ended.unfinished
+        if left and left.is_open(known, now() - _REMINDED):
+            return []
+        if left and left.name.startswith(f"{ended.run_id} "):
+            left = left.numbered(known)
+        found = failure_message(replace(ended, unfinished=left))
+        return [one for one in found if route.matches_pipeline(one.level)]
 
     try:
         with Context(settings) as context:

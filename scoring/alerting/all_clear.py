@@ -80,6 +80,14 @@ class Unfinished:
         """
         return any(one._failure == self._failure and at > after for one, at in without_all_clear(known).items())
 
+    def numbered(self, known: Mapping[str, KnownKey]) -> "Unfinished":
+        """The same failure, named by how often a route with these keys was notified of it before instead of by its run:
+        of runs that fail alike at once, such as on two hosts, all have the same key.
+        """
+        before = {Unfinished.of_key(without_part(key)) for key in known if key.startswith(_OPEN)}
+        count = sum(one._failure == self._failure for one in before)
+        return replace(self, name=f"{count + 1} {self._failure[-1]}")
+
     @property
     def _failure(self) -> tuple[str, date | None, date | None, str]:
         return self.work, self.first, self.last, self.name.rpartition(" ")[2]

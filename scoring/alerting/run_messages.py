@@ -96,8 +96,7 @@ def failure_message(ended: FlowFailure) -> list[Message]:
         ),
         context(inert(ended.flow, 100), ended.run_id),
     ]
-    keys = [f"flow|{unfinished.name if unfinished else ended.run_id}|{ended.state}"]
-    keys += [unfinished.key] if unfinished else []
+    keys = [unfinished.key if unfinished else f"flow|{ended.run_id}|{ended.state}"]
     return messages("failure", level, keys, (level_mark(level), what), blocks, [ended.error])
 
 
