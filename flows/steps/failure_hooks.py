@@ -42,7 +42,8 @@ from tasks.alerts.channel import DeliveryStatus
 from tasks.alerts.markers import is_marked, mark
 from tasks.config.settings import Settings, load_settings
 from tasks.context import Context
-from tasks.state.run_ledger import INTRADAY
+from tasks.state.leases import Leases
+from tasks.state.run_ledger import INTRADAY, NIGHTLY, RunLedger
 
 _PATIENCE_S = 2.0
 _REMINDED = timedelta(days=1)
@@ -57,10 +58,10 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
     error, reason = (UsageError.__name__, wrong) if wrong else _error(state)
     if error == "KeyboardInterrupt":
         return  # the person who pressed Ctrl-C knows
-    if (flow.name, error) == ("backfill", TakenError.__name__):
-        return  # the other backfill of these days notifies of its own end
     given = flow_run.parameters
     settings = settings_of_run(given)
+    if error == TakenError.__name__ and (flow.name == "backfill" or _has_other_night(flow, flow_run, settings)):
+        return  # the other run of these days notifies of its own end
     stopped = not (state.is_failed() or state.is_crashed())
     step = None if wrong else _failed_step(flow_run, _PATIENCE_S if state.is_failed() else 0.0) or _ended(error)
     cause = _cause(error, reason, step)
@@ -82,6 +83,17 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
     )
     if wrong:
         _show_reason(flow_run, state, wrong)
+
+
+def _has_other_night(flow: Flow[..., Any], flow_run: FlowRun, settings: Settings) -> bool:
+    """Whether another nightly run of the day of a night is alive, such as that of another host."""
+    if flow.name != "nightly":
+        return False
+    day = day_of_night(flow_run.parameters, flow_run.expected_start_time or now(), settings.time_zone)
+    with suppress(AqbError), Context(settings) as context:
+        unended = RunLedger(context.state).unended_of_days(day, day)
+        return bool(Leases(context.state).alive([run.run_id for run in unended if run.kind == NIGHTLY]))
+    return False
 
 
 def notify_without_flow(error: AqbError, settings: Settings | None = None) -> None:

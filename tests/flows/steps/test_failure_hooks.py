@@ -1,5 +1,6 @@
 """What goes wrong with a run itself is reported, whatever it was that broke."""
 
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -24,9 +25,13 @@ from tasks.alerts.outbox import Outbox
 from tasks.config.alerts import Route
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.config.testruns import InboxSettings
+from tasks.state.database import StateDatabase
+from tasks.state.leases import Leases
+from tasks.state.run_ledger import RunLedger
 from tasks.warehouse import open_warehouse
 from tests.builders import flows as plain_flows
 from tests.builders.chat_rows import DAY, best, write_rows
+from tests.builders.nights import night
 from tests.builders.settings import settings_in
 from tests.builders.state import opened
 from tests.fakes.slack_server import FakeSlack
@@ -93,6 +98,21 @@ def test_backfill_that_meets_one_of_the_same_days_fails_and_wakes_nobody(setting
     assert state.is_failed()
     assert f"another run is working on 'backfill-{DAY}-{DAY}'" in str(state.message)
     assert slack.posted == []
+
+
+@pytest.mark.parametrize("is_alive", [True, False])
+def test_night_that_meets_the_same_night_of_another_host_wakes_somebody_only_if_that_host_is_gone(
+    settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch, is_alive: bool
+) -> None:
+    monkeypatch.setattr("flows.steps.day._TAKEN_DAY_PATIENCE_S", 0.0)
+    with StateDatabase(settings.state_url) as state, ExitStack() as other:
+        other.enter_context(open_warehouse(settings.warehouse).staging(f"monitoring-{DAY}"))
+        RunLedger(state).save(run := night(DAY, "running"))
+        if is_alive:
+            other.enter_context(Leases(state).held(run.run_id))
+        ended: State[Any] = nightly(settings, DAY, return_state=True)
+    assert f"another run is working on 'monitoring-{DAY}'" in str(ended.message)
+    assert len(slack.posted) == (0 if is_alive else 1)
 
 
 @pytest.mark.usefixtures("runs_without_steps")
