@@ -175,7 +175,7 @@ def test_doctor_says_that_a_database_server_takes_no_changes(
         server.dispose()
         seen = checks(aqb)["state database"]
     assert seen.startswith("NOT ")
-    assert "cannot execute INSERT in a read-only transaction\n  -> check state_url, and that the database" in seen
+    assert "cannot execute INSERT in a read-only transaction\n  -> the server takes no changes" in seen
 
 
 def test_doctor_says_where_each_setting_came_from(aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
