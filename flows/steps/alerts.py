@@ -39,7 +39,7 @@ from scoring.errors import AqbError, InputError
 from tasks.alerts.day_messages import MessagesFor, digest_of, ends_of_day, ends_week, messages_of_day
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import TELLING, finished
-from tasks.chat.tables import KPIS, read_kpis
+from tasks.chat.tables import KPIS, read_kpis, read_kpis_of_verdicts
 from tasks.context import Context
 from tasks.files.web_addresses import testrun_address
 from tasks.reports.markdown.review_list import reviewed_testrun
@@ -210,7 +210,10 @@ def preview(context: Context, days: int) -> tuple[date, date, list[PreviewedMess
     policy = AlertChoices(context.state).policy(context.settings.alerts)
     routes = {one.name: one.filter for one in subscriptions(context.settings.alerts)}
     watched = WatchedDays(rubric, kpis, policy)
-    return first, last, preview_days(watched, days_between(first, last), routes), forecast(watched)
+    tenants = {ALL_TENANTS, *(tenant for route in routes.values() for tenant in route.whose)}
+    of_verdicts = read_kpis_of_verdicts(warehouse, rubric, kpis, first, tenants)
+    messages = preview_days(watched, days_between(first, last), routes, of_verdicts)
+    return first, last, messages, forecast(watched)
 
 
 def _quiet_week(context: Context, sunday: date) -> MessagesFor:

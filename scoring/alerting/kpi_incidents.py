@@ -8,7 +8,7 @@ from datetime import date
 
 from scoring.alerting.facts import kpi_fact
 from scoring.alerting.incidents import Incident, IncidentState
-from scoring.chat.kpi_windows import Standing, may_be_decided, standings
+from scoring.chat.kpi_windows import Standing, keeps_verdict_of_before, may_be_decided, standings
 from scoring.chat.kpis import KpisByDay, Quotient, days_by_tenant
 from scoring.chat.rubric import RowRubric
 
@@ -29,6 +29,13 @@ def kpi_incidents_of_days(
                 if standing.changed or standing.verdict == "missed":
                     found[day].append(_incident(kpi, tenant, day, standing, rubric))
     return found
+
+
+def keep_verdicts_of_before(days: KpisByDay, rubric: RowRubric, tenants: Collection[str | None], first: date) -> bool:
+    """Whether the verdict of a KPI before `first` may stem from days before these: undecided days keep the last one."""
+    asked = {day: [row for row in rows if row["tenant_id"] in tenants] for day, rows in days.items()}
+    by_tenant = [rows for rows in days_by_tenant(asked).values() if may_be_decided(rows)]
+    return any(keeps_verdict_of_before(kpi, rows, first) for kpi in rubric.targeted for rows in by_tenant)
 
 
 def _incident(kpi: Quotient, tenant: str | None, day: date, standing: Standing, rubric: RowRubric) -> Incident:

@@ -26,7 +26,7 @@ from scoring.alerting.rise_days import with_so_far
 from scoring.alerting.watch import Watch
 from scoring.alerting.wording import headline, tenants_text
 from scoring.chat.kpi_windows import WEEK
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS, KpisByDay
 from scoring.days import day_text
 from scoring.markdown import score_text
 from scoring.stats.distributions import Array
@@ -70,12 +70,16 @@ class PreviewedMessage:
 
 
 def preview_days(
-    watched: WatchedDays, days: Sequence[date], routes: Mapping[str, RouteFilter]
+    watched: WatchedDays,
+    days: Sequence[date],
+    routes: Mapping[str, RouteFilter],
+    of_verdicts: KpisByDay | None = None,
 ) -> list[PreviewedMessage]:
     """The messages of `days`, each from its own night, by day and route.
 
-    Every scored day is evaluated; earlier days are their history. The end of a rate that rose on one of `days` is named
-    to whom the preview tells that it rose, that of an earlier rise to everybody.
+    Every scored day is evaluated; earlier days are their history. `of_verdicts` are the KPI rows that verdicts of KPIs
+    need, where these reach further back. The end of a rate that rose on one of `days` is named to whom the preview
+    tells that it rose, that of an earlier rise to everybody.
     """
     named = {ALL_TENANTS, *(tenant for route in routes.values() for tenant in route.whose)}
     heard = named | _paging_tenants(watched)
@@ -86,7 +90,7 @@ def preview_days(
         for day in sorted(set(days) & kpis.keys())
         for decided in [watched.decided[day]]
     }
-    found, of_kpis, off = [], kpi_incidents_of_days(kpis, rubric, named), watched.policy.days_off
+    found, of_kpis, off = [], kpi_incidents_of_days(of_verdicts or kpis, rubric, named), watched.policy.days_off
     few, notified = few_rows_incidents(watched.kpis, rubric, off), {name: set[NamedFact]() for name in routes}
     for day, of_day in incidents_of_days(facts_of_days(rubric, kpis), shown, rubric, off).items():
         found_on = [*with_so_far(of_day, watched, day), *few.get(day, ()), *of_kpis[day]]
@@ -121,9 +125,11 @@ def _paging_tenants(watched: WatchedDays) -> set[str | None]:
     }
 
 
-def preview_for_all(watched: WatchedDays, days: Sequence[date]) -> list[PreviewedMessage]:
+def preview_for_all(
+    watched: WatchedDays, days: Sequence[date], of_verdicts: KpisByDay | None = None
+) -> list[PreviewedMessage]:
     """The same for a route that accepts everything."""
-    return preview_days(watched, days, {"": RouteFilter()})
+    return preview_days(watched, days, {"": RouteFilter()}, of_verdicts)
 
 
 def paged_lines(reported: Iterable[PreviewedMessage]) -> list[str]:

@@ -272,6 +272,24 @@ def _standing(day: date, figure: Figure, days: int, before: Standing | None) -> 
     return Standing(figure, days, figure.verdict, day, changed=last is not None or figure.verdict == "missed")
 
 
+def keeps_verdict_of_before(kpi: Quotient, days: Mapping[date, KpiRow], first: date) -> bool:
+    """Whether the verdict of a KPI before `first` may stem from days before these, which are those of one tenant: none
+    of these decides it, as far as all of its four weeks are among them, and no rubric version begins with them.
+    """
+    told = [day for day in days if day >= first]
+    if not told:
+        return False
+    version, began = rubric_version_of(days[min(told)]), min(days) + timedelta(days=FOUR_WEEKS - 1)
+    for day in sorted((day for day in days if day < first), reverse=True):
+        if rubric_version_of(days[day]) != version:
+            return False
+        if day < began:
+            break
+        if window_figure(kpi, rows_of_window(days, day, FOUR_WEEKS)).verdict != "undecided":
+            return False
+    return True
+
+
 def rows_of_window(days: Mapping[date, KpiRow], last: date, length: int) -> list[KpiRow]:
     """The rows of the `length` calendar days up to `last` that were scored by the rubric version of `last`."""
     version = rubric_version_of(days[last])

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from datetime import date
+from datetime import date, timedelta
 from itertools import chain
 from typing import Any
 
@@ -18,6 +18,7 @@ from scoring.alerting.decision import WatchedDays
 from scoring.alerting.episodes import MIN_COUNT
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, excluded_facts, monitoring_facts
 from scoring.alerting.growth import NO_TOKENS, FiredRow, Grown, Growth, growth_by_rule
+from scoring.alerting.kpi_incidents import keep_verdicts_of_before
 from scoring.alerting.messages import Example
 from scoring.alerting.watch import AlertPolicy
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rubric_version_of, scored_and_excluded
@@ -211,6 +212,24 @@ def read_kpis_of_all(warehouse: Warehouse, rubric: RowRubric, days: Sequence[dat
 def read_kpis(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> dict[date, list[dict[str, Any]]]:
     """The KPI rows of scored days, by day, of any version."""
     return rows_by_day(warehouse, KPIS, days, rubric.kpis_schema)
+
+
+def read_kpis_of_verdicts(
+    warehouse: Warehouse, rubric: RowRubric, kpis: KpisByDay, first: date, tenants: Collection[str | None]
+) -> dict[date, list[KpiRow]]:
+    """The KPI rows of these tenants on the days of `kpis` and on as many scored days before them as the verdicts of
+    KPIs need that are told from `first` on: undecided weeks keep the last one, however long ago it was.
+    """
+    found = {day: [row for row in rows if row["tenant_id"] in tenants] for day, rows in kpis.items()}
+    before = scored_until(warehouse, min(found) - timedelta(days=1)) if found else []
+    while before and keep_verdicts_of_before(found, rubric, tenants, first):
+        at_once = len(found)
+        rows = table_rows(warehouse, KPIS, rubric.kpis_schema, before[-at_once:])
+        earlier: dict[date, list[KpiRow]] = {day: [] for day in before[-at_once:]}
+        for row in rows.filter(pl.col("tenant_id").is_in([*tenants], nulls_equal=True)).collect().iter_rows(named=True):
+            earlier[row["score_date"]].append(row)
+        found, before = earlier | found, before[:-at_once]
+    return found
 
 
 def rows_by_day(

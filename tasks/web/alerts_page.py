@@ -31,7 +31,7 @@ from scoring.markdown import score_text
 from tasks.alerts.day_messages import digest_of, messages_of_day, route_filters
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.rule_rates import known_tenants, snooze_rule
-from tasks.chat.tables import read_kpis
+from tasks.chat.tables import read_kpis, read_kpis_of_verdicts
 from tasks.config.alerts import DEFAULT_ROUTE
 from tasks.context import Context
 from tasks.files.web_addresses import incident_address
@@ -110,7 +110,8 @@ def _past_days(
     kpis = read_kpis(context.warehouse, context.rubric, scored[-span - DECISION_DAYS :])
     watched = WatchedDays(context.rubric, kpis, policy)
     days = days_between(scored[-1] - timedelta(days=span - 1), scored[-1])
-    return preview_for_all(watched, days), forecast(watched)
+    of_verdicts = read_kpis_of_verdicts(context.warehouse, context.rubric, kpis, days[0], (ALL_TENANTS,))
+    return preview_for_all(watched, days, of_verdicts), forecast(watched)
 
 
 def snooze(asked: Asked) -> Response:

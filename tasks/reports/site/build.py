@@ -18,10 +18,11 @@ from scoring.alerting.judge_messages import ModelEnd
 from scoring.alerting.preview import paged_lines, preview_for_all
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import AlertPolicy
+from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.periods import Period, month_of, week_of
 from scoring.chat.rubric import RowRubric
 from scoring.stats.intervals import Interval
-from tasks.chat.tables import KPIS
+from tasks.chat.tables import KPIS, read_kpis_of_verdicts
 from tasks.files.atomic import writable
 from tasks.files.report_paths import (
     ALERTS_PAGE,
@@ -121,7 +122,9 @@ def build_pages(
         others = inputs.others(scored, policy, snoozes, made, periods)
         pages.begin(others | {FIRST_PAGE: first_page})
         summaries, last_rows = _day_pages(pages, warehouse, rubric, scored, time_zone)
-        reported = preview_for_all(watched, [day.day for day in scored.days])
+        told_from = min(tables.days, default=date.max)
+        of_verdicts = read_kpis_of_verdicts(warehouse, rubric, tables.kpis, told_from, (ALL_TENANTS,))
+        reported = preview_for_all(watched, tables.days, of_verdicts)
         kinds = {day: dict(summary.kinds) for day, summary in summaries.items()}
         for period in made:
             if pages.lacks(period_page_name(period)) or pages.lacks(rows_page_name(period)):
