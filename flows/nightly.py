@@ -18,8 +18,7 @@ from prefect.runtime import flow_run
 from flows.runtime.clock import require_started, today
 from flows.runtime.flow_run import GivenSettings, day_of_night, name_of_night, settings_of_flow
 from flows.runtime.logs import warn
-from flows.steps.alerts import notify_days, notify_kept, notify_unreported, send_all_clears
-from flows.steps.announce import STILL_NEWS
+from flows.steps.alerts import notify_days, notify_kept, notify_night, send_all_clears
 from flows.steps.day import DayOutcome, DayResult, failure_text, log_unexpected, stopped_day, try_day
 from flows.steps.failure_hooks import notify_flow_end, settings_of_run
 from flows.steps.inbox_outcome import InboxOutcome
@@ -243,7 +242,7 @@ def _score_night(context: Context, day: date, *, is_alone: bool, allow_shrink: b
     unmeasured = watch_judge(context) if is_all else ()
     unmeasured += judge_trust_anew(context)  # before the site, which shows the result
     site = site_after(context)  # before people are notified: messages link to its pages
-    unreported = notify_unreported(context, NIGHTLY, day - STILL_NEWS, day) + notify_kept(context, (*earlier, own))
+    unreported = notify_night(context, day) + notify_kept(context, (*earlier, own))
     unreported += send_all_clears(context) + (_unrouted(context) if is_all else ())
     outcome = NightlyOutcome(
         own=own,

@@ -15,7 +15,7 @@ import polars as pl
 from flows.runtime.clock import now
 from flows.runtime.flow_run import step
 from flows.runtime.prefect_env import is_prefect_gone
-from flows.steps.announce import DeliveryReport, announce, new_messages, to_pipeline
+from flows.steps.announce import STILL_NEWS, DeliveryReport, announce, new_messages, to_pipeline
 from flows.steps.day import DayResult
 from flows.steps.subscriptions import subscriptions, wanted_routes
 from flows.steps.watch import all_clears
@@ -23,6 +23,7 @@ from scoring.alerting.decision import WatchedDays
 from scoring.alerting.judge_messages import JudgeNews, judge_message
 from scoring.alerting.messages import Message, OutboxMessage, RouteFilter
 from scoring.alerting.preview import Forecast, PreviewedMessage, forecast, preview_days
+from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.run_messages import (
     KeptDay,
     RefusedFile,
@@ -44,22 +45,24 @@ from tasks.context import Context
 from tasks.files.web_addresses import testrun_address
 from tasks.reports.markdown.review_list import reviewed_testrun
 from tasks.state.alert_choices import AlertChoices
-from tasks.state.run_ledger import TEST_RUN, RunLedger
+from tasks.state.run_ledger import BACKFILL, NIGHTLY, TEST_RUN, RunLedger
 
 
-def notify_days(context: Context, days: Sequence[date]) -> tuple[str, ...]:
-    """Notifies every route of new facts of scored days, as a step of a flow; returns problems and raises none."""
+def notify_days(context: Context, days: Sequence[date], older: Collection[date] = ()) -> tuple[str, ...]:
+    """Notifies every route of new facts of scored days, and of what ended on `older` ones, as a step of a flow; returns
+    problems and raises none.
+    """
 
     def announce_and_mark() -> DeliveryReport:
         ledger = RunLedger(context.state)
         runs = [run.run_id for day in days for run in ledger.of_day(day) if run.kind != TEST_RUN]
-        report = announce_days(context, days)
+        report = announce_days(context, days, older)
         ledger.mark_reported(runs, now())
         return report
 
-    if not days:
+    if not days and not older:
         return ()
-    first_and_last = dict.fromkeys((days[0], days[-1]))
+    first_and_last = dict.fromkeys((days[0], days[-1]) if days else ("earlier days",))
     return _notified(context, " to ".join(map(str, first_and_last)), announce_and_mark)
 
 
@@ -68,6 +71,18 @@ def notify_unreported(context: Context, kind: str, first: date, last: date) -> t
     ledger = RunLedger(context.state)
     days = {run.score_date for run in ledger.unreported(kind, first) if run.score_date <= last}
     return notify_days(context, sorted(days))
+
+
+def notify_night(context: Context, day: date) -> tuple[str, ...]:
+    """Notifies of the days up to the one of a night that nights have scored and that are not reported yet.
+
+    Of those that are no news, and of those that a backfill has scored, only of the ends of what paged: whoever was
+    called waits for it, though no night came on the day on which it ended.
+    """
+    ledger, since = RunLedger(context.state), day - timedelta(REFERENCE_DAYS)
+    runs = [run for kind in (NIGHTLY, BACKFILL) for run in ledger.unreported(kind, since) if run.score_date <= day]
+    news = {run.score_date for run in runs if run.kind == NIGHTLY and run.score_date >= day - STILL_NEWS}
+    return notify_days(context, sorted(news), {run.score_date for run in runs} - news)
 
 
 def notify_kept(context: Context, days: Iterable[DayResult]) -> tuple[str, ...]:
@@ -145,24 +160,26 @@ def _tell(what: str, deliver: Callable[[], DeliveryReport]) -> DeliveryReport:
     return deliver()
 
 
-def announce_days(context: Context, days: Sequence[date]) -> DeliveryReport:
-    """Writes new facts of scored days to every route, and sends them.
+def announce_days(context: Context, days: Sequence[date], older: Collection[date] = ()) -> DeliveryReport:
+    """Writes new facts of scored days, and what ended on `older` ones, to every route, and sends them.
 
     Raises:
         InputError: a day has not been scored.
     """
-    return announce(context, list(_notifications(context, days)))
+    return announce(context, list(_notifications(context, days, older)))
 
 
-def _notifications(context: Context, days: Sequence[date]) -> Iterator[tuple[str, MessagesFor]]:
-    """What there is to tell of scored days, each with its thread.
+def _notifications(
+    context: Context, days: Sequence[date], older: Collection[date] = ()
+) -> Iterator[tuple[str, MessagesFor]]:
+    """What there is to tell of scored days, each with its thread; of `older` ones what ended on them.
 
     Late rows may make a day page after later ones were scored: their messages are no news, except for the end.
     """
-    later = _days_after(context, days)
-    for day in sorted({*days, *later}):
-        if day in later:
-            yield ends_of_day(context, day, days)
+    others = {*_days_after(context, days), *(set(older).intersection(context.warehouse.days(KPIS)) if older else ())}
+    for day in sorted({*days, *others}):
+        if day in others:
+            yield ends_of_day(context, day)
             continue
         digest = digest_of(context, day)
         if context.settings.alerts.all_quiet_weekly and ends_week(digest):

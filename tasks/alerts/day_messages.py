@@ -1,11 +1,12 @@
 """The messages about a scored day, by route."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import cache
 
 from scoring.alerting.day_messages import day_messages
+from scoring.alerting.endings import ends as has_ended
 from scoring.alerting.messages import DayDigest, KnownKey, Message, RouteFilter, named_facts
 from scoring.alerting.weekly import weekly_message
 from scoring.alerting.withdrawn_pages import withdrawn_pages
@@ -55,9 +56,9 @@ def messages_of_day(context: Context, digest: DayDigest) -> list[tuple[str, Mess
     return found
 
 
-def ends_of_day(context: Context, day: date, paged: Collection[date]) -> tuple[str, MessagesFor]:
-    """The ends of incidents on a scored day, for the routes that were paged about one of the days `paged`; with their
-    thread. The day is read only for these.
+def ends_of_day(context: Context, day: date) -> tuple[str, MessagesFor]:
+    """The ends of incidents on a scored day, for the routes that were paged up to it and were not notified of the end;
+    with their thread. The day is read only for these.
     """
 
     @cache
@@ -66,9 +67,10 @@ def ends_of_day(context: Context, day: date, paged: Collection[date]) -> tuple[s
         return replace(digest, incidents=[one for one in digest.incidents if one.is_over])
 
     def of_day(route: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:
-        pages = _page_keys(known)
-        is_paged = any(one.day in paged and not one.is_over for one in named_facts(pages))
-        return day_messages(ends(), route, known, pages) if is_paged else []
+        pages, over = _page_keys(known), [fact for fact in named_facts(known) if fact.is_over]
+        paged = (one for one in named_facts(pages) if one.day <= day and not one.is_over)
+        is_waiting = any(not any(has_ended(fact, one) for fact in over) for one in paged)
+        return day_messages(ends(), route, known, pages) if is_waiting else []
 
     return str(day), of_day
 
