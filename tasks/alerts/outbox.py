@@ -205,9 +205,9 @@ class Outbox:
         return _read(self._database.rows(sa.select(_messages).order_by(_messages.c.id.desc()).limit(count)))
 
     def requeue(self, now: datetime) -> int:
-        """Queues all messages that were given up again, as new ones; returns their number."""
+        """Queues all messages that were given up again, as new ones, except for emptied ones; returns their number."""
         alive = {"dead_at": None, "created_at": now}
-        return self._database.change(sa.update(_messages).where(_given_up).values(**alive))
+        return self._database.change(sa.update(_messages).where(_given_up, _messages.c.text != "").values(**alive))
 
     def forget_before(self, before: datetime, *, dry_run: bool) -> int:
         """Empties the messages that were stored earlier and do not wait; returns their number. Their keys stay."""

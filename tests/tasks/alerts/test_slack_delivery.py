@@ -232,6 +232,19 @@ def test_after_three_days_a_message_is_a_dead_letter_until_somebody_revives_it(
     assert slack.texts() == ["소식 a"]
 
 
+def test_dead_letter_that_retention_has_emptied_is_not_revived(
+    outbox: Outbox, slack: FakeSlack, send: Send, hands: Hands
+) -> None:
+    slack.down = "server_error"
+    put(outbox, "a")
+    hands.pass_(days=3)
+    send()
+    assert outbox.forget_before(hands.now, dry_run=False) == 1
+    slack.down = None
+    assert outbox.requeue(hands.now) == 0
+    assert (send().refused, slack.texts()) == ([], [])
+
+
 def test_message_that_a_run_is_sending_is_no_dead_letter(outbox: Outbox, hands: Hands) -> None:
     put(outbox, "a")
     hands.pass_(days=3)
