@@ -27,7 +27,7 @@ from scoring.alerting.rule_changes import rule_changes
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.wording import kpi_line, named_rule, report_line, snooze_lines
 from scoring.chat.kpi_windows import WEEK, ComparedKpi, change_text, compared_kpi, rows_of_window
-from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_of_tenant
+from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_of_tenant, rubric_version_of
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
 from scoring.markdown import percent
@@ -66,6 +66,15 @@ class Week:
         both = rows_of_window(of_tenant, max(known), 2 * WEEK)
         this = [row for row in both if row["score_date"] > self.last - timedelta(WEEK)]
         return this, [row for row in both if row not in this]
+
+    def left_out(self, tenant: str | None) -> tuple[list[KpiRow], list[KpiRow]]:
+        """The rows of a tenant in both weeks that another rubric or version has scored, which are in no figure."""
+        known = rows_of_tenant(self.watched.kpis, tenant) if self.watched else {}
+        version = (self.rubric.id, self.rubric.version)
+        others = {day: row for day, row in known.items() if rubric_version_of(row) != version}
+        weeks = (self.last, self.last - timedelta(WEEK))
+        this, before = ([row for day, row in others.items() if 0 <= (end - day).days < WEEK] for end in weeks)
+        return this, before
 
 
 def weekly_message(
@@ -161,7 +170,7 @@ def _of_tenant(week: Week, tenant: str | None, *, but_paged: bool) -> Iterator[B
     this, before = week.rows(tenant)
     turns, had = sum(_turns(this)), sum(_turns(before))
     counted = f"채점 {turns:,}건({_days(this)})" + (f", 앞 주 {had:,}건({_days(before)})" if had else ", 앞 주는 없음")
-    yield from paragraph([bold(f"{tenant_name(tenant)}  "), plain(counted)])
+    yield from paragraph([bold(f"{tenant_name(tenant)}  "), plain(counted)], *_left_out(week, tenant))
     kpis = week.rubric.targeted
     compared = [compared_kpi(kpi, "", this, before) for kpi in kpis]
     yield from bullets([[*kpi_line(one.figure, None), *_against(one)] for one in compared])
@@ -169,6 +178,13 @@ def _of_tenant(week: Week, tenant: str | None, *, but_paged: bool) -> Iterator[B
         is_comparable = any(one.change for one in compared) or not compared
         lead: Line = [bold("알림 규칙  "), plain("비교할 날이 모자람")]
         yield from paragraph(_most_changed(week, tenant, this, before, but_paged=but_paged) if is_comparable else lead)
+
+
+def _left_out(week: Week, tenant: str | None) -> Iterator[Line]:
+    """How many rows of which week are in no figure: without it a week of two versions looks like one of few days."""
+    of_weeks = zip(("이 주", "앞 주"), week.left_out(tenant), strict=True)
+    if counted := [f"{name} {sum(_turns(rows)):,}건({_days(rows)})" for name, rows in of_weeks if any(_turns(rows))]:
+        yield [plain(f"다른 채점 기준이나 버전으로 채점한 {', '.join(counted)}은 넣지 않음")]
 
 
 def _against(one: ComparedKpi) -> list[Span]:

@@ -57,6 +57,22 @@ def test_weekly_message_pools_the_week_and_stands_it_beside_the_one_before() -> 
     )
 
 
+def test_weekly_message_says_what_another_version_has_scored() -> None:
+    """A version that began on Sunday has one day: the others were scored, too."""
+    usual = {"answer_failed": 20}
+    found = week(usual, usual, usual)
+    of_version = {
+        day: [{**row, "rubric_version": RUBRIC.version if day == SUNDAY else "0"} for row in rows]
+        for day, rows in found.kpis.items()
+    }
+    began = replace(found, kpis={SUNDAY: of_version[SUNDAY]}, watched=WatchedDays(RUBRIC, of_version, AlertPolicy()))
+    text = readable(message_of(began).blocks)
+    assert "전체  채점 535건(1일), 앞 주는 없음" in text
+    assert "다른 채점 기준이나 버전으로 채점한 이 주 3,210건(6일), 앞 주 3,745건(7일)은 넣지 않음" in text
+    whole = replace(found, watched=WatchedDays(RUBRIC, found.kpis, AlertPolicy()))
+    assert "넣지 않음" not in readable(message_of(whole).blocks)
+
+
 def test_weekly_message_names_what_called_people_on_a_day_though_the_week_is_as_usual() -> None:
     found = week({"answer_failed": 20}, {"answer_failed": 20}, {"answer_failed": 20}, {"answer_failed": 20})
     wednesday = SUNDAY - timedelta(4)
