@@ -4,6 +4,7 @@ Both work day by day, each day atomically and locked against the runs that write
 look is changed last: killed at any moment, the same command finishes the work.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
@@ -40,6 +41,7 @@ from tasks.warehouse.tables import ALERTS, SCORES
 ERASED_CELL = "(삭제됨)"
 _LEFTOVER_AFTER = timedelta(days=1)
 _EVER = datetime.min.replace(tzinfo=UTC)
+_LINK = re.compile(r'<a href="(?:[^"?#]*/)?(?P<page>[^"/?#]+)[^"]*"[^>]*>(?P<text>[^<]*)</a>')
 
 
 def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> dict[str, int]:
@@ -86,25 +88,37 @@ def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> di
 
 def _prune_texts(context: Context, before: date, *, dry_run: bool) -> Counter[str]:
     """Clears the texts of a service's rows, and removes what quotes them."""
-    warehouse, found, counted = context.warehouse, Counter[str](), set[Path]()
-    for day in (day for day in warehouse.days(SCORES) if day < before):
-        texts = _count(warehouse, day, SCORES, pl.any_horizontal(pl.col(TEXTS).is_not_null()))
-        if not texts:
-            continue
-        found[f"{SCORES}: texts"] += texts
-        if dry_run:
-            counted.update(_pages_of_day(context, day))
-            continue
+    warehouse = context.warehouse
+    any_text = pl.any_horizontal(pl.col(TEXTS).is_not_null())
+    texts = {day: _count(warehouse, day, SCORES, any_text) for day in warehouse.days(SCORES) if day < before}
+    days = [day for day, count in texts.items() if count]
+    going = {page for day in days for page in _pages_of_day(context, day)}  # one of a week quotes several days
+    if going and not dry_run:
+        with warehouse.lock(SITE_LOCK):
+            for reports in _reports_of(context):
+                _unlink(reports, {page.name for page in going})
+    for day in () if dry_run else days:
         # Who has begun to build pages of these texts would write them after they have gone.
         with warehouse.staging(f"monitoring-{day}"), warehouse.lock(SITE_LOCK), warehouse.lock(ALERTS):
-            pages = _pages_of_day(context, day)
-            counted.update(pages)  # one of a week quotes several days
-            for page in pages:
+            for page in _pages_of_day(context, day):
                 page.unlink(missing_ok=True)
             _forget_templates(warehouse, day, None)
             warehouse.clear(SCORES, day, context.rubric.scores_schema, TEXTS)
-    found["reports that quote"] = len(counted)
-    return found
+    return Counter({f"{SCORES}: texts": sum(texts.values()), "reports that quote": len(going)})
+
+
+def _unlink(reports: ReportPaths, going: Collection[str]) -> None:
+    """Leaves of links to pages that are going their text alone: the pages of days and weeks that have left the span of
+    the site are not made again.
+    """
+
+    def text_of(link: re.Match[str]) -> str:
+        return link["text"] if link["page"] in going else link[0]
+
+    for page in reports.pages_with_links():
+        text = page.read_text(encoding="utf-8")
+        if (kept := _LINK.sub(text_of, text)) != text:
+            write_text(page, kept)
 
 
 def left_tables(context: Context) -> list[str]:

@@ -82,6 +82,11 @@ class ReportPaths:
         """The pages that quote questions of a day among those of other days; they can be built again as a whole."""
         return [*(page for page, period in self.period_pages().items() if day in period), self.site_state]
 
+    def pages_with_links(self) -> list[Path]:
+        """The existing pages that lead to days and periods; a page of rows leads to its own day or period alone."""
+        pages = [*self.folder.glob("*.html"), *self.folder.glob("monitoring/*.html")]
+        return [page for page in pages if not page.stem.endswith(_ROWS)]
+
     @property
     def site_state(self) -> Path:
         """The state that the site keeps between builds."""
