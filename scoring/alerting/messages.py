@@ -117,7 +117,8 @@ class DayDigest:
     `row_urls` the addresses of rows, `rows_urls` those of an incident's rows, by rule and tenant. The results of an
     intraday run are provisional. `snoozes` are those that nobody has ended and that were active the day before.
     `lately` are the decisions of the last scored days of this rubric version, up to this one, from their current rows;
-    none for a day without rows.
+    none for a day without rows. `of_version_before` are those of the last day of the version before, if this one began
+    on one of these days.
     """
 
     day: date
@@ -134,6 +135,7 @@ class DayDigest:
     snoozes: Sequence[Snooze] = ()
     rows_urls: Mapping[tuple[str, str | None], str] = field(default_factory=dict)
     lately: Mapping[date, DayDecisions] = field(default_factory=dict)
+    of_version_before: DayDecisions = field(default_factory=dict)
 
 
 def fact_key(rubric: str, version: str, rule: str, day: date, tenant: str | None, *, resolved: bool = False) -> str:

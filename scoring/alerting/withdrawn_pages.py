@@ -9,7 +9,7 @@ from collections.abc import Collection
 from scoring.alerting.blocks import bold, bullets, context, paragraph, plain
 from scoring.alerting.endings import ends
 from scoring.alerting.facts import titles_of_rules
-from scoring.alerting.messages import DayDigest, Message, NamedFact, fact_key, messages, named_facts
+from scoring.alerting.messages import DayDigest, Message, NamedFact, fact_key, level_mark, messages, named_facts
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.wording import RESOLVED_SIGN, named_rule, report_line
 from scoring.chat.kpis import rows_of_tenant
@@ -47,6 +47,54 @@ def withdrawn_pages(digest: DayDigest, page_keys: Collection[str], known_keys: C
     more = f" 외 {len(found) - 1}건" if len(found) > 1 else ""
     title = (f"{RESOLVED_SIGN} 해소", f"{day_text(found[0].day)} 긴급 알림을 거둠", names[0] + more)
     return messages("all_clear", "info", keys, title, blocks, [rubric.title])
+
+
+def outdated_pages(digest: DayDigest, page_keys: Collection[str], known_keys: Collection[str]) -> list[Message]:
+    """The single message about a route's pages (their keys) whose rise was open when the rubric's version changed; none
+    if there are none.
+
+    Another version counts differently, so that no later day tells that their rates are back.
+    """
+    if digest.kind == "intraday":
+        return []
+    known, titles, now = named_facts(known_keys), titles_of_rules(digest.rubric), digest.lately.get(digest.day, {})
+    found = [
+        one
+        for one in dict.fromkeys(named_facts(page_keys))
+        if one.rubric == digest.rubric.id and one.rule in titles and not one.is_over and _was_open(one, digest)
+        if not any(ends(other, one) for other in known)
+    ]
+    decided = {(one.rule, one.tenant_id): now.get((one.rule, one.tenant_id)) for one in found}
+    over = {rule: today for rule, today in decided.items() if today is None or today.change is None}
+    if not over:
+        return []
+    rubric, day = digest.rubric, day_text(digest.day)
+    names = [named_rule(titles[rule], tenant) for rule, tenant in over]
+    figures = [
+        f"{day}은 {today.count:,}/{today.rows:,}건({percent(today.count / today.rows)})" if today else f"{day}에는 없음"
+        for today in over.values()
+    ]
+    what = (
+        f"채점 기준이 버전 {rubric.version}로 바뀌어, 앞 버전으로 알린 것이 돌아왔는지는 더 따지지 않습니다. "
+        "이 버전에서 평소를 벗어나면 새로 알립니다."
+    )
+    blocks = [
+        *paragraph([plain(what)]),
+        *bullets([[bold(name), plain(f" — {figure}")] for name, figure in zip(names, figures, strict=True)]),
+        *paragraph(report_line(digest.report, digest.report_url)),
+        context(f"{rubric.id} 버전 {rubric.version}", digest.run_id),
+    ]
+    pages = [one for one in found if (one.rule, one.tenant_id) in over]
+    keys = [fact_key(rubric.id, rubric.version, one.rule, one.day, one.tenant_id, resolved=True) for one in pages]
+    more = f" 외 {len(names) - 1}건" if len(names) > 1 else ""
+    title = (level_mark("info"), "채점 기준이 바뀌어 긴급 알림을 마침", names[0] + more)
+    return messages("all_clear", "info", keys, title, blocks, [rubric.title])
+
+
+def _was_open(page: NamedFact, digest: DayDigest) -> bool:
+    """Whether the rise that paged went on to the last day of the version before."""
+    last = digest.of_version_before.get((page.rule, page.tenant_id))
+    return bool(last and last.has_risen and not last.settles and last.since and last.since <= page.day)
 
 
 def _stands(page: NamedFact, digest: DayDigest) -> bool:

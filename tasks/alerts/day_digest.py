@@ -70,6 +70,8 @@ def day_digest(
     row_ids = {row_id for one in found if one.fires for row_id in one.fact.row_ids}
     version = rubric_version_of(history[day][0])
     lately = [when for when, of_when in history.items() if of_when and rubric_version_of(of_when[0]) == version][-WEEK:]
+    before = [when for when, of_when in history.items() if of_when and when < min(lately, default=day)]
+    began_lately = bool(before) and rubric_version_of(history[before[-1]][0]) != version
     page = reports.day_page(day)
     report = page if page.exists() else reports.day_report(day)
     address = reports.address(page) if page.exists() else ""
@@ -87,6 +89,7 @@ def day_digest(
         row_urls={row_id: f"{address}#row-{row_id}" for row_id in on_page},
         kind="intraday" if run and run.kind == INTRADAY else "nightly",
         lately={when: decided[when] for when in lately},
+        of_version_before=decided[before[-1]] if began_lately else {},
     )
 
 
