@@ -8,6 +8,7 @@ from functools import cache
 from scoring.alerting.day_messages import day_messages
 from scoring.alerting.endings import ends as has_ended
 from scoring.alerting.messages import DayDigest, KnownKey, Message, RouteFilter, named_facts
+from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.weekly import weekly_message
 from scoring.alerting.withdrawn_pages import outdated_pages, withdrawn_pages
 from tasks.alerts.day_digest import day_digest, read_week
@@ -19,6 +20,8 @@ from tasks.state.alert_choices import AlertChoices
 from tasks.state.run_ledger import INTRADAY, RunLedger
 
 _SUNDAY = 6
+_LONGEST_RISE = 2 * REFERENCE_DAYS
+"""Days after a page in which its end is looked for; what has lasted so long is usual, or people have accepted it."""
 
 MessagesFor = Callable[[RouteFilter, Mapping[str, KnownKey]], list[Message]]
 """The messages for a route that has been sent messages with these keys."""
@@ -69,7 +72,8 @@ def ends_of_day(context: Context, day: date) -> tuple[str, MessagesFor]:
 
     def of_day(route: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:
         pages, over = _page_keys(known), [fact for fact in named_facts(known) if fact.is_over]
-        paged = (one for one in named_facts(pages) if one.day <= day and not one.is_over)
+        lately = range(_LONGEST_RISE)
+        paged = (one for one in named_facts(pages) if (day - one.day).days in lately and not one.is_over)
         is_waiting = any(not any(has_ended(fact, one) for fact in over) for one in paged)
         return day_messages(ends(), route, known, pages) if is_waiting else []
 
