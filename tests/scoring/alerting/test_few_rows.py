@@ -58,7 +58,8 @@ def test_excluded_rows_came_too() -> None:
 
 def test_day_without_rows_and_one_with_little_before_it_are_not_called_so() -> None:
     assert few_rows(days(300, 60) | {SUNDAY: kpi_row({}, 0)}, SUNDAY, ()) == ""
-    assert few_rows(days(300, 60, count=8) | {SUNDAY: kpi_row({}, 3)}, SUNDAY, ()) == ""
+    assert few_rows(days(300, 60, count=8) | {SUNDAY: kpi_row({}, 3)}, SUNDAY, ()) == ""  # two days off before it
+    assert few_rows(days(300, 60, count=9) | {SUNDAY: kpi_row({}, 3)}, SUNDAY, ())  # three
 
 
 def test_load_that_varies_by_a_fifth_is_hardly_ever_called_little() -> None:

@@ -157,6 +157,20 @@ def test_vanished_tenant_is_named_where_the_whole_day_lacks_its_rows() -> None:
     (shown,) = preview_for_all(WatchedDays(RUBRIC, kpis, AlertPolicy()), [MONDAY])
     assert "— 테넌트 acme: 행 없음(평소 810건)" in shown.text
     assert [len(sent(kpis, number)) for number in range(1, 5)] == [0, 0, 0, 0]
+    (over,) = (one for one in few_rows_incidents(kpis, RUBRIC, ())[MONDAY + timedelta(4)] if one.fact.tenant_id == "*")
+    assert (over.state, over.of_tenants) == ("resolved", ())  # on this day nobody lacks rows
+
+
+def test_few_rows_are_told_without_tenants_where_those_of_tenants_do_not_show_them() -> None:
+    """A page is made from more days than a report: what one calls few the other may not."""
+    kpis, told = load(without("acme"), {"acme": 810, "globex": 100}, days=2), "이날은 9행뿐입니다(업무일 평소 910행)."
+    for day in (MONDAY - timedelta(3), MONDAY + timedelta(1)):  # a usual day, and the one on which rows are back
+        assert naming_tenants(told, kpis, day, ()) == told
+
+
+def test_tenants_vanish_on_no_day_without_any_rows() -> None:
+    """Its page says that nothing came, and the next day may be as usual."""
+    assert states(load(without(*USUAL), days=2)) == []
 
 
 def test_day_with_few_rows_names_a_tenant_that_broke_during_it() -> None:
