@@ -188,6 +188,21 @@ def test_day_with_few_rows_of_all_tenants_names_none() -> None:
     assert naming_tenants(few, kpis, MONDAY, ()) == few
 
 
+def test_day_with_few_rows_names_no_tenant_where_the_others_lack_rows_too() -> None:
+    """None of the small tenants lacks many, but together they lack half of theirs."""
+    small = {f"t{number}": 20 for number in range(10)}
+    kpis = load({0: {"acme": 300, **dict.fromkeys(small, 11)}}, {"acme": 810, **small})
+    assert "테넌트" not in readable(sent(kpis)[0].blocks)
+
+
+def test_tenant_that_lacks_rows_is_compared_with_what_it_had_until_it_broke() -> None:
+    """It had more on the first day, its last rows are of days ago, and another one has left weeks before."""
+    usual = {"acme": 810, "globex": 100, "initech": 90}
+    kpis = load({-28: {"acme": 900}} | without("acme"), usual)
+    kpis[MONDAY - timedelta(42)].append(met(kpi_row({}, 30, tenant="former")))
+    assert "\n테넌트 acme: 행 없음(평소 810건)\n" in readable(sent(kpis)[0].blocks)
+
+
 def test_day_with_few_rows_names_no_customer_to_the_route_of_another() -> None:
     kpis = load(without("acme"), {"acme": 810, "globex": 100, "initech": 90})
     own, others = (RouteFilter(tenants=frozenset({name})) for name in ("acme", "globex"))
