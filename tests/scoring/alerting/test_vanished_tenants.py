@@ -104,6 +104,13 @@ def test_vanished_tenant_needs_twenty_rows_on_every_day_of_four_weeks() -> None:
     assert states(newcomer) == []
 
 
+@pytest.mark.parametrize(("day", "came", "known"), [(0, -31, True), (0, -30, False), (5, -23, True), (5, -22, False)])
+def test_vanished_tenant_has_come_on_twenty_business_days_or_eight_days_off(day: int, came: int, known: bool) -> None:
+    """2 March is a holiday: 20 business days before the Monday, or 8 days off before the Saturday, and one less."""
+    kpis = load(without("acme", first=-42, days=42 + came) | without("acme", first=day), days=day + 1)
+    assert states(kpis) == ([(day, "new")] if known else [])
+
+
 def test_vanished_tenant_is_compared_with_its_own_kind_of_days() -> None:
     """One that rests on days off is not missing on them, and a weekend is no return."""
     rests = load(without("acme", days=8), off=30, days=8)
@@ -176,6 +183,8 @@ def test_tenants_vanish_on_no_day_without_any_rows() -> None:
 def test_day_with_few_rows_names_a_tenant_that_broke_during_it() -> None:
     kpis = load({0: {"acme": 300}}, {"acme": 810, "globex": 100, "initech": 90})
     assert "\n테넌트 acme: 300건(평소 810건)\n" in readable(sent(kpis)[0].blocks)
+    kpis = load(without("acme", "globex"), {"acme": 300, "globex": 500, "initech": 90})  # who lacks most comes first
+    assert "\n테넌트 globex: 행 없음(평소 500건) · 테넌트 acme: 행 없음(평소 300건)\n" in readable(sent(kpis)[0].blocks)
 
 
 def test_day_with_few_rows_of_all_tenants_names_none() -> None:
