@@ -14,7 +14,7 @@ from tasks.config.chat_rows import ServiceSettings
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.context import Context
 from tasks.state.leases import Leases
-from tasks.state.run_ledger import BACKFILL, INTRADAY, TEST_RUN, Run, RunLedger
+from tasks.state.run_ledger import BACKFILL, INTRADAY, NIGHTLY, TEST_RUN, Run, RunLedger
 from tests.builders.nights import at, night
 
 DAY = date(2026, 3, 13)  # a Friday: its night is that of a day off
@@ -189,16 +189,22 @@ def test_failed_intraday_run_is_over_with_the_next_one_or_the_night(context: Con
 
 
 @pytest.mark.parametrize(
-    "run",
+    ("kind", "day", "outcome", "start"),
     [
-        night(BEFORE, kind=INTRADAY),
-        night(BEFORE, "failed", start="09:00", kind=INTRADAY),
-        night(DAY - timedelta(days=2), start="09:00"),
+        (INTRADAY, DAY, "completed", "09:00"),
+        (INTRADAY, DAY, "failed", "11:00"),
+        (NIGHTLY, DAY, "failed", "11:00"),
+        (NIGHTLY, BEFORE, "completed", "11:00"),
     ],
 )
-def test_failed_intraday_run_is_not_over_with_an_earlier_one_or_another_that_fails(context: Context, run: Run) -> None:
+def test_failed_intraday_run_is_not_over_with_an_earlier_one_or_another_that_fails(
+    context: Context, kind: str, day: date, outcome: str, start: str
+) -> None:
+    begun = at(DAY, start)
+    run = replace(night(day, outcome, kind=kind), started_at=begun, finished_at=begun + timedelta(minutes=5))
     keep(context, run)
-    assert not over(context, Unfinished("intraday", BEFORE, BEFORE, "f1"))
+    failed = Unfinished("intraday", DAY, DAY, "f1")
+    assert not finished(context, {failed.key: KnownKey(at(DAY, "10:05"), "failure")})
 
 
 def test_failed_night_of_several_services_is_over_when_all_have_done_its_day(state_url: str) -> None:
