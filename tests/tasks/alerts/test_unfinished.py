@@ -119,6 +119,8 @@ def test_late_night_is_over_when_its_day_is_done(context: Context) -> None:
     late = Unfinished("late", DAY, DAY, str(DUE_DAY))
     keep(context, night(BEFORE))
     assert not over(context, late)
+    keep(context, night(DAY, "failed", start="06:58"))
+    assert not over(context, late)
     keep(context, night(DAY, start="06:59"))  # while the watch was looking
     assert over(context, late)
 
@@ -194,6 +196,7 @@ def test_failed_intraday_run_is_over_with_the_next_one_or_the_night(context: Con
         (INTRADAY, DAY, "completed", "09:00"),
         (INTRADAY, DAY, "failed", "11:00"),
         (NIGHTLY, DAY, "failed", "11:00"),
+        (TEST_RUN, DAY, "completed", "11:00"),
         (NIGHTLY, BEFORE, "completed", "11:00"),
     ],
 )
