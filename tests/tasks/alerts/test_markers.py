@@ -15,6 +15,7 @@ NOW = datetime(2026, 3, 2, 1, tzinfo=UTC)
 def marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The place of a marker, which is free."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert not is_marked("page", NOW)
     mark("page", NOW)
     assert [is_marked("page", NOW + timedelta(hours=hours)) for hours in (-1, 1, 24)] == [False, True, False]
     (marker,) = tmp_path.iterdir()
@@ -38,4 +39,11 @@ def test_other_file_of_ours_that_is_linked_into_the_place_marks_nothing(marker: 
     (tmp_path / "kept").touch()
     os.link(tmp_path / "kept", marker)
     os.utime(marker, (NOW.timestamp(), NOW.timestamp()))
+    assert not is_marked("page", NOW + timedelta(hours=1))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
+def test_file_of_another_user_in_the_place_marks_nothing(marker: Path) -> None:
+    mark("page", NOW)
+    os.chown(marker, 65534, -1)
     assert not is_marked("page", NOW + timedelta(hours=1))
