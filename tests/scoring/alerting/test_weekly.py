@@ -99,6 +99,8 @@ def test_weekly_message_names_the_pages_that_were_sent_whatever_their_days_say_n
         return fact_key(RUBRIC.id, RUBRIC.version, "answer_failed", day, tenant)
 
     assert "긴급 알림" not in reported()
+    of_other_rules = fact_key(RUBRIC.id, "0", "rule_of_an_earlier_version", wednesday, "*")
+    assert "긴급 알림" not in reported(of_other_rules)
     of_wednesday = reported(page(wednesday))
     assert "3월 11일(수) 긴급 알림  답변 실패 · 급증, 평소의 3.0배" in of_wednesday
     assert of_wednesday.count("긴급 알림  ") == 1
