@@ -46,6 +46,9 @@ os.environ |= {
 # No test cuts the power, and a process that is killed loses nothing that it has written: a tenth of all time went here.
 os.fsync = lambda fd: None
 
+# Tests look at permissions that writers leave to the umask, and read as another user what they have written.
+os.umask(0o022)
+
 # A shell that starts the tests in the background has every process of theirs ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

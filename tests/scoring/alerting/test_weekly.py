@@ -107,6 +107,7 @@ def test_weekly_message_names_the_pages_that_were_sent_whatever_their_days_say_n
     of_tuesday = reported(page(tuesday, "t1"), page(SUNDAY - timedelta(7)))
     assert "3월 10일(화) 긴급 알림  답변 실패(테넌트 t1) · 다시 채점해 보니 평소 범위" in of_tuesday
     assert of_tuesday.count("긴급 알림  ") == 1
+    assert "3월 10일(화) 긴급 알림  답변 실패 · 다시 채점해 보니 평소 범위" in reported(page(tuesday))
 
 
 def test_weekly_message_gives_the_rise_of_a_rule_that_was_sent_with_a_page() -> None:
