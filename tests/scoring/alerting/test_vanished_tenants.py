@@ -226,6 +226,14 @@ def test_vanished_tenant_stays_told_when_the_whole_day_has_enough_rows_again() -
     assert states(kpis) == [(1, "continuing")]
 
 
+def test_tenant_is_missed_although_few_of_its_rows_came_on_days_with_few() -> None:
+    """What came of it on those days is nothing to compare with."""
+    after = {day: {"acme": 5} for day in (0, 1)} | {2: {"acme": 0, "globex": 900}}
+    kpis = load(after, {"acme": 500, "globex": 400, "initech": 90}, days=3)
+    assert states(kpis) == [(2, "new")]
+    assert [len(sent(kpis, number)) for number in range(3)] == [1, 0, 1]
+
+
 LARGE = {"acme": 350, "globex": 400, "initech": 150}
 
 
