@@ -224,6 +224,20 @@ def test_weekly_message_names_a_target_that_surely_fell_where_no_rule_surely_cha
     assert "가장 달라진 것  실패율 5.8% → 9.5%" in readable(message.blocks)
 
 
+def test_weekly_message_compares_the_rules_of_a_rubric_without_targets() -> None:
+    without = replace(RUBRIC, quotients=tuple(replace(kpi, target=None) for kpi in RUBRIC.quotients))
+    text = readable(message_of(replace(week({"final_failed": 30}, {"final_failed": 4}), rubric=without)).blocks)
+    assert "가장 달라진 것  종합 등급 F 5.6% → 0.7%, 내려감" in text
+
+
+def test_weekly_message_counts_days_without_a_scored_row_apart() -> None:
+    found = week({}, {})
+    days = {day: [row | {"rows": 0} for row in rows] if day == SUNDAY else rows for day, rows in found.kpis.items()}
+    assert "채점 3,210건(6일, 채점한 행이 없는 날 1일), 앞 주 3,745건(7일)" in readable(
+        message_of(replace(found, kpis=days)).blocks
+    )
+
+
 def test_weekly_message_without_a_week_before_compares_nothing() -> None:
     text = readable(message_of(week({"answer_failed": 20})).blocks)
     assert "채점 3,745건(7일), 앞 주는 없음" in text
