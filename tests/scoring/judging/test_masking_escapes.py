@@ -50,6 +50,7 @@ def test_escaped_data_is_replaced_by_its_kind(text: str, label: str, written: st
         ('{"phone":"\\n01012345678\\n"}', '{"phone":"\\n[전화번호]\\n"}'),
         (r"010\/1234\/5678", "[전화번호]"),
         ("할인 50%010-1234-5678", "할인 50%[전화번호]"),
+        ("&#1114111; &#1114112; &#x110000; 010-1234-5678", "&#1114111; &#1114112; &#x110000; [전화번호]"),  # no signs
     ],
 )
 def test_data_beside_and_in_escapes_is_masked_alone(text: str, shown: str) -> None:
