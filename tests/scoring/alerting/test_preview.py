@@ -78,6 +78,8 @@ def test_outage_is_one_page_and_its_end_one_digest() -> None:
     assert (page.kind, len(reasons(page))) == ("page", 3)
     # Rules with a few rows a day take longer to show it: they are within their usual range, and end silently.
     assert (over.kind, reasons(over), len(over.incidents)) == ("digest", ["답변 실패 · 해소"], 3)
+    (alone,) = previewed(facts, [day for day in facts if day > page.day])["all"]  # a preview from the day after it on
+    assert (alone.day, reasons(alone)) == (over.day, ["답변 실패 · 해소"])
 
 
 def test_rule_of_an_outage_that_stays_above_its_usual_range_has_an_end_of_its_own() -> None:
