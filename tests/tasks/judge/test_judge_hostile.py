@@ -179,10 +179,10 @@ def test_status_counts_where_an_error_that_is_called_packed_has_no_body(sqlite_s
 
 def test_question_that_a_filter_of_the_endpoint_blocks_is_refused_for_good(sqlite_store: VerdictStore) -> None:
     blocked = always(json_http({"error": {"message": "blocked", "code": "content_filter"}}, 400))
-    judged, server = judged_by(blocked, sqlite_store)
+    judged, server = judged_by(blocked, sqlite_store, timing=FAST)
     assert {one.status for one in judged.judgements} == {VerdictStatus.REFUSED}
     assert len(server.received) == COUNT
-    again, server = judged_by(blocked, sqlite_store)
+    again, server = judged_by(blocked, sqlite_store, timing=FAST)
     assert {one.status for one in again.judgements} == {VerdictStatus.REFUSED}
     assert server.received == []
 
