@@ -61,13 +61,21 @@ def test_rule_whose_rows_lack_their_tokens_stands_before_what_is_graver_but_does
     usual, today = (kpi_row({"answer_failed": a, "weak_answer": w}) for a, w in ((30, 10), (failed, 60)))
     lacking = Grown(OUTPUT_TOKENS, NO_TOKENS, 60, 0.0, 1.2, 1.0, 1.4)
     weak = AlertFact("weak_answer", "warning", "", ALL_TENANTS, 60, 700, grown=(lacking,))
-    assert [*of_days([*[usual] * 20, today]).values()][-1] == ["answer_failed", "weak_answer"]
-    assert [*of_days([*[usual] * 20, today], [weak]).values()][-1][0] == first
+    of_all = AlertFact("answer_failed", "critical", "", ALL_TENANTS, failed, 700)
+    of_tenant = AlertFact("answer_failed", "critical", "", "t1", 9, 9, grown=(lacking,))
+    assert [*of_days([*[usual] * 20, today], [of_all]).values()][-1] == ["answer_failed", "weak_answer"]
+    assert [*of_days([*[usual] * 20, today], [of_all, of_tenant, weak]).values()][-1][0] == first
 
 
 def test_what_pages_on_the_day_stands_before_what_has_paged_and_lasts() -> None:
     usual, high = {"answer_failed": 30, "llm_blocked": 2}, {"answer_failed": 80, "llm_blocked": 2}
     found = of_days([*[kpi_row(usual)] * 20, *[kpi_row(high)] * 3, kpi_row(high | {"llm_blocked": 40})])
+    assert list(found.values())[-1] == ["llm_blocked", "answer_failed"]
+
+
+def test_what_has_paged_and_lasts_stands_before_what_rises_and_does_not_page() -> None:
+    usual, high = {"answer_failed": 30, "llm_blocked": 2}, {"answer_failed": 30, "llm_blocked": 40}
+    found = of_days([*[kpi_row(usual)] * 20, *[kpi_row(high)] * 3, kpi_row(high | {"answer_failed": 48})])
     assert list(found.values())[-1] == ["llm_blocked", "answer_failed"]
 
 
