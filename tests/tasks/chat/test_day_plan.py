@@ -189,6 +189,9 @@ def test_days_after_one_that_was_done_are_missing_until_they_are_done(settings: 
     done(settings, NEXT + timedelta(days=1), kind="intraday")  # a part of the day
     done(settings, LAST - timedelta(days=1))
     assert in_context(earlier_days, settings, LAST).missing == (NEXT, NEXT + timedelta(days=1))
+    done(settings, LAST - timedelta(days=1), outcome="failed", content=None)  # missing, and not late as well
+    found = in_context(earlier_days, settings, LAST)
+    assert (found.missing, found.late) == (tuple(days_between(NEXT, LAST - timedelta(days=1))), ())
 
 
 @pytest.mark.parametrize("first", [DAY, NEXT], ids=["after a night", "first of all"])
