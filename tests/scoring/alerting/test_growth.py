@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from scoring.alerting.growth import (
+    NO_TOKENS,
     TEMPLATE,
     FiredRow,
     Grown,
@@ -18,6 +19,7 @@ from scoring.alerting.growth import (
     rules_with_rows_of,
 )
 from scoring.alerting.growth_wording import grown_texts
+from scoring.chat.row_ids import OUTPUT_TOKENS
 from scoring.chat.templates import WORD
 from scoring.rubrics.ola_monitoring import RUBRIC
 
@@ -232,6 +234,19 @@ def test_growth_by_rule_keeps_no_personal_data_of_a_template() -> None:
     today = [row(number, "hong@naver.com 목표주가") for number in range(12)]
     (template,) = growth_by_rule(today, [], {}, {})["answer_failed", "*"].grown
     assert template.value == "[이메일] 목표주가"
+
+
+@pytest.mark.parametrize(("risen", "before", "names"), [(NO_TOKENS, None, [NO_TOKENS]), (None, NO_TOKENS, [])])
+def test_growth_by_rule_names_rows_without_tokens_and_never_those_with_them(
+    risen: str | None, before: str | None, names: list[str]
+) -> None:
+    def rows(first: int, count: int, tokens: str | None) -> list[FiredRow]:
+        found = [row(first + number, f"q{first + number}") for number in range(count)]
+        return [replace(one, values={**one.values, OUTPUT_TOKENS: tokens}) for one in found]
+
+    today = [*rows(0, 4, before), *rows(500, 40, risen)]
+    found = growth_by_rule(today, rows(0, 28, before), {"*": WEEK}, {})["answer_failed", "*"]
+    assert [one.value for one in found.grown if one.column == OUTPUT_TOKENS] == names
 
 
 def test_no_end_of_the_interval_of_a_share_is_above_the_whole() -> None:
