@@ -150,6 +150,8 @@ def test_day_whose_scores_are_gone_is_scored_again_and_one_without_any_is_not(se
     for day in (DAY, *days_between(NEXT + timedelta(days=1), LAST - timedelta(days=1))):
         warehouse.replace_day(SCORES, day, RUBRIC.scores_schema, [])
     assert to_score(settings) == [1]
+    Path(settings.warehouse, SCORES, f"{DAY}.parquet").unlink()  # the first day: in a folder nothing expires
+    assert to_score(settings) == [0, 1]
 
 
 @pytest.mark.parametrize(
