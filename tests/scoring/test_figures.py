@@ -47,6 +47,8 @@ def test_figure_says_from_how_many_on_its_target_can_be_met(target: Target, leas
             ("met", "달성") if n == least else ("undecided", f"판단 보류(n {least} 이상이어야 달성 가능)")
         )
     assert Figure("", 0.5, least, target, wilson_interval(least // 2, least)).judged_text == "미달"
+    but_one = least - 1 if target.operator == ">=" else 1
+    assert Figure("", but_one / least, least, target, wilson_interval(but_one, least)).judged_text == "판단 보류"
 
 
 def test_figure_texts_of_a_rate() -> None:
@@ -110,6 +112,8 @@ def test_turns_of_sessions_are_no_further_sessions(sessions: int, judged: str) -
     of_day = rate_of_moments(sessions, 2 * sessions, total=0, of_sums=0, mixed=0, of_sizes=4 * sessions)
     figure = Figure("", 0.0, 2 * sessions, Target("<=", 0.01), of_day)
     assert figure.judged_text == judged
+    of_best_day = rate_of_moments(sessions, 2 * sessions, 2 * sessions, 4 * sessions, 4 * sessions, 4 * sessions)
+    assert Figure("", 1.0, 2 * sessions, Target(">=", 0.99), of_best_day).judged_text == judged
     assert replace(figure, value=0.005, interval=Interval(0.001, 0.02)).judged_text == "판단 보류"
 
 

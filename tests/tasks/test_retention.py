@@ -164,7 +164,7 @@ def test_scores_of_an_erased_session_and_everything_of_others_stay(settings: Set
     scores, others = table(settings, "monitoring_scores").select(numbers), of_others("monitoring_scores")
     report = Path(settings.reports) / f"monitoring-{DAY}.md"
     mine = table(settings, "monitoring_scores", [DAY]).filter(session_id=SESSION)["row_id"][0]
-    written = f"{report.read_text('utf-8')}| {mine} | F | {cell(SECRET)} |\n"  # the last line as earlier versions had it
+    written = f"{report.read_text('utf-8')}| {mine} | F | {cell(SECRET)} |\n"  # as earlier versions had it
     report.write_text(written, "utf-8")
     lines = written.splitlines()
     in_context(erase, settings, SESSION, NOW, dry_run=False)
