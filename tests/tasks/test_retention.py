@@ -275,12 +275,13 @@ def test_day_that_a_run_is_writing_for_the_first_time_is_waited_for_too(settings
 
 
 def test_dry_run_counts_a_report_of_several_days_once(settings: Settings) -> None:
-    """A week quotes both days, and is one report that goes."""
+    """A week quotes both days without ids of rows, and is one report that goes."""
     week = ReportPaths(Path(settings.reports)).period_report(week_of(DAYS[0]))
     week.write_text("a week", encoding="utf-8")
     before = in_context(erase, settings, SESSION, NOW, dry_run=True)["reports"]
     reports = {path: path.read_bytes() for path in Path(settings.reports).rglob("*") if path.is_file()}
     assert in_context(erase, settings, SESSION, NOW, dry_run=False)["reports"] == before
+    assert not week.exists()
     changed = [path for path, content in reports.items() if not path.exists() or path.read_bytes() != content]
     assert len(changed) == before
 
