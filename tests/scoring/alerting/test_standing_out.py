@@ -1,12 +1,12 @@
 """What a day is said to begin with: seldom where nothing changes, always where something broke."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import partial
 
 import pytest
 
-from scoring.alerting.decision import WatchedDays
+from scoring.alerting.decision import DayDecisions, WatchedDays
 from scoring.alerting.facts import AlertFact
 from scoring.alerting.growth import NO_TOKENS, Grown
 from scoring.alerting.standing_out import standing_out
@@ -19,9 +19,14 @@ from tests.builders.alert_days import FIRST_DAY, KpiRow, kpi_row, usual_load
 
 def of_days(load: list[KpiRow], facts: Sequence[AlertFact] = ()) -> dict[date, list[str]]:
     """What stands out on each of consecutive days of all tenants together."""
-    rows = {FIRST_DAY + timedelta(number): row for number, row in enumerate(load)}
-    decided = WatchedDays(RUBRIC, {day: [row] for day, row in rows.items()}, AlertPolicy()).decided
+    rows, decided = decided_days(load)
     return {day: standing_out(RUBRIC, rows, day, partial(decided.__getitem__, day), facts) for day in rows}
+
+
+def decided_days(load: list[KpiRow]) -> tuple[dict[date, KpiRow], Mapping[date, DayDecisions]]:
+    """The rows of all tenants together of consecutive days, and what is decided about each."""
+    rows = {FIRST_DAY + timedelta(number): row for number, row in enumerate(load)}
+    return rows, WatchedDays(RUBRIC, {day: [row] for day, row in rows.items()}, AlertPolicy()).decided
 
 
 @pytest.mark.long
@@ -106,11 +111,9 @@ def test_whatever_pages_in_a_slow_rise_stands_out_on_that_day(rising: str) -> No
     slow: Callable[[int, str], float] = lambda day, rule: 1 + max(0, day - 35) / 20 if rule == rising else 1  # noqa: E731
     paged = 0
     for seed in range(4):
-        load = usual_load(seed, 70, slow)
-        rows = {FIRST_DAY + timedelta(number): row for number, row in enumerate(load)}
-        decided = WatchedDays(RUBRIC, {day: [row] for day, row in rows.items()}, AlertPolicy()).decided
-        for day, named in of_days(load).items():
-            pages = {one.rule for one in decided[day].values() if one.pages and one.is_high}
-            assert pages <= {*named}
+        rows, decided = decided_days(usual_load(seed, 70, slow))
+        for day, of_day in decided.items():
+            pages = {one.rule for one in of_day.values() if one.pages and one.is_high}
+            assert pages <= {*standing_out(RUBRIC, rows, day, partial(decided.__getitem__, day))}
             paged += len(pages)
     assert paged
