@@ -8,7 +8,7 @@ import pytest
 from benchmarks.alert_days import KpiDays, Load, kpi_days
 from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.decision import WatchedDays
+from scoring.alerting.decision import WatchedDays, likely_cause
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.preview import preview_days
 from scoring.alerting.rise_days import rise_days
@@ -217,3 +217,22 @@ def test_preview_names_no_end_of_a_rise_of_all_that_was_a_tenants_page() -> None
         [("a", "rising")],
         [("a", "resolved")],
     ]
+
+
+@pytest.mark.parametrize(
+    ("counts", "cause"),
+    [
+        ([(100, 30), (76, 5)], 1),  # 71 of the 70 more than usual are blocked calls, 15 times as many
+        ([(100, 30), (36, 1)], 0),  # half of the rise is not most of it
+        ([(100, 30), (37, 1)], 1),
+        ([(100, 20), (179, 20)], 0),  # 7.95 times as many, beside 4 times as many of the first rule
+        ([(100, 20), (180, 20)], 1),
+        ([(10, 0.2), (9, 0.1)], 0),  # below one a day no rate tells how many times as many
+        ([(100, 30), (76, 5), (60, 1)], 2),
+        ([(100, 30)], 0),
+    ],
+)
+def test_cause_of_a_rise_explains_most_of_it_and_rose_twice_as_many_times(
+    counts: list[tuple[int, float]], cause: int
+) -> None:
+    assert likely_cause(counts) == cause

@@ -232,7 +232,7 @@ def test_weekly_message_compares_the_rules_of_a_rubric_without_targets() -> None
 
 def test_weekly_message_counts_days_without_a_scored_row_apart() -> None:
     found = week({}, {})
-    days = {day: [row | {"rows": 0} for row in rows] if day == SUNDAY else rows for day, rows in found.kpis.items()}
+    days = {day: [{**row, "rows": 0} for row in rows] if day == SUNDAY else rows for day, rows in found.kpis.items()}
     assert "채점 3,210건(6일, 채점한 행이 없는 날 1일), 앞 주 3,745건(7일)" in readable(
         message_of(replace(found, kpis=days)).blocks
     )
