@@ -252,3 +252,13 @@ def test_rise_that_may_have_been_chance_counts_as_usual_when_it_is_over() -> Non
     )
     assert told_once[35].change == "rising" and told_once[-1].change is None
     assert told_once[-1].usual.rate > never[-1].usual.rate
+
+
+def test_rise_of_a_tenant_ends_on_a_day_without_any_row_that_meets_its_rule() -> None:
+    days = {day: [row, {**row, "tenant_id": "t1"}] for day, (row,) in steady([8] * 14 + [60, 0, 0]).items()}
+    of_tenant = [found.get((RULE, "t1")) for found in WatchedDays(RUBRIC, days, AlertPolicy()).decided.values()]
+    assert [(one.change, one.count, one.paged) if one else None for one in of_tenant[14:]] == [
+        ("rising", 60, True),
+        ("resolved", 0, True),
+        None,
+    ]
