@@ -259,6 +259,7 @@ def test_message_that_expires_untried_says_so(outbox: Outbox, hands: Hands) -> N
     hands.pass_(days=3)
     outbox.expire(hands.now)
     assert [one.last_error for one in outbox.given_up()] == [NEVER_TRIED]
+    assert [len(outbox.given_up(since=hands.now - timedelta(days=days))) for days in (1, 0)] == [1, 0]
 
 
 def test_webhook_that_answers_as_slack_never_does_says_where_to_look(
