@@ -169,11 +169,11 @@ class VerdictStore:
             self._save(connection, judgements)
 
     def usual_tokens_out(self, model: str, most: int) -> float:
-        """The mean tokens of a model's latest answers; a fifth of the `most` allowed where none is stored."""
-        answered = (_verdicts.c.model_asked == model, _verdicts.c.status == VerdictStatus.OK)
-        tokens = sa.select((_verdicts.c.tokens_out / _verdicts.c.attempts).label("out")).where(*answered)
-        latest = tokens.order_by(_verdicts.c.created_at.desc()).limit(_USUAL_ANSWERS).subquery()
-        mean = self._database.value(sa.select(sa.func.avg(latest.c.out)))
+        """The mean tokens of a model's answers among the latest ones; a fifth of the `most` allowed if it has none."""
+        tokens = (_verdicts.c.tokens_out / _verdicts.c.attempts).label("out")
+        answers = sa.select(_verdicts.c.model_asked, tokens).where(_verdicts.c.status == VerdictStatus.OK)
+        latest = answers.order_by(_verdicts.c.created_at.desc()).limit(_USUAL_ANSWERS).subquery()
+        mean = self._database.value(sa.select(sa.func.avg(latest.c.out)).where(latest.c.model_asked == model))
         return most * _USUAL_SHARE if mean is None else min(float(mean), most)
 
     def usd_since(self, since: datetime) -> float | None:
