@@ -83,7 +83,7 @@ def score_files(
         asking = stack.enter_context(FanOut(threads(FILES_AT_ONCE)))
         if settings.judge.enabled:
             judge = stack.enter_context(JudgeThread(Judge(settings.judge, VerdictStore(context.state))))
-        work = _FileWork(context, day, lost, asking, judge)
+        work = _FileWork(context, day, lost, asking, judge, RunLedger(context.state).failed_inputs())
         return list(finished_in_turn(map(work.begin, contents), FILES_AT_ONCE if judge else 1))
 
 
@@ -96,6 +96,8 @@ class _FileWork:
     lost: Mapping[str, date]
     asking: FanOut
     judge: JudgeThread | None
+    failed: Mapping[str, str | None]
+    """The reason why each content failed last."""
 
     def begin(self, files: Sequence[FileIdentity]) -> Callable[[], FileOutcome]:
         """Reads a content and begins to ask its questions; returns the function that scores it."""
@@ -108,7 +110,7 @@ class _FileWork:
                 if not has_changed(file):
                     errors.append((file, _as_aqb_error(error, file)))
         else:
-            ended = _refuse(self.context, *errors[0], self.day) if errors else _left(files[0])
+            ended = self._refuse(*errors[0]) if errors else _left(files[0])
             return lambda: ended
         asked = None
         if self.judge:
@@ -149,6 +151,13 @@ class _FileWork:
             run.ends("completed", **found, **{part: scored.summary[part] for part in ("rubric", "rubric_version")})
         return scored
 
+    def _refuse(self, file: FileIdentity, error: AqbError) -> RefusedFile:
+        """Refuses an unreadable file; the ledger stores the same reason for the same content once."""
+        if self.failed.get(file.sha256) != reason_of(error):
+            with recorded_run(self.context.state, TEST_RUN, self.day, inputs=[vars(file)]) as run:
+                run.ends("failed", message=reason_of(error))
+        return RefusedFile(Path(file.name).name, file.sha256, str(error), error.for_pages)
+
 
 def _as_aqb_error(error: Exception, file: FileIdentity) -> AqbError:
     return error if isinstance(error, AqbError) else UnexpectedError(error, where=file.name)
@@ -156,14 +165,6 @@ def _as_aqb_error(error: Exception, file: FileIdentity) -> AqbError:
 
 def _left(file: FileIdentity) -> LeftFile:
     return LeftFile(Path(file.name).name)
-
-
-def _refuse(context: Context, file: FileIdentity, error: AqbError, day: date) -> RefusedFile:
-    """Refuses an unreadable file; the ledger stores the same reason for the same content once."""
-    if RunLedger(context.state).failed_inputs().get(file.sha256) != reason_of(error):
-        with recorded_run(context.state, TEST_RUN, day, inputs=[vars(file)]) as run:
-            run.ends("failed", message=reason_of(error))
-    return RefusedFile(Path(file.name).name, file.sha256, str(error), error.for_pages)
 
 
 def _of_the_judge(judged: Judged) -> dict[str, str | None]:

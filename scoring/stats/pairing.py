@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from scoring.stats.run_scores import QueryScores, expect_otherwise
 
@@ -47,6 +48,7 @@ def paired_queries(base: Mapping[str, QueryScores], candidate: Mapping[str, Quer
     )
 
 
+@lru_cache(maxsize=10_000)  # the runs of a history ask the same questions
 def question_key(text: str) -> str:
     """The question without blanks, case and punctuation: wordings of one question differ in nothing else."""
     return _NO_WORDS.sub("", text).casefold() or text.strip()

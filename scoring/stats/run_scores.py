@@ -60,7 +60,7 @@ def expect_otherwise(before: str, after: str) -> bool:
 
     Fingerprints of earlier versions are a digit shorter: they do not tell whether there was a ground truth.
     """
-    return any(mark != other for mark, other in zip(before, after, strict=False))
+    return before != after and any(mark != other for mark, other in zip(before, after, strict=False))
 
 
 def rounds_differ(before: QueryScores, after: QueryScores) -> bool:

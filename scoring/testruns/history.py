@@ -102,9 +102,9 @@ def runs_before(run: KnownRun, others: Iterable[KnownRun], test_set: str) -> lis
     """
     of_set = [one for one in others if one.test_set == test_set]
     befores = {one.sha256: one.before for one in of_set}
-    later = {one.sha256 for one in of_set if one.when == run.when and run.sha256 in _runs_before(one.sha256, befores)}
-    earlier = [one for one in of_set if one.when <= run.when and one.sha256 not in later]
-    return sorted(earlier, key=lambda one: (one.when, order_of_scoring(one.sha256, befores), one.sha256))
+    later, orders = _following(run.sha256, befores), orders_of_scoring(befores)
+    earlier = [one for one in of_set if one.when < run.when or (one.when == run.when and one.sha256 not in later)]
+    return sorted(earlier, key=lambda one: (one.when, orders[one.sha256], one.sha256))
 
 
 def base_among(run: KnownRun, earlier: Sequence[KnownRun]) -> KnownRun | None:
@@ -112,8 +112,8 @@ def base_among(run: KnownRun, earlier: Sequence[KnownRun]) -> KnownRun | None:
     for the same expectations, else the latest one without an outage, else the latest one.
     """
     fit = [one for one in earlier if not one.failures.is_outage] or earlier
-    comparable = [one for one in fit if not _scored_otherwise(one, run)] or fit
-    return comparable[-1] if comparable else None
+    latest = fit[-1] if fit else None
+    return next((one for one in reversed(fit) if not _scored_otherwise(one, run)), latest)
 
 
 def _scored_otherwise(before: KnownRun, run: KnownRun) -> str:
@@ -151,18 +151,37 @@ def before_of(summary: Mapping[str, Any]) -> str:
     return passed_over[-1]["sha256"] if passed_over else compared_with(summary)
 
 
-def order_of_scoring(sha256: str, befores: Mapping[str, str]) -> int:
-    """The number of runs that precede a run, by the hash of each run's predecessor: files without a time are ordered
-    within a day by the order in which they were scored.
+def orders_of_scoring(befores: Mapping[str, str]) -> dict[str, int]:
+    """How many runs precede each run, by the hash of each run's predecessor: files without a time are ordered within a
+    day by the order in which they were scored.
+
+    Files that were scored again on another day may precede one another: of these each precedes all.
     """
-    return len(_runs_before(sha256, befores))
+    orders: dict[str, int] = {}
+    for sha256 in befores:
+        path: dict[str, int] = {}
+        while sha256 and sha256 not in orders and sha256 not in path:
+            path[sha256] = len(path)
+            sha256 = befores.get(sha256, "")
+        if sha256 in path:
+            circle = [*path][path[sha256] :]
+            orders |= dict.fromkeys(circle, len(circle))
+        for one in reversed(path):
+            before = befores.get(one, "")
+            orders.setdefault(one, orders[before] + 1 if before else 0)
+    return orders
 
 
-def _runs_before(sha256: str, befores: Mapping[str, str]) -> set[str]:
-    """The runs that precede a run. A file that was scored again on another day may precede itself."""
-    found: set[str] = set()
-    while (sha256 := befores.get(sha256, "")) and sha256 not in found:
-        found.add(sha256)
+def _following(sha256: str, befores: Mapping[str, str]) -> set[str]:
+    """The runs that a run precedes."""
+    after: dict[str, list[str]] = {}
+    for one, before in befores.items():
+        after.setdefault(before, []).append(one)
+    found, left = set[str](), [sha256]
+    while left:
+        new = [one for one in after.get(left.pop(), ()) if one not in found]
+        found.update(new)
+        left += new
     return found
 
 

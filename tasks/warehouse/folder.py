@@ -328,6 +328,8 @@ def _others(
     if not path.exists():
         return [], []
     [rows] = _rows_of({day: path})
-    there = shaped(rows.lazy(), schema).sort(*only, maintain_order=True).collect()
+    there = shaped(rows.lazy(), schema).collect()
+    if not (keys := there.select(*only)).equals(keys.sort(*only)):  # they were ordered by other columns
+        there = there.sort(*only, maintain_order=True)
     values, mine = there.select(*only).rows(), tuple(only.values())
     return [there[: bisect_left(values, mine)]], [there[bisect_right(values, mine) :]]

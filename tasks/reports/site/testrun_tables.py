@@ -15,7 +15,7 @@ import pyarrow as pa
 from scoring.catalog import testrun_rubric_of_summary
 from scoring.stats.run_scores import TOTAL, TOTAL_TITLE
 from scoring.testruns.executions import AGENT_TITLES, AgentType
-from scoring.testruns.history import before_of, compared_with, new_set, order_of_scoring
+from scoring.testruns.history import before_of, compared_with, new_set, orders_of_scoring
 from scoring.testruns.page_parts import PageParts
 from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import epochs_of
@@ -189,7 +189,8 @@ def order_of_runs(runs: Iterable[PublishedTestRun]) -> Callable[[PublishedTestRu
     befores: dict[str, dict[str, str]] = defaultdict(dict)
     for run in runs:
         befores[run.rubric_id][run.sha256] = run.before
-    return lambda run: (run.when, order_of_scoring(run.sha256, befores[run.rubric_id]))
+    orders = {rubric_id: orders_of_scoring(of_rubric) for rubric_id, of_rubric in befores.items()}
+    return lambda run: (run.when, orders[run.rubric_id][run.sha256])
 
 
 def executions_of(warehouse: Warehouse, run: PublishedTestRun) -> list[Row]:

@@ -7,7 +7,15 @@ import pytest
 from scoring.stats.comparison import compare_testruns
 from scoring.stats.run_scores import QueryScores, TestRunScores
 from scoring.testruns.change_wording import change_rows, change_text, moved_ids, moved_queries, rates_text, standing
-from scoring.testruns.history import KnownRun, base_among, change_figures, query_keys, runs_before, set_of_run
+from scoring.testruns.history import (
+    KnownRun,
+    base_among,
+    change_figures,
+    orders_of_scoring,
+    query_keys,
+    runs_before,
+    set_of_run,
+)
 
 TITLES = {"accuracy": "정확성", "speed": "응답 속도"}
 
@@ -54,6 +62,26 @@ def test_run_before_is_the_last_that_ran_earlier_in_the_set() -> None:
     assert before is not None
     assert before.sha256 == "b"
     assert base_among(earliest, runs_before(earliest, others, "s")) is None
+
+
+class _CountedReads(dict[str, str]):
+    reads = 0
+
+    def get(self, *key: Any) -> Any:
+        self.reads += 1
+        return super().get(*key)
+
+
+def test_order_of_thousands_of_runs_of_a_set_reads_each_a_few_times() -> None:
+    befores = _CountedReads({str(n): str(n - 1) if n else "" for n in range(2_000)})
+    assert orders_of_scoring(befores) == {str(n): n for n in range(2_000)}
+    assert befores.reads <= 3 * len(befores)
+
+
+def test_order_of_runs_that_precede_one_another_ends() -> None:
+    orders = orders_of_scoring({"a": "b", "b": "a", "c": "b", "d": "gone", "e": "d"})
+    assert orders["a"] == orders["b"] < orders["c"]
+    assert orders["d"] < orders["e"]
 
 
 def test_change_says_what_got_worse_with_its_interval() -> None:
