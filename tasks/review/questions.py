@@ -79,12 +79,12 @@ def row_questions(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date])
 
 
 def _of_rows(rows: pl.DataFrame, rubric: RowRubric, day: date) -> Iterator[ReviewQuestion]:
-    versions = dict(rows.select("row_id", "rubric_version").iter_rows())
-    scales = judged_scales(rubric)
-    for row in drawn_rows(rows, rubric, day).iter_rows(named=True):
+    scales, drawn = judged_scales(rubric), drawn_rows(rows, rubric, day)
+    versions = rows.select("row_id", "rubric_version")
+    for row in drawn.join(versions, "row_id", maintain_order="left").iter_rows(named=True):
         for scale in scales:
             yield ReviewQuestion(
-                _blank(rubric, versions[row["row_id"]], row[PROBABILITY], row_id=row["row_id"], metric=scale.column),
+                _blank(rubric, row["rubric_version"], row[PROBABILITY], row_id=row["row_id"], metric=scale.column),
                 rubric.titles[scale.column],
                 _grades(scale),
                 WHY_DRAWN[row[KIND]],
