@@ -171,7 +171,8 @@ class LabelStore:
         mine = set(row_ids)  # a session may have more rows than a statement takes parameters
         noted = self._database.rows(sa.select(_labels.c.id, _labels.c.row_id).where(_labels.c.note != ""))
         quoting = _labels.c.id.in_([number for number, row_id in noted if row_id in mine])
-        return self._database.take_away(sa.update(_labels).where(quoting).values(note=""), dry_run=dry_run)
+        emptied = sa.update(_labels).where(quoting, _labels.c.note != "").values(note="")
+        return self._database.take_away(emptied, dry_run=dry_run)
 
     def newest_at(self) -> datetime | None:
         """The time of the latest label; None if there is none."""

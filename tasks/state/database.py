@@ -32,11 +32,11 @@ _log = logging.getLogger(__name__)
 
 _MOMENT_S, _LOCK_WAIT_S = 3, 30
 _LONGEST_OUTAGE_S = 60.0
+_CHANGED_AT_ONCE = 5_000
 _OPTION = re.compile(r"([a-z_]+=[^/]*)?")
 _answered: set[sa.URL] = set()
 """The servers that have answered this process."""
 _SCHEMA_LOCK = 7_240_117  # any number that no other program locks in that database
-
 
 _FIXES = {
     "25006": "the server takes no changes, as a standby does: let state_url name the primary",
@@ -45,7 +45,6 @@ _FIXES = {
     "57014": "raise the statement_timeout of the database or of its user",
 }
 """What to do about errors of PostgreSQL, by their code."""
-
 
 SCHEMA_NUMBER = 1
 """The form of the tables. It rises with a change that older code must not meet; a new table or column is none."""
@@ -226,11 +225,17 @@ class StateDatabase:
             return connection.execute(statement).rowcount
 
     def take_away(self, statement: sa.Update | sa.Delete, *, dry_run: bool) -> int:
-        """Executes a change of some rows; returns their number. With `dry_run` they are only counted."""
-        if not dry_run:
-            return self.change(statement)
-        assert statement.whereclause is not None
-        return int(self.value(sa.select(sa.func.count()).where(statement.whereclause)) or 0)
+        """Executes a change after which its rows no longer meet its condition, some rows at a time, so that others can
+        write in between; returns the number of rows. With `dry_run` they are only counted.
+        """
+        (key,), where, found = statement.table.primary_key, statement.whereclause, 0
+        assert where is not None
+        if dry_run:
+            return int(self.value(sa.select(sa.func.count()).where(where)) or 0)
+        some = statement.where(key.in_(sa.select(key).where(where).limit(_CHANGED_AT_ONCE)))
+        while changed := self.change(some):
+            found += changed
+        return found
 
     def _connection(self) -> sa.Connection:
         """A connection. It waits for a server that has answered before: it may be restarting."""
