@@ -135,7 +135,7 @@ def send_all_clears(context: Context, *, inbox_is_done: bool = False) -> tuple[s
     """Sends the all-clear for finished work that routes were notified of, as a step of a flow if there is any."""
     outbox = Outbox(context.state)
     routes = wanted_routes(context.settings.alerts)
-    if not any(finished(context, outbox.known_keys(one.name), inbox_is_done=inbox_is_done) for one in routes):
+    if not any(finished(context, outbox.keys_of_work(one.name), inbox_is_done=inbox_is_done) for one in routes):
         return ()
     over = all_clears(context, inbox_is_done=inbox_is_done)
     return _notified(context, "what is over", lambda: announce(context, [("", over)]))
@@ -203,9 +203,10 @@ def preview_messages(context: Context, days: Sequence[date]) -> list[tuple[Outbo
         InputError: a day has not been scored.
     """
     found, outbox = [], Outbox(context.state)
+    routes = [(one, outbox.known_keys(one.name)) for one in subscriptions(context.settings.alerts)]
     for thread, messages_for in _notifications(context, days):
-        for one in subscriptions(context.settings.alerts):
-            for message in new_messages(one, messages_for, outbox, context.settings.service, now()):
+        for one, known in routes:
+            for message in new_messages(one, messages_for, outbox, known, context.settings.service, now()):
                 unsaved = OutboxMessage.unsaved(one.name, message, now(), thread)
                 found.append((unsaved, one.channel.payload(unsaved)))
     return found

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from flows.runtime.clock import now
 from flows.steps.subscriptions import Subscription, wanted_routes
 from scoring.alerting.blocks import readable
-from scoring.alerting.messages import Message, OutboxMessage, with_mention, with_service
+from scoring.alerting.messages import KnownKey, Message, OutboxMessage, with_mention, with_service
 from scoring.alerting.run_messages import expired_message
 from scoring.chat.kpi_windows import WEEK
 from scoring.errors import counted
@@ -80,20 +80,28 @@ def _write(
 ) -> None:
     """Writes new messages to each route into the outbox."""
     for route in wanted:
+        known = outbox.known_keys(route.name)
         for thread, messages_for in notifications:
-            messages = new_messages(route, messages_for, outbox, service, clock.now())
+            messages = new_messages(route, messages_for, outbox, known, service, clock.now())
             if not dry_run:
                 outbox.put(route.name, thread, messages, clock.now())
+                known |= {key: KnownKey(clock.now(), one.kind, one.service) for one in messages for key in one.keys}
                 continue
             for one in messages:
                 _log.info("dry run: a %s for route %s would be sent:\n%s", one.kind, route.name, readable(one.blocks))
 
 
 def new_messages(
-    route: Subscription, messages_for: MessagesFor, outbox: Outbox, service: str, at: datetime
+    route: Subscription,
+    messages_for: MessagesFor,
+    outbox: Outbox,
+    known: Mapping[str, KnownKey],
+    service: str,
+    at: datetime,
 ) -> list[Message]:
-    """The messages that are new to a route, as it gets them; "all is quiet" only if it had no other for a week."""
-    known = outbox.known_keys(route.name)
+    """The messages that are new to a route with these keys, as it gets them; "all is quiet" only if it had no other
+    for a week.
+    """
     return [
         with_service(with_mention(one, route.destination.mention), service)
         for one in messages_for(route.filter, known)
@@ -116,8 +124,9 @@ def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], settings: Setti
         for one in outbox.given_up(since=clock.now() - timedelta(WEEK))
         if one.kind != "dead_letters" and (one.service or "") == settings.service
     ]
-    unknown = to_pipeline(lambda known: expired_message(lost, known, settings.zone))
-    _write(outbox, wanted.values(), [("", unknown)], clock, settings.service)
+    if lost:
+        unknown = to_pipeline(lambda known: expired_message(lost, known, settings.zone))
+        _write(outbox, wanted.values(), [("", unknown)], clock, settings.service)
     reachable = {name: channel for name, channel in channels.items() if name not in first.stopped}
     second = deliver(outbox, reachable, is_held, clock)
     stopped = first.stopped | second.stopped | {name: one.problem for name, one in wanted.items() if one.problem}

@@ -82,7 +82,7 @@ def _has_news(context: Context, day: date) -> bool:
     return bool(
         outbox.waiting()
         or any(ledger.unreported(kind, day - STILL_NEWS) for kind in (NIGHTLY, TEST_RUN))
-        or any(finished(context, outbox.known_keys(one.name), inbox_is_done=True) for one in routes)
+        or any(finished(context, outbox.keys_of_work(one.name), inbox_is_done=True) for one in routes)
     )
 
 

@@ -58,7 +58,7 @@ def _is_told(context: Context, late: Iterable[LateNight]) -> bool:
     """Whether a message that belongs to no service has told of one of these nights."""
     outbox, nights = Outbox(context.state), {night.unfinished for night in late}
     routes = wanted_routes(context.settings.alerts, with_prefect=False)
-    return any(nights & without_all_clear(outbox.known_keys(route.name)).keys() for route in routes)
+    return any(nights & without_all_clear(outbox.keys_of_work(route.name)).keys() for route in routes)
 
 
 def _watch(context: Context, clock: Clock, late: LateNight | None, told: Mapping[str, LateNight]) -> WatchReport:

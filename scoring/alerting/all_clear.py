@@ -16,6 +16,9 @@ from scoring.alerting.wording import RESOLVED_SIGN
 from scoring.days import day_text
 
 _OPEN, _OVER = "open|", "over|"
+KEYS_OF_WORK = (_OPEN, _OVER)
+"""How the keys of missing work and of its all-clear begin."""
+
 _REASON_CHARACTERS = 300
 
 _WORKS: dict[str, str] = {

@@ -44,11 +44,13 @@ def deliver(
     """
     done = Deliveries(outbox.expire(clock.now()))
     last_sent: dict[str, float] = {}
-    while found := outbox.next(
-        lambda one: one.route in channels and one.route not in done.stopped and not is_held(one)
-    ):
-        channel = channels[found.route]
-        message = outbox.with_keys_and_thread(found)
+    for waiting in outbox.waiting():
+        if waiting.route not in channels or waiting.route in done.stopped or is_held(waiting):
+            continue
+        message = outbox.to_send(waiting)
+        if message is None:
+            continue
+        channel = channels[message.route]
         _keep_pace(clock, last_sent, channel.address)
         # Nothing stands between the claim and the request, nor between the answer and its record.
         if not outbox.claim(message):

@@ -5,13 +5,14 @@ reported.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
+from scoring.alerting.all_clear import KEYS_OF_WORK
 from scoring.alerting.messages import NEVER_TRIED, KnownKey, Message, OutboxMessage
 from scoring.text_search import TextSearch
 from tasks.alerts.block_kit import neutral_blocks
@@ -64,11 +65,10 @@ sa.Index("alert_messages_given_up", _messages.c.id, sqlite_where=_given_up, post
 sa.Index("alert_messages_by_thread", _messages.c.route, _messages.c.thread)
 sa.Index("alert_messages_by_time", _messages.c.route, _messages.c.created_at)
 sa.Index("alert_keys_by_message", _keys.c.message_id)
-_IN_ORDER = sa.select(_messages).where(_waiting).order_by(_messages.c.id)
 
 
 class Outbox:
-    """The alert part of the state database. Every method is one transaction and may raise StorageError.
+    """The alert part of the state database. Every method may raise StorageError, and is one transaction if it says nothing else.
 
     Keys belong to the database's service and are stored with its name, which callers do not see. All services share one
     queue of messages.
@@ -82,6 +82,13 @@ class Outbox:
     def known_keys(self, route: str) -> dict[str, KnownKey]:
         """The keys of all messages to this route, sent or not."""
         mine = _keys.c.key.startswith(self._prefix) if self._prefix else sa.not_(_keys.c.key.startswith(_SERVICE))
+        return self._known(route, mine)
+
+    def keys_of_work(self, route: str) -> dict[str, KnownKey]:
+        """Those of missing work and of its all-clears: a few of the keys of years."""
+        return self._known(route, sa.or_(*(_keys.c.key.startswith(self._prefix + one) for one in KEYS_OF_WORK)))
+
+    def _known(self, route: str, mine: sa.ColumnElement[bool]) -> dict[str, KnownKey]:
         query = (
             sa.select(_keys.c.key, _messages.c.created_at, _messages.c.kind, _messages.c.service)
             .join(_messages)
@@ -120,14 +127,11 @@ class Outbox:
                 written += 1
         return written
 
-    def next(self, is_wanted: Callable[[OutboxMessage], bool]) -> OutboxMessage | None:
-        """The oldest waiting message that is wanted and that no other run is sending; None if there is none."""
-        with self._database.transaction() as connection:
-            at, waiting = self._clock(connection), _read(connection.execute(_IN_ORDER))
-        return next((one for one in waiting if not _is_being_sent(one, at) and is_wanted(one)), None)
-
-    def with_keys_and_thread(self, message: OutboxMessage) -> OutboxMessage:
-        """A message with its keys and Slack's id of the first message of its thread; None if it starts the thread."""
+    def to_send(self, message: OutboxMessage) -> OutboxMessage | None:
+        """A waiting message as it is stored by now, with its keys and Slack's id of the first message of its thread,
+        None if it starts the thread; None if it no longer waits, or another run is sending it.
+        """
+        stored = sa.select(_messages).where(_messages.c.id == message.id, _waiting)
         keys = sa.select(_keys.c.key).where(_keys.c.message_id == message.id).order_by(_keys.c.key)
         thread = {_messages.c[name]: getattr(message, name) for name in ("route", "thread", "service")}
         same = (column == value for column, value in thread.items())
@@ -138,8 +142,11 @@ class Outbox:
             .limit(1)
         )
         with self._database.transaction() as connection:
+            found = next(iter(_read(connection.execute(stored))), None)
+            if found is None or _is_being_sent(found, self._clock(connection)):
+                return None
             return replace(
-                message,
+                found,
                 keys=tuple(connection.execute(keys).scalars()),
                 thread_ts=connection.execute(first).scalar() if message.thread else None,
             )
@@ -193,7 +200,7 @@ class Outbox:
 
     def waiting(self) -> list[OutboxMessage]:
         """The messages that have not been sent yet, oldest first."""
-        return _read(self._database.rows(_IN_ORDER))
+        return _read(self._database.rows(sa.select(_messages).where(_waiting).order_by(_messages.c.id)))
 
     def given_up(self, since: datetime | None = None) -> list[OutboxMessage]:
         """The messages that have expired or were refused for good, `since` a moment if one is given, oldest first."""
@@ -219,28 +226,23 @@ class Outbox:
         messages had one.
         """
         found, wanted = 0, TextSearch(json.dumps(text, ensure_ascii=False)[1:-1] for text in texts)
-        with self._database.transaction() as connection:
-            for message_id, stored in _all_blocks(connection):
-                blocks = neutral_blocks(stored)
-                kept = [block for block in blocks if not wanted.is_in(json.dumps(block, ensure_ascii=False))]
-                if len(kept) == len(blocks):
-                    continue
-                found += 1
-                if not dry_run:
-                    connection.execute(sa.update(_messages).where(_messages.c.id == message_id).values(blocks=kept))
+        last = self._database.value(sa.select(sa.func.max(_messages.c.id))) or 0
+        for start in range(1, last + 1, _READ_AT_ONCE):  # between which others can write
+            some = _messages.c.id.between(start, start + _READ_AT_ONCE - 1)
+            with self._database.transaction() as connection:
+                for message_id, stored in connection.execute(sa.select(_messages.c.id, _messages.c.blocks).where(some)):
+                    blocks = neutral_blocks(stored)
+                    kept = [block for block in blocks if not wanted.is_in(json.dumps(block, ensure_ascii=False))]
+                    if len(kept) == len(blocks):
+                        continue
+                    found += 1
+                    if not dry_run:
+                        connection.execute(sa.update(_messages).where(_messages.c.id == message_id).values(blocks=kept))
         return found
 
     def _clock(self, connection: sa.Connection) -> datetime:
         """The time of the database, by which all hosts take leases: their clocks need not agree."""
         return datetime.fromtimestamp(connection.execute(sa.select(self._database.clock)).scalar_one(), UTC)
-
-
-def _all_blocks(connection: sa.Connection) -> Iterator[sa.Row[int, Any]]:
-    """The id and the stored blocks of each message; of those of years some at a time."""
-    last = connection.execute(sa.select(sa.func.max(_messages.c.id))).scalar() or 0
-    for start in range(1, last + 1, _READ_AT_ONCE):
-        some = _messages.c.id.between(start, start + _READ_AT_ONCE - 1)
-        yield from connection.execute(sa.select(_messages.c.id, _messages.c.blocks).where(some))
 
 
 def _read(rows: Iterable[sa.Row[Any]]) -> list[OutboxMessage]:
