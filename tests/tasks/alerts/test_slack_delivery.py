@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from scoring.alerting.messages import NEVER_TRIED, OutboxMessage
-from tasks.alerts.channel import Channel, Delivery, DeliveryStatus
+from tasks.alerts.channel import Channel
 from tasks.alerts.channels.slack import SlackBot, SlackWebhook
 from tasks.alerts.delivery import Deliveries, deliver
 from tasks.alerts.outbox import Outbox
@@ -366,37 +366,6 @@ def test_bot_of_a_host_whose_clock_is_ahead_finds_the_message_that_has_arrived(
     send()
     assert slack.texts() == ["소식 a"]
     assert outbox.waiting() == []
-
-
-@pytest.mark.parametrize("status", [DeliveryStatus.REFUSED, DeliveryStatus.DEFERRED, DeliveryStatus.UNCONFIRMED])
-def test_host_that_was_frozen_in_an_attempt_changes_nothing_of_the_one_that_took_the_message_over(
-    outbox: Outbox, hands: Hands, state_url: str, status: DeliveryStatus
-) -> None:
-    put(outbox, "a")
-    (before,) = outbox.waiting()
-    assert outbox.claim(before)
-    set_message_leases(state_url)
-    (taken,) = outbox.waiting()
-    assert outbox.claim(taken)
-    outbox.record(before, Delivery(status, error="HTTP 500"), hands.now)
-    assert outbox.to_send(before) is None  # the other host is still sending it
-    outbox.record(taken, Delivery(DeliveryStatus.SENT), hands.now)
-    outbox.record(before, Delivery(status, error="HTTP 500"), hands.now)
-    assert (outbox.waiting(), outbox.given_up()) == ([], [])
-
-
-def test_message_that_a_frozen_host_has_sent_is_sent_although_another_host_failed(
-    outbox: Outbox, hands: Hands, state_url: str
-) -> None:
-    put(outbox, "a")
-    (before,) = outbox.waiting()
-    assert outbox.claim(before)
-    set_message_leases(state_url)
-    (taken,) = outbox.waiting()
-    assert outbox.claim(taken)
-    outbox.record(before, Delivery(DeliveryStatus.SENT), hands.now)
-    outbox.record(taken, Delivery(DeliveryStatus.REFUSED, error="HTTP 410"), hands.now)
-    assert (outbox.waiting(), outbox.given_up()) == ([], [])
 
 
 def test_neither_logs_nor_errors_nor_reprs_hold_the_secret(
