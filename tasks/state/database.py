@@ -232,8 +232,9 @@ class StateDatabase:
         assert where is not None
         if dry_run:
             return int(self.value(sa.select(sa.func.count()).where(where)) or 0)
-        some = statement.where(key.in_(sa.select(key).where(where).limit(_CHANGED_AT_ONCE)))
-        while changed := self.change(some):
+        some, changed = statement.where(key.in_(sa.select(key).where(where).limit(_CHANGED_AT_ONCE))), _CHANGED_AT_ONCE
+        while changed == _CHANGED_AT_ONCE:
+            changed = self.change(some)
             found += changed
         return found
 
