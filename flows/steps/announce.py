@@ -83,7 +83,7 @@ def _write(
         known = outbox.known_keys(route.name)
         for thread, messages_for in notifications:
             messages = new_messages(route, messages_for, outbox, known, service, clock.now())
-            if not dry_run:
+            if messages and not dry_run:
                 outbox.put(route.name, thread, messages, clock.now())
                 known |= {key: KnownKey(clock.now(), one.kind, one.service) for one in messages for key in one.keys}
                 continue

@@ -3,6 +3,7 @@
 import os
 import socket
 import ssl
+from functools import cache
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -39,12 +40,18 @@ def network_problem() -> str:
         is_socks = whole.partition("://")[0] in ("socks5", "socks5h") and find_spec("socksio")
         if scheme in ("http", "https", "all") and not (is_http_address(whole) or is_socks):
             return f"{scheme.upper()}_PROXY names no HTTP proxy: unset it, or name one, as in http://proxy:3128"
-    try:
-        if authorities := os.environ.get("SSL_CERT_FILE"):
-            ssl.create_default_context(cafile=authorities)
-    except OSError:
+    if (authorities := os.environ.get("SSL_CERT_FILE")) and not _has_certificates(authorities):
         return "SSL_CERT_FILE names no file with certificates: unset it, or name one"
     return ""
+
+
+@cache  # loading takes longer than posting a message
+def _has_certificates(path: str) -> bool:
+    try:
+        ssl.create_default_context(cafile=path)
+    except OSError:
+        return False
+    return True
 
 
 def network_shown() -> str:
