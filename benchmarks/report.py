@@ -89,7 +89,7 @@ def head() -> str:
     libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     return (
         "# Benchmarks\n\n"
-        "`make bench` repeats all but `large` in about half an hour, best with nothing else running; "
+        "`make bench` repeats all but `large` in about an hour, best with nothing else running; "
         "`.venv/bin/python -m benchmarks --write` also writes this page, but for its last section. One section alone: "
         f"`--only NAME`, with {', '.join(f'`{name}`' for name in SECTIONS)}.\n\n"
         f"{os.cpu_count()} cores ({_processor()}), {memory_gb:.0f} GB, {platform.system()} {platform.release()}, "
