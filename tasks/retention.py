@@ -41,7 +41,8 @@ from tasks.warehouse.tables import ALERTS, SCORES
 ERASED_CELL = "(삭제됨)"
 _LEFTOVER_AFTER = timedelta(days=1)
 _EVER = datetime.min.replace(tzinfo=UTC)
-_LINK = re.compile(r'<a href="(?:[^"?#]*/)?(?P<page>[^"/?#]+)[^"]*"[^>]*>(?P<text>[^<]*)</a>')
+_LINK = re.compile(r'<a href="(?:[^"?#]*/)?(?P<page>[^"/?#]+)[^"]*"[^>]*>(?P<text>.*?)</a>', re.DOTALL)
+_LINK_OF_CHART = re.compile(r'"href":"(?:[^"?#]*/)?(?P<page>[^"/?#]+)[^"]*"')  # in texts of people quotes are escaped
 
 
 def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> dict[str, int]:
@@ -108,16 +109,14 @@ def _prune_texts(context: Context, before: date, *, dry_run: bool) -> Counter[st
 
 
 def _unlink(reports: ReportPaths, going: Collection[str]) -> None:
-    """Leaves of links to pages that are going their text alone: the pages of days and weeks that have left the span of
-    the site are not made again.
+    """Leaves of links to pages that are going their text alone, of those of charts nothing: the pages of days and weeks
+    that have left the span of the site are not made again.
     """
-
-    def text_of(link: re.Match[str]) -> str:
-        return link["text"] if link["page"] in going else link[0]
-
     for page in reports.pages_with_links():
         text = page.read_text(encoding="utf-8")
-        if (kept := _LINK.sub(text_of, text)) != text:
+        kept = _LINK.sub(lambda link: link["text"] if link["page"] in going else link[0], text)
+        kept = _LINK_OF_CHART.sub(lambda link: '"href":null' if link["page"] in going else link[0], kept)
+        if kept != text:
             write_text(page, kept)
 
 

@@ -84,8 +84,8 @@ class ReportPaths:
 
     def pages_with_links(self) -> list[Path]:
         """The existing pages that lead to days and periods; a page of rows leads to its own day or period alone."""
-        pages = [*self.folder.glob("*.html"), *self.folder.glob("monitoring/*.html")]
-        return [page for page in pages if not page.stem.endswith(_ROWS)]
+        first = [page for name in (FIRST_PAGE, ALERTS_PAGE) if (page := self.folder / name).exists()]
+        return [*first, *(page for page in self.folder.glob("monitoring/*.html") if not page.stem.endswith(_ROWS))]
 
     @property
     def site_state(self) -> Path:
