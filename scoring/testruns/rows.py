@@ -39,7 +39,7 @@ _UNIT = re.compile(r"(?<=[0-9])\s*(?:ms|밀리초|점)\Z", re.IGNORECASE)
 _COUNTER = re.compile(r"(?<=[0-9])\s*(?:회|번|건|개)\Z")
 _ORDINAL = re.compile(r"([1-9][0-9]{0,3})\s*(?:회차|차|회|/1)?")
 _ROUND_SHEET = re.compile(r"round\s*([1-9][0-9]?)|([1-9][0-9]?)\s*(?:회차|차)", re.IGNORECASE)
-_ESCAPE = re.compile(r"(\\(?:u[0-9a-fA-F]{4}|.))", re.DOTALL)
+_ESCAPE = re.compile(r"""(\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))""")
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def test_header_is_known_in_any_case_width_and_spacing(tmp_path: Path, header: s
 
 
 def test_cells_mean_the_same_with_their_syllables_composed_or_not(tmp_path: Path) -> None:
-    rows = [LONG_HEADER, long_row(기대결과="답변에 '평가기간'이 언급되어 있는가", 상태="정상")]
+    rows = [LONG_HEADER, long_row(기대결과="답변에 '평가기간'이 언급되어 있는가", 상태="정상", 질의="C:\\평가 어디?")]
     apart = [[unicodedata.normalize("NFD", cell) for cell in row] for row in rows]
     composed, decomposed = (read_testrun_file(write_csv(tmp_path / "r.csv", one)) for one in (rows, apart))
     assert decomposed.queries == composed.queries
