@@ -237,7 +237,7 @@ _KINDS = (
     ),
     _Kind(
         "[전화번호]",
-        rf"(?<![0-9]){_COUNTRY}1[016-9]{_BROKEN}[0-9]{{3,4}}{_BROKEN}[0-9]{{4}}{_LAST_DIGITS}",
+        rf"(?<![0-9])(?<![0-9][.,])(?:{_ABROAD}|\(?0)1[016-9]{_BROKEN}[0-9]{{3,4}}{_BROKEN}[0-9]{{4}}{_LAST_DIGITS}",
         needs=_LINE_OF_PHONE,
     ),
     _Kind("[전화번호]", rf"(?<![0-9])(?<![0-9][.-]){_COUNTRY}{_AREA}{_REST}{_LAST_DIGITS}"),

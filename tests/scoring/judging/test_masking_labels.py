@@ -97,6 +97,7 @@ def test_address_of_mail_is_masked_whose_dots_are_written_otherwise(host: str) -
         *("1600-1800", "M20260213", "1.2.3.4.5", "1588 1234원", "1588 1234배", "94111111111111111"),
         *("input token: 12345678", "total_token: 12345678", "secret: undefined", "password: unknown"),
         "550e840a-0505-1234-5678-446655440000",
+        *("8210\n2023\n2024", "1,010\n2023\n2024", "0.011\n1234\n5678"),  # a column of figures
     ],
 )
 def test_years_dates_versions_amounts_words_and_ids_are_no_personal_data(text: str) -> None:
