@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from scoring.alerting import days_off
 from tests.builders.chat_rows import best, plain, refused, write_rows
 from tests.flows.conftest import Command
 
@@ -38,7 +37,7 @@ def prefect_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[PrefectAt]:
 @pytest.fixture(autouse=True)
 def _known_holidays(monkeypatch: pytest.MonkeyPatch) -> None:
     """The calendar goes on: doctor warns of its end, on whatever day the tests run."""
-    monkeypatch.setattr(days_off, "LAST_DAY", date(2999, 12, 31))
+    monkeypatch.setattr("flows.cli.doctor.LAST_DAY", date(2999, 12, 31))
 
 
 @pytest.fixture
