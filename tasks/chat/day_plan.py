@@ -252,11 +252,15 @@ def stale_days(context: Context, last: date) -> dict[date, str]:
 
 
 def days_kept(context: Context, last: date) -> list[date]:
-    """The days up to `last`, as far back as a nightly run looks, that their last run kept as they were."""
-    first = last - timedelta(days=context.settings.monitoring.lookback_days)
-    ledger = RunLedger(context.state)
+    """The days up to `last` that their last run kept as they were, as far back as a nightly run looks; those of which
+    only a part was scored, as far back as it catches up.
+    """
+    monitoring, ledger = context.settings.monitoring, RunLedger(context.state)
+    look_back_from, missing = last - timedelta(days=monitoring.lookback_days), missing_days(context, last)
+    first = min((look_back_from, *missing))
     runs, kept = ledger.latest_of_days(first, last), ledger.latest_kept(first, last)
-    return sorted(day for day, run in kept.items() if day not in runs or runs[day].started_at < run.started_at)
+    watched = {day: run for day, run in kept.items() if day >= look_back_from or day in missing}
+    return sorted(day for day, run in watched.items() if day not in runs or runs[day].started_at < run.started_at)
 
 
 def lost_days(context: Context, last: date) -> list[date]:

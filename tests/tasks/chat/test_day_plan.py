@@ -15,6 +15,7 @@ from tasks.chat.day_plan import (
     PlannedDay,
     backfill_plan,
     day_parameters,
+    days_kept,
     days_out_of_reach,
     earlier_days,
     finished_night,
@@ -228,6 +229,7 @@ def test_day_of_which_a_part_was_scored_is_kept_once_while_its_rows_are_gone(set
     done(settings, day, outcome="kept", message="the source lost rows")
     found = in_context(earlier_days, settings, LAST)
     assert (found.missing, found.late, found.kept) == ((), (), {day: "the source lost rows"})
+    assert in_context(days_kept, settings, LAST) == [day]  # `aqb status` does not say that a night completes it
     rewrite_row(settings, 4 - back)
     assert in_context(earlier_days, settings, LAST).missing == (day,)
 
