@@ -53,7 +53,8 @@ def outdated_pages(digest: DayDigest, page_keys: Collection[str], known_keys: Co
     """The single message about a route's pages (their keys) whose rise was open when the rubric's version changed; none
     if there are none.
 
-    Another version counts differently, so that no later day tells that their rates are back.
+    Another version counts differently, so that no later day tells that their rates are back. Of a rule that it lacks
+    nothing tells either whether the rise was still open.
     """
     if digest.kind == "intraday":
         return []
@@ -61,7 +62,8 @@ def outdated_pages(digest: DayDigest, page_keys: Collection[str], known_keys: Co
     found = [
         one
         for one in dict.fromkeys(named_facts(page_keys))
-        if one.rubric == digest.rubric.id and one.rule in titles and not one.is_over and _was_open(one, digest)
+        if one.rubric == digest.rubric.id and not one.is_over
+        if (_was_open(one, digest) if one.rule in titles else _is_of_lost_rule(one, digest))
         if not any(ends(other, one) for other in known)
     ]
     decided = {(one.rule, one.tenant_id): now.get((one.rule, one.tenant_id)) for one in found}
@@ -69,10 +71,12 @@ def outdated_pages(digest: DayDigest, page_keys: Collection[str], known_keys: Co
     if not over:
         return []
     rubric, day = digest.rubric, day_text(digest.day)
-    names = [named_rule(titles[rule], tenant) for rule, tenant in over]
+    names = [named_rule(titles.get(rule, rule), tenant) for rule, tenant in over]
     figures = [
-        f"{day}은 {today.count:,}/{today.rows:,}건({percent(today.count / today.rows)})" if today else f"{day}에는 없음"
-        for today in over.values()
+        f"{day}은 {today.count:,}/{today.rows:,}건({percent(today.count / today.rows)})"
+        if today
+        else (f"{day}에는 없음" if rule in titles else "이 버전에는 없는 규칙")
+        for (rule, _), today in over.items()
     ]
     what = (
         f"채점 기준이 버전 {rubric.version}로 바뀌어, 앞 버전으로 알린 것이 돌아왔는지는 더 따지지 않습니다. "
@@ -95,6 +99,11 @@ def _was_open(page: NamedFact, digest: DayDigest) -> bool:
     """Whether the rise that paged went on to the last day of the version before."""
     last = digest.of_version_before.get((page.rule, page.tenant_id))
     return bool(last and last.has_risen and not last.settles and last.since and last.since <= page.day)
+
+
+def _is_of_lost_rule(page: NamedFact, digest: DayDigest) -> bool:
+    """Whether a page of a rule that the rubric lacks is recent enough to be open, and its version has just begun."""
+    return bool(digest.of_version_before) and 0 < (digest.day - page.day).days <= REFERENCE_DAYS
 
 
 def _stands(page: NamedFact, digest: DayDigest) -> bool:

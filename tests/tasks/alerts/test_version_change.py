@@ -1,5 +1,6 @@
 """A page that is open when the rubric's version changes is brought to an end: no later day tells it. Source: SPEC 8."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -55,3 +56,27 @@ def test_page_has_one_end_where_a_version_tells_it(tmp_path: Path, days: int, be
     found = ends_of(FolderWarehouse(tmp_path), risen, _PAGED + began, last=_PAGED + 12)
     assert [one.kind for one in found] == kinds
     assert "해소" in found[-1].text
+
+
+def test_page_of_a_rule_that_the_new_version_lacks_is_brought_to_an_end_once(tmp_path: Path) -> None:
+    """Whoever takes away a rule that paged for nothing has a page of it, which no later day tells of."""
+    warehouse = FolderWarehouse(tmp_path)
+    without = replace(
+        RUBRIC, version="9", alert_rules=tuple(one for one in RUBRIC.alert_rules if one.id != "answer_failed")
+    )
+    known: dict[str, KnownKey] = {}
+    found = []
+    for number in range(_PAGED + 4):
+        day, rubric = FIRST_DAY + timedelta(number), RUBRIC if number <= _PAGED else without
+        counts = {"answer_failed": 250 if number == _PAGED else 30}
+        write_kpis(warehouse, {day: [met(kpi_row(counts)) | {"rubric_version": rubric.version}]})
+        if number < _PAGED:
+            continue
+        digest = day_digest(warehouse, rubric, day, [], ReportPaths(Path("reports")), AlertPolicy())
+        pages = [key for key, one in known.items() if one.kind == "page"]
+        found += (new := [*day_messages(digest, RouteFilter(), known, pages), *outdated_pages(digest, pages, known)])
+        for message in new:
+            known |= {key: KnownKey(_NOW, message.kind) for key in message.keys}
+    assert [one.kind for one in found] == ["page", "all_clear"]
+    assert "채점 기준이 바뀌어 긴급 알림을 마침 · answer_failed" in found[-1].text
+    assert "answer_failed — 이 버전에는 없는 규칙" in readable(found[-1].blocks)
