@@ -71,9 +71,9 @@ def ends_of_day(context: Context, day: date) -> tuple[str, MessagesFor]:
         return replace(digest, incidents=[one for one in digest.incidents if one.is_over])
 
     def of_day(route: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:
-        pages, over = _page_keys(known), [fact for fact in named_facts(known) if fact.is_over]
-        lately = range(_LONGEST_RISE)
-        paged = (one for one in named_facts(pages) if (day - one.day).days in lately and not one.is_over)
+        pages, lately = _page_keys(known), range(_LONGEST_RISE)
+        paged = [one for one in named_facts(pages) if (day - one.day).days in lately and not one.is_over]
+        over = [fact for fact in named_facts(known) if fact.is_over] if paged else []
         is_waiting = any(not any(has_ended(fact, one) for fact in over) for one in paged)
         return day_messages(ends(), route, known, pages) if is_waiting else []
 
