@@ -102,7 +102,7 @@ class _Causes:
         episodes, rules = self.watched.episodes, self.watched.rules
         since = int(episodes.since[cause, self.day])
         pages, of_all = (one[cause, since : self.day] for one in (self.found.pages, self.found.of_all))
-        paged = (pages & (~of_all | (rules[cause].tenant_id == rules[stream].tenant_id))).nonzero()[0]
+        paged = (pages & (~of_all | (rules[cause].tenant_id in (ALL_TENANTS, rules[stream].tenant_id)))).nonzero()[0]
         if not episodes.change[cause, self.day] or not episodes.had_paged[cause, self.day] or not len(paged):
             return None
         return slice(since, since + int(paged[-1]) + 1)

@@ -58,6 +58,21 @@ def sharing(days: KpiDays, counts: Sequence[int]) -> KpiDays:
     }
 
 
+def test_tenants_do_not_page_after_all_of_them_have_for_a_rule_that_shares_its_page() -> None:
+    """Of all tenants together both rules have mostly the same rows; of each tenant, too few to tell."""
+    risen = [dict.fromkeys("abcdef", 28)] * 6
+    days = {
+        day: [
+            row
+            | {f"alert_{OTHER}": row[f"alert_{RULE}"], shared: row[f"alert_{RULE}"] if row["tenant_id"] == "*" else 0}
+            for row in rows
+        ]
+        for shared in [f"alerts_{RULE}_and_{OTHER}"]
+        for day, rows in tenants(dict.fromkeys("abcdef", 15), *risen).items()
+    }
+    assert pages(days) == [(0, [(RULE, "*"), (OTHER, "*")])]
+
+
 def test_rise_is_compared_with_days_of_its_own_rubric_version() -> None:
     """SPEC 6: a rubric version is compared only with days of its own."""
     of_earlier = tenants({"a": 60, "b": 15})
