@@ -221,14 +221,15 @@ def read_kpis_of_verdicts(
     KPIs need that are told from `first` on: undecided weeks keep the last one, however long ago it was.
     """
     found = {day: [row for row in rows if row["tenant_id"] in tenants] for day, rows in kpis.items()}
-    before = scored_until(warehouse, min(found) - timedelta(days=1)) if found else []
-    while before and keep_verdicts_of_before(found, rubric, tenants, first):
-        at_once = len(found)
-        rows = table_rows(warehouse, KPIS, rubric.kpis_schema, before[-at_once:])
-        earlier: dict[date, list[KpiRow]] = {day: [] for day in before[-at_once:]}
+    while found and keep_verdicts_of_before(found, rubric, tenants, first):
+        if not (before := scored_until(warehouse, min(found) - timedelta(days=1))):
+            break
+        days = before[-len(found) :]
+        rows = table_rows(warehouse, KPIS, rubric.kpis_schema, days)
+        earlier: dict[date, list[KpiRow]] = {day: [] for day in days}
         for row in rows.filter(pl.col("tenant_id").is_in([*tenants], nulls_equal=True)).collect().iter_rows(named=True):
             earlier[row["score_date"]].append(row)
-        found, before = earlier | found, before[:-at_once]
+        found = earlier | found
     return found
 
 
