@@ -39,6 +39,7 @@ _answered: set[sa.URL] = set()
 _SCHEMA_LOCK = 7_240_117  # any number that no other program locks in that database
 
 _FIXES = {
+    "08006": "look whether the server and the network to it work, then run again: what is done stays done",
     "25006": "the server takes no changes, as a standby does: let state_url name the primary",
     "55P03": "try again; a host that is frozen or gone loses its locks after a minute, and `SELECT * FROM "
     "pg_stat_activity` in the database shows who has them",

@@ -81,7 +81,7 @@ class _BoundedConnection(psycopg.Connection[Any]):
                     ends_at = monotonic() + SILENCE_S
                 elif monotonic() > ends_at:
                     self.pgconn.finish()
-                    raise psycopg.OperationalError(f"the server has not answered for {SILENCE_S} s")
+                    raise psycopg.errors.ConnectionFailure(f"the server has not answered for {SILENCE_S} s")
                 wanted = gen.send(ready)
         except StopIteration as end:
             result: _T = end.value
