@@ -140,6 +140,10 @@ class RubricText:
                 if len(path) == 1 and (header := _header_of(model, key)):
                     return self.wrong(path, f"the table {key} is missing", f"add {header}, as `aqb rubrics new` has it")
                 return self.wrong(path, f"the key {key} is missing", f"add {key} = ... to this table")
+            case "too_long":
+                most = problem["ctx"]["max_length"]
+                what = f"{'.'.join(map(str, path))}: more entries than the {most} that there may be"
+                return self.wrong(path, what, f"keep the {most} that matter most")
         kinds = [_EXPECTED.get(one["type"], "") for one in problems]
         what = f"expected {' or '.join(dict.fromkeys(kinds))}" if all(kinds) else problem["msg"]
         what = what.removeprefix("Value error, ")

@@ -219,6 +219,16 @@ def test_rubric_file_that_is_wrong_is_refused_with_its_place(old: str, new: str,
     assert_refused(row_rubric_of_text, STARTER.replace(old, new), at, what, fix)
 
 
+def test_rubric_file_with_too_many_alert_rules_says_how_many_there_may_be() -> None:
+    rules = "".join(
+        f'[alerts.rule_{number}]\ntitle = "R"\nlevel = "warning"\naction = "A"\nwhen = "output_tokens = {number}"\n'
+        for number in range(12)
+    )
+    text = STARTER.replace("[alerts.no_answer]", f"{rules}[alerts.no_answer]")
+    what = "alerts: more entries than the 12 that there may be"
+    assert_refused(row_rubric_of_text, text, "[alerts.rule_0]", what, "keep the 12 that matter most")
+
+
 def test_no_column_has_the_name_of_a_condition_that_addresses_of_rows_carry() -> None:
     day = date(2026, 2, 13)
     wanted = RowFilter(day, day, ("t1",), {}, ("rule",), "kpi", (13,), 0, 100, "text", "template", "session")
