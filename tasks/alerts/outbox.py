@@ -68,8 +68,8 @@ sa.Index("alert_keys_by_message", _keys.c.message_id)
 
 
 class Outbox:
-    """The alert part of the state database. A method is one transaction unless it says otherwise, and may raise
-    StorageError.
+    """The alert part of the state database. Every method may raise StorageError, and is one transaction; those that
+    forget are several, so that others can write in between.
 
     Keys belong to the database's service and are stored with its name, which callers do not see. All services share one
     queue of messages.
