@@ -75,18 +75,19 @@ class JudgePrompt:
 def presented(material: Mapping[str, Any], max_chars: int) -> str:
     """The material for sending: one line of JSON, masked, without invisible characters, at most `max_chars` long.
 
-    Long material keeps its beginning and its end: first each text is cut, then the whole if that is not enough.
+    Long material keeps its beginning and its end: first each text is cut, then the whole if that is not enough. `<` is
+    written as an escape: many servers of local models take `<|im_end|>` for the end of the message wherever it stands.
     """
     safe = _safe(material, 0, 2 * max_chars)
     longest = max_chars
-    line = canonical_json(safe)
+    line = _line(safe)
     while len(line) > max_chars and longest > _SHORTEST_TEXT:
         longest //= 2
-        line = canonical_json(_shortened(safe, longest))
+        line = _line(_shortened(safe, longest))
     if len(line) > max_chars:
         room = max_chars * 2 // 3  # quotes and line breaks are escaped once more
         while len(line) > max_chars:
-            line = canonical_json({"material": _head_and_tail(canonical_json(safe), room)})
+            line = _line({"material": _head_and_tail(canonical_json(safe), room)})
             room //= 2
     return line
 
@@ -95,6 +96,11 @@ def fenced_payload(payload: str, mark: str) -> str:
     """The user message: `payload`, one line, between two lines with `mark`, which must not occur in it."""
     assert mark not in payload and "\n" not in payload
     return f"표식: {mark}\n<<<{mark}\n{payload}\n{mark}>>>"
+
+
+def _line(value: Any) -> str:
+    """One line of JSON without `<`, with which the marks of chat templates begin."""
+    return canonical_json(value).replace("<", r"\u003c")
 
 
 def _plain_text(payload: str) -> str:
