@@ -150,6 +150,8 @@ def _usage(reported: Any, most: Usage) -> Usage | None:
     tokens_out = reported.get("completion_tokens", reported.get("output_tokens"))
     if not all(type(count) is int and count >= 0 for count in (tokens_in, cached, written, tokens_out)):
         return None
+    if type(total := reported.get("total_tokens")) is int:  # Gemini and Grok count what was reasoned there alone
+        tokens_out = max(tokens_out, total - tokens_in)
     possible = cached + written <= tokens_in <= most.tokens_in and tokens_in > 0 and tokens_out <= most.tokens_out
     return Usage(tokens_in, cached, tokens_out, written) if possible else None
 

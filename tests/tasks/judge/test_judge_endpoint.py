@@ -256,6 +256,11 @@ def test_content_in_parts_is_read_as_its_texts_without_what_the_model_thought() 
     [
         ({"prompt_tokens": 7, "completion_tokens": 2}, Usage(7, 0, 2)),
         ({"input_tokens": 7, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 3}}, Usage(7, 3, 2)),
+        ({"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}, Usage(7, 0, 2)),
+        ({"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 49}, Usage(7, 0, 42)),
+        ({"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 0}, Usage(7, 0, 2)),
+        ({"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": None}, Usage(7, 0, 2)),
+        ({"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 10**400}, None),
         ({"prompt_tokens": 7}, None),
         ({"prompt_tokens": -7, "completion_tokens": 2}, None),
         ("7", None),
