@@ -118,9 +118,9 @@ class Question:
             return Verdict(VerdictStatus.REFUSED, reason=reply.refusal[:_LONGEST_REASON])
         if reply.cut:
             return Verdict(VerdictStatus.INVALID, reason="판정 모델의 답이 중간에 잘림")
-        if len(reply.text) > _LONGEST_TOKEN * self.settings.max_output_tokens:
-            return Verdict(VerdictStatus.INVALID, reason="판정 모델의 답이 허용한 길이보다 긺")
         text = _THOUGHT.sub("", reply.text)
+        if len(text) > _LONGEST_TOKEN * self.settings.max_output_tokens:
+            return Verdict(VerdictStatus.INVALID, reason="판정 모델의 답이 허용한 길이보다 긺")
         block = _CODE_BLOCK.fullmatch(text)
         answer = self.prompt.parse(block[1] if block else text, self.request.material)
         if answer is None:

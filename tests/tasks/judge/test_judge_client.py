@@ -308,6 +308,14 @@ def test_what_a_model_thought_or_a_code_block_around_its_answer_is_no_part_of_it
     assert verdict.answer.get("score") == (4 if status is VerdictStatus.OK else None)
 
 
+def test_length_of_an_answer_is_without_the_thought_before_it() -> None:
+    settings = settings_for("http://127.0.0.1:9", max_output_tokens=50, max_reasoning_tokens=8000)
+    (question,) = questions(1, settings)
+    thought, answer = f"<think>{'답변을 질의와 견준다. ' * 2000}</think>", '{"reason": "근거", "score": 4}'
+    assert question.verdict(Reply(text=f"{thought}\n{answer}")).answer == {"reason": "근거", "score": 4}
+    assert not question.verdict(Reply(text=answer.replace("근거", "근거 " * 400))).given
+
+
 def test_estimate_knows_what_is_in_the_store_and_asks_nothing(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         settings = settings_for(server.url, rpm=60)
