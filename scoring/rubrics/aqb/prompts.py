@@ -12,7 +12,7 @@ from scoring.judging.requests import QuestionKind
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, MappingGrade
 
-SEMANTIC_VERSION = "2"
+SEMANTIC_VERSION = "3"
 CONCLUSIONS_VERSION = "1"
 
 _SEMANTIC_INSTRUCTIONS = """\
@@ -24,10 +24,12 @@ _SEMANTIC_INSTRUCTIONS = """\
 - agent_type: plan(실행 에이전트)은 기능을 실행할 버튼이나 선택지를 준다.
   applicant_management(지원자 관리 에이전트)는 지원자를 조회하고 수를 센다.
 - expected: 기대한 답변. 기준 답안이므로 반드시 견주어 본다. 비어 있으면 질의만 보고 판단한다.
-- answer: 에이전트의 답변 메시지
+- answer: 에이전트의 답변 메시지. 비어 있으면 offered가 답변의 전부다.
 - offered: 답변과 함께 사용자에게 보인 선택지, 버튼, 링크
 - mapping: 조건 매핑의 결과. 규칙으로 이미 확인한 사실이므로 다시 판단하지 말고 그대로 받아들인다.
 {grades}
+  unknown은 규칙이 확인하지 못했다는 뜻이다. 이때만 조건이 맞는지를 다른 항목을 보고 판단하며, unknown이라는 이유로
+  점수를 낮추지 않는다.
 
 점수
 {levels}
@@ -35,7 +37,7 @@ _SEMANTIC_INSTRUCTIONS = """\
 말투 기준: 정중하고 간결한 존댓말, 사용자가 다음에 할 일이 분명함, 내부 코드나 개발 용어를 드러내지 않음.
 수치가 실제로 맞는지는 다른 지표가 본다. 여기서는 질의가 물은 것에 답했는지만 본다.
 조건 매핑이 불완전하면 답변이 훌륭해도 높은 점수를 주지 않는다(불필요한 조건 추가나 일부 누락은 3점 이하, 조건이
-전혀 맞지 않으면 1점 이하).
+전혀 맞지 않으면 1점 이하). 말투 기준을 하나라도 어겼으면 조건이 맞아도 4점 이하다.
 
 먼저 reason에 근거를 한국어 한두 문장으로 적되 답변의 어느 부분 때문인지 밝히고, 말투 기준을 어긴 곳이 있으면
 그곳도 적는다. 그다음 score를 정한다. 두 점수 사이에서 망설여지면 낮은 쪽을 고른다.

@@ -65,6 +65,19 @@ def test_every_level_of_semantic_quality_is_explained_and_allowed(score: int) ->
     assert parsed(SEMANTIC, answer) == answer
 
 
+def test_three_points_of_semantic_quality_are_for_one_of_the_reasons_of_the_seed() -> None:
+    assert "조건이 빠지거나 덧붙었거나 답변이 우회적임" in SEMANTIC.instructions
+
+
+def test_judge_is_told_what_to_do_without_a_known_mapping_and_without_a_message() -> None:
+    assert "unknown이라는 이유로\n  점수를 낮추지 않는다" in SEMANTIC.instructions
+    assert "비어 있으면 offered가 답변의 전부다" in SEMANTIC.instructions
+
+
+def test_answer_that_breaks_the_tone_has_four_points_at_most() -> None:
+    assert "말투 기준을 하나라도 어겼으면 조건이 맞아도 4점 이하다" in SEMANTIC.instructions
+
+
 @pytest.mark.parametrize("score", [-1, 6, 4.5, "5", True, None])
 def test_what_is_no_whole_number_from_0_to_5_is_no_score(score: Any) -> None:
     assert parsed(SEMANTIC, {"reason": "근거", "score": score, "tone_kept": True}) is None
