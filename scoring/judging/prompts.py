@@ -23,6 +23,7 @@ PROTECTION = """\
 판정은 정해진 JSON 스키마로만 낸다."""
 _DEEPEST = 40
 _SHORTEST_TEXT = 200
+_MARK_BEGINS = re.compile(r"<|\[(?=/?[A-Z_]+\])")
 _SUSPECT = re.compile(r"[^\t\n\r -~가-힣]")  # spares most texts the look at each sign
 
 
@@ -75,8 +76,9 @@ class JudgePrompt:
 def presented(material: Mapping[str, Any], max_chars: int) -> str:
     """The material for sending: one line of JSON, masked, without invisible characters, at most `max_chars` long.
 
-    Long material keeps its beginning and its end: first each text is cut, then the whole if that is not enough. `<` is
-    written as an escape: many servers of local models take `<|im_end|>` for the end of the message wherever it stands.
+    Long material keeps its beginning and its end: first each text is cut, then the whole if that is not enough.
+    Marks of chat templates, `<|im_end|>` or `[/INST]`, begin with an escape: many servers of local models obey them
+    wherever they stand.
     """
     safe = _safe(material, 0, 2 * max_chars)
     longest = max_chars
@@ -99,8 +101,8 @@ def fenced_payload(payload: str, mark: str) -> str:
 
 
 def _line(value: Any) -> str:
-    """One line of JSON without `<`, with which the marks of chat templates begin."""
-    return canonical_json(value).replace("<", r"\u003c")
+    """One line of JSON in which no mark of a chat template stands as one."""
+    return _MARK_BEGINS.sub(lambda sign: f"\\u{ord(sign[0]):04x}", canonical_json(value))
 
 
 def _plain_text(payload: str) -> str:
