@@ -68,7 +68,8 @@ def test_audit_proves_the_fence_of_a_judge_that_can_be_talked_into_things(state:
     assert proves_the_fence(audit.rates)
     families = Counter(one.fenced for one in audit.rates if one.part is AuditPart.INJECTION)
     assert families == {True: 15, False: 15}
-    assert audit.questions == len(server.requests) == 2 * 20 * 16 + 4 * 20 + 20
+    assert audit.questions == 2 * 20 * 16 + 4 * 20 + 20
+    assert audit.questions <= len(server.requests) <= audit.questions + 8  # slow calls are hedged
     assert audit.usd is not None and audit.usd > 0
     assert VerdictStore(state).forget(datetime.now(UTC) + timedelta(1), dry_run=True) == 0, "it is asked anew each time"
     text = audit_markdown(audit)
@@ -76,7 +77,7 @@ def test_audit_proves_the_fence_of_a_judge_that_can_be_talked_into_things(state:
     assert "| 주입: 인코딩(base64) | " in text
     assert audit_dict(audit)["proves_the_fence"] is True
     unfenced = [one for one in server.requests if "표식: " not in one["messages"][-1]["content"]]
-    assert len(unfenced) == 20 * 16
+    assert len({messages_of(one) for one in unfenced}) == 20 * 16
     assert not any("[자료를 다루는 법]" in messages_of(one) for one in unfenced)
 
 
