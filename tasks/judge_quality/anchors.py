@@ -1,16 +1,17 @@
 """Asks the anchor questions: questions of earlier test runs, asked again without the verdict store.
 
-They are chosen once and stay the same until the judge changes: another model, parameters or prompts. Source: SPEC 11.
+They stay the same until the judge changes (another model, parameters or prompts), or the last runs offer twice as many
+or a further kind of question. Source: SPEC 11.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from scoring.catalog import testrun_rubrics
 from scoring.errors import AqbError, InputError, counted
-from scoring.judging.anchors import AnsweredQuestion, chosen_anchors
+from scoring.judging.anchors import ANCHORS, AnsweredQuestion, chosen_anchors
 from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import TestRunPlan
 from tasks.config.judge import JudgeSettings
@@ -23,14 +24,14 @@ from tasks.judge_quality.anchor_store import Anchor, AnchorStore
 from tasks.judge_quality.anchor_table import write_anchors
 from tasks.state.run_ledger import TEST_RUN, RunLedger
 from tasks.testruns.plans import last_plans
-from tasks.warehouse.tables import ANCHORS
+from tasks.warehouse.tables import ANCHORS as TABLE
 
 _RUNS_READ = 20
 
 
 @dataclass(frozen=True)
 class AnchorQuestions:
-    """The anchors with their questions; `chosen_now` if no stored anchor is still asked in this way."""
+    """The anchors with their questions; `chosen_now` if they take the place of the stored ones."""
 
     anchors: tuple[Anchor, ...]
     questions: tuple[Question, ...]
@@ -50,11 +51,11 @@ def are_due(context: Context, night: date) -> bool:
     """Whether anchors are enabled, exist, and have not been asked in this night."""
     settings = context.settings.judge
     is_wanted = settings.enabled and settings.anchors and AnchorStore(context.state).read()
-    return bool(is_wanted) and night not in context.warehouse.days(ANCHORS)
+    return bool(is_wanted) and night not in context.warehouse.days(TABLE)
 
 
 def anchor_questions(context: Context) -> AnchorQuestions:
-    """The anchors of the configured judge; newly chosen ones if there are none. Stores and asks nothing.
+    """The anchors of the configured judge; newly chosen ones if there are none or better ones. Stores and asks nothing.
 
     Raises:
         InputError: no test run of the inbox has a verdict of this judge.
@@ -63,13 +64,30 @@ def anchor_questions(context: Context) -> AnchorQuestions:
     settings, rubrics = anchor_settings(context.settings.judge), _rubrics(context)
     known = AnchorStore(context.state).read()
     questions = [question for anchor in known if (question := anchor.question(settings, rubrics))]
-    if known and len(questions) == len(known):
-        return AnchorQuestions(tuple(known), tuple(questions), chosen_now=False)
+    kept = AnchorQuestions(tuple(known), tuple(questions), chosen_now=False)
+    are_valid = bool(known) and len(questions) == len(known)
+    if are_valid and len(known) == ANCHORS and _kinds_judged(context) <= {one.kind for one in known}:
+        return kept
     chosen = _chosen(last_plans(context, _RUNS_READ), settings, VerdictStore(context.state))
+    if are_valid and not _is_better(chosen, known):
+        return kept
     if not chosen:
         raise _no_question(context, settings.model)
     asked = [question for anchor in chosen if (question := anchor.question(settings, rubrics))]
     return AnchorQuestions(tuple(chosen), tuple(asked), chosen_now=True)
+
+
+def _kinds_judged(context: Context) -> set[str]:
+    """The kinds of question of the last judged runs."""
+    runs = RunLedger(context.state).completed(TEST_RUN, _RUNS_READ)
+    asked = (one for run in runs for one in (run.prompt_versions or "").split(", "))
+    return {one.rpartition(" ")[0] for one in asked if one}
+
+
+def _is_better(chosen: Sequence[Anchor], known: Sequence[Anchor]) -> bool:
+    """Whether these are worth a new beginning: of the same judge, and twice as many or of more kinds."""
+    judges, known_judges = ({(one.rubric, one.kind, one.epoch) for one in anchors} for anchors in (chosen, known))
+    return judges >= known_judges and (judges > known_judges or len(chosen) >= 2 * len(known))
 
 
 def _no_question(context: Context, model: str) -> InputError:
