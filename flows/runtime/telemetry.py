@@ -122,7 +122,7 @@ def _evaluation(judgement: Judgement) -> dict[str, Any]:
     answered = judgement.status.value == "ok"
     return {
         "gen_ai.evaluation.name": judgement.kind,
-        "gen_ai.evaluation.score.value": judgement.answer.get("score"),
+        "gen_ai.evaluation.score.value": judgement.answer.get("score", judgement.answer.get("points")),
         "gen_ai.evaluation.score.label": judgement.answer.get("intent_verdict"),
         "gen_ai.request.model": judgement.model_asked,
         "gen_ai.response.model": judgement.model_answered or None,

@@ -58,6 +58,7 @@ tell_judgements([
         tokens_out=12, **one),
     Judgement("k2", input_hash="h", status=VerdictStatus.REFUSED, **one),
     Judgement("k3", input_hash="h", status=VerdictStatus.OK, answer={"score": 1}, from_store=True, **one),
+    Judgement("k4", input_hash="h", status=VerdictStatus.OK, answer={"points": 2}, **one | {"rubric": "of a file"}),
 ])
 print([name for name in sys.modules if name.startswith("opentelemetry.sdk")])
 """
@@ -74,7 +75,7 @@ class Recorded:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    """A run that completes and one that fails, then three judgements, by a process of each kind.
+    """A run that completes and one that fails, then four judgements, by a process of each kind.
 
     They are forked from one that has imported everything.
     """
@@ -125,11 +126,12 @@ def test_rows_durations_and_cost_are_measured(collected: Collector) -> None:
 
 def test_judgement_that_was_paid_for_is_an_evaluation_event(collected: Collector) -> None:
     assert {event.event_name for event in collected.events} == {"gen_ai.evaluation.result"}
-    ok, refused = [attributes(event) for event in collected.events]
+    ok, refused, of_file = [attributes(event) for event in collected.events]
     assert (ok["gen_ai.evaluation.name"], ok["gen_ai.evaluation.score.value"]) == ("semantic", 4)
     assert (ok["aqb.judgement"], "error.type" in ok) == ("k1", False)
     assert (ok["gen_ai.usage.input_tokens"], ok["gen_ai.usage.output_tokens"]) == (90, 12)
     assert (refused["aqb.judgement"], refused["error.type"]) == ("k2", "refused")
+    assert (of_file["aqb.rubric"], of_file["gen_ai.evaluation.score.value"]) == ("of a file", 2)
 
 
 def test_nothing_that_people_wrote_leaves(collected: Collector) -> None:
