@@ -26,8 +26,9 @@ from scoring.alerting.preview import preview_days
 from scoring.alerting.rule_changes import rule_changes
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.wording import kpi_line, named_rule, report_line, snooze_lines
-from scoring.chat.kpi_windows import WEEK, ComparedKpi, change_text, compared_kpi, rows_of_window
+from scoring.chat.kpi_windows import WEEK, ComparedKpi, change_text, compared_kpi, rows_of_period
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_of_tenant, rubric_version_of
+from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
 from scoring.markdown import percent
@@ -60,12 +61,12 @@ class Week:
     def rows(self, tenant: str | None) -> tuple[list[KpiRow], list[KpiRow]]:
         """The rows of a tenant in this week and in the one before, of the rubric version of the last day."""
         of_tenant = rows_of_tenant(self.kpis, tenant)
-        known = [day for day in of_tenant if self.last - timedelta(WEEK) < day <= self.last]
+        week = Period(self.last - timedelta(WEEK - 1), self.last)
+        known = [day for day in of_tenant if day in week]
         if not known:
             return [], []
-        both = rows_of_window(of_tenant, max(known), 2 * WEEK)
-        this = [row for row in both if row["score_date"] > self.last - timedelta(WEEK)]
-        return this, [row for row in both if row not in this]
+        version = rubric_version_of(of_tenant[max(known)])
+        return rows_of_period(of_tenant, week, version), rows_of_period(of_tenant, week.before, version)
 
     def left_out(self, tenant: str | None) -> tuple[list[KpiRow], list[KpiRow]]:
         """The rows of a tenant in both weeks that another rubric or version has scored, which are in no figure."""

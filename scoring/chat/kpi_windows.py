@@ -13,8 +13,9 @@ from datetime import date, timedelta
 from typing import Any
 
 from scoring.chat.kpi_figures import in_points, kpi_figure
-from scoring.chat.kpis import KpiRow, Quotient, rubric_version_of
-from scoring.days import day_text
+from scoring.chat.kpis import KpiRow, Quotient, RubricVersion, rubric_version_of
+from scoring.chat.periods import Period
+from scoring.days import day_text, days_between
 from scoring.figures import Figure, Verdict
 from scoring.markdown import score_text
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Interval, difference_of_days, mean_of_days, wilson_interval
@@ -295,6 +296,12 @@ def rows_of_window(days: Mapping[date, KpiRow], last: date, length: int) -> list
     version = rubric_version_of(days[last])
     window = (last - timedelta(days=back) for back in range(length))
     return [days[day] for day in window if day in days and rubric_version_of(days[day]) == version]
+
+
+def rows_of_period(days: Mapping[date, KpiRow], period: Period, version: RubricVersion) -> list[KpiRow]:
+    """The rows of a tenant on the days of a period that a rubric version has scored, earliest first."""
+    wanted = days_between(period.first, period.last)
+    return [days[day] for day in wanted if day in days and rubric_version_of(days[day]) == version]
 
 
 def wider_figure(kpi: Quotient, days: Mapping[date, KpiRow], day: date) -> Figure | None:

@@ -8,7 +8,7 @@ from typing import Any
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.preview import paged_lines, preview_for_all
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy, alert_counts
-from scoring.chat.kpi_windows import ComparedKpi
+from scoring.chat.kpi_windows import ComparedKpi, rows_of_period
 from scoring.chat.kpis import ALL_TENANTS, days_by_tenant, rubric_version_of
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
@@ -23,7 +23,7 @@ from tasks.reports.site.failure_types import failure_counts, failures_by_day
 from tasks.reports.site.listed_rows import ListedRows, list_rows
 from tasks.reports.site.newcomers import newcomers
 from tasks.reports.site.patterns import Questions, failing_kpis, often_asked, repeated_questions, summed_questions
-from tasks.reports.site.scored_days import Row, left_out_text, rows_of
+from tasks.reports.site.scored_days import Row, left_out_text
 from tasks.reports.templates import markdown
 from tasks.reports.wording import MOST_TENANTS, counted_share_text, tenant_text
 from tasks.warehouse import Warehouse, table_rows
@@ -105,7 +105,7 @@ def _kpis_by_tenant(
         raise InputError(message, where=warehouse.url, fix=fix)
     version = rubric_version_of(by_tenant[ALL_TENANTS][max(scored)])
     around = {
-        tenant: (rows_of(days, period, version), rows_of(days, period.before, version))
+        tenant: (rows_of_period(days, period, version), rows_of_period(days, period.before, version))
         for tenant, days in by_tenant.items()
     }
     return around, left_out_text(by_tenant[ALL_TENANTS], period, version)

@@ -14,6 +14,7 @@ from scoring.alerting.facts import HISTORY_DAYS, AlertFact, rejected_rows
 from scoring.alerting.few_rows import few_rows, naming_tenants
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import DECISION_DAYS
+from scoring.chat.kpi_windows import rows_of_period
 from scoring.chat.kpis import (
     ALL_TENANTS,
     KpisByDay,
@@ -97,7 +98,8 @@ class ScoredSpan:
         tenants = dict.fromkeys(row["tenant_id"] for day in self.kpis if day in period for row in self.kpis[day])
         rows = {tenant: self.rows_of(tenant) for tenant in tenants}
         return {
-            tenant: (rows_of(of, period, version), rows_of(of, period.before, version)) for tenant, of in rows.items()
+            tenant: (rows_of_period(of, period, version), rows_of_period(of, period.before, version))
+            for tenant, of in rows.items()
         }
 
     def earlier_rows(self, day: SiteDay) -> list[Row]:
@@ -199,9 +201,3 @@ def left_out_text(rows: Mapping[date, Row], period: Period, version: RubricVersi
         return ""
     counted = f"{len(others)}일 {sum(row['rows'] for row in others):,}행"
     return f"다른 채점 기준이나 버전으로 채점한 {counted}은 지표에 넣지 않았습니다."
-
-
-def rows_of(rows: Mapping[date, Row], period: Period, version: RubricVersion) -> list[Row]:
-    """The rows of the days of a period that a rubric version has scored, earliest first."""
-    days = days_between(period.first, period.last)
-    return [rows[day] for day in days if day in rows and rubric_version_of(rows[day]) == version]

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 
-from scoring.chat.kpi_windows import WEEK, ComparedKpi, compared_kpi, window_sums
+from scoring.chat.kpi_windows import WEEK, ComparedKpi, compared_kpi, rows_of_period, window_sums
 from scoring.chat.kpis import ALL_TENANTS, Quotient, RubricVersion
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.figures import VERDICT_SIGNS
 from tasks.reports.site.pages import Cell, Table, Trend
-from tasks.reports.site.scored_days import Row, ScoredSpan, rows_of
+from tasks.reports.site.scored_days import Row, ScoredSpan
 from tasks.reports.wording import MOST_TENANTS, count_text, other_tenants_text, tenant_text
 
 _WEEKS = 8
@@ -20,7 +20,9 @@ def tenant_trend_table(rubric: RowRubric, span: ScoredSpan, period: Period, vers
     """A period of each tenant, those with the most rows first, under one rubric version."""
     kpis = rubric.targeted
     by_tenant = {tenant: span.rows_of(tenant) for tenant in _tenants(span, period)}
-    sizes = {tenant: sum(row["rows"] for row in rows_of(rows, period, version)) for tenant, rows in by_tenant.items()}
+    sizes = {
+        tenant: sum(row["rows"] for row in rows_of_period(rows, period, version)) for tenant, rows in by_tenant.items()
+    }
     largest = sorted((tenant for tenant in sizes if sizes[tenant]), key=lambda one: (-sizes[one], str(one)))
     lines: list[list[Cell]] = [
         [
@@ -44,9 +46,9 @@ def _tenants(span: ScoredSpan, period: Period) -> list[str | None]:
 
 def _trend(kpi: Quotient, rows: Mapping[date, Row], period: Period, version: RubricVersion) -> Cell:
     """A KPI of a period with its verdict, whether it went up or down, and its course over eight weeks up to its end."""
-    compared = compared_kpi(kpi, "", *(rows_of(rows, one, version) for one in (period, period.before)))
+    compared = compared_kpi(kpi, "", *(rows_of_period(rows, one, version) for one in (period, period.before)))
     ends = (period.last - timedelta(WEEK * back) for back in reversed(range(_WEEKS)))
-    weeks = (rows_of(rows, Period(end - timedelta(WEEK - 1), end), version) for end in ends)
+    weeks = (rows_of_period(rows, Period(end - timedelta(WEEK - 1), end), version) for end in ends)
     figure = compared.figure
     values = [sum(sums) / sum(sizes) for sums, sizes in (window_sums(kpi, week) for week in weeks) if sizes]
     words = f"{figure.verdict_text}, 앞 {period.word} {compared.before_text}, {compared.change_text}"

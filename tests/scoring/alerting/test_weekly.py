@@ -146,6 +146,17 @@ def test_weekly_message_of_a_week_with_two_days_calls_nothing_unchanged() -> Non
     assert "달라졌다고 할 만한 것이 없음" not in text
 
 
+def test_weekly_message_of_a_tenant_without_rows_at_the_end_compares_it_with_the_week_before_alone() -> None:
+    """A customer who rests on weekends has no row of Sunday: the week before is that of the calendar nevertheless."""
+    found = week(*[{"answer_failed": 20}] * 3, tenants=("*", "t1"))
+    weekend = (SUNDAY, SUNDAY - timedelta(1))
+    at_rest = {
+        day: [one for one in rows if day not in weekend or one["tenant_id"] == "*"] for day, rows in found.kpis.items()
+    }
+    text = readable(message_of(replace(found, kpis=at_rest), RouteFilter(tenants=frozenset({"t1"}))).blocks)
+    assert "테넌트 t1  채점 2,675건(5일), 앞 주 3,745건(7일)" in text
+
+
 def test_week_of_an_outage_names_its_day_and_what_the_others_had() -> None:
     """One day of seven that fails whole is neither a quiet week nor a reason to say nothing about the other six."""
     found = week(*[{"answer_failed": 22}] * 4)
