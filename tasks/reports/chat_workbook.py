@@ -104,7 +104,7 @@ def _rows(scores: pl.LazyFrame, columns: Sequence[RowColumn]) -> Iterator[list[A
 def _days(report: MonitoringReport) -> Tab:
     """The KPIs of each day and tenant, all tenants first."""
     rubric = report.outcome.rubric
-    counts = {"rows": "행", "excluded": "제외"} | {
+    counts = {"rows": "채점", "excluded": "제외"} | {
         f"{level}_rows": title for level, title in rubric.alert_levels.items()
     }
     rows = [

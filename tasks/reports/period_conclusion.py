@@ -13,6 +13,12 @@ RowsOfTenants = Mapping[str | None, tuple[Sequence[KpiRow], Sequence[KpiRow]]]
 """The KPI rows of each tenant in a period and in the one before it, also of all (`*`)."""
 
 
+def before_name(period: Period, this: Sequence[KpiRow], before: Sequence[KpiRow]) -> str:
+    """`앞 주`, or `앞 주(3일)` if fewer of its days have rows, as in `ComparedKpi.before_text` (Korean)."""
+    days, days_before = (sum(row["rows"] > 0 for row in rows) for rows in (this, before))
+    return period.before_name(days, days_before)
+
+
 def period_windows(
     rubric: RowRubric, period: Period, this: Sequence[KpiRow], before: Sequence[KpiRow]
 ) -> dict[str, list[ComparedKpi]]:
@@ -41,6 +47,6 @@ def period_conclusion(
         {column: sum(row[column] or 0 for row in this) for column in columns},
         framed,
         risen,
-        f"{period.before_name(len(this), len(before))}보다",
+        f"{before_name(period, this, before)}보다",
         mostly=tenant_of_rise(rubric, risen, rows),
     )

@@ -16,7 +16,7 @@ from scoring.errors import InputError
 from scoring.rules.polars_backend import to_polars
 from tasks.chat.tables import CROSSTAB, KPIS, read_kpis, scored_until
 from tasks.reports.markdown.grouped_rows import GroupedRows, group_rows, lowest_rows
-from tasks.reports.period_conclusion import RowsOfTenants, period_conclusion, period_windows
+from tasks.reports.period_conclusion import RowsOfTenants, before_name, period_conclusion, period_windows
 from tasks.reports.site.day_summaries import counted_columns
 from tasks.reports.site.day_tables import question_text
 from tasks.reports.site.failure_types import failure_counts, failures_by_day
@@ -56,7 +56,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         "period.md",
         rubric=rubric,
         period=period,
-        before_name=period.before_name(len(this), len(before)) if before else "",
+        before_name=before_name(period, this, before) if before else "",
         version=this[0]["rubric_version"],
         days=sum(row["rows"] > 0 for row in this),
         empty_days=sum(not row["rows"] for row in this),

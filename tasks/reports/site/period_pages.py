@@ -13,7 +13,7 @@ from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
 from tasks.files.report_paths import period_page_name
-from tasks.reports.period_conclusion import period_conclusion, period_windows
+from tasks.reports.period_conclusion import before_name, period_conclusion, period_windows
 from tasks.reports.site.day_charts import interval_chart, kpis_of
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.day_tables import day_table, question_text
@@ -90,7 +90,7 @@ def period_page(
         title=f"{period.title} 대화 품질",
         rubric=rubric,
         period=period,
-        before_name=period.before_name(len(rows), len(before)),
+        before_name=before_name(period, rows, before),
         version=found[-1].version,
         scored=sum(row["rows"] for row in rows),
         scored_days=sum(row["rows"] > 0 for row in rows),

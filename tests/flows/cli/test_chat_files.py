@@ -151,6 +151,7 @@ def test_score_writes_its_tables_for_excel_too(aqb: Command, export: Path) -> No
     assert book["거부한 행"]["A2"].value == "export.csv"
     titles, *days = book["날짜별 지표"].iter_rows()
     read = {title.value: [day[place] for day in days] for place, title in enumerate(titles)}
+    assert [cell.value for cell in read["채점"]] == [2, 2]  # as in the report: "행" are also those that were not scored
     assert [cell.value for cell in read["테넌트"]] == ["전체", "(테넌트 없음)"]  # all of them first, on each day
     for title, number_format in (("실패율", "0.0%"), ("평균 Final Score", '0.0"점"')):
         assert {(cell.data_type, cell.number_format) for cell in read[title]} == {("n", number_format)}

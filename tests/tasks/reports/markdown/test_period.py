@@ -89,6 +89,16 @@ def test_period_report_counts_a_day_without_rows_apart(warehouse: FolderWarehous
     assert "6일 동안 43행을 채점했습니다. 채점한 행이 없는 날은 1일입니다. 채점 기준 버전" in report(warehouse)
 
 
+def test_period_report_counts_a_day_without_rows_among_those_that_the_week_before_lacks(
+    warehouse: FolderWarehouse,
+) -> None:
+    write_day(warehouse, MONDAY - timedelta(days=1), [])
+    write_day(warehouse, MONDAY - timedelta(days=2), [*[best()] * 5, best(tenant_id="t2")])
+    text = report(warehouse)
+    assert "| 앞 주(6일) | 앞 주(6일) 대비 |" in text
+    assert "| t2 | 14 | 0.0% 판단 보류 (앞 주 100.0% (1일치)) |" in text
+
+
 @pytest.mark.long
 def test_period_report_compares_a_month_with_the_one_before_and_other_days_with_as_many(
     warehouse: FolderWarehouse,
