@@ -13,6 +13,7 @@ from flows.cli.terminal import Json, day_option, finish, open_context, show
 from flows.runtime.clock import now
 from flows.runtime.prefect_env import prepare_prefect
 from scoring.errors import UsageError, counted
+from scoring.markdown import score_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +100,8 @@ def _expected(expected: Forecast, allowed: float) -> list[str]:
     from scoring.alerting.wording import times_text
 
     lines = [
-        f"아무 변화가 없어도 한 해에 잘못 보낼 것으로 보이는 긴급 알림: 약 {expected.false_pages_per_year:.1f}건"
+        "아무 변화가 없어도 한 해에 잘못 보낼 것으로 보이는 긴급 알림: "
+        f"약 {score_text(expected.false_pages_per_year, 1)}건"
         f"(설정 alerts.false_pages_per_year = {allowed:g})",
         "하루에 이만큼이면 알림(전체 테넌트):",
     ]

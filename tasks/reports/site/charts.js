@@ -6,9 +6,13 @@
   const day = (text) => new Date(`${text}T00:00:00Z`);
   const shortDay = d3.utcFormat("%-m/%-d");
   const percent = (value, digits = 1) => `${+(value * 100).toFixed(digits)}%`;
-  // A share as the texts of the page write it: with the digits that tell a small one from none.
-  const share = (value, digits = 1) =>
-    value && digits < 4 && !+(value * 100).toFixed(digits) ? share(value, digits + 1) : `${(value * 100).toFixed(digits)}%`;
+  // A share as the texts of the page write it: rounded half away from zero, with the digits that tell it from 0 and 100 %.
+  const share = (value, digits = 1) => {
+    const scale = 10 ** digits;
+    const shown = Math.round(+(value * 100 * scale).toPrecision(12)) / scale;
+    const isEnd = shown === 0 || shown === 100;
+    return isEnd && shown !== value * 100 && digits < 4 ? share(value, digits + 1) : `${shown.toFixed(digits)}%`;
+  };
   const points = (value, digits = 1) => `${+value.toFixed(digits)}`;
   const whole = (value) => (Number.isInteger(value) ? value.toLocaleString("ko") : "");
   // Labels with as many digits as tell every two of an axis apart.

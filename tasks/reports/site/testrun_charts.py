@@ -185,7 +185,7 @@ def _latency_chart(run: PublishedTestRun, kind: str, agent: str | None, rows: Se
             "end": end,
             "bins": _bins(times, [float(cut) for cut, _ in bands.cuts], end),
             "box": {f"p{share}": min(nearest_rank(times, share), end) for share in _QUANTILES},
-            "names": [f"중앙값 {score_text(p50, 1)}초", f"절반이 {_between(p25, p75)}", f"90%가 {_between(p5, p95)}"],
+            "names": [f"중앙값 {seconds_text(p50)}", f"절반이 {_between(p25, p75)}", f"90%가 {_between(p5, p95)}"],
         },
         table=Table(
             ["구간", "점수", "실행", "비율"],
@@ -226,7 +226,7 @@ def _bins(times: Sequence[float], cuts: Sequence[float], end: float) -> list[dic
 
 
 def _between(low: float, high: float) -> str:
-    return f"{score_text(low, 1)}~{score_text(high, 1)}초"
+    return f"{score_text(low)}~{seconds_text(high)}"
 
 
 def _bands(run: PublishedTestRun, kind: str, agent: str | None) -> Bands[int] | None:

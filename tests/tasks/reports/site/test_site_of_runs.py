@@ -303,6 +303,7 @@ def test_one_answer_of_ten_minutes_does_not_press_the_others_together(
     (run,) = read_testruns(warehouse, 60)
     (chart,) = latency_charts(run, executions_of(warehouse, run))
     assert chart.data["end"] < 30
+    assert chart.data["names"][0] in chart.summary  # the same median, whether drawn or read aloud
     assert "눈금 밖 1건은 오른쪽 끝 막대" in chart.note
 
 
