@@ -59,12 +59,17 @@ def safe_text(text: str, characters: int = _TEXT_CHARACTERS) -> str:
     return shortened(masked(text, end=SHOWN), characters)
 
 
+def cut_caption(caption: str, rows: int, shown: int, order: str) -> str:
+    """The caption of a table with the first of its rows: in which order, and how many it leaves out (Korean)."""
+    return caption + (f" ({order} {shown}가지, 그 밖에 {rows - shown:,}가지)" if rows > shown else "")
+
+
 def check_table(patterns: Sequence[Mapping[str, Any]]) -> PageTable:
     """The most frequent reasons of failed checks, from the JSON of `CheckPattern`; one of an earlier version has the
     most frequent reason.
     """
     return PageTable(
-        "통과하지 못한 체크",
+        cut_caption("통과하지 못한 체크", len(patterns), _SHOWN_PATTERNS, "많은 것부터"),
         ["체크 대상", "원인", "미통과 / 전체", "비율", "함께 실패한 체크", "질의"],
         [
             [

@@ -65,9 +65,11 @@ def query_examples(query_ids: Sequence[str], names: Mapping[str, str]) -> str:
 def problem_table(
     queries: Iterable[ScoredQuery], header: Sequence[str], characters: int, most: int | None = None
 ) -> str:
-    """The unusable parts of the queries' expectations, '' without any; at most `most` rows."""
+    """The unusable parts of the queries' expectations, '' without any; at most `most` rows, then how many others."""
     rows = [(query_name(query), shortened(text, characters)) for query in queries for _, text in query.problems]
-    return table(header, rows[:most]) if rows else ""
+    shown = table(header, rows[:most]) if rows else ""
+    more = len(rows[most:]) if most else 0
+    return f"{shown}\n\n그 밖에 {more:,}개가 있습니다." if more else shown
 
 
 def quality_table(data_quality: Mapping[str, Any], titles: Mapping[str, str]) -> str:

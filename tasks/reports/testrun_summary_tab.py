@@ -20,13 +20,14 @@ _COLUMNS = (
 _FIGURES = ("mean", "n", "undecided", "low", "high")
 
 
-def summary_tab(scored: ScoredTestRun, summary: Mapping[str, Any], cut_cells: int) -> Tab:
+def summary_tab(scored: ScoredTestRun, summary: Mapping[str, Any], cut_cells: int, not_listed: int) -> Tab:
     """The first sentences of the report, metrics of the whole and of each round, then targets and what was read.
 
-    `summary` is that of `summary.json`, `cut_cells` counts those of the input that are too long for Excel.
+    `summary` is that of `summary.json`, `cut_cells` counts those of the input that are too long for Excel,
+    `not_listed` the queries for a person that the tab of these leaves out, less than 1 if it has all.
     """
     head = (f"{scored.plan.rubric.title}: {scored.plan.run.name}", *summary["headline"])
-    return Tab("점수 요약", _COLUMNS, list(_rows(scored)), _notes(scored, summary, cut_cells), head)
+    return Tab("점수 요약", _COLUMNS, list(_rows(scored)), _notes(scored, summary, cut_cells, not_listed), head)
 
 
 def _rows(scored: ScoredTestRun) -> Iterator[list[Any]]:
@@ -54,7 +55,7 @@ def _counts(spread: Sequence[Mapping[str, int]]) -> list[int | None]:
     return list(totals.values())
 
 
-def _notes(scored: ScoredTestRun, summary: Mapping[str, Any], cut_cells: int) -> list[tuple[str, str]]:
+def _notes(scored: ScoredTestRun, summary: Mapping[str, Any], cut_cells: int, not_listed: int) -> list[tuple[str, str]]:
     run, plan = scored.plan.run, scored.plan
     parts, counts = plan.rubric.page_parts(summary), run.counts
     totals = [
@@ -84,6 +85,8 @@ def _notes(scored: ScoredTestRun, summary: Mapping[str, Any], cut_cells: int) ->
                 "다시 채점할 때는 이 파일 말고 원본을 쓰세요.",
             )
         )
+    if not_listed > 0:
+        notes.append(("검토", f"'검토' 탭은 점수를 많이 잃은 질의부터 담았고, 그 밖에 {not_listed:,}개가 있습니다."))
     if unanswered := scored.questions.get("no_judge"):
         notes.append(("미판정", f"판정 모델을 쓰지 않아 질문 {unanswered:,}건의 점수를 비워 둠"))
     return notes

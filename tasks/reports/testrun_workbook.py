@@ -56,7 +56,7 @@ def write_testrun_workbook(
     flagged = flagged_queries(rubric, queries, scores)
     of_workbook = source.suffix.lower() == ".xlsx"
     tabs = [
-        summary_tab(scored, summary, cut_cells=0 if of_workbook else _cut_cells(source)),
+        summary_tab(scored, summary, 0 if of_workbook else _cut_cells(source), len(flagged) - _MOST_REVIEWED),
         *([review_tab(run.identity.name, rubric, list(_reviewed(scored, flagged)), blind=False)] if flagged else []),
         by_query.tab,
         by_execution.tab,

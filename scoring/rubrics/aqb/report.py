@@ -25,7 +25,7 @@ from scoring.rubrics.aqb.tables import METRIC_TITLES
 from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, NUMBERS_TITLES, MappingGrade
 from scoring.testruns.executions import AGENT_TITLES, AgentType
 from scoring.testruns.headline import review_first, score_again, size_text
-from scoring.testruns.page_parts import AgentTotal, PageParts, PageTable, cause_table
+from scoring.testruns.page_parts import AgentTotal, PageParts, PageTable, cause_table, cut_caption
 from scoring.testruns.patterns import outages
 from scoring.testruns.rubric import Options
 from scoring.testruns.summaries import MOST_UNDECIDED, mean_text, repeat_line
@@ -34,7 +34,7 @@ from scoring.testruns.totals import partly_scored
 _AGENT_TITLES = {agent.value: f"{title} 에이전트" for agent, title in AGENT_TITLES.items()}
 SPEED_TITLES = {f"speed_{kind.lower()}": f"응답 속도: {title}" for kind, title in CLASS_TITLES.items()}
 _SCORE_TITLES = {**{str(points): f"{points}점" for points in range(t.MAX_POINTS, -1, -1)}, "null": "점수 없음"}
-_SLOWEST = 5
+_SLOWEST = 10
 _BEST_WITHOUT_TRUTH = t.FILTER_ACCURACY[MappingGrade.EXACT, None].points
 
 
@@ -72,6 +72,7 @@ def report_values(queries: Sequence[AqbQuery], summary: AqbSummary, options: Opt
         "mapping": MAPPING_TITLES,
         "accuracy_causes": accuracy_causes(queries),
         "outages": outages(execution for query in queries for execution in query.executions),
+        "slowest": summary.slowest_filter_combinations[:_SLOWEST],
         "quality_titles": QUALITY_TITLES,
         "weights": ", ".join(f"{METRIC_TITLES[name]} {share}%" for name, share in t.WEIGHTS.percents.items()),
     }
@@ -240,7 +241,7 @@ def _chat_sets(sets: Mapping[str, Mapping[str, Any]]) -> PageTable:
 
 def _slowest(combinations: list[FilterCombination]) -> PageTable:
     return PageTable(
-        "필터 조합별 평균 응답 시간",
+        cut_caption("필터 조합별 평균 응답 시간", len(combinations), _SLOWEST, "느린 것부터"),
         ["함께 쓴 필터", "실행", "평균"],
         [
             [", ".join(each["filters"]), f"{each['n']:,}", f"{score_text(each['mean_s'])}초"]

@@ -132,7 +132,8 @@ def _low_scores(executions: Sequence[PlanExecution]) -> tuple[bool, str]:
     unanswered = sum(one.unanswered for one in low)
     top = ", ".join(f"{cell(p.key)}({_cause(p)}) {p.failed:,}건" for p in check_patterns(low)[:_SHOWN_PATTERNS])
     return False, (
-        f"0~{t.LOW_MAX_POINTS}점 {len(low):,}건({percent(len(low) / scored)}), 실패·빈 응답 {unanswered:,}건, "
+        f"채점 {scored:,}건 중 0~{t.LOW_MAX_POINTS}점 {len(low):,}건({percent(len(low) / scored)}), "
+        f"실패·빈 응답 {unanswered:,}건, "
         f"이 구간에서 미통과가 많은 체크: {top or '없음'}"
     )
 

@@ -75,7 +75,6 @@ def report_values(queries: Sequence[PlanQuery], summary: PlanSummary, options: O
         "by_round": lambda query, metric: _by_round(query, summary, metric),
         "worst_reason": _worst_reason,
         "quality_titles": QUALITY_TITLES,
-        "unchecked": [(query, sentence) for query in queries for _, sentence in query.problems],
     }
 
 

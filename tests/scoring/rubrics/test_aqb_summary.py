@@ -105,6 +105,18 @@ def test_best_accuracy_without_a_ground_truth_is_said() -> None:
     )
 
 
+def test_slowest_filters_are_as_many_in_the_report_as_on_the_page_which_say_how_many_others_there_are() -> None:
+    executions = [execution(f"Q-{n}", used=f"FILTER_{n}", answer_time_s=float(n + 1)) for n in range(13)]
+    (slowest,) = (one for one in RUBRIC.page_parts(summary(*executions).own_values()).tables if one.id == "slowest")
+    assert (len(slowest.rows), slowest.caption) == (
+        10,
+        "필터 조합별 평균 응답 시간 (느린 것부터 10가지, 그 밖에 3가지)",
+    )
+    text = report(*executions)
+    assert text[text.index("### 가장 느린 필터 조합") :].count("| FILTER") == 10
+    assert "느린 것부터 10가지만 실었습니다. 그 밖에 3가지가 있습니다." in text
+
+
 def test_consistency_is_summed_over_queries() -> None:
     rooms = [execution("Q-1", room) for room in (1, 2, 3)]
     found = summary(*rooms, execution("Q-2")).set["consistency"]

@@ -135,7 +135,7 @@ def test_items_that_cannot_be_scored_untick_the_second_line() -> None:
 def test_low_scores_untick_the_third_line_with_their_pattern() -> None:
     report = reported(query("Q-1", GOOD, BAD), query("Q-2", GOOD, EMPTY))
     assert ticks(report)[2] == " "
-    assert "0~2점 2건(50.0%), 실패·빈 응답 1건, 이 구간에서 미통과가 많은 체크: " in report
+    assert "채점 4건 중 0~2점 2건(50.0%), 실패·빈 응답 1건, 이 구간에서 미통과가 많은 체크: " in report
     assert "formType(기대 SELECT, 실제 LINK) 1건" in report
 
 
@@ -300,6 +300,13 @@ def test_round_without_times_shows_a_dash() -> None:
 def test_run_of_nothing_but_failures_can_be_reported() -> None:
     report = reported(query("Q-1", GOOD, GOOD, error="timeout"))
     assert "2) 정확성 — 1/1: 0.00, 2/1: 0.00, 세트: 0.00" in report
+
+
+def test_report_says_how_many_unread_expectations_it_leaves_out() -> None:
+    unread = [query(f"Q-{n}", GOOD, expected_text=f"{n}번 문장") for n in range(23)]
+    report = reported(*unread)
+    assert report.count("체크 항목의 형식이 아님") == 20
+    assert report.endswith("\n\n그 밖에 3개가 있습니다.\n")
 
 
 def test_texts_cannot_break_the_markdown() -> None:

@@ -107,6 +107,15 @@ def test_without_total_the_report_shows_none() -> None:
 def test_flagged_queries_are_listed_with_their_reason() -> None:
     report = reported(query(run(), status=VerdictStatus.OVER_BUDGET))
     assert "| 보여 줘 | 예산을 넘겨 판정하지 못한 실행 | Q-1 |" in report
+    assert "점수표에 있습니다" not in report
+
+
+def test_report_says_how_many_queries_its_lists_leave_out() -> None:
+    queries = [query(run(query_id=f"Q-{n}"), status=VerdictStatus.OVER_BUDGET) for n in range(23)]
+    report = reported(*queries)
+    worst, flagged = report[report.index("## 점수를 가장 많이") :].split("## 수기 확인 대상 (23개)")
+    assert (worst.count("| Q-"), "나머지 13개는 점수표에 있습니다." in worst) == (10, True)
+    assert (flagged.count("| Q-"), "나머지 3개는 점수표에 있습니다." in flagged) == (20, True)
 
 
 def test_every_status_of_a_judge_has_a_title() -> None:

@@ -10,6 +10,7 @@ from scoring.testruns.check_results import evaluate
 from scoring.testruns.checks import Item
 from scoring.testruns.executions import Execution, LatencyClass, Round
 from scoring.testruns.expected import parse_expected
+from scoring.testruns.page_parts import check_table
 from scoring.testruns.patterns import check_patterns, failed_check_lines, main_causes, outages
 from scoring.testruns.raw_json import parse_raw_json, response_of
 from scoring.testruns.rubric import Score, ScoredExecution
@@ -172,3 +173,10 @@ dataUIList 내 formType 값이 "LINK"인 항목이 존재하는가
     answer = response_of({"assistantMessage": "", "dataUIList": [{"uiValue": {"formType": "SELECT"}}]})
     causes = main_causes(evaluate(parse_expected(checks).items, answer))
     assert [cause.partition(":")[0] for cause in causes] == ["formType", "assistantMessage"]
+
+
+def test_table_of_checks_on_a_page_says_how_many_it_leaves_out() -> None:
+    pattern = {"key": "formType", "cause": "없음", "failed": 1, "asked": 2, "followers": 0, "query_ids": ["Q-1"]}
+    assert check_table([pattern] * 15).caption == "통과하지 못한 체크"
+    cut = check_table([pattern] * 17)
+    assert (len(cut.rows), cut.caption) == (15, "통과하지 못한 체크 (많은 것부터 15가지, 그 밖에 2가지)")

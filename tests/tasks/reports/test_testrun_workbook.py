@@ -75,6 +75,18 @@ def test_workbook_with_cells_cut_for_excel_says_so_and_is_not_scored_again_as_if
     assert list(again.queries) == ["A2"]
 
 
+def test_workbook_says_how_many_queries_for_a_person_its_tab_leaves_out(tmp_path: Path) -> None:
+    rows = [WIDE_HEADER, *(wide_row(f"A{n}", **{"1차 응답 상태": "에러"}) for n in range(203))]
+    source = write_csv(tmp_path / "resume_agent_1.csv", rows)
+    plan = plan_of(read_testrun_file(source), TestRunChoices("aqb-1.2"), {})
+    write_testrun_folder(tmp_path / "out", score_testrun(plan, {}), source)
+    book = openpyxl.load_workbook(tmp_path / "out" / "scores.xlsx")
+    titles, *listed = book["검토"].iter_rows(values_only=True)
+    assert len({row[titles.index("질의 ID")] for row in listed}) == 200
+    notes = {row[0]: row[1] for row in book["점수 요약"].iter_rows(values_only=True)}
+    assert notes["검토"] == "'검토' 탭은 점수를 많이 잃은 질의부터 담았고, 그 밖에 3개가 있습니다."
+
+
 def ours(book: Workbook) -> list[str]:
     """Our tabs; there is none to review where no query is flagged."""
     return [name for name in OURS if name in book.sheetnames]
