@@ -72,7 +72,7 @@ def report_values(
         "weights": ", ".join(f"{_title(rules, name)} {share}%" for name, share in rules.weights.percents.items()),
         "meanings": lambda rule: dict(criteria_of(rule)),
         "verdicts": _verdict_rows(rules.verdict_titles, summary.verdicts),
-        "lowest": lowest,
+        "lowest": [query for query in lowest if rules.weights.lost(query.points)],
         "points": lambda query: [score_text(as_float(query.scores[rule.name].points)) for rule in rules.metrics],
         "flagged": [query for query in lowest if query.manual_review_reasons],
         "review_reasons": lambda query: ", ".join(titles[code] for code in query.manual_review_reasons),

@@ -11,6 +11,8 @@ from scoring import score_runs
 from scoring.catalog import rubric_of_text, testrun_rubric_of_text
 from scoring.errors import UsageError
 from scoring.rubric_files.testruns.shape import testrun_rubric_schema
+from scoring.testruns.executions import Execution, Round
+from tasks.reports.testrun_folder import testrun_report
 from tests.builders.rubric_files import EXAMPLES, STARTERS, assert_refused
 
 STARTER = (STARTERS / "starter_testrun_rubric.toml").read_text("utf-8")
@@ -139,6 +141,24 @@ def test_query_has_its_own_metrics_total_and_verdict() -> None:
         (0.0, 2.75, 1.0, "WEAK", False),
         (None, 5.0, 0.9, "PASS", False),
     ]
+
+
+def test_report_lists_the_queries_that_lost_points_alone() -> None:
+    def reported(*answers: str) -> str:
+        rubric = testrun_rubric_of_text(STARTER)
+        options = rubric.chosen({})
+        asked = [
+            Execution(query_id=f"Q-{n}", round=Round(1, 1), answer_text=answer, category="order", answer_time_s=1.0)
+            for n, answer in enumerate(answers)
+        ]
+        queries = [rubric.score_query([one], options, {}) for one in asked]
+        report = testrun_report(rubric, "runs.csv", queries, rubric.summarise(queries, options), options)
+        return report[report.index("## 점수를 가장 많이 잃은 질의") :]
+
+    assert "점수를 잃은 질의가 없습니다." in reported("Thank you", "Thank you")
+    listed = reported("Thank you", "I cannot", "Thank you")
+    assert ("| Q-1 |" in listed, "| Q-0 |" in listed) == (True, False)
+    assert "나머지 2개는 점수표에 있습니다." in reported(*["I cannot"] * 12)
 
 
 def test_tables_carry_the_rubric_and_the_summary_its_text() -> None:
