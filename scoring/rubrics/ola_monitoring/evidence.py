@@ -347,6 +347,8 @@ def _bucket_tables(evidence: Evidence) -> Iterator[str]:
             ["구간", "전체 (기준)", "유형 있음 (기준)", "비율 (기준)", "전체", "유형 있음", "비율", "95% 구간", "판단"],
             map(_bucket_row, buckets),
         )
+        if unknown := evidence.rows - sum(one.figures[0].n for one in buckets):
+            yield f"토큰이 기록되지 않은 행 {unknown:,}건은 어느 구간에도 없습니다."
 
 
 def _bucket_row(one: Compared[SeedBucket]) -> list[str]:

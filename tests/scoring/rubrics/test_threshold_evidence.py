@@ -186,6 +186,17 @@ def test_thresholds_that_are_ratios_are_shown_as_such_and_shares_of_rows_in_perc
     assert "| 표: 있을 때 정상 비율 | 100.0% |" in report
 
 
+def test_rows_without_tokens_are_counted_beside_the_buckets_which_do_not_have_them() -> None:
+    rows = scored_rows().with_columns(
+        input_tokens=pl.when(pl.int_range(pl.len()) >= 7).then("input_tokens"),
+        output_tokens=pl.col("output_tokens").fill_null(0),
+    )
+    report = evidence_report(rows.lazy(), "").markdown
+    of_output, of_input = report[report.index("## 출력 토큰 구간별") :].split("## 입력 토큰 구간별")
+    assert "어느 구간에도" not in of_output
+    assert f"토큰이 기록되지 않은 행 {rows['input_tokens'].null_count()}건은 어느 구간에도 없습니다." in of_input
+
+
 def test_order_of_rows_does_not_matter() -> None:
     reversed_rows = threshold_evidence(scored_rows().reverse().lazy())
     assert reversed_rows.buckets == evidence().buckets
