@@ -41,10 +41,13 @@ def test_week_says_how_many_days_of_another_rubric_version_its_kpis_leave_out(
 ) -> None:
     monday = date(2026, 2, 9)
     for offset, version in enumerate("0011"):
-        write_day(warehouse, monday + timedelta(days=offset), [best()] * (offset + 1), of_version(version))
+        rows = [best()] * offset + [refused()]
+        write_day(warehouse, monday + timedelta(days=offset), rows, of_version(version))
     build(warehouse, site)
     said = "2일 동안 7행을 채점했습니다. 다른 채점 기준이나 버전으로 채점한 2일 3행은 지표에 넣지 않았습니다."
-    assert said in page(site, f"monitoring/week-{monday}.html").text
+    text = page(site, f"monitoring/week-{monday}.html").text
+    assert f"{said} 날짜별 표와 그 아래의 합계에는 있습니다." in text
+    assert "답변 실패 4 1 1 1 1" in text
 
 
 @pytest.mark.long
