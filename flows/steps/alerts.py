@@ -239,6 +239,6 @@ def _quiet_week(context: Context, sunday: date) -> MessagesFor:
     monday = sunday - timedelta(WEEK - 1)
     kpis = context.warehouse.read(KPIS, days_between(monday, sunday))
     assert kpis is not None
-    rows = kpis.filter(pl.col("tenant_id") == ALL_TENANTS).select("score_date", "rows", "excluded").collect()
-    days, count = rows["score_date"].n_unique(), sum(map(sum, rows.select("rows", "excluded").iter_rows()))
+    rows = kpis.filter(pl.col("tenant_id") == ALL_TENANTS).select("rows", "excluded").collect()
+    days, count = rows.filter(pl.col("rows") > 0).height, sum(map(sum, rows.select("rows", "excluded").iter_rows()))
     return to_pipeline(lambda _: quiet_message(monday, sunday, days, count))

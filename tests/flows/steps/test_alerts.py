@@ -298,7 +298,7 @@ def test_quiet_week_is_reported_on_its_sunday_once(settings: Settings, slack: Fa
         for message in outbox.waiting():
             outbox.record(message, Delivery(DeliveryStatus.SENT), long_ago)
     write_rows(Path(settings.monitoring.source) / "b.jsonl", [refused(2 * 24 * 60), best(2 * 24 * 60)])
-    scored(settings, sunday)
+    scored(settings, sunday - timedelta(days=1), sunday)  # Saturday has no rows
     weekly = with_routes(settings, *settings.alerts.route, all_quiet_weekly=True, weekly=False)
     previewed = in_context(preview_messages, weekly, [sunday])
     in_context(announce_days, weekly, [sunday])
@@ -306,6 +306,7 @@ def test_quiet_week_is_reported_on_its_sunday_once(settings: Settings, slack: Fa
     in_context(announce_days, weekly, [sunday])
     assert in_context(preview_messages, weekly, [sunday]) == []
     assert [("새로 알릴 일 없음" in text) for text in slack.texts()] == [True]
+    assert "채점한 날 2일, 행 6건." in slack.posted[0].shown
 
 
 @pytest.mark.usefixtures("site_is_built")
