@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from scoring.judging.prompts import JudgePrompt
 from scoring.judging.requests import JudgeRequest, Verdicts, VerdictStatus
 from scoring.rules.bands import Bands
 from scoring.stats.comparison import Comparison, compare_testruns
-from scoring.stats.exact import Exact, exact, exact_sum
+from scoring.stats.exact import Exact, exact_sum
 from scoring.stats.rates import Rate
 from scoring.stats.run_scores import TOTAL, TOTAL_TITLE, TestRunScores
 from scoring.testruns.check_results import CheckResult
@@ -30,6 +31,9 @@ Options = Mapping[str, str]
 
 WORST_POINTS, BEST_POINTS = 0, 5
 """The range of the points of every metric."""
+
+_MOST_EXECUTIONS = 10_000
+"""Of one query; a mean over as many is still told from every other one as a float."""
 
 
 @dataclass(frozen=True)
@@ -278,8 +282,14 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
         return {rate.name: rate.share(executions) for rate in self.rates}
 
     def lost(self, scores: Mapping[str, float | None]) -> Exact:
-        """The points that a query of a table loses, from its scores."""
-        return self.points_lost({name: None if score is None else exact(score) for name, score in scores.items()})
+        """The points that a query of a table loses, from its scores.
+
+        They are means of whole points: as exact as before they became floats, so that queries that lose the same tie in
+        every list.
+        """
+        known = {name: score for name, score in scores.items() if score is not None}
+        means = {name: Fraction(score).limit_denominator(_MOST_EXECUTIONS) for name, score in known.items()}
+        return self.points_lost(dict.fromkeys(scores) | means)
 
     def worst_first(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Rows of `queries.parquet`, sorted by lost points, most first."""

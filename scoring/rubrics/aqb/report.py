@@ -1,7 +1,7 @@
 """The report of a test run: what a QA lead reads and forwards, in Korean markdown. Source: seed 000; SPEC 4."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from math import ceil
 from typing import Any, cast
@@ -24,7 +24,7 @@ from scoring.rubrics.aqb.summary import (
 from scoring.rubrics.aqb.tables import METRIC_TITLES
 from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, NUMBERS_TITLES, MappingGrade
 from scoring.testruns.executions import AGENT_TITLES, AgentType
-from scoring.testruns.headline import review_first, score_again, size_text
+from scoring.testruns.headline import review_first, score_again, size_text, worst_first
 from scoring.testruns.page_parts import AgentTotal, PageParts, PageTable, cause_table, cut_caption
 from scoring.testruns.patterns import outages
 from scoring.testruns.rubric import Options
@@ -47,7 +47,7 @@ _TOOL_NOTES = {
 
 def report_values(queries: Sequence[AqbQuery], summary: AqbSummary, options: Options) -> dict[str, Any]:
     """The values of `report.md` beside the summary."""
-    flagged = by_points_lost(query for query in queries if query.manual_review_reasons)
+    flagged = worst_first((query for query in queries if query.manual_review_reasons), t.WEIGHTS.lost)
     return {
         "t": t,
         "agents": _AGENT_TITLES,
@@ -81,7 +81,7 @@ def report_values(queries: Sequence[AqbQuery], summary: AqbSummary, options: Opt
 def headline(queries: Sequence[AqbQuery], summary: AqbSummary) -> list[str]:
     """What happened, what matters most, what to do (Korean)."""
     agents = "; ".join(f"{_AGENT_TITLES[agent]} {_total_text(figures)}" for agent, figures in summary.agents.items())
-    flagged = by_points_lost(query for query in queries if query.manual_review_reasons)
+    flagged = worst_first((query for query in queries if query.manual_review_reasons), t.WEIGHTS.lost)
     if again := score_again(chain.from_iterable(judged_scores(queries).values())):
         todo = again
     elif flagged:
@@ -96,11 +96,6 @@ def headline(queries: Sequence[AqbQuery], summary: AqbSummary) -> list[str]:
 def limits(query: AqbQuery) -> dict[str, str]:
     """Metric -> why the query cannot reach full points (Korean)."""
     return {"accuracy": f"정답 수치가 없어 최고 {_BEST_WITHOUT_TRUTH}점"} if query.lacks_ground_truth else {}
-
-
-def by_points_lost(queries: Iterable[AqbQuery]) -> list[AqbQuery]:
-    """Sort key: largest weighted loss of points first, then most executions without an answer."""
-    return sorted(queries, key=lambda query: (-t.WEIGHTS.lost(query.points), -query.unanswered, query.query_id))
 
 
 def _named(metrics: Sequence[str]) -> str:

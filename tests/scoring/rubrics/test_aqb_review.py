@@ -1,15 +1,19 @@
 """aqb-1.2: weighted total, coverage, and every trigger of manual review at its edge."""
 
+import re
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, combinations_with_replacement, product
 from typing import Any
 
 import pytest
 
+from scoring.rubrics.aqb import RUBRIC
 from scoring.rubrics.aqb.review import review_reasons
 from scoring.rubrics.aqb.thresholds import WEIGHTS
+from scoring.testruns.tables import table_value
 from scoring.testruns.totals import MIN_COVERAGE, WeightedTotal
+from tests.builders.aqb_runs import execution, report, run
 
 PERCENTS = {"semantic": 20, "consistency": 10, "accuracy": 30, "speed": 20, "stability": 20}
 GOOD = dict.fromkeys(PERCENTS, 5)
@@ -122,3 +126,24 @@ def test_every_reason_is_listed_in_the_order_of_the_seed() -> None:
     assert reasons(low, "1.00", 1, {"accuracy": {"unmapped_filter"}}) == [
         "low_semantic", "low_accuracy", "low_stability", "low_total", "unanswered", "unknown_accuracy",
     ]  # fmt: skip
+
+
+def test_report_lists_the_queries_for_a_person_in_the_order_of_the_list_and_the_message() -> None:
+    """Means of three rounds are no decimals, and queries that lose the same in other metrics tie."""
+    outcomes: list[dict[str, Any]] = [
+        {},
+        {"used": "MILITARY"},
+        {"error": "x"},
+        {"answer_time_s": 12.0},
+        {"answer_time_s": 16.0},
+    ]
+    asked = [
+        execution(f"Q-{first}{second}{third}", room, **outcomes[outcome])
+        for first, second, third in combinations_with_replacement(range(5), 3)
+        for room, outcome in enumerate((first, second, third), start=1)
+    ]
+    queries, _ = run(*asked)
+    rows = [{name: table_value(value) for name, value in RUBRIC.query_row(one).items()} for one in queries]
+    text = report(*asked)
+    listed = text[text.index("점수를 가장 많이 잃은 질의부터입니다.") : text.index("## 조건 매핑")]
+    assert re.findall(r"(Q-\d+) \|$", listed, re.MULTILINE) == [row["query_id"] for row in RUBRIC.flagged(rows)]
