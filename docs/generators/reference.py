@@ -34,10 +34,13 @@ _GENERATED = "Generated from the code by `make docs`."
 
 def settings_page() -> str:
     """Every setting: its name in `aqb.toml`, its variable, its default, what it does."""
-    rows = []
+    rows: dict[str, tuple[str, ...]] = {}
     for name, default, meaning in _settings(Settings, ""):
         variable = "–" if "[]" in name else f"`AQB_{name.upper().replace('.', '__')}`"
-        rows.append((f"`{name}`", variable, default, one_line(meaning)))
+        of_all = name.replace(".service[]", "")
+        if of_all in rows and default != "required":  # a service inherits what it does not set
+            default = f"that of `{of_all}`"
+        rows[name] = (f"`{name}`", variable, default, one_line(meaning))
     prices = [_price_row(price) for price in JudgeSettings().prices]
     return f"""# Settings
 
@@ -47,7 +50,7 @@ From `aqb.toml` in the folder where `aqb` runs, then the environment, then optio
 `[[judge.prices]]`. In a variable a list or a table is JSON: `AQB_WEB__HOSTS='["aqb.example.com"]'`; keys of a table
 have no variables of their own.
 
-{code_table(("setting", "variable", "default", "what it does"), rows)}
+{code_table(("setting", "variable", "default", "what it does"), rows.values())}
 
 ## Prices
 

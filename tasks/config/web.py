@@ -23,7 +23,9 @@ class WebUser(Section):
     """The person's name in notes and records; behind a proxy the exact value of its header, such as a mail address."""
 
     role: Role = "reader"
-    """reader: views pages; reviewer: also labels; operator: also decides about alerts, and reads the access log."""
+    """reader: views pages; reviewer: also labels, sends and scores test runs; operator: also asks the judge, fills the
+    inbox, decides about alerts, and reads the access log.
+    """
 
     token_env: Variable = ""
     """The variable with the person's token (20 characters or more), for `auth = "token"`; `<variable>_FILE` may name
