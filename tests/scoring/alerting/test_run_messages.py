@@ -1,6 +1,8 @@
 import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
+from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -158,6 +160,23 @@ def test_served_report_is_a_link() -> None:
 )
 def test_route_hears_of_the_runs_it_asked_for(route: RouteFilter, hears: bool) -> None:
     assert bool(review_message(route, RUN)) is hears
+
+
+@pytest.mark.parametrize("page", ["answer-an-alert.md", "answer-an-alert.ko.md"])
+@pytest.mark.parametrize(
+    "of_run",
+    [
+        *({"flagged": 8}, {"rejected": 1}, {"over_budget": 1}, {"judge_failed": 1}),
+        *({"worse": ("정확성",)}, {"outage": "실행의 절반이 실패함"}),
+    ],
+    ids=lambda of_run: str(*of_run),
+)
+def test_every_headline_about_a_test_run_stands_in_the_guide_of_those_who_get_it(
+    page: str, of_run: dict[str, Any]
+) -> None:
+    message = only(review_message(RouteFilter(), replace(RUN, **{"flagged": 0, **of_run})))
+    headline = re.sub(" [0-9]+[건개]$", "", message.text.split(" · ")[1])
+    assert f"\n| {headline} |" in Path("docs/how-to", page).read_text(encoding="utf-8")
 
 
 def test_files_that_cannot_be_read_are_reported_to_those_who_have_test_runs() -> None:
