@@ -108,6 +108,20 @@ def test_secrets_and_rows_beside_the_compose_file_reach_neither_git_nor_the_buil
     assert {f"deployments/{name}" for name in made} <= set(IGNORED)
 
 
+def test_further_secrets_of_the_how_to_fit_the_compose_file_and_stay_out_of_git() -> None:
+    page = (ROOT / "docs" / "how-to" / "containers.md").read_text(encoding="utf-8")
+    added = yaml.safe_load(page.partition("```yaml\n")[2].partition("```")[0])
+    both = {**COMPOSE, "secrets": {**COMPOSE["secrets"], **added["secrets"]}, "services": dict(COMPOSE["services"])}
+    for name, more in added["services"].items():
+        own = services()[name]
+        environment = {**own["environment"], **more["environment"]}
+        both["services"][name] = {**own, "environment": environment, "secrets": own["secrets"] + more["secrets"]}
+        assert {Path(place).name for place in more["environment"].values()} == set(more["secrets"])
+        assert set(more["secrets"]) == added["secrets"].keys()
+    PyCompose.from_yaml(yaml.safe_dump(both)).validate()
+    assert "/deployments/compose.override.yaml" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+
+
 @pytest.mark.parametrize("name", ["install", "as-aqb"])
 def test_every_script_may_be_executed(name: str) -> None:
     assert (DEPLOYMENTS / name).stat().st_mode & 0o111 == 0o111
