@@ -58,6 +58,8 @@ def erase(
         left = retention.left_tables(context)
     _show(found, "of the session", dry_run=dry_run, as_json=as_json)
     if not as_json:
+        if not any(found.values()):
+            typer.echo(f"nothing of it is in {context.settings.warehouse}: check the id and the place of the tables")
         typer.echo(_OUT_OF_REACH)
     _refuse_left(left)
 

@@ -36,11 +36,18 @@ def test_session_is_erased_after_a_look_at_what_would_go(aqb: Command, scored: P
     looked = aqb("erase", "--session", "s1", "--dry-run")
     assert (looked.exit_code, looked.err) == (0, "")
     assert "would take away, of the session:" in looked.out
+    assert "nothing of it" not in looked.out
     assert pl.read_parquet(SCORES)["llm_response"].to_list() == [REFUSAL, REFUSAL]
     done = aqb("erase", "--session", "s1", "--json")
     assert json.loads(done.out)["counts"]["monitoring_scores: rows"] == 1
     assert pl.read_parquet(SCORES)["llm_response"].to_list() == [None, REFUSAL]
     assert "out of reach: the source" in aqb("erase", "--session", "s1").out
+
+
+def test_session_that_no_row_has_is_not_called_erased(aqb: Command, scored: Path) -> None:
+    done = aqb("erase", "--session", "S1")
+    assert (done.exit_code, done.err) == (0, "")
+    assert "nothing of it is in data/warehouse: check the id and the place of the tables" in done.out
 
 
 def test_old_texts_are_pruned_by_their_age_in_days(aqb: Command, scored: Path) -> None:
