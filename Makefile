@@ -42,7 +42,7 @@ test-bigquery: setup
 test-dask: setup
 	$(PYTEST) tests/flows/steps/test_clusters.py -k "not ray"
 
-# The same on a Ray head with two workers, from an environment of its own: Ray takes 400 MB, and not every machine.
+# The same on a Ray head with two workers, from an environment of its own: Ray is large, and not for every machine.
 test-ray: setup
 	@sh .ci/ray-environment
 	@[ ! -e .venv-ray ] || .venv-ray/bin/python -m pytest tests/flows/steps/test_clusters.py -k ray
