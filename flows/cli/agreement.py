@@ -55,6 +55,8 @@ def agreement(
     given = read_labels(labels) if exported is None else _about(exported, folders, labels)
     if not given:
         raise UsageError("no row has a label yet", where=str(labels), fix="fill the column `label`")
+    if not folders:
+        _refuse_testrun(given, labels)
     with open_context() as context:
         labelled, _ = _kept(context, given, exported, folders, labels, now())
         found = agreements(labelled.pairs)
@@ -84,6 +86,16 @@ def _about(exported: Sequence[KeptLabel], folders: Sequence[ScoredFolder], path:
             fix="name the folders of labelled runs: --run out/resume",
         )
     return found
+
+
+def _refuse_testrun(labels: Sequence[Label], path: Path) -> None:
+    """Refuses labels of a test run whose folder is not given.
+
+    Raises:
+        UsageError: one of them is about no chat row.
+    """
+    if any(not label.row_id for label in labels):
+        raise UsageError("these are labels of a test run", where=str(path), fix="name its folder: --run out/resume")
 
 
 def _kept(
@@ -172,10 +184,8 @@ def import_(
         labels = read_review_workbook(verdicts, reviewer)
     else:
         labels = read_labels(verdicts) if exported is None else _about(exported, folders, verdicts)
-    if not run and not out and any(not label.row_id for label in labels):
-        raise UsageError(
-            "these are labels of a test run", where=str(verdicts), fix="name its folder: --run out/resume keeps them"
-        )
+    if not run and not out:
+        _refuse_testrun(labels, verdicts)
     if run or not out:
         with open_context() as context:
             _, new = _kept(context, labels, exported, folders, verdicts, now())

@@ -256,6 +256,15 @@ def test_review_becomes_labels_and_agreement(reviewed: Callable[[int], Path], aq
     assert json.loads(again.out) == document
 
 
+@pytest.mark.parametrize("command", [("agreement",), ("review", "import")], ids=" ".join)
+def test_labels_of_a_test_run_ask_for_its_folder(
+    reviewed: Callable[[int], Path], aqb: Command, command: tuple[str, ...]
+) -> None:
+    finished = aqb(*command, reviewed(5))
+    assert finished.exit_code == 2
+    assert "these are labels of a test run\n  -> name its folder: --run " in finished.err
+
+
 def test_export_of_all_labels_is_kept_as_a_whole_and_counted_so_whatever_run_is_named(
     reviewed: Callable[[int], Path], aqb: Command, folder: Path
 ) -> None:
