@@ -1,12 +1,14 @@
-"""Every error a user can meet, in one tree.
+"""The errors that a user can meet; those of single commands derive from them.
 
     AqbError                what happened, where, what to do next
     ├── UsageError          wrong option or setting; exit code 2
     │   └── ExpiredDayError a day older than what the tables keep
     ├── InputError          a file or table that cannot be read at all; the run goes on with the others
     ├── RuleError           a rubric that must not be built: unordered cuts, a regex that engines read differently
-    ├── UnexpectedError     a defect of AQB; what was done before it stands
+    ├── UnexpectedError     a defect of AQB, or too little memory; what was done before it stands
     └── StorageError        a table, report or state database cannot be read or written; nothing is half written
+        ├── DamagedFileError  of a table
+        └── TakenError        another run is working on it
 
 A row that cannot be read is no error: it becomes a row of the `rejected` table.
 """

@@ -164,7 +164,9 @@ class AlertsSettings(Section):
     """The subscriptions; several may match."""
 
     default: Destination = Destination(webhook_env=DEFAULT_WEBHOOK)
-    """Receives what no route matches; without routes, everything. If its variable is unset, nothing is sent there."""
+    """Receives what no route matches; without routes, everything. While SLACK_WEBHOOK_URL is unset, nobody does, unless
+    the settings name a destination here: then messages wait for its secret.
+    """
 
     false_pages_per_year: float = Field(default=1.0, gt=0, le=365)
     """The allowed number of false pages a year, over all rules and tenants. A lower number also delays true pages."""
