@@ -10,7 +10,8 @@ from scoring.chat.periods import month_of
 from tasks.warehouse.folder import FolderWarehouse
 from tests.browser.chromium import DESKTOP, IN_CHROMIUM, PHONE
 from tests.builders.chat_rows import DAY, best, refused
-from tests.builders.site import build, write_day
+from tests.builders.site import build, write_day, write_run
+from tests.builders.uploads import PLAN
 
 pytestmark = IN_CHROMIUM
 
@@ -21,6 +22,15 @@ LEFT_OF_NAMES = """(all) => all.map((one) => {
   one.scrollLeft = one.scrollWidth;
   return one.querySelector("tbody th").getBoundingClientRect().left - one.getBoundingClientRect().left;
 })"""
+
+COVERED = """(all) => all.filter((one) => {
+  one.scrollLeft = one.scrollWidth;
+  const right = (cell) => cell.getBoundingClientRect().right;
+  const rows = [...one.querySelectorAll("tbody tr")].filter((row) => getComputedStyle(row).display === "table-row");
+  return rows.some((row) => right(row.cells[0]) > right(row.lastElementChild) - 20);
+}).map((one) => one.ariaLabel)"""
+# What people paste into a chat, and what they call their customers and files.
+WITHOUT_BLANKS = "https://example.com/" + "news/" * 50
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +54,21 @@ def test_desktop_shows_every_kpi_of_every_tenant_of_a_day(tab: Tab, site: Path) 
     tab.set_viewport_size(DESKTOP)
     tab.goto((site / LAST).as_uri())
     assert tab.locator(".scroll").evaluate_all(CUT) == []
+
+
+@pytest.mark.parametrize("width", [360, 768, 1440])
+def test_long_names_without_blanks_cover_no_figures(tab: Tab, tmp_path: Path, width: int) -> None:
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    write_day(warehouse, DAY, [refused(user_input=WITHOUT_BLANKS, tenant_id="아주긴이름의고객사" * 5)] * 3)
+    run = tmp_path / f"plan_agent_{'아주긴이름의결과' * 5}.csv"
+    run.write_bytes(PLAN.read_bytes())
+    write_run(warehouse, run, DAY)
+    build(warehouse, tmp_path / "site")
+    tab.set_viewport_size({"width": width, "height": 900})
+    for page in sorted((tmp_path / "site").rglob("*.html")):
+        tab.goto(page.as_uri())
+        tab.evaluate("() => document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert tab.locator(".scroll:has(.figures)").evaluate_all(COVERED) == [], page.name
 
 
 @pytest.mark.parametrize("name", [MONTH, LAST])
