@@ -1,7 +1,6 @@
 """Receives a form with a file, limited in size and time.
 
-The rest of a file that is too large is read and discarded for a while, so that the browser shows the reason: one that
-is cut off while sending shows an error of its own.
+A browser shows the answer when it has sent everything: the server reads and discards the rest of what is refused.
 """
 
 import asyncio
@@ -14,7 +13,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from scoring.errors import UsageError
+from scoring.errors import StorageError, UsageError
 from tasks.config.web import WebSettings
 from tasks.files.atomic import writable
 from tasks.testruns.uploads import ArrivingFile, file_name
@@ -22,7 +21,6 @@ from tasks.web.asked import ExpiredFormError, RefusedError
 
 _MEGABYTE = 1024 * 1024
 _MOST_FIELDS = 3
-_READ_ON_TIMES = 10
 
 
 async def receive_file(
@@ -40,27 +38,36 @@ async def receive_file(
         raise RefusedError(415, "양식이 아닙니다. 페이지를 다시 열고 올리세요")
     try:
         async with asyncio.timeout(web.upload_seconds), aclosing(_bounded(request, web)) as body:
-            with writable(Path(gettempdir())):
+            with writable(_temporary_folder()):
                 form = await MultiPartParser(request.headers, body, max_files=1, max_fields=_MOST_FIELDS).parse()
-    except MultiPartException:
+        try:
+            return await _taken(form, arriving, web, is_form_token)
+        finally:
+            await form.close()
+    except (MultiPartException, UnicodeError):  # or its header names a charset in which no name can be read
         raise RefusedError(400, "양식을 읽을 수 없습니다. 페이지를 다시 열고 올리세요") from None
+
+
+def _temporary_folder() -> Path:
     try:
-        return await _taken(form, arriving, web, is_form_token)
-    finally:
-        await form.close()
+        return Path(gettempdir())
+    except FileNotFoundError:  # also where the disk is full
+        raise StorageError(
+            "no folder for temporary files can be written",
+            where="TMPDIR",
+            fix="free space there, or set TMPDIR to a folder that `aqb web` may write to",
+            ko="파일을 받아 둘 자리가 없습니다. 운영 담당자에게 알린 뒤 다시 올리세요.",
+        ) from None
 
 
 async def _bounded(request: Request, web: WebSettings) -> AsyncGenerator[bytes, None]:
     """The body of a request, of which little more is kept than a file may have."""
-    most, received = (web.upload_megabytes + 1) * _MEGABYTE, 0
+    received = 0
     async for chunk in request.stream():
         received += len(chunk)
-        if received <= most:
-            yield chunk
-        elif received > most * _READ_ON_TIMES:
-            break
-    if received > most:
-        raise _too_large(web)
+        if received > (web.upload_megabytes + 1) * _MEGABYTE:
+            raise _too_large(web)
+        yield chunk
 
 
 async def _taken(form: FormData, arriving: ArrivingFile, web: WebSettings, is_form_token: Callable[[str], bool]) -> str:

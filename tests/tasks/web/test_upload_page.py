@@ -287,3 +287,39 @@ def test_upload_page_shows_a_scoring_that_the_pages_of_another_service_have_begu
         assert "시작한 서비스의 페이지에서 멈출 수 있습니다" in page
         assert "멈추기" not in page
         assert "채점이 중단되었습니다" in client.get(address).text
+
+
+def test_upload_page_lets_a_browser_send_all_of_what_it_refuses(settings: Settings, tmp_path: Path) -> None:
+    limited = settings_in(tmp_path, web=WebSettings(upload_megabytes=1))
+    with served(limited) as address, httpx2.Client(base_url=address, timeout=60) as client:
+        answer = sent(client, PLAN.name, b"x" * (30 * 1024 * 1024))
+        assert (answer.status_code, "1MB보다 큽니다" in answer.text) == (413, True)
+        assert client.get(LIST).status_code == 200
+    assert [*(tmp_path / "uploads").iterdir()] == []
+
+
+@pytest.mark.parametrize("charset", ["undefined", "raw_unicode_escape", "nothing", "utf-16"])
+def test_upload_page_takes_no_form_in_an_odd_charset_for_an_error_of_its_own(
+    settings: Settings, tmp_path: Path, charset: str
+) -> None:
+    content_type = f"multipart/form-data; boundary=b; charset={charset}"
+    fields = (
+        b'form-data; name="form_token"\r\n\r\n\\ud800',
+        b'form-data; name="file"; filename="\xed\x8c\x8c.csv"\r\n\r\nx',
+    )
+    body = b"".join(b"--b\r\nContent-Disposition: " + field + b"\r\n" for field in fields) + b"--b--\r\n"
+    with browser(settings) as client:
+        answer = client.post("/test-runs/uploads", content=body, headers={"content-type": content_type})
+    assert answer.status_code in (400, 403)
+    assert uploads_in(tmp_path) == []
+
+
+def test_upload_page_says_that_there_is_no_room_for_temporary_files(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("tempfile._candidate_tempdir_list", lambda: [str(tmp_path / "nowhere")])
+    with browser(settings) as client:
+        answer = sent(client, PLAN.name, PLAN.read_bytes())
+    assert (answer.status_code, "운영 담당자에게 알린 뒤 다시 올리세요" in answer.text) == (503, True)
+    assert uploads_in(tmp_path) == []
