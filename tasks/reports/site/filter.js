@@ -30,14 +30,18 @@
       const field = form.elements.namedItem(name);
       if (field) field.value = value;
     }
-    apply();
+    addEventListener("pageshow", apply);  // by then a browser that comes back has chosen as it was left
   }
 
   const openTarget = () => {
     const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target?.hidden) {  // a link asks for it, whatever the form asks for
+      target.hidden = false;
+      target.scrollIntoView();
+    }
     const details = target && (target.closest("details") ?? (target.matches("li, tr") && target.querySelector("details")));
     if (details) details.open = true;
   };
   addEventListener("hashchange", openTarget);
-  openTarget();
+  addEventListener("pageshow", openTarget);
 })();
