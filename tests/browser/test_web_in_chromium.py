@@ -183,6 +183,24 @@ def test_web_in_chromium_takes_a_file_and_gives_its_workbook(tab: Tab, pages: tu
     fits_everywhere(tab)
 
 
+def test_web_in_chromium_scores_by_nothing_that_was_not_recognised(tab: Tab, pages: tuple[str, Settings]) -> None:
+    with Uploads(Path(pages[1].web.uploads)).arriving() as arriving:
+        arriving.write(PLAN.read_bytes())
+        upload = arriving.keep(PLAN.name, "operator")
+    log_in(tab, pages[0])
+    tab.goto(f"{pages[0]}/test-runs/uploads/{upload.id}")
+    score = tab.get_by_role("button", name="규칙으로 채점")
+    expect(score).to_be_visible()
+    tab.locator("select[name=rubric]").select_option("recruit-agent")
+    expect(score).to_be_hidden()
+    tab.get_by_role("button", name="이 선택으로 다시 인식").press("Enter")
+    tab.wait_for_url("**rubric=recruit-agent**")
+    expect(score).to_be_visible()
+    tab.go_back()
+    expect(tab.locator("select[name=rubric]")).to_have_value("")
+    expect(score).to_be_visible()
+
+
 def _correct_an_expected_result(tab: Tab, settings: Settings) -> None:
     """From the page of a result to the comparison of it with that of its corrected version."""
     tab.locator("a[href$='expectations?query=PL-01']").press("Enter")
