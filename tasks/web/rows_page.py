@@ -15,7 +15,7 @@ from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
 from scoring.judging.masking import masked
 from scoring.markdown import one_line, score_text, shortened
-from tasks.chat.tables import read_kpis
+from tasks.chat.tables import read_kpis, read_kpis_of_all
 from tasks.files.report_paths import rows_page_name
 from tasks.files.web_addresses import row_address, rows_address
 from tasks.reports.row_columns import RowColumn, shown_value, table_columns
@@ -92,6 +92,7 @@ def rows_page(asked: Asked) -> Response:
         wanted=view.wanted,
         counts=counts,
         unscored=unscored_rows(asked.context.warehouse, view.wanted, rubric),
+        excluded=0 if counts.rows else _excluded_rows(asked, view),
         unscored_page=_page_of_report(asked, view.wanted),
         mean=score_text(counts.mean, 1),
         conditions=list(_conditions(view, rubric)),
@@ -103,6 +104,13 @@ def rows_page(asked: Asked) -> Response:
         sees_personal_data=asked.sees_personal_data,
         last_page=ceil(counts.rows / PAGE_ROWS),
     )
+
+
+def _excluded_rows(asked: Asked, view: RowsView) -> int:
+    """The number of rows of these days that lack a question or an answer: without any row, they may be the reason."""
+    days = [day for day in view.days if view.wanted.first <= day <= view.wanted.last]
+    kpis = read_kpis_of_all(asked.context.warehouse, asked.context.rubric, days)
+    return sum(of_day["excluded"] for of_day in kpis.values())
 
 
 def _cells(asked: Asked, view: RowsView, row: dict[str, Any]) -> list[Cell]:

@@ -317,6 +317,13 @@ def test_row_page_reads_texts_that_are_not_kept_from_the_source(tmp_path: Path) 
     assert read.text.count("하늘전자 주가 동향 알려줘") == 1  # the other turn of the session
 
 
+def test_rows_page_of_an_outage_says_that_rows_were_not_scored(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    write_day(FolderWarehouse(Path(settings.warehouse)), DAYS[0], [plain(llm_response=None) for _ in range(3)])
+    with browser(settings) as client:
+        assert "이 기간의 3행은 질문이나 답변이 없어 채점하지 않았고" in opened_page(client, "/rows").text
+
+
 @pytest.mark.parametrize("address", ["/rows/2026-02-13/nothing", "/rows/gestern/x", f"/rows/{date(2020, 1, 1)}/x"])
 def test_row_page_that_is_not_there_says_so(client: TestClient, address: str) -> None:
     assert client.get(address).status_code == 404
