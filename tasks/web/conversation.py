@@ -12,7 +12,7 @@ from tasks.chat.source_rows import rows_of_source
 from tasks.warehouse.row_search import RowOrder
 from tasks.web.asked import Asked
 
-_MOST_TURNS = 200
+_MOST_TURNS, _MOST_SEARCHED = 200, 100_000
 _LONGEST_TEXT = 20_000
 
 Row = Mapping[str, Any]
@@ -25,14 +25,19 @@ def around(day: date, row: Row) -> RowFilter:
 
 
 def conversation(asked: Asked, day: date, row: Row) -> Sequence[Row]:
-    """The turns around a row of a day, in order; none without a session."""
+    """The turns around a row of a day, in order, itself among them; none without a session."""
     if not row["session_id"]:
         return []
     rubric = asked.context.rubric
     columns = ["score_date", "row_id", "timestamp", rubric.total, rubric.final_scale.column, *TEXTS]
     search = asked.context.warehouse.row_search(rubric)
-    order = RowOrder("timestamp", descending=False)
-    return search.rows(around(day, row), columns, order, 0, _MOST_TURNS).to_dicts()
+    wanted, order = around(day, row), RowOrder("timestamp", descending=False)
+    found = search.rows(wanted, columns, order, 0, _MOST_TURNS)
+    if row["row_id"] not in found["row_id"]:  # as of a program that asks all day
+        turns = search.rows(wanted, ["row_id"], order, 0, _MOST_SEARCHED)["row_id"]
+        place = turns.index_of(row["row_id"]) or 0
+        found = search.rows(wanted, columns, order, max(place - _MOST_TURNS // 2, 0), _MOST_TURNS)
+    return found.to_dicts()
 
 
 def with_source_texts(asked: Asked, day: date, rows: Sequence[Row]) -> list[Row]:

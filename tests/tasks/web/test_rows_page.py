@@ -300,6 +300,18 @@ def test_row_page_shows_no_turns_of_another_tenant_whose_session_has_the_same_id
         assert headline(opened_page(client, session)) == 1
 
 
+def test_row_page_of_a_long_session_shows_the_turns_around_the_row(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    turns = [refused(user_input=f"{turn}번째") for turn in range(230)]
+    write_day(FolderWarehouse(Path(settings.warehouse)), DAYS[0], turns)
+    with browser(settings) as client:
+        (address,) = hrefs(rows(client, text="220번째"))
+        page = opened_page(client, address).text
+    assert "이 행" in page.partition("이 대화의 앞뒤")[2]
+    assert all(f" {turn}번째 " in page for turn in (120, 219, 229))
+    assert " 119번째 " not in page
+
+
 def test_row_page_reads_texts_that_are_not_kept_from_the_source(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     source = write_rows(tmp_path / "source" / "a.jsonl", [plain(0), plain(1, user_input=f"전화 {PHONE} 주세요")])
