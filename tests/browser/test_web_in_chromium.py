@@ -280,6 +280,14 @@ def test_web_in_chromium_shows_the_whole_record_of_accesses_beside_a_long_addres
         assert tab.locator("main .scroll").evaluate("one => one.scrollWidth - one.clientWidth") == 0, width
 
 
+def test_web_in_chromium_shows_the_whole_menu_of_an_operator_on_a_small_phone(
+    tab: Tab, pages: tuple[str, Settings]
+) -> None:
+    tab.set_viewport_size({"width": 360, "height": 800})
+    log_in(tab, pages[0])
+    assert tab.get_by_label("주 메뉴").evaluate("one => one.scrollWidth - one.clientWidth") == 0
+
+
 def test_web_in_chromium_fits_on_a_phone_in_the_light_and_in_the_dark(tab: Tab, pages: tuple[str, Settings]) -> None:
     tab.set_viewport_size(PHONE)
     log_in(tab, pages[0])
