@@ -43,9 +43,9 @@ STATUS_TITLES: dict[str, str] = {
     VerdictStatus.OK: "판정함",
     VerdictStatus.NO_JUDGE: "판정 모델을 쓰지 않음",
     VerdictStatus.REFUSED: "판정 모델이 답을 거절함",
-    VerdictStatus.INVALID: "판정 결과의 형식이 잘못됨",
-    VerdictStatus.FAILED: "판정 호출 실패",
-    VerdictStatus.OVER_BUDGET: "판정 예산 초과",
+    VerdictStatus.INVALID: "판정 모델의 답이 형식에 맞지 않음",
+    VerdictStatus.FAILED: "판정 호출이 실패함",
+    VerdictStatus.OVER_BUDGET: "판정 예산이 다함",
 }
 
 

@@ -39,7 +39,7 @@ CODE = re.compile(
     r"(?<![A-Za-z0-9_./-])[a-z]+(?:_[a-z0-9]+)+(?![A-Za-z0-9_-]*\.(?:csv|xlsx|parquet|md|html|json)\b)(?![A-Za-z0-9_/-])"
 )
 FOREIGN = re.compile(r"\b(?:NULL|SPEC|seed [0-9]{3}|None|nan|undecided|no_judge)\b")
-OTHER_WORDS = re.compile(r"라운드|문항|질의 id|행 id|모름|견[주준줄]|꼴의|꼴이|원천|인박스|조용히|십시오")
+OTHER_WORDS = re.compile(r"라운드|문항|질의 id|행 id|모름|견[주준줄]|꼴의|꼴이|원천|인박스|조용히|십시오|미채점")
 LATIN = re.compile(r"(?<![A-Za-z0-9_./@#=&?%:$-])[A-Za-z][A-Za-z-]*[a-z](?![A-Za-z0-9_./@=(-])")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 

@@ -21,14 +21,6 @@ One JSON object with: {sees}
 First write `reason`, one or two sentences that name the evidence in the material; then `points`, one of the scale.
 When in doubt, take the lower points."""
 
-_ASKED_IN_VAIN = {
-    VerdictStatus.REFUSED: "판정 모델이 답을 거절함",
-    VerdictStatus.INVALID: "판정 모델의 답이 형식에 맞지 않음",
-    VerdictStatus.FAILED: "판정 호출이 실패함",
-    VerdictStatus.OVER_BUDGET: "예산을 넘겨 판정하지 못함",
-}
-"""The reason for a manual review (Korean), by the status of a question that was asked."""
-
 
 def judge_prompt(metric: str, prompt: str, scale: Mapping[int, str], sees: tuple[str, ...]) -> JudgePrompt:
     """The judge's prompt for a metric; its verdict is a reason and points of the scale."""
@@ -69,13 +61,16 @@ def judged_score(rubric: str, rule: JudgedRule, row: Row, verdicts: Verdicts) ->
         status = verdict.unusable_because
         return Score(None, f"판정받지 못해 채점하지 않음({STATUS_TITLES[status]})", status)
     reason = f"{points}점: {verdict.reason or rule.scale[points]}"
-    return Score(points, reason) if points <= cap else Score(cap, f"{capped}이므로 {cap}점까지. {reason}")
+    return Score(points, reason) if points <= cap else Score(cap, f"{capped}: {cap}점까지. {reason}")
 
 
 def review_codes(rules: tuple[JudgedRule, ...]) -> dict[str, str]:
-    """The codes of unanswered questions, with their titles."""
+    """The codes of questions that were asked and have no verdict, with their titles."""
     return {
-        f"{rule.name}_{status}": f"{rule.title}: {title}" for rule in rules for status, title in _ASKED_IN_VAIN.items()
+        f"{rule.name}_{status}": f"{rule.title}: {title}"
+        for rule in rules
+        for status, title in STATUS_TITLES.items()
+        if status not in (VerdictStatus.OK, VerdictStatus.NO_JUDGE)
     }
 
 

@@ -262,7 +262,7 @@ def _over_executions(executions: Sequence[AqbExecution], metric: str) -> Score:
 
 
 def _with_points(score: Score) -> str:
-    return f"{'미채점' if score.points is None else f'{score.points}점'}: {score.reason}"
+    return f"{'점수 없음' if score.points is None else f'{score.points}점'}: {score.reason}"
 
 
 def _problems(answer: _Answer) -> Iterator[tuple[str, str]]:

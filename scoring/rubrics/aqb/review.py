@@ -14,7 +14,7 @@ REVIEW_TITLES = {
     "low_accuracy": f"정확성 {t.REVIEW_AT_MOST['accuracy']}점 이하",
     "low_stability": f"안정성 {t.REVIEW_AT_MOST['stability']}점 이하",
     "low_total": f"종합 점수 {t.REVIEW_TOTAL_AT_MOST}점 이하",
-    "unanswered": "에러 또는 빈 응답 있음",
+    "unanswered": "실패하거나 빈 응답 있음",
     "unknown_semantic": "의도 충족을 채점할 수 없는 응답 있음",
     "unknown_accuracy": "정확성을 채점할 수 없는 응답 있음",
     "unknown_consistency": "일관성 판정을 받지 못함",

@@ -67,7 +67,7 @@ QUERY_COLUMNS = (
     REVIEW_REASONS,
     ROUNDS,
     QueryColumn("rooms", pa.int64(), "비교할 방 수: 답변의 일관성을 비교할 수 있는 방"),
-    QueryColumn("unanswered", pa.int64(), "답하지 못한 실행 수: 에러 또는 빈 응답"),
+    QueryColumn("unanswered", pa.int64(), "답하지 못한 실행 수: 실패하거나 빈 응답"),
     LATENCY_CLASS,
     QueryColumn("speed_single", pa.float64(), "응답 속도(단일): 복수 도구 호출 질의는 빈칸", _speed_of("SINGLE")),
     QueryColumn("speed_multi", pa.float64(), "응답 속도(복수): 단일 도구 호출 질의는 빈칸", _speed_of("MULTI")),

@@ -40,7 +40,7 @@ RUBRIC = TestRunRubric(
         "ratio_a": "의도 일치율",
         "ratio_b": "화면 구성 일치율",
         "too_few_executions": "실행이 부족해 0점",
-        "without_label": "의도 라벨이 없어 미채점",
+        "without_label": "의도 라벨이 없어 채점하지 않음",
     },
     value_titles={"intent_label": t.INTENT_LABELS},
     criteria=CRITERIA,

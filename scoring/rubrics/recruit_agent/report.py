@@ -27,7 +27,7 @@ QUALITY_TITLES = {
     "intent_refused": "판정 모델이 답을 거절한 실행",
     "intent_invalid": "판정 모델의 답이 형식에 맞지 않은 실행",
     "intent_failed": "판정 호출이 실패한 실행",
-    "intent_over_budget": "예산을 넘겨 판정하지 못한 실행",
+    "intent_over_budget": "판정 예산이 다해 판정하지 못한 실행",
 }
 _WEIGHT_TITLES = {
     "intent": "의도 충족",

@@ -69,7 +69,7 @@ def test_nothing_is_asked_where_a_rule_decides() -> None:
 def test_verdict_earns_its_points_and_a_guard_caps_them() -> None:
     assert score_of(judged(given(5), asked())) == (5, "5점: It names the page.")
     refusing = asked("I cannot say where your parcel is.")
-    assert score_of(judged(given(5), refusing)) == (3, "Most checks failed이므로 3점까지. 5점: It names the page.")
+    assert score_of(judged(given(5), refusing)) == (3, "Most checks failed: 3점까지. 5점: It names the page.")
     assert score_of(judged(given(1), refusing)) == (1, "1점: It names the page.")
 
 

@@ -106,7 +106,7 @@ def test_without_total_the_report_shows_none() -> None:
 
 def test_flagged_queries_are_listed_with_their_reason() -> None:
     report = reported(query(run(), status=VerdictStatus.OVER_BUDGET))
-    assert "| 보여 줘 | 예산을 넘겨 판정하지 못한 실행 | Q-1 |" in report
+    assert "| 보여 줘 | 판정 예산이 다해 판정하지 못한 실행 | Q-1 |" in report
     assert "점수표에 있습니다" not in report
 
 

@@ -49,7 +49,7 @@ def test_flagged_queries_are_listed_with_reasons_and_scores_worst_first(tmp_path
     listed = review_list(folder)
     assert listed[0]["질의 ID"] == "A1"
     assert float(listed[0]["종합 점수"]) == min(float(row["종합 점수"]) for row in listed if row["종합 점수"])
-    assert "에러 또는 빈 응답 있음" in listed[0]["까닭"]
+    assert "실패하거나 빈 응답 있음" in listed[0]["까닭"]
     assert listed[0]["안정성 점수"] == "2.50"
     assert listed[0]["안정성 근거"]
 
@@ -94,7 +94,7 @@ def test_message_can_be_made_of_the_folder(tmp_path: Path) -> None:
     run = reviewed(folder, summary)
     assert (run.name, run.rubric, run.queries, run.flagged) == ("resume_agent_1.csv", "aqb-1.2", 1, 1)
     assert run.agent_types == ("applicant_management",)
-    assert ("에러 또는 빈 응답 있음", 1) in run.reasons
+    assert ("실패하거나 빈 응답 있음", 1) in run.reasons
     (message,) = review_message(RouteFilter(), run)
     text = readable(message.blocks)
     assert "[전화번호]" in text

@@ -52,7 +52,7 @@ def test_run_shows_what_its_summary_holds(warehouse: FolderWarehouse, site: Path
     for row in found.charts["rounds"]["set"]:
         assert row["mean"] in [figures.get("mean") for figures in summary["set"].values()]
     assert "판정 모델을 쓰지 않음 27" in found.text
-    assert "에러 또는 빈 응답 있음" in found.text
+    assert "실패하거나 빈 응답 있음" in found.text
     assert (
         "TTFT 1초 이하인 응답 (지원자 관리 에이전트) 45.5% 판단 보류(n 35 이상이어야 달성 가능) ▲ 90% 이상 "
         "21.3~72.0% 5 / 11" in found.text
