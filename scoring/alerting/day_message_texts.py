@@ -80,7 +80,7 @@ def page_messages(
     others = [one for one in of_all if one not in found]
     also = next((f"전체도 {day_text(one.since)}부터 오름" for one in others if one.fact.rule == found[0].fact.rule), "")
     level = found[0].fact.level
-    what = _rule_name(event[0]) + (f" 외 {len(event) - 1}가지" if len(event) > 1 else "")
+    what = _rule_name(event[0]) + (f" · 외 {len(event) - 1}가지" if len(event) > 1 else "")
     to_do: list[Line] = [
         *growth_lines(found, rubric),
         [bold("언제부터  "), plain(since(found[0]))],

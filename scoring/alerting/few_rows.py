@@ -49,7 +49,7 @@ def few_rows(days: Mapping[date, KpiRow], day: date, days_off: Collection[date])
 
 def naming_tenants(few: str, days: KpisByDay, day: date, days_off: Collection[date]) -> str:
     """The text of `few_rows` of a day, '' too, with the tenants that explain it: `이날은 420행뿐입니다(업무일 평소
-    776행) — 테넌트 acme: 행 없음(평소 310건).`. `days` are the KPI rows of all tenants by day.
+    776행) — 테넌트 acme: 행 없음(평소 310행).`. `days` are the KPI rows of all tenants by day.
     """
     found = _days_of_incidents(rows_of_tenant(days), days_off).get(day) if few else None
     if found is None or found.seen < day:

@@ -29,7 +29,7 @@ def tokens_action(grown: Iterable[Grown]) -> str:
 def tenant_name(tenant: str | None) -> str:
     """The name of a tenant for people."""
     if tenant is None:
-        return "테넌트 없음"
+        return "테넌트 없는 행"
     if tenant == ALL_TENANTS:
         return "전체"
     return f"테넌트 {masked_text(tenant, 60)}" if tenant else "빈 테넌트"
@@ -44,7 +44,7 @@ def grown_name(one: Grown, rubric: RowRubric) -> str:
     if one.column == TEMPLATE:
         return _FORMS_WITHOUT_TEXT.get(one.value or "") or template_name(one.value or "")
     titles = {kind.column: kind.titles for kind in rubric.kinds}
-    none = f"{rubric.titles.get(one.column, one.column)} 없음"
+    none = f"{rubric.titles.get(one.column, one.column)} 없는 행"
     return none if one.value is None else titles.get(one.column, {}).get(one.value, one.value)
 
 

@@ -253,13 +253,13 @@ def _headline(run: ReviewedTestRun) -> str:
     if run.outage:
         return "테스트 결과에서 실행이 많이 실패함"
     if run.flagged:
-        return f"테스트 결과 수기 확인 {run.flagged:,}건"
+        return f"테스트 결과에서 수기 확인할 질의 {run.flagged:,}개"
     if run.rejected:
         return f"테스트 결과에서 거부한 행 {run.rejected:,}건"
     if run.over_budget:
-        return f"테스트 결과에서 판정하지 못한 질문 {run.over_budget:,}건"
+        return f"테스트 결과에서 판정하지 못한 질문 {run.over_budget:,}개"
     if run.judge_failed:
-        return f"테스트 결과에서 판정에 실패한 질문 {run.judge_failed:,}건"
+        return f"테스트 결과에서 판정에 실패한 질문 {run.judge_failed:,}개"
     return f"테스트 결과에서 나빠진 지표 {len(run.worse)}개" if run.worse else ""
 
 
@@ -272,9 +272,9 @@ def _what_happened(run: ReviewedTestRun) -> list[Line]:
     if run.change:
         lines.append([plain(f"{run.change}.")])
     if run.over_budget:
-        lines.append([plain(f"판정 예산이 다해 질문 {run.over_budget:,}건을 묻지 못했습니다.")])
+        lines.append([plain(f"판정 예산이 다해 질문 {run.over_budget:,}개를 묻지 못했습니다.")])
     if run.judge_failed:
-        lines.append([plain(f"질문 {run.judge_failed:,}건은 판정에 실패했습니다.")])
+        lines.append([plain(f"질문 {run.judge_failed:,}개는 판정에 실패했습니다.")])
     return lines
 
 

@@ -42,7 +42,7 @@ is wrong three times (rare rules, varying rates) to fifteen times less often tha
 
 _TENANTS_SHARE = 0.5
 
-EXCLUDED_TITLE = "질문이나 답변이 없는 행의 비율이 오름"
+EXCLUDED_TITLE = "질문이나 답변이 없는 행"
 """Name under which the share of excluded rows is watched like a rule: an outage with NULL answers lowers the failure
 rate, and only this share shows it.
 """

@@ -79,7 +79,7 @@ def outdated_pages(digest: DayDigest, page_keys: Collection[str], known_keys: Co
         for (rule, _), today in over.items()
     ]
     what = (
-        f"채점 기준이 버전 {rubric.version}로 바뀌어, 앞 버전으로 알린 것이 돌아왔는지는 더 따지지 않습니다. "
+        "채점 기준의 버전이 바뀌어, 앞 버전으로 알린 것이 돌아왔는지는 더 따지지 않습니다. "
         "이 버전에서 평소를 벗어나면 새로 알립니다."
     )
     blocks = [

@@ -36,7 +36,7 @@ RESOLVED_SIGN = "🟢"
 _DAY_ACTIONS = {
     NO_ROWS: "원본 표와 적재 작업을 확인하고, 고친 뒤 이 명령으로 다시 채점하세요.",
     FEW_ROWS: "원본에 행이 다 들어왔는지 확인하고, 늦게 들어왔다면 이 명령으로 다시 채점하세요.",
-    ROWS_REJECTED: "거부한 까닭은 rejected 표에 줄마다 있습니다. 원본을 고친 뒤 이 명령으로 다시 채점하세요.",
+    ROWS_REJECTED: "거부한 까닭은 rejected 테이블에 줄마다 있습니다. 원본을 고친 뒤 이 명령으로 다시 채점하세요.",
     EXCLUDED_RATE_RISING: "답변 없이 쌓이고 있는지 LLM 호출과 로그 적재를 확인하세요.",
 }
 _VANISHED_ACTION = (
@@ -196,7 +196,7 @@ def fact_figures(one: Incident) -> list[Span]:
     share = percent(fact.count / fact.rows if fact.rows else None)
     interval = wilson_interval(fact.count, fact.rows)
     shown = f" ({share}, 95% 구간 {percent_interval(interval.low, interval.high)})" if interval else ""
-    of_session = f" · 한 대화에서 {one.of_session:,}건" if one.of_session else ""
+    of_session = f" · 한 세션에서 {one.of_session:,}건" if one.of_session else ""
     return [bold(_of_rows(fact)), plain(shown + _usual_rate(one) + of_session + _so_far(one))]
 
 
@@ -226,9 +226,9 @@ def brief_figure(one: Incident) -> str:
     if fact.count is None:
         return score_text(fact.value, 3)
     if fact.rule == FEW_ROWS:
-        return f"{_cases(fact.rows)}(평소 {_cases(median(fact.usual))})"
+        return f"{_in_rows(fact.rows)}(평소 {_in_rows(median(fact.usual))})"
     if not fact.rows:
-        return _cases(fact.count)
+        return f"{fact.count:,}건"
     usual = f", 평소 {percent(one.usual.rate)}" if one.usual and one.usual.is_known else ""
     return f"{_of_rows(fact)}({percent(fact.count / fact.rows)}{usual})"
 
@@ -303,8 +303,7 @@ def usual_rate_text(usual: UsualRate) -> str:
 def _usual_rows(counts: Sequence[int]) -> str:
     if not counts:
         return "비교할 지난 날이 없음"
-    low, high = _cases(min(counts)), _cases(max(counts))
-    return f"평소 {_cases(median(counts))} (비교한 {len(counts)}일 {low if low == high else f'{low}~{high}'})"
+    return f"평소 {_in_rows(median(counts))} (비교한 {len(counts)}일 {rows_range(counts)}행)"
 
 
 def rows_range(counts: Collection[int]) -> str:
@@ -313,9 +312,9 @@ def rows_range(counts: Collection[int]) -> str:
 
 
 def tenants_text(short: Sequence[AlertFact]) -> str:
-    """The tenants with few rows or none: `테넌트 acme: 행 없음(평소 120~180건) · ...`."""
+    """The tenants with few rows or none: `테넌트 acme: 행 없음(평소 120~180행) · ...`."""
     named = [
-        f"{tenant_name(one.tenant_id)}: {_cases(one.rows) if one.rows else '행 없음'}(평소 {rows_range(one.usual)}건)"
+        f"{tenant_name(one.tenant_id)}: {_in_rows(one.rows) if one.rows else '행 없음'}(평소 {rows_range(one.usual)}행)"
         for one in short[:TENANTS_SHOWN]
     ]
     more = len(short) - len(named)
@@ -326,6 +325,6 @@ def _of_rows(fact: AlertFact) -> str:
     return f"{fact.count:,}/{fact.rows:,}건"
 
 
-def _cases(count: float) -> str:
+def _in_rows(count: float) -> str:
     """A number of rows; a median may lie between two integers."""
-    return f"{rounded(exact(count), 1 if count % 1 else 0):,}건"
+    return f"{rounded(exact(count), 1 if count % 1 else 0):,}행"

@@ -131,7 +131,7 @@ def test_test_run_with_flagged_queries_is_reported_with_its_review_list(settings
     web = settings.web.model_copy(update={"url": "https://aqb.example.com"})
     plain_flows.score_inbox(settings.model_copy(update={"web": web}), DAY)
     (review,) = slack.posted
-    assert "수기 확인 1건" in review.text
+    assert "수기 확인할 질의 1개" in review.text
     assert "review.csv" in review.shown
     with browser(settings) as client:
         (place,) = re.findall('"https://aqb.example.com(/test-runs/[^"]+)"', review.shown)
@@ -149,7 +149,7 @@ def test_test_run_of_which_nobody_was_notified_is_reported_by_the_next_look_into
     plain_flows.score_inbox(settings.model_copy(update={"alerts": AlertsSettings()}), DAY)
     assert slack.posted == []
     plain_flows.score_inbox(settings, NEXT_DAY)
-    assert ["수기 확인 1건" in review.text for review in slack.posted] == [True]
+    assert ["수기 확인할 질의 1개" in review.text for review in slack.posted] == [True]
 
 
 @pytest.mark.usefixtures("prefect_server")

@@ -105,7 +105,7 @@ def test_two_rules_page_apart_and_three_at_once_are_one_event() -> None:
     two = messages_of(facts_of(today(answer_failed=60, final_failed=30)))
     assert kinds(two) == ["page", "page"]
     (event,) = messages_of(facts_of(today(answer_failed=60, final_failed=30, llm_blocked=20)))
-    assert readable(event.blocks[:1]) == "🔴 Critical · 답변 실패 · 급증, 평소의 3.0배 외 2가지"
+    assert readable(event.blocks[:1]) == "🔴 Critical · 답변 실패 · 급증, 평소의 3.0배 · 외 2가지"
     assert len(event.keys) == 3
 
 
@@ -120,7 +120,7 @@ def test_rule_with_the_rows_of_a_page_is_reported_with_it_and_in_no_digest() -> 
 
 def test_day_without_rows_pages() -> None:
     (page,) = messages_of(facts_of(kpi_row({}, rows=0)))
-    assert "행이 하나도 들어오지 않았습니다. · 평소 535건 (비교한 4일 535건)" in readable(page.blocks)
+    assert "행이 하나도 들어오지 않았습니다. · 평소 535행 (비교한 4일 535행)" in readable(page.blocks)
     assert f"`aqb nightly --date {LAST}`" in readable(page.blocks)
 
 
@@ -132,7 +132,7 @@ def test_day_of_which_no_row_could_be_read_pages_that_rows_came(kind: str) -> No
     said = readable(page.blocks)
     assert "이날 행을 하나도 읽지 못함" in said
     assert "300행이 들어왔지만 하나도 읽지 못했습니다." in said
-    assert "거부한 까닭은 rejected 표에 줄마다 있습니다." in said
+    assert "거부한 까닭은 rejected 테이블에 줄마다 있습니다." in said
     assert "들어오지 않았습니다" not in said
 
 
@@ -202,10 +202,10 @@ def with_growth(facts: Facts, rule: str, *grown: Grown) -> Facts:
     ("column", "value", "name"),
     [
         ("failure_type", "refused_advice", "거절: 투자 자문(법률)"),
-        ("failure_type", None, "실패 유형 없음"),
+        ("failure_type", None, "실패 유형 없는 행"),
         ("question_category", "target_price", "목표주가 질문"),
         ("tenant_id", "small", "테넌트 small"),
-        ("tenant_id", None, "테넌트 없음"),
+        ("tenant_id", None, "테넌트 없는 행"),
         ("tenant_id", "", "빈 테넌트"),
         (TEMPLATE, "{종목} 목표주가", "'{종목} 목표주가' 형태의 질문"),
         (TEMPLATE, WORD, "낱말 하나뿐인 질문"),

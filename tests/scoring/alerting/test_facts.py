@@ -190,6 +190,7 @@ def test_outage_of_null_answers_is_reported() -> None:
     history = [[kpis(rows=1000, excluded=5)]] * 7
     (fact,) = excluded(kpis(rows=600, excluded=405), history=history)
     assert (fact.rule, fact.level, fact.count, fact.rows) == ("excluded_rate_rising", "critical", 405, 1005)
+    assert fact.title == "질문이나 답변이 없는 행"  # also where it is over, or as usual: not that it rises
     assert fact.value == 405 / 1005
     assert fact.usual == (5,) * 7
     assert fact.usual_values == (5 / 1005,) * 7

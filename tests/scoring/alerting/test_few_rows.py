@@ -46,7 +46,7 @@ def test_day_with_few_rows_is_reported_in_a_digest_of_its_own() -> None:
     (message,) = day_messages(digest, RouteFilter())
     assert message.kind == "digest"
     text = readable(message.blocks)
-    assert "행이 평소보다 훨씬 적음 · 새로 나타남\n12행뿐입니다. · 평소 60건 (비교한 8일 60건)" in text
+    assert "행이 평소보다 훨씬 적음 · 새로 나타남\n12행뿐입니다. · 평소 60행 (비교한 8일 60행)" in text
     assert f"`aqb nightly --date {SUNDAY}`" in text
     assert day_messages(digest, RouteFilter(), message.keys) == []
     assert few_rows_incidents(usual, RUBRIC, ()) == {}
@@ -125,7 +125,7 @@ def test_digest_of_another_reason_says_that_rows_still_lack_and_when_they_are_ba
         (message,) = day_messages(DayDigest(day, [news, *found], RUBRIC, "run", 0, of_day, "report.md"), RouteFilter())
         return readable(message.blocks)
 
-    assert "계속  행이 평소보다 훨씬 적음 20건(평소 800건)" in said(1)
+    assert "계속  행이 평소보다 훨씬 적음 20행(평소 800행)" in said(1)
     assert "해소: 행이 평소보다 훨씬 적음 — 다시 평소만큼 들어옴, 마지막으로 적은 날은 4월 12일(일) 4행" in said(14)
 
 
@@ -138,7 +138,7 @@ def test_page_about_a_day_with_few_rows_says_so_but_not_about_a_day_in_progress(
     few = few_rows_incidents(facts.kpis, RUBRIC, ())[day]
     digest = day_digest(day, facts, rows[-1])
     digest = replace(digest, incidents=[*digest.incidents, *few])
-    said = "행이 평소보다 훨씬 적음  120행뿐입니다. · 평소 535건"
+    said = "행이 평소보다 훨씬 적음  120행뿐입니다. · 평소 535행"
     page, _ = day_messages(digest, RouteFilter())
     assert said in readable(page.blocks)
     (page,) = day_messages(replace(digest, kind="intraday"), RouteFilter())

@@ -45,7 +45,7 @@ RUN = ReviewedTestRun(
     flagged=8,
     over_budget=0,
     judge_failed=0,
-    reasons=(("정확성 2점 이하", 8), ("에러 또는 빈 응답 있음", 3)),
+    reasons=(("정확성 2점 이하", 8), ("실패하거나 빈 응답 있음", 3)),
     worst=QUERIES,
     review_list="data/reports/test-runs/plan_agent_1-abababab/review.csv",
     report="data/reports/test-runs/plan_agent_1-abababab/report.md",
@@ -77,10 +77,10 @@ def test_test_run_is_one_message_with_counts_by_reason_and_the_worst_queries() -
     assert (message.kind, message.level) == ("review", "warning")
     assert message.keys == ("aqb-1.2|" + "ab" * 32,)
     for part in (
-        "수기 확인 8건",
+        "수기 확인할 질의 8개",
         "질의 120개 중 8개",
         "- 정확성 2점 이하 8개",
-        "- 에러 또는 빈 응답 있음 3개",
+        "- 실패하거나 빈 응답 있음 3개",
         RUN.review_list,
     ):
         assert part in text
@@ -94,16 +94,16 @@ def test_run_that_nobody_has_to_look_at_is_no_message() -> None:
 
 def test_questions_that_the_judge_did_not_answer_are_reported_with_what_to_do_first() -> None:
     text = readable(only(review_message(RouteFilter(), replace(RUN, judge_failed=3))).blocks)
-    assert "질문 3건은 판정에 실패했습니다." in text
+    assert "질문 3개는 판정에 실패했습니다." in text
     assert "먼저 aqb doctor로 판정 모델을 확인하고 다시 채점하세요." in text
     alone = only(review_message(RouteFilter(), replace(RUN, flagged=0, reasons=(), worst=(), judge_failed=3)))
-    assert "질문 3건은 판정에 실패했습니다." in readable(alone.blocks)
+    assert "질문 3개는 판정에 실패했습니다." in readable(alone.blocks)
 
 
 def test_judge_over_budget_is_reported_even_if_nothing_is_flagged() -> None:
     run = replace(RUN, flagged=0, reasons=(), worst=(), over_budget=17)
     text = readable(only(review_message(RouteFilter(), run)).blocks)
-    assert "판정 예산이 다해 질문 17건을 묻지 못했습니다." in text
+    assert "판정 예산이 다해 질문 17개를 묻지 못했습니다." in text
     assert "aqb score" in text
 
 
@@ -119,7 +119,7 @@ def test_rejected_rows_are_reported_even_if_nothing_is_flagged() -> None:
 
 def test_rejected_rows_stand_beside_flagged_queries() -> None:
     text = readable(only(review_message(RouteFilter(), replace(RUN, rejected=1))).blocks)
-    assert "수기 확인 8건" in text
+    assert "수기 확인할 질의 8개" in text
     assert "행 120건 중 1건을 읽지 못해" in text
 
 

@@ -38,7 +38,7 @@ def test_route_that_names_a_tenant_gets_the_rows_and_kpis_of_that_tenant_alone()
 def test_tenants_of_a_route_have_their_kpis_one_below_the_other() -> None:
     lines = digest_lines("acme", NO_TENANT, "t0", missing="t0")
     assert [line for line in lines if line.startswith("핵심 지표")] == [
-        "핵심 지표(테넌트 없음)  채점 160건 + 제외 0건",
+        "핵심 지표(테넌트 없는 행)  채점 160건 + 제외 0건",
         "핵심 지표(테넌트 acme)  채점 300건 + 제외 0건",
         "핵심 지표(테넌트 t0)  이날은 행이 없음",
     ]

@@ -66,7 +66,7 @@ def test_vanished_tenant_with_a_tenth_of_the_rows_is_a_line_of_the_digest() -> N
     assert (message.kind, message.level) == ("digest", "warning")
     text = readable(message.blocks)
     assert (
-        "Warning · 행이 하나도 없음 · 새로 나타남 (테넌트 acme)\n행이 하나도 들어오지 않았습니다. · 평소 80건" in text
+        "Warning · 행이 하나도 없음 · 새로 나타남 (테넌트 acme)\n행이 하나도 들어오지 않았습니다. · 평소 80행" in text
     )
     assert f"연동과 적재를 확인하고, 늦게 들어왔다면 이 명령으로 다시 채점하세요. `aqb nightly --date {MONDAY}`" in text
     assert sent(kpis, kind="intraday") == []
@@ -80,7 +80,7 @@ def test_vanished_tenant_is_told_once_and_over_when_it_has_rows_again() -> None:
 
 def test_digest_of_another_reason_says_that_a_tenant_is_still_missing_and_when_it_is_back() -> None:
     kpis = load(without("acme", days=3) | {1: {"acme": 0, "initech": 0}}, USUAL | {"initech": 60}, days=4)
-    assert "계속  행이 하나도 없음(테넌트 acme) 0건(평소 80건)" in readable(sent(kpis, 1)[0].blocks)
+    assert "계속  행이 하나도 없음(테넌트 acme) 0행(평소 80행)" in readable(sent(kpis, 1)[0].blocks)
     kpis = load(without("acme", days=3) | {3: {"initech": 0}}, USUAL | {"initech": 60}, days=4)
     assert "해소: 행이 하나도 없음(테넌트 acme) — 다시 들어옴, 마지막으로 없던 날은 4월 1일(수)" in readable(
         sent(kpis, 3)[0].blocks
@@ -156,13 +156,13 @@ def test_vanished_tenant_is_named_where_the_whole_day_lacks_its_rows() -> None:
     kpis = load(without("acme", days=4), {"acme": 810, "globex": 100, "initech": 90}, days=5)
     (message,) = sent(kpis)
     text = readable(message.blocks)
-    assert "190행뿐입니다. · 평소 1,000건 (비교한 26일 1,000건)\n테넌트 acme: 행 없음(평소 810건)\n" in text
+    assert "190행뿐입니다. · 평소 1,000행 (비교한 26일 1,000행)\n테넌트 acme: 행 없음(평소 810행)\n" in text
     assert text.count("새로 나타남") == 1
     assert naming_tenants("이날은 190행뿐입니다(업무일 평소 1,000행).", kpis, MONDAY, ()) == (
-        "이날은 190행뿐입니다(업무일 평소 1,000행) — 테넌트 acme: 행 없음(평소 810건)."
+        "이날은 190행뿐입니다(업무일 평소 1,000행) — 테넌트 acme: 행 없음(평소 810행)."
     )
     (shown,) = preview_for_all(WatchedDays(RUBRIC, kpis, AlertPolicy()), [MONDAY])
-    assert "— 테넌트 acme: 행 없음(평소 810건)" in shown.text
+    assert "— 테넌트 acme: 행 없음(평소 810행)" in shown.text
     assert [len(sent(kpis, number)) for number in range(1, 5)] == [0, 0, 0, 0]
     (over,) = (one for one in few_rows_incidents(kpis, RUBRIC, ())[MONDAY + timedelta(4)] if one.fact.tenant_id == "*")
     assert (over.state, over.of_tenants) == ("resolved", ())  # on this day nobody lacks rows
@@ -182,9 +182,9 @@ def test_tenants_vanish_on_no_day_without_any_rows() -> None:
 
 def test_day_with_few_rows_names_a_tenant_that_broke_during_it() -> None:
     kpis = load({0: {"acme": 300}}, {"acme": 810, "globex": 100, "initech": 90})
-    assert "\n테넌트 acme: 300건(평소 810건)\n" in readable(sent(kpis)[0].blocks)
+    assert "\n테넌트 acme: 300행(평소 810행)\n" in readable(sent(kpis)[0].blocks)
     kpis = load(without("acme", "globex"), {"acme": 300, "globex": 500, "initech": 90})  # who lacks most comes first
-    assert "\n테넌트 globex: 행 없음(평소 500건) · 테넌트 acme: 행 없음(평소 300건)\n" in readable(sent(kpis)[0].blocks)
+    assert "\n테넌트 globex: 행 없음(평소 500행) · 테넌트 acme: 행 없음(평소 300행)\n" in readable(sent(kpis)[0].blocks)
 
 
 def test_day_with_few_rows_of_all_tenants_names_none() -> None:
@@ -209,7 +209,7 @@ def test_tenant_that_lacks_rows_is_compared_with_what_it_had_until_it_broke() ->
     usual = {"acme": 810, "globex": 100, "initech": 90}
     kpis = load({-28: {"acme": 900}} | without("acme"), usual)
     kpis[MONDAY - timedelta(42)].append(met(kpi_row({}, 30, tenant="former")))
-    assert "\n테넌트 acme: 행 없음(평소 810건)\n" in readable(sent(kpis)[0].blocks)
+    assert "\n테넌트 acme: 행 없음(평소 810행)\n" in readable(sent(kpis)[0].blocks)
 
 
 def test_day_with_few_rows_names_no_customer_to_the_route_of_another() -> None:
@@ -254,7 +254,7 @@ def test_vanished_tenant_is_told_while_few_rows_of_another_go_on() -> None:
 def test_vanished_tenant_that_few_rows_named_the_day_before_is_not_told_again() -> None:
     kpis = load({0: {"acme": 20}} | without("acme", days=2, first=1), LARGE, days=3)
     assert [len(sent(kpis, number)) for number in range(3)] == [1, 0, 0]
-    assert "\n테넌트 acme: 20건(평소 350건)\n" in readable(sent(kpis)[0].blocks)
+    assert "\n테넌트 acme: 20행(평소 350행)\n" in readable(sent(kpis)[0].blocks)
 
 
 @pytest.mark.parametrize(("tenants", "rows"), [(6, 130), (40, 19), (40, 40)])

@@ -267,7 +267,7 @@ def test_weekly_message_does_not_compare_two_rubric_versions() -> None:
     ("route", "shown"),
     [
         (RouteFilter(), ["전체"]),
-        (RouteFilter(tenants=frozenset({"b", ""})), ["테넌트 없음", "테넌트 b"]),
+        (RouteFilter(tenants=frozenset({"b", ""})), ["테넌트 없는 행", "테넌트 b"]),
         (RouteFilter(tenants=frozenset({"nobody"})), []),
         (RouteFilter(levels=frozenset({"critical"})), []),
         (RouteFilter(rubrics=frozenset({"aqb-1.2"})), []),
@@ -277,7 +277,7 @@ def test_weekly_message_does_not_compare_two_rubric_versions() -> None:
 def test_weekly_message_goes_to_routes_that_ask_for_chat_rows(route: RouteFilter, shown: list[str]) -> None:
     found = weekly_message(week({}, {}, tenants=("*", None, "a", "b")), route)
     text = "".join(readable(message.blocks) for message in found)
-    assert [name for name in ("전체", "테넌트 없음", "테넌트 a", "테넌트 b") if f"{name}  채점" in text] == shown
+    assert [name for name in ("전체", "테넌트 없는 행", "테넌트 a", "테넌트 b") if f"{name}  채점" in text] == shown
 
 
 def test_weekly_message_is_reported_once() -> None:

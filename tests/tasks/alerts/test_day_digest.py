@@ -102,7 +102,7 @@ def test_message_says_that_one_chat_made_most_of_a_rise(tmp_path: Path) -> None:
     digest = day_digest(warehouse, RUBRIC, _day(9), [], ReportPaths(Path("reports")), AlertPolicy())
     (page, *_) = day_messages(digest, RouteFilter())
     assert page.kind == "page"
-    assert "· 한 대화에서 25건" in readable(page.blocks)
+    assert "· 한 세션에서 25건" in readable(page.blocks)
 
 
 def test_warning_with_the_rows_of_a_page_is_reported_with_it_and_its_end_by_itself_is_none(tmp_path: Path) -> None:

@@ -46,7 +46,9 @@ def test_page_of_a_version_that_is_no_more_is_brought_to_an_end_once(tmp_path: P
     (over,) = ends_of(FolderWarehouse(tmp_path), {_PAGED: 120}, began=_PAGED + 1, last=_PAGED + 10)
     assert (over.kind, over.level) == ("all_clear", "info")
     assert "채점 기준이 바뀌어 긴급 알림을 마침 · 답변 실패" in over.text
-    assert "답변 실패 — 3월 23일(월)은 30/535건(5.6%)" in readable(over.blocks)
+    text = readable(over.blocks)
+    assert "채점 기준의 버전이 바뀌어, 앞 버전으로 알린 것이" in text
+    assert "답변 실패 — 3월 23일(월)은 30/535건(5.6%)" in text
 
 
 @pytest.mark.parametrize(("days", "began", "kinds"), [(3, 1, ["page", "digest"]), (1, 6, ["digest"])])

@@ -20,7 +20,7 @@ from tests.builders.site import build, page, write_day
 
 MONDAY = date(2026, 3, 23)
 FRIDAY = MONDAY + timedelta(4)
-SAID = "이날은 20행뿐입니다(업무일 평소 60행) — 테넌트 acme: 행 없음(평소 40건)."
+SAID = "이날은 20행뿐입니다(업무일 평소 60행) — 테넌트 acme: 행 없음(평소 40행)."
 
 
 def test_report_and_page_name_the_tenant_whose_rows_the_day_lacks(
