@@ -24,8 +24,8 @@ def nothing_scored_lines(counts: Mapping[str, int], reject_reasons: Sequence[str
         return ()
     ((why, _),) = Counter(reject_reasons).most_common(1) or (("", 0),)
     return (
-        f"채점한 것이 없습니다. 행 {counts['rows_in']:,}건을 제외({counts['excluded']:,}건)하거나 "
-        f"거부({counts['rejected']:,}건)했습니다.",
+        f"채점한 것이 없습니다: 행 {counts['rows_in']:,}건 = 제외 {counts['excluded']:,} + "
+        f"거부 {counts['rejected']:,}.",
         *([f"가장 잦은 거부 까닭: {shortened(why, _REASON_CHARACTERS)}"] if why else []),
         "파일을 고쳐 다시 채점하세요.",
     )

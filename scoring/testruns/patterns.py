@@ -59,10 +59,10 @@ def checked_score(
     asked, passed = len(results), sum(result.passed for result in results)
     failures = "; ".join(result.reason for result in results if not result.passed)
     if not ratio:
-        return Score(nothing_passed, f"체크 {asked}개를 모두 통과하지 못해 {nothing_passed}점: {failures}")
+        return Score(nothing_passed, f"체크 {asked}개 중 통과한 것이 없어 {nothing_passed}점: {failures}")
     points = bands.points(ratio)
     if not failures:
-        return Score(points, f"체크 {asked}개를 모두 통과해 {points}점")
+        return Score(points, f"체크 {asked}개 중 {asked}개 통과로 {points}점")
     earned = f"{ratio_name} {rounded(ratio, 2)}, {band_text(bands, ratio)}"
     return Score(points, f"체크 {asked}개 중 {passed}개 통과({earned})로 {points}점: {failures}")
 

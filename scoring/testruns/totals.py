@@ -21,7 +21,7 @@ MIN_COVERAGE = Option(
     "70",
     r"[0-9]{1,2}|100",
     "a total of fewer percent of the weights would be made of what happened to be easy to score: it is NULL",
-    "종합 점수를 내려면 채점되어야 하는 가중치(%). 이보다 적으면 종합 점수를 내지 않습니다.",
+    "종합 점수를 내려면 채점해야 하는 가중치(%). 이보다 적으면 종합 점수를 내지 않습니다.",
 )
 
 

@@ -250,7 +250,7 @@ class BatchRun:
 
     def _failed(self, response: Mapping[str, Any], error: Mapping[str, Any]) -> Verdict:
         if not response:
-            reason = text_of(error.get("message"))[:_LONGEST_REASON] or "이유 없음"
+            reason = text_of(error.get("message"))[:_LONGEST_REASON] or "까닭을 알리지 않음"
             return Verdict(VerdictStatus.FAILED, reason=f"배치에서 답을 받지 못함: {reason}")
         status, body = response.get("status_code"), response.get("body")
         status = status if isinstance(status, int) else 500

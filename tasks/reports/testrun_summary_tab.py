@@ -9,7 +9,7 @@ from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import SCORE_KEYS, score_counts
 from tasks.files.excel import LONGEST_CELL
 from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
-from tasks.reports.wording import weights_text
+from tasks.reports.wording import rules_text, weights_text
 
 _COLUMNS = (
     *(SheetColumn("구분"), SheetColumn("지표"), SheetColumn("평균", "mean"), SheetColumn("채점한 수", "number")),
@@ -70,7 +70,7 @@ def _notes(scored: ScoredTestRun, summary: Mapping[str, Any], cut_cells: int, no
             for one in summary["lint"]
         ),
         ("파일", run.name),
-        ("채점 기준", f"{plan.rubric.title}({plan.rubric.id}), 버전 {plan.rubric_version}"),
+        ("채점 기준", f"{plan.rubric.title}({plan.rubric.id}), {rules_text(plan.rubric_version)}"),
         (
             "행",
             f"읽음 {counts.rows_in:,} = 채점 {counts.scored:,} + 제외 {counts.excluded:,} + 거부 {counts.rejected:,}",
@@ -88,5 +88,5 @@ def _notes(scored: ScoredTestRun, summary: Mapping[str, Any], cut_cells: int, no
     if not_listed > 0:
         notes.append(("검토", f"'검토' 탭은 점수를 많이 잃은 질의부터 담았고, 그 밖에 {not_listed:,}개가 있습니다."))
     if unanswered := scored.questions.get("no_judge"):
-        notes.append(("미판정", f"판정 모델을 쓰지 않아 질문 {unanswered:,}건의 점수를 비워 둠"))
+        notes.append(("미판정", f"판정 모델을 쓰지 않아 질문 {unanswered:,}개의 점수를 비워 둠"))
     return notes

@@ -105,7 +105,7 @@ def counted_rows_text(total: Mapping[str, Any], rejected: int) -> str:
         case (False, True, False):
             return f"{excluded:,}행을 모두 제외했습니다{why}."
         case (False, False, True):
-            return f"{rejected:,}행이 들어왔지만 모두 읽지 못해 거부했습니다."
+            return f"{rejected:,}행이 들어왔지만 하나도 읽지 못해 거부했습니다."
         case (True, True, False):
             return f"{scored + excluded:,}행 가운데 {scored:,}행을 채점하고 {excluded:,}행을 제외했습니다{why}."
     set_apart = f"{excluded:,}행은 제외했으며{why} " if excluded else ""

@@ -124,7 +124,7 @@ class Door:
         found = self._access.tokens.viewer(form.get("token", ""))
         if found is None:
             await self._record(Viewer("(모름)", "reader"), address, "로그인 실패")
-            return _login_page(form.get("next", ""), "맞는 토큰이 없습니다")
+            return _login_page(form.get("next", ""), "토큰이 맞지 않습니다")
         self._access.logins.forgive(address)  # wrong tokens alone lock their sender out
         self._access.sessions.close(request.cookies.get(_COOKIE, ""))
         await self._record(found, address, "로그인")

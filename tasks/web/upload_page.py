@@ -21,7 +21,7 @@ from tasks.judge.client import Estimate, Judge
 from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.site.pages import Cell, Table
-from tasks.reports.wording import NOTE_TITLES, count_text, lines_of_text, reject_causes
+from tasks.reports.wording import NOTE_TITLES, count_text, lines_of_text, reject_causes, rules_text
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.plans import plan_of_file, plan_of_input, plan_of_run
 from tasks.testruns.uploads import ArrivingFile, Scoring, Upload
@@ -281,7 +281,7 @@ def _facts(run: TestRunFile, plan: TestRunPlan | None) -> Table:
     counts = run.counts
     rows: list[list[Cell]] = [
         ["에이전트", "·".join(AGENT_TITLES[one] for one in AgentType if one in agents) or "모름"],
-        ["채점 기준", f"{plan.rubric.title}, 버전 {plan.rubric_version}" if plan else "모름"],
+        ["채점 기준", f"{plan.rubric.title}, {rules_text(plan.rubric_version)}" if plan else "모름"],
         ["행", f"{counts.rows_in:,} = 채점 {counts.scored:,} + 제외 {counts.excluded:,} + 거부 {counts.rejected:,}"],
         ["질의", count_text(len(run.queries))],
         ["실행", count_text(counts.executions)],

@@ -65,7 +65,7 @@ def test_web_in_chromium_leads_from_the_rows_to_one_and_home_with_all(tab: Tab, 
     lines = list(csv.DictReader(io.StringIO(saved.value.path().read_text(encoding="utf-8-sig"))))
     assert sorted(line["질문"] for line in lines) == [f"{HOSTILE} {n}번째 질문" for n in range(3)]
     tab.locator("table.list tbody a").first.press("Enter")
-    expect(tab.get_by_role("heading", name="이 대화의 앞뒤")).to_be_visible()
+    expect(tab.get_by_role("heading", name="이 세션의 앞뒤")).to_be_visible()
     expect(tab.locator(".turns > li")).to_have_count(4)
     assert HOSTILE in tab.locator("main").inner_text()
 

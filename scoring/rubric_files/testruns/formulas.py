@@ -41,7 +41,7 @@ OWN_COLUMNS = (
     field("pass_count", pa.int64(), "통과한 체크 수: 답하지 못했으면 빈칸"),
     field("check_count", pa.int64(), "확인한 체크 수: 답하지 못했으면 빈칸"),
     field("pass_ratio", pa.float64(), "체크 통과율: 가중치를 반영함. 답이나 체크가 없으면 빈칸"),
-    field("failed_checks", pa.list_(pa.string()), "통과하지 못한 체크: [대상] 이유"),
+    field("failed_checks", pa.list_(pa.string()), "통과하지 못한 체크: [대상] 까닭"),
 )
 
 

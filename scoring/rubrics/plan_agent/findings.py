@@ -115,7 +115,9 @@ def _rounds(queries: Sequence[PlanQuery], summary: PlanSummary) -> tuple[bool, s
     if incomplete:
         shown = cell(examples(incomplete))
         return False, f"질의 {len(queries):,}개 중 {len(incomplete):,}개가 {names} 가운데 일부에 없음({shown})"
-    return count >= t.MIN_ROUNDS, f"질의 {len(queries):,}개 모두 {count}개 회차({names})에서 실행됨"
+    if count < t.MIN_ROUNDS:
+        return False, f"회차가 {names} 하나뿐이라 비교할 것이 없음"
+    return True, f"모든 질의({len(queries):,}개)가 회차 {names}에서 실행됨"
 
 
 def _recorded(executions: int, summary: PlanSummary) -> tuple[bool, str]:

@@ -66,7 +66,7 @@ OWN_COLUMNS = (
     field("pass_count", pa.int64(), "통과한 체크 수: 응답이나 체크가 없으면 빈칸"),
     field("check_count", pa.int64(), "확인한 체크 수: 응답이나 체크가 없으면 빈칸"),
     field("pass_ratio", pa.float64(), "체크 통과율: 통과한 체크 수 / 확인한 체크 수"),
-    field("failed_checks", pa.list_(pa.string()), "통과하지 못한 체크: [대상] 이유"),
+    field("failed_checks", pa.list_(pa.string()), "통과하지 못한 체크: [대상] 까닭"),
     field("recorded_llm_score", pa.float64(), "파일에 기록된 점수: LLM 점수 열. 규칙 점수를 대신하지 않음"),
 )
 QUERY_COLUMNS = (

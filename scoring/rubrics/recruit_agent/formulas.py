@@ -80,7 +80,7 @@ OWN_COLUMNS = (
     field("intent_label", pa.string(), "의도 라벨: ADD(추가), UPDATE(수정)처럼 하려는 일. 판정받지 못하면 빈칸"),
     field("signature", pa.string(), "화면 구성: 핵심 키를 순서와 무관하게 적은 JSON, 없으면 EMPTY"),
     field("pass_ratio", pa.float64(), "체크 통과율: 가중치를 반영함. 실패했거나 체크가 없으면 빈칸"),
-    field("failed_checks", pa.list_(pa.string()), "통과하지 못한 체크: [대상] 이유"),
+    field("failed_checks", pa.list_(pa.string()), "통과하지 못한 체크: [대상] 까닭"),
 )
 QUERY_COLUMNS = (
     QUERY_ID,

@@ -273,7 +273,7 @@ def test_report_of_input_of_which_nothing_was_scored_begins_with_that(
     assert ended.out.startswith("nothing was scored: rows in 1 ")
     assert "not known" not in ended.out and "n=0" not in ended.out
     report = Path("out/report.md").read_text("utf-8")
-    assert report.startswith("**채점한 것이 없습니다.** 행 1건을 ")
+    assert report.startswith("**채점한 것이 없습니다:** 행 1건 = ")
     assert counts in report.splitlines()[0]
 
 

@@ -72,7 +72,7 @@ def test_json_has_every_changed_query(runs: Path, aqb: Command) -> None:
 def test_comparison_says_why_a_query_is_worse_and_shows_both_answers(runs: Path, aqb: Command) -> None:
     aqb("compare", "base", "candidate", "--out", "c.html")
     page, told = (runs / "c.html").read_text(encoding="utf-8"), aqb("compare", "base", "candidate").out
-    reason = '1/1 체크 1개를 모두 통과하지 못해 0점: 답변에 "평가기간" 언급이 없음'
+    reason = '1/1 체크 1개 중 통과한 것이 없어 0점: 답변에 "평가기간" 언급이 없음'
     assert f"의도 충족·정확성(후보): {reason}" in told
     assert reason in html.unescape(page)
     first = page[page.index('<article class="change card">') : page.index("</article>")]

@@ -119,7 +119,9 @@ def test_query_missing_from_a_round_unticks_the_mapping() -> None:
 
 
 def test_single_round_unticks_the_mapping() -> None:
-    assert ticks(reported(query("Q-1", GOOD)))[0] == " "
+    report = reported(query("Q-1", GOOD))
+    assert ticks(report)[0] == " "
+    assert "회차가 1/1 하나뿐이라 비교할 것이 없음" in report
 
 
 def test_missing_recorded_scores_are_counted() -> None:

@@ -246,7 +246,7 @@ def test_rejected_rows_are_an_alert(warehouse: FolderWarehouse, score_day: Score
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([plain(1, output_tokens=-1)], "1행이 들어왔지만 모두 읽지 못해 거부했습니다."),
+        ([plain(1, output_tokens=-1)], "1행이 들어왔지만 하나도 읽지 못해 거부했습니다."),
         ([best(0), plain(1, output_tokens=-1)], "2행 가운데 1행을 채점했고, 1행은 읽지 못해 거부했습니다."),
         (
             [best(0), plain(1, output_tokens=-1), plain(2, llm_response=None)],

@@ -294,7 +294,7 @@ def test_report_of_a_run_in_which_nothing_was_scored_says_so_first(rubric: str, 
     path = write_csv(tmp_path / "plan_agent_run.csv", [LONG_HEADER, long_row("Q1", "1월 1일"), long_row("Q2", "x")])
     write_testrun_folder(tmp_path / "out", scored(path, TestRunChoices(rubric=rubric)), path)
     report = (tmp_path / "out" / "report.md").read_text("utf-8")
-    assert report.startswith("**채점한 것이 없습니다.** 행 2건을 제외(0건)하거나 거부(2건)했고")
+    assert report.startswith("**채점한 것이 없습니다:** 행 2건 = 제외 0 + 거부 2.")
     assert "없습니다" not in report[report.index("# plan_agent_run.csv") :]
     assert "| 2 | 방/반복 |" in report
 

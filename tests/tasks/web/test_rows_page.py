@@ -268,7 +268,7 @@ def test_row_page_explains_each_rule_and_shows_the_conversation(client: TestClie
     assert page.text.count("점수") >= 3
     assert "+" in page.text
     (address,) = hrefs(rows(client, first=str(DAYS[0]), last=str(DAYS[0]), text="구름전자"))
-    turns = opened_page(client, address).text.split("이 대화의 앞뒤")[1]
+    turns = opened_page(client, address).text.split("이 세션의 앞뒤")[1]
     assert "제 번호는 [전화번호]" in turns
     assert turns.index("제 번호는") < turns.index("구름전자")
 

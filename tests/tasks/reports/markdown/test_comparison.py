@@ -10,7 +10,7 @@ from scoring.stats.run_scores import QueryScores, TestRunScores
 from tasks.reports.markdown.comparison import comparison_headline, comparison_markdown
 
 FAILED = (
-    "1/1 체크 3개를 모두 통과하지 못해 0점: formType=ACTION: 맞는 항목이 없음 (실제: LINK); "
+    "1/1 체크 3개 중 통과한 것이 없어 0점: formType=ACTION: 맞는 항목이 없음 (실제: LINK); "
     "앞 조건에 맞는 항목이 없어 actionType=SAVE도 실패; 앞 조건에 맞는 항목이 없어 dataKey=A도 실패"
 )
 
@@ -99,8 +99,8 @@ def test_runs_with_the_same_scores_are_said_to_be_the_same() -> None:
 
 def test_reason_names_its_run_and_no_consequences() -> None:
     worse, _, better = comparison_markdown(compared((5, 0), (0, 5)), []).partition("## 좋아진 질의")
-    assert "정확성(후보): 1/1 체크 3개를" in worse
-    assert "정확성(기준): 1/1 체크 3개를" in better
+    assert "정확성(후보): 1/1 체크 3개 중" in worse
+    assert "정확성(기준): 1/1 체크 3개 중" in better
     assert "formType=ACTION: 맞는 항목이 없음" in better
     assert "앞 조건에 맞는 항목이 없어" not in worse + better
 
