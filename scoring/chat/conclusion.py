@@ -15,7 +15,7 @@ from scoring.figures import VERDICT_TITLES, Figure, Verdict
 
 _LEAST_ALLOWED = 1e-9  # for a target that allows no rows
 _EXCLUDED_ACTION = "답변 없이 쌓이고 있는지 LLM 호출과 로그 적재부터 확인하세요."
-_REJECTED_ACTION = "왜 읽지 못했는지 거부한 까닭(rejected 표)부터 확인하고, 원본을 고쳐 다시 채점하세요."
+_REJECTED_ACTION = "왜 읽지 못했는지 거부한 까닭(rejected 테이블)부터 확인하고, 원본을 고쳐 다시 채점하세요."
 _MANY_REJECTED = 0.1
 """Share of the input rows: the readable rest may be biased, such as the turns with few tokens."""
 _KPI_ACTION = "점수가 낮은 것부터 읽고 실패 유형 표에서 무엇이 많은지 확인하세요."
@@ -140,7 +140,7 @@ def _targets_sentence(windows: Sequence[Sequence[ComparedKpi]]) -> str:
         over = f"({', '.join(dict.fromkeys(one.window for one in met))})" if met else ""
         counted = _undecided([one.figure for one in decided])
         undecided = "".join(f", {title} {count}개" for title, count in counted if count or len(counted) == 1)
-        said = f"미달로 판정된 목표는 없습니다: 달성 {len(met)}개{over}{undecided}."
+        said = f"미달로 판단한 목표는 없습니다: 달성 {len(met)}개{over}{undecided}."
     others = [of_kpi for of_kpi, one in zip(windows, decided, strict=True) if one not in missed]
     worse = [one for one in map(_worsened, others) if one]
     return f"{said[:-1]}; 그러나 나빠진 지표: {', '.join(map(_moved, worse))}." if worse else said

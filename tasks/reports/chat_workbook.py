@@ -79,7 +79,7 @@ def _summary(report: MonitoringReport) -> Tab:
         *((title, f"{count:,}행 ({share_text(count, rows)})") for title, count, rows in listed if count),
     ]
     header = (
-        *(SheetColumn(title) for title in ("지표", "값", "95% 구간", "목표", "판정")),
+        *(SheetColumn(title) for title in ("지표", "값", "95% 구간", "목표", "판단")),
         SheetColumn("n", "number"),
     )
     return Tab("요약", header, rows, notes, (f"{rubric.title}: {report.title}", *report.sentences))

@@ -92,7 +92,7 @@ def trend_chart(days: Sequence[SiteDay], kpis: Sequence[Kpi], counted: Sequence[
             "last": str(days[-1].day),
         },
         table=Table(
-            ["날짜", "값", "95% 구간", "n", "판정", "살펴볼 행", "채점 기준"],
+            ["날짜", "값", "95% 구간", "n", "판단", "살펴볼 행", "채점 기준"],
             [
                 [
                     Link(str(day.day), day.page),

@@ -209,7 +209,7 @@ def _targets(parts: PageParts) -> Table:
                 f"{target['passed']:,} / {figure.n_text}",
             ]
         )
-    return Table(["목표", "값", "판정", "목표치", "95% 구간", "통과 / 전체"], rows)
+    return Table(["목표", "값", "판단", "목표치", "95% 구간", "통과 / 전체"], rows)
 
 
 def _consistency(figures: Mapping[str, Any], titles: Mapping[str, str]) -> Table:

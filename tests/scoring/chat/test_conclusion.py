@@ -32,9 +32,9 @@ def of_last_day(failed: Sequence[int]) -> Conclusion:
 
 def test_target_that_four_weeks_meet_is_not_said_without_the_week_in_which_it_got_worse() -> None:
     calm, worse = of_last_day([FEW] * 28), of_last_day([FEW] * 21 + [MANY] * 7)
-    assert calm.happened == "미달로 판정된 목표는 없습니다: 달성 1개(하루), 판단 보류 0개."
+    assert calm.happened == "미달로 판단한 목표는 없습니다: 달성 1개(하루), 판단 보류 0개."
     assert worse.happened == (
-        "미달로 판정된 목표는 없습니다: 달성 1개(최근 28일), 판단 보류 0개; "
+        "미달로 판단한 목표는 없습니다: 달성 1개(최근 28일), 판단 보류 0개; "
         "그러나 나빠진 지표: 실패율 0.9% → 3.2%(최근 7일, 목표 3% 이하)."
     )
 
@@ -49,7 +49,7 @@ def test_rows_that_could_not_be_read_are_said_before_any_verdict_and_many_of_the
     few, many = said(TURNS // 20), said(TURNS // 2)
     assert few[0].startswith(f"{TURNS + TURNS // 20:,}행 가운데 {TURNS // 20:,}행을 읽지 못했고, 나머지에서 미달로 ")
     assert few[1].startswith("가장 먼저 볼 것은")
-    assert many[1:] == ["왜 읽지 못했는지 거부한 까닭(rejected 표)부터 확인하고, 원본을 고쳐 다시 채점하세요."]
+    assert many[1:] == ["왜 읽지 못했는지 거부한 까닭(rejected 테이블)부터 확인하고, 원본을 고쳐 다시 채점하세요."]
     assert said(99, scored=900)[1] == few[1]
     assert said(100, scored=900)[1:] == many[1:]  # every tenth
     assert said(300, scored=0)[0] == "300행이 들어왔지만 채점한 행이 없습니다."

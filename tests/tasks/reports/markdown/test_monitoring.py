@@ -33,14 +33,14 @@ def test_report_is_korean_and_begins_with_counts_and_kpis(tmp_path: Path) -> Non
     title, sentences, heading = text.split("\n\n")[:3]
     assert title == "# 주식 분석 챗봇 운영 모니터링 — 2026-02-13"
     assert sentences.startswith(
-        "14행 가운데 1행을 읽지 못했고, 나머지에서 미달로 판정된 목표는 없습니다: 달성 0개, 판단 보류 4개. "
+        "14행 가운데 1행을 읽지 못했고, 나머지에서 미달로 판단한 목표는 없습니다: 달성 0개, 판단 보류 4개. "
         "가장 먼저 볼 것은 '답변 실패' 1행입니다. "
     )
     assert sentences.count(". ") == 2
     assert heading == "## 핵심 지표"
     assert "행 14건 = 채점 2 + 제외 11 + 거부 1." in text
     assert [[cell.strip() for cell in line] for line in table_below(text, "핵심 지표")] == [
-        ["지표", "값", "95% 구간", "목표", "판정", "n"],
+        ["지표", "값", "95% 구간", "목표", "판단", "n"],
         ["---"] * 6,
         ["답변 우수율", "50.0%", "5.5\\~94.5%", "90% 이상", "판단 보류(n 35 이상이어야 달성 가능)", "2"],
         ["실패율", "50.0%", "5.5\\~94.5%", "3% 이하", "판단 보류(n 125 이상이어야 달성 가능)", "2"],

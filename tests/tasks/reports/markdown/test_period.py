@@ -114,7 +114,7 @@ def test_period_report_compares_a_month_with_the_one_before_and_other_days_with_
     days = period_report(warehouse, RUBRIC, Period(MONDAY, MONDAY + timedelta(days=2)), "Asia/Seoul", AlertPolicy())
     assert days.startswith("# 주식 분석 챗봇 운영 모니터링 — 2026-02-09 ~ 2026-02-11 3일\n")
     assert "| 답변 실패 | 6 (28.6%) | 0 (0.0%) |" in days
-    assert "| 이 기간 | 95% 구간 | 목표 | 판정 | n | 앞 기간 | 앞 기간 대비 |" in days
+    assert "| 이 기간 | 95% 구간 | 목표 | 판단 | n | 앞 기간 | 앞 기간 대비 |" in days
 
 
 def test_period_report_counts_blocked_calls_among_scored_and_excluded_rows(warehouse: FolderWarehouse) -> None:
