@@ -50,6 +50,8 @@ _CHANGE_READING = (
     "시간으로 매기는 지표는 실행 하나가 한 구간 움직인 만큼(실행이 2번이면 0.5점)까지 측정의 흔들림으로 보아 세지 "
     "않습니다. 까닭은 점수가 낮은 쪽(괄호 안)의 것이고, 앞의 숫자는 회차입니다."
 )
+_OUTAGE_ACTIONS = {"base": "오류 없이 실행한 결과를 기준으로 다시 비교하세요.", "candidate": f"{OUTAGE_ACTION}하세요."}
+"""What to do about a run that failed, by its side."""
 _METRIC_HEADER = ("지표", "기준", "후보", *CHANGE_HEADER[3:])
 
 
@@ -78,7 +80,7 @@ def comparison_headline(comparison: Comparison) -> list[str]:
         return [*rates, f"두 실행에서 질의 {comparison.paired:,}개의 점수가 모두 같습니다.{why}"]
     verdict = _verdict(comparison, of="점수가 " if rates else "")
     if comparison.more_failed:
-        return [_more_failed(comparison), *rates, verdict, f"{OUTAGE_ACTION}하세요."]
+        return [_more_failed(comparison), *rates, verdict, _OUTAGE_ACTIONS[comparison.more_failed]]
     return [*rates, _counts_text(comparison), verdict, *_look_first(comparison)]
 
 
@@ -94,7 +96,7 @@ def _not_compared(comparison: Comparison) -> list[str]:
     if comparison.outage:
         side = {"base": "기준", "candidate": "후보"}[comparison.outage]
         why = f"{side}의 {failures_text(comparison.outage_failures)}이어서 품질을 비교하지 않습니다."
-        return [why, f"{OUTAGE_ACTION}하세요."]
+        return [why, _OUTAGE_ACTIONS[comparison.outage]]
     return []
 
 

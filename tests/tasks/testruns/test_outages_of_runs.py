@@ -110,6 +110,8 @@ def test_aqb_compare_says_the_outage_and_gives_no_verdict(runs: Path) -> None:
     text = comparison_markdown(compare_testruns(base.run_scores(), candidate.run_scores(), base.titles), [])
     assert text.split("\n\n")[1] == f"후보의 {SAID}.\n오류를 고치고 다시 실행하세요."
     assert "나빠" not in text
+    back = comparison_headline(compare_testruns(candidate.run_scores(), base.run_scores(), base.titles))
+    assert back == [f"기준의 {SAID}.", "오류 없이 실행한 결과를 기준으로 다시 비교하세요."]
 
 
 def test_message_says_the_outage_and_to_fix_it(runs: Path) -> None:
@@ -166,7 +168,8 @@ def test_comparison_says_first_that_surely_more_executions_of_one_run_failed(
     change = change_figures(comparison, KnownRun("", "2026-03-09", "", frozenset()))
     if said:
         assert headline[0] == f"{said} 그 0점이 차이에 들어 있습니다."
-        assert headline[-1] == "오류를 고치고 다시 실행하세요."
+        todo = "오류를 고치고 다시 실행하세요." if order[1] else "오류 없이 실행한 결과를 기준으로 다시 비교하세요."
+        assert headline[-1] == todo
         told = f"{of_inbox} 그 0점이 차이에 들어 있음; 지난 실행({order[0]}.csv, 2026-03-09)보다 "
         assert change_text(change).startswith(told)
         assert standing({"change": change})[0] == ("나빠짐" if order[1] else "판단 보류")
