@@ -245,7 +245,7 @@ def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
         context(f"{run.rubric} 버전 {run.rubric_version}", run.run_id),
     ]
     keys, title = [f"{run.rubric}|{run.input_sha256}"], (level_mark(level), what)
-    return messages("review", level, keys, title, blocks, [run.name])
+    return messages("review", level, keys, title, blocks, filter(None, [run.outage, run.name]))
 
 
 def _headline(run: ReviewedTestRun) -> str:
@@ -260,7 +260,7 @@ def _headline(run: ReviewedTestRun) -> str:
         return f"테스트 결과에서 판정하지 못한 질문 {run.over_budget:,}개"
     if run.judge_failed:
         return f"테스트 결과에서 판정에 실패한 질문 {run.judge_failed:,}개"
-    return f"테스트 결과에서 나빠진 지표 {len(run.worse)}개" if run.worse else ""
+    return f"테스트 결과에서 나빠진 지표: {', '.join(run.worse)}" if run.worse else ""
 
 
 def _what_happened(run: ReviewedTestRun) -> list[Line]:
@@ -292,6 +292,8 @@ def _to_do(run: ReviewedTestRun) -> list[Line]:
         lines.append([bold("확인 목록  "), code(run.review_list)])
     if run.rejected:
         lines.append([bold("할 일  "), plain("보고서의 '입력 파일'에서 까닭을 보고, 파일을 고쳐 다시 넣어 주세요.")])
+    if run.worse and not lines:
+        lines.append([bold("할 일  "), plain("보고서의 '지난 실행과 비교'에서 가장 나빠진 질의부터 확인하세요.")])
     return lines
 
 

@@ -107,6 +107,18 @@ def test_judge_over_budget_is_reported_even_if_nothing_is_flagged() -> None:
     assert "aqb score" in text
 
 
+def test_message_names_what_got_worse_and_says_what_to_do() -> None:
+    run = replace(RUN, flagged=0, reasons=(), worst=(), worse=("정확성", "안정성"))
+    message = only(review_message(RouteFilter(), run))
+    assert message.text.startswith("🟡 Warning · 테스트 결과에서 나빠진 지표: 정확성, 안정성 · ")
+    assert "할 일  보고서의 '지난 실행과 비교'에서 가장 나빠진 질의부터 확인하세요." in readable(message.blocks)
+
+
+def test_notification_says_how_many_executions_failed() -> None:
+    run = replace(RUN, outage="실행 120건 중 66건(55%)이 실패하거나 빈 응답입니다", outage_todo="고치세요.")
+    assert "실행 120건 중 66건(55%)이 실패" in only(review_message(RouteFilter(), run)).text[:80]
+
+
 def test_rejected_rows_are_reported_even_if_nothing_is_flagged() -> None:
     message = only(review_message(RouteFilter(), replace(RUN, flagged=0, reasons=(), worst=(), rejected=108)))
     text = readable(message.blocks)
