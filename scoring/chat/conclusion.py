@@ -143,7 +143,8 @@ def _targets_sentence(windows: Sequence[Sequence[ComparedKpi]]) -> str:
         said = f"미달로 판단한 목표는 없습니다: 달성 {len(met)}개{over}{undecided}."
     others = [of_kpi for of_kpi, one in zip(windows, decided, strict=True) if one not in missed]
     worse = [one for one in map(_worsened, others) if one]
-    return f"{said[:-1]}; 그러나 나빠진 지표: {', '.join(map(_moved, worse))}." if worse else said
+    also = "그 밖에" if missed else "그러나"
+    return f"{said[:-1]}; {also} 나빠진 지표: {', '.join(map(_moved, worse))}." if worse else said
 
 
 def _most_missed(rubric: RowRubric, windows: Mapping[str, Sequence[ComparedKpi]]) -> Quotient | None:

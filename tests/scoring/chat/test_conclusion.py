@@ -39,6 +39,17 @@ def test_target_that_four_weeks_meet_is_not_said_without_the_week_in_which_it_go
     )
 
 
+def test_target_that_got_worse_stands_beside_one_that_is_missed() -> None:
+    gold = next(kpi for kpi in RUBRIC.quotients if kpi.name == "gold_mine_rate")
+    shares = [1 / TURNS] * 21 + [6 / TURNS] * 7
+    made = zip(days([MANY * 2] * 28), shares, strict=True)
+    rows = {row["score_date"]: row | {gold.name: share} for row, share in made}
+    windows = {kpi.name: kpi_windows(kpi, rows, LAST) for kpi in (FAILURES, gold)}
+    found = conclusion(RUBRIC, windows, TURNS, rows[LAST], framed=0)
+    assert "목표 미달은 1개입니다: 실패율 6.4%" in found.happened
+    assert "; 그 밖에 나빠진 지표: GOLD MINE 비율 0.2% → 1.1%(최근 7일, 목표 1% 이하)." in found.happened
+
+
 def test_rows_that_could_not_be_read_are_said_before_any_verdict_and_many_of_them_come_first() -> None:
     rows = {row["score_date"]: row for row in days([MANY])}
     windows = {FAILURES.name: kpi_windows(FAILURES, rows, LAST)}
