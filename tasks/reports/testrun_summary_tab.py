@@ -64,7 +64,7 @@ def _notes(scored: ScoredTestRun, summary: Mapping[str, Any], cut_cells: int, no
     notes = [
         *totals,
         *((f"목표: {title}", goal_figure(figures).text) for title, figures in parts.targets),
-        *([("알림", parts.notice)] if parts.notice else []),
+        *([("참고", parts.notice)] if parts.notice else []),
         *(
             ("테스트 세트 점검", f"{one['title']} {len(one['query_ids']):,}개: {one['example']}")
             for one in summary["lint"]

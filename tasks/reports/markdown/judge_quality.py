@@ -82,7 +82,7 @@ def audit_markdown(audit: Audit) -> str:
         f"# 판정 모델 점검: {audit.model}",
         "",
         *audit_sentences(rows),
-        f"질문 {count_text(audit.questions)}개 가운데 {count_text(audit.unanswered)}개는 판정을 받지 못했습니다. "
+        f"질문 {count_text(audit.questions)}개를 물었고, 판정이 없는 질문은 {count_text(audit.unanswered)}개입니다. "
         f"비용: {cost_text(audit.usd)}.",
         "",
         table(AUDIT_HEADER, audit_cells(rows)),
