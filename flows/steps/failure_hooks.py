@@ -67,7 +67,6 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
     cause = _cause(error, reason, step)
     _notify(
         FlowFailure(
-            flow=flow.name,
             run_name=flow.name if wrong else _run_name(flow, flow_run, settings.time_zone),
             run_id=str(flow_run.id),
             state="failed" if state.is_failed() else "crashed" if state.is_crashed() else "cancelled",
@@ -105,7 +104,6 @@ def notify_without_flow(error: AqbError, settings: Settings | None = None) -> No
     run_id = f"{flow}-{kind}-{now():%Y-%m-%d}-{sha256(str(error).encode()).hexdigest()[:8]}"
     unfinished = Unfinished(flow, None, None, run_id)
     ended = FlowFailure(
-        flow=flow,
         run_name=command,
         run_id=run_id,
         state="failed",

@@ -97,7 +97,6 @@ def _of_dead(context: Context, dead: Mapping[Unfinished, Run]) -> MessagesFor:
 def _death_of(context: Context, run: Run, left: Unfinished) -> FlowFailure:
     steps = RunLedger(context.state).steps(run.run_id)
     return FlowFailure(
-        flow=run.kind,
         run_name=f"{run.kind} {run.score_date}",
         run_id=run.run_id,
         state="crashed",

@@ -62,7 +62,6 @@ class FlowFailure:
     calls it off, None if a person stopped the run.
     """
 
-    flow: str
     run_name: str
     run_id: str
     state: FlowState
@@ -76,12 +75,12 @@ class FlowFailure:
 
 
 def failure_message(ended: FlowFailure) -> list[Message]:
-    """The message about a flow that failed, crashed or was cancelled. It is Critical, unless a person cancelled the
-    flow.
+    """The message about a flow that failed, crashed or was cancelled, named as in its all-clear. It is Critical, unless
+    a person cancelled the flow.
     """
     level: MessageLevel = "warning" if ended.state == "cancelled" else "critical"
-    what = f"{inert(ended.run_name, 60)} {_STATES[ended.state]}"
     unfinished = ended.unfinished
+    what = f"{unfinished.title if unfinished else inert(ended.run_name, 60)} {_STATES[ended.state]}"
     left = "더 시도하지 않습니다" if ended.tries >= ended.max_tries else "다시 시도합니다"
     tries: list[Line] = [[bold("시도  "), plain(f"{ended.max_tries}번 중 {ended.tries}번째, {left}")]]
     reason = [plain(f" {masked_text(ended.reason, _ERROR_CHARACTERS)}")] if ended.reason else []
@@ -94,7 +93,7 @@ def failure_message(ended: FlowFailure) -> list[Message]:
             [code(inert(ended.rerun))],
             *([[plain(_SAID_ONCE)]] if unfinished and ended.state == "failed" else []),
         ),
-        context(inert(ended.flow, 100), ended.run_id),
+        context(inert(ended.run_name, 100), ended.run_id),
     ]
     keys = [unfinished.key if unfinished else f"flow|{ended.run_id}|{ended.state}"]
     return messages("failure", level, keys, (level_mark(level), what), blocks, [ended.error])

@@ -104,7 +104,6 @@ def failure() -> Message:
     night = FIRST_DAY + timedelta(11)
     (message,) = failure_message(
         FlowFailure(
-            "nightly",
             f"nightly-{night}",
             _RUN_ID,
             "failed",

@@ -20,6 +20,7 @@ from flows.steps.failure_hooks import notify_flow_end, notify_without_flow
 from flows.steps.site import build_site
 from flows.test_runs import score_inbox
 from scoring.alerting.all_clear import Unfinished, without_all_clear
+from scoring.days import day_text
 from scoring.errors import AqbError, InputError, StorageError, UsageError
 from tasks.alerts.outbox import Outbox
 from tasks.config.alerts import Route
@@ -121,8 +122,8 @@ def test_night_that_meets_the_same_night_of_another_host_wakes_somebody_only_if_
     [
         (Cancelling(message="by hand"), f"Warning · nightly {DAY} 취소"),
         (Cancelled(message="by hand"), f"Warning · nightly {DAY} 취소"),
-        (Crashed(message="the worker is gone"), f"Critical · nightly {DAY} 비정상 종료"),
-        (Failed(message="no rows"), f"Critical · nightly {DAY} 실패"),
+        (Crashed(message="the worker is gone"), f"Critical · {day_text(DAY)} 야간 실행 비정상 종료"),
+        (Failed(message="no rows"), f"Critical · {day_text(DAY)} 야간 실행 실패"),
     ],
 )
 def test_tell_of_end_tells_once_of_a_state_that_another_process_reports(
@@ -197,7 +198,8 @@ def test_failure_keeps_what_has_to_be_done_for_it_to_be_over_and_a_cancellation_
         (left,) = without_all_clear(outbox.known_keys("qa"))
     assert replace(left, name="") == replace(work, name="")
     assert left.name.startswith(work.name or "1 ")
-    assert [f" · {name} " in text for text in slack.texts()] == [True, True]
+    cancelled, failed = (text.replace("～", "~") for text in slack.texts())
+    assert f" · {name} 취소 " in cancelled and f" · {work.title} 실패 " in failed  # as its all-clear calls it
 
 
 @pytest.mark.usefixtures("runs_without_steps")

@@ -14,6 +14,7 @@ from flows.steps.status import status_of
 from flows.steps.watch import WatchReport, watch_services
 from scoring.alerting.all_clear import Unfinished
 from scoring.alerting.messages import Message
+from scoring.days import day_text
 from tasks.alerts.delivery import Clock
 from tasks.alerts.outbox import Outbox
 from tasks.config.alerts import AlertsSettings, Route
@@ -26,6 +27,7 @@ from tests.fakes.slack_server import CHANNEL, FakeSlack
 from tests.flows.conftest import BOT, QA, Command
 
 DAY = date(2026, 3, 13)
+DIED = f"🔴 Critical · {day_text(DAY)} 야간 실행 비정상 종료 · ProcessGone"
 MORNING = DAY + timedelta(days=1)
 ROUTES = (
     Route(name="qa", webhook_env=QA, levels=("critical",), quiet_hours="06:00-07:30"),
@@ -105,7 +107,7 @@ def test_run_whose_process_is_gone_is_reported_once_and_called_off_when_its_day_
     for minute in ("01:04", "01:06"):
         (left,) = look(context, at(MORNING, minute)).dead
         assert (left.work, left.first) == ("nightly", DAY)
-    assert slack.texts() == [f"🔴 Critical · nightly {DAY} 비정상 종료 · ProcessGone"] * 2  # to each of the two routes
+    assert slack.texts() == [DIED] * 2  # to each of the two routes
     assert f"aqb nightly --date {DAY}" in slack.posted[0].shown
     ledger.save(night(DAY, start="01:30"))
     assert look(context, at(MORNING, "01:40")).dead == ()
@@ -126,7 +128,7 @@ def test_night_that_died_between_scoring_and_telling_is_reported_and_called_off_
     ledger.save(replace(night(DAY - timedelta(days=1)), run_id="another"))
     (left,) = look(context, at(MORNING, "01:45")).dead
     assert (left.work, left.first) == ("nightly", DAY)
-    assert slack.texts() == [f"🔴 Critical · nightly {DAY} 비정상 종료 · ProcessGone"] * 2
+    assert slack.texts() == [DIED] * 2
     assert "채점한 뒤 알리기 전에 프로세스가 소식 없이 사라졌습니다." in slack.posted[0].shown
     monkeypatch.setattr("flows.steps.status.now", lambda: at(MORNING, "01:50"))
     assert (

@@ -52,7 +52,6 @@ RUN = ReviewedTestRun(
     run_id="0f3a",
 )
 FLOW = FlowFailure(
-    flow="nightly",
     run_name="nightly 2026-03-13",
     run_id="0f3a",
     state="failed",
