@@ -148,7 +148,7 @@ def test_review_page_of_a_day_is_worked_through_with_every_text(
         assert "자동 점수" not in text
         address, seen = answer(client, address, first_choice(client, address)), seen + 1
         assert seen <= 6
-    assert f"{seen}개를 남겼습니다" in text
+    assert f"판단 {seen}개를 저장했습니다" in text
 
 
 def test_review_page_takes_no_verdict_on_what_cannot_be_read(tmp_path: Path) -> None:
