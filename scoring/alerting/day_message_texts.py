@@ -118,7 +118,8 @@ def _rule_name(rule: Sequence[Incident]) -> str:
         return headline(first)
     if len(rule) == 1:
         return f"{headline(first)} ({tenant_name(first.fact.tenant_id)})"
-    return f"{first.fact.title} · 테넌트 {len(rule)}곳이 평소를 벗어남"
+    count, rows = sum(one.fact.count or 0 for one in rule), sum(one.fact.rows for one in rule)
+    return f"{first.fact.title} · 테넌트 {len(rule)}곳이 평소를 벗어남, {count:,}/{rows:,}건"
 
 
 def _rule_lines(

@@ -150,4 +150,4 @@ def judge_message(news: JudgeNews, known: Collection[str] = ()) -> list[Message]
         *(paragraph([bold("답이 달라진 질의")]) if shown else []),
         *bullets(shown),
     ]
-    return messages("failure", "warning", new, (level_mark("warning"), what), blocks, [news.model])
+    return messages("failure", "warning", new, (level_mark("warning"), what), blocks)

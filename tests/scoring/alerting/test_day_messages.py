@@ -395,5 +395,5 @@ def test_hundred_tenants_in_trouble_are_reported_in_full() -> None:
     parts = messages_of(facts)
     assert len(parts) > 1
     text = "\n".join(readable(part.blocks) for part in parts)
-    assert "🔴 Critical · 답변 실패 · 테넌트 100곳이 평소를 벗어남 (1/" in text
+    assert "🔴 Critical · 답변 실패 · 테넌트 100곳이 평소를 벗어남, 900/3,000건 (1/" in text
     assert all(f"테넌트 t{number}  9/30건" in text for number in range(100))
