@@ -171,7 +171,7 @@ def test_files_of_the_inbox_that_show_the_rubric_are_scored_compared_and_shown(
     pages = sorted((tmp_path / "site" / "test-runs").glob("support_*-support-tests.html"))
     texts = [page.read_text("utf-8") for page in pages]
     assert len(texts) == 2
-    assert all(part in text for text in texts for part in ("Support bot tests", "Accuracy", "Pass", "질의의 판정"))
+    assert all(part in text for text in texts for part in ("Support bot tests", "Accuracy", "Pass", "질의의 등급"))
     assert not any("반복 실행이 없습니다" in text for text in texts)  # there are two rounds
     (of_set,) = (tmp_path / "site" / "test-runs").glob("set-*.html")
     assert "Support bot tests 테스트 세트" in of_set.read_text("utf-8")

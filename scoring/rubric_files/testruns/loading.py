@@ -228,7 +228,7 @@ def _query_columns(rules: TestRunRules) -> tuple[QueryColumn, ...]:
         *own,
         total_column("종합 점수: 소수 둘째 자리까지"),
         COVERAGE,
-        QueryColumn("verdict", pa.string(), "판정: 종합 점수에 따름"),
+        QueryColumn("verdict", pa.string(), "등급: 종합 점수에 따름"),
         FLAG,
         REVIEW_REASONS,
         TOTAL_MISSING,

@@ -86,7 +86,7 @@ def page_parts(titles: Mapping[str, str], summary: Mapping[str, Any]) -> PagePar
     if not titles:
         return parts
     verdicts = PageTable(
-        "질의의 판정", ["판정", "질의"], _verdict_rows(titles, summary["verdicts"]), "verdicts", "판정"
+        "질의의 등급", ["등급", "질의"], _verdict_rows(titles, summary["verdicts"]), "verdicts", "등급"
     )
     return replace(parts, tables=[verdicts, *parts.tables])
 
@@ -97,7 +97,7 @@ def _verdict_rows(titles: Mapping[str, str], counts: Mapping[str, int]) -> list[
 
 def _verdict_clause(rules: TestRunRules, summary: FileSummary) -> str:
     counts = [f"{title} {count}개" for title, count in _verdict_rows(rules.verdict_titles, summary.verdicts)]
-    return f", 판정은 {', '.join(counts)}" if counts else ""
+    return f", 등급은 {', '.join(counts)}" if counts else ""
 
 
 def _title(rules: TestRunRules, name: str) -> str:

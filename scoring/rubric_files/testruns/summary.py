@@ -68,4 +68,4 @@ def _notice(rules: TestRunRules, executions: Sequence[FileExecution]) -> str:
     if not waiting:
         return ""
     titles = ", ".join(rule.title for rule in rules.judged)
-    return f"판정 모델을 쓰지 않아 점수 {waiting:,}건({titles})을 비워 두었습니다. 나머지는 규칙으로 채점했습니다."
+    return f"판정 모델을 쓰지 않아 점수 {waiting:,}개({titles})를 비워 두었습니다. 나머지는 규칙으로 채점했습니다."

@@ -98,7 +98,7 @@ def test_question_that_was_asked_in_vain_has_no_points_and_is_for_a_person(statu
 def test_without_any_judge_the_run_says_so_once_and_flags_nobody() -> None:
     query = judged(NO_JUDGE, asked())
     assert query.manual_review_reasons == []
-    assert "점수 1건(Helpful)" in RUBRIC.summarise([query], OPTIONS).notice
+    assert "점수 1개(Helpful)" in RUBRIC.summarise([query], OPTIONS).notice
 
 
 def test_headline_says_which_metrics_a_total_is_without() -> None:
@@ -106,7 +106,7 @@ def test_headline_says_which_metrics_a_total_is_without() -> None:
     query = RUBRIC.score_query([asked()], options, {})
     sentence = RUBRIC.headline([query], RUBRIC.summarise([query], options))[0]
     assert "종합 점수는 5.00점(5점 만점, Helpful·Speed·Consistency 없이 가중치의 40%만 채점), " in sentence
-    assert sentence.count("다.") == 1 and sentence.endswith("판정은 Pass 1개, Weak 0개, Fail 0개입니다.")
+    assert sentence.count("다.") == 1 and sentence.endswith("등급은 Pass 1개, Weak 0개, Fail 0개입니다.")
 
 
 def test_points_outside_the_scale_are_an_invalid_verdict() -> None:
