@@ -79,9 +79,9 @@ def exact_kpi_text(value: float, *, is_rate: bool) -> str:
     return f"{rounded(exactly, digits)}{'%' if is_rate else '점'}"
 
 
-def signed(value: float) -> str:
+def signed(value: float, digits: int = 2) -> str:
     """A difference with its sign: `+0.25`, `−1.00`, `0.00`."""
-    shown = score_text(abs(value))
+    shown = score_text(abs(value), digits)
     if not float(shown):
         return shown
     return f"+{shown}" if value > 0 else f"−{shown}"

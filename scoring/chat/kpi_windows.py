@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 from scoring.chat.kpi_figures import in_points, kpi_figure
@@ -17,7 +18,7 @@ from scoring.chat.kpis import KpiRow, Quotient, RubricVersion, rubric_version_of
 from scoring.chat.periods import Period
 from scoring.days import day_text, days_between
 from scoring.figures import Figure, Verdict
-from scoring.markdown import score_text
+from scoring.markdown import interval_text, signed
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Interval, difference_of_days, mean_of_days, wilson_interval
 
 WEEK, FOUR_WEEKS = 7, 28
@@ -163,14 +164,11 @@ def change_text(change: Interval | None, factor: float, unit: str) -> str:
     """The change in words with its size, after multiplying by `factor`; no change if it is not significant."""
     if change is None:
         return "비교할 날이 모자람"
-    shown = f"95% 구간 {_signed(change.low * factor)}~{_signed(change.high * factor)}{unit}"
+    between = interval_text(change.low * factor, change.high * factor, partial(signed, digits=1))
+    shown = f"95% 구간 {between}{unit}"
     if change.low <= 0 <= change.high:
         return f"달라졌다고 할 수 없음 ({shown})"
     return f"{'올라감' if change.low > 0 else '내려감'} ({shown})"
-
-
-def _signed(value: float) -> str:
-    return f"{'-' if value < 0 else '+'}{score_text(abs(value), 1)}"
 
 
 def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:

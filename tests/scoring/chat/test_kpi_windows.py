@@ -56,7 +56,7 @@ def test_kpi_has_worsened_where_it_surely_moved_away_from_its_target() -> None:
     compared = [compared_kpi(kpi, "", this, before) for kpi, this, before in moves]
     assert [one.has_worsened for one in compared] == [*(True, False, False), *(False, True, False)]
     assert compared[0].change_text == "올라감 (95% 구간 +5.8~+7.1%p)"  # of 5/776
-    assert compared[4].change_text == "내려감 (95% 구간 -5.4~-4.6점)"  # of 5 points
+    assert compared[4].change_text == "내려감 (95% 구간 −5.4~−4.6점)"  # of 5 points
 
 
 def test_window_figure_without_turns_is_undecided() -> None:
