@@ -49,7 +49,7 @@ def day_messages(
     seen, snoozes = visible_to(route, digest.incidents), digest.snoozes
     visible = [one for one in seen if not is_snoozed(one, snoozes) or (one.is_over and was_reported(one, known))]
     paging, parts, whole, news = _new_to_route(visible, digest, known)
-    of_all = [one for one in visible if one.reported_on and one.fires and not one.is_over and one not in whole]
+    of_all = [one for one in visible if one.reported_on and not one.is_over and one not in whole]
     of_all = [one for one in of_all if one.fact.tenant_id == ALL_TENANTS]
     found = [message for event in _events([*paging, *parts]) for message in page_messages(event, digest, whole, of_all)]
     pages = None if page_keys is None else named_facts(page_keys)
@@ -91,12 +91,12 @@ def _new_to_route(visible: Sequence[Incident], digest: DayDigest, known: Collect
         if not any(_share_rows(one, other) for other in reported)
     ]
     news = [one for one in fresh if not one.pages and (one.state != "continuing" or one in hidden)]
-    parts = [one for one in news if one.fires and not one.is_over and any(_share_rows(one, other) for other in paging)]
-    open_rises = [one for one in fresh if one.state == "continuing" and one.reported_on and one.fires and not one.pages]
+    parts = [one for one in news if not one.is_over and any(_share_rows(one, other) for other in paging)]
     parts += [
         one
-        for one in open_rises
-        if one not in news and is_above_usual(one) and any(_share_rows(one, other) for other in paging)
+        for one in fresh
+        if one not in news and one.reported_on and not one.pages and is_above_usual(one)
+        if any(_share_rows(one, other) for other in paging)
     ]
     whole = [one for one in news if _is_of_tenants(one, [*reported, *paging])]
     return _NewIncidents(paging, parts, whole, [one for one in news if one not in parts and one not in whole])
@@ -104,8 +104,7 @@ def _new_to_route(visible: Sequence[Incident], digest: DayDigest, known: Collect
 
 def _share_rows(one: Incident, other: Incident) -> bool:
     """Whether two rules of a tenant have mostly the same rows."""
-    same_tenant = one.fact.tenant_id == other.fact.tenant_id
-    return same_tenant and (other.fact.rule in one.together or one.fact.rule in other.together)
+    return one.fact.tenant_id == other.fact.tenant_id and other.fact.rule in one.together
 
 
 def _is_of_tenants(one: Incident, calls: Sequence[Incident]) -> bool:

@@ -168,6 +168,47 @@ def test_rise_of_all_tenants_is_reported_in_the_page_of_the_tenant_that_made_it(
     assert "전체  " not in readable(of_tenant.blocks)
 
 
+def test_page_gives_the_figures_of_all_tenants_of_each_of_its_rules() -> None:
+    days = tenants(dict.fromkeys("abcde", 15), {"a": 45})
+    alike = {
+        day: [
+            row | dict.fromkeys((f"alert_{OTHER}", f"alerts_{RULE}_and_{OTHER}"), row[f"alert_{RULE}"]) for row in rows
+        ]
+        for day, rows in days.items()
+    }
+    facts = days_of_facts(alike.items())
+    last = max(facts)
+    [page] = day_messages(day_digest(last, facts, alike[last][0]), EVERYTHING)
+    lines = readable(page.blocks).splitlines()
+    named = [line.split(" · ")[0].split("  ")[0] for line in lines if "건 (" in line or "(테넌트 a)" in line]
+    assert named[-6:] == ["답변 실패", "테넌트 a", "전체", "종합 등급 F", "테넌트 a", "전체"], lines
+
+
+def test_page_of_a_tenant_takes_no_rise_of_another_for_one_of_all_tenants() -> None:
+    days = tenants({"a": 15, "b": 15}, {"b": 45}, {"a": 45, "b": 45})
+    facts = days_of_facts(days.items())
+    last = max(facts)
+    digest = day_digest(last, facts, facts.kpis[last][0])
+    of_b = next(one for one in digest.incidents if one.fact.tenant_id == "b" and one.fact.rule == RULE)
+    assert (of_b.reported_on is not None, of_b.pages) == (True, False)
+    page, *_ = day_messages(digest, RouteFilter(tenants=frozenset("ab")))
+    assert "(테넌트 a)" in page.text
+    assert "전체" not in page.text + readable(page.blocks)
+
+
+def test_rule_pages_though_a_digest_of_its_day_has_named_another_with_its_rows() -> None:
+    """Only a page has called people: rows that came late may make one of what was no more than a line."""
+    usual = met(kpi_row({RULE: 20, OTHER: 6}))
+    rows = [*[usual] * CALM, met(kpi_row({RULE: 38, OTHER: 6}))]
+    later = [*rows[:CALM], met(kpi_row({RULE: 38, OTHER: 28})) | {f"alerts_{RULE}_and_{OTHER}": 27}]
+    of_day, late = (days_of_facts((FIRST + timedelta(n), [row]) for n, row in enumerate(one)) for one in (rows, later))
+    last = max(of_day)
+    [digest] = day_messages(day_digest(last, of_day, rows[-1]), EVERYTHING)
+    assert (digest.kind, [key.split("|")[1] for key in digest.keys]) == ("digest", [RULE])
+    found = day_messages(day_digest(last, late, later[-1]), EVERYTHING, known_keys=digest.keys, page_keys=[])
+    assert [(one.kind, [key.split("|")[1] for key in one.keys]) for one in found] == [("page", [OTHER])]
+
+
 def test_rise_of_all_tenants_that_others_made_is_reported_beside_the_page_of_a_tenant() -> None:
     days = tenants({"a": 3, "b": 60}, {"a": 15, "b": 77})
     reported = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})

@@ -3,13 +3,15 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.messages import DayDigest, Message, RouteFilter
 from scoring.alerting.watch import AlertPolicy
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tests.builders.alert_days import FIRST_DAY, Facts, day_digest, days_of_facts, kpi_row
+from tests.builders.alert_days import FIRST_DAY, Facts, KpiRow, day_digest, days_of_facts, kpi_row, met
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack
 
 COUNTS = {"answer_failed": 29, "final_failed": 6, "weak_answer": 8, "very_short_answer": 3}
@@ -30,8 +32,9 @@ def sent(of: DayDigest, route: RouteFilter | None = None) -> list[Message]:
     return found
 
 
-def test_first_day_says_that_what_is_new_is_no_rise_but_a_baseline() -> None:
-    facts = days_of_facts((FIRST_DAY + timedelta(number), [kpi_row(COUNTS)]) for number in range(2))
+@pytest.mark.parametrize("row", [kpi_row(COUNTS), met(kpi_row(COUNTS))], ids=["KPI missed", "KPIs met"])
+def test_first_day_says_that_what_is_new_is_no_rise_but_a_baseline(row: KpiRow) -> None:
+    facts = days_of_facts((FIRST_DAY + timedelta(number), [row]) for number in range(2))
     (message,) = sent(digest(facts))
     assert message.text.startswith("🔴 3월 2일(월) 요약 · 첫날 · 새로 볼 것 ")
     said = "첫날  처음 채점한 날이라 비교할 평소가 없습니다. 새로 나타남은 평소보다 많다는 뜻이 아니고,"
