@@ -388,7 +388,7 @@ def _fix_of(reason: object) -> str:
 
 def _is_damaged(error: object) -> bool:
     return isinstance(error, sqlite3.DatabaseError) and any(
-        said in str(error) for said in ("malformed", "not a database", "disk image")
+        said in str(error) for said in ("malformed", "not a database")
     )
 
 

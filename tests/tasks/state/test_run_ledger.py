@@ -202,10 +202,15 @@ def test_database_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     assert refused.value.fix
 
 
-def test_file_that_is_no_database_is_a_clear_error(tmp_path: Path) -> None:
-    (tmp_path / "state.db").write_text("no database, but long enough to be read as one" * 30)
-    with pytest.raises(StorageError, match="not a database"):
-        RunLedger(StateDatabase(f"sqlite:///{tmp_path / 'state.db'}"))
+@pytest.mark.parametrize(("kept", "said"), [(0, "not a database"), (100, "malformed")])
+def test_file_that_is_damaged_is_a_clear_error(tmp_path: Path, kept: int, said: str) -> None:
+    path = tmp_path / "state.db"
+    with opened(RunLedger, f"sqlite:///{path}") as ledger:
+        ledger.save(RUN)
+    path.write_bytes(path.read_bytes()[:kept].ljust(path.stat().st_size, b"?"))
+    with pytest.raises(StorageError, match=said) as damaged:
+        RunLedger(StateDatabase(f"sqlite:///{path}"))
+    assert "put its backup in its place" in damaged.value.fix
 
 
 def test_database_that_became_read_only_is_a_clear_error(tmp_path: Path) -> None:
