@@ -27,6 +27,11 @@ def test_recorded_scores_are_compared_over_queries_that_have_both() -> None:
     assert [(one["query_id"], one["recorded"], one["ours"]) for one in found["largest"]] == [("Q1", 4, 2)]
 
 
+def test_recorded_scores_with_decimals_equal_ours_by_their_whole_points() -> None:
+    (found,) = recorded_agreement(recorded(4.4, 3.5, 2.4), rows(4, 4, 3), METRICS, {})
+    assert (found["n"], found["equal"]) == (3, 2)
+
+
 def test_compared_queries_that_cannot_have_all_points_are_counted_by_their_reason() -> None:
     limits = {"Q0": {}, **{f"Q{place}": {"accuracy": "정답 수치가 없어 최고 4점"} for place in (1, 2, 3)}}
     (found,) = recorded_agreement(recorded(5, 5, 5), rows(5, 4, 4, 4), METRICS, limits)

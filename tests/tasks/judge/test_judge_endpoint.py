@@ -229,6 +229,8 @@ def test_batch_is_worded_by_the_first_question_that_the_endpoint_takes(sqlite_st
         judged = ask(5, settings_for(server.url, mode="batch"), sqlite_store, is_new=True)
     assert judged.failure is None
     assert judged.summary()["by_status"] == {"failed": 1, "ok": 4}
+    (sent,) = server.batches.batches.values()  # at half the price: all behind the one that was taken
+    assert len(server.batches.files[sent["input_file_id"]].splitlines()) == 3
 
 
 @pytest.mark.parametrize(
