@@ -6,8 +6,10 @@ from shutil import rmtree
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from flows.steps.status import status_of
+from flows.test_runs import IncompleteInboxError
 from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.judge import JudgeSettings
 from tasks.config.settings import Settings
@@ -117,6 +119,24 @@ def test_inbox_takes_what_the_tables_hold_as_known_without_the_state_database(
     fresh = settings.model_copy(update={"state_url": f"sqlite:///{tmp_path / 'fresh.db'}"})
     outcome = score_inbox(fresh, TODAY)
     assert (outcome.scored, outcome.known, tables(fresh)) == ((), 2, before)
+
+
+def test_inbox_judges_a_lost_test_run_again_whose_judge_failed_when_its_scores_came_back(settings: Settings) -> None:
+    before = summaries(settings)
+    rmtree(settings.warehouse)
+    with FakeOpenAI(Behaviour(api_key="sk-another")) as server, pytest.raises(IncompleteInboxError):
+        score_inbox(judged_at(server, settings), TODAY)
+    assert summaries(settings) == before  # by rule: what needs a verdict is NULL
+    with FakeOpenAI(Behaviour(latency_s=0.001)) as server:
+        outcome = score_inbox(judged_at(server, settings), TODAY)
+        assert server.requests
+    assert [run.name for run in outcome.scored] == [RESUME]
+    assert summaries(settings) == before
+
+
+def judged_at(server: FakeOpenAI, settings: Settings) -> Settings:
+    judge = JudgeSettings(enabled=True, base_url=server.url, api_key=SecretStr("sk-a-key"), rpm=0, tpm=0)
+    return settings.model_copy(update={"judge": judge})
 
 
 def test_inbox_neither_pays_for_lost_verdicts_nor_notifies_again(
