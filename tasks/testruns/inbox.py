@@ -84,9 +84,9 @@ def _scored_contents(context: Context) -> tuple[Set[str], Mapping[str, date]]:
 def look_into(folder: Path, now: datetime, quiet_s: float) -> Inbox:
     """The files of an inbox, all of them new; none if the folder is missing.
 
-    A file is arriving if it is younger than `quiet_s` seconds or changes while it is read; one that disappears is
-    ignored. Workbooks of other formats are new too: their reader refuses them. Hidden files, lock files (`~$`) and
-    names that start with `_` are ignored.
+    A file is arriving if it is younger than `quiet_s` seconds; one that disappears is ignored, and one that changes
+    later is left by its reader (`plan_of_input`). Workbooks of other formats are new too: their reader refuses them.
+    Hidden files, lock files (`~$`) and names that start with `_` are ignored.
 
     Raises:
         InputError: the folder cannot be listed.
@@ -109,7 +109,7 @@ def look_into(folder: Path, now: datetime, quiet_s: float) -> Inbox:
         if path in linked:  # its files are found where they are
             continue
         try:
-            before, identity, after = path.stat(), identity_of(path), path.stat()
+            identity, stat = identity_of(path), path.stat()
         except FileNotFoundError:
             continue
         except InputError as error:
@@ -117,8 +117,7 @@ def look_into(folder: Path, now: datetime, quiet_s: float) -> Inbox:
                 refused.append(_refused(path, error))
             continue
         # A copy may have the time of its original, which another zone or clock puts into the future.
-        changed_at = min(after.st_mtime, after.st_ctime)
-        if changed_at > rested or (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
+        if min(stat.st_mtime, stat.st_ctime) > rested:
             arriving.append(path)
         else:
             new.setdefault(identity.sha256, []).append(identity)
