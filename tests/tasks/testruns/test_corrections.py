@@ -49,6 +49,11 @@ def test_corrected_text_file_fills_all_rows_of_a_query_without_an_expectation(tm
     assert corrected(path, "=1+1") == f"{HEADER}\nQ1,1/1,{{}},=1+1\nQ1,2/1,{{}},=1+1".encode()
 
 
+def test_expectation_to_correct_is_that_of_the_first_row_which_has_one(tmp_path: Path) -> None:
+    path = written(tmp_path, f"{HEADER}\nQ1,1/1,{{}},-\nQ1,2/1,{{}},first\nQ1,3/1,{{}},second\nQ1,4/1,{{}},".encode())
+    assert expectations_of(path, COMMON_NAMES, "Q1") == {"기대결과": "first"}
+
+
 def test_corrected_tsv_file_keeps_its_commas_and_tabs(tmp_path: Path) -> None:
     lines = f"{HEADER}\nQ1,1/1,{{}},old".replace(",", "\t")
     path = written(tmp_path, lines.encode(), "run.tsv")

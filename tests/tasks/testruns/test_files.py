@@ -248,7 +248,7 @@ def test_file_without_a_header_is_refused_without_quoting_its_first_row(tmp_path
     assert not any(cell in str(refused.value) for cell in first)
 
 
-@pytest.mark.parametrize("name", ["r.csv", "r.tsv", "r.xlsx"])
+@pytest.mark.parametrize("name", ["r.csv", "r.tsv", "r.xlsx", "r.json", "r.eval"])
 @pytest.mark.parametrize(
     ("head", "product"), [(b"SCDSA002\x00\x01", "SoftCamp"), (b"\x9b\x20DRMONE  This Document is encrypted", "Fasoo")]
 )
