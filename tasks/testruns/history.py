@@ -90,9 +90,7 @@ def _known_runs(warehouse: Warehouse, rows: Sequence[Row], rubric: str) -> list[
     if not rows:
         return []
     wanted = _columns("input_sha256", "query_id", "query_text", "rubric")
-    frame = warehouse.read(QUERIES, sorted({row["score_date"] for row in rows}), wanted)
-    if frame is None:
-        return []
+    frame = table_rows(warehouse, QUERIES, wanted, sorted({row["score_date"] for row in rows}))
     queries = frame.filter(pl.col("rubric") == rubric).unique(["input_sha256", "query_id"]).collect()
     texts = queries.rows_by_key("input_sha256", named=True)
     return [_known_run(row, texts.get(row["input_sha256"], ())) for row in rows]
