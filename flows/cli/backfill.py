@@ -82,7 +82,6 @@ def _shown_up_to_date(settings: Settings, first: date, last: date, *, as_json: b
     Raises:
         typer.Exit: one of the days has a problem, which is printed again.
     """
-    from flows.runtime.clock import today
     from flows.steps.nothing_to_do import backfilled_plan
     from tasks.context import Context
 
@@ -98,7 +97,6 @@ def _shown_up_to_date(settings: Settings, first: date, last: date, *, as_json: b
 
 
 def _run(settings: Settings, first: date, last: date, options: dict[str, bool], *, as_json: bool) -> None:
-
     prepare_prefect(settings.reports)
     from flows.backfill import IncompleteBackfillError, watcher
     from flows.backfill import backfill as backfill_flow

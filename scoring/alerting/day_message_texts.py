@@ -186,7 +186,7 @@ def _is_baseline(one: Incident, digest: DayDigest) -> bool:
     """
     is_first = [*digest.lately] == [digest.day]
     has_rate = one.usual is not None or one.figure is not None
-    return is_first and has_rate and one.state == "new" and one.reported_on is None and not one.pages
+    return is_first and has_rate and one.state == "new" and one.reported_on is None
 
 
 def _with_most_rows(found: Sequence[Incident]) -> tuple[Sequence[Incident], list[Line]]:

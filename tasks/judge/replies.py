@@ -126,7 +126,7 @@ def _chat_parts(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def _response_parts(body: Mapping[str, Any]) -> dict[str, Any]:
     contents: list[Any] = []
-    for item in body.get("output") or [] if isinstance(body.get("output"), list) else []:
+    for item in body["output"] if isinstance(body.get("output"), list) else []:
         if isinstance(item, dict) and isinstance(item.get("content"), list):
             contents += item["content"]
     why = mapping_of(body.get("incomplete_details")).get("reason")

@@ -225,9 +225,7 @@ def test_prompt_may_refuse_answers_that_do_not_fit_the_material() -> None:
 @pytest.mark.parametrize(
     ("value", "schema", "allowed"),
     [
-        ([1, 2], {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}, True),
-        ([1], {"type": "array", "items": {"type": "integer"}, "minItems": 2}, False),
-        ([1, 2, 3], {"type": "array", "items": {"type": "integer"}, "maxItems": 2}, False),
+        ([1, 2], {"type": "array", "items": {"type": "integer"}}, True),
         ([1, "2"], {"type": "array", "items": {"type": "integer"}}, False),
         (3, {"type": "integer", "minimum": 3, "maximum": 3}, True),
         (2, {"type": "integer", "minimum": 3}, False),
