@@ -12,18 +12,20 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.states import Cancelled, Cancelling, Crashed, Failed
 from prefect.types import DateTime
+from pydantic import SecretStr
 
 from flows.backfill import backfill
 from flows.nightly import nightly
 from flows.runtime.clock import now
 from flows.steps.failure_hooks import notify_flow_end, notify_without_flow
 from flows.steps.site import build_site
-from flows.test_runs import score_inbox
+from flows.test_runs import IncompleteInboxError, score_inbox
 from scoring.alerting.all_clear import Unfinished, without_all_clear
 from scoring.days import day_text
 from scoring.errors import AqbError, InputError, StorageError, UsageError
 from tasks.alerts.outbox import Outbox
 from tasks.config.alerts import Route
+from tasks.config.judge import JudgeSettings
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.config.testruns import InboxSettings
 from tasks.state.database import StateDatabase
@@ -35,6 +37,8 @@ from tests.builders.chat_rows import DAY, best, write_rows
 from tests.builders.nights import night
 from tests.builders.settings import settings_in
 from tests.builders.state import opened
+from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
+from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.fakes.slack_server import FakeSlack
 from tests.flows.conftest import Command, alerts_to
 
@@ -247,13 +251,16 @@ def test_failure_of_an_intraday_run_is_reported_once_a_day(settings: Settings, s
 @pytest.mark.usefixtures("runs_without_steps")
 def test_failed_inbox_is_called_off_once_by_a_look_without_failures(settings: Settings, slack: FakeSlack) -> None:
     notify_flow_end(score_inbox, flow_run({"settings": settings}), Failed(message="a judge is away"))
-    (Path(settings.warehouse).parent / "inbox").mkdir()
-    settings = settings.model_copy(
-        update={"test_runs": InboxSettings(inbox=str(Path(settings.warehouse).parent / "inbox"))}
-    )
+    (inbox := Path(settings.warehouse).parent / "inbox").mkdir()
+    write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row(**{"기대 필터": "보훈"})])
+    settings = settings.model_copy(update={"test_runs": InboxSettings(inbox=str(inbox), quiet_s=0)})
+    with FakeOpenAI(Behaviour(api_key="sk-another")) as server, pytest.raises(IncompleteInboxError):
+        judge = JudgeSettings(enabled=True, base_url=server.url, api_key=SecretStr("sk-a-key"))
+        plain_flows.score_inbox(settings.model_copy(update={"judge": judge}), DAY)
+    assert not any("해소" in text for text in slack.texts())
     for _ in range(2):
         assert plain_flows.score_inbox(settings, DAY).problems == ()
-    assert slack.texts()[1:] == ["🟢 해소 · 테스트 결과 채점"]
+    assert [text for text in slack.texts() if "해소" in text] == ["🟢 해소 · 테스트 결과 채점"]
 
 
 def test_failed_flow_is_reported_once_although_prefect_keeps_no_password_of_the_state_database(
