@@ -6,7 +6,7 @@ Questions of all files go to one judge, which asks them as one run under one lim
 of another before it is judged. They are scored one after the other, because each is compared with the one before it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
@@ -69,7 +69,7 @@ def score_file(name: str, plan: TestRunPlan, context: Context, day: date, judged
 
 
 def score_files(
-    context: Context, contents: Sequence[Sequence[FileIdentity]], day: date, lost: Mapping[str, date]
+    context: Context, contents: Iterable[Sequence[FileIdentity]], day: date, lost: Mapping[str, date]
 ) -> list[FileOutcome]:
     """Judges and scores contents, each once; returns the result of each, in order. A failure stops no other.
 

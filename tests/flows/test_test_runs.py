@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -9,9 +10,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from flows.steps.inbox_outcome import InboxOutcome
+from flows.steps.inbox_outcome import InboxOutcome, WrittenTestRun
 from flows.steps.testrun_files import LeftFile, score_files
+from scoring.inputs import FileIdentity
 from tasks.config.alerts import AlertsSettings, Route
+from tasks.config.judge import JudgeSettings
 from tasks.config.settings import Settings
 from tasks.config.testruns import InboxSettings
 from tasks.context import Context
@@ -267,6 +270,20 @@ def test_files_that_move_on_during_the_run_are_left_for_the_next_one(settings: S
     with opened(RunLedger, settings.state_url) as ledger:
         assert ledger.of_day(DAY) == []
     assert names(score_inbox(settings, DAY)) == ["plan_agent_renamed.csv"]
+
+
+def test_file_that_is_replaced_while_it_is_judged_is_left_for_the_next_run(settings: Settings) -> None:
+    inbox = inbox_of(settings)
+
+    def replaced_before_it_is_scored() -> Iterator[Sequence[FileIdentity]]:
+        yield from look_into(inbox, datetime.now(UTC), 0.0).new
+        write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row(**{"기대 필터": "성별"})])
+
+    judged = settings.model_copy(update={"judge": JudgeSettings(enabled=True)})
+    with Context(judged) as context:
+        plan, resume = score_files(context, replaced_before_it_is_scored(), DAY, {})
+    assert (type(plan), resume) == (WrittenTestRun, LeftFile("resume_agent_1.csv"))
+    assert names(score_inbox(settings, DAY)) == ["resume_agent_1.csv"]
 
 
 def test_inbox_that_another_run_is_working_on_is_left_to_it(settings: Settings, slack: FakeSlack) -> None:
