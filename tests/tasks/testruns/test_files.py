@@ -150,6 +150,7 @@ def test_second_row_of_the_same_run_query_and_round_is_rejected(tmp_path: Path) 
     rows = [LONG_HEADER, long_row(), long_row(round_="1 / 1"), long_row(**{"Run ID": "other"}), long_row(round_="1/2")]
     run = read_testrun_file(write_csv(tmp_path / "r.csv", rows))
     assert codes(run) == [(3, "방/반복", "duplicate_execution")]
+    assert "시트" not in run.rejects[0].reason
     assert run.counts.scored == 3
 
 

@@ -77,6 +77,12 @@ def test_results_of_promptfoo_are_numbered_like_its_tests_whatever_finished_firs
     }
 
 
+def test_results_of_promptfoo_without_their_tests_are_told_apart_by_their_variables(tmp_path: Path) -> None:
+    alone = {name: value for name, value in RESULT.items() if name != "testCase"}
+    run = run_of(tmp_path, alone, alone | {"testIdx": 1, "vars": {"question": "Bye?"}}, alone)
+    assert {query_id: len(asked) for query_id, asked in run.queries.items()} == {"1": 2, "2": 1}
+
+
 @pytest.mark.parametrize(
     ("changed", "field", "value"),
     [
