@@ -74,12 +74,13 @@ def test_sample_of_inspect_that_failed_is_an_execution_with_its_error() -> None:
         ({"working_time": 2}, "latency_ms", 2000),
         ({"working_time": None}, "latency_ms", None),
         ({"input": TALK}, "query_text", "Who are you?"),
+        ({"input": TALK[:2]}, "query_text", "Hello?"),
         ({"error": {"message": "timeout", "traceback": "..."}}, "error", "timeout"),
         ({"error": {"message": ""}}, "error", "error"),
         ({"output": {}, "error": None}, "answer_text", ""),
         ({}, "category", "my/bot"),
     ],
-    ids=["the agent's time", "whole seconds", "no time", "messages", "a word", "no word", "no answer", "model"],
+    ids=["agent's time", "whole seconds", "no time", "parts", "messages", "a word", "no word", "no answer", "model"],
 )
 def test_sample_of_inspect_is_read_in_each_form(
     changed: dict[str, object], field: str, value: object, tmp_path: Path
