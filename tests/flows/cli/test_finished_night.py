@@ -8,9 +8,10 @@ import pytest
 
 from flows.runtime.clock import today
 from tasks.warehouse import open_warehouse
-from tests.builders.chat_rows import DAY, best, plain, write_rows
+from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.builders.testruns import LONG_HEADER, long_row, write_csv
-from tests.flows.conftest import Command
+from tests.fakes.slack_server import FakeSlack
+from tests.flows.conftest import QA, Command
 
 
 @pytest.mark.usefixtures("site_is_built")
@@ -100,6 +101,20 @@ def test_backfill_of_days_that_are_up_to_date_starts_nothing(
     again = installed_aqb("backfill", *days, "--json", **nowhere)
     assert (again.exit_code, again.err, json.loads(again.out)) == (0, "", {"days": [], "up_to_date": 1})
     assert aqb("backfill", *days).out == "0 days scored, 1 up to date before, 0 failed; 0 rows\n"
+
+
+@pytest.mark.usefixtures("site_is_built")
+def test_backfill_with_alerts_tells_of_days_that_were_scored_without(
+    aqb: Command, folder: Path, slack: FakeSlack
+) -> None:
+    (folder / "aqb.toml").write_text(f'[[alerts.route]]\nname = "qa"\nwebhook_env = "{QA}"\n', encoding="utf-8")
+    write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best(), *map(refused, range(1, 10))])
+    days = ("--from", str(DAY), "--to", str(DAY))
+    for _ in range(2):
+        assert (aqb("backfill", *days).exit_code, len(slack.posted)) == (0, 0)
+    told = aqb("backfill", *days, "--alerts")
+    assert told.out == "0 days scored, 1 up to date before, 0 failed; 0 rows\n"
+    assert len(slack.posted) == 1
 
 
 @pytest.mark.usefixtures("site_is_built")
