@@ -282,6 +282,7 @@ def test_anchors_command_prices_asks_and_says_what_has_changed(of_inbox: Command
     assert changed.exit_code == 1
     assert "답하는 모델이 바뀌었습니다: judge-1-2026-01-01 →" in changed.out
     assert "aqb judge anchors --renew" in changed.err
+    assert of_inbox("judge", "anchors", "--renew").exit_code == 0
 
 
 def test_switch_prices_both_models_and_asks_nothing_without_a_yes(of_inbox: Command, judge: FakeOpenAI) -> None:
