@@ -222,9 +222,8 @@ class RunLedger:
         return self._last(sa.select(_runs).where(self._mine, _runs.c.kind != TEST_RUN), count)
 
     def services(self) -> set[str | None]:
-        """The services that runs have scored rows of, as tables name them."""
-        scored = _runs.c.rows_in.is_not(None) & (_runs.c.kind != TEST_RUN)
-        return {service for (service,) in self._database.rows(sa.select(_runs.c.service).where(scored).distinct())}
+        """The services of all runs, as tables name them: None of test runs too."""
+        return {service for (service,) in self._database.rows(sa.select(_runs.c.service).distinct())}
 
     def starting_with(self, run_id: str) -> list[Run]:
         """The runs whose id begins with this text."""
