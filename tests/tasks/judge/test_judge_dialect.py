@@ -10,9 +10,10 @@ from scoring.judging.requests import VerdictStatus
 from scoring.rubrics.recruit_agent.intent import INTENT
 from tasks.judge.client import Judged
 from tasks.judge.dialect import AnswerForm, Dialect
+from tasks.judge.replies import Reply
 from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.hostile_server import HostileServer, json_http
-from tests.fakes.judge_questions import ask, failure_of, settings_for
+from tests.fakes.judge_questions import ask, failure_of, questions, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
 REASONING = Behaviour(refuses="temperature seed", reasoning_tokens=300)
@@ -23,6 +24,20 @@ ANSWER = json_http({"model": "judge-1", "choices": [{"finish_reason": "stop", "m
 
 def statuses(judged: Judged) -> set[VerdictStatus]:
     return {one.status for one in judged.judgements}
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Reply(MESSAGE["content"], cut=True), "판정 모델의 답이 중간에 잘림"),
+        (Reply(MESSAGE["content"] + " " * 16_000), "판정 모델의 답이 허용한 길이보다 긺"),
+    ],
+)
+def test_reply_that_was_cut_or_is_longer_than_allowed_is_invalid_whatever_it_says(reply: Reply, reason: str) -> None:
+    (question,) = questions(1, settings_for("http://127.0.0.1/v1", max_output_tokens=1_000))
+    assert question.verdict(Reply(MESSAGE["content"])).given
+    found = question.verdict(reply)
+    assert (found.status, found.reason) == (VerdictStatus.INVALID, reason)
 
 
 @pytest.mark.parametrize("mode", ["live", "batch"])

@@ -112,6 +112,13 @@ def test_last_runs_come_in_the_order_of_their_start(ledger: RunLedger) -> None:
     assert ledger.starting_with("run_") == []
 
 
+def test_last_run_of_a_service_is_one_of_its_chat_rows(ledger: RunLedger) -> None:
+    ledger.save(RUN)
+    ledger.save(replace(RUN, run_id="file", kind="test_run", started_at=RUN.started_at + timedelta(hours=1)))
+    assert [run.run_id for run in ledger.last_of_service(1)] == ["b"]
+    assert [run.run_id for run in ledger.last(1)] == ["file"]
+
+
 def test_steps_are_kept_in_their_order_and_replaced_when_they_end(ledger: RunLedger) -> None:
     going = RunStep("b", 1, "score", datetime(2026, 2, 14, 3, tzinfo=UTC))
     ended = replace(going, finished_at=going.started_at, outcome="completed", counts={"rows_in": 3})
