@@ -1,5 +1,6 @@
-"""`aqb runs` of several services: whose run each is."""
+"""`aqb runs`: whose run each is, and whether it goes on."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tasks.state.leases import Leases
 from tasks.state.run_ledger import TEST_RUN, Run, RunLedger
 from tests.builders.nights import night
 from tests.builders.state import opened
@@ -67,3 +69,10 @@ def test_runs_of_a_chosen_service_are_its_own(aqb: Command, services: Path, monk
     keep(HIRING, SUPPORT, INBOX)
     monkeypatch.setenv("AQB_SERVICE", "hiring")
     assert listed(aqb("runs", "--last", "1").out) == [("hiring-r", "hiring")]
+
+
+def test_run_goes_on_while_its_process_holds_it_and_has_crashed_else(aqb: Command) -> None:
+    keep(replace(UNNAMED, outcome="running", finished_at=None))
+    with opened(Leases, "sqlite:///data/state.db") as leases, leases.held(UNNAMED.run_id):
+        assert json.loads(aqb("runs", "--json").out)[0]["outcome"] == "running"
+    assert json.loads(aqb("runs", "--json").out)[0]["outcome"] == "crashed"
