@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.alert_days import KpiDays, Load, kpi_days
 from scoring.alerting.blocks import readable
-from scoring.alerting.day_messages import day_messages
+from scoring.alerting.day_messages import day_messages, visible_to
 from scoring.alerting.decision import WatchedDays, likely_cause
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.preview import preview_days
@@ -16,7 +16,7 @@ from scoring.alerting.rule_changes import tenant_of_day
 from scoring.alerting.watch import AlertPolicy
 from scoring.days import day_text
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tests.builders.alert_days import day_digest, days_of_facts, kpi_row, met
+from tests.builders.alert_days import day_digest, days_of_facts, incidents_on, kpi_row, met
 
 FIRST = date(2026, 3, 2)
 CALM = 28
@@ -166,6 +166,15 @@ def test_rise_of_all_tenants_is_reported_in_the_page_of_the_tenant_that_made_it(
     assert day_messages(digest, EVERYTHING, known_keys=page.keys) == []  # a rerun
     [of_tenant] = day_messages(digest, RouteFilter(tenants=frozenset({"a"})))
     assert "전체  " not in readable(of_tenant.blocks)
+
+
+def test_route_of_all_tenants_hears_of_one_when_it_pages_and_when_that_is_over() -> None:
+    facts = days_of_facts(tenants(dict.fromkeys("abcde", 15), *[{"a": 45}] * 2, *[{}] * 3).items())
+    of_a = [[one for one in incidents_on(facts, day) if one.fact.tenant_id == "a"] for day in list(facts)[CALM:]]
+    states = [["rising"], ["continuing"], ["continuing"], ["resolved"], ["continuing"]]
+    assert [[one.state for one in found] for found in of_a] == states
+    seen = [[one.state for one in visible_to(EVERYTHING, found)] for found in of_a]
+    assert seen == [["rising"], [], [], ["resolved"], []]
 
 
 def test_page_gives_the_figures_of_all_tenants_of_each_of_its_rules() -> None:
