@@ -40,6 +40,7 @@ from tasks.warehouse.tables import ALERTS, SCORES
 
 ERASED_CELL = "(삭제됨)"
 _LEFTOVER_AFTER = timedelta(days=1)
+_DAYS_AT_ONCE = 100
 _EVER = datetime.min.replace(tzinfo=UTC)
 _LINK = re.compile(r'<a href="(?:[^"?#]*/)?(?P<page>[^"/?#]+)[^"]*"[^>]*>(?P<text>.*?)</a>', re.DOTALL)
 _LINK_OF_CHART = re.compile(r'"href":"(?:[^"?#]*/)?(?P<page>[^"/?#]+)[^"]*"')  # in texts of people quotes are escaped
@@ -160,7 +161,7 @@ def _erase_rows(context: Context, session_id: str, *, dry_run: bool) -> Counter[
     mine = pl.col("session_id") == session_id
     outbox, labels = Outbox(context.state), LabelStore(context.state)
     going = {run.score_date for run in RunLedger(context.state).unended_since(_EVER)}  # may write a day's first rows
-    for day in sorted({*going, *warehouse.days(SCORES), *warehouse.days(EXCLUDED)}):
+    for day in sorted(going.union(*(_days_with(warehouse, table, mine) for table in (SCORES, EXCLUDED)))):
         with ExitStack() as alone:
             if not dry_run:  # who has begun to write the day, or pages of what it read, does not know of this session
                 alone.enter_context(warehouse.staging(f"monitoring-{day}"))
@@ -191,6 +192,16 @@ def _erase_rows(context: Context, session_id: str, *, dry_run: bool) -> Counter[
     return found
 
 
+def _days_with(warehouse: Warehouse, table: str, where: pl.Expr) -> set[date]:
+    """The days on which a table has such rows; looked for on some days at a time, which are in memory together."""
+    days, found = warehouse.days(table), set[date]()
+    for start in range(0, len(days), _DAYS_AT_ONCE):
+        rows = warehouse.read(table, days[start : start + _DAYS_AT_ONCE])
+        if rows is not None:
+            found.update(rows.filter(where).select("score_date").collect()["score_date"])
+    return found
+
+
 def _templates(context: Context, questions: pl.Series) -> set[str]:
     """The forms of these questions, as alerts keep them; those of a single word, or without a letter, are nobody's."""
     return {masked(context.rubric.template(question)) for question in questions} - {WORD, ""}
@@ -216,9 +227,8 @@ def _forget_lines(reports: ReportPaths, templates: Collection[str]) -> None:
     """Takes the lines that name one of these forms of questions out of the reports of all days."""
     names = TextSearch(cell(template_name(template)) for template in templates)
     for report in reports.day_reports():
-        lines = report.read_text(encoding="utf-8").splitlines(keepends=True)
-        kept = [line for line in lines if not names.is_in(line)]
-        if kept != lines:
+        if names.is_in(text := report.read_text(encoding="utf-8")):
+            kept = (line for line in text.splitlines(keepends=True) if not names.is_in(line))
             write_text(report, "".join(kept))
 
 

@@ -258,20 +258,21 @@ def test_dry_run_says_the_same_and_changes_nothing(settings: Settings) -> None:
     assert announced == in_context(erase, settings, SESSION, NOW, dry_run=False)
 
 
-def test_day_that_a_run_is_writing_is_left_for_the_next_attempt(settings: Settings) -> None:
-    with warehouse(settings).staging(f"monitoring-{DAYS[1]}"), pytest.raises(StorageError, match="another run"):
-        in_context(erase, settings, SESSION, NOW, dry_run=False)
-    left = table(settings, "monitoring_scores").filter(session_id=SESSION)
-    assert left["score_date"].to_list() == [DAYS[2]]
-    assert in_context(erase, settings, SESSION, NOW, dry_run=False)["monitoring_scores: rows"] == 1
-
-
-def test_day_that_a_run_is_writing_for_the_first_time_is_waited_for_too(settings: Settings) -> None:
-    day = DAYS[2] + timedelta(days=1)
+@pytest.mark.parametrize("day", [DAYS[1], DAYS[2] + timedelta(days=1)])
+def test_day_that_a_run_is_writing_is_left_for_the_next_attempt(settings: Settings, day: date) -> None:
     with opened(RunLedger, settings.state_url) as ledger, warehouse(settings).staging(f"monitoring-{day}"):
         ledger.save(Run("going", "nightly", day, "ola-monitoring", "1", "code", started_at=NOW))
         with pytest.raises(StorageError, match=f"another run is working on 'monitoring-{day}'"):
             in_context(erase, settings, SESSION, NOW, dry_run=False)
+    left = table(settings, "monitoring_scores").filter(session_id=SESSION)
+    assert left["score_date"].to_list() == [one for one in DAYS[2:] if one > day]
+    assert in_context(erase, settings, SESSION, NOW, dry_run=False)["monitoring_scores: rows"] == left.height
+
+
+def test_erasing_waits_for_no_day_without_rows_of_the_session(settings: Settings) -> None:
+    in_context(erase, settings, SESSION, NOW, dry_run=False)
+    taken = Path(settings.warehouse, ".staging").glob("monitoring-*.lock")
+    assert {path.stem for path in taken} == {f"monitoring-{day}" for day in (DAYS[0], DAYS[2])}
 
 
 def test_dry_run_counts_a_report_of_several_days_once(settings: Settings) -> None:
