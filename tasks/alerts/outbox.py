@@ -226,14 +226,17 @@ class Outbox:
         """Removes the blocks that contain one of these texts, such as row ids, from all messages; returns how many
         messages had one.
         """
-        found, wanted = 0, TextSearch(json.dumps(text, ensure_ascii=False)[1:-1] for text in texts)
+        found, wanted = 0, TextSearch(json.dumps(text)[1:-1] for text in texts)
+        as_text = sa.cast(_messages.c.blocks, sa.Text)  # most have none, and need not be parsed
         last = self._database.value(sa.select(sa.func.max(_messages.c.id))) or 0
         for start in range(1, last + 1, _READ_AT_ONCE):  # between which others can write
             some = _messages.c.id.between(start, start + _READ_AT_ONCE - 1)
             with self._database.transaction() as connection:
-                for message_id, stored in connection.execute(sa.select(_messages.c.id, _messages.c.blocks).where(some)):
-                    blocks = neutral_blocks(stored)
-                    kept = [block for block in blocks if not wanted.is_in(json.dumps(block, ensure_ascii=False))]
+                for message_id, stored in connection.execute(sa.select(_messages.c.id, as_text).where(some)):
+                    if not wanted.is_in(stored):
+                        continue
+                    blocks = neutral_blocks(json.loads(stored))
+                    kept = [block for block in blocks if not wanted.is_in(json.dumps(block))]
                     if len(kept) == len(blocks):
                         continue
                     found += 1

@@ -1,14 +1,17 @@
 """Taking the rows of a session out of messages and labels: a program that talks to itself has very many."""
 
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scoring.alerting.blocks import Block, bullets, code, paragraph, plain
 from scoring.alerting.messages import Message
 from scoring.text_search import TextSearch
+from tasks.alerts.block_kit import neutral_blocks
 from tasks.alerts.outbox import Outbox
 from tests.builders.state import opened
 
@@ -41,6 +44,24 @@ def test_outbox_forgets_a_session_of_many_rows_as_fast_as_one_of_some(tmp_path: 
         shown = [row_id(number) for number in range(20_000)] + [row_id(10**9 + 3)]
         assert outbox.forget(shown, dry_run=False) == 4
         assert outbox.forget(shown, dry_run=False) == 0
+
+
+def test_outbox_reads_the_blocks_of_those_messages_alone_that_show_a_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows of a session of many days are looked for once a day, in the messages of all days."""
+    read = list[Sequence[Any]]()
+
+    def reading(blocks: Sequence[Any]) -> list[Block]:
+        read.append(blocks)
+        return neutral_blocks(blocks)
+
+    monkeypatch.setattr("tasks.alerts.outbox.neutral_blocks", reading)
+    named = Message("page", "critical", ("named",), "제목", [*paragraph([plain('주로 "살까" 형태의 질문')])])
+    with opened(Outbox, f"sqlite:///{tmp_path / 'state.db'}") as outbox:
+        outbox.put("qa", "", [named, *(message(number, 100 * number) for number in range(60))], NOW)
+        assert outbox.forget([row_id(10**9 + 100), '"살까" 형태'], dry_run=False) == 2
+    assert len(read) == 2
 
 
 @pytest.mark.parametrize("others", [0, 1_000])
