@@ -11,8 +11,10 @@ meanwhile and has risen again:
 Source: SPEC 8.
 """
 
-from collections.abc import Callable, Collection
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,23 +39,33 @@ class Pages:
 
 def first_pages(watched: Watch, together: RulesTogether) -> Pages:
     """The pages of the watched rules, without those about a cause that has paged before."""
-    rises = watched.episodes.pages
+    rises, of_tenant = watched.episodes.pages, defaultdict[str | None, list[int]](list)
+    for stream, rule in enumerate(watched.rules):
+        of_tenant[rule.tenant_id].append(stream)
     found = Pages(np.zeros_like(rises), np.zeros_like(rises))
-    for number, stream in np.argwhere(rises.T):  # day by day, all tenants together first
-        causes = _Causes(watched, found, number)
-        same = {watched.rules[stream].id, *together(stream, number)}
-        found.pages[stream, number] = not causes.has_its_rows(stream, same) and not causes.has_its_tenants(stream)
-        found.of_all[stream, number] = causes.has_all(stream, same)
+    for number in np.flatnonzero(rises.any(0)).tolist():
+        causes = _Causes(watched, of_tenant, found, number)
+        for stream in np.flatnonzero(rises[:, number]).tolist():  # all tenants together first
+            same = {watched.rules[stream].id, *together(stream, number)}
+            is_known = causes.has_its_rows(stream, same) or causes.has_its_tenants(stream)
+            found.pages[stream, number] = not is_known
+            found.of_all[stream, number] = causes.has_all(stream, same)
     return found
 
 
 @dataclass(frozen=True)
 class _Causes:
-    """The rises that have paged (`found`) and continue on a day."""
+    """The rises that have paged (`found`) and continue on a day; `of_tenant` are the streams of each tenant."""
 
     watched: Watch
+    of_tenant: Mapping[str | None, Sequence[int]]
     found: Pages
     day: int
+
+    @cached_property
+    def paged_chance(self) -> Array:
+        """The probability below which a rate of the day pages, by stream."""
+        return self.watched.budget.levels(self.watched.episodes.rate[:, self.day]).paged_chance
 
     def has_all(self, stream: int, same: Collection[str]) -> bool:
         """Whether a tenant's rise is part of one of all tenants together, of one of the `same` rules."""
@@ -77,8 +89,7 @@ class _Causes:
         return 2 * risen > self._risen(stream, stream)
 
     def _others(self, stream: int, tenant: str | None) -> list[int]:
-        rules = self.watched.rules
-        return [other for other in range(len(rules)) if other != stream and rules[other].tenant_id == tenant]
+        return [other for other in self.of_tenant[tenant] if other != stream]
 
     def _is_part(self, stream: int, cause: int) -> bool:
         """Whether a rise is part of a cause that has paged before today: its rate is no higher than it was then, on the
@@ -92,7 +103,7 @@ class _Causes:
         of_cause = max(counts.sum() / max(rows.sum(), 1), counts[-1] / max(rows[-1], 1))
         rate = episodes.rate[today].clip(min=of_cause)
         chance = chance_of(streams.counts[today], streams.rows[today], rate, episodes.variance[today])
-        return bool(chance[0] >= self.watched.budget.levels(episodes.rate[:, self.day]).paged_chance[stream])
+        return bool(chance[0] >= self.paged_chance[stream])
 
     def _days_reported(self, stream: int, cause: int) -> slice | None:
         """The days from the rise of an open episode to its last page before today, None without one.

@@ -1,12 +1,15 @@
 """What a rise costs where there are many tenants: a service with two thousand of them has one of many at once."""
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
+from scoring.alerting.causes import first_pages
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.preview import preview_for_all
+from scoring.alerting.watch import WatchedRule, watch
 from scoring.chat.kpis import KpisByDay
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import FIRST_DAY, USUAL_POLICY, kpi_row, met
@@ -56,3 +59,29 @@ def test_watched_days_release_their_rows_with_their_last_use() -> None:
     gone = weakref.ref(watched)
     del watched
     assert gone() is None, "only the garbage collector would release hundreds of megabytes"
+
+
+class CountedRules(list[WatchedRule]):
+    """Rules that count how often one is looked at."""
+
+    looked_at = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        self.looked_at += 1
+        return super().__getitem__(place)
+
+    def __iter__(self) -> Iterator[WatchedRule]:
+        self.looked_at += len(self)
+        return super().__iter__()
+
+
+def rules_looked_at(tenants: int) -> int:
+    """How often a rule is looked at to tell what of the risen days pages."""
+    (watched,) = watch(RUBRIC, risen_days(tenants), USUAL_POLICY)
+    rules = CountedRules(watched.rules)
+    assert first_pages(replace(watched, rules=rules), lambda stream, number: ()).pages.any()
+    return rules.looked_at
+
+
+def test_causes_of_four_times_the_risen_tenants_look_at_four_times_the_rules() -> None:
+    assert rules_looked_at(80) < 5 * rules_looked_at(20)
