@@ -162,14 +162,14 @@ class NamedFact(NamedTuple):
 
 
 def named_facts(keys: Iterable[str]) -> list[NamedFact]:
-    """The facts that these keys identify; keys of other kinds are ignored."""
+    """The facts that these keys identify, each once: all parts of a message have its keys. Other keys are ignored."""
     found = []
-    for key in map(without_part, keys):
+    for key in dict.fromkeys(map(without_part, keys)):
         if named := _FACT.fullmatch(key):
             tenant_id = _named_tenant(named["tenant"])
             day = date.fromisoformat(named["day"])
             found.append(NamedFact(named["rubric"], named["rule"], day, tenant_id, bool(named["over"])))
-    return found
+    return list(dict.fromkeys(found))
 
 
 def _named_tenant(text: str) -> str | None:

@@ -28,7 +28,7 @@ def withdrawn_pages(digest: DayDigest, page_keys: Collection[str], known_keys: C
     known, titles = named_facts(known_keys), titles_of_rules(digest.rubric)
     found = [
         one
-        for one in dict.fromkeys(named_facts(page_keys))
+        for one in named_facts(page_keys)
         if one.rubric == digest.rubric.id and one.rule in titles and one.day in digest.lately and not one.is_over
         if not _stands(one, digest) and not any(ends(other, one) for other in known)
     ]
@@ -61,7 +61,7 @@ def outdated_pages(digest: DayDigest, page_keys: Collection[str], known_keys: Co
     known, titles, now = named_facts(known_keys), titles_of_rules(digest.rubric), digest.lately.get(digest.day, {})
     found = [
         one
-        for one in dict.fromkeys(named_facts(page_keys))
+        for one in named_facts(page_keys)
         if one.rubric == digest.rubric.id and not one.is_over
         if (_was_open(one, digest) if one.rule in titles else _is_of_lost_rule(one, digest))
         if not any(ends(other, one) for other in known)
@@ -114,7 +114,7 @@ def _stands(page: NamedFact, digest: DayDigest) -> bool:
         is_so = not all(since)
     else:
         is_so = any(decided[rule_of_tenant].has_risen for decided in since if rule_of_tenant in decided)
-    over = [one for one in digest.incidents if one.is_over and (one.fact.rule, one.fact.tenant_id) == rule_of_tenant]
+    over = (one for one in digest.incidents if one.is_over and (one.fact.rule, one.fact.tenant_id) == rule_of_tenant)
     return is_so or any(one.since <= page.day for one in over) or _is_new(page, digest)
 
 
