@@ -229,7 +229,7 @@ def preview(context: Context, days: int) -> tuple[date, date, list[PreviewedMess
     routes = {one.name: one.filter for one in subscriptions(context.settings.alerts)}
     watched = WatchedDays(rubric, kpis, policy)
     tenants = {ALL_TENANTS, *(tenant for route in routes.values() for tenant in route.whose)}
-    of_verdicts = read_kpis_of_verdicts(warehouse, rubric, kpis, first, tenants)
+    of_verdicts = read_kpis_of_verdicts(warehouse, rubric, scored, kpis, first, tenants)
     messages = preview_days(watched, days_between(first, last), routes, of_verdicts)
     return first, last, messages, forecast(watched)
 

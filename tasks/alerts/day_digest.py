@@ -64,7 +64,7 @@ def day_digest(
     of_rules = with_so_far(incidents(day, facts, decided[day], rubric, policy.days_off), watched, day)
     of_rules = _with_growth(of_rules, warehouse, watched, day)
     few = few_rows_incidents(history, rubric, policy.days_off).get(day, [])
-    of_verdicts = read_kpis_of_verdicts(warehouse, rubric, history, day, tenants)
+    of_verdicts = read_kpis_of_verdicts(warehouse, rubric, scored, history, day, tenants)
     found = [*of_rules, *few, *kpi_incidents_of_days(of_verdicts, rubric, tenants)[day]]
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
     row_ids = {row_id for one in found if one.fires for row_id in one.fact.row_ids}

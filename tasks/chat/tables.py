@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from datetime import date, timedelta
+from datetime import date
 from itertools import chain
 from typing import Any
 
@@ -215,16 +215,20 @@ def read_kpis(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> 
 
 
 def read_kpis_of_verdicts(
-    warehouse: Warehouse, rubric: RowRubric, kpis: KpisByDay, first: date, tenants: Collection[str | None]
+    warehouse: Warehouse,
+    rubric: RowRubric,
+    scored: Sequence[date],
+    kpis: KpisByDay,
+    first: date,
+    tenants: Collection[str | None],
 ) -> dict[date, list[KpiRow]]:
-    """The KPI rows of these tenants on the days of `kpis` and on as many scored days before them as the verdicts of
-    KPIs need that are told from `first` on: undecided weeks keep the last one, however long ago it was.
+    """The KPI rows of these tenants on the days of `kpis` and on as many of the `scored` days before them as the
+    verdicts of KPIs need that are told from `first` on: undecided weeks keep the last one, however long ago it was.
     """
     found = {day: [row for row in rows if row["tenant_id"] in tenants] for day, rows in kpis.items()}
     while found and keep_verdicts_of_before(found, rubric, tenants, first):
-        if not (before := scored_until(warehouse, min(found) - timedelta(days=1))):
+        if not (days := scored[: bisect_left(scored, min(found))][-len(found) :]):
             break
-        days = before[-len(found) :]
         rows = table_rows(warehouse, KPIS, rubric.kpis_schema, days)
         earlier: dict[date, list[KpiRow]] = {day: [] for day in days}
         for row in rows.filter(pl.col("tenant_id").is_in([*tenants], nulls_equal=True)).collect().iter_rows(named=True):

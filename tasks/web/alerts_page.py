@@ -110,7 +110,7 @@ def _past_days(
     kpis = read_kpis(context.warehouse, context.rubric, scored[-span - DECISION_DAYS :])
     watched = WatchedDays(context.rubric, kpis, policy)
     days = days_between(scored[-1] - timedelta(days=span - 1), scored[-1])
-    of_verdicts = read_kpis_of_verdicts(context.warehouse, context.rubric, kpis, days[0], (ALL_TENANTS,))
+    of_verdicts = read_kpis_of_verdicts(context.warehouse, context.rubric, scored, kpis, days[0], (ALL_TENANTS,))
     return preview_for_all(watched, days, of_verdicts), forecast(watched)
 
 

@@ -123,7 +123,7 @@ def build_pages(
         pages.begin(others | {FIRST_PAGE: first_page})
         summaries, last_rows = _day_pages(pages, warehouse, rubric, scored, time_zone)
         told_from = min(tables.days, default=date.max)
-        of_verdicts = read_kpis_of_verdicts(warehouse, rubric, tables.kpis, told_from, (ALL_TENANTS,))
+        of_verdicts = read_kpis_of_verdicts(warehouse, rubric, days, tables.kpis, told_from, (ALL_TENANTS,))
         reported = preview_for_all(watched, tables.days, of_verdicts)
         kinds = {day: dict(summary.kinds) for day, summary in summaries.items()}
         for period in made:

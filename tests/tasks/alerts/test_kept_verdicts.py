@@ -13,6 +13,7 @@ from scoring.chat.kpi_windows import FOUR_WEEKS, standings
 from scoring.chat.kpis import rows_of_tenant
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.alerts.day_digest import day_digest
+from tasks.chat.tables import KPIS
 from tasks.files.report_paths import ReportPaths
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.alert_days import FIRST_DAY, TURNS, KpiRow, kpi_row
@@ -65,3 +66,20 @@ def test_verdict_of_an_earlier_rubric_version_is_not_kept(tmp_path: Path) -> Non
         days[day] = [row | {"rubric_version": "another"} for row in days[day]]
     write_kpis(warehouse := FolderWarehouse(tmp_path / "warehouse"), days)
     assert [one.state for day in of_version[-FOUR_WEEKS:] for one in of_failures(warehouse, day)] == []
+
+
+class ListedWarehouse(FolderWarehouse):
+    """A warehouse that counts how often it lists the scored days: BigQuery bills each time."""
+
+    listed = 0
+
+    def days(self, table: str) -> list[date]:
+        self.listed += table == KPIS
+        return super().days(table)
+
+
+def test_scored_days_are_listed_once_however_long_nothing_was_decided(tmp_path: Path) -> None:
+    days = rows([*MISSED * FOUR_WEEKS, *NEAR * (2 * DECISION_DAYS)])
+    write_kpis(warehouse := ListedWarehouse(tmp_path), days)
+    assert [one.state for one in of_failures(warehouse, max(days))] == ["continuing"]
+    assert warehouse.listed == 1
