@@ -9,7 +9,6 @@ import polars as pl
 
 from scoring.chat.erasure import not_erased
 from scoring.chat.explained_rows import explained_rows
-from scoring.chat.row_filter import RowFilter
 from scoring.chat.rows import FileFailure
 from scoring.days import Window, days_window
 from scoring.errors import UsageError
@@ -20,8 +19,7 @@ from tasks.config.addresses import is_bigquery
 from tasks.context import Context
 from tasks.files.atomic import writable
 from tasks.state.erased_sessions import erased_sessions
-from tasks.warehouse.row_search import RowOrder
-from tasks.warehouse.tables import SCORES
+from tasks.warehouse import rows_with_ids
 
 
 @contextmanager
@@ -66,11 +64,7 @@ def window_of(row_ids: Sequence[str], source: str | None, context: Context) -> W
     Raises:
         UsageError: the rows are in such a view, and the warehouse has none of them.
     """
-    scored, known = context.warehouse.days(SCORES), pl.DataFrame(schema={"row_id": pl.String, "score_date": pl.Date})
-    if scored:
-        wanted = RowFilter(scored[0], scored[-1], row_ids=tuple(row_ids))
-        search, most = context.warehouse.row_search(context.rubric), len(row_ids) * len(scored)
-        known = search.rows(wanted, ["row_id", "score_date"], RowOrder(), 0, most)
+    known = rows_with_ids(context.warehouse, context.rubric, row_ids, ["row_id", "score_date"])
     is_view = is_bigquery(address := source or context.settings.monitoring.source)
     if not (is_view or set(row_ids) <= set(known["row_id"])):
         return None
@@ -80,5 +74,5 @@ def window_of(row_ids: Sequence[str], source: str | None, context: Context) -> W
             where=address,
             fix="check the ids, or score their day first: aqb backfill --from DAY --to DAY",
         )
-    days = known["score_date"].unique().sort().to_list()
+    days = known["score_date"]
     return days_window(days[0], days[-1], context.settings.time_zone)

@@ -13,8 +13,7 @@ from scoring.stats.agreement import Pair
 from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, AnyTestRunRubric
 from tasks.review.labels import Label, Problem, refuse
 from tasks.testruns.read_folder import ScoredFolder
-from tasks.warehouse import Warehouse, table_rows
-from tasks.warehouse.tables import SCORES
+from tasks.warehouse import Warehouse, rows_with_ids
 
 _RowKey = tuple[str, str]
 LabelledPair = tuple[Label, Pair]
@@ -204,8 +203,8 @@ def _points(label: str) -> float:
     return points
 
 
-def _rows(rubric: RowRubric, row_ids: Iterable[str], warehouse: Warehouse) -> dict[str, Mapping[str, Any]]:
-    wanted = table_rows(warehouse, SCORES, rubric.scores_schema).filter(pl.col("row_id").is_in(list(row_ids)))
+def _rows(rubric: RowRubric, row_ids: Collection[str], warehouse: Warehouse) -> dict[str, Mapping[str, Any]]:
     grades = (scale.column for scale in rubric.scales)
-    rows = wanted.select("row_id", "session_id", "tenant_id", "rubric_version", *grades).collect()
+    columns = ["score_date", "row_id", "session_id", "tenant_id", "rubric_version", *grades]
+    rows = rows_with_ids(warehouse, rubric, row_ids, columns)
     return {row["row_id"]: row for row in rows.iter_rows(named=True)}

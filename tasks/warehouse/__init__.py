@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import polars as pl
 import pyarrow as pa
 
+from scoring.chat.row_filter import RowFilter
 from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
 from scoring.rules.arrow_types import empty_frame
 from tasks.config.addresses import is_bigquery
 from tasks.warehouse.day_queries import CountsOfDays, DayQueries
 from tasks.warehouse.folder import FolderWarehouse
-from tasks.warehouse.row_search import RowSearch
+from tasks.warehouse.row_search import RowOrder, RowSearch
+from tasks.warehouse.tables import SCORES
 
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
@@ -141,6 +143,19 @@ def table_rows(warehouse: Warehouse, table: str, schema: pa.Schema, days: Sequen
     """The rows of these days (all days when None) in the columns of `schema`; none where no table has them."""
     found = warehouse.read(table, days, schema)
     return empty_frame(schema).lazy() if found is None else found
+
+
+def rows_with_ids(
+    warehouse: Warehouse, rubric: RowRubric, row_ids: Collection[str], columns: Sequence[str]
+) -> pl.DataFrame:
+    """These columns, `score_date` among them, of the scored rows with these ids, earliest day first; the warehouse
+    itself looks for them, on all of its days.
+    """
+    if not row_ids or not (days := warehouse.days(SCORES)):
+        return empty_frame(rubric.scores_schema).select(columns)
+    wanted, most = RowFilter(days[0], days[-1], row_ids=tuple(row_ids)), len(row_ids) * len(days)
+    found = warehouse.row_search(rubric).rows(wanted, columns, RowOrder(), 0, most)
+    return found.sort("score_date", maintain_order=True)
 
 
 def open_warehouse(url: str, settings: Settings | None = None, labels: Mapping[str, str] | None = None) -> Warehouse:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePath
 
-import polars as pl
 from starlette.responses import Response
 
 from scoring.catalog import rubric_title, rubrics
@@ -30,7 +29,7 @@ from tasks.review.trust import (
     pairs_of_people,
 )
 from tasks.testruns.trusted_metrics import agreement_figures
-from tasks.warehouse.tables import SCORES
+from tasks.warehouse import rows_with_ids
 from tasks.web.asked import Asked, href
 from tasks.web.conversation import shown_text
 from tasks.web.review_queues import RunQueue, run_queues
@@ -174,10 +173,8 @@ def _items(asked: Asked, apart: Sequence[_Judged]) -> Table:
 
 def _scored_rows(context: Context, row_ids: Sequence[str]) -> Mapping[str, tuple[date, str | None]]:
     """The days of these rows, and their questions if they are stored."""
-    scores = context.warehouse.read(SCORES, schema=context.rubric.scores_schema) if row_ids else None
-    if scores is None:
-        return {}
-    found = scores.filter(pl.col("row_id").is_in(row_ids)).select("row_id", "score_date", "user_input").collect()
+    columns = ["row_id", "score_date", "user_input"]
+    found = rows_with_ids(context.warehouse, context.rubric, row_ids, columns)
     return {row_id: (day, question) for row_id, day, question in found.iter_rows()}
 
 

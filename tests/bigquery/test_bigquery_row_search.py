@@ -10,6 +10,8 @@ from scoring.days import day_window
 from scoring.errors import UsageError
 from tasks.chat.source_rows import window_of
 from tasks.config.settings import Settings
+from tasks.review.labels import Label
+from tasks.review.pairing import row_pairs
 from tasks.warehouse import Warehouse, open_warehouse
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.row_search import RowOrder
@@ -97,3 +99,18 @@ def test_view_is_not_read_as_a_whole_for_rows_that_no_scored_day_has(
     with pytest.raises(UsageError, match="no scored day has these rows"):
         in_context(lambda context: window_of(["nowhere"], VIEW, context), nowhere)
     assert in_context(lambda context: window_of(["nowhere"], FILES, context), nowhere) is None
+
+
+def test_labelled_rows_are_looked_for_inside_bigquery(
+    warehouses: tuple[Warehouse, Warehouse], settings: Settings, emulator: Emulator
+) -> None:
+    """A night compares all labels with the scores of now: the other rows of years stay where they are."""
+    here, there = warehouses
+    first, *others = here.row_search(RUBRIC).rows(ALL, ["row_id"], RowOrder(), 0, 9)["row_id"]
+    labels = [Label("a_grade", "B", row_id=row_id, line=line) for line, row_id in enumerate((first, "nowhere"))]
+    with proxy_to(emulator.rest) as proxy:
+        found = row_pairs(RUBRIC, labels, open_warehouse(there.url, behind(proxy, settings)))
+        answers = b"".join(proxy.answers).decode()
+    assert found == row_pairs(RUBRIC, labels, here)
+    assert [label.row_id for label, _ in found[0]] == [first]
+    assert not any(row_id in answers for row_id in others)

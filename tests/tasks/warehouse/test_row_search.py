@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from scoring.chat.row_filter import RowFilter
+from tasks.warehouse import rows_with_ids
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.row_search import RowOrder
 from tasks.warehouse.tables import SCORES
@@ -121,3 +122,14 @@ def test_row_search_tells_rows_of_one_id_on_two_days_apart(tmp_path: Path) -> No
     shown = warehouse.row_search(RUBRIC).rows(ALL, ["row_id"], RowOrder("final_score", descending=False), 0, 3)
     assert shown.height == 3
     assert shown["row_id"].n_unique() == 2
+
+
+def test_rows_with_ids_come_from_all_days_the_earliest_first(warehouse: FolderWarehouse, tmp_path: Path) -> None:
+    order = RowOrder("final_score", descending=False)
+    ids = warehouse.row_search(RUBRIC).rows(ALL, ["row_id"], order, 0, 99)["row_id"].to_list()
+    found = rows_with_ids(warehouse, RUBRIC, [*ids, "nowhere"], ["score_date", "row_id"])
+    assert sorted(found["row_id"]) == sorted(ids)
+    assert found["score_date"].is_sorted()
+    assert found["score_date"].n_unique() == len(DAYS)
+    assert rows_with_ids(warehouse, RUBRIC, [], ["score_date"]).is_empty()
+    assert rows_with_ids(FolderWarehouse(tmp_path / "none"), RUBRIC, ids, ["score_date"]).is_empty()
