@@ -7,12 +7,13 @@ Source: SPEC 12.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import combinations
 
 import polars as pl
+import pyarrow as pa
 
 from scoring.catalog import testrun_rubric_of_summary
 from scoring.chat.rubric import RowRubric
@@ -30,6 +31,7 @@ from tasks.warehouse import Warehouse, table_rows
 ComparedLabel = tuple[KeptLabel, Pair]
 _Run = tuple[str, str]
 """Rubric and content of the file."""
+_ITEM = ("score_date", "rubric", "input_sha256", "query_id", "round", "agent_type", "scores")
 
 
 @dataclass(frozen=True)
@@ -168,33 +170,47 @@ class _StoredRun:
     queries: pl.DataFrame
 
 
-def _stored_runs(warehouse: Warehouse, wanted: Iterable[_Run]) -> Iterator[_StoredRun]:
-    """The requested runs in the warehouse, with the latest scores of each."""
+def _stored_runs(warehouse: Warehouse, wanted: Mapping[_Run, Sequence[KeptLabel]]) -> Iterator[_StoredRun]:
+    """The labelled runs in the warehouse, with the latest scores of their labelled queries."""
     summaries = table_rows(warehouse, SUMMARIES, SUMMARIES_SCHEMA)
     rows = summaries.filter(pl.col("input_sha256").is_in([sha256 for _, sha256 in wanted])).collect()
     last = {(row["rubric"], row["input_sha256"]): row for row in rows.sort("score_date").iter_rows(named=True)}
-    for run in wanted:
-        row = last.get(run)
-        summary = json.loads(row["summary"]) if row else {}
-        rubric = testrun_rubric_of_summary(summary) if row else None
-        if row is None or rubric is None:
+    stored = {run: last[run] for run in wanted if run in last}
+    days = sorted({row["score_date"] for row in stored.values()})
+    query_ids = {label.query_id for run in stored for label in wanted[run]}
+    scores, queries = (_by_run(warehouse, table, days, query_ids) for table in (SCORES, QUERIES))
+    for run, row in stored.items():
+        summary = json.loads(row["summary"])
+        rubric = testrun_rubric_of_summary(summary)
+        if rubric is None:
             continue
-        epochs = epochs_of(summary)
+        epochs, place = epochs_of(summary), (row["score_date"], *run)
         yield _StoredRun(
             rubric=rubric,
             file=row["input_name"],
             sha256=run[1],
             version=row["rubric_version"],
             epochs={metric.name: epoch for metric in rubric.metrics if (epoch := metric.epoch(epochs))},
-            scores=_table(warehouse, SCORES, row["score_date"], run),
-            queries=_table(warehouse, QUERIES, row["score_date"], run),
+            scores=scores.get(place, pl.DataFrame()),
+            queries=queries.get(place, pl.DataFrame()),
         )
 
 
-def _table(warehouse: Warehouse, table: str, day: date, run: _Run) -> pl.DataFrame:
-    """The rows of a run with a column for each metric, as in the table of its folder."""
-    schema = SCORES_SCHEMA if table == SCORES else QUERIES_SCHEMA
-    rows = table_rows(warehouse, table, schema, [day])
-    found = rows.filter((pl.col("rubric") == run[0]) & (pl.col("input_sha256") == run[1])).collect()
-    points = [{f"{one['metric']}_score": one["score"] for one in scores} for scores in found["scores"].to_list()]
-    return pl.concat([found.drop("scores"), pl.DataFrame(points, infer_schema_length=None)], how="horizontal")
+def _by_run(
+    warehouse: Warehouse, table: str, days: Sequence[date], query_ids: Collection[str]
+) -> dict[tuple[object, ...], pl.DataFrame]:
+    """The rows of these queries by day, rubric and content, with a column for each metric, as in the table of a run's
+    folder.
+    """
+    if not days:
+        return {}
+    known = SCORES_SCHEMA if table == SCORES else QUERIES_SCHEMA
+    rows = table_rows(warehouse, table, pa.schema([one for one in known if one.name in _ITEM]), days)
+    found = rows.filter(pl.col("query_id").is_in(list(query_ids))).collect()
+    by_run = found.partition_by("score_date", "rubric", "input_sha256", as_dict=True)
+    return {place: _with_points(of_run) for place, of_run in by_run.items()}
+
+
+def _with_points(rows: pl.DataFrame) -> pl.DataFrame:
+    points = [{f"{one['metric']}_score": one["score"] for one in scores} for scores in rows["scores"].to_list()]
+    return pl.concat([rows.drop("scores"), pl.DataFrame(points, infer_schema_length=None)], how="horizontal")

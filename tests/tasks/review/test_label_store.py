@@ -1,11 +1,14 @@
 """Labels that are kept, and what they say of the scores that the warehouse holds."""
 
 import csv
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
+import polars as pl
+import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 
@@ -165,3 +168,28 @@ def test_label_of_a_run_that_the_warehouse_does_not_hold_is_left_out(tmp_path: P
     unknown = [GIVEN, replace(mine, query_id="Q99"), replace(mine, query_id="", row_id="none", rubric=RUBRIC.id)]
     assert judge_trust(unknown, RUBRIC, warehouse, DAY, 0.6) == {}
     assert judge_trust([mine, *unknown], RUBRIC, warehouse, DAY, 0.6) == {"plan-agent": 1}
+
+
+class ReadWarehouse(FolderWarehouse):
+    """A warehouse that counts how often it is read: in BigQuery each time is a job."""
+
+    reads = 0
+
+    def read(
+        self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None
+    ) -> pl.LazyFrame | None:
+        self.reads += 1
+        return super().read(table, days, schema)
+
+
+@pytest.mark.parametrize("runs", [1, 4])
+def test_tables_are_read_once_however_many_runs_are_labelled(tmp_path: Path, runs: int) -> None:
+    names = [f"{number}.csv" for number in range(runs)]
+    for number, name in enumerate(names):
+        scored_run(tmp_path, DAY + timedelta(number % 2), name, note=str(number))
+    labels = [replace(one, input_sha256=of_the_run(tmp_path, name)) for one in PEOPLE_AGREE for name in names]
+    warehouse = ReadWarehouse(tmp_path / "warehouse")
+    assert judge_trust(labels, RUBRIC, warehouse, DAY, 0.6) == {"plan-agent": 60 * runs}
+    assert warehouse.reads == 3
+    (row,) = read_agreements(warehouse).to_dicts()
+    assert (row["n"], row["exact"], row["clusters"]) == (60 * runs, 60 * runs, 60 * runs)
