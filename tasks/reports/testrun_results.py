@@ -8,7 +8,7 @@ from scoring.testruns.scoring import ScoredTestRun, TestRunPlan, score_testrun
 from tasks.judge.client import Judged
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.testruns.history import place_of
-from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
+from tasks.testruns.trusted_metrics import read_trust, untrusted_metrics
 from tasks.testruns.warehouse import write_testrun
 from tasks.warehouse import Warehouse
 
@@ -30,7 +30,7 @@ def write_testrun_results(
         StorageError: the folder or the warehouse cannot be written.
     """
     scored = scored_as_judged(plan, judged)
-    untrusted = untrusted_metrics(read_agreements(known), plan.rubric, scored.epochs)
+    untrusted = untrusted_metrics(read_trust(known), plan.rubric, scored.epochs)
     place = place_of(known, day, scored, judged.summary() if judged else None)
     summary = write_testrun_folder(folder, scored, Path(plan.run.identity.name), judged, untrusted, place)
     write_testrun(warehouse, day, scored, place, judged)

@@ -37,6 +37,9 @@ AGREEMENTS_SCHEMA = pa.schema(
     ]
 )
 
+Trust = Mapping[tuple[str, str, str | None], bool]
+"""Whether a metric is trusted, by rubric, metric, and the judge of the metric (None for one scored by rules)."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -74,21 +77,20 @@ def read_agreements(warehouse: Warehouse) -> pl.DataFrame:
     return rows.filter(pl.col("agent_type") == ALL_AGENTS).sort("score_date", maintain_order=True).collect()
 
 
-def untrusted_metrics(
-    known: pl.DataFrame, rubric: AnyTestRunRubric, epochs: Mapping[str, Sequence[str]]
-) -> tuple[str, ...]:
+def read_trust(warehouse: Warehouse) -> Trust:
+    """Whether people's latest labels confirm each metric."""
+    known = read_agreements(warehouse).select("rubric", "metric", "epoch", "trusted")
+    return {(rubric, metric, epoch): trusted for rubric, metric, epoch, trusted in known.iter_rows()}
+
+
+def untrusted_metrics(trust: Trust, rubric: AnyTestRunRubric, epochs: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """The metrics of a run that people's latest labels do not confirm, in the order of the rubric.
 
-    `known` is from `read_agreements`, `epochs` are those of the run by kind of question. For a judged metric only
-    agreements of its epoch count. A metric without labels is left out: its agreement is unknown.
+    `epochs` are those of the run by kind of question. For a judged metric only agreements of its epoch count. A metric
+    without labels is left out: its agreement is unknown.
     """
-    untrusted = []
-    for metric in rubric.metrics:
-        same_judge = pl.col("epoch").eq_missing(pl.lit(metric.epoch(epochs), pl.String))
-        rows = known.filter(pl.col("rubric") == rubric.id, pl.col("metric") == metric.name, same_judge)
-        if rows.height and not rows["trusted"][-1]:
-            untrusted.append(metric.name)
-    return tuple(untrusted)
+    judged = {metric.name: metric.epoch(epochs) for metric in rubric.metrics}
+    return tuple(name for name, epoch in judged.items() if not trust.get((rubric.id, name, epoch), True))
 
 
 def agreement_figures(one: Agreement, trusted_from: float) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from tasks.reports.site.testrun_charts import metric_intervals
 from tasks.reports.site.testrun_history import agents_table, runs_by_set, values_of_set
 from tasks.reports.site.testrun_pages import file_links, testrun_list, testrun_values
 from tasks.reports.site.testrun_tables import PublishedTestRun, executions_of, queries_of, read_testruns, report_files
-from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
+from tasks.testruns.trusted_metrics import read_trust, untrusted_metrics
 from tasks.testruns.uploads import Upload
 from tasks.testruns.warehouse import SCORES as TESTRUN_SCORES
 from tasks.warehouse import Warehouse
@@ -154,8 +154,8 @@ def _uploaded_values(asked: Asked, upload: Upload, runs: Sequence[PublishedTestR
     """The values of the page of an upload's result, which is compared with runs of the warehouse."""
     (run,) = read_testruns(upload.warehouse, 1)
     if run.rubric:
-        known = read_agreements(asked.of_testruns.warehouse)
-        run = replace(run, untrusted=untrusted_metrics(known, run.rubric, epochs_of(run.summary)))
+        trust = read_trust(asked.of_testruns.warehouse)
+        run = replace(run, untrusted=untrusted_metrics(trust, run.rubric, epochs_of(run.summary)))
     names = report_files(upload.report) if takes_home(asked, upload) else []
     values = _shown_values(run, runs, upload.warehouse, file_links(page_of_upload(upload), names))
     return {**values, **version_values(asked, upload)}

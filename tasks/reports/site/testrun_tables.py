@@ -20,7 +20,7 @@ from scoring.testruns.page_parts import PageParts
 from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import epochs_of
 from tasks.files.report_paths import TESTRUNS, WORKBOOK, testrun_page_name
-from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
+from tasks.testruns.trusted_metrics import read_trust, untrusted_metrics
 from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SCORES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA
 from tasks.warehouse import Warehouse, table_rows
 
@@ -160,7 +160,7 @@ def read_testruns(warehouse: Warehouse, span: int) -> list[PublishedTestRun]:
     """The runs of the last `span` days that have any, those that ran last first; a file scored again counts once, as of
     its last day."""
     summaries = table_rows(warehouse, SUMMARIES, SUMMARIES_SCHEMA, warehouse.days(SUMMARIES)[-span:]).collect()
-    agreements = read_agreements(warehouse)
+    trust = read_trust(warehouse)
     runs: dict[tuple[str, str], PublishedTestRun] = {}
     for row in summaries.sort("score_date", "input_name", "input_sha256", "rubric").iter_rows(named=True):
         summary = json.loads(row["summary"])
@@ -178,7 +178,7 @@ def read_testruns(warehouse: Warehouse, span: int) -> list[PublishedTestRun]:
             ran_at=row["ran_at"] or "",
             agents=row["agent_type"] or "",
             test_set=row["test_set"] or new_set(row["input_sha256"]),
-            untrusted=untrusted_metrics(agreements, rubric, epochs_of(summary)) if rubric else (),
+            untrusted=untrusted_metrics(trust, rubric, epochs_of(summary)) if rubric else (),
         )
     by_name = sorted(runs.values(), key=lambda run: (run.name, run.rubric_id))
     return sorted(by_name, key=order_of_runs(by_name), reverse=True)

@@ -15,7 +15,7 @@ from scoring.testruns.rubric import TestRunRubric
 from tasks.review.labels import Label
 from tasks.review.pairing import labelled_rows, labelled_testruns
 from tasks.testruns.read_folder import ScoredFolder
-from tasks.testruns.trusted_metrics import AGREEMENTS, Measured, read_agreements, untrusted_metrics, write_agreements
+from tasks.testruns.trusted_metrics import AGREEMENTS, Measured, read_trust, untrusted_metrics, write_agreements
 from tasks.warehouse import Warehouse, open_warehouse
 from tests.builders import chat_rows
 from tests.builders.scored_days import write_scored_day
@@ -145,7 +145,7 @@ def measured(found: list[Agreement], epochs: Mapping[str, str] | None = None) ->
 def untrusted(warehouse: Warehouse, rubric: str, epochs: Mapping[str, Sequence[str]] | None = None) -> tuple[str, ...]:
     known = rubric_of(rubric)
     assert isinstance(known, TestRunRubric)
-    return untrusted_metrics(read_agreements(warehouse), known, epochs or {})
+    return untrusted_metrics(read_trust(warehouse), known, epochs or {})
 
 
 def test_newest_labels_of_a_metric_decide(tmp_path: Path) -> None:
