@@ -1,6 +1,6 @@
 """The report of a week, a month or other days of chat rows, from the warehouse. Source: SPEC 10."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
 from typing import Any
@@ -114,11 +114,14 @@ def _kpis_by_tenant(
 def _of_rows(rubric: RowRubric, days: Iterable[ListedRows]) -> tuple[list[dict[str, Any]], list[Questions]]:
     """The lowest rows in the frame of the cross table and the questions of all days, with one day's rows in memory."""
     framed: GroupedRows = {}
-    questions: list[Questions] = []
-    for of_day in days:
-        if rubric.framed is not None:
-            group_rows(rubric, framed, of_day.frame.filter(to_polars(rubric.framed)).iter_rows(named=True))
-        questions = summed_questions([questions, repeated_questions(of_day)])
+
+    def asked() -> Iterator[list[Questions]]:
+        for of_day in days:
+            if rubric.framed is not None:
+                group_rows(rubric, framed, of_day.frame.filter(to_polars(rubric.framed)).iter_rows(named=True))
+            yield repeated_questions(of_day)
+
+    questions = summed_questions(asked())
     return lowest_rows(rubric, framed, _FRAMED_ROWS), questions
 
 

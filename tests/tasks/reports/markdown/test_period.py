@@ -1,6 +1,7 @@
 """The report for a meeting: a week, a month or other days beside those before them."""
 
 import shutil
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ from scoring.alerting.watch import AlertPolicy
 from scoring.chat.periods import Period, month_of, week_of
 from scoring.errors import InputError
 from tasks.reports.markdown.period import period_report
+from tasks.reports.site.patterns import Questions, summed_questions
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import REFUSAL, RUBRIC, best, plain, refused
 from tests.builders.site import of_version, write_day
@@ -66,6 +68,21 @@ def test_period_report_lists_gold_mine_rows_and_repeated_questions(warehouse: Fo
     assert gold.count("하늘전자 005930") == 1
     assert "2026-02-12" in gold
     assert "| {낱말} (예: 살까, 14번) | 14 | 14 (100.0%) | 0 (0.0%) |" in text
+
+
+def test_period_report_sums_the_questions_of_all_days_at_once(
+    warehouse: FolderWarehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Summed day by day, those of a year of different questions took a minute."""
+    sums = list[list[Questions]]()
+
+    def summing(days: Iterable[Sequence[Questions]]) -> list[Questions]:
+        sums.append(summed_questions(days))
+        return sums[-1]
+
+    monkeypatch.setattr("tasks.reports.markdown.period.summed_questions", summing)
+    assert "(예: 살까, 14번)" in report(warehouse)
+    assert len(sums) == 1
 
 
 def test_period_report_leaves_out_days_of_another_rubric_version(warehouse: FolderWarehouse) -> None:
