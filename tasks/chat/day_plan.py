@@ -27,7 +27,7 @@ from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.state.run_ledger import INTRADAY, Run, RunLedger
 
-PORTION_BYTES = 500_000_000
+PORTION_BYTES, _MOST_PORTIONS = 500_000_000, 10
 # CPU seconds of a backfill, from benchmarks/RESULTS.md and docs/scale.md: per day and per row; the startup of a worker
 # process, and each further day in it; and the share of the work that workers may cost.
 _DAY_S, _ROW_S = 0.15, 30e-6
@@ -170,13 +170,15 @@ def source_contents(source: ChatRowSource, first: date, last: date, time_zone: s
 
 
 def portions(days: Sequence[PlannedDay]) -> Iterator[list[date]]:
-    """The days in portions of about `PORTION_BYTES` of text, earliest first: each is read from the source at once."""
+    """The days in portions of about `PORTION_BYTES` of text, or a tenth of all if that is more, earliest first: each is
+    read from the source at once, for which all of its files are read.
+    """
     portion: list[date] = []
-    size = 0
+    size, enough = 0, max(PORTION_BYTES, sum(planned.content.bytes for planned in days) // _MOST_PORTIONS)
     for planned in days:
         portion.append(planned.day)
         size += planned.content.bytes
-        if size >= PORTION_BYTES:
+        if size >= enough:
             yield portion
             portion, size = [], 0
     if portion:

@@ -175,6 +175,7 @@ def test_days_are_read_in_portions_by_their_bytes(settings: Settings, monkeypatc
     assert list(portions(days)) == [[planned.day for planned in days]]
     monkeypatch.setattr("tasks.chat.day_plan.PORTION_BYTES", 2 * days[0].content.bytes)
     assert [len(portion) for portion in portions(days)] == [2, 2, 1]
+    assert len(list(portions([*days] * 40))) == 10, "all files are read for each of them"
     assert list(portions([])) == []
 
 
