@@ -47,7 +47,7 @@ def test_outbox_forgets_a_session_of_many_rows_as_fast_as_one_of_some(tmp_path: 
 
 
 def test_outbox_reads_the_blocks_of_those_messages_alone_that_show_a_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    state_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rows of a session of many days are looked for once a day, in the messages of all days."""
     read = list[Sequence[Any]]()
@@ -58,7 +58,7 @@ def test_outbox_reads_the_blocks_of_those_messages_alone_that_show_a_row(
 
     monkeypatch.setattr("tasks.alerts.outbox.neutral_blocks", reading)
     named = Message("page", "critical", ("named",), "제목", [*paragraph([plain('주로 "살까" 형태의 질문')])])
-    with opened(Outbox, f"sqlite:///{tmp_path / 'state.db'}") as outbox:
+    with opened(Outbox, state_url) as outbox:
         outbox.put("qa", "", [named, *(message(number, 100 * number) for number in range(60))], NOW)
         assert outbox.forget([row_id(10**9 + 100), '"살까" 형태'], dry_run=False) == 2
     assert len(read) == 2
