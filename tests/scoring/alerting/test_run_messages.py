@@ -186,7 +186,7 @@ def test_every_headline_about_a_test_run_stands_in_the_guide_of_those_who_get_it
     page: str, of_run: dict[str, Any]
 ) -> None:
     message = only(review_message(RouteFilter(), replace(RUN, **{"flagged": 0, **of_run})))
-    headline = re.sub(" [0-9]+[건개]$", "", message.text.split(" · ")[1])
+    headline = re.sub(" [0-9]+[건개]$|: .+", "", message.text.split(" · ")[1])
     assert f"\n| {headline} |" in Path("docs/how-to", page).read_text(encoding="utf-8")
 
 
