@@ -157,14 +157,16 @@ class _Follower:
     to the open episode, and the last `_level_days` of these follow its latest report. In the last `_days_back` days the
     evidence for a return has grown (`_returned`). For ended rises whose days still count, the rise is known: the next
     one is searched in the `_days_since` then. `_risen` is the index of the day since which the rate is as high as last
-    reported. An open episode that paged, or whose rise is far beyond chance, is `_no_chance`.
+    reported, `_paged_on` that of its last page. An open episode that paged, or whose rise is far beyond chance, is
+    `_no_chance`.
     """
 
     def __init__(self, streams: Streams, budget: FalseAlarmBudget) -> None:
         count = len(streams.counts)
         self._streams, self._budget, self._each = streams, budget, np.arange(count)[:, None]
         self._recent = np.full((count, 2 * REFERENCE_DAYS), -1)
-        self._change, self._since, self._reported_on, self._risen = (np.zeros(count, int) for _ in range(4))
+        self._change, self._since, self._reported_on = (np.zeros(count, int) for _ in range(3))
+        self._risen, self._paged_on = np.zeros(count, int), np.zeros(count, int)
         self._open_days, self._level_days = np.zeros(count, int), np.zeros(count, int)
         self._paged, self._no_chance = np.zeros(count, bool), np.zeros(count, bool)
         self._reported_rate, self._reported_times, self._returned = (np.zeros(count) for _ in range(3))
@@ -207,6 +209,7 @@ class _Follower:
         pages = paged & (~self._paged | worse) & (self._change != CALM)
         self._paged |= pages
         self._note_reported(day, pages)
+        self._paged_on = np.where(pages, day, self._paged_on)
         no_chance = enough & (chance < _NO_CHANCE * levels.reported_chance)
         no_chance |= seen & is_above & (lasting.log_evidence > levels.reported_evidence - log(_NO_CHANCE))
         self._no_chance |= pages | (no_chance & (self._change != CALM))
@@ -335,14 +338,16 @@ class _Follower:
         """Makes the rate of an episode the usual one if it has lasted long enough, or if people accept it today;
         returns the episodes that nobody has accepted.
 
-        Long enough is measured from its last rise, unless few days before the episode are left.
+        Long enough is measured from its last rise, or from its page if that came later, unless few days before the
+        episode are left.
         """
         days, is_open = self._recent.shape[1], self._change != CALM
-        since_rise = (self._recent >= self._risen[:, None]).sum(1)
+        first_days = (self._risen, np.maximum(self._risen, self._paged_on))
+        since_rise, since_told = ((self._recent >= first[:, None]).sum(1) for first in first_days)
         accepted = self._streams.accepted == day
-        by_itself = is_open & ((since_rise >= REFERENCE_DAYS) | accepted)
+        by_itself = is_open & ((since_told >= REFERENCE_DAYS) | accepted)
         settled = by_itself | (is_open & (self._open_days >= days - COLD_DAYS))
-        kept = np.where(by_itself, since_rise, self._open_days)
+        kept = np.where(by_itself, np.minimum(since_rise, REFERENCE_DAYS), self._open_days)
         for stream in np.flatnonzero(settled):
             self._recent[stream, : days - kept[stream]] = -1
         self._close(settled)

@@ -20,9 +20,9 @@ from scoring.alerting.rates import REFERENCE_DAYS, Prior
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_by_tenant, rubric_version_of, scored_and_excluded
 from scoring.chat.rubric import EXCLUDED_RATE_RISING, AlertLevel, AlertRule, RowRubric
 
-DECISION_DAYS = 3 * REFERENCE_DAYS
-"""Number of scored days that affect the decision of a day: an episode, the change it is measured from, and the
-reference.
+DECISION_DAYS = 5 * REFERENCE_DAYS
+"""Number of scored days from which the decision of a day is made: an open episode has up to two times four weeks, and
+what its first day is measured from as many; with less before it each night would find another beginning and end of it.
 """
 
 FALSE_DIGESTS_PER_YEAR = 12

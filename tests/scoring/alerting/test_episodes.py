@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from scoring.alerting.episodes import Episodes, FalseAlarmBudget, Streams, follow
-from scoring.alerting.rates import Prior, usual_range
+from scoring.alerting.rates import REFERENCE_DAYS, Prior, usual_range
+from scoring.alerting.watch import DECISION_DAYS
 
 ROWS = 776
 FIRST = [40] * 28 + [66] * 7
@@ -81,3 +82,20 @@ def test_rate_is_over_only_on_a_day_within_its_usual_range() -> None:
     rates = np.concatenate([usual, np.full((200, 1), 200), after], 1) / ROWS
     assert found.ended.any(1).mean() > 0.9
     assert (rates <= highest)[found.ended].all()
+
+
+def test_slow_rise_that_pages_late_is_usual_four_weeks_after_its_page() -> None:
+    """Whoever was called has these to bring it back: it had begun two weeks before."""
+    found = followed([*[40] * 56, *[40 + day // 2 for day in range(1, 41)], *[60] * 25])
+    (paged,), (settled,) = (np.flatnonzero(one[0]) for one in (found.pages, found.settled))
+    assert paged - found.since[0, paged] > 10
+    assert settled - paged == REFERENCE_DAYS - 1
+
+
+def test_page_of_a_slow_rise_stays_open_whatever_the_first_day_of_the_history() -> None:
+    """A night that does not find the rise any more has no end to tell."""
+    slow = [40 + round(0.4 * min(day, 60)) + day * 104_729 % 15 - 7 for day in range(1, 80)]
+    counts = [*(40 + day * 7_919 % 13 - 6 for day in range(90)), *slow]
+    paged, later = (followed(counts[max(0, last - DECISION_DAYS) : last + 1]) for last in (151, 160))
+    assert paged.pages[0, -1]
+    assert later.had_paged[0, -1] and not later.ended[0, -1]
