@@ -10,7 +10,7 @@ from scoring.alerting.endings import ends as has_ended
 from scoring.alerting.messages import DayDigest, KnownKey, Message, RouteFilter, named_facts
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.weekly import weekly_message
-from scoring.alerting.withdrawn_pages import outdated_pages, withdrawn_pages
+from scoring.alerting.withdrawn_pages import closed_pages
 from tasks.alerts.day_digest import day_digest, read_week
 from tasks.config.alerts import DEFAULT_ROUTE, AlertsSettings
 from tasks.context import Context
@@ -47,8 +47,9 @@ def messages_of_day(context: Context, digest: DayDigest) -> list[tuple[str, Mess
 
     def of_day(route: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:
         pages = _page_keys(known)
-        found = [*day_messages(digest, route, known, pages), *withdrawn_pages(digest, pages, known)]
-        return [*found, *outdated_pages(digest, pages, known)]
+        found = day_messages(digest, route, known, pages)
+        told = [*known, *(key for message in found for key in message.keys)]
+        return [*found, *closed_pages(digest, pages, told)]
 
     found: list[tuple[str, MessagesFor]] = [(str(digest.day), of_day)]
     if context.settings.alerts.weekly and ends_week(digest):

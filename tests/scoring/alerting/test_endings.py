@@ -10,9 +10,9 @@ from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.endings import incident_key
-from scoring.alerting.messages import Message, NamedFact, RouteFilter, RunKind, fact_key, named_facts
+from scoring.alerting.messages import Message, NamedFact, RouteFilter, fact_key, named_facts
 from scoring.alerting.watch import AlertPolicy
-from scoring.alerting.withdrawn_pages import withdrawn_pages
+from scoring.alerting.withdrawn_pages import closed_pages, withdrawn_pages
 from scoring.chat.rubric import NO_ROWS
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import (
@@ -94,13 +94,11 @@ def test_resolved_fact_has_a_key_of_its_own() -> None:
 # --- Pages that a day no longer bears out -----------------------------------------------------------------------------
 
 
-def after(
-    facts: Facts, number: int, pages: Collection[str], known: Collection[str] = (), kind: RunKind = "nightly"
-) -> list[Message]:
+def after(facts: Facts, number: int, pages: Collection[str], known: Collection[str] = ()) -> list[Message]:
     """What withdraws these pages in the night of a day, whose days before are as the facts have them."""
     decided = WatchedDays(RUBRIC, {when: facts.kpis[when] for when in facts if when <= day(number)}, AlertPolicy())
     lately = dict(list(decided.decided.items())[-7:])
-    digest = replace(day_digest(day(number), facts, kpi_row(USUAL)), lately=lately, kind=kind)
+    digest = replace(day_digest(day(number), facts, kpi_row(USUAL)), lately=lately)
     found = withdrawn_pages(digest, pages, [*pages, *known])
     for message in found:
         assert_taken_by_slack(message)
@@ -119,7 +117,6 @@ def test_page_is_withdrawn_where_its_day_was_scored_again_and_is_as_usual() -> N
         assert message.text == f"🟢 해소 · 3월 12일(목) 긴급 알림을 거둠 · 답변 실패 · {RUBRIC.title}"
         assert "답변 실패 — 3월 12일(목)은 20/535건(3.7%)으로 평소 범위" in readable(message.blocks)
         assert after(corrected, number, [page], message.keys) == []
-        assert after(corrected, number, [page], kind="intraday") == []
     assert after(corrected, 13, [page], [page_of(12, over=True)]) == []  # a night reported its end before
 
 
@@ -190,7 +187,9 @@ def night(facts: Facts, number: int, pages: Collection[str], known: Collection[s
     decided = WatchedDays(RUBRIC, {when: facts.kpis[when] for when in facts if when <= day(number)}, AlertPolicy())
     digest = day_digest(day(number), facts, facts.kpis[day(number)][0], lately=dict([*decided.decided.items()][-7:]))
     known = [*pages, *known]
-    found = [*day_messages(digest, EVERYTHING, known, pages), *withdrawn_pages(digest, pages, known)]
+    found = day_messages(digest, EVERYTHING, known, pages)
+    found += closed_pages(digest, pages, [*known, *(key for message in found for key in message.keys)])
+    assert closed_pages(replace(digest, kind="intraday"), pages, known) == []
     for message in found:
         assert_taken_by_slack(message)
     return found
@@ -214,7 +213,11 @@ def test_warning_of_a_page_that_is_still_high_at_the_first_end_has_its_own() -> 
     facts = event_of([*[NORMAL] * 10, EVENT, still, still, *[NORMAL | {WEAK: 2}] * 4])
     (over,) = night(facts, 12, of_noon())
     assert "함께 알린 규칙" not in readable(over.blocks)
-    later = [(number, one.text) for number in range(13, 17) for one in night(facts, number, of_noon(), over.keys)]
+    known, later = [*over.keys], list[tuple[int, str]]()
+    for number in range(13, 17):
+        for one in night(facts, number, of_noon(), known):
+            known += one.keys
+            later.append((number, one.text))
     assert later == [(13, "🟢 3월 15일(일) 요약 · 해소 1건 · 합리적 질문에 부족한 답변 · 해소")]
 
 
@@ -237,3 +240,38 @@ def test_new_rule_of_a_page_is_not_withdrawn_while_its_rows_are_there() -> None:
     rows[30] = EVENT | {WEAK: 0}
     (message,) = after(event_of(rows), 31, pages)
     assert "합리적 질문에 부족한 답변 — 4월 1일(수)" in readable(message.blocks)
+
+
+# --- Pages that are left open -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("counts", "figures"),
+    [
+        ([20] * 19, "20/535건(3.7%, 평소 3.7%)"),  # the day was corrected more than a week later
+        ([60] * 19, "60/535건(11.2%, 평소 11.2%)"),  # the history has come to begin with the rise
+    ],
+)
+def test_page_that_is_left_open_is_closed_once(counts: list[int], figures: str) -> None:
+    """Each night decides anew, so that no digest tells the end of a rise that is none any more."""
+    facts, page = facts_of([USUAL | {"answer_failed": count} for count in counts]), page_of(10)
+    (closed,) = night(facts, 18, [page])
+    assert (closed.kind, closed.level) == ("all_clear", "info")
+    assert closed.text == f"⚪ 안내 · 긴급 알림을 마침 · 답변 실패 · {RUBRIC.title}"
+    assert f"답변 실패 — 3월 20일(금)은 {figures}" in readable(closed.blocks)
+    assert night(facts, 18, [page], closed.keys) == []
+
+
+def test_page_is_not_closed_while_one_of_its_rules_is_risen_or_above_its_range() -> None:
+    risen, high = [*[USUAL] * 10, *[RISEN] * 9], [*[USUAL] * 18, USUAL | {"answer_failed": 34}]
+    for rows, pages in ((risen, [page_of(10), page_of(10, GOLD)]), (high, [page_of(10)])):
+        assert [one for one in night(facts_of(rows), 18, pages) if one.kind == "all_clear"] == []
+
+
+def test_page_of_a_tenant_without_rows_is_closed_after_four_weeks() -> None:
+    of_t1 = met(kpi_row({"answer_failed": 60}, 107, tenant="t1"))
+    facts = days_of_facts((day(n), [met(kpi_row(USUAL)), *([of_t1] if n <= 10 else [])]) for n in range(39))
+    page = page_of(10).replace("|*", "|'t1'")
+    assert night(facts, 37, [page]) == []
+    (closed,) = night(facts, 38, [page])
+    assert "답변 실패(테넌트 t1) — 28일 동안 행이 하나도 없음" in readable(closed.blocks)
