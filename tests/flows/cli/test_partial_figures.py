@@ -51,7 +51,7 @@ def test_terminal_and_workbook_mark_a_consistency_of_two_rooms_as_provisional(aq
     assert "consistency: 2.50 to 5.00 (1 of 2 queries undecided, 2 provisional)" in told
     summary = openpyxl.load_workbook(folder / "out/scores.xlsx")["점수 요약"]
     notes = [" ".join(str(cell) for cell in row if cell) for row in summary.iter_rows(values_only=True)]
-    assert any(note.startswith("알림 질의 2개는 답변을 비교할 방이 3개에 못 미쳐") for note in notes)
+    assert any(note.startswith("참고 질의 2개는 답변을 비교할 방이 3개에 못 미쳐") for note in notes)
 
 
 def test_inbox_and_the_pages_give_bounds(aqb: Command, folder: Path) -> None:

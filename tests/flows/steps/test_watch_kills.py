@@ -79,7 +79,7 @@ def test_watch_tells_each_late_night_once_within_half_an_hour_whatever_is_killed
         fate = draw.choice(["good", "running", "failed", "absent"])
         if fate != "absent":
             nights.save(day, "completed" if fate == "good" else fate, "01:00")
-        late_text, over_text = f"{day_text(morning)} 07:00까지", f"{day_text(day)} 야간 실행"
+        late_text, over_text = f"{day_text(morning)} 07:00까지", f"해소 · {day_text(day)} 야간 실행"
         nights.watch(morning, "06:50", killed=False)
         assert nights.got(late_text) == [0, 0], (day, fate)
         nights.watch(morning, "07:00", "07:10", "07:20")

@@ -307,7 +307,7 @@ def test_row_page_of_a_long_session_shows_the_turns_around_the_row(tmp_path: Pat
     with browser(settings) as client:
         (address,) = hrefs(rows(client, text="220번째"))
         page = opened_page(client, address).text
-    assert "이 행" in page.partition("이 대화의 앞뒤")[2]
+    assert "이 행" in page.partition("이 세션의 앞뒤")[2]
     assert all(f" {turn}번째 " in page for turn in (120, 219, 229))
     assert " 119번째 " not in page
 
