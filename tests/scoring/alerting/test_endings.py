@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -260,6 +261,8 @@ def test_page_that_is_left_open_is_closed_once(counts: list[int], figures: str) 
     assert closed.text == f"⚪ 안내 · 긴급 알림을 마침 · 답변 실패 · {RUBRIC.title}"
     assert f"답변 실패 — 3월 20일(금)은 {figures}" in readable(closed.blocks)
     assert night(facts, 18, [page], closed.keys) == []
+    for guide in ("answer-an-alert.md", "answer-an-alert.ko.md"):
+        assert "\n| 긴급 알림을 마침 |" in Path("docs/how-to", guide).read_text(encoding="utf-8")
 
 
 def test_page_is_not_closed_while_one_of_its_rules_is_risen_or_above_its_range() -> None:
