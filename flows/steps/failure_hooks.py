@@ -140,7 +140,8 @@ def _send_without_state(ended: FlowFailure, settings: Settings) -> None:
     run fails each hour as long as a disk is full. The next night is other work, even if it fails a little earlier. It
     promises no all-clear, because nothing remembers it.
     """
-    left, found = ended.unfinished, failure_message(replace(ended, unfinished=None))
+    left = ended.unfinished
+    found = failure_message(replace(ended, run_name=left.title if left else ended.run_name, unfinished=None))
     work = f"{left.work} {left.first or now().date()}" if left else ended.run_id
     for one in subscriptions(settings.alerts):
         what = "|".join((settings.state_url, settings.service, one.name, work, ended.error))

@@ -294,6 +294,7 @@ def test_flow_that_dies_of_its_state_database_is_reported_without_it(
     nightly(settings, DAY, return_state=True)
     (failure,) = slack.posted
     assert "StorageError" in failure.shown
+    assert f"Critical · {day_text(DAY)} 야간 실행 실패" in failure.shown, "as where it can be stored"
 
 
 @pytest.mark.usefixtures("runs_without_steps")
