@@ -40,7 +40,7 @@ def review_page(asked: Asked) -> Response:
     for rows in row_queues(asked.context):
         labels = newest(rows.labels(store))
         mine = sum(one.reviewer == asked.viewer.name for one in labels)
-        lists.append(_Progress(rows.title, rows.address, mine, len(rows.questions), "판단", _reviewers(labels)))
+        lists.append(_Progress(rows.title, rows.address, mine, len(rows.questions), "판정", _reviewers(labels)))
     for run in run_queues(asked.context):
         labels = newest(run.labels(store))
         begun = {one.query_id for one in labels if one.reviewer == asked.viewer.name}

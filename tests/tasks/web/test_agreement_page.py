@@ -97,7 +97,7 @@ def test_agreement_page_shows_nobody_an_item_that_they_have_still_to_judge(
         page = opened_page(client, PAGE)
         assert differing(page) == [seen]
         assert unseen not in page.source
-        assert "판단하지 않은 1개" in page.text
+        assert "판정하지 않은 1개" in page.text
         assert sorted(differing(opened_page(client, f"{PAGE}?every=1"))) == sorted([seen, unseen])
         with opened(AuditLog, settings.state_url) as log:
             assert [(one.who, one.target) for one in log.latest(1)] == [("reviewer", "모두")]
@@ -122,7 +122,7 @@ def test_agreement_page_compares_two_people_and_lists_where_they_differ(
 def test_agreement_page_without_labels_says_so(settings: Settings) -> None:
     with browser(settings) as client:
         page = opened_page(client, PAGE)
-        assert "아직 라벨이 없습니다. 검토 목록 에서 판단하면" in page.text
+        assert "아직 라벨이 없습니다. 검토 목록 에서 판정하면" in page.text
         assert ("검토 목록", "/review") in page.links
 
 

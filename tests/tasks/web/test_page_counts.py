@@ -97,8 +97,8 @@ def test_review_page_counts_questions_and_verdicts_as_sql_does(
         for day, (name, done, begun) in zip(reversed(DAYS), rows, strict=True):
             total, mine, people = expected_progress(settings, day)
             assert name.startswith(f"운영 대화 2026년 2월 {day.day}일")
-            assert (done, begun) == (f"판단 {mine}/{total}", ", ".join(people) or "–")
-            assert f"{mine}/{total} 판단함" in opened_page(client, f"/review/rows/{day}").text
+            assert (done, begun) == (f"판정 {mine}/{total}", ", ".join(people) or "–")
+            assert f"{mine}/{total} 판정함" in opened_page(client, f"/review/rows/{day}").text
 
 
 def expected_progress(settings: Settings, day: date) -> tuple[int, int, list[str]]:

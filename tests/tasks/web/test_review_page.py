@@ -59,8 +59,8 @@ def test_review_page_lists_the_last_days_with_what_is_done(client: TestClient) -
         f"/review/rows/{day}" for day in reversed(DAYS)
     ]
     answer(client, ROWS, first_choice(client, ROWS))
-    (done,) = re.findall(r"판단 1/([0-9]+)", opened_page(client, "/review").text)
-    assert int(done) == int(re.findall(r"1/([0-9]+) 판단함", opened_page(client, ROWS).text)[0])
+    (done,) = re.findall(r"판정 1/([0-9]+)", opened_page(client, "/review").text)
+    assert int(done) == int(re.findall(r"1/([0-9]+) 판정함", opened_page(client, ROWS).text)[0])
 
 
 def test_review_page_keeps_each_verdict_with_what_it_was_given_on(settings: Settings, client: TestClient) -> None:
@@ -144,11 +144,11 @@ def test_review_page_of_a_day_is_worked_through_with_every_text(
     for kind in DRAWN:
         monkeypatch.setitem(DRAWN, kind, 1)
     address, seen = ROWS, 0
-    while "모두 판단했습니다" not in (text := client.get(address).text):
+    while "모두 판정했습니다" not in (text := client.get(address).text):
         assert "자동 점수" not in text
         address, seen = answer(client, address, first_choice(client, address)), seen + 1
         assert seen <= 6
-    assert f"판단 {seen}개를 저장했습니다" in text
+    assert f"판정 {seen}개를 저장했습니다" in text
 
 
 def test_review_page_takes_no_verdict_on_what_cannot_be_read(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_review_page_asks_of_a_test_run_with_its_scale_in_words(tmp_path: Path) 
         item = fields(client, address)["item"]
         for _ in range(5):
             answer(client, address, "3")
-        assert "모두 판단했습니다" in client.get(address).text
+        assert "모두 판정했습니다" in client.get(address).text
         assert "자동 점수" in client.get(f"{address}?item={item}").text
     labels = kept(settings)
     assert {(one.query_id, one.round, one.metric) for one in labels} == {
