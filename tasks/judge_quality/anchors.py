@@ -1,7 +1,7 @@
 """Asks the anchor questions: questions of earlier test runs, asked again without the verdict store.
 
-They stay the same until the judge changes (another model, parameters or prompts), or the last runs offer twice as many
-or a further kind of question. Source: SPEC 11.
+They stay the same until the judge changes (another model, parameters or prompts), or the last runs offer twice as
+many, or as many with a further kind of question. Source: SPEC 11.
 """
 
 from collections import Counter
@@ -66,7 +66,7 @@ def anchor_questions(context: Context) -> AnchorQuestions:
     questions = [question for anchor in known if (question := anchor.question(settings, rubrics))]
     kept = AnchorQuestions(tuple(known), tuple(questions), chosen_now=False)
     are_valid = bool(known) and len(questions) == len(known)
-    if are_valid and len(known) == ANCHORS and _kinds_judged(context) <= {one.kind for one in known}:
+    if are_valid and len(known) == ANCHORS and _kinds_judged(context) <= {(one.rubric, one.kind) for one in known}:
         return kept
     chosen = _chosen(last_plans(context, _RUNS_READ), settings, VerdictStore(context.state))
     if are_valid and not _is_better(chosen, known):
@@ -77,17 +77,17 @@ def anchor_questions(context: Context) -> AnchorQuestions:
     return AnchorQuestions(tuple(chosen), tuple(asked), chosen_now=True)
 
 
-def _kinds_judged(context: Context) -> set[str]:
-    """The kinds of question of the last judged runs."""
+def _kinds_judged(context: Context) -> set[tuple[str, str]]:
+    """The rubric and kind of the questions of the last judged runs."""
     runs = RunLedger(context.state).completed(TEST_RUN, _RUNS_READ)
-    asked = (one for run in runs for one in (run.prompt_versions or "").split(", "))
-    return {one.rpartition(" ")[0] for one in asked if one}
+    asked = ((run.rubric, one) for run in runs for one in (run.prompt_versions or "").split(", "))
+    return {(rubric, one.rpartition(" ")[0]) for rubric, one in asked if one}
 
 
 def _is_better(chosen: Sequence[Anchor], known: Sequence[Anchor]) -> bool:
-    """Whether these are worth a new beginning: of the same judge, and twice as many or of more kinds."""
+    """Whether these are worth a new beginning: of the same judge, and twice as many or as many of more kinds."""
     judges, known_judges = ({(one.rubric, one.kind, one.epoch) for one in anchors} for anchors in (chosen, known))
-    return judges >= known_judges and (judges > known_judges or len(chosen) >= 2 * len(known))
+    return judges >= known_judges and len(chosen) >= len(known) * (1 if judges > known_judges else 2)
 
 
 def _no_question(context: Context, model: str) -> InputError:

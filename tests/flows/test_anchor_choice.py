@@ -8,10 +8,12 @@ import pytest
 
 from scoring.judging.anchors import ANCHORS
 from tasks.config.settings import Settings
-from tasks.config.testruns import InboxSettings
+from tasks.config.testruns import InboxFiles, InboxSettings
 from tasks.context import Context
+from tasks.judge_quality.anchor_store import AnchorStore
 from tasks.judge_quality.anchors import anchor_questions, ask_anchors
 from tests.builders.flows import score_inbox
+from tests.builders.rubric_files import EXAMPLES
 from tests.builders.settings import settings_in
 from tests.builders.testruns import write_csv
 from tests.fakes.judge_questions import settings_for
@@ -71,6 +73,33 @@ def test_kind_of_question_that_is_first_judged_later_gets_anchors_too(settings: 
     second = asked(settings, 1)
     assert {kind for kind, _ in second} == {"semantic", "conclusions"}
     assert asked(settings, 2) == second
+
+
+def test_anchors_give_way_to_no_smaller_choice_that_has_a_further_kind(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.judge_quality.anchors._RUNS_READ", 1)
+    judge_run(settings, range(60))
+    first = asked(settings, 0)
+    judge_run(settings, range(100, 110), third="모두 12점으로 같습니다.")
+    assert asked(settings, 1) == first
+
+
+def test_questions_of_a_second_rubric_get_anchors_though_those_of_the_first_have_the_same_name(
+    settings: Settings, tmp_path: Path
+) -> None:
+    inbox, text = settings.test_runs, (EXAMPLES / "support-tests.toml").read_text("utf-8")
+    files = tuple(InboxFiles(pattern=f"{one}*", rubric=str(tmp_path / f"{one}.toml")) for one in ("first", "second"))
+    settings = settings.model_copy(update={"test_runs": inbox.model_copy(update={"files": files})})
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.toml").write_text(text.replace('id = "support-tests"', f'id = "{name}"'), "utf-8")
+    for night, (name, count) in enumerate((("first", 60), ("second", 10))):
+        rows = [[f"t{one}", f"How do I reset password {one}?", "Open Settings.", "Thanks: 1."] for one in range(count)]
+        write_csv(Path(inbox.inbox) / f"{name}.csv", [["query_id", "query", "1차 답변", "2차 답변"], *rows])
+        score_inbox(settings, DAY)
+        assert len(asked(settings, night)) == ANCHORS
+    with Context(settings) as context:
+        assert {one.rubric for one in AnchorStore(context.state).read()} == {"first", "second"}
 
 
 def test_anchors_that_were_renewed_do_not_give_way_to_answers_of_the_judge_before(
