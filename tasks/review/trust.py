@@ -177,8 +177,8 @@ def _stored_runs(warehouse: Warehouse, wanted: Mapping[_Run, Sequence[KeptLabel]
     last = {(row["rubric"], row["input_sha256"]): row for row in rows.sort("score_date").iter_rows(named=True)}
     stored = {run: last[run] for run in wanted if run in last}
     days = sorted({row["score_date"] for row in stored.values()})
-    query_ids = {label.query_id for run in stored for label in wanted[run]}
-    scores, queries = (_by_run(warehouse, table, days, query_ids) for table in (SCORES, QUERIES))
+    labels = [label for run in stored for label in wanted[run]]
+    scores, queries = (_by_run(warehouse, table, days, labels) for table in (SCORES, QUERIES))
     for run, row in stored.items():
         summary = json.loads(row["summary"])
         rubric = testrun_rubric_of_summary(summary)
@@ -197,16 +197,17 @@ def _stored_runs(warehouse: Warehouse, wanted: Mapping[_Run, Sequence[KeptLabel]
 
 
 def _by_run(
-    warehouse: Warehouse, table: str, days: Sequence[date], query_ids: Collection[str]
+    warehouse: Warehouse, table: str, days: Sequence[date], labels: Collection[KeptLabel]
 ) -> dict[tuple[object, ...], pl.DataFrame]:
-    """The rows of these queries by day, rubric and content, with a column for each metric, as in the table of a run's
-    folder.
+    """The rows of labelled queries by day, rubric and content, with a column for each metric, as in the table of a
+    run's folder.
     """
     if not days:
         return {}
     known = SCORES_SCHEMA if table == SCORES else QUERIES_SCHEMA
     rows = table_rows(warehouse, table, pa.schema([one for one in known if one.name in _ITEM]), days)
-    found = rows.filter(pl.col("query_id").is_in(list(query_ids))).collect()
+    of_runs = pl.col("input_sha256").is_in({label.input_sha256 for label in labels})  # other runs have the same queries
+    found = rows.filter(of_runs, pl.col("query_id").is_in({label.query_id for label in labels})).collect()
     by_run = found.partition_by("score_date", "rubric", "input_sha256", as_dict=True)
     return {place: _with_points(of_run) for place, of_run in by_run.items()}
 

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from scoring.errors import InputError
 from tasks.review.label_store import KeptLabel, LabelStore, exported_labels, labels_about, newest, write_kept_labels
 from tasks.review.labels import read_labels
+from tasks.review.trust import _with_points as with_points
 from tasks.review.trust import judge_trust
 from tasks.state.database import STATE_TABLES, StateDatabase
 from tasks.testruns.trusted_metrics import read_agreements
@@ -193,3 +194,17 @@ def test_tables_are_read_once_however_many_runs_are_labelled(tmp_path: Path, run
     assert warehouse.reads == 3
     (row,) = read_agreements(warehouse).to_dicts()
     assert (row["n"], row["exact"], row["clusters"]) == (60 * runs, 60 * runs, 60 * runs)
+
+
+def test_runs_without_labels_are_left_in_their_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[int]()
+
+    def counting(rows: pl.DataFrame) -> pl.DataFrame:
+        read.append(rows["input_sha256"].n_unique())
+        return with_points(rows)
+
+    monkeypatch.setattr("tasks.review.trust._with_points", counting)
+    warehouse, *_ = [scored_run(tmp_path, name=name, note=name) for name in ("a.csv", "b.csv", "c.csv")]
+    mine = replace(PEOPLE_AGREE[0], input_sha256=of_the_run(tmp_path, "b.csv"))
+    assert judge_trust([mine], RUBRIC, warehouse, DAY, 0.6) == {"plan-agent": 1}
+    assert read == [1, 1]
