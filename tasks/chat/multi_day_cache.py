@@ -87,7 +87,7 @@ def read_at_once(
     left = set[str]()
     day_of_row = local_day(time_zone)
     window = days_window(days[0], days[-1], time_zone)
-    with writable(folder, "check free space and permissions"):
+    with writable(folder, "check free space and permissions, or backfill fewer days at a time"):
         folder.mkdir(parents=True)
         for number, batch in enumerate(source.batches(window)):
             if isinstance(batch, FileFailure) or not _of_one_kind(batch):

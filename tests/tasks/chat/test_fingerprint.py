@@ -13,6 +13,7 @@ import pytest
 from scoring.chat.day_content import DayContent, day_contents
 from scoring.chat.rows import RowBatch
 from scoring.days import day_window, days_between
+from scoring.errors import StorageError
 from tasks.chat.day_plan import SourceContents, source_contents
 from tasks.chat.local_engine import ScoredRows, score_chat_rows
 from tasks.chat.multi_day_cache import read_at_once
@@ -199,3 +200,11 @@ def test_what_a_worker_is_sent_of_a_day_does_not_grow_with_the_days(tmp_path: Pa
     of_three, of_year = (read_at_once(files, days, ZONE, tmp_path / str(len(days))) for days in (DAYS, year))
     sent = [len(pickle.dumps(read[DAY])) for read in (of_three, of_year)]
     assert sent[1] < sent[0] + 100
+
+
+def test_days_whose_rows_cannot_be_kept_say_that_fewer_need_less(tmp_path: Path) -> None:
+    files = ChatRowFiles([write_rows(tmp_path / "a.jsonl", rows_of_three_days())])
+    (tmp_path / "spool").touch()
+    with pytest.raises(StorageError, match="cannot write") as refused:
+        read_at_once(files, DAYS, ZONE, tmp_path / "spool")
+    assert "backfill fewer days at a time" in refused.value.fix
