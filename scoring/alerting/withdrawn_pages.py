@@ -162,12 +162,14 @@ def _is_new(page: NamedFact, digest: DayDigest) -> bool:
 
 
 def _is_usual(page: NamedFact, digest: DayDigest) -> bool:
-    """Whether the rule of a page is within its usual range on this day, or its tenant has no rows for four weeks."""
+    """Whether the rule of a page is within its usual range on this day, or its tenant has no rows for four weeks. A day
+    on which no row was scored tells nothing of a rate.
+    """
     rows = rows_of_tenant(digest.kpis, page.tenant_id)
     if digest.day not in rows:
         return not any(day in rows for day in sorted(digest.kpis)[-REFERENCE_DAYS:])
-    if page.rule == NO_ROWS:
-        return bool(digest.lately.get(digest.day))
+    if page.rule == NO_ROWS or not rows[digest.day]["rows"]:
+        return bool(rows[digest.day]["rows"])
     today = digest.lately.get(digest.day, {}).get((page.rule, page.tenant_id))
     return today is None or today.count <= today.rows * today.usual.high
 

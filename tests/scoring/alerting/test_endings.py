@@ -271,6 +271,17 @@ def test_page_is_not_closed_while_one_of_its_rules_is_risen_or_above_its_range()
         assert [one for one in night(facts_of(rows), 18, pages) if one.kind == "all_clear"] == []
 
 
+@pytest.mark.parametrize("excluded", [0, 535])
+def test_page_is_not_closed_on_a_day_without_scored_rows(excluded: int) -> None:
+    """Such as a Sunday, or an outage that leaves no answer: it does not tell whether the rate is back."""
+    rows = [*[USUAL] * 10, RISEN, RISEN]
+    of_days = [*(met(kpi_row(row)) for row in rows), met(kpi_row({}, 0, excluded)), met(kpi_row(USUAL))]
+    facts = days_of_facts((day(number), [row]) for number, row in enumerate([*of_days, of_days[-1]]))
+    assert [one.kind for one in night(facts, 12, [page_of(10)])] == ["page"]
+    later = [one.text for number in (13, 14) for one in night(facts, number, [page_of(10)])]
+    assert "해소 1건 · 답변 실패" in later[-1]
+
+
 def test_page_of_a_tenant_without_rows_is_closed_after_four_weeks() -> None:
     of_t1 = met(kpi_row({"answer_failed": 60}, 107, tenant="t1"))
     facts = days_of_facts((day(n), [met(kpi_row(USUAL)), *([of_t1] if n <= 10 else [])]) for n in range(39))
