@@ -103,8 +103,11 @@ def _new_to_route(visible: Sequence[Incident], digest: DayDigest, known: Collect
 
 
 def _share_rows(one: Incident, other: Incident) -> bool:
-    """Whether two rules of a tenant have mostly the same rows."""
-    return one.fact.tenant_id == other.fact.tenant_id and other.fact.rule in one.together
+    """Whether two rules of a tenant have mostly the same rows. The rows of a Warning that is no news are not looked at:
+    then only the other one tells it.
+    """
+    same_tenant = one.fact.tenant_id == other.fact.tenant_id
+    return same_tenant and (other.fact.rule in one.together or one.fact.rule in other.together)
 
 
 def _is_of_tenants(one: Incident, calls: Sequence[Incident]) -> bool:

@@ -126,6 +126,27 @@ def test_warning_with_the_rows_of_a_page_is_reported_with_it_and_its_end_by_itse
     assert [over for day in after for over in day_messages(day, RouteFilter(), page.keys, of_warnings)] == []
 
 
+def test_warning_that_a_digest_told_before_is_in_the_page_of_its_rows(tmp_path: Path) -> None:
+    """A day later the same short answers are refusals: the Warning is no news, so its rows are not looked at."""
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    for number in range(12):
+        start = number * MINUTES_A_DAY
+        rows = [refused(start + minute, user_input=text) for minute, text in enumerate(USUAL)]
+        make, many = {10: (best, 30), 11: (refused, 40)}.get(number, (best, 0))
+        rows += [make(start + 200 + minute, user_input=BEST_QUESTION, output_tokens=60.0) for minute in range(many)]
+        _score(warehouse, number, [*rows, *_turns(number, 95, new=0)], tmp_path)
+    told, paged = (
+        day_digest(warehouse, RUBRIC, _day(number), [], ReportPaths(Path("reports")), AlertPolicy())
+        for number in (10, 11)
+    )
+    (digest,) = day_messages(told, RouteFilter())
+    (page,) = day_messages(paged, RouteFilter(), digest.keys)
+    rules = [{key.split("|")[1] for key in one.keys} for one in (digest, page)]
+    assert ("answer_failed" in rules[0], {"answer_failed", "very_short_answer"} <= rules[1]) == (False, True)
+    assert "very_short_answer" in rules[0]
+    assert (digest.kind, page.kind) == ("digest", "page")
+
+
 def test_week_is_compared_with_all_days_of_the_week_before_it_and_none_older(tmp_path: Path) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     new = [30, *[0] * 6, 4, *[6] * 7]
