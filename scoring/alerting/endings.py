@@ -55,16 +55,18 @@ def is_worth_a_message(
     """Whether it causes a message by itself: an end only if its beginning has paged, or if it is of a KPI.
 
     `notified` is what the route was notified of, `pages` what paged it; None if that is unknown. Rules that rose
-    together end on different days, because rare ones take longer to show it: only the first end causes a message,
-    unless another rule was still above its usual range on that day. That of a warning which was part of a page causes
-    none before one of the others. `lately` are the decisions of the last days.
+    together end on different days, because rare ones take longer to show it: the first end names those of its page that
+    are within their usual range (`back_with`). Where the pages are unknown, it is taken to name all of these. The end
+    of a warning which was part of a page causes none before one of the others. `lately` are the decisions of the last
+    days.
     """
     if not one.is_over or one.figure is not None:
         return True
     if one.fact.level != "critical":
         return any(ends(fact, page) for page in _paged_with([one], pages or ()) for fact in notified or ())
-    has_paged = one.paged if pages is None else any(_is_about(page, one) for page in pages)
-    return has_paged and not any(_ended_with_others(one, day, decided, notified) for day, decided in lately.items())
+    if pages is not None:
+        return any(_is_about(page, one) for page in pages)
+    return one.paged and not any(_ended_with_others(one, day, decided) for day, decided in lately.items())
 
 
 def back_with(
@@ -105,21 +107,14 @@ def _paged_with(found: Sequence[Incident], pages: Sequence[NamedFact]) -> list[N
     return [page for page in alike if (page.rule, page.tenant_id) not in rules]
 
 
-def _ended_with_others(one: Incident, day: date, decided: DayDecisions, notified: Collection[NamedFact] | None) -> bool:
-    """Whether the route was notified on an earlier day that others of the same event are over, while this one was
-    within its usual range.
-    """
+def _ended_with_others(one: Incident, day: date, decided: DayDecisions) -> bool:
+    """Whether others of the same event were over on an earlier day, while this one was within its usual range."""
     tenant = one.fact.tenant_id
     own = decided.get((one.fact.rule, tenant))
     if day >= one.day or own is None or own.count > own.rows * own.usual.high:
         return False
     same = (other for other in decided.values() if other.tenant_id == tenant and other.since == one.since)
-    return any(
-        other.change == "resolved"
-        and other.paged
-        and (notified is None or NamedFact(one.rubric, other.rule, day, tenant, is_over=True) in notified)
-        for other in same
-    )
+    return any(other.change == "resolved" and other.paged for other in same)
 
 
 def _is_about(fact: NamedFact, one: Incident) -> bool:

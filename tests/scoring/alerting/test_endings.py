@@ -209,6 +209,22 @@ def test_end_names_each_rule_that_was_told_once_and_none_that_only_the_whole_day
     assert [night(facts, number, of_noon(), over.keys) for number in range(12, 17)] == [[]] * 5
 
 
+def test_rules_that_rose_together_and_paged_on_two_days_have_an_end_each() -> None:
+    """The first end names what was in its own page."""
+    rows = [*[NORMAL] * 10, *(NORMAL | {"answer_failed": 60, GOLD: count} for count in (36, 48)), *[NORMAL] * 3]
+    facts, found, known = facts_of(rows), list[tuple[int, Message]](), list[str]()
+    for number in range(10, 15):
+        pages = [key for _, message in found if message.kind == "page" for key in message.keys]
+        for message in night(facts, number, pages, known):
+            found.append((number, message))
+            known += message.keys
+    assert [(number, one.kind) for number, one in found if one.kind == "page"] == [(10, "page"), (11, "page")]
+    assert [(number, one.text) for number, one in found if number > 11] == [
+        (13, "🟢 3월 15일(일) 요약 · 해소 1건 · 답변 실패 · 해소"),
+        (14, "🟢 3월 16일(월) 요약 · 해소 1건 · 좋은 질문에 나쁜 답변 · 해소"),
+    ]
+
+
 def test_warning_of_a_page_that_is_still_high_at_the_first_end_has_its_own() -> None:
     still = NORMAL | {WEAK: 30}
     facts = event_of([*[NORMAL] * 10, EVENT, still, still, *[NORMAL | {WEAK: 2}] * 4])
