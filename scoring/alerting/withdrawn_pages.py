@@ -6,7 +6,7 @@ anew on its last days, so that a rise may also be none any more because of other
 what a route was told says which pages are left open. Source: SPEC 8.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from scoring.alerting.blocks import bold, bullets, context, paragraph, plain
 from scoring.alerting.endings import ends
@@ -44,7 +44,7 @@ def withdrawn_pages(digest: DayDigest, page_keys: Collection[str], known_keys: C
     ]
     if not found:
         return []
-    lines = {(one.rule, one.tenant_id): _now(one, digest) for one in found}
+    lines = [((one.rule, one.tenant_id), _now(one, digest)) for one in found]
     title = (f"{RESOLVED_SIGN} 해소", f"{day_text(found[0].day)} 긴급 알림을 거둠")
     what = "다시 채점해 보니 앞서 보낸 긴급 알림과 다릅니다. 이 일로 더 할 일은 없습니다."
     return _closing(found, digest, title, what, lines)
@@ -75,7 +75,7 @@ def left_pages(digest: DayDigest, page_keys: Collection[str], known_keys: Collec
         "앞서 긴급 알림을 보낸 규칙이 이제 평소 범위에 있어 알림을 마칩니다. "
         "평소로 보는 수준이 그사이 달라졌을 수 있으니 아래 수치를 보세요."
     )
-    return _closing(found, digest, (level_mark("info"), "긴급 알림을 마침"), what, lines)
+    return _closing(found, digest, (level_mark("info"), "긴급 알림을 마침"), what, [*lines.items()])
 
 
 def outdated_pages(digest: DayDigest, page_keys: Collection[str], known_keys: Collection[str]) -> list[Message]:
@@ -109,18 +109,23 @@ def outdated_pages(digest: DayDigest, page_keys: Collection[str], known_keys: Co
         "이 버전에서 평소를 벗어나면 새로 알립니다."
     )
     pages = [one for one in found if (one.rule, one.tenant_id) in over]
-    return _closing(pages, digest, (level_mark("info"), "채점 기준이 바뀌어 긴급 알림을 마침"), what, lines)
+    title = (level_mark("info"), "채점 기준이 바뀌어 긴급 알림을 마침")
+    return _closing(pages, digest, title, what, [*lines.items()])
 
 
 def _closing(
-    pages: Sequence[NamedFact], digest: DayDigest, title: tuple[str, str], what: str, lines: Mapping[RuleOfTenant, str]
+    pages: Sequence[NamedFact],
+    digest: DayDigest,
+    title: tuple[str, str],
+    what: str,
+    lines: Sequence[tuple[RuleOfTenant, str]],
 ) -> list[Message]:
     """The message that closes these pages: `what` has happened, and the `lines` of their rules."""
     rubric, titles = digest.rubric, titles_of_rules(digest.rubric)
-    names = [named_rule(titles.get(rule, rule), tenant) for rule, tenant in lines]
+    names = [named_rule(titles.get(rule, rule), tenant) for (rule, tenant), _ in lines]
     blocks = [
         *paragraph([plain(what)]),
-        *bullets([[bold(name), plain(f" — {line}")] for name, line in zip(names, lines.values(), strict=True)]),
+        *bullets([[bold(name), plain(f" — {line}")] for name, (_, line) in zip(names, lines, strict=True)]),
         *paragraph(report_line(digest.report, digest.report_url)),
         context(f"{rubric.id} 버전 {rubric.version}", digest.run_id),
     ]

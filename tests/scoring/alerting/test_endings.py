@@ -121,6 +121,13 @@ def test_page_is_withdrawn_where_its_day_was_scored_again_and_is_as_usual() -> N
     assert after(corrected, 13, [page], [page_of(12, over=True)]) == []  # a night reported its end before
 
 
+def test_each_page_that_is_withdrawn_has_the_figures_of_its_day() -> None:
+    rows = [*[USUAL] * 10, USUAL | {"answer_failed": 21}, USUAL, USUAL | {"answer_failed": 23}]
+    (message,) = after(facts_of(rows), 12, [page_of(10), page_of(12)])
+    shown = readable(message.blocks)
+    assert ("3월 12일(목)은 21/535건" in shown, "3월 14일(토)은 23/535건" in shown) == (True, True)
+
+
 def test_page_stands_while_its_rise_does_and_its_end_is_reported_once() -> None:
     facts, page = facts_of([*[USUAL] * 10, RISEN, USUAL, USUAL, USUAL]), page_of(10)
     assert [after(facts, number, [page]) for number in (10, 11, 12)] == [[], [], []]  # on the twelfth a digest says so
