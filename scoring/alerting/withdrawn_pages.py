@@ -72,7 +72,7 @@ def left_pages(digest: DayDigest, page_keys: Collection[str], known_keys: Collec
         return []
     lines = {(one.rule, one.tenant_id): _today(one, digest) for one in found}
     what = (
-        "앞서 긴급 알림을 보낸 규칙이 이제 평소 범위에 있어 알림을 마칩니다. "
+        "앞서 긴급 알림을 보낸 아래 규칙을 이제 오른 것으로 보지 않아 알림을 마칩니다. "
         "평소로 보는 수준이 그사이 달라졌을 수 있으니 아래 수치를 보세요."
     )
     return _closing(found, digest, (level_mark("info"), "긴급 알림을 마침"), what, [*lines.items()])

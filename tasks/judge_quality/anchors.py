@@ -66,7 +66,8 @@ def anchor_questions(context: Context) -> AnchorQuestions:
     questions = [question for anchor in known if (question := anchor.question(settings, rubrics))]
     kept = AnchorQuestions(tuple(known), tuple(questions), chosen_now=False)
     are_valid = bool(known) and len(questions) == len(known)
-    if are_valid and len(known) == ANCHORS and _kinds_judged(context) <= {(one.rubric, one.kind) for one in known}:
+    may_double = 2 * len(known) <= ANCHORS
+    if are_valid and not may_double and _kinds_judged(context) <= {(one.rubric, one.kind) for one in known}:
         return kept
     chosen = _chosen(last_plans(context, _RUNS_READ), settings, VerdictStore(context.state))
     if are_valid and not _is_better(chosen, known):
