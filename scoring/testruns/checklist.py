@@ -7,7 +7,7 @@ Source: seed 003, 2-1.
 import re
 
 from scoring.testruns.checks import ENTRY_KEYS, PAGE_KEY, Condition, EntryCheck, EntryGroup, MessageCheck
-from scoring.testruns.tool_usage import button_url
+from scoring.testruns.tool_usage import EITHER, button_url
 
 _MARKER = re.compile(
     r"^(?:\s*(?:[-*•·▪◦>]+(?=\s)|\(?[0-9]{1,2}[).:]|[0-9]{1,2}번[.:)]?|[①-⑳]|[가-하][.)]"
@@ -41,7 +41,6 @@ _URL_LINE = re.compile(
     r"[\"'“‘`(]?((?:https?://[^\s/\"'”’`)]{1,400})?/[^\s\"'”’`)]{1,4000})[\"'”’`)]?",
     re.IGNORECASE,
 )
-_NEXT_URL = re.compile(r"또는|혹은|(?<=\s)or(?=\s)", re.IGNORECASE)
 _STOPS = " .,;。"  # of the sentence in which a URL or a value stands
 _MESSAGE_NAME = re.compile(r"assistant\s?Message", re.IGNORECASE)
 _ANSWER_SUBJECT = re.compile(
@@ -67,7 +66,7 @@ def url_conditions(line: str) -> list[Condition]:
     Of several with `또는` between them one is wanted, with its datakey. [] for any other line. Source: SPEC 2.
     """
     body = _MARKER.sub("", line, count=1)
-    matches = [_URL_LINE.fullmatch(part.strip().rstrip(_STOPS)) for part in _NEXT_URL.split(body)]
+    matches = [_URL_LINE.fullmatch(part.strip().rstrip(_STOPS)) for part in EITHER.split(body)]
     written = [match[1].rstrip(_STOPS) for match in matches if match]
     if len(written) < len(matches):
         return []

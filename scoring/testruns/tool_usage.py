@@ -19,6 +19,10 @@ _ORIGIN = re.compile(r"^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//[^/?#]*")
 _PARAMETER_OF_PATH = re.compile(r"\$?\{[^{}/]*\}|:[A-Za-z_][A-Za-z0-9_]*")
 _NEXT_URL = re.compile(r"[\s,;|\"']+(?=/|https?://)")
 _CODE = re.compile(r"[A-Za-z0-9_.:-]+")
+_LABEL = re.compile(r"[\"']?\bdata_?key[\"']?\s*[:=]+", re.IGNORECASE)
+_REMARK = re.compile(r"\((?![^()]*(?:또는|혹은))[^()]*[가-힣][^()]*\)")
+EITHER = re.compile(r"또는|혹은|(?<=\s)or(?=\s)", re.IGNORECASE)
+"""What stands between things of which one is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +139,20 @@ def _listed_urls(cell: str) -> list[str]:
     return urls or ([text] if text else [])
 
 
-def listed_datakeys(text: str) -> frozenset[str]:
-    """The data keys of a cell, separated by characters that are not part of a code."""
-    return frozenset(_CODE.findall(text)) if given(text) else frozenset()
+def listed_datakeys(text: str) -> list[str]:
+    """The data keys of a cell, separated by characters that are not part of a code, without label and remarks."""
+    return _CODE.findall(_REMARK.sub(" ", _LABEL.sub(" ", text))) if given(text) else []
+
+
+def alternative_datakeys(text: str) -> list[list[str]]:
+    """The data keys that a cell expects; of those with `또는` between them any one is wanted."""
+    wanted: list[list[str]] = []
+    for part in EITHER.split(text):
+        keys = listed_datakeys(part)
+        if wanted and keys:
+            wanted[-1].append(keys.pop(0))
+        wanted += [[key] for key in keys]
+    return wanted
 
 
 def same_page(expected: str, used: str) -> bool:

@@ -22,9 +22,9 @@ from scoring.testruns.rubric import Undecided
 from scoring.testruns.tool_usage import (
     PERIOD_FILTER,
     ToolUsage,
+    alternative_datakeys,
     button_url,
     leads_to,
-    listed_datakeys,
     shows_tools,
     tool_usage_of,
     url_contains,
@@ -127,7 +127,7 @@ def tool_use(reading: ParsedExecution) -> ToolUse:
     execution, used = reading.execution, tool_usage_of(reading) if reading.answered else _NOTHING
     if execution.agent_type is AgentType.APPLICANT_MANAGEMENT:
         return _filter_use(reading, used)
-    datakeys = dict(_exactly(listed_datakeys(execution.expected_datakeys))) | _checked(execution, "dataKey")
+    datakeys = _any_of(alternative_datakeys(execution.expected_datakeys)) | _checked(execution, "dataKey")
     if execution.agent_type is AgentType.MOVE and not datakeys and (pages := _expected_pages(execution)):
         urls, elsewhere = _met(pages, used.urls)
         use = _compared("URL 경로", pages, urls, {*chain(*(button_url(url).url_paths for url in elsewhere))})
@@ -150,6 +150,10 @@ _Wanted: TypeAlias = dict[str, Callable[[str], bool]]
 
 def _exactly(tools: Iterable[str]) -> Iterator[tuple[str, Callable[[str], bool]]]:
     return ((tool, partial(eq, tool)) for tool in tools)
+
+
+def _any_of(alternatives: Iterable[Iterable[str]], is_same: Callable[[str, str], bool] = eq) -> _Wanted:
+    return {" 또는 ".join(some): partial(_is_any, some, is_same) for some in alternatives}
 
 
 def _met(wanted: _Wanted, used: Collection[str]) -> tuple[set[str], set[str]]:
@@ -223,8 +227,7 @@ def _checked(
         match item:
             case EntryGroup(checks=checks):
                 conditions = (condition for check in checks for condition in check.conditions)
-                for some in (list(map(str, one.values)) for one in conditions if one.key == key):
-                    wanted[" 또는 ".join(some)] = partial(_is_any, some, is_same)
+                wanted |= _any_of((list(map(str, one.values)) for one in conditions if one.key == key), is_same)
             case PathCheck(op="eq", path=path, value=str(tool)) if path.steps[-1] == key:
                 wanted[tool] = partial(is_same, tool)
             case PathCheck(op="contains", path=path, value=str(part)) if path.steps[-1] == key:
@@ -232,8 +235,7 @@ def _checked(
             case PathCheck(op="regex", path=path, value=str(pattern)) if path.steps[-1] == key:
                 wanted[pattern] = partial(matches, pattern)
             case PathCheck(op="in", path=path, value=list(tools)) if path.steps[-1] == key:
-                some = [str(tool) for tool in tools]
-                wanted[" 또는 ".join(some)] = partial(_is_any, some, is_same)
+                wanted |= _any_of([list(map(str, tools))], is_same)
     return wanted
 
 

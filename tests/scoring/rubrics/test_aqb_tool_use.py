@@ -68,6 +68,12 @@ def test_filters_are_graded(expected: str, used: list[str], grade: str) -> None:
         ("A", ["B"], "none"),
         ("A", [], "none"),
         ("", ["A"], "unknown"),
+        ("A 또는 B", ["B"], "exact"),
+        ("A 또는 B", ["A", "B"], "exact"),  # people choose one (seed 000, 2.3)
+        ("A or B", ["A", "C"], "extra"),
+        ("A (혹은 B)", ["C"], "none"),
+        ("A 또는 B, C", ["A"], "partial"),
+        ("A, B 또는 C", ["A", "C"], "exact"),
     ],
 )
 def test_datakeys_are_graded(expected: str, used: list[str], grade: str) -> None:

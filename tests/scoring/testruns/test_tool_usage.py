@@ -137,9 +137,12 @@ def test_pages_agree_part_by_part(expected: str, actual: str, agrees: bool) -> N
         ("A_B", {"A_B"}),
         ("A_B, C_D + E", {"A_B", "C_D", "E"}),
         ("A_B (합격자 결정)\nC_D", {"A_B", "C_D"}),
+        ("A_B (1차 면접, 역량별 1Depth)", {"A_B"}),
+        ("dataKey=A_B", {"A_B"}),
+        ('{"dataKey": "A_B"}', {"A_B"}),
         ("-", set()),
         ("", set()),
     ],
 )
 def test_expected_data_keys_are_split(text: str, keys: set[str]) -> None:
-    assert listed_datakeys(text) == keys
+    assert set(listed_datakeys(text)) == keys
