@@ -245,13 +245,15 @@ def repeat_figures(queries: Iterable[Repeats], pass_at: int) -> dict[str, Any]:
     }
 
 
-def repeat_line(figures: dict[str, Any]) -> str:
-    """The figures as one Korean line of a report, '' if nothing was repeated."""
+def repeat_line(figures: dict[str, Any], same_title: str = "") -> str:
+    """The figures as one Korean line of a report, '' if nothing was repeated; `same_title` says of what the mode ratio
+    is the share.
+    """
     of_rounds, same = figures["pass_hat_k"], figures["mode_ratio"]
     if len(of_rounds) < 2:
         return ""
     passing = ", ".join(
         f"{k}회{' 모두' * (k != '1')} {percent(of_k['mean'])}(질의 {of_k['n']:,}개)" for k, of_k in of_rounds.items()
     )
-    alike = f" 질의마다 가장 자주 나온 결과의 비율은 평균 {percent(same['mean'])}입니다." if same["n"] else ""
+    alike = f" {same_title}은 평균 {percent(same['mean'])}입니다." if same["n"] else ""
     return f"- 반복해도 통과할 비율(pass^k, 통과는 정확성 {figures['pass_at']}점 이상): {passing}.{alike}"

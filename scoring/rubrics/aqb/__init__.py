@@ -3,7 +3,7 @@
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.prompts import PROMPTS
 from scoring.rubrics.aqb.queries import METRICS, RUBRIC_ID, AqbQuery, requests, score_query
-from scoring.rubrics.aqb.report import CRITERIA, SPEED_TITLES, headline, limits, page_parts, report_values
+from scoring.rubrics.aqb.report import CRITERIA, SAME_TITLE, SPEED_TITLES, headline, limits, page_parts, report_values
 from scoring.rubrics.aqb.review import REVIEW_TITLES
 from scoring.rubrics.aqb.summary import QUALITY_TITLES, AqbSummary, summarise
 from scoring.rubrics.aqb.tables import OWN_COLUMNS, QUERY_COLUMNS, query_json
@@ -53,7 +53,7 @@ RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
     points_lost=t.WEIGHTS.lost,
     limits=limits,
     rates=RATES,
-    figure_titles={"provisional": "방이 부족해 잠정 점수인 질의", **SPEED_TITLES},
+    figure_titles={"provisional": "방이 부족해 잠정 점수인 질의", "mode_ratio": SAME_TITLE, **SPEED_TITLES},
     value_titles={"mapping_grade": t.MAPPING_TITLES, "numbers_grade": t.NUMBERS_TITLES},
     criteria=CRITERIA,
     page_parts=page_parts,

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from math import ceil
 from typing import Any, cast
@@ -32,6 +33,7 @@ from scoring.testruns.summaries import MOST_UNDECIDED, mean_text, repeat_line
 from scoring.testruns.totals import partly_scored
 
 _AGENT_TITLES = {agent.value: f"{title} 에이전트" for agent, title in AGENT_TITLES.items()}
+SAME_TITLE = "질의마다 가장 흔한 숫자(숫자 없음 포함)로 답한 방의 비율"
 SPEED_TITLES = {f"speed_{kind.lower()}": f"응답 속도: {title}" for kind, title in CLASS_TITLES.items()}
 _SCORE_TITLES = {**{str(points): f"{points}점" for points in range(t.MAX_POINTS, -1, -1)}, "null": "점수 없음"}
 _SLOWEST = 10
@@ -59,7 +61,7 @@ def report_values(queries: Sequence[AqbQuery], summary: AqbSummary, options: Opt
         "titles_of_rounds": lambda figures: [f"회차 {name}" for name in figures["rounds"]],
         "means_by_round": _means_by_round,
         "means_of": lambda figures: [mean_text(figures["set"][metric]) for metric in METRIC_TITLES],
-        "repeat_line": repeat_line,
+        "repeat_line": partial(repeat_line, same_title=SAME_TITLE),
         "goal_figure": goal_figure,
         "tool_notes": _TOOL_NOTES,
         "classes": CLASS_TITLES,

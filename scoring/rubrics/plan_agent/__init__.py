@@ -4,7 +4,7 @@ from scoring.rubrics.plan_agent import formulas
 from scoring.rubrics.plan_agent import thresholds as t
 from scoring.rubrics.plan_agent.findings import headline, points_lost
 from scoring.rubrics.plan_agent.prompt import prompt
-from scoring.rubrics.plan_agent.report import CRITERIA, QUALITY_TITLES, report_values
+from scoring.rubrics.plan_agent.report import CRITERIA, QUALITY_TITLES, SAME_TITLE, report_values
 from scoring.rubrics.plan_agent.summary import summarise
 from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import LatencyClass
@@ -45,6 +45,7 @@ RUBRIC = TestRunRubric(
         "one_round": "회차가 하나라 제외",
         "no_checks": "체크 항목이 없어 제외",
         "tools_not_shown": "Raw JSON이 없어 제외",
+        "mode_ratio": SAME_TITLE,
     },
     criteria=CRITERIA,
     page_parts=check_parts,

@@ -32,6 +32,7 @@ QUALITY_TITLES = {
     "unchecked_text": "규칙으로 확인하지 못한 기대결과 문장",
     "tools_not_shown": "Raw JSON이 없어 정확성을 알 수 없는 실행",
 }
+SAME_TITLE = "질의마다 회차 점수 가운데 가장 흔한 것의 비율"
 _ITEM_MEANINGS = {
     **{str(points): f"통과율 {text}" for text, points in band_rows(t.PASS_RATIO_POINTS, maximum=1)},
     str(t.NOTHING_PASSED_POINTS): "통과율 0, 실패, 빈 응답",
@@ -64,7 +65,7 @@ def report_values(queries: Sequence[PlanQuery], summary: PlanSummary, options: O
         "zeros": zeros_text(summary),
         "stabilities": each(lambda one: score_text(one["stability"]["mean"]), summary.rounds),
         "pairs": summary.set["consistency"],
-        "repeat_line": repeat_line(summary.set["consistency"]),
+        "repeat_line": repeat_line(summary.set["consistency"], SAME_TITLE),
         "item_meanings": _ITEM_MEANINGS,
         "speed_meanings": _SPEED_MEANINGS,
         "insights": insights(queries, summary.check_patterns),

@@ -219,14 +219,14 @@ def _consistency(figures: Mapping[str, Any], titles: Mapping[str, str]) -> Table
         for score, count in figures.get("by_score", {}).items()
     ]
     for code, title in titles.items():
-        if (value := figures.get(code)) is not None:
+        if isinstance(value := figures.get(code), int | float):
             rows.append([title, count_text(value) if isinstance(value, int) else percent(value)])
     passes = f"통과(정확성 {figures['pass_at']}점 이상)" if "pass_at" in figures else "통과"
     for k, of_k in figures.get("pass_hat_k", {}).items():
         title = f"한 번 실행해 {passes}할 비율" if k == "1" else f"{k}번 실행해 모두 통과할 비율"
         rows.append([f"{title}(pass^{k})", f"{percent(of_k['mean'])} (질의 {of_k['n']:,}개)"])
     if (same := figures.get("mode_ratio")) and same["n"]:
-        rows.append(["질의마다 가장 자주 나온 결과의 비율", f"{percent(same['mean'])} (질의 {same['n']:,}개)"])
+        rows.append([titles.get("mode_ratio", "mode_ratio"), f"{percent(same['mean'])} (질의 {same['n']:,}개)"])
     return Table(["항목", "값"], rows)
 
 

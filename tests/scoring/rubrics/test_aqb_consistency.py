@@ -13,7 +13,7 @@ from scoring.rubrics.aqb.consistency import Rooms, consistency_request, consiste
 from scoring.testruns.cells import folded
 from scoring.testruns.executions import Execution, Round, parse_execution
 from scoring.testruns.rubric import Score
-from tests.builders.aqb_runs import OPTIONS, execution, report, run, summary
+from tests.builders.aqb_runs import OPTIONS, execution, move, report, run, summary
 
 FAILED = None
 
@@ -159,6 +159,12 @@ def test_rooms_that_say_another_date_are_as_far_apart_as_those_with_another_numb
     texts = ["3월 15일에 마감합니다", "3월 20일에 마감합니다", "3월 15일에 마감합니다"]
     told = [execution("Q-1", room, raw_json=None, answer_text=text) for room, text in enumerate(texts, start=1)]
     assert summary(*told).set["consistency"]["mode_ratio"]["mean"] == pytest.approx(2 / 3)
+
+
+def test_report_says_that_the_numbers_are_the_same_and_not_the_results() -> None:
+    text = report(*(move(used=used, round=Round(room, 1)) for room, used in enumerate("AAB", start=1)))
+    assert "1회 66.7%(질의 1개)" in text
+    assert "가장 흔한 숫자(숫자 없음 포함)로 답한 방의 비율은 평균 100.0%" in text
 
 
 def test_texts_equal_but_for_white_space_are_not_asked_about() -> None:

@@ -39,7 +39,9 @@ def test_passing_more_often_in_a_row_is_never_likelier() -> None:
 
 def test_report_tells_of_repeats_only_where_there_are_some() -> None:
     assert repeat_line(repeat_figures([Repeats(1, 1, None)], 3)) == ""
-    line = repeat_line(repeat_figures([Repeats(2, 2, Fraction(1)), Repeats(1, 2, Fraction(1, 2))], 3))
+    line = repeat_line(
+        repeat_figures([Repeats(2, 2, Fraction(1)), Repeats(1, 2, Fraction(1, 2))], 3), "같은 숫자의 비율"
+    )
     assert "1회 75.0%(질의 2개), 2회 모두 50.0%(질의 2개)" in line
-    assert "평균 75.0%" in line
+    assert "같은 숫자의 비율은 평균 75.0%" in line
     assert "통과는 정확성 3점 이상" in line
