@@ -18,8 +18,9 @@ _NAMING_KEYS = ("dataKey", "filterType", "buttonUrl")
 _ORIGIN = re.compile(r"^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//[^/?#]*")
 _PARAMETER_OF_PATH = re.compile(r"\$?\{[^{}/]*\}|:[A-Za-z_][A-Za-z0-9_]*")
 _NEXT_URL = re.compile(r"[\s,;|\"']+(?=/|https?://)")
-_CODE = re.compile(r"[A-Za-z0-9_.:-]+")
-_LABEL = re.compile(r"[\"']?\bdata_?key[\"']?\s*[:=]+", re.IGNORECASE)
+_CODE = re.compile(r"[A-Za-z0-9_]+(?:[.:-]+[A-Za-z0-9_]+)*")
+_LETTER = re.compile(r"[A-Za-z_]")
+_LABEL = re.compile(r"\bdata_?key(?![A-Za-z0-9_])", re.IGNORECASE)
 _REMARK = re.compile(r"\((?![^()]*(?:또는|혹은))[^()]*[가-힣][^()]*\)")
 EITHER = re.compile(r"또는|혹은|(?<=\s)or(?=\s)", re.IGNORECASE)
 """What stands between things of which one is wanted."""
@@ -140,8 +141,11 @@ def _listed_urls(cell: str) -> list[str]:
 
 
 def listed_datakeys(text: str) -> list[str]:
-    """The data keys of a cell, separated by characters that are not part of a code, without label and remarks."""
-    return _CODE.findall(_REMARK.sub(" ", _LABEL.sub(" ", text))) if given(text) else []
+    """The data keys of a cell, separated by characters that are not part of a code, without label, remarks, and the
+    numbers of a list.
+    """
+    codes = _CODE.findall(_REMARK.sub(" ", _LABEL.sub(" ", text))) if given(text) else []
+    return list(filter(_LETTER.search, codes)) or codes
 
 
 def alternative_datakeys(text: str) -> list[list[str]]:
