@@ -222,7 +222,7 @@ class RunLedger:
         return self._last(sa.select(_runs).where(self._mine, _runs.c.kind != TEST_RUN), count)
 
     def services(self) -> set[str | None]:
-        """The services of all runs, as tables name them: None of test runs too."""
+        """The services of all runs, as tables name them; None for runs of no service, such as test runs."""
         return {service for (service,) in self._database.rows(sa.select(_runs.c.service).distinct())}
 
     def starting_with(self, run_id: str) -> list[Run]:
