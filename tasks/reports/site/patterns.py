@@ -56,7 +56,7 @@ def category_counts(listed: ListedRows) -> dict[str, dict[str, int]]:
         return {}
     counted = (
         listed.frame.drop_nulls(category.column)
-        .group_by(category.column)
+        .group_by(category.column, maintain_order=True)
         .agg(
             rows=pl.len(),
             flagged=pl.col(FLAGGED).sum(),
