@@ -41,6 +41,12 @@ _URL_LINE = re.compile(
     r"[\"'“‘`(]?((?:https?://[^\s/\"'”’`)]{1,400})?/[^\s\"'”’`)]{1,4000})[\"'”’`)]?",
     re.IGNORECASE,
 )
+# A URL in a cell of its own, with the name of its page before it or a remark behind it.
+_REMARKED_URL = re.compile(
+    r"(?:(?!https?:)[^/:\n]{1,40}[:：]\s*|\[[^\]/]{1,40}\]\()?((?:https?://[^\s/()]{1,400})?/[^\s()\[\]]{1,4000})\)?"
+    r"\s*(?:(?:으?로|에|화면|페이지|메뉴|탭|이동|연결|한다|합니다|함)\s*)*(?:\([^()]{1,80}\))?"
+)
+_PATH_WITHOUT_SLASH = re.compile(r"[\w.~{}%-]{2,400}/[^\s\"'”’`)]{1,4000}", re.ASCII)
 _STOPS = " .,;。"  # of the sentence in which a URL or a value stands
 _MESSAGE_NAME = re.compile(r"assistant\s?Message", re.IGNORECASE)
 _ANSWER_SUBJECT = re.compile(
@@ -78,6 +84,20 @@ def url_conditions(line: str) -> list[Condition]:
     (url,) = urls
     pages = [Condition(PAGE_KEY, url.url_paths)] if url.url_paths and url.url_paths != ("/",) else []
     return [*pages, *(Condition("dataKey", (datakey,)) for datakey in sorted(url.datakeys))]
+
+
+def url_line(written: str) -> str:
+    """A line of a cell for expected URLs as a line of the expected result, which `url_conditions` reads.
+
+    It may have its own label, no slash, or a remark (`설정: /agent/setting 화면 (관리자)`), of which the URL is kept; a
+    line that says something else stays as it is, for the judge.
+    """
+    remarked = None if _NEGATED.search(written) else _REMARKED_URL.fullmatch(written.strip().rstrip(_STOPS))
+    slashless = _PATH_WITHOUT_SLASH.match(written)
+    forms = (written, remarked[1] if remarked else "", f"/{written}" if slashless else "")
+    return next(
+        (line for form in forms for line in (f"기대 URL: {form}", form) if url_conditions(line)), f"기대 URL: {written}"
+    )
 
 
 def parse_checklist_line(line: str) -> MessageCheck | EntryGroup | EntryCheck | str | None:

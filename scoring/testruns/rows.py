@@ -15,7 +15,7 @@ from unicodedata import is_normalized, normalize
 from scoring.errors import InputError, counted
 from scoring.inputs import NOT_CALCULATED, UnreadableCell, ungrouped
 from scoring.testruns.cells import encodable, given, is_cut, number, says_not_measured, says_timeout, seconds
-from scoring.testruns.checklist import url_conditions
+from scoring.testruns.checklist import url_line
 from scoring.testruns.column_names import FIELDS, NUMBERED, OF_ROUND, OF_SINGLE_RUN, RECORDED, is_read
 from scoring.testruns.detection import Layout, agent_type_named, layout_of
 from scoring.testruns.executions import TOOL_COLUMNS, AgentType, Execution, LatencyClass, Round
@@ -183,7 +183,7 @@ class RowReader:
         if path and value:
             expected.append(json.dumps({"path": path, "op": "contains", "value": value}, ensure_ascii=False))
         if url := shared.pop("expected_url", ""):
-            expected.append(_url_line(url))
+            expected += [url_line(line) for line in url.splitlines() if line.strip()]
         shared["expected_text"] = "\n".join(expected).strip()
         repeat = shared.pop("repeat", _round_of_sheet(self._sheet))
         found = []
@@ -281,12 +281,6 @@ def _filled(places: Sequence[int], cells: list[str]) -> tuple[int, str]:
 def _is_missing(field: str, text: str) -> bool:
     """Whether a cell of a measurement says in words that there is none."""
     return field in _MEASURED and says_not_measured(text)
-
-
-def _url_line(cell: str) -> str:
-    """The cell of an expected URL as a line of the expected result; it may have its own label or no slash."""
-    lines = (f"기대 URL: {cell}", cell, f"기대 URL: /{cell}")
-    return next(filter(url_conditions, lines), lines[0])
 
 
 def _round(column: str, text: str) -> Round:

@@ -20,7 +20,7 @@ _PARAMETER_OF_PATH = re.compile(r"\$?\{[^{}/]*\}|:[A-Za-z_][A-Za-z0-9_]*")
 _NEXT_URL = re.compile(r"[\s,;|\"']+(?=/|https?://)")
 _CODE = re.compile(r"[A-Za-z0-9_]+(?:[.:-]+[A-Za-z0-9_]+)*")
 _LETTER = re.compile(r"[A-Za-z_]")
-_LABEL = re.compile(r"\bdata_?key(?![A-Za-z0-9_])", re.IGNORECASE)
+_LABEL = re.compile(r"\b(?:data_?key|n/a)(?![A-Za-z0-9_])", re.IGNORECASE)
 _REMARK = re.compile(r"\((?![^()]*(?:또는|혹은))[^()]*[가-힣][^()]*\)")
 EITHER = re.compile(r"또는|혹은|(?<=\s)or(?=\s)", re.IGNORECASE)
 """What stands between things of which one is wanted."""
@@ -141,8 +141,8 @@ def _listed_urls(cell: str) -> list[str]:
 
 
 def listed_datakeys(text: str) -> list[str]:
-    """The data keys of a cell, separated by characters that are not part of a code, without label, remarks, and the
-    numbers of a list.
+    """The data keys of a cell, separated by characters that are not part of a code, without label, remarks, the
+    numbers of a list, and `N/A`.
     """
     codes = _CODE.findall(_REMARK.sub(" ", _LABEL.sub(" ", text))) if given(text) else []
     return list(filter(_LETTER.search, codes)) or codes

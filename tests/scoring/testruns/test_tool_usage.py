@@ -144,6 +144,7 @@ def test_pages_agree_part_by_part(expected: str, actual: str, agrees: bool) -> N
         ("- A_B: 면접 1차 설정\n- C_D -> E.F:G-H", {"A_B", "C_D", "E.F:G-H"}),
         ("6127, 6128", {"6127", "6128"}),
         ("-", set()),
+        ("N/A", set()),
         ("", set()),
     ],
 )

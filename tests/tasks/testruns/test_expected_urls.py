@@ -39,6 +39,12 @@ def accuracy(path: Path, rubric: str, expected: str, offered: str) -> tuple[floa
         ("/agent/setting?dataKey=X 또는 /agent/home.", "/agent/home"),
         ("/agent/a?dataKey=X 혹은 /agent/b?dataKey=Y", "/agent/b?dataKey=Y"),
         ("buttonUrl: /agent/a or /agent/or/b", "/agent/or/b"),
+        ("/agent/setting 화면", "/agent/setting"),
+        ("/agent/setting?dataKey=X 로 이동", "/agent/setting?dataKey=X"),
+        ("https://host/agent/setting (설정 화면)", "/agent/setting"),
+        ("설정 화면: /agent/setting", "/agent/setting"),
+        ("[설정 화면](/agent/setting)", "/agent/setting"),
+        ("설정 화면으로 간다\n/agent/setting (관리자)", "/agent/setting"),
     ],
 )
 def test_answer_that_leads_to_the_expected_url_is_right(
@@ -72,6 +78,15 @@ def test_answer_that_leads_to_none_of_several_urls_is_wrong(
     points, reason = accuracy(tmp_path, rubric, expected, offered)
     assert points == 0
     assert "또는" in reason
+
+
+@pytest.mark.parametrize("rubric", ["aqb-1.2", "plan-agent"])
+@pytest.mark.parametrize(
+    "expected",
+    ["없음", "N/A", "설정화면", "설정/조회", "/agent/home 제외", "/agent/home (이동하지 않음)", "/a 또는 홈 화면"],
+)
+def test_cell_without_a_url_that_is_wanted_decides_nothing(tmp_path: Path, rubric: str, expected: str) -> None:
+    assert accuracy(tmp_path, rubric, expected, "/agent/setting")[0] is None
 
 
 def test_answer_that_leads_elsewhere_is_wrong(tmp_path: Path) -> None:
