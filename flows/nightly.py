@@ -32,6 +32,7 @@ from tasks.chat.day_plan import EarlierDays, earlier_days, has_rows_so_far
 from tasks.chat.tables import KPIS
 from tasks.config.settings import Settings
 from tasks.context import Context
+from tasks.files.presence import is_folder
 from tasks.state.run_ledger import INTRADAY, NIGHTLY
 
 
@@ -286,7 +287,7 @@ def _failure(outcome: NightlyOutcome) -> AqbError | None:
 
 def _score_inbox(settings: Settings) -> InboxOutcome | None:
     """Scores the new files in the inbox of test runs, independent of the scored day."""
-    if not Path(settings.test_runs.inbox).is_dir():
+    if not is_folder(Path(settings.test_runs.inbox)):
         return None
     try:
         # Within a flow run this is a flow run of its own, which Prefect shows.

@@ -120,9 +120,10 @@ def test_runs(as_json: Json = False) -> None:
     from flows.steps.nothing_to_do import scored_inbox
     from tasks.config.settings import load_settings
     from tasks.context import Context
+    from tasks.files.presence import is_folder
 
     settings = load_settings()
-    if not Path(settings.test_runs.inbox).is_dir():
+    if not is_folder(Path(settings.test_runs.inbox)):
         raise UsageError(
             "there is no such inbox", where=settings.test_runs.inbox, fix="make it, or set test_runs.inbox"
         )

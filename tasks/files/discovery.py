@@ -8,6 +8,7 @@ from pathlib import Path
 
 from scoring.errors import InputError
 from scoring.inputs import FileIdentity
+from tasks.files.presence import exists, is_file, is_folder
 
 _PROTECTED = {b"SCDSA": "SoftCamp", b"DRMONE": "Fasoo", b"Fasoo": "Fasoo"}
 _MARK_BYTES = 128
@@ -95,10 +96,15 @@ def files_in(folder: Path, endings: Sequence[str]) -> list[Path]:
     """The files of a folder, as above; none if it is missing. Links to folders are not followed.
 
     Raises:
-        InputError: it, or a folder in it, cannot be listed; `glob` would treat such a folder as empty.
+        InputError: it, or what is in it, cannot be listed or looked at; `glob` would treat such a folder as empty.
     """
     found = (Path(place, name) for place, _, names in _walk(folder) for name in names if _is_meant(name, endings))
-    return sorted(path for path in found if path.is_file())
+    return sorted(filter(_is_file, found))
+
+
+def _is_file(path: Path) -> bool:
+    with readable(path):
+        return is_file(path)
 
 
 def linked_folders(folder: Path) -> list[Path]:
@@ -126,10 +132,10 @@ def _refuse_unlisted(error: OSError) -> None:
 
 def _matches(given: Path, endings: Sequence[str], out: Path | None) -> list[Path]:
     with readable(given):
-        if given.is_file():
+        if is_file(given):
             return [_speakable(given)]
-        found = list(map(_speakable, files_in(given, endings) if given.is_dir() else _by_glob(given, endings)))
-        if out and given.is_dir() and given.resolve() in out.resolve().parents:
+        found = list(map(_speakable, files_in(given, endings) if is_folder(given) else _by_glob(given, endings)))
+        if out and is_folder(given) and given.resolve() in out.resolve().parents:
             found = [path for path in found if not path.resolve().is_relative_to(out.resolve())]
     if not found:
         raise InputError(
@@ -141,16 +147,16 @@ def _matches(given: Path, endings: Sequence[str], out: Path | None) -> list[Path
 
 
 def _by_glob(pattern: Path, endings: Sequence[str]) -> list[Path]:
-    there = next(folder for folder in pattern.parents if folder.exists())  # whatever signs are in its name
+    there = next(folder for folder in pattern.parents if exists(folder))  # whatever signs are in its name
     try:
         hits = sorted(there.glob(str(pattern.relative_to(there))))
     except ValueError:  # before Python 3.13, a `**` that is not a whole part of the path
         return []
     found: list[Path] = []
     for path in hits:
-        if path.is_dir():
+        if is_folder(path):
             found += files_in(path, endings)
-        elif path.is_file() and _is_meant(path.name, endings):
+        elif is_file(path) and _is_meant(path.name, endings):
             found.append(path)
     return found
 
@@ -172,4 +178,4 @@ def _speakable(path: Path) -> Path:
 
 def nearest_there(place: Path) -> Path:
     """The path itself if it exists, or its nearest existing parent."""
-    return next(path for path in (place, *place.absolute().parents) if path.exists())
+    return next(path for path in (place, *place.absolute().parents) if exists(path))

@@ -27,6 +27,7 @@ from tenacity import (
 from scoring.errors import StorageError, UsageError
 from tasks.config.secrets import shown_url
 from tasks.files.atomic import make_private
+from tasks.files.presence import exists
 
 _log = logging.getLogger(__name__)
 
@@ -152,7 +153,7 @@ class StateDatabase:
                 return
             if not self._is_read_only:
                 self._create(tables)
-            elif self._file and not self._file.exists():
+            elif self._file and not exists(self._file):
                 self.lacking += [table.name for table in tables if table not in self._created]
             else:
                 self._look_for(tables)

@@ -14,6 +14,7 @@ from scoring.errors import InputError
 from scoring.inputs import FileIdentity
 from tasks.context import Context
 from tasks.files.discovery import files_in, identity_of, linked_folders
+from tasks.files.presence import exists
 from tasks.state.run_ledger import RunLedger
 from tasks.testruns.files import OTHER_WORKBOOK_ENDINGS, RUN_FILE_ENDINGS
 from tasks.testruns.warehouse import SUMMARIES, SUMMARIES_SCHEMA
@@ -113,7 +114,7 @@ def look_into(folder: Path, now: datetime, quiet_s: float) -> Inbox:
         except FileNotFoundError:
             continue
         except InputError as error:
-            if path.exists():
+            if exists(path):
                 refused.append(_refused(path, error))
             continue
         # A copy may have the time of its original, which another zone or clock puts into the future.

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from scoring.chat.rubric import RowRubric
 from scoring.errors import DamagedFileError, StorageError, TakenError
 from tasks.files.atomic import is_at, remove_unfinished, unchanged_since, writable, write_parquet
+from tasks.files.presence import exists
 from tasks.waiting import attempts
 from tasks.warehouse.day_queries import CountsOfDays, FrameQueries, fired_rows, value_counts
 from tasks.warehouse.rewriting import clear_by_rewriting
@@ -185,13 +186,13 @@ class FolderWarehouse:
     def _locked(self, name: str, wait_s: float | None) -> Iterator[IO[str]]:
         """The file with the lock of a name; raises TakenError after about `wait_s` (None: waits without limit)."""
         path = self.folder / _STAGING / f"{name}.lock"
-        if path.parent.is_symlink():
-            raise StorageError(
-                "the staging folder of the warehouse is a link, and links are not followed",
-                where=str(path.parent),
-                fix="remove the link; the next run makes the folder",
-            )
         with writable(self.folder, "check the permissions of this folder"):
+            if path.parent.is_symlink():
+                raise StorageError(
+                    "the staging folder of the warehouse is a link, and links are not followed",
+                    where=str(path.parent),
+                    fix="remove the link; the next run makes the folder",
+                )
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = open(path, "a", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW))  # noqa: SIM115
         with lock:
@@ -325,7 +326,7 @@ def _others(
     path: Path, day: date, schema: pa.Schema, only: Mapping[str, str]
 ) -> tuple[list[pl.DataFrame], list[pl.DataFrame]]:
     """The rows of a file with other values than `only`: those ordered before and after them."""
-    if not path.exists():
+    if not exists(path):
         return [], []
     [rows] = _rows_of({day: path})
     there = shaped(rows.lazy(), schema).collect()

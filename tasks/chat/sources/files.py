@@ -21,6 +21,7 @@ from tasks.chat.sources.json_lines import read_json_lines
 from tasks.chat.sources.parquet import cut_parquet, read_parquet
 from tasks.chat.sources.pieces import FilePiece, RowStream, cut_lines
 from tasks.files.discovery import files_in, identity_of, matching_files, readable
+from tasks.files.presence import is_folder
 
 _Reader = Callable[[FilePiece, Window | None, Reading], Iterator[RowBatch]]
 _READERS: dict[str, _Reader] = {
@@ -63,7 +64,7 @@ class ChatRowFiles:
 
     def __init__(self, inputs: Sequence[str | Path], out: Path | None = None, reading: Reading = AS_IT_IS) -> None:
         self.files = matching_files(inputs, endings_of(reading), out)
-        self._folders = [folder for folder in map(Path, inputs) if folder.is_dir()]
+        self._folders = [folder for folder in map(Path, inputs) if is_folder(folder)]
         self.reading = reading
 
     def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:

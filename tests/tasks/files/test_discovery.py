@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scoring.errors import InputError
-from tasks.files.discovery import files_in
+from tasks.files.discovery import files_in, matching_files
 from tests.builders.permissions import locked
 
 
@@ -26,6 +26,14 @@ def test_folder_that_cannot_be_listed_is_not_taken_for_an_empty_one(source: Path
     with locked(folder), pytest.raises(InputError, match="cannot be read: Permission denied") as refused:
         files_in(source, [".csv"])
     assert refused.value.where == str(folder)
+
+
+def test_folder_whose_files_cannot_be_looked_at_is_not_taken_for_an_empty_one(source: Path) -> None:
+    file = source / "2026/b.csv"
+    file.touch()
+    with locked(file.parent, 0o644), pytest.raises(InputError, match="cannot be read: Permission denied") as refused:
+        matching_files([source], [".csv"], None)
+    assert refused.value.where == str(file)
 
 
 @pytest.mark.parametrize("name", [".snapshot", "lost+found"])

@@ -167,6 +167,16 @@ def test_file_that_this_user_may_not_read_is_not_called_damaged(
     assert "remove" not in refused.value.fix
 
 
+def test_lock_in_a_folder_that_may_not_be_entered_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tmp_path.chmod(0o755)
+    Path("shared").mkdir()
+    lock = FolderWarehouse(Path("shared/warehouse")).lock("day")
+    with locked(Path("shared")), pytest.raises(StorageError, match="cannot write: Permission denied") as refused, lock:
+        pass
+    assert refused.value.where == "shared/warehouse"
+
+
 def test_warehouse_on_a_file_system_without_locks_says_so(
     warehouse: FolderWarehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
