@@ -1,4 +1,4 @@
-# `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
+# `make demo` and `make test` need Python 3.11 to 3.14 and nothing else; PYTHON=... chooses the interpreter.
 .PHONY: setup demo test test-computing test-waiting test-fast test-bigquery test-dask test-ray fuzz soak kills-nightly kills-backfill check audit bench bench-judge docs pictures lock clean
 
 PYTEST = .venv/bin/python -m pytest

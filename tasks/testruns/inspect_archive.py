@@ -4,19 +4,25 @@ Source: SPEC 13.
 """
 
 import json
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from backports.zstd import ZstdError
-from backports.zstd.zipfile import BadZipFile, ZipFile
-
 from scoring.errors import InputError
 from scoring.limits import LARGEST_EXPORT
 from scoring.testruns.inspect_log import InspectLog, inspect_log
 from tasks.files.discovery import readable, refuse_protected
+
+if sys.version_info >= (3, 14):
+    from zipfile import BadZipFile, ZipFile
+
+    from compression.zstd import ZstdError
+else:
+    from backports.zstd import ZstdError
+    from backports.zstd.zipfile import BadZipFile, ZipFile
 
 _HEADERS = ("header.json", "_journal/start.json")  # of an evaluation that has not ended there is the second alone
 _HEAD_BYTES = 1024

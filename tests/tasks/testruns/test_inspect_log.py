@@ -1,18 +1,23 @@
 """Logs of Inspect: what the real tool wrote of a support bot, and odd samples."""
 
 import json
+import sys
 from collections.abc import Container
 from pathlib import Path
 from zipfile import ZIP_DEFLATED
 
 import pytest
-from backports.zstd.zipfile import ZipFile
 
 from scoring.errors import InputError
 from scoring.limits import LARGEST_EXPORT
 from scoring.testruns.executions import parse_execution
 from scoring.testruns.testrun import TestRunFile
 from tasks.testruns.files import read_testrun_file
+
+if sys.version_info >= (3, 14):
+    from zipfile import ZipFile
+else:
+    from backports.zstd.zipfile import ZipFile
 
 RECORDED, PACKED = Path("tests/exports/inspect.json"), Path("tests/exports/inspect.eval")
 SAMPLE = {
