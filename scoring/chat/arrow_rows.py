@@ -10,7 +10,7 @@ pyarrow takes from Python makes it import pandas, which costs more than reading 
 Source: SPEC 1.1.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -133,17 +133,42 @@ def read_batch(
     `batch` has the columns of `leaves`; the two texts may be passed separately if they are known to be UTF-8.
     Timestamps without a zone are in `naive_zone`.
     """
+
+    def column(name: str) -> ParsedColumn:
+        if texts is not None and name in TEXTS:
+            return ParsedColumn(texts[name], {})
+        if name not in leaves:
+            return ParsedColumn(pl.repeat(None, batch.num_rows, dtype=pl.String, eager=True), {})
+        values = _values(batch, leaves[name])
+        if isinstance(values, list):
+            return cells_column(name, values)
+        if name in TOKENS:
+            return _number_column(name, values)
+        return _text_column(name, values.cast(pa.string()) if types.is_integer(values.type) else values)
+
     timestamps = _timestamp_column(_values(batch, leaves["timestamp"]), cells.other_zone(naive_zone))
     lines = pl.int_range(first_line, first_line + batch.num_rows, eager=True)
-    return row_batch(file, _columns(batch, leaves, texts, timestamps, lines), timestamps, window)
+    return row_batch(file, column, timestamps, lines, window)
 
 
-def row_batch(file: str, columns: Sequence[ParsedColumn], timestamps: Timestamps, window: Window | None) -> RowBatch:
-    """The readable rows within the window from parsed columns, in the order of the schema.
+def row_batch(
+    file: str,
+    column_of: Callable[[str], ParsedColumn],
+    timestamps: Timestamps,
+    lines: pl.Series,
+    window: Window | None,
+) -> RowBatch:
+    """The readable rows within the window from their parsed columns.
 
     A row is rejected for its timestamp, else for its first column with a problem.
     """
-    moments, lines = timestamps.microseconds, columns[-1].values
+    columns = [
+        *map(column_of, (*TEXTS, *TOKENS)),
+        ParsedColumn(timestamps.microseconds.cast(CHAT_ROW_SCHEMA["timestamp"]), timestamps.problems),
+        *map(column_of, ("tenant_id", "session_id", "source_id")),
+        ParsedColumn(lines, {}),
+    ]
+    moments = timestamps.microseconds
     problems = dict(timestamps.problems)
     for column in columns:
         for row, problem in column.problems.items():
@@ -166,34 +191,6 @@ def row_batch(file: str, columns: Sequence[ParsedColumn], timestamps: Timestamps
     )
     naive = timestamps.naive & moments.is_not_null() & kept
     return RowBatch(file, rows, rejects, int(naive.sum()), len(lines), int((~in_window).sum()))
-
-
-def _columns(
-    batch: pa.RecordBatch,
-    leaves: Mapping[str, Leaf],
-    texts: pl.DataFrame | None,
-    timestamps: Timestamps,
-    lines: pl.Series,
-) -> list[ParsedColumn]:
-    """The columns of the batch in the order of the schema."""
-
-    def column(name: str) -> ParsedColumn:
-        if name not in leaves:
-            return ParsedColumn(pl.repeat(None, batch.num_rows, dtype=pl.String, eager=True), {})
-        values = _values(batch, leaves[name])
-        if isinstance(values, list):
-            return cells_column(name, values)
-        if name in TOKENS:
-            return _number_column(name, values)
-        return _text_column(name, values) if name in TEXTS else _label_column(name, values)
-
-    return [
-        *(column(name) if texts is None else ParsedColumn(texts[name], {}) for name in TEXTS),
-        *map(column, TOKENS),
-        ParsedColumn(timestamps.microseconds.cast(CHAT_ROW_SCHEMA["timestamp"]), timestamps.problems),
-        *map(column, ("tenant_id", "session_id", "source_id")),
-        ParsedColumn(lines, {}),
-    ]
 
 
 def _values(batch: pa.RecordBatch, leaf: Leaf) -> pa.Array | list[object]:
@@ -223,15 +220,6 @@ def _text_column(name: str, array: pa.Array) -> ParsedColumn:
         return ParsedColumn(pl.Series(raw).cast(pl.String), {})
     except pl.exceptions.ComputeError:
         return cells_column(name, _texts(raw))
-
-
-def _label_column(name: str, array: pa.Array) -> ParsedColumn:
-    """Tenants or sessions: text, or integers in decimal."""
-    return (
-        ParsedColumn(pl.Series(array.cast(pa.string())), {})
-        if types.is_integer(array.type)
-        else _text_column(name, array)
-    )
 
 
 def _number_column(name: str, array: pa.Array) -> ParsedColumn:

@@ -28,18 +28,13 @@ def cell_rows(
     times = instants(texts["timestamp"], cells.other_zone(naive_zone))
     if times.microseconds.null_count() > len(times.problems):
         return None
-    missing = pl.repeat(None, len(lines), dtype=pl.String, eager=True)
-    parsed = [
-        *(ParsedColumn(texts[name], {}) for name in TEXTS),
-        *(numbers(name, texts[name]) for name in TOKENS),
-        ParsedColumn(times.microseconds.cast(pl.Datetime("us", "UTC")), times.problems),
-        ParsedColumn(texts.get("tenant_id", missing), {}),
-        ParsedColumn(texts["session_id"], {})
-        if "session_id" in texts
-        else cells_column(
-            "session_id", [value_in(text, ["session_id"]) for text in texts.get("request_metadata", missing)]
-        ),
-        ParsedColumn(texts.get("source_id", missing), {}),
-        ParsedColumn(lines, {}),
-    ]
-    return row_batch(file, parsed, times, window)
+
+    def column(name: str) -> ParsedColumn:
+        if name in TOKENS:
+            return numbers(name, texts[name])
+        if name == "session_id" and name not in texts and "request_metadata" in texts:
+            return cells_column(name, [value_in(text, [name]) for text in texts["request_metadata"]])
+        missing = pl.repeat(None, len(lines), dtype=pl.String, eager=True)
+        return ParsedColumn(texts.get(name, missing), {})
+
+    return row_batch(file, column, times, lines, window)
