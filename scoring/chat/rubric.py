@@ -51,7 +51,8 @@ class ExclusionRule:
 class AlertRule:
     """One condition of a row that people are alerted to. `title` and `action`, what to do about it, are Korean.
 
-    `usual_rate` is the share of rows that met it before AQB was first run, if known.
+    `usual_rate` is the share of rows that met it before AQB was first run, if known. A rule `on_excluded_rows` also
+    applies to rows without a question or an answer: it uses `EXCLUDED_ROW_COLUMNS` only.
 
     Raises:
         RuleError: its id is the name of a built-in alert of AQB, such as `no_rows`.
@@ -63,6 +64,7 @@ class AlertRule:
     title: str
     action: str
     usual_rate: float | None = None
+    on_excluded_rows: bool = False
 
     def __post_init__(self) -> None:
         if self.id in (NO_ROWS, FEW_ROWS, ROWS_REJECTED, EXCLUDED_RATE_RISING) or self.id.startswith(KPI_RULE):
@@ -345,9 +347,8 @@ class RowRubric:
     @property
     def excluded_pairs(self) -> list[tuple[str, str]]:
         """Every critical rule that excluded rows can meet, with their rate; a measure may count the rows with both."""
-        counted = {measure.name for measure in self.excluded_measures}
-        critical = [rule.id for rule in self.alert_rules if rule.level == "critical" and f"alert_{rule.id}" in counted]
-        return [(rule_id, EXCLUDED_RATE_RISING) for rule_id in critical]
+        critical = (rule for rule in self.alert_rules if rule.level == "critical" and rule.on_excluded_rows)
+        return [(rule.id, EXCLUDED_RATE_RISING) for rule in critical]
 
     @property
     def alert_levels(self) -> dict[str, str]:

@@ -6,7 +6,7 @@ A column added later is last in its table, after `rubric_version`. Source: SPEC 
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import pyarrow as pa
@@ -95,32 +95,6 @@ _TOKENS = (field("input_tokens", pa.float64(), "입력 토큰"), field("output_t
 _RUBRIC = (field("rubric", pa.string(), "루브릭 id"), field("rubric_version", pa.string(), "루브릭 버전"))
 
 
-@dataclass(frozen=True)
-class Alerts:
-    """The alert rules of a rubric in the order in which a row lists them, and their source clause.
-
-    `on_excluded_rows` are the ids of those that also apply to rows without a question or an answer: they use
-    `EXCLUDED_ROW_COLUMNS` only.
-    """
-
-    rules: tuple[AlertRule, ...]
-    source: str
-    on_excluded_rows: frozenset[str] = frozenset()
-
-    @property
-    def excluded_row_rules(self) -> tuple[AlertRule, ...]:
-        """The rules for rows that are not scored."""
-        return tuple(rule for rule in self.rules if rule.id in self.on_excluded_rows)
-
-
-@dataclass(frozen=True)
-class AddedLater:
-    """Columns and KPIs that are missing in tables written by earlier versions."""
-
-    columns: tuple[Definition, ...] = ()
-    kpis: tuple[Quotient, ...] = ()
-
-
 def standard_rubric(
     *,
     id: str,  # noqa: A002  (the field's name)
@@ -128,7 +102,8 @@ def standard_rubric(
     title: str,
     summary: str,
     columns: tuple[Definition, ...],
-    alerts: Alerts,
+    alerts: tuple[AlertRule, ...],
+    alert_source: str,
     cause: Definition | None,
     total: str,
     parts: tuple[PartScore, ...],
@@ -138,23 +113,28 @@ def standard_rubric(
     kept_grades: tuple[str, ...],
     kpis: tuple[Quotient, ...],
     crosstab: Crosstab,
-    added_later: AddedLater = AddedLater(),
+    later_columns: tuple[Definition, ...] = (),
+    later_kpis: tuple[Quotient, ...] = (),
 ) -> RowRubric:
     """Builds the rubric of these columns, alerts and KPIs.
 
-    `kept_grades` are the grades of the total whose rows keep their texts, as do rows with an alert.
+    A row lists its `alerts` in their order; `alert_source` is their source clause. `kept_grades` are the grades of the
+    total whose rows keep their texts, as do rows with an alert. Tables written by earlier versions lack
+    `later_columns` and `later_kpis`.
 
     Raises:
         RuleError: as `RowRubric`; a column, KPI or count that engines would compute differently, or with a code that no
             row has; a table has a column twice.
     """
-    fired = _alert_columns(alerts.rules, alerts.source)
-    definitions = (*columns, *fired, *([cause] if cause else []), *added_later.columns)
-    excluded = _alert_columns(alerts.excluded_row_rules, alerts.source)
-    shared_rows = _shared_rows(alerts.rules)
-    shared_excluded = _shared_excluded_rows(alerts.excluded_row_rules)
-    counts = (*_grade_counts(scales, definitions), _failures(failure), *_alert_counts(alerts.rules))
-    quotients = (*kpis, *added_later.kpis)
+    fired = _alert_columns(alerts, alert_source)
+    definitions = (*columns, *fired, *([cause] if cause else []), *later_columns)
+    on_excluded_rows = tuple(rule for rule in alerts if rule.on_excluded_rows)
+    excluded = _alert_columns(on_excluded_rows, alert_source)
+    shared_rows = _shared_rows(alerts)
+    shared_excluded = _shared_excluded_rows(on_excluded_rows)
+    failures = Measure("failures", one_if(Not(IsNull(Column(failure.column)))), "실패 유형이 있는 행")
+    counts = (*_grade_counts(scales, definitions), failures, *_alert_counts(alerts))
+    quotients = (*kpis, *later_kpis)
     kept = [IsIn(Column(scales[0].column), kept_grades)] if kept_grades else []
     flagged = AnyOf((Not(IsNull(Column("alert_level"))), *kept))
     summed: tuple[Measure | Quotient, ...] = (*quotients, *counts)
@@ -169,20 +149,20 @@ def standard_rubric(
         definitions=definitions,
         excluded_definitions=excluded,
         flagged=flagged,
-        alert_rules=alerts.rules,
+        alert_rules=alerts,
         # 0 for every scored row: a measure of excluded rows must exist for scored rows as well.
         measures=(*counts, *shared_rows, *(replace(one, expression=Value(0)) for one in shared_excluded)),
-        excluded_measures=(*_alert_counts(alerts.excluded_row_rules), *shared_excluded),
+        excluded_measures=(*_alert_counts(on_excluded_rows), *shared_excluded),
         quotients=quotients,
         crosstab=crosstab,
-        scores_schema=_scores_schema(definitions, len(added_later.columns), kept_grades),
+        scores_schema=_scores_schema(definitions, len(later_columns), kept_grades),
         excluded_schema=_excluded_schema(excluded),
         kpis_schema=_schema(
             *_kpi_keys(),
             *quotient_fields(kpis),
             *measure_fields(counts),
             *_RUBRIC,
-            *quotient_fields(added_later.kpis),
+            *quotient_fields(later_kpis),
             *measure_fields(shared_rows),
             *figure_fields(quotients),
             *measure_fields(shared_excluded),
@@ -243,10 +223,6 @@ def _grade_counts(scales: tuple[GradeScale, ...], definitions: Iterable[Definiti
         for scale in (scales[0], *reversed(scales[1:]))
         for code in scale.codes
     ]
-
-
-def _failures(failure: CodedColumn) -> Measure:
-    return Measure("failures", one_if(Not(IsNull(Column(failure.column)))), "실패 유형이 있는 행")
 
 
 def _alert_counts(rules: tuple[AlertRule, ...]) -> tuple[Measure, ...]:

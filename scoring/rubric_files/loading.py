@@ -8,14 +8,7 @@ from hashlib import sha256
 from scoring.chat.kpis import Crosstab, FramedPairs, Quotient
 from scoring.chat.row_ids import TEXTS
 from scoring.chat.rubric import AlertRule, CodedColumn, Grade, GradeScale, PartScore, RowRubric
-from scoring.chat.standard_rubric import (
-    EXCLUDED_ROW_COLUMNS,
-    SCORED_ROW_COLUMNS,
-    AddedLater,
-    Alerts,
-    one_if,
-    standard_rubric,
-)
+from scoring.chat.standard_rubric import EXCLUDED_ROW_COLUMNS, SCORED_ROW_COLUMNS, one_if, standard_rubric
 from scoring.errors import RuleError
 from scoring.figures import Target
 from scoring.rubric_files.expressions import FileExpressions, refuse_out_of_reach
@@ -86,7 +79,7 @@ class _RowRubricLoading(FileExpressions):
         """
         file = self._file
         columns = tuple(self._columns(later=False))
-        alerts = self._alerts()
+        alerts = tuple(self._alert(rule, table) for rule, table in file.alerts.items())
         cause = self._cause()
         self.kinds |= dict.fromkeys(("alert_level", "cause")[: 2 if cause else 1], Kind("text", nullable=True))
         later = tuple(self._columns(later=True))
@@ -101,6 +94,7 @@ class _RowRubricLoading(FileExpressions):
                 summary=file.summary,
                 columns=columns,
                 alerts=alerts,
+                alert_source=file.source,
                 cause=cause,
                 total=total,
                 parts=parts,
@@ -110,7 +104,8 @@ class _RowRubricLoading(FileExpressions):
                 kept_grades=self._kept_grades(scales[0]),
                 kpis=(*self._kpis(later=False), *self._missing_means((*(part.column for part in parts), total))),
                 crosstab=self._crosstab(scales[1:], {part.grade_column: part.column for part in parts}),
-                added_later=AddedLater(later, tuple(self._kpis(later=True))),
+                later_columns=later,
+                later_kpis=tuple(self._kpis(later=True)),
             )
             return replace(made, stocks=file.stocks, fingerprint=_fingerprint(file))
 
@@ -137,16 +132,12 @@ class _RowRubricLoading(FileExpressions):
                 return self.graded(column.grades, column.grades_of)
         return self.given(column, *path)
 
-    def _alerts(self) -> Alerts:
-        rules = tuple(self._alert(rule, table) for rule, table in self._file.alerts.items())
-        also = frozenset(rule for rule, table in self._file.alerts.items() if table.on_excluded_rows)
-        return Alerts(rules, self._file.source, also)
-
     def _alert(self, rule: str, table: AlertTable) -> AlertRule:
-        columns = EXCLUDED_ROW_COLUMNS if table.on_excluded_rows else self.kinds
+        on_excluded = table.on_excluded_rows
+        columns = EXCLUDED_ROW_COLUMNS if on_excluded else self.kinds
         condition = self.condition(table.when, "alerts", rule, "when", columns=columns)
         with self._text.at("alerts", rule):
-            return AlertRule(rule, table.level, condition, table.title, table.action, table.usual_rate)
+            return AlertRule(rule, table.level, condition, table.title, table.action, table.usual_rate, on_excluded)
 
     def _cause(self) -> ex.Definition | None:
         table = self._file.cause

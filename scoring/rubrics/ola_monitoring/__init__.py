@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 
 from scoring.chat.rubric import EvidenceCheck, EvidenceReport
-from scoring.chat.standard_rubric import AddedLater, standard_rubric
+from scoring.chat.standard_rubric import standard_rubric
 from scoring.rubrics.ola_monitoring import kpis, outcome, thresholds, titles
 
 
@@ -22,6 +22,7 @@ _STANDARD = standard_rubric(
     summary="운영 대화 전체를 규칙만으로 채점합니다(LLM 호출 없음): 질문·답변·상호작용 점수, 종합 등급, 알림.",
     columns=outcome.COLUMNS,
     alerts=outcome.ALERTS,
+    alert_source="seed 002, 10.1; SPEC 1.3",
     cause=outcome.CAUSE,
     total="final_score",
     parts=titles.PARTS,
@@ -31,6 +32,7 @@ _STANDARD = standard_rubric(
     kept_grades=thresholds.KEPT_TEXT_GRADES,
     kpis=kpis.KPIS,
     crosstab=kpis.CROSSTAB,
-    added_later=AddedLater(columns=(outcome.SAYS_NO_DATA,), kpis=(kpis.NO_DATA_RATE,)),
+    later_columns=(outcome.SAYS_NO_DATA,),
+    later_kpis=(kpis.NO_DATA_RATE,),
 )
 RUBRIC = replace(_STANDARD, evidence=EvidenceCheck(_STANDARD.scores_schema, _evidence), stocks=True)

@@ -4,7 +4,7 @@ One row per scored turn, after the columns of `metrics` and `scores`, in this or
 """
 
 from scoring.chat.rubric import AlertRule
-from scoring.chat.standard_rubric import Alerts, first_true
+from scoring.chat.standard_rubric import first_true
 from scoring.rubrics.ola_monitoring import thresholds as t
 from scoring.rubrics.ola_monitoring.metrics import ANSWER, ANSWER_LENGTH, METRICS, OUTPUT_TOKENS
 from scoring.rubrics.ola_monitoring.scores import (
@@ -65,7 +65,7 @@ OUTCOME = (
 )
 
 # In the order in which a row lists them. Source: seed 002, 10.1 and 7.2; SPEC 1.3.
-ALERT_RULES = (
+ALERTS = (
     AlertRule(
         "answer_failed",
         "critical",
@@ -88,6 +88,8 @@ ALERT_RULES = (
         "LLM 호출 자체가 차단됨",
         "LLM 호출 로그에서 오류, 사용 한도, 안전 필터를 확인하세요.",
         usual_rate=t.LLM_BLOCKED_USUAL_RATE,
+        # A row without texts has no scores, but a blocked call must not hide behind a NULL (SPEC 1.2).
+        on_excluded_rows=True,
     ),
     AlertRule(
         "final_failed",
@@ -122,9 +124,6 @@ ALERT_RULES = (
         usual_rate=t.VERY_SHORT_USUAL_RATE,
     ),
 )
-# A row without texts has no scores, but a blocked call must not hide behind a NULL (SPEC 1.2).
-ALERTS = Alerts(ALERT_RULES, "seed 002, 10.1; SPEC 1.3", on_excluded_rows=frozenset({"llm_blocked"}))
-
 
 CAUSE = Definition(
     "cause",
