@@ -152,10 +152,9 @@ def _summed(total: Measure | Quotient) -> pl.Expr:
     return to_polars(total.expression).sum().cast(pl.Int64).alias(total.name)
 
 
-def merged_kpi_sums(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Merges several results of `kpi_sums`; a total that is missing in a part counts as 0."""
-    merged = pl.concat(parts, how="diagonal").group_by(KPI_KEYS)
-    return merged.agg(pl.exclude(KPI_KEYS).sum())
+def merged_sums(parts: Sequence[pl.DataFrame], keys: Sequence[str]) -> pl.DataFrame:
+    """Merges several results of `kpi_sums` or `crosstab_sums`; a total that is missing in a part counts as 0."""
+    return pl.concat(parts, how="diagonal").group_by(keys).agg(pl.exclude(keys).sum())
 
 
 def kpi_table(
@@ -172,7 +171,7 @@ def kpi_table(
     counted = ["rows", "excluded", *(measure.name for measure in measures), *(quotient.name for quotient in quotients)]
     nothing = pl.DataFrame(schema={"score_date": pl.Date, "tenant_id": pl.String} | dict.fromkeys(counted, pl.Int64))
     no_rows = pl.DataFrame({"score_date": days}, schema={"score_date": pl.Date})  # its sums are 0
-    by_tenant = merged_kpi_sums([nothing, *parts])
+    by_tenant = merged_sums([nothing, *parts], KPI_KEYS)
     all_tenants = pl.concat([by_tenant, no_rows], how="diagonal").group_by("score_date").agg(pl.col(counted).sum())
     together = pl.concat([by_tenant, all_tenants.with_columns(tenant_id=pl.lit(ALL_TENANTS))], how="diagonal")
     read = pl.col("rows") + pl.col("excluded")
@@ -205,11 +204,6 @@ def crosstab_sums(rows: pl.DataFrame, crosstab: Crosstab) -> pl.DataFrame:
     return rows.group_by(crosstab.keys).agg(pl.len().cast(pl.Int64).alias("cnt"), pl.col(crosstab.mean_scores).sum())
 
 
-def merged_crosstab_sums(parts: Sequence[pl.DataFrame], crosstab: Crosstab) -> pl.DataFrame:
-    """Merges several results of `crosstab_sums`."""
-    return pl.concat(parts).group_by(crosstab.keys).agg(pl.exclude(crosstab.keys).sum())
-
-
 def crosstab_table(parts: Sequence[pl.DataFrame], crosstab: Crosstab) -> pl.DataFrame:
     """One row per day and pair of grades that occurs: `cnt`, `pct` of the day (2 decimals), means (1 decimal).
 
@@ -221,7 +215,7 @@ def crosstab_table(parts: Sequence[pl.DataFrame], crosstab: Crosstab) -> pl.Data
     )
     day_total = pl.col("cnt").sum().over("score_date")
     return (
-        merged_crosstab_sums([nothing, *parts], crosstab)
+        merged_sums([nothing, *parts], crosstab.keys)
         .select(
             *crosstab.keys,
             "cnt",

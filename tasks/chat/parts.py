@@ -20,14 +20,7 @@ from typing import Any
 import polars as pl
 
 from scoring.chat.day_content import DayContent, day_contents
-from scoring.chat.kpis import (
-    Measure,
-    Quotient,
-    crosstab_sums,
-    kpi_sums,
-    merged_crosstab_sums,
-    merged_kpi_sums,
-)
+from scoring.chat.kpis import KPI_KEYS, Measure, Quotient, crosstab_sums, kpi_sums, merged_sums
 from scoring.chat.rows import FileFailure, RowBatch
 from scoring.chat.rubric import RowRubric
 from scoring.chat.scorer import KeepText, ScoredBatch, score_together, with_kept_texts
@@ -129,8 +122,8 @@ class ScoredPart(ScoringOutcome):
 
     def _merge_sums(self) -> None:
         if self.crosstab_sums:
-            self.kpi_sums = [merged_kpi_sums(self.kpi_sums)]
-            self.crosstab_sums = [merged_crosstab_sums(self.crosstab_sums, self.rubric.crosstab)]
+            self.kpi_sums = [merged_sums(self.kpi_sums, KPI_KEYS)]
+            self.crosstab_sums = [merged_sums(self.crosstab_sums, self.rubric.crosstab.keys)]
 
     def _stage(self, scored: ScoredBatch) -> None:
         names = [name for name in self.rubric.scores_schema.names if name in scored.scored.columns]

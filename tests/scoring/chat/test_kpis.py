@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from scoring.chat.kpi_figures import kpi_intervals
 from scoring.chat.kpis import (
+    KPI_KEYS,
     Measure,
     Quotient,
     crosstab_sums,
     crosstab_table,
     kpi_sums,
     kpi_table,
-    merged_crosstab_sums,
-    merged_kpi_sums,
+    merged_sums,
 )
 from scoring.figures import Target
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -82,7 +82,7 @@ def test_sums_of_parts_are_the_sums_of_the_whole(
     whole = table(sums(rows), excluded_sums(excluded))
     parts = [excluded_sums(excluded[:cut]), sums(rows[cut:][::-1]), excluded_sums(excluded[cut:]), sums(rows[:cut])]
     assert table(*parts) == whole
-    assert table(merged_kpi_sums(parts[:3]), parts[3]) == whole
+    assert table(merged_sums(parts[:3], KPI_KEYS), parts[3]) == whole
 
 
 @given(st.lists(SCORE, min_size=1, max_size=25))
@@ -289,7 +289,7 @@ def test_no_rows_make_an_empty_cross_table() -> None:
 def test_cross_tables_of_parts_are_that_of_the_whole(rows: list[dict[str, Any]], cut: int) -> None:
     parts = [crosstab_sums(frame(part), RUBRIC.crosstab) for part in (rows[cut:][::-1], rows[:cut])]
     assert crosstab_table(parts, RUBRIC.crosstab).to_dicts() == crosstab(rows)
-    merged = merged_crosstab_sums(parts, RUBRIC.crosstab)
+    merged = merged_sums(parts, RUBRIC.crosstab.keys)
     assert crosstab_table([merged], RUBRIC.crosstab).to_dicts() == crosstab(rows)
     for day in (DAY, NEXT):
         counts = [row["cnt"] for row in crosstab(rows) if row["score_date"] == day]
