@@ -15,7 +15,7 @@ import pyarrow as pa
 from scoring.chat.kpis import ALL_TENANTS, KPI_KEYS, Quotient
 from scoring.chat.row_ids import TEXTS
 from scoring.figures import Figure
-from scoring.rules.arrow_types import empty_frame, field
+from scoring.rules.arrow_types import field, frame_of
 from scoring.rules.evaluation_order import columns_of
 from scoring.rules.polars_backend import to_polars
 from scoring.stats.intervals import Interval, mean_of_moments, rate_of_moments, wilson_interval
@@ -48,26 +48,19 @@ def kpi_figures(kpis: Iterable[Quotient], row: Mapping[str, Any]) -> dict[str, F
 
 def with_figures(kpis: pl.DataFrame, quotients: Sequence[Quotient], kpi_intervals: KpiIntervals) -> pl.DataFrame:
     """A table of KPIs with three more columns per KPI with a target: the ends of its interval, and its verdict."""
-    types = empty_frame(pa.schema(figure_fields(quotients))).schema
-    rows = [
-        _figure_columns(quotients, row, kpi_intervals.get((row["score_date"], row["tenant_id"]), {}))
-        for row in kpis.iter_rows(named=True)
-    ]
-    return kpis.hstack(pl.DataFrame(rows, schema=types))
+    rows = []
+    for row in kpis.iter_rows(named=True):
+        for name, interval in kpi_intervals.get((row["score_date"], row["tenant_id"]), {}).items():
+            row |= _ends(name, interval)
+        columns: dict[str, Any] = {}
+        for name, figure in kpi_figures(quotients, row).items():
+            columns |= {**_ends(name, figure.interval), f"{name}_verdict": figure.verdict}
+        rows.append(columns)
+    return kpis.hstack(frame_of(pa.schema(figure_fields(quotients)), rows))
 
 
-def _figure_columns(
-    quotients: Sequence[Quotient], row: Mapping[str, Any], kpi_intervals: Mapping[str, Interval | None]
-) -> dict[str, Any]:
-    known = dict(row)
-    for name, interval in kpi_intervals.items():
-        known |= {f"{name}_low": interval and interval.low, f"{name}_high": interval and interval.high}
-    columns: dict[str, Any] = {}
-    for name, figure in kpi_figures(quotients, known).items():
-        columns[f"{name}_low"] = figure.interval and figure.interval.low
-        columns[f"{name}_high"] = figure.interval and figure.interval.high
-        columns[f"{name}_verdict"] = figure.verdict
-    return columns
+def _ends(name: str, interval: Interval | None) -> dict[str, Any]:
+    return {f"{name}_low": interval and interval.low, f"{name}_high": interval and interval.high}
 
 
 def figure_fields(quotients: Iterable[Quotient]) -> list[pa.Field]:
