@@ -129,13 +129,6 @@ def _excluded(rubric: RowRubric, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rejected(rubric: RowRubric, rows: pl.DataFrame) -> pl.DataFrame:
-    rules = [rubric.rejects[position] for position in rows["_reject"]]
-    return pl.DataFrame(
-        {
-            "line": rows["line"],
-            "column": [rule.column for rule in rules],
-            "code": [rule.code for rule in rules],
-            "reason": [rule.reason for rule in rules],
-        },
-        schema={"line": pl.Int64, "column": pl.String, "code": pl.String, "reason": pl.String},
-    )
+    rules = [(rule.column, rule.code, rule.reason) for rule in rubric.rejects]
+    reasons = pl.DataFrame(rules, schema=dict.fromkeys(("column", "code", "reason"), pl.String), orient="row")
+    return rows.select("line").hstack(reasons[rows["_reject"]])

@@ -65,12 +65,10 @@ def excluded_query(rubric: RowRubric, staged: str, personal: Collection[str]) ->
 
 def rejected_query(rubric: RowRubric, staged: str, file: str) -> str:
     """The rows of the rejected table; rows of a table have no line number."""
-    chosen = {
-        "column": [rule.column for rule in rubric.rejects],
-        "code": [rule.code for rule in rubric.rejects],
-        "reason": [rule.reason for rule in rubric.rejects],
-    }
-    columns = ",\n  ".join(f"{_chosen(values, UNSCORED_BY.name)} AS `{name}`" for name, values in chosen.items())
+    columns = ",\n  ".join(
+        f"{_chosen([getattr(rule, name) for rule in rubric.rejects], UNSCORED_BY.name)} AS `{name}`"
+        for name in ("column", "code", "reason")
+    )
     return (
         f"SELECT\n  @day AS score_date,\n  {literal(file)} AS file,\n  CAST(NULL AS INT64) AS line,\n  {columns},\n"
         f"  {literal(rubric.id)} AS rubric\nFROM {staged}\nWHERE {UNSCORED_BY.name} < {len(rubric.rejects)}"
