@@ -14,6 +14,7 @@ from scoring.chat.kpis import Crosstab, Measure, Quotient
 from scoring.chat.templates import question_template
 from scoring.errors import RuleError
 from scoring.rules.evaluation_order import steps
+from scoring.rules.explain import evaluate
 from scoring.rules.expressions import AllOf, Column, Definition, Expression, IsIn
 
 AlertLevel = Literal["critical", "warning"]
@@ -301,7 +302,7 @@ class RowRubric:
             counts[pair[self.crosstab.row_grade], pair[self.crosstab.column_grade]] += pair["cnt"]
         return counts
 
-    @property
+    @cached_property
     def framed(self) -> Expression | None:
         """The condition of the rows in the framed cells of the cross table; None if none are framed."""
         framed = self.crosstab.framed
@@ -316,12 +317,7 @@ class RowRubric:
 
     def is_framed(self, row: Mapping[str, Any]) -> bool:
         """Whether a scored row is in the framed cells of the cross table."""
-        framed = self.crosstab.framed
-        return (
-            framed is not None
-            and row[self.crosstab.row_grade] in framed.row_grades
-            and row[self.crosstab.column_grade] in framed.column_grades
-        )
+        return self.framed is not None and evaluate(self.framed, row) is True
 
     def framed_rows(self, counts: Mapping[tuple[str, str], int]) -> int:
         """The number of rows in the framed cells of the cross table, from its counts; 0 if none are framed."""
