@@ -72,7 +72,10 @@ class ComparedFigure:
             return "unknown"
         if self.n < MIN_N_FOR_VERDICT or self.interval is None:
             return "too_few"
-        return _verdict(self.interval, Interval(self.seed - self.margin, self.seed + self.margin))
+        low, high = self.seed - self.margin, self.seed + self.margin
+        if self.interval.low > high or self.interval.high < low:
+            return "drifted"
+        return "kept" if low <= self.interval.low and self.interval.high <= high else "undecided"
 
     def as_dict(self) -> dict[str, Any]:
         """The figure for programs."""
@@ -188,32 +191,22 @@ def _precision(element: SeedPrecision, rows: pl.DataFrame) -> tuple[ComparedFigu
     )
 
 
-def _rate(seed: float, met: pl.Series) -> ComparedFigure:
+def _rate(seed: float, met: pl.Series, margin: float = RATE_MARGIN) -> ComparedFigure:
     n, count = met.len(), int(met.sum())
-    return ComparedFigure(seed, count / n if n else None, wilson_interval(count, n), n, RATE_MARGIN)
-
-
-def _verdict(found: Interval, allowed: Interval) -> Verdict:
-    if found.low > allowed.high or found.high < allowed.low:
-        return "drifted"
-    return "kept" if allowed.low <= found.low and found.high <= allowed.high else "undecided"
+    return ComparedFigure(seed, count / n if n else None, wilson_interval(count, n), n, margin)
 
 
 def _safe_cut(rows: pl.DataFrame) -> ThresholdEvidence:
     """The smallest number of tokens from which no answer failed."""
     safe = rows.filter(pl.col("output_tokens") >= SAFE_FROM_TOKENS)["failed"]
-    failed, n, last = int(safe.sum()), safe.len(), rows.filter("failed")["output_tokens"].max()
-    interval = wilson_interval(failed, n)
-    verdict: Verdict = "too_few"
-    if interval and n >= MIN_N_FOR_VERDICT:
-        verdict = _verdict(interval, Interval(0.0, SAFE_FAILURE_RATE))
+    rate, last = _rate(0.0, safe, SAFE_FAILURE_RATE), rows.filter("failed")["output_tokens"].max()
     return ThresholdEvidence(
         title="실패 유형이 없는 출력 토큰의 시작",
         value=SAFE_FROM_TOKENS,
         suggested=float(int(last) + 1) if isinstance(last, float) else None,
         interval=None,
-        verdict=verdict,
-        basis=f"{SAFE_FROM_TOKENS} 토큰 이상 {n:,}건 가운데 실패 유형이 있는 것 {failed:,}건",
+        verdict=rate.verdict if rate.n else "too_few",
+        basis=f"{SAFE_FROM_TOKENS} 토큰 이상 {rate.n:,}건 가운데 실패 유형이 있는 것 {safe.sum():,}건",
         source="seed 002, 2.2",
     )
 
