@@ -26,7 +26,7 @@ class FileExpressions:
     def expression(self, text: str | None, *path: str | int) -> ex.Expression:
         """The expression of a text."""
         with self._text.at(*path):
-            return parse(text or "", self.kinds).expression
+            return parse(text or "", self.kinds)
 
     def condition(self, text: str | None, *path: str | int, columns: Kinds | None = None) -> ex.Expression:
         """The condition of a text; `columns` replaces the default columns."""

@@ -14,7 +14,6 @@ means the same on every engine. An alternation of plain words is `ContainsAny`, 
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import polars as pl
@@ -25,7 +24,7 @@ from scoring.rules import expressions as ex
 from scoring.rules.arrow_types import matches
 from scoring.rules.evaluation_order import columns_of
 from scoring.rules.googlesql_backend import to_sql
-from scoring.rules.kinds import Kind, Kinds, kind_of
+from scoring.rules.kinds import Kinds, kind_of
 from scoring.rules.tokens import ConditionError, Token, TokenReader, text_of, tokens_of, words_of
 
 FUNCTIONS = (
@@ -64,15 +63,7 @@ _KEYWORDS = frozenset(
 _Part = TypeVar("_Part")
 
 
-@dataclass(frozen=True)
-class Parsed:
-    """An expression and the kind of its values."""
-
-    expression: ex.Expression
-    kind: Kind
-
-
-def parse(text: str, columns: Kinds) -> Parsed:
+def parse(text: str, columns: Kinds) -> ex.Expression:
     """Parses a text into an expression over these columns.
 
     `parse(to_sql(x))` is `x` for every expression without labels.
@@ -85,7 +76,7 @@ def parse(text: str, columns: Kinds) -> Parsed:
     parser.expect_end()
     if not any(columns_of(expression)):
         raise ConditionError("a rule that looks at no column", text, 0, "name a column in it, or leave it out")
-    return Parsed(expression, kind_of(expression, columns))
+    return expression
 
 
 def parse_condition(text: str, columns: Kinds) -> ex.Expression:
@@ -94,12 +85,12 @@ def parse_condition(text: str, columns: Kinds) -> ex.Expression:
     Raises:
         ConditionError: as `parse`, or the text gives no condition.
     """
-    parsed = parse(text, columns)
-    if parsed.kind.type != "truth":
+    expression = parse(text, columns)
+    if kind_of(expression, columns).type != "truth":
         raise ConditionError(
             "expected a condition, found a value", text, 0, "compare it with a number, or a text in quotes"
         )
-    return parsed.expression
+    return expression
 
 
 class _ConditionParser(TokenReader):
