@@ -39,13 +39,8 @@ def explain(definitions: Sequence[ex.Definition], row: Row) -> Explanation:
     found: list[Finding] = []
     for definition in definitions:
         values[definition.name] = evaluate(definition.expression, values)
-        found.extend(findings(definition, values))
+        found.extend(findings(definition.name, definition.expression, values))
     return Explanation(values, tuple(found))
-
-
-def findings(definition: ex.Definition, row: Row) -> list[Finding]:
-    """The rules behind one column of a row; `row` contains every earlier column."""
-    return _findings(definition.name, definition.expression, row)
 
 
 def evaluate(expression: ex.Expression, row: Row) -> Any:
@@ -123,10 +118,13 @@ def _taken(case: ex.Case, row: Row) -> int | None:
     return None
 
 
-def _findings(column: str, expression: ex.Expression, row: Row) -> list[Finding]:
-    """The labelled rules of a column: each term of a sum, and the branch of a case whose condition is true."""
+def findings(column: str, expression: ex.Expression, row: Row) -> list[Finding]:
+    """The labelled rules of a column: each term of a sum, and the branch of a case whose condition is true.
+
+    `row` contains every earlier column.
+    """
     if isinstance(expression, ex.Sum):
-        return [finding for term in expression.terms for finding in _findings(column, term, row)]
+        return [finding for term in expression.terms for finding in findings(column, term, row)]
     if not isinstance(expression, ex.Case):
         return []
     taken = _taken(expression, row)

@@ -19,7 +19,7 @@ from scoring.rubric_files.testruns.rules import (
 )
 from scoring.rules.arrow_types import field
 from scoring.rules.explain import Row, evaluate, findings
-from scoring.rules.expressions import Definition, Expression, Sum
+from scoring.rules.expressions import Expression, Sum
 from scoring.stats.intervals import mode_ratio
 from scoring.testruns.check_results import CheckResult, pass_ratio
 from scoring.testruns.check_results import evaluate as evaluate_expected
@@ -210,7 +210,7 @@ def metric_score(rule: MetricRule, row: Row) -> Score:
 def _found(rule: MetricRule, row: Row) -> str:
     """The findings behind the points: of every part of a sum, else the condition that was true."""
     if isinstance(rule.expression, Sum):
-        parts = findings(Definition(rule.name, rule.expression, rule.title, ""), row)
+        parts = findings(rule.name, rule.expression, row)
         return ", ".join(f"{part.label} {part.points}점" for part in parts)
     taken = (branch.label for branch in rule.expression.branches if evaluate(branch.condition, row) is True)
     return next(taken, rule.expression.otherwise_label or "맞는 조건이 없음")

@@ -121,7 +121,7 @@ def _parts(rubric: RowRubric, row: Mapping[str, Any]) -> list[tuple[str, int, li
     for definition, maximum in _scored_components(rubric.definitions):
         name = definition.name
         if row[name] is not None and name in part_of:
-            found = findings(definition, row) if explained else []
+            found = findings(name, definition.expression, row) if explained else []
             components[part_of[name]].append(Component(definition.title, row[name], maximum, found))
     return [(rubric.titles[score], row[score], of_score) for score, of_score in components.items()]
 

@@ -167,8 +167,8 @@ def test_null_is_read_as_in_bigquery(expression: Expression, value: object) -> N
     ],
 )
 def test_number_beyond_the_last_cut_is_told_with_that_cut(bands: Bands[int], beyond: int, label: str) -> None:
-    volume = Definition("volume", banded(Column("n"), bands, "출력 토큰"), "", "")
-    assert [found.label for n in (beyond, None) for found in findings(volume, {"n": n})] == [label, label]
+    volume = banded(Column("n"), bands, "출력 토큰")
+    assert [found.label for n in (beyond, None) for found in findings("volume", volume, {"n": n})] == [label, label]
 
 
 @pytest.mark.parametrize("rows", [1, 2])
