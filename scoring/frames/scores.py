@@ -76,7 +76,10 @@ def score(
     Source: SPEC 1.1, 1.3, 13.
     """
     chosen = _row_rubric(rubric)
-    _refuse_unknown(time_zone, keep_text)
+    if not is_time_zone(time_zone):
+        raise UsageError(f"{time_zone[:80]!r} is no time zone", fix="use a name such as Asia/Seoul or UTC")
+    if keep_text not in get_args(KeepText):
+        raise UsageError(f"keep_text cannot be {keep_text!r}", fix=f"use one of: {', '.join(get_args(KeepText))}")
     outcomes = [score_together(chosen, [batch], time_zone) for batch in _batches(frame)]
     scored = pl.concat([outcome.scored for outcome in outcomes])
     excluded = pl.concat([outcome.excluded for outcome in outcomes])
@@ -249,10 +252,3 @@ def _is_text(rubric: str) -> bool:
 
 def _scored_with_texts(frame: object, rubric: str) -> pl.DataFrame:
     return pl.DataFrame(score(arrow_table(frame, READ_COLUMNS), rubric, keep_text="all").scored)
-
-
-def _refuse_unknown(time_zone: str, keep_text: str) -> None:
-    if not is_time_zone(time_zone):
-        raise UsageError(f"{time_zone[:80]!r} is no time zone", fix="use a name such as Asia/Seoul or UTC")
-    if keep_text not in get_args(KeepText):
-        raise UsageError(f"keep_text cannot be {keep_text!r}", fix=f"use one of: {', '.join(get_args(KeepText))}")
