@@ -86,13 +86,13 @@ class _Scanner:
 
     def document(self) -> dict[Path, TextSpan]:
         table: Path = ()
-        self._skip()
+        self._take(_BLANK)
         while self._at < len(self._text):
             if self._text[self._at] == "[":
                 table = self._header()
             else:
                 self._pair(table)
-            self._skip()
+            self._take(_BLANK)
         return self._spans
 
     def _header(self) -> Path:
@@ -128,18 +128,16 @@ class _Scanner:
         for depth in range(1, len(keys)):
             self._spans.setdefault((*table, *keys[:depth]), TextSpan(start, self._at))
         self._at += 1  # the equals sign
-        self._skip()
+        self._take(_BLANK)
         self._value((*table, *keys))
 
     def _keys(self) -> Path:
         keys: list[str] = []
         while True:
-            self._skip()
-            found = _STRING.match(self._text, self._at) or _BARE_KEY.match(self._text, self._at)
-            assert found
-            keys.append(_name(found.group()))
-            self._at = found.end()
-            self._skip()
+            self._take(_BLANK)
+            written = self._take(_STRING, _BARE_KEY)
+            keys.append(next(iter(tomllib.loads(f"{written}=0"))))
+            self._take(_BLANK)
             if self._text[self._at] != ".":
                 return tuple(keys)
             if len(keys) == MOST_PARTS:
@@ -154,9 +152,7 @@ class _Scanner:
         elif self._text[start] == "{":
             self._inline_table(path)
         else:
-            found = _STRING.match(self._text, start) or _BARE_VALUE.match(self._text, start)
-            assert found
-            self._at = found.end()
+            self._take(_STRING, _BARE_VALUE)
         self._spans[path] = TextSpan(start, self._at)
 
     def _items(self, path: Path) -> None:
@@ -173,21 +169,17 @@ class _Scanner:
 
     def _goes_on(self, closing: str) -> bool:
         """Consumes the comma or the closing sign; returns whether another part follows."""
-        self._skip()
+        self._take(_BLANK)
         if self._text[self._at] == ",":
             self._at += 1
-            self._skip()
+            self._take(_BLANK)
         if self._text[self._at] != closing:
             return True
         self._at += 1
         return False
 
-    def _skip(self) -> None:
-        blank = _BLANK.match(self._text, self._at)
-        assert blank
-        self._at = blank.end()
-
-
-def _name(key: str) -> str:
-    """The name that a written key stands for."""
-    return next(iter(tomllib.loads(f"{key}=0")))
+    def _take(self, *patterns: re.Pattern[str]) -> str:
+        """Consumes what the first of these patterns matches that matches at all; one of them does."""
+        found = next(filter(None, (pattern.match(self._text, self._at) for pattern in patterns)))
+        self._at = found.end()
+        return found.group()
