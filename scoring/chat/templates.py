@@ -34,7 +34,6 @@ _TOPIC = re.compile(
 )
 _DEAL = re.compile("사도|사야|살까|팔아도|팔아야|팔까")
 _GLUED = re.compile(rf"^([0-9A-Za-z가-힣&.]{{2,30}}?)({_PRICE})")
-_STARTS_WITH_TOPIC = re.compile(rf"(?:{_TOPIC.pattern})")
 _PERIOD = re.compile(r"[0-9]+(?:년|월|일|분기|개월)")
 _PAIRED = re.compile(r"[와과]|이?랑|하고")
 _PARTICLE = re.compile(r"(?:은|는|이|가|을|를|의|와|과|도|에|이?랑|하고|에서|에게)$")
@@ -57,7 +56,7 @@ def question_template(text: str, *, stocks: bool) -> str:
 def _template(text: str, stocks: bool) -> str:
     """Cached: questions are repeated, and a row with an alert is processed on each of the seven days after it."""
     text = normalize("NFC", text)
-    words = _words(_CODE.sub(f" {CODE} ", text) if stocks else text)
+    words = _ENDING.sub("", _CODE.sub(f" {CODE} ", text) if stocks else text).split()
     if not words:
         return WORD if any(map(str.isalpha, text)) else ""
     if len(words) == 1 and not words[0].startswith("{") and not (stocks and _TOPIC.search(words[0])):
@@ -69,11 +68,6 @@ def _template(text: str, stocks: bool) -> str:
 def literal_parts(template: str) -> list[str]:
     """The words of a template that every question of it contains (in NFC, in its first `MAX_TEXT` characters)."""
     return [part for part in re.split(r"\{[^{}]*\}|\s+", template) if part]
-
-
-def _words(text: str) -> list[str]:
-    """The words, without the ending punctuation of the text."""
-    return _ENDING.sub("", text).split()
 
 
 def _named(words: list[str]) -> list[str]:
@@ -88,9 +82,9 @@ def _named(words: list[str]) -> list[str]:
         if word == CODE:
             pairs = bool(place + 1 < len(words) and _PAIRED.fullmatch(words[place + 1]))
             found.append(word)
-        elif glued and not _COMMON.fullmatch(glued[1]) and not _STARTS_WITH_TOPIC.match(word):
+        elif glued and not _COMMON.fullmatch(glued[1]) and not _TOPIC.match(word):
             found += [*([STOCK] if found[-1:] != [STOCK] else []), word[glued.end(1) :]]
-        elif is_name and not _COMMON.fullmatch(word) and not _STARTS_WITH_TOPIC.match(word):
+        elif is_name and not _COMMON.fullmatch(word) and not _TOPIC.match(word):
             pairs = not before_code and bool(re.search(rf"(?:{_PAIRED.pattern})$", word))
             found += [STOCK] if found[-1:] != [STOCK] else []
         elif found and found[-1] == CODE and _PARTICLE.fullmatch(word):
