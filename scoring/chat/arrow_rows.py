@@ -21,7 +21,7 @@ from pyarrow import types
 
 from scoring.chat import cells
 from scoring.chat.reading import UTC_ZONE, column_places, no_column, value_in
-from scoring.chat.row_ids import TEXTS, TOKENS
+from scoring.chat.row_ids import LABELS, TEXTS, TOKENS
 from scoring.chat.rows import CHAT_ROW_SCHEMA, RowBatch
 from scoring.chat.text_columns import ParsedColumn, Timestamps, cell_instants, cells_column, instants, numbers
 from scoring.days import Window
@@ -61,7 +61,7 @@ def leaves_to_read(where: str, schema: pa.Schema, names: Mapping[str, str] | Non
     expected = {
         **dict.fromkeys(TEXTS, (holds_text, "text")),
         **dict.fromkeys(TOKENS, (_holds_numbers, "a number")),
-        **dict.fromkeys(("tenant_id", "session_id", "source_id"), (_holds_labels, "text")),
+        **dict.fromkeys(LABELS, (_holds_labels, "text")),
         "timestamp": (_holds_timestamps, "a timestamp, a date or text"),
         "request_metadata": (_holds_metadata, "a struct with a session_id of text, or JSON text"),
     }
@@ -165,7 +165,7 @@ def row_batch(
     columns = [
         *map(column_of, (*TEXTS, *TOKENS)),
         ParsedColumn(timestamps.microseconds.cast(CHAT_ROW_SCHEMA["timestamp"]), timestamps.problems),
-        *map(column_of, ("tenant_id", "session_id", "source_id")),
+        *map(column_of, LABELS),
         ParsedColumn(lines, {}),
     ]
     moments = timestamps.microseconds

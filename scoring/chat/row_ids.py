@@ -25,6 +25,9 @@ OUTPUT_TOKENS = "output_tokens"
 TOKENS = ("input_tokens", OUTPUT_TOKENS)
 """The two numbers of a turn: the token counts of its texts."""
 
+LABELS = ("tenant_id", "session_id", "source_id")
+"""The ids of a turn: texts, or integers in some exports."""
+
 SOURCE_ID = field(
     "source_id", pa.string(), "원본 기록의 id. 스팬이면 '트레이스 id/스팬 id', 로그면 응답 id. 모르면 NULL"
 )

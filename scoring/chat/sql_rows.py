@@ -12,21 +12,19 @@ from typing import NamedTuple, Protocol
 
 from scoring.chat.cells import not_a_number, not_an_instant
 from scoring.chat.reading import REQUIRED_COLUMNS, UTC_ZONE
-from scoring.chat.row_ids import TOKENS
+from scoring.chat.row_ids import LABELS, TOKENS
 from scoring.chat.rubric import RejectRule, RowRubric
 from scoring.errors import InputError
 from scoring.rules.expressions import Column, Compare, Value
 from scoring.rules.googlesql_backend import literal
 
 _NUMBERS = ("INTEGER", "INT64", "FLOAT", "FLOAT64", "NUMERIC", "BIGNUMERIC", "STRING")
-_LABELS = ("STRING", "INTEGER", "INT64")
-_LABELLED = ("tenant_id", "session_id", "source_id")
 _TYPES: Mapping[str, Sequence[str]] = {
     "user_input": ("STRING",),
     "llm_response": ("STRING",),
     **dict.fromkeys(TOKENS, _NUMBERS),
     "timestamp": ("TIMESTAMP", "DATETIME", "DATE", "STRING"),
-    **dict.fromkeys(_LABELLED, _LABELS),
+    **dict.fromkeys(LABELS, ("STRING", "INTEGER", "INT64")),
 }
 _RECORDS = ("RECORD", "STRUCT")
 _WITHOUT_ZONE = r"r'^\s*[0-9]+-[0-9]+-[0-9]+(?:[Tt ][0-9:.]*)?\s*$'"
@@ -110,7 +108,7 @@ def chat_rows_query(
         "llm_response": columns["llm_response"].sql,
         **{name: _number(columns[name]) for name in TOKENS},
         "timestamp": timestamp,
-        **{name: _label(columns.get(name)) for name in _LABELLED},
+        **{name: _label(columns.get(name)) for name in LABELS},
         "unreadable": _unreadable(columns, timestamp),
         "naive": _naive(columns["timestamp"]),
     }
