@@ -57,15 +57,6 @@ class ViewField(Protocol):
     def fields(self) -> Sequence["ViewField"]: ...
 
 
-class _Field(NamedTuple):
-    """A column that is assumed to exist."""
-
-    name: str
-    field_type: str
-    fields: Sequence["_Field"] = ()
-    mode: str = "NULLABLE"
-
-
 class _ViewColumn(NamedTuple):
     """A column of the view: its SQL expression, and its type. A value inside JSON is `hoped` for: it may be missing."""
 
@@ -100,7 +91,7 @@ def chat_rows_query(
     Source: SPEC 1.1.
     """
     names = names or {}
-    columns = _columns(view, schema or _production_schema(prefix, names), prefix, names)
+    columns = _columns(view, schema, prefix, names) if schema else _production_columns(prefix, names)
     _refuse_wrong_types(view, columns)
     timestamp = _timestamp(columns["timestamp"], naive_zone)
     values = {
@@ -122,24 +113,14 @@ def rejecting_unreadable(rubric: RowRubric) -> RowRubric:
     return replace(rubric, rejects=(*_UNREADABLE_RULES, *rubric.rejects))
 
 
-def _production_schema(prefix: str, names: Mapping[str, str]) -> list[_Field]:
-    """The columns of the production view under other names, which may be paths into structs."""
+def _production_columns(prefix: str, names: Mapping[str, str]) -> dict[str, _ViewColumn]:
+    """The columns of the production view under other names, which may be paths into structs, by chat-row name."""
     kinds = {name: "FLOAT64" if name in TOKENS else kinds[0] for name, kinds in _TYPES.items()}
     paths = {name: names.get(name, name) for name in kinds if name in names or name != "source_id"}
     if "session_id" not in names:
         paths["session_id"] = f"{names.get('request_metadata', 'request_metadata')}.session_id"
-    return _nested([((prefix + path).split("."), kinds[name]) for name, path in paths.items()])
-
-
-def _nested(paths: Sequence[tuple[Sequence[str], str]]) -> list[_Field]:
-    """Nested fields that contain columns of these paths and types."""
-    inside: dict[str, list[tuple[Sequence[str], str]]] = {}
-    for (first, *rest), kind in paths:
-        inside.setdefault(first, []).append((rest, kind))
-    return [
-        _Field(name, "RECORD", _nested(found)) if all(rest for rest, _ in found) else _Field(name, found[0][1])
-        for name, found in inside.items()
-    ]
+    in_source = {name: f"source.`{(prefix + path).replace('.', '`.`')}`" for name, path in paths.items()}
+    return {name: _ViewColumn(sql, kinds[name]) for name, sql in in_source.items()}
 
 
 def _columns(view: str, schema: Sequence[ViewField], prefix: str, names: Mapping[str, str]) -> dict[str, _ViewColumn]:
