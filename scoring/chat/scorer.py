@@ -45,17 +45,14 @@ def score_batch(rubric: RowRubric, rows: pl.DataFrame, time_zone: str) -> Scored
 
     `rows` has the columns of the chat-row schema and `line`. Source: SPEC 1.1, 1.2.
     """
-    rows = rows.with_columns(pl.col(TOKENS).fill_nan(None), score_date=local_day(time_zone)).with_columns(
-        _reject=_first_true(tuple(rule.condition for rule in rubric.rejects)),
-        _exclusion=_first_true(tuple(rule.condition for rule in rubric.exclusions)),
-    )
-    rejected = rows.filter(pl.col("_reject").is_not_null())
-    excluded = rows.filter(pl.col("_reject").is_null() & pl.col("_exclusion").is_not_null())
-    scorable = rows
-    if rejected.height or excluded.height:
-        scorable = rows.filter(pl.col("_reject").is_null() & pl.col("_exclusion").is_null())
-    scorable = scorable.drop("_reject", "_exclusion", "line")
-    scored = with_definitions(scorable, rubric.definitions)
+    rows = rows.with_columns(pl.col(TOKENS).fill_nan(None), score_date=local_day(time_zone))
+    conditions = (*(rule.condition for rule in rubric.rejects), *(rule.condition for rule in rubric.exclusions))
+    rows = rows.with_columns(_unscored_by=_first_true(conditions))
+    unscored_by = pl.col("_unscored_by")
+    rejected = rows.filter(unscored_by < len(rubric.rejects))
+    excluded = rows.filter(unscored_by >= len(rubric.rejects))
+    scorable = rows.filter(unscored_by.is_null()) if rejected.height or excluded.height else rows
+    scored = with_definitions(scorable.drop("_unscored_by", "line"), rubric.definitions)
     return ScoredBatch(
         scored=scored.with_columns(row_keys(scored, _lengths(rubric))),
         excluded=_excluded(rubric, excluded),
@@ -124,11 +121,11 @@ def _first_true(conditions: tuple[Expression, ...]) -> pl.Expr:
 
 def _excluded(rubric: RowRubric, rows: pl.DataFrame) -> pl.DataFrame:
     codes = pl.Series([rule.code for rule in rubric.exclusions], dtype=pl.String)
-    reasons = codes.gather(rows["_exclusion"])
+    reasons = codes.gather(rows["_unscored_by"] - len(rubric.rejects))
     return with_definitions(rows, rubric.excluded_definitions).with_columns(reason=reasons)
 
 
 def _rejected(rubric: RowRubric, rows: pl.DataFrame) -> pl.DataFrame:
     rules = [(rule.column, rule.code, rule.reason) for rule in rubric.rejects]
     reasons = pl.DataFrame(rules, schema=dict.fromkeys(("column", "code", "reason"), pl.String), orient="row")
-    return rows.select("line").hstack(reasons[rows["_reject"]])
+    return rows.select("line").hstack(reasons[rows["_unscored_by"]])
