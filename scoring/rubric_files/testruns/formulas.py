@@ -115,7 +115,7 @@ def score_query(
         verdict=verdict,
         manual_review_reasons=[
             *(one.code for one in rules.triggers if evaluate(one.condition, row) is True),
-            *_unanswered_codes(rules, scored),
+            *dict.fromkeys(unanswered_codes(rules, scored)),
         ],
     )
 
@@ -132,10 +132,11 @@ def _examined(rules: TestRunRules, executions: Sequence[Execution]) -> tuple[lis
     return found, latency_class
 
 
-def _unanswered_codes(rules: TestRunRules, scored: Sequence[FileExecution]) -> list[str]:
-    """The codes of questions that were asked and not answered by the judge."""
+def unanswered_codes(rules: TestRunRules, scored: Sequence[FileExecution]) -> list[str]:
+    """The code of each question that was asked and not answered by the judge."""
+    known = review_codes(rules.judged)
     missing = (f"{rule.name}_{one.scores[rule.name].missing}" for rule in rules.judged for one in scored)
-    return [code for code in dict.fromkeys(missing) if code in review_codes(rules.judged)]
+    return [code for code in missing if code in known]
 
 
 def _query_row(rules: TestRunRules, scored: Sequence[FileExecution], means: dict[str, Score]) -> dict[str, Any]:

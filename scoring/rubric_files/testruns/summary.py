@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scoring.judging.requests import VerdictStatus
-from scoring.rubric_files.testruns.formulas import NO_VALUE, FileExecution, FileQuery
+from scoring.rubric_files.testruns.formulas import NO_VALUE, FileExecution, FileQuery, unanswered_codes
 from scoring.rubric_files.testruns.judged import review_codes
 from scoring.rubric_files.testruns.rules import TestRunRules
 from scoring.testruns.patterns import CheckPattern, Outage, check_patterns, outages_of
@@ -36,6 +36,7 @@ def summarise(rules: TestRunRules, queries: Sequence[FileQuery], options: Option
     found = Counter(query.verdict for query in queries)
     scores = [score for one in executions for score in one.scores.values()]
     scores += [query.scores[rule.name] for query in queries for rule in rules.of_queries]
+    unanswered = Counter(unanswered_codes(rules, executions))
     return FileSummary(
         rounds=round_means(queries, of_executions),
         set={**set_means(queries, names), "weighted_total": total.figures()},
@@ -45,7 +46,7 @@ def summarise(rules: TestRunRules, queries: Sequence[FileQuery], options: Option
             "empty": sum(one.empty and not one.failed for one in executions),
             NO_VALUE: sum(score.missing == NO_VALUE for score in scores),
             "unchecked_text": sum(len(query.problems) for query in queries),
-            **_unanswered_counts(rules, executions),
+            **{code: unanswered[code] for code in review_codes(rules.judged) if unanswered[code]},
         },
         notice=_notice(rules, executions),
         manual_review=sum(bool(query.manual_review_reasons) for query in queries),
@@ -53,12 +54,6 @@ def summarise(rules: TestRunRules, queries: Sequence[FileQuery], options: Option
         check_patterns=check_patterns(executions),
         outages=outages_of((one.not_answered, one.execution.query_id) for one in executions if one.not_answered),
     )
-
-
-def _unanswered_counts(rules: TestRunRules, executions: Sequence[FileExecution]) -> dict[str, int]:
-    """The number of scores without a verdict, by the code of the reason, if there are any."""
-    found = Counter(f"{rule.name}_{one.scores[rule.name].missing}" for rule in rules.judged for one in executions)
-    return {code: found[code] for code in review_codes(rules.judged) if found[code]}
 
 
 def _notice(rules: TestRunRules, executions: Sequence[FileExecution]) -> str:
