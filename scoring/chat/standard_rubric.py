@@ -92,6 +92,13 @@ _TURN = (
     field("session_id", pa.string(), "세션"),
 )
 _TOKENS = (field("input_tokens", pa.float64(), "입력 토큰"), field("output_tokens", pa.float64(), "출력 토큰"))
+_KPI_KEYS = (
+    _DAY,
+    field("tenant_id", pa.string(), f"테넌트. '{ALL_TENANTS}'는 전체, NULL은 테넌트가 없는 행"),
+    field("rows", pa.int64(), "채점한 행 수(모든 비율의 분모)"),
+    field("excluded", pa.int64(), "질문이나 답변이 없어 채점하지 않은 행 수"),
+    field("excluded_rate", pa.float64(), "제외율: excluded / (rows + excluded)"),
+)
 _RUBRIC = (field("rubric", pa.string(), "루브릭 id"), field("rubric_version", pa.string(), "루브릭 버전"))
 
 
@@ -156,9 +163,15 @@ def standard_rubric(
         quotients=quotients,
         crosstab=crosstab,
         scores_schema=_scores_schema(definitions, len(later_columns), kept_grades),
-        excluded_schema=_excluded_schema(excluded),
+        excluded_schema=_schema(
+            _DAY,
+            *_TURN,
+            *_TOKENS,
+            field("reason", pa.string(), "채점하지 않은 까닭"),
+            *definition_fields(excluded, {**EXCLUDED_ROW_COLUMNS, "timestamp": Kind("time")}),
+        ),
         kpis_schema=_schema(
-            *_kpi_keys(),
+            *_KPI_KEYS,
             *quotient_fields(kpis),
             *measure_fields(counts),
             *_RUBRIC,
@@ -280,26 +293,6 @@ def _scores_schema(definitions: tuple[Definition, ...], later: int, kept_grades:
         *_RUBRIC,
         *defined[len(defined) - later :],
         SOURCE_ID,
-    )
-
-
-def _excluded_schema(definitions: tuple[Definition, ...]) -> pa.Schema:
-    return _schema(
-        _DAY,
-        *_TURN,
-        *_TOKENS,
-        field("reason", pa.string(), "채점하지 않은 까닭"),
-        *definition_fields(definitions, {**EXCLUDED_ROW_COLUMNS, "timestamp": Kind("time")}),
-    )
-
-
-def _kpi_keys() -> tuple[pa.Field, ...]:
-    return (
-        _DAY,
-        field("tenant_id", pa.string(), f"테넌트. '{ALL_TENANTS}'는 전체, NULL은 테넌트가 없는 행"),
-        field("rows", pa.int64(), "채점한 행 수(모든 비율의 분모)"),
-        field("excluded", pa.int64(), "질문이나 답변이 없어 채점하지 않은 행 수"),
-        field("excluded_rate", pa.float64(), "제외율: excluded / (rows + excluded)"),
     )
 
 
