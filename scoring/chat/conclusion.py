@@ -144,7 +144,8 @@ def _targets_sentence(windows: Sequence[Sequence[ComparedKpi]]) -> str:
     others = [of_kpi for of_kpi, one in zip(windows, decided, strict=True) if one not in missed]
     worse = [one for one in map(_worsened, others) if one]
     also = "그 밖에" if missed else "그러나"
-    return f"{said[:-1]}; {also} 나빠진 지표: {', '.join(map(_moved, worse))}." if worse else said
+    moved = ", ".join(_named(one, f"{one.before_text} → ") for one in worse)
+    return f"{said[:-1]}; {also} 나빠진 지표: {moved}." if worse else said
 
 
 def _most_missed(rubric: RowRubric, windows: Mapping[str, Sequence[ComparedKpi]]) -> Quotient | None:
@@ -183,14 +184,9 @@ def _worsened(of_kpi: Sequence[ComparedKpi]) -> ComparedKpi | None:
     return next((one for one in of_kpi if one.has_worsened and one.figure.verdict != "met"), None)
 
 
-def _moved(one: ComparedKpi) -> str:
+def _named(one: ComparedKpi, before: str = "") -> str:
     figure = one.figure
-    return f"{figure.title} {one.before_text} → {figure.value_text}({one.window}, 목표 {figure.target_text})"
-
-
-def _named(one: ComparedKpi) -> str:
-    figure = one.figure
-    return f"{figure.title} {figure.value_text}({one.window}, 목표 {figure.target_text})"
+    return f"{figure.title} {before}{figure.value_text}({one.window}, 목표 {figure.target_text})"
 
 
 def _severity(counted: tuple[AlertRule, int]) -> tuple[bool, bool, int]:
