@@ -103,20 +103,16 @@ def _intervals_together(scores: pl.LazyFrame, kpis: Sequence[Quotient]) -> KpiIn
     of_all = of_tenants.group_by("score_date", "cluster").agg(counted.sum(), tenant_id=pl.lit(ALL_TENANTS))
     clusters = pl.concat([of_tenants, of_all.select(of_tenants.columns)])
     exact = clusters.with_columns(counted.cast(pl.Int128))  # squared sums of large sessions
-    return intervals_of_moments(kpis, exact.group_by(KPI_KEYS).agg(**_moments(len(kpis))).to_dicts())
-
-
-def _moments(kpis: int) -> dict[str, pl.Expr]:
     size = pl.col("size")
-    found = {"clusters": pl.len(), "size": size.sum(), "of_sizes": (size * size).sum()}
-    for place in range(kpis):
+    moments = {"clusters": pl.len(), "size": size.sum(), "of_sizes": (size * size).sum()}
+    for place in range(len(kpis)):
         total = pl.col(f"total_{place}")
-        found |= {
+        moments |= {
             f"total_{place}": total.sum(),
             f"of_sums_{place}": (total * total).sum(),
             f"mixed_{place}": (total * size).sum(),
         }
-    return found
+    return intervals_of_moments(kpis, exact.group_by(KPI_KEYS).agg(**moments).to_dicts())
 
 
 def intervals_of_moments(kpis: Sequence[Quotient], rows: Iterable[Mapping[str, Any]]) -> KpiIntervals:

@@ -53,8 +53,9 @@ def score_batch(rubric: RowRubric, rows: pl.DataFrame, time_zone: str) -> Scored
     excluded = rows.filter(unscored_by >= len(rubric.rejects))
     scorable = rows.filter(unscored_by.is_null()) if rejected.height or excluded.height else rows
     scored = with_definitions(scorable.drop("_unscored_by", "line"), rubric.definitions)
+    lengths = {one.expression.text.name: one.name for one in rubric.definitions if isinstance(one.expression, Length)}
     return ScoredBatch(
-        scored=scored.with_columns(row_keys(scored, _lengths(rubric))),
+        scored=scored.with_columns(row_keys(scored, lengths)),
         excluded=_excluded(rubric, excluded),
         rejected=_rejected(rubric, rejected),
     )
@@ -101,11 +102,6 @@ def score_together(rubric: RowRubric, batches: Sequence[RowBatch], time_zone: st
     files = pl.Enum([*dict.fromkeys(batch.file for batch in batches)])  # sorts in the order of reading
     rejected = pl.concat([unread, refused]).sort(pl.col("file").cast(files), "line", maintain_order=True)
     return replace(outcome, rejected=rejected)
-
-
-def _lengths(rubric: RowRubric) -> dict[str, str]:
-    """The columns that contain the length of a text in this rubric."""
-    return {one.expression.text.name: one.name for one in rubric.definitions if isinstance(one.expression, Length)}
 
 
 @cache
