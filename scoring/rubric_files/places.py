@@ -148,24 +148,18 @@ class _Scanner:
     def _value(self, path: Path) -> None:
         start = self._at
         if self._text[start] == "[":
-            self._items(path)
+            self._at += 1
+            number = 0
+            while self._goes_on("]"):
+                self._value((*path, number))
+                number += 1
         elif self._text[start] == "{":
-            self._inline_table(path)
+            self._at += 1
+            while self._goes_on("}"):
+                self._pair(path)
         else:
             self._take(_STRING, _BARE_VALUE)
         self._spans[path] = TextSpan(start, self._at)
-
-    def _items(self, path: Path) -> None:
-        number = 0
-        self._at += 1
-        while self._goes_on("]"):
-            self._value((*path, number))
-            number += 1
-
-    def _inline_table(self, path: Path) -> None:
-        self._at += 1
-        while self._goes_on("}"):
-            self._pair(path)
 
     def _goes_on(self, closing: str) -> bool:
         """Consumes the comma or the closing sign; returns whether another part follows."""
