@@ -95,7 +95,10 @@ def kind_of(expression: ex.Expression, columns: Kinds) -> Kind:
             return _case(expression, columns)
         case ex.WeightedScore(weighted):
             for _, score in weighted:
-                _refuse_outside_score(score.name, _known(score, columns, "whole"))
+                kind = _known(score, columns, "whole")
+                if kind.low < 0 or kind.high > 100:
+                    reach = f"{score.name} goes from {kind.low:g} to {kind.high:g}"
+                    raise RuleError(reach, fix="a score that is weighted goes from 0 to 100")
             return Kind("score", low=0, high=100)
         case ex.Tenths(score):
             kind = _known(score, columns, "score")
@@ -212,10 +215,3 @@ def _case(case: ex.Case, columns: Kinds) -> Kind:
         high=max(kind.high for kind in given),
         codes=frozenset().union(*(kind.codes for kind in given)) if all(kind.codes for kind in given) else frozenset(),
     )
-
-
-def _refuse_outside_score(name: str, kind: Kind) -> None:
-    if kind.low < 0 or kind.high > 100:
-        raise RuleError(
-            f"{name} goes from {kind.low:g} to {kind.high:g}", fix="a score that is weighted goes from 0 to 100"
-        )
