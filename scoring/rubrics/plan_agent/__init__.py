@@ -2,9 +2,15 @@
 
 from scoring.rubrics.plan_agent import formulas
 from scoring.rubrics.plan_agent import thresholds as t
-from scoring.rubrics.plan_agent.findings import headline, points_lost
 from scoring.rubrics.plan_agent.prompt import prompt
-from scoring.rubrics.plan_agent.report import CRITERIA, QUALITY_TITLES, SAME_TITLE, report_values
+from scoring.rubrics.plan_agent.report import (
+    CRITERIA,
+    QUALITY_TITLES,
+    SAME_TITLE,
+    headline,
+    points_lost,
+    report_values,
+)
 from scoring.rubrics.plan_agent.summary import summarise
 from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import LatencyClass
