@@ -2,8 +2,8 @@
 formulas.
 
 Reading: `team_names` and `column_names` map headers, `detection` finds the layout, the agent and the rubric; `rows` and
-`cells` convert rows to `executions`, which `testrun` collects. `promptfoo` and `inspect_log` (with `export_cells`)
-produce the same rows from exports.
+`cells` convert rows to `executions`, which `testrun` collects. `exports` produces the same rows from what other tools
+write.
 
 Observed behaviour of an execution: `raw_json`, `tool_usage`, `filter_names`, `numbers`. Expected behaviour: `expected`
 and `checklist` parse `checks`, `check_results` evaluates them, `lint` checks the test set itself.

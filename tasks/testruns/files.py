@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 from scoring.errors import InputError
 from scoring.limits import LARGEST_EXPORT
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, is_single_run, layout_of, run_type_of
-from scoring.testruns.inspect_log import InspectLog, inspect_log
-from scoring.testruns.promptfoo import PromptfooResults, promptfoo_results
+from scoring.testruns.exports import Export, inspect_log, promptfoo_results
 from scoring.testruns.rows import columns_of
 from scoring.testruns.team_names import COMMON_NAMES, TeamNames, written_headers
 from scoring.testruns.testrun import TestRunFile, TestRunReading
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 _LAYOUTS = (Layout.LONG, Layout.WIDE)
 RUN_FILE_ENDINGS = (".csv", ".tsv", ".xlsx")
 PACKED_ENDINGS = (".gz", ".zip", ".bz2", ".xz", ".zst")
-TextTable = DelimitedText | PromptfooResults | InspectLog
+TextTable = DelimitedText | Export
 OTHER_WORKBOOK_ENDINGS = (".xls", ".xlsm", ".xlsb", ".ods")  # that a team takes for files of a run, and nothing reads
 _EXPORT_ENDING = ".json"  # only of files that are named outright: folders hold other JSON, such as our summaries
 _PACKED_LOG_ENDING = ".eval"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from scoring.errors import InputError
 from scoring.limits import LARGEST_EXPORT
-from scoring.testruns.inspect_log import InspectLog, inspect_log
+from scoring.testruns.exports import Export, inspect_log
 from tasks.files.discovery import readable, refuse_protected
 
 if sys.version_info >= (3, 14):
@@ -47,7 +47,7 @@ class _Samples:
                 yield sample
 
 
-def packed_inspect_log(path: Path) -> InspectLog:
+def packed_inspect_log(path: Path) -> Export:
     """The log in a packed file; its samples are in the order in which Inspect dumps them, by epoch and id.
 
     Raises:
