@@ -73,6 +73,16 @@ class JudgePrompt:
         return found
 
 
+def verdict_schema(**fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The strict schema of an answer: its reason, then these fields."""
+    return {
+        "type": "object",
+        "properties": {"reason": {"type": "string"}, **fields},
+        "required": ["reason", *fields],
+        "additionalProperties": False,
+    }
+
+
 def presented(material: Mapping[str, Any], max_chars: int) -> str:
     """The material for sending: one line of JSON, masked, without invisible characters, at most `max_chars` long.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from scoring.judging.prompts import JudgePrompt
+from scoring.judging.prompts import JudgePrompt, verdict_schema
 from scoring.judging.requests import STATUS_TITLES, JudgeRequest, Verdicts, VerdictStatus, verdict_of
 from scoring.rubric_files.testruns.rules import JudgedRule
 from scoring.rules.explain import Row, evaluate
@@ -32,12 +32,7 @@ def judge_prompt(metric: str, prompt: str, scale: Mapping[int, str], sees: tuple
             scale="\n".join(f"- {points}: {meaning}" for points, meaning in scale.items()),
             sees=", ".join(sees),
         ),
-        schema={
-            "type": "object",
-            "properties": {"reason": {"type": "string"}, "points": {"type": "integer", "enum": list(scale)}},
-            "required": ["reason", "points"],
-            "additionalProperties": False,
-        },
+        schema=verdict_schema(points={"type": "integer", "enum": list(scale)}),
     )
 
 

@@ -7,7 +7,7 @@ other words are then asked again. Source: seed 000, 2.1, 2.2, 3.1, 3.2; SPEC 3.3
 from collections.abc import Mapping
 from typing import Any
 
-from scoring.judging.prompts import JudgePrompt
+from scoring.judging.prompts import JudgePrompt, verdict_schema
 from scoring.judging.requests import QuestionKind
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, MappingGrade
@@ -78,31 +78,16 @@ SEMANTIC = JudgePrompt(
         grades="\n".join(f"  - {grade.value}: {MAPPING_TITLES[grade]}" for grade in MappingGrade),
         levels="\n".join(f"- {points}: {meaning}" for points, meaning in t.SEMANTIC_LEVELS.items()),
     ),
-    schema={
-        "type": "object",
-        "properties": {
-            "reason": {"type": "string"},
-            "score": {"type": "integer", "minimum": 0, "maximum": t.MAX_POINTS},
-            "tone_kept": {"type": "boolean"},
-        },
-        "required": ["reason", "score", "tone_kept"],
-        "additionalProperties": False,
-    },
+    schema=verdict_schema(
+        score={"type": "integer", "minimum": 0, "maximum": t.MAX_POINTS}, tone_kept={"type": "boolean"}
+    ),
 )
 
 CONCLUSIONS = JudgePrompt(
     kind=QuestionKind.CONCLUSIONS,
     version=CONCLUSIONS_VERSION,
     instructions=_CONCLUSIONS_INSTRUCTIONS,
-    schema={
-        "type": "object",
-        "properties": {
-            "reason": {"type": "string"},
-            "groups": {"type": "array", "items": {"type": "integer"}},
-        },
-        "required": ["reason", "groups"],
-        "additionalProperties": False,
-    },
+    schema=verdict_schema(groups={"type": "array", "items": {"type": "integer"}}),
     accepts=_one_group_per_answer,
 )
 PROMPTS = (SEMANTIC, CONCLUSIONS)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scoring.judging.prompts import JudgePrompt
+from scoring.judging.prompts import JudgePrompt, verdict_schema
 from scoring.judging.requests import STATUS_TITLES, JudgeRequest, QuestionKind, Verdicts, verdict_of
 from scoring.markdown import shortened
 from scoring.rubrics.recruit_agent import thresholds as t
@@ -129,15 +129,9 @@ INTENT = JudgePrompt(
         verdicts="\n".join(f"   - {word}: {verdict.meaning}" for word, verdict in t.INTENT_VERDICTS.items()),
         labels="\n".join(f"   - {label}: {title}" for label, title in t.INTENT_LABELS.items()),
     ),
-    schema={
-        "type": "object",
-        "properties": {
-            "reason": {"type": "string"},
-            "intent_verdict": {"type": "string", "enum": list(t.INTENT_VERDICTS)},
-            "intent_label": {"type": "string", "enum": list(t.INTENT_LABELS)},
-        },
-        "required": ["reason", "intent_verdict", "intent_label"],
-        "additionalProperties": False,
-    },
+    schema=verdict_schema(
+        intent_verdict={"type": "string", "enum": list(t.INTENT_VERDICTS)},
+        intent_label={"type": "string", "enum": list(t.INTENT_LABELS)},
+    ),
 )
 PROMPTS = (INTENT,)
