@@ -17,14 +17,25 @@ _FREE_TEXT = "reason"  # every schema has it, and no two answers have the same
 
 
 @dataclass(frozen=True)
-class AnsweredQuestion:
-    """A question with its verdict; `key` is the key in the verdict store, `query` the question to the agent."""
+class Anchor:
+    """A question with its expected answer; `key` is that of the verdict store, `material` is masked: as it was sent.
+
+    `model` and `epoch` are those that gave the answer.
+    """
 
     key: str
     rubric: str
+    rubric_version: str
     kind: str
-    query: str
+    material: Mapping[str, Any]
     answer: Mapping[str, Any]
+    model: str
+    epoch: str
+
+    @property
+    def query(self) -> str:
+        """The question to the agent, '' if the material does not contain it."""
+        return str(self.material.get("query") or self.material.get("query_text") or "")  # the latter of rubric files
 
 
 def decision(answer: Mapping[str, Any]) -> str:
@@ -32,15 +43,15 @@ def decision(answer: Mapping[str, Any]) -> str:
     return canonical_json({name: value for name, value in answer.items() if name != _FREE_TEXT})
 
 
-def chosen_anchors(answered: Iterable[AnsweredQuestion]) -> list[AnsweredQuestion]:
+def chosen_anchors(answered: Iterable[Anchor]) -> list[Anchor]:
     """At most `ANCHORS` questions, the same for the same answers in any order.
 
     Kinds and score levels take turns until there are enough; each turn selects a query with the fewest anchors so far.
     """
-    levels: dict[tuple[str, str, str], list[AnsweredQuestion]] = defaultdict(list)
+    levels: dict[tuple[str, str, str], list[Anchor]] = defaultdict(list)
     for one in sorted(answered, key=lambda one: one.key):
         levels[one.rubric, one.kind, _level(one.answer)].append(one)
-    chosen: list[AnsweredQuestion] = []
+    chosen: list[Anchor] = []
     of_query: Counter[str] = Counter()
     while any(levels.values()):
         for level in filter(None, (levels[name] for name in sorted(levels))):

@@ -1,16 +1,12 @@
 """Stores the anchors in the state database: the questions repeated each night, and their expected answers."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict
 
 import sqlalchemy as sa
 
-from scoring.judging.anchors import decision
-from scoring.judging.requests import JudgeRequest, digest
-from scoring.testruns.rubric import AnyTestRunRubric
-from tasks.config.judge import JudgeSettings
-from tasks.judge.questions import Question
+from scoring.judging.anchors import Anchor, decision
+from scoring.judging.requests import digest
 from tasks.state.database import STATE_TABLES, StateDatabase, columns_of
 
 _SET_DIGITS = 16
@@ -28,40 +24,6 @@ _anchors = sa.Table(
     sa.Column("model", sa.String, nullable=False),
     sa.Column("epoch", sa.String(16), nullable=False),
 )
-
-
-@dataclass(frozen=True)
-class Anchor:
-    """A question with its expected answer. `material` is masked: as it was sent.
-
-    `model` and `epoch` are those that gave the answer.
-    """
-
-    key: str
-    rubric: str
-    rubric_version: str
-    kind: str
-    material: Mapping[str, Any]
-    answer: Mapping[str, Any]
-    model: str
-    epoch: str
-
-    @property
-    def query(self) -> str:
-        """The question to the agent, '' if the material does not contain it."""
-        return str(self.material.get("query") or self.material.get("query_text") or "")  # the latter of rubric files
-
-    def question(self, settings: JudgeSettings, rubrics: Mapping[str, AnyTestRunRubric]) -> Question | None:
-        """The question as it would be asked now, with the prompts of these `rubrics` by id; None if it has changed:
-        model, parameters, prompt.
-        """
-        rubric = rubrics.get(self.rubric)
-        prompts = {prompt.kind: prompt for prompt in rubric.prompts} if rubric else {}
-        if (prompt := prompts.get(self.kind)) is None:
-            return None
-        request = JudgeRequest(self.rubric, prompt.kind, self.material)
-        question = Question(request, prompt, self.rubric_version, settings)
-        return question if question.key == self.key else None
 
 
 def set_id(anchors: Sequence[Anchor]) -> str:

@@ -8,13 +8,13 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.alerting.judge_messages import JudgeNews, ModelChange
-from scoring.judging.anchors import decision
+from scoring.judging.anchors import Anchor, decision
 from scoring.judging.masking import SHOWN, masked
 from scoring.judging.requests import ANSWERED
 from scoring.rules.arrow_types import field, frame_of
 from scoring.stats.self_agreement import AnchorNight, WatchedNight, watched
 from tasks.judge.verdict_store import Judgement
-from tasks.judge_quality.anchor_store import Anchor, set_id
+from tasks.judge_quality.anchor_store import set_id
 from tasks.warehouse import Warehouse, table_rows
 from tasks.warehouse.tables import ANCHORS
 

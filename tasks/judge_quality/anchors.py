@@ -5,13 +5,14 @@ many, or as many with a further kind of question. Source: SPEC 11.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from scoring.catalog import testrun_rubrics
 from scoring.errors import AqbError, InputError, counted
-from scoring.judging.anchors import ANCHORS, AnsweredQuestion, chosen_anchors
+from scoring.judging.anchors import ANCHORS, Anchor, chosen_anchors
+from scoring.judging.requests import JudgeRequest
 from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import TestRunPlan
 from tasks.config.judge import JudgeSettings
@@ -20,7 +21,7 @@ from tasks.files.rubric_file import testrun_rubrics_in_files
 from tasks.judge.client import Estimate, Judge, Judged, Progress
 from tasks.judge.questions import Question, questions_of
 from tasks.judge.verdict_store import Judgement, PastTheStore, VerdictStore
-from tasks.judge_quality.anchor_store import Anchor, AnchorStore
+from tasks.judge_quality.anchor_store import AnchorStore
 from tasks.judge_quality.anchor_table import write_anchors
 from tasks.state.run_ledger import TEST_RUN, RunLedger
 from tasks.testruns.plans import last_plans
@@ -63,7 +64,7 @@ def anchor_questions(context: Context) -> AnchorQuestions:
     """
     settings, rubrics = anchor_settings(context.settings.judge), _rubrics(context)
     known = AnchorStore(context.state).read()
-    questions = [question for anchor in known if (question := anchor.question(settings, rubrics))]
+    questions = [question for anchor in known if (question := _question(anchor, settings, rubrics))]
     kept = AnchorQuestions(tuple(known), tuple(questions), chosen_now=False)
     are_valid = bool(known) and len(questions) == len(known)
     may_double = 2 * len(known) <= ANCHORS
@@ -74,8 +75,21 @@ def anchor_questions(context: Context) -> AnchorQuestions:
         return kept
     if not chosen:
         raise _no_question(context, settings.model)
-    asked = [question for anchor in chosen if (question := anchor.question(settings, rubrics))]
+    asked = [question for anchor in chosen if (question := _question(anchor, settings, rubrics))]
     return AnchorQuestions(tuple(chosen), tuple(asked), chosen_now=True)
+
+
+def _question(anchor: Anchor, settings: JudgeSettings, rubrics: Mapping[str, AnyTestRunRubric]) -> Question | None:
+    """The question of an anchor as it would be asked now, with the prompts of these `rubrics` by id; None if it has
+    changed: model, parameters, prompt.
+    """
+    rubric = rubrics.get(anchor.rubric)
+    prompts = {prompt.kind: prompt for prompt in rubric.prompts} if rubric else {}
+    if (prompt := prompts.get(anchor.kind)) is None:
+        return None
+    request = JudgeRequest(anchor.rubric, prompt.kind, anchor.material)
+    question = Question(request, prompt, anchor.rubric_version, settings)
+    return question if question.key == anchor.key else None
 
 
 def _kinds_judged(context: Context) -> set[tuple[str, str]]:
@@ -121,13 +135,12 @@ def _chosen(plans: Iterable[TestRunPlan], settings: JudgeSettings, store: Verdic
             question = questions[one.key]
             anchor = _anchor(question, one)
             # Material that is too long is sent truncated, and some would be masked a second time.
-            is_whole = anchor.material.keys() == question.request.material.keys() and anchor.question(
-                settings, {plan.rubric.id: plan.rubric}
+            is_whole = anchor.material.keys() == question.request.material.keys() and _question(
+                anchor, settings, {plan.rubric.id: plan.rubric}
             )
             if is_whole and one.epoch == newest[one.rubric, one.kind]:
                 anchors[anchor.key] = anchor
-    answered = [AnsweredQuestion(one.key, one.rubric, one.kind, one.query, one.answer) for one in anchors.values()]
-    return [anchors[one.key] for one in chosen_anchors(answered)]
+    return chosen_anchors(anchors.values())
 
 
 def _anchor(question: Question, judged: Judgement) -> Anchor:

@@ -17,6 +17,7 @@ from flows.steps.nothing_to_do import backfilled_plan, done_by
 from scoring.alerting.blocks import paragraph, plain
 from scoring.alerting.messages import Message
 from scoring.errors import StorageError
+from scoring.judging.anchors import Anchor
 from scoring.judging.requests import VerdictStatus
 from tasks.alerts.outbox import Outbox
 from tasks.config.alerts import AlertsSettings, Route
@@ -25,7 +26,7 @@ from tasks.config.settings import MonitoringSettings, Settings
 from tasks.config.testruns import InboxSettings
 from tasks.context import Context
 from tasks.judge.verdict_store import Judgement
-from tasks.judge_quality.anchor_store import Anchor, AnchorStore
+from tasks.judge_quality.anchor_store import AnchorStore
 from tasks.judge_quality.anchor_table import write_anchors
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse.folder import FolderWarehouse

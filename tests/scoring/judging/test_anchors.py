@@ -1,13 +1,18 @@
 """Which judged questions become anchors: all kinds and score levels, many queries, the same ones every time."""
 
 from collections import Counter
+from typing import Any
 
-from scoring.judging.anchors import ANCHOR_QUERIES, ANCHORS, AnsweredQuestion, chosen_anchors, decision
+from scoring.judging.anchors import ANCHOR_QUERIES, ANCHORS, Anchor, chosen_anchors, decision
 
 
-def answered(number: int, score: int, query: int) -> AnsweredQuestion:
+def anchor(key: str, kind: str, query: int, answer: dict[str, Any]) -> Anchor:
+    return Anchor(key, "aqb-1.2", "2", kind, {"query": f"질의 {query}"}, answer, "judge-1", "e1")
+
+
+def answered(number: int, score: int, query: int) -> Anchor:
     answer = {"reason": f"근거 {number}", "score": score, "tone_kept": True}
-    return AnsweredQuestion(f"{number * 7919 % 10_007:05d}", "aqb-1.2", "semantic", f"질의 {query}", answer)
+    return anchor(f"{number * 7919 % 10_007:05d}", "semantic", query, answer)
 
 
 RUN = [answered(number, 5 if number % 20 else number // 20 % 5, number // 8) for number in range(400)]
@@ -25,10 +30,7 @@ def test_anchors_do_not_depend_on_the_order_in_which_answers_are_found() -> None
 
 
 def test_anchors_have_every_kind_of_question() -> None:
-    groups = [
-        AnsweredQuestion(f"g{number}", "aqb-1.2", "conclusions", f"질의 {number}", {"reason": "", "groups": [1, 1, 2]})
-        for number in range(60)
-    ]
+    groups = [anchor(f"g{number}", "conclusions", number, {"reason": "", "groups": [1, 1, 2]}) for number in range(60)]
     kinds = Counter(one.kind for one in chosen_anchors([*RUN, *groups]))
     assert kinds == {"semantic": 60, "conclusions": 40}
 

@@ -10,12 +10,12 @@ import pytest
 
 from scoring.alerting.judge_messages import ModelEnd
 from scoring.catalog import rubric_title
+from scoring.judging.anchors import Anchor
 from scoring.judging.audit import AuditPart, AuditRate
 from scoring.judging.requests import VerdictStatus
 from scoring.stats.agreement import Pair, agreements
 from scoring.testruns.two_judges import MetricShift
 from tasks.judge.verdict_store import Judgement
-from tasks.judge_quality.anchor_store import Anchor
 from tasks.judge_quality.anchor_table import write_anchors
 from tasks.judge_quality.audit import Audit, write_audit
 from tasks.judge_quality.switch import Switch, write_switch
