@@ -131,7 +131,7 @@ class Judge:
     @property
     def in_flight(self) -> int:
         """Calls whose answers are being waited for."""
-        return self._dispatcher.in_flight if self._dispatcher else 0
+        return self._dispatcher.live.in_flight if self._dispatcher else 0
 
     def ask(self, questions: Sequence[Question], progress: Progress | None = None) -> Judged:
         """`answer` without an event loop. Ctrl-C lets the calls in flight finish and stores their verdicts."""
@@ -224,7 +224,7 @@ class Judge:
     @asynccontextmanager
     async def _dispatching(self, endpoint: Endpoint) -> AsyncIterator[Dispatcher]:
         """The dispatcher of those who ask now; it ends with the last of them."""
-        if self._dispatcher is None or self._dispatcher.failed:
+        if self._dispatcher is None or self._dispatcher.live.failure:
             # They import the openai package: two seconds of CPU, only for runs that ask.
             from tasks.judge.dispatcher import Dispatcher
             from tasks.judge.endpoint import JudgeEndpoint

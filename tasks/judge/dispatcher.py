@@ -26,7 +26,7 @@ class Dispatcher:
     """The connections, the limits and the calls in flight of all who ask; it lives in one event loop.
 
     Their calls follow one another without a gap, and only the last of all waits for slow answers. One that has failed
-    answers nobody any more. `callers` counts those who ask.
+    answers nobody any more. `callers` counts those who ask, `live` asks one call per question.
     """
 
     def __init__(self, endpoint: JudgeEndpoint, store: VerdictStore, budget: Budget) -> None:
@@ -37,7 +37,7 @@ class Dispatcher:
         limiter = Limiter(
             store, self._worker, endpoint.name, endpoint.settings.rpm, endpoint.settings.tpm, endpoint.timing.patience_s
         )
-        self._live = LiveRun(endpoint, limiter, budget, self._find, self._save)
+        self.live = LiveRun(endpoint, limiter, budget, self._find, self._save)
         self._running: asyncio.Task[None] | None = None
         self._resuming, self._opening = asyncio.Lock(), asyncio.Lock()
         self._opened = False
@@ -47,16 +47,6 @@ class Dispatcher:
         self._committing: asyncio.Task[None] | None = None
         self._sought: list[str] = []
         self._finding: asyncio.Task[dict[str, Judgement]] | None = None
-
-    @property
-    def failed(self) -> bool:
-        """Whether it answers nobody any more."""
-        return self._live.failure is not None
-
-    @property
-    def in_flight(self) -> int:
-        """Calls whose answers are being waited for."""
-        return self._live.in_flight
 
     async def ask(self, questions: Sequence[Question], record: Callable[[Judgement], None]) -> None:
         """Passes the judgement of each question to `record`; nobody else may be asking one of them.
@@ -82,7 +72,7 @@ class Dispatcher:
             await self._ask_live(questions, record)
 
     async def _ask_live(self, questions: Sequence[Question], record: Callable[[Judgement], None]) -> None:
-        self._running = self._running or asyncio.create_task(self._live.run())
+        self._running = self._running or asyncio.create_task(self.live.run())
         left, answered = {question.key for question in questions}, asyncio.Event()
 
         def recorded(judgement: Judgement) -> None:
@@ -92,20 +82,20 @@ class Dispatcher:
                 answered.set()
 
         self._records.update(dict.fromkeys(left, recorded))
-        self._live.add(questions)
+        self.live.add(questions)
         waiting = asyncio.create_task(answered.wait())
         try:
             await asyncio.wait([waiting, self._running], return_when=asyncio.FIRST_COMPLETED)
         finally:
             waiting.cancel()
-        if self._live.failure:
-            raise self._live.failure
+        if self.live.failure:
+            raise self.live.failure
 
     async def aclose(self) -> None:
         """Lets the calls in flight finish, stores what is not stored yet and closes the connections."""
         try:
             if self._running:
-                self._live.end()
+                self.live.end()
                 try:
                     await asyncio.gather(self._running, return_exceptions=True)  # its failure is known
                 finally:  # also where nobody waits for the rest any more
@@ -142,7 +132,7 @@ class Dispatcher:
 
     async def _commit_together(self) -> None:
         """Stores what comes in a short time at once: a commit takes more CPU than anything else of an answer."""
-        if self.in_flight:
+        if self.live.in_flight:
             await asyncio.sleep(_COMMIT_EVERY_S)
         self._committing = None  # what comes from now on may be too late for this one
         await self._in_worker(self._commit)

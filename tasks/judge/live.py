@@ -101,7 +101,8 @@ class LiveRun:
         self._pending: dict[str, _PendingQuestion] = {}
         self._calls: dict[asyncio.Task[Any] | None, _Call] = {}
         self._changed, self._settled = asyncio.Event(), asyncio.Event()
-        self._failure: BaseException | None = None
+        self.failure: BaseException | None = None
+        """Why no further question is answered; None while they are."""
         self._latencies, self._estimator = Latencies(self._timing), TokenEstimator()
         self._window = CallWindow(endpoint.settings.max_in_flight)
         self._reserved = self._given_up = self._refused = self._unsent = 0
@@ -110,11 +111,6 @@ class LiveRun:
         self._over = self._stopping = self._others_ask = False
         self._mark = secrets.token_hex(16)
         self._now = asyncio.get_running_loop().time
-
-    @property
-    def failure(self) -> BaseException | None:
-        """Why no further question is answered; None while they are."""
-        return self._failure
 
     @property
     def in_flight(self) -> int:
@@ -145,8 +141,8 @@ class LiveRun:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._changed.wait(), self._timing.watch_s)
                 self._changed.clear()
-                if self._failure:
-                    raise self._failure
+                if self.failure:
+                    raise self.failure
         finally:
             await self._drain()
 
@@ -169,7 +165,7 @@ class LiveRun:
         if not pending.tasks:
             self._pending.pop(pending.question.key, None)
         if not task.cancelled() and (error := task.exception()):
-            self._failure = self._failure or error
+            self.failure = self.failure or error
         self._changed.set()
 
     def _watch(self) -> None:
