@@ -224,20 +224,17 @@ class VerdictStore:
         Yields False, and stores nothing, if another batch has or had some of the questions.
         """
         with self._leases.held(token):
-            yield self.open_batch(endpoint, token, keys)
+            with self._database.transaction(alone_in=_batches) as connection:
+                waiting = connection.execute(sa.select(_batches.c["keys"]).where(_batches.c.endpoint == endpoint))
+                is_sent = any(not set(keys).isdisjoint(others) for others in waiting.scalars())
+                is_new = not is_sent and not self._found(connection, keys)
+                if is_new:
+                    connection.execute(sa.insert(_batches).values(token=token, endpoint=endpoint, keys=list(keys)))
+            yield is_new
 
     def being_sent(self, tokens: Collection[str]) -> set[str]:
         """The batches that a run is sending just now; those of a run that died are none of them after a minute."""
         return self._leases.alive(tokens)
-
-    def open_batch(self, endpoint: str, token: str, keys: Sequence[str]) -> bool:
-        """Stores a batch before it is sent, unless another one has some of the questions or has had their answers."""
-        with self._database.transaction(alone_in=_batches) as connection:
-            waiting = connection.execute(sa.select(_batches.c["keys"]).where(_batches.c.endpoint == endpoint))
-            if any(not set(keys).isdisjoint(others) for others in waiting.scalars()) or self._found(connection, keys):
-                return False
-            connection.execute(sa.insert(_batches).values(token=token, endpoint=endpoint, keys=list(keys)))
-        return True
 
     def name_batch(self, token: str, batch_id: str) -> None:
         """Stores the id that the endpoint gave to a batch."""

@@ -1,6 +1,7 @@
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import ClassVar
 
@@ -156,12 +157,14 @@ class StoreOfALateRun(VerdictStore):
     url: ClassVar[str]
     is_overtaken = False
 
-    def open_batch(self, endpoint: str, token: str, keys: Sequence[str]) -> bool:
+    @contextmanager
+    def sending_batch(self, endpoint: str, token: str, keys: Sequence[str]) -> Iterator[bool]:
         if not self.is_overtaken:
             self.is_overtaken = True
             with opened(VerdictStore, self.url) as other:
                 ask(5, settings_for(endpoint.split()[0], mode="batch"), other)
-        return super().open_batch(endpoint, token, keys)
+        with super().sending_batch(endpoint, token, keys) as is_new:
+            yield is_new
 
 
 def test_run_that_another_one_overtakes_takes_its_answers_and_pays_for_the_rest_alone(state_url: str) -> None:
@@ -178,8 +181,9 @@ def test_batch_that_is_gone_or_was_never_created_is_sent_again(sqlite_store: Ver
         settings = settings_for(server.url, mode="batch")
         keys = [one.key for one in ask(2, settings_for("", api_key=""), sqlite_store).judgements]
         for token, batch_id, key in (("a", "batch_of_last_year", keys[0]), ("b", "", keys[1])):
-            assert sqlite_store.open_batch(f"{server.url} judge-1", token, [key])
-            sqlite_store.name_batch(token, batch_id)
+            with sqlite_store.sending_batch(f"{server.url} judge-1", token, [key]) as is_new:
+                assert is_new
+                sqlite_store.name_batch(token, batch_id)
         judged = ask(2, settings, sqlite_store)
     assert {one.status for one in judged.judgements} == {VerdictStatus.OK}
     assert sqlite_store.waiting_batches(f"{server.url} judge-1") == []
