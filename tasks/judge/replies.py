@@ -9,7 +9,7 @@ QuestionRefusedError     the endpoint does not take this question; others may pa
 AqbError                 no question can pass: wrong key, unknown model, no money
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,40 +106,35 @@ def reply_in(body: Any, most: Usage, readings: Mapping[str, float] | None = None
     """
     if not isinstance(body, dict):
         return Reply(readings=readings or {})
+    contents, why, cut = _chat_parts(body) if "choices" in body else _response_parts(body)
+    parts = [mapping_of(part) for part in contents]  # what a model thought before it answered is no text
+    refusal = "".join(text_of(part.get("refusal")) for part in parts)
     return Reply(
-        **(_chat_parts(body) if "choices" in body else _response_parts(body)),
+        text="".join(text_of(part.get("text")) for part in parts if part.get("type") in _TEXTS),
+        refusal=refusal or ("content filter" if why == "content_filter" else ""),
+        cut=cut,
         model=text_of(body.get("model"))[:_LONGEST_MODEL],
         usage=_usage(body.get("usage"), most),
         readings=readings or {},
     )
 
 
-def _chat_parts(body: Mapping[str, Any]) -> dict[str, Any]:
+def _chat_parts(body: Mapping[str, Any]) -> tuple[list[Any], Any, bool]:
+    """The parts of a content, why it ended, and whether it was cut."""
     choice = first_of(body.get("choices"))
     message = mapping_of(choice.get("message"))
     finish = choice.get("finish_reason")
     content = message.get("content")
-    text, refusal = _told([message, *(content if isinstance(content, list) else [{"type": "text", "text": content}])])
-    refusal = refusal or ("content filter" if finish == "content_filter" else "")
-    return {"text": text, "refusal": refusal, "cut": finish == "length"}
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    return [message, *parts], finish, finish == "length"
 
 
-def _response_parts(body: Mapping[str, Any]) -> dict[str, Any]:
+def _response_parts(body: Mapping[str, Any]) -> tuple[list[Any], Any, bool]:
     contents: list[Any] = []
     for item in body["output"] if isinstance(body.get("output"), list) else []:
         if isinstance(item, dict) and isinstance(item.get("content"), list):
             contents += item["content"]
-    why = mapping_of(body.get("incomplete_details")).get("reason")
-    text, refusal = _told(contents)
-    refusal = refusal or ("content filter" if why == "content_filter" else "")
-    return {"text": text, "refusal": refusal, "cut": body.get("status") != "completed"}
-
-
-def _told(contents: Iterable[Any]) -> tuple[str, str]:
-    """The text and the refusal in parts of a content; what a model thought before it answered is neither."""
-    parts = [mapping_of(part) for part in contents]
-    texts = (text_of(part.get("text")) for part in parts if part.get("type") in _TEXTS)
-    return "".join(texts), "".join(text_of(part.get("refusal")) for part in parts)
+    return contents, mapping_of(body.get("incomplete_details")).get("reason"), body.get("status") != "completed"
 
 
 def _usage(reported: Any, most: Usage) -> Usage | None:
