@@ -5,7 +5,6 @@ Source: seed 000, 6.1 and 6.2; SPEC 4.
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -49,8 +48,8 @@ def _speed_of(latency_class: str) -> Callable[[AqbQuery], Exact | None]:
     return lambda query: query.scores["speed"].points if query.latency_class == latency_class else None
 
 
-def _mapped(grade: MappingGrade, query: AqbQuery) -> int:
-    return query.mapping[grade]
+def _mapped(grade: MappingGrade) -> Callable[[AqbQuery], int]:
+    return lambda query: query.mapping[grade]
 
 
 QUERY_COLUMNS = (
@@ -73,7 +72,7 @@ QUERY_COLUMNS = (
     QueryColumn("speed_multi", pa.float64(), "응답 속도(복수): 단일 도구 호출 질의는 빈칸", _speed_of("MULTI")),
     QueryColumn("has_ground_truth", pa.bool_(), "정답 수치 있음: 지원자 관리 질의에 없으면 필터만으로 정확성을 채점"),
     *(
-        QueryColumn(f"mapping_{grade}", pa.int64(), f"조건 매핑 {title}: 그런 실행의 수", partial(_mapped, grade))
+        QueryColumn(f"mapping_{grade}", pa.int64(), f"조건 매핑 {title}: 그런 실행의 수", _mapped(grade))
         for grade, title in MAPPING_TITLES.items()
     ),
     *pass_columns(PASS_MIN_POINTS),

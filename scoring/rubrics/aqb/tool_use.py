@@ -4,7 +4,7 @@ Tools are data keys (move, plan), the page that a move leads to, or filters and 
 Source: seed 000, 2.3; SPEC 2 (What an execution used) and 3.3 (mapping grade).
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -148,10 +148,6 @@ _Wanted: TypeAlias = dict[str, Callable[[str], bool]]
 """Expected tools as written by people: each with a test whether a used tool matches it."""
 
 
-def _exactly(tools: Iterable[str]) -> Iterator[tuple[str, Callable[[str], bool]]]:
-    return ((tool, partial(eq, tool)) for tool in tools)
-
-
 def _any_of(alternatives: Iterable[Iterable[str]], is_same: Callable[[str, str], bool] = eq) -> _Wanted:
     return {" 또는 ".join(some): partial(_is_any, some, is_same) for some in alternatives}
 
@@ -172,7 +168,7 @@ def _expected_pages(execution: Execution) -> _Wanted:
 def _filter_use(reading: ParsedExecution, used: ToolUsage) -> ToolUse:
     execution = reading.execution
     expected = execution.filter_names.expected(execution.expected_filters)
-    filters = dict(_exactly(expected.filters)) | _checked(execution, "filterType")
+    filters = _any_of([code] for code in expected.filters) | _checked(execution, "filterType")
     columns: _Wanted = {column: partial(_is_column, column) for column in expected.columns}
     shown = expected.columns & used.columns
     found, extra = _met(filters | columns, used.filters)
