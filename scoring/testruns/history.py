@@ -227,13 +227,12 @@ def decided_figures(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
     none of either if a run had an outage or no query is compared.
     """
     is_compared = comparison.paired and not comparison.outage
-    changes = (
-        {"metrics": comparison.metrics, "rates": comparison.rates} if is_compared else {"metrics": (), "rates": ()}
-    )
-    return {
-        part: [metric_figures(one) for one in of_part if one.difference or one.withheld or one.of_two_judges]
-        for part, of_part in changes.items()
-    }
+
+    def figures(changes: Sequence[MetricChange]) -> list[dict[str, Any]]:
+        shown = (one for one in changes if one.difference or one.withheld or one.of_two_judges)
+        return list(map(metric_figures, shown)) if is_compared else []
+
+    return {"metrics": figures(comparison.metrics), "rates": figures(comparison.rates)}
 
 
 def group_figures(comparison: Comparison) -> dict[str, Any]:

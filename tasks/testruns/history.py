@@ -97,7 +97,8 @@ def _known_runs(warehouse: Warehouse, rows: Sequence[Row], rubric: str) -> list[
 
 
 def _known_run(row: Row, queries: Iterable[Row]) -> KnownRun:
-    summary, keys = json.loads(row["summary"]), query_keys(_named(queries))
+    summary = json.loads(row["summary"])
+    keys = query_keys(sorted((query["query_id"], query["query_text"] or "") for query in queries))
     return KnownRun(
         sha256=row["input_sha256"],
         when=row["ran_at"] or str(row["score_date"]),
@@ -114,10 +115,6 @@ def _known_run(row: Row, queries: Iterable[Row]) -> KnownRun:
 def _by_key(marks: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, str]:
     """The fingerprints of expectations by the key of their query."""
     return {keys[query_id]: mark for query_id, mark in marks.items() if query_id in keys}
-
-
-def _named(queries: Iterable[Row]) -> list[tuple[str, str]]:
-    return sorted((query["query_id"], query["query_text"] or "") for query in queries)
 
 
 def _scores_before(warehouse: Warehouse, run: Row, rubric: AnyTestRunRubric) -> TestRunScores:
