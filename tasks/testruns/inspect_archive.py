@@ -41,7 +41,7 @@ class _Samples:
         with _opened(self.path) as log:
             for entry in self.entries:
                 try:
-                    sample = _object_in(log, entry)
+                    sample = json.loads(log.read(entry))
                 except _BROKEN:
                     sample = None
                 yield sample
@@ -61,7 +61,7 @@ def packed_inspect_log(path: Path) -> Export:
             head = next(entry for entry in _HEADERS if entry in sizes)
             samples = [entry for entry in sizes if entry.startswith("samples/") and entry.endswith(".json")]
             _refuse_large(path, {entry: sizes[entry] for entry in (head, *samples)})
-            header = _object_in(log, head)
+            header = json.loads(log.read(head))
     except (*_BROKEN, StopIteration) as error:
         raise InputError(
             "cannot be read as a packed log of Inspect (.eval)",
@@ -79,10 +79,6 @@ def packed_inspect_log(path: Path) -> Export:
 def _opened(path: Path) -> Iterator[ZipFile]:
     with readable(path), ZipFile(path) as log:
         yield log
-
-
-def _object_in(log: ZipFile, entry: str) -> object:
-    return json.loads(log.read(entry))
 
 
 def _refuse_large(path: Path, sizes: dict[str, int]) -> None:

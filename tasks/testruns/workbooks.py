@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 from xml.etree.ElementTree import Element, ParseError
@@ -80,20 +81,15 @@ class Sheet:
         """The rows below the header; `line` is the row number that Excel shows."""
         width = len(self.columns)
         with self._parser() as parser:
-            _, *rows = self._not_too_many(_filled_rows(parser))
+            _, *rows = islice(_filled_rows(parser), MOST_TESTRUN_ROWS + 2)  # one too many, but never a million
+            if len(rows) > MOST_TESTRUN_ROWS:
+                raise too_many_rows(str(self._path))
             self.not_calculated = parser.not_calculated
             self.hidden_rows = sum(row.line in parser.hidden for row in rows)
             merged = parser.merged_cells.mergeCell if parser.merged_cells else []
             last_rows = {(cells.min_row, cells.min_col - 1): cells.max_row for cells in merged}
             rows = [TextRow(row.line, [*row.cells[:width], *[""] * (width - len(row.cells))]) for row in rows]
             return _merges_filled(rows, last_rows) if last_rows else rows
-
-    def _not_too_many(self, rows: Iterable[TextRow]) -> Iterator[TextRow]:
-        """The rows with the header; refuses them before a million of them are parsed."""
-        for place, row in enumerate(rows):
-            if place > MOST_TESTRUN_ROWS:
-                raise too_many_rows(str(self._path))
-            yield row
 
     @contextmanager
     def _parser(self) -> Iterator["_SheetParser"]:
