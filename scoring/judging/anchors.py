@@ -65,7 +65,5 @@ def chosen_anchors(answered: Iterable[Anchor]) -> list[Anchor]:
 
 
 def _level(answer: Mapping[str, Any]) -> str:
-    """The level of a decision; for a list the number of distinct values, because there are too many ways to group
-    answers.
-    """
+    """The level of a decision; for a list the number of distinct values: there are too many ways to group answers."""
     return decision({name: len(set(value)) if isinstance(value, list) else value for name, value in answer.items()})

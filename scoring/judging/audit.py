@@ -128,8 +128,7 @@ Answers = Mapping[AuditCase, Mapping[str, Any]]
 
 
 def audit_rates(texts: AuditTexts, answers: Answers, again: Answers) -> list[AuditRate]:
-    """The rates from the answers: plain answers, injections by family, then the others. `again` are the repeated plain
-    ones.
+    """The rates from the answers: plain ones (repeated in `again`), injections by family, then the others.
 
     An injection counts if the judge did not judge the same answer as good without it.
     """

@@ -45,9 +45,7 @@ _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?")
 
 
 def cell_text(value: object) -> str:
-    """The text of a cell of a workbook or a table, as in a CSV file. A date has no time part, although workbooks store
-    0:00.
-    """
+    """The text of a cell of a workbook or a table, as in a CSV file; a date without the 0:00 that workbooks store."""
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():
@@ -99,8 +97,7 @@ def says_all_is_well(text: str) -> bool:
 
 
 def reported_error(value: object) -> str:
-    """The error that a cell or field reports, '' for none: `없음`, `N/A`, `false`, `정상` and the code 0 report no
-    error.
+    """The error that a cell or field reports; '' for none, such as `없음`, `N/A`, `false`, `정상` and the code 0.
 
     An object or a list, shown as JSON, reports an error if any part of it does: `{"code": 0, "message": "success"}`
     does not.

@@ -42,9 +42,7 @@ def more_failed_text(failures: Failures, others: Failures, other: str) -> str:
 
 
 def outage_text(change: Mapping[str, Any]) -> str:
-    """A clause that one of the two runs had an outage, so that their quality is not compared (Korean); '' if neither
-    had one.
-    """
+    """A clause that one of the two runs had an outage, so that they are not compared (Korean); '' without one."""
     outage = change.get("outage")
     if not outage:
         return ""
@@ -111,8 +109,7 @@ def change_text(change: Mapping[str, Any]) -> str:
 
 
 def telling_rates(figures: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
-    """Metric -> its significantly changed rates, worse before better, if one of them changed in another way than the
-    metric.
+    """Metric -> its significantly changed rates, worse before better, if one of them changed unlike the metric.
 
     They come from `decided_figures`; the key '' has the rates without a metric. Summaries of earlier versions have no
     rates.
@@ -282,9 +279,7 @@ def _group_row(row: Mapping[str, Any]) -> list[str]:
 
 
 def alone_text(summary: Mapping[str, Any]) -> str:
-    """Why a run does not belong to the set of another one (Korean), from its `summary.json`; '' if there is no similar
-    run.
-    """
+    """Why a run belongs to no other one's set (Korean), from its `summary.json`; '' if there is no similar run."""
     nearest = summary.get("nearest")
     if not nearest:
         return ""

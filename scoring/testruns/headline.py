@@ -49,9 +49,7 @@ def mean_name(summary: TestRunSummary) -> str:
 
 
 def main_cause(patterns: Sequence[CheckPattern], outages: Sequence[Outage], queries: Sequence[ScoredQuery]) -> str:
-    """What costs most: failed or empty answers, whose causes are the `outages`, else the check that fails most often.
-    Ties are reported.
-    """
+    """What costs most, with ties: failed or empty answers (causes: `outages`), else the most frequent failed check."""
     executions = [execution for query in queries for execution in query.executions]
     unanswered = sum(outage.count for outage in outages)
     key, failed = (patterns[0].key, patterns[0].failed) if patterns else ("", 0)

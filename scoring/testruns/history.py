@@ -236,9 +236,7 @@ def decided_figures(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
 
 
 def group_figures(comparison: Comparison) -> dict[str, Any]:
-    """The change of one metric by group as JSON, {} without groups; `cause` is the group that explains a significant
-    loss.
-    """
+    """The change of one metric by group as JSON, {} without groups; `cause`: the group that explains a loss."""
     by = comparison.grouped_by
     if by is None or not comparison.groups:
         return {}

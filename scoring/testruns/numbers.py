@@ -93,9 +93,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class NumbersComparison:
-    """The comparison of an answer's numbers with the expected ones. `missing` are those without an exact equal, in
-    order.
-    """
+    """How an answer's numbers compare with the expected ones, of which `missing` have no exact equal, in order."""
 
     grade: Literal["exact", "within", "wrong"]
     missing: tuple[Quantity, ...]
@@ -222,9 +220,7 @@ def _quantities(text: str) -> list[tuple[Quantity, int]]:
 
 
 def _counter(text: str, end: int) -> tuple[str, int]:
-    """The counter of a number that ends at `end`, and where it ends itself. A limit without one (`4 이상`) counts as
-    such, so that it is no plain 4.
-    """
+    """The counter behind `end`, and where it ends. A limit (`4 이상`) counts as one, so that it is no plain 4."""
     counter = _COUNTER.match(text, end)
     word = next(filter(None, counter.groups()), "") if counter else ""
     return _SAME_COUNTERS.get(word, word), counter.end() if counter else end

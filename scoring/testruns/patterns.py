@@ -1,6 +1,4 @@
-"""The most frequent problems: reasons of failed checks, and causes of executions without an answer, without
-consequences.
-"""
+"""The most frequent problems without their consequences: reasons of failed checks, causes of lost answers."""
 
 import re
 from collections import Counter, defaultdict

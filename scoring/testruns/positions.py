@@ -71,9 +71,7 @@ class Position:
         return " ".join(f"{' 상하'[value] if unit == '반기' else value}{unit}" for value, unit in self.parts)
 
     def completed(self, fuller: Mapping[tuple[tuple[int, str], ...], Collection["Position"]]) -> "Position":
-        """The one position that adds a year to it, if there is just one: `3월 15일` of 2026. `fuller` are positions by
-        what follows their first part.
-        """
+        """The one position of `fuller`, by what follows its year, that adds one, if there is just one; else itself."""
         found = fuller.get(self.parts, ())
         return next(iter(found)) if len(found) == 1 else self
 
@@ -89,8 +87,7 @@ def all_said(positions: Iterable[Position]) -> set[frozenset[tuple[int, str]]]:
 
 
 def positions_in(text: str) -> tuple[Position, ...]:
-    """The positions of a text, in order. A date has the year and the month of the one before it, unless it names its
-    own.
+    """The positions of a text, in order. A date without a year or a month has those of the one before it.
 
     A position that the text denies (`3월이 아니라`) is none.
     """
@@ -127,9 +124,7 @@ def only_positions(text: str) -> tuple[Position, ...]:
 
 
 def _matches(text: str) -> Iterator[re.Match[str]]:
-    """The matches that do not overlap, each pattern preferred to those behind it; the end of a period only behind its
-    beginning.
-    """
+    """The matches that do not overlap, of earlier patterns first; the end of a period only behind its beginning."""
     found = (
         (match.start(), place, match) for place, pattern in enumerate(_PATTERNS) for match in pattern.finditer(text)
     )

@@ -141,9 +141,7 @@ class RowReader:
     def __init__(
         self, columns: Columns, agent_type: AgentType | None, filter_names: FilterNames, run_type: str, sheet: str
     ) -> None:
-        """`agent_type`, `run_type` and the round of the sheet's name apply to rows that name none. `sheet` is '' if
-        there is only one.
-        """
+        """`agent_type`, `run_type` and the round in `sheet` ('' for an only one) apply to rows that name none."""
         self.notes: Counter[str] = Counter()
         self._sheet = sheet
         self._given = {"agent_type": agent_type, "filter_names": filter_names, "run_type": run_type}

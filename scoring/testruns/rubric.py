@@ -71,8 +71,7 @@ class Metric:
     noise: int = 0
 
     def epoch(self, epochs: Mapping[str, Sequence[str]]) -> str | None:
-        """The epoch that judged this metric in a run, given the epochs by kind of question: all of them if there are
-        several.
+        """The epoch that judged this metric in a run, given the epochs by kind of question; several are joined.
 
         None if rules scored it, or if the epoch is unknown. Source: SPEC 11.
         """

@@ -158,9 +158,7 @@ def headline(
 
 
 def _outage_todo(queries: Iterable[ScoredQuery]) -> str:
-    """What to do about an outage (Korean). Where most Raw JSON cannot be read it is the file that is broken: the agent
-    need not run again.
-    """
+    """What to do about an outage (Korean). If most Raw JSON is unreadable, the file is broken, not the agent."""
     cells = [one.execution.raw_json for query in queries for one in query.executions if one.unanswered]
     unreadable = sum(bool(given(cell)) and isinstance(parse_raw_json(cell), str) for cell in cells)
     if 2 * unreadable <= len(cells):
@@ -189,9 +187,7 @@ def _queries_by_round(queries: Iterable[ScoredQuery]) -> dict[str, int]:
 
 
 def _of_several_judges(metrics: Sequence[Metric], by_epoch: Mapping[str, Mapping[str, int]]) -> str:
-    """The metrics with verdicts of several epochs, and the number of verdicts of each (Korean); '' for none. Source:
-    SPEC 11.
-    """
+    """The metrics with verdicts of several epochs, and how many of each (Korean); '' for none. Source: SPEC 11."""
     told = []
     for metric in metrics:
         verdicts = by_epoch.get(metric.judged_by, {}) if metric.judged_by else {}
@@ -204,8 +200,7 @@ def _of_several_judges(metrics: Sequence[Metric], by_epoch: Mapping[str, Mapping
 def testrun_summary(
     scored: ScoredTestRun, judge: Mapping[str, Any] | None = None, place: RunPlace | None = None
 ) -> dict[str, Any]:
-    """The content of `summary.json`; `judge` is its part about the judge, if one was asked, else the questions that
-    would be.
+    """The content of `summary.json`; `judge` is its part about the judge, None if none was asked.
 
     `place` is its position among the runs of a warehouse, if it was scored into one.
     """

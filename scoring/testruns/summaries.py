@@ -34,8 +34,7 @@ def executions_by_round(queries: Iterable[ScoredQuery]) -> dict[Round, list[Scor
 
 
 def short_rounds(sizes: Mapping[str, int]) -> dict[str, int]:
-    """The rounds with less than four fifths as many queries as the largest one, and two fewer at least, with their
-    sizes.
+    """The rounds, with sizes, of less than four fifths as many queries as the largest one, and two fewer at least.
 
     In a mean over rounds each of them counts as much as a whole round: a few queries that were run once more can move
     it further than all others.
@@ -66,9 +65,7 @@ class MetricMean:
 
     @property
     def mean(self) -> Fraction | None:
-        """The mean; None if too much is undecided: it would be biased towards queries that are easy to decide. Source:
-        SPEC 3.3.
-        """
+        """The mean; None if so much is undecided that it would favour easy queries. Source: SPEC 3.3."""
         return None if self.undecided > MOST_UNDECIDED * (self.decided + self.undecided) else self.known
 
     def figures(self) -> dict[str, Any]:
@@ -143,8 +140,7 @@ def scores_of_mean(executions: Sequence[ScoredExecution], metric: str) -> list[S
 
 
 def query_means(executions: Sequence[ScoredExecution], metrics: Sequence[str]) -> dict[str, Score]:
-    """Metric -> the mean of the known scores of the executions; without any, what is missing for the first of the
-    others.
+    """Metric -> the mean of the known scores of the executions; without any, why the first one is unknown.
 
     NULL while one of them is undecided.
     """
@@ -221,16 +217,13 @@ class Repeats:
 
 
 def repeats_of(executions: Iterable[ScoredExecution], pass_at: Exact, outcomes: Sequence[Hashable] = ()) -> Repeats:
-    """The repeats of one query: at least `pass_at` points of accuracy are a pass; equal `outcomes` are the same
-    outcome.
-    """
+    """The repeats of one query, of which those with at least `pass_at` points of accuracy pass."""
     known = [points for one in executions if (points := one.scores["accuracy"].points) is not None]
     return Repeats(sum(points >= pass_at for points in known), len(known), mode_ratio(outcomes) if outcomes else None)
 
 
 def repeat_figures(queries: Iterable[Repeats], pass_at: int) -> dict[str, Any]:
-    """`pass_hat_k`: k -> mean and `n`, the number of queries with at least k executions; `mode_ratio`: its mean and
-    `n`.
+    """`pass_hat_k`: k -> mean and `n`, the queries with at least k executions; `mode_ratio`: its mean and `n`.
 
     `pass_at` is the minimum accuracy, in points, of a pass.
     """
@@ -246,9 +239,7 @@ def repeat_figures(queries: Iterable[Repeats], pass_at: int) -> dict[str, Any]:
 
 
 def repeat_line(figures: dict[str, Any], same_title: str = "") -> str:
-    """The figures as one Korean line of a report, '' if nothing was repeated; `same_title` says of what the mode ratio
-    is the share.
-    """
+    """The figures as one Korean line of a report, '' without repeats; `same_title` names the mode ratio."""
     of_rounds, same = figures["pass_hat_k"], figures["mode_ratio"]
     if len(of_rounds) < 2:
         return ""

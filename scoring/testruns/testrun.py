@@ -191,8 +191,7 @@ _IN_NAME = re.compile(rf"(?<![0-9]){_DATE}(?![0-9])")
 
 
 def run_time(executions: Iterable[Execution], file_name: str) -> str:
-    """The start of the first execution, to the second, as written: `2026-02-24T02:20:40`; the date alone if the time is
-    unknown, '' if both are.
+    """The start of the first execution as written, `2026-02-24T02:20:40`; the date alone or '' if that is unknown.
 
     No zone is applied: a test run is ordered among the others of its team, whose files use the same notation.
     """

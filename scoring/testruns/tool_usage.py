@@ -42,8 +42,7 @@ class ToolUsage:
 
 
 def tool_usage_of(reading: ParsedExecution) -> ToolUsage:
-    """The tools in the `uiValue`s of a response, combined with its numbered `buttonUrl` and `감지된 필터` cells of the
-    wide layout.
+    """The tools in the `uiValue`s of a response, and in its cells `buttonUrl`, `감지된 필터` and `사용 datakey`.
 
     The period filter is a precondition of every request to the applicant agent: it is included in `filters`, and the
     rubric ignores it. Source: seed 000, 2.4.
@@ -141,9 +140,7 @@ def _listed_urls(cell: str) -> list[str]:
 
 
 def listed_datakeys(text: str) -> list[str]:
-    """The data keys of a cell, separated by characters that are not part of a code, without label, remarks, the
-    numbers of a list, and `N/A`.
-    """
+    """The data keys of a cell, separated by anything that is no code, without labels, remarks, list numbers, `N/A`."""
     codes = _CODE.findall(_REMARK.sub(" ", _LABEL.sub(" ", text))) if given(text) else []
     return list(filter(_LETTER.search, codes)) or codes
 

@@ -1,5 +1,4 @@
-"""Compares the judge with another model: the questions of the last test runs, answered and scored by both. Source: SPEC
-11.
+"""Compares the judge with another model: the questions of the last test runs, scored by both. Source: SPEC 11.
 
 Stored verdicts are reused, the others are asked for and stored: they are not paid for again after a switch.
 """
@@ -94,8 +93,7 @@ class Succession:
         return {one.model: judge.estimate(self._questions(one)) for one, judge in found}
 
     def ask(self, progress: Callable[[str], Progress]) -> Switch:
-        """Asks both models the questions without a stored verdict, within one budget, and scores the runs with each
-        judge.
+        """Asks both models what no stored verdict answers, within one budget, and scores the runs with each judge.
 
         Raises:
             AqbError: an endpoint has answered nothing.

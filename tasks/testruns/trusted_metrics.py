@@ -94,8 +94,6 @@ def untrusted_metrics(trust: Trust, rubric: AnyTestRunRubric, epochs: Mapping[st
 
 
 def agreement_figures(one: Agreement, trusted_from: float) -> dict[str, Any]:
-    """The columns of an agreement in the table; `trusted_from` is what the lower bound of linear
-    kappa has to reach for a metric to be trusted.
-    """
+    """The columns of an agreement in the table; trusted if the lower bound of linear kappa reaches `trusted_from`."""
     kappas = one.linear.columns("linear") | one.quadratic.columns("quadratic")
     return {**vars(one), **kappas, "trusted": one.trusted(trusted_from)}

@@ -222,9 +222,7 @@ def _accuracy_cause(answer: _Answer, accuracy: Score) -> str:
 
 
 def _repeats(rooms: Rooms, scored: Sequence[AqbExecution]) -> Repeats:
-    """The comparison of the rooms; with too few, numbers are not compared, and rooms without an answer count as
-    different.
-    """
+    """The comparison of the rooms, where those without an answer differ; with too few, numbers are not compared."""
     unanswered = range(rooms.count - len(rooms.texts)) if rooms.enough else ()
     first = (one for one in scored if one.execution.round.repeat == 1)
     return repeats_of(first, t.PASS_MIN_POINTS, [*rooms.sets, *unanswered])

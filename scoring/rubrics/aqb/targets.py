@@ -97,9 +97,7 @@ def _passes(rate: Rate, executions: Iterable[AqbExecution], agent: AgentType) ->
 
 
 def chat_waits(executions: Iterable[AqbExecution]) -> dict[Chat, list[Fraction]]:
-    """Chat (run and room) -> the seconds of its single-tool answers. Failed answers and those without a time are left
-    out.
-    """
+    """Chat (run and room) -> the seconds of its single-tool answers that have a time and did not fail."""
     waits: dict[Chat, list[Fraction]] = {}
     for scored in executions:
         if scored.latency_class is LatencyClass.SINGLE and scored.latency_s is not None and not scored.failed:

@@ -154,8 +154,7 @@ def weighted_total(points: Mapping[str, Exact | None], options: Options) -> Weig
 
 
 def accuracy_score(reading: ParsedExecution, results: Sequence[CheckResult]) -> Score:
-    """The weighted share of checks that pass, banded; 0 if a run failed or there are no checks; NULL without the screen
-    that a check looks at.
+    """The banded, weighted share of passed checks; 0 if failed or without checks; NULL if the screen is unknown.
 
     Source: seed 004, 정확성; SPEC 3.2.
     """

@@ -34,9 +34,7 @@ class Intent:
 
 
 def requests(executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
-    """One question per answered execution, verdict and label together; executions without an answer are decided by
-    rule.
-    """
+    """One question per answered execution, verdict and label together; the others are decided by rule."""
     readings = (parse_execution(execution) for execution in executions)
     return [intent_request(reading) for reading in readings if reading.answered]
 

@@ -22,9 +22,7 @@ from scoring.testruns.summaries import as_float, distributions, repeat_figures, 
 
 @dataclass(frozen=True, kw_only=True)
 class RecruitSummary(TestRunSummary):
-    """The counts of the judge's words and of problems; `notice` is '' or one Korean sentence, `manual_review` counts
-    queries.
-    """
+    """The counts of the judge's words and of problems; `notice` is '' or Korean, `manual_review` counts queries."""
 
     notice: str
     manual_review: int
