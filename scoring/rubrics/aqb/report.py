@@ -18,7 +18,6 @@ from scoring.rubrics.aqb.summary import (
     AgentFigures,
     AqbSummary,
     FilterCombination,
-    accuracy_causes,
     judged_scores,
     unjudged,
 )
@@ -72,7 +71,6 @@ def report_values(queries: Sequence[AqbQuery], summary: AqbSummary, options: Opt
         "review_reasons": lambda query: ", ".join(REVIEW_TITLES[code] for code in query.manual_review_reasons),
         "evidence": _evidence,
         "mapping": MAPPING_TITLES,
-        "accuracy_causes": accuracy_causes(queries),
         "outages": outages(execution for query in queries for execution in query.executions),
         "slowest": summary.slowest_filter_combinations[:_SLOWEST],
         "quality_titles": QUALITY_TITLES,
@@ -130,7 +128,7 @@ def _main_loss(queries: Sequence[AqbQuery], summary: AqbSummary) -> str:
         if figure.verdict == "missed"
     ]
     causes = summary.accuracy_causes if worst == "accuracy" else []
-    cause = f"(가장 큰 원인은 '{causes[0]['cause']}' {causes[0]['count']:,}건)" if causes else ""
+    cause = f"(가장 큰 원인은 '{causes[0].cause}' {causes[0].count:,}건)" if causes else ""
     unanswered = sum(query.unanswered for query in queries)
     accuracies = [figures["set"]["accuracy"]["mean"] for figures in summary.agents.values()]
     parts = [

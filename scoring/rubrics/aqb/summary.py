@@ -5,7 +5,7 @@ Source: seed 000, 1.3 and 4; SPEC 3.3 and 4.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypedDict
 
@@ -105,7 +105,7 @@ class AqbSummary(TestRunSummary):
     uncovered_filters: list[str]
     slowest_filter_combinations: list[FilterCombination]
     failures_by_step: list[FailedStep]
-    accuracy_causes: list[dict[str, Any]]
+    accuracy_causes: list[Outage]
 
 
 def summarise(queries: Sequence[AqbQuery], options: Options) -> AqbSummary:
@@ -126,7 +126,7 @@ def summarise(queries: Sequence[AqbQuery], options: Options) -> AqbSummary:
         uncovered_filters=_uncovered_filters(agents[AgentType.APPLICANT_MANAGEMENT]),
         slowest_filter_combinations=_filter_combinations(agents[AgentType.APPLICANT_MANAGEMENT]),
         failures_by_step=_failures_by_step(queries),
-        accuracy_causes=[asdict(cause) for cause in accuracy_causes(queries)],
+        accuracy_causes=_accuracy_causes(queries),
     )
 
 
@@ -276,7 +276,7 @@ def _failures_by_step(queries: Sequence[AqbQuery]) -> list[FailedStep]:
     return [{"step": step, "n": len(ids), "query_ids": list(dict.fromkeys(ids))} for step, ids in most_first]
 
 
-def accuracy_causes(queries: Iterable[AqbQuery]) -> list[Outage]:
+def _accuracy_causes(queries: Iterable[AqbQuery]) -> list[Outage]:
     """Why answers lost accuracy, most points lost first, then most frequent, with their queries."""
     executions = [one for query in queries for one in query.executions if one.accuracy_cause]
     lost: dict[str, Exact] = defaultdict(int)

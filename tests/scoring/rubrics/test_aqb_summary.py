@@ -10,6 +10,7 @@ import pytest
 from docs.generators.testrun_rubric_readme import testrun_rubric_readme
 from scoring.rubrics.aqb import RUBRIC
 from scoring.testruns.executions import LatencyClass
+from scoring.testruns.patterns import Outage
 from scoring.testruns.summaries import nearest_rank
 from tests.builders.aqb_runs import agent, execution, move, plan, report, run, summary, target
 
@@ -267,11 +268,11 @@ def test_causes_of_lost_accuracy_are_what_was_used_the_numbers_and_missing_answe
         *(execution(f"Q-{n}", ground_truth="5.02명") for n in (7, 8)),
     ]
     assert summary(*executions).accuracy_causes == [
-        {"cause": "필터: 기대 보훈(PATRIOT), 사용 국적(NATIONALITY)", "count": 2, "query_ids": ("Q-1", "Q-2")},
-        {"cause": "응답 실패: x", "count": 1, "query_ids": ("Q-6",)},
-        {"cause": "필터: 기대 보훈(PATRIOT), 사용 없음", "count": 1, "query_ids": ("Q-3",)},
-        {"cause": "답변의 수치가 정답과 다름", "count": 1, "query_ids": ("Q-4",)},
-        {"cause": "답변의 수치가 정답과 허용 오차 안에서 다름", "count": 2, "query_ids": ("Q-7", "Q-8")},
+        Outage("필터: 기대 보훈(PATRIOT), 사용 국적(NATIONALITY)", 2, ("Q-1", "Q-2")),
+        Outage("응답 실패: x", 1, ("Q-6",)),
+        Outage("필터: 기대 보훈(PATRIOT), 사용 없음", 1, ("Q-3",)),
+        Outage("답변의 수치가 정답과 다름", 1, ("Q-4",)),
+        Outage("답변의 수치가 정답과 허용 오차 안에서 다름", 2, ("Q-7", "Q-8")),
     ]
     assert "점수를 많이 잃은 원인부터입니다." in report(*executions)
     first_lines = RUBRIC.headline(*run(*executions))
@@ -289,7 +290,7 @@ def test_every_answer_that_loses_accuracy_has_a_cause_but_for_a_missing_ground_t
         plan(query_id="P-1", ground_truth="99명"),
     ]
     causes = summary(*executions).accuracy_causes
-    assert sorted(name for cause in causes for name in cause["query_ids"]) == ["Q-1", "Q-2", "Q-3", "Q-4"]
+    assert sorted(name for cause in causes for name in cause.query_ids) == ["Q-1", "Q-2", "Q-3", "Q-4"]
 
 
 def test_data_quality_table_counts_queries() -> None:
