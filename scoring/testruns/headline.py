@@ -96,10 +96,12 @@ def worst_first(queries: Iterable[QueryT], lost: Callable[[Mapping[str, Exact | 
     return sorted(queries, key=lambda query: (-lost(query.points), query.query_id))
 
 
-def look_first(worst: ScoredQuery, lost: Exact, flagged: Sequence[ScoredQuery]) -> str:
-    """What to do (Korean): look at the query that `lost` most points, else at the `flagged` ones."""
-    if lost:
-        return f"점수를 가장 많이 잃은 '{query_name(worst)}'부터 확인하세요."
+def look_first(queries: Iterable[ScoredQuery], lost: Callable[[Mapping[str, Exact | None]], Exact]) -> str:
+    """What to do (Korean): look at the query that `lost` most points, else at those flagged for a person."""
+    lowest = worst_first(queries, lost)
+    if lost(lowest[0].points):
+        return f"점수를 가장 많이 잃은 '{query_name(lowest[0])}'부터 확인하세요."
+    flagged = [query for query in lowest if query.manual_review_reasons]
     return review_first(flagged) if flagged else "점수를 잃은 질의가 없어 확인할 것이 없습니다."
 
 

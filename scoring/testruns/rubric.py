@@ -139,6 +139,7 @@ class ScoredQuery:
     """One query with its executions in the order of rounds; `scores` are per query. A rubric adds fields in a subclass.
 
     `problems` are the entries of the data-quality table: (code, Korean sentence), such as an unmapped filter.
+    `manual_review_reasons` are the codes of why a person should look at it.
     """
 
     query_id: str
@@ -147,6 +148,7 @@ class ScoredQuery:
     executions: tuple[ScoredExecution, ...]
     scores: Mapping[str, Score]
     problems: tuple[tuple[str, str], ...] = ()
+    manual_review_reasons: Sequence[str] = ()
 
     @property
     def points(self) -> dict[str, Exact | None]:

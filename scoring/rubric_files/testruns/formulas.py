@@ -63,7 +63,6 @@ class FileQuery(ScoredQuery):
     executions: tuple[FileExecution, ...]
     total: WeightedTotal
     verdict: str | None
-    manual_review_reasons: list[str]
 
 
 @dataclass(frozen=True)

@@ -50,13 +50,11 @@ def headline(rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSum
     """What happened, what matters most, what to do."""
     unknown = [_title(rules, name) for name in rules.weights.percents if summary.set[name]["mean"] is None]
     total = total_clause(summary.set["weighted_total"], unknown)
-    lowest = worst_first(queries, rules.weights.lost)
-    flagged = [query for query in lowest if query.manual_review_reasons]
     return [
         f"{size_text(queries)} {total}{_verdict_clause(rules, summary)}입니다.",
         main_cause(summary.check_patterns, summary.outages, queries),
         score_again(one.scores[rule.name] for query in queries for one in query.executions for rule in rules.judged)
-        or look_first(lowest[0], rules.weights.lost(lowest[0].points), flagged),
+        or look_first(queries, rules.weights.lost),
     ]
 
 

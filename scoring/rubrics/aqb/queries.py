@@ -102,7 +102,6 @@ class AqbQuery(ScoredQuery):
 
     executions: tuple[AqbExecution, ...]
     total: WeightedTotal
-    manual_review_reasons: tuple[str, ...]
     rooms: int
     consistency_provisional: bool
     unanswered: int

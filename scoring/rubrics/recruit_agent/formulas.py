@@ -71,7 +71,6 @@ class RecruitQuery(ScoredQuery):
     total: WeightedTotal
     ratio_a: Fraction | None
     ratio_b: Fraction | None
-    manual_review_reasons: list[str]
     repeats: Repeats
 
 

@@ -99,13 +99,11 @@ def headline(queries: Sequence[RecruitQuery], summary: RecruitSummary) -> list[s
         told.insert(0, f"정확성은 {mean_name(summary)} {mean_text(summary.set['accuracy'])}점(5점 만점)")
     if undecided := undecided_text(summary.set["intent"]):
         told.append(f"의도 충족은 {undecided}")
-    lowest = worst_first(queries, points_lost)
-    flagged = [query for query in lowest if query.manual_review_reasons]
     return [
         f"{size_text(queries)} {', '.join(told)}입니다.",
         main_cause(summary.check_patterns, summary.outages, queries),
         score_again(one.scores["intent"] for query in queries for one in query.executions)
-        or look_first(lowest[0], points_lost(lowest[0].points), flagged),
+        or look_first(queries, points_lost),
     ]
 
 
