@@ -35,6 +35,8 @@ QUERY_TEXT = QueryColumn("query_text", pa.string(), "질의: 에이전트에게 
 AGENT_TYPE = QueryColumn(
     "agent_type", pa.string(), f"에이전트: {', '.join(f'{agent}({title})' for agent, title in AGENT_TITLES.items())}"
 )
+IDENTITY = (QUERY_ID, QUERY_TEXT, AGENT_TYPE)
+"""The first columns of a query."""
 LATENCY_CLASS = QueryColumn("latency_class", pa.string(), "도구 호출: SINGLE(단일) 또는 MULTI(복수)")
 CATEGORY = QueryColumn(
     "category", pa.string(), "카테고리: 파일의 열 카테고리, 없으면 빈칸", lambda query: _first_text(query, "category")

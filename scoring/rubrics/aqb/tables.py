@@ -14,13 +14,11 @@ from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, PASS_MIN_POINTS, WEIG
 from scoring.rules.arrow_types import field
 from scoring.stats.exact import Exact, rounded
 from scoring.testruns.query_columns import (
-    AGENT_TYPE,
     COVERAGE,
     FLAG,
     GROUPS,
+    IDENTITY,
     LATENCY_CLASS,
-    QUERY_ID,
-    QUERY_TEXT,
     REVIEW_REASONS,
     ROUNDS,
     TOTAL_MISSING,
@@ -54,9 +52,7 @@ def _mapped(grade: MappingGrade) -> Callable[[AqbQuery], int]:
 
 QUERY_COLUMNS = (
     # The fifteen of seed 6.1, in its order.
-    QUERY_ID,
-    QUERY_TEXT,
-    AGENT_TYPE,
+    *IDENTITY,
     *(score_column(name, f"{title}: 0~5점") for name, title in METRIC_TITLES.items()),
     total_column("종합 점수: 소수 둘째 자리까지"),
     FLAG,

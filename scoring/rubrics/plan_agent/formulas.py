@@ -17,10 +17,8 @@ from scoring.testruns.executions import AgentType, Execution, LatencyClass, Pars
 from scoring.testruns.expected import expected_of, unread_checks
 from scoring.testruns.patterns import checked_score, failed_check_lines
 from scoring.testruns.query_columns import (
-    AGENT_TYPE,
     GROUPS,
-    QUERY_ID,
-    QUERY_TEXT,
+    IDENTITY,
     ROUNDS,
     QueryColumn,
     mode_column,
@@ -70,9 +68,7 @@ OWN_COLUMNS = (
     field("recorded_llm_score", pa.float64(), "파일에 기록된 점수: LLM 점수 열. 규칙 점수를 대신하지 않음"),
 )
 QUERY_COLUMNS = (
-    QUERY_ID,
-    QUERY_TEXT,
-    AGENT_TYPE,
+    *IDENTITY,
     ROUNDS,
     *(score_column(one.name, f"{one.title}: 회차 점수의 평균") for one in METRICS if one.per_execution),
     score_column("consistency", "일관성: 5 또는 0, 비교할 수 없으면 빈칸"),

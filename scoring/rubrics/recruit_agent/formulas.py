@@ -20,13 +20,11 @@ from scoring.testruns.expected import expected_of, unread_checks
 from scoring.testruns.latency_class import latency_class_of_query
 from scoring.testruns.patterns import checked_score, failed_check_lines
 from scoring.testruns.query_columns import (
-    AGENT_TYPE,
     COVERAGE,
     FLAG,
     GROUPS,
+    IDENTITY,
     LATENCY_CLASS,
-    QUERY_ID,
-    QUERY_TEXT,
     REVIEW_REASONS,
     ROUNDS,
     TOTAL_MISSING,
@@ -82,9 +80,7 @@ OWN_COLUMNS = (
     field("failed_checks", pa.list_(pa.string()), "통과하지 못한 체크: [대상] 까닭"),
 )
 QUERY_COLUMNS = (
-    QUERY_ID,
-    QUERY_TEXT,
-    AGENT_TYPE,
+    *IDENTITY,
     ROUNDS,
     *(score_column(one.name, f"{one.title}: 실행 점수의 평균") for one in METRICS if one.per_execution),
     score_column("consistency", "일관성: 0~5점, 판정받지 못하면 빈칸"),
