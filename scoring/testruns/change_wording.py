@@ -199,13 +199,10 @@ def moved_queries(counts: Mapping[str, int]) -> dict[str, str]:
     shown = (of_kind if any(of_kind.values()) else {}) | ({"slower": slower} if slower else {})
     shown |= {"faster": faster} if faster else {}
     against = {
-        "worse": (counts.get("worse_but_faster", 0), "빨라짐"),
-        "better": (counts.get("better_but_slower", 0), "느려짐"),
+        "worse": _of_these(counts.get("worse_but_faster", 0), "빨라짐"),
+        "better": _of_these(counts.get("better_but_slower", 0), "느려짐"),
     }
-    return {
-        kind: f"{MOVED_TITLES[kind]} {count:,}개{_of_these(*against.get(kind, (0, '')))}"
-        for kind, count in shown.items()
-    }
+    return {kind: f"{MOVED_TITLES[kind]} {count:,}개{against.get(kind, '')}" for kind, count in shown.items()}
 
 
 def _of_these(count: int, what: str) -> str:

@@ -60,7 +60,7 @@ def review_items(executions: Sequence[Execution], metrics: Iterable[Metric]) -> 
             answer=answers[place][1],
             other_answers=_together((one for other, one in enumerate(answers) if other != place), len(answers) - 1),
             tools=_tools(reading),
-            screen=_screen(reading.response.ui_entries),
+            screen="\n".join(f"{n}) {_entry_text(entry)}" for n, entry in enumerate(reading.response.ui_entries, 1)),
             urls=_urls(reading),
             metrics=per_execution,
         )
@@ -103,10 +103,6 @@ def _tools(reading: ParsedExecution) -> str:
         ("datakey", sorted(used.datakeys)),
     )
     return "\n".join(f"{title}: {', '.join(found)}" for title, found in lines if found)
-
-
-def _screen(entries: Iterable[JsonObject]) -> str:
-    return "\n".join(f"{place}) {_entry_text(entry)}" for place, entry in enumerate(entries, start=1))
 
 
 def _entry_text(entry: JsonObject) -> str:

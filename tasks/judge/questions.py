@@ -39,12 +39,6 @@ class Question:
         """The material as it is sent: masked, shortened, one line of JSON."""
         return presented(self.request.material, self.settings.max_input_chars)
 
-    @property
-    def sent_material(self) -> dict[str, Any]:
-        """The material as the model reads it: masked, and shortened where it is long."""
-        material: dict[str, Any] = json.loads(self.payload)
-        return material
-
     @cached_property
     def key(self) -> str:
         """The identity of the question in the store: everything that the verdict depends on."""

@@ -4,6 +4,7 @@ They stay the same until the judge changes (another model, parameters or prompts
 many, or as many with a further kind of question. Source: SPEC 11.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -149,7 +150,7 @@ def _anchor(question: Question, judged: Judgement) -> Anchor:
         rubric=judged.rubric,
         rubric_version=judged.rubric_version,
         kind=judged.kind,
-        material=question.sent_material,
+        material=json.loads(question.payload),
         answer=judged.answer,
         model=judged.model_answered,
         epoch=str(judged.epoch),

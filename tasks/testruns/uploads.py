@@ -188,7 +188,9 @@ class Uploads:
         folder = self._folder / f"{_UNFINISHED}{token_hex(8)}"
         with writable(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o750)
-            _remove_leftovers(self._folder)
+            # The remains of killed processes.
+            for left in unchanged_since(datetime.now(UTC) - _LEFTOVER_AFTER, self._folder.glob(f"{_UNFINISHED}*")):
+                shutil.rmtree(left, ignore_errors=True)
             if sum(1 for _ in self._folder.glob("*/upload.json")) >= _MOST:
                 raise UsageError(f"올린 파일이 {_MOST}개 있어 더 받지 않습니다", fix="지난 것을 지우고 다시 올리세요.")
             (folder / "file").mkdir(parents=True, mode=0o750)
@@ -281,12 +283,6 @@ def file_name(sent: str) -> str:
 
 def _origin(known: Mapping[str, Any]) -> Origin:
     return Origin(**{**known, "choices": TestRunChoices(**known.get("choices", {}))})
-
-
-def _remove_leftovers(folder: Path) -> None:
-    """Removes the remains of killed processes."""
-    for left in unchanged_since(datetime.now(UTC) - _LEFTOVER_AFTER, folder.glob(f"{_UNFINISHED}*")):
-        shutil.rmtree(left, ignore_errors=True)
 
 
 def _json(value: object) -> str:

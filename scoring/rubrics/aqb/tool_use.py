@@ -30,7 +30,6 @@ from scoring.testruns.tool_usage import (
     url_contains,
 )
 
-_NOTHING = ToolUsage()
 _SHOW_PAGES = frozenset({"raw_json", "button_url"})
 _SHOW_DATAKEYS = _SHOW_PAGES | {"used_datakeys"}
 _SHOW_FILTERS = _SHOW_PAGES | {"detected_filters"}
@@ -124,7 +123,7 @@ class ToolUse:
 
 def tool_use(reading: ParsedExecution) -> ToolUse:
     """Compares the tools of one answer with the expectations of its row."""
-    execution, used = reading.execution, tool_usage_of(reading) if reading.answered else _NOTHING
+    execution, used = reading.execution, tool_usage_of(reading) if reading.answered else ToolUsage()
     if execution.agent_type is AgentType.APPLICANT_MANAGEMENT:
         return _filter_use(reading, used)
     datakeys = _any_of(alternative_datakeys(execution.expected_datakeys)) | _checked(execution, "dataKey")
