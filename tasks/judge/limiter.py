@@ -9,7 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tasks.judge.questions import Question
@@ -62,8 +62,8 @@ class Bucket:
         self.level += difference
         self.corrected += difference
 
-    def read(self, remaining: float, sent: "Reservation") -> None:
-        """Corrects the level by the endpoint's answer to a request."""
+    def read(self, remaining: float, sent: "Bucket") -> None:
+        """Corrects the level by the endpoint's answer to a request; `sent` is the bucket as that request left it."""
         difference = remaining - sent.level - (self.corrected - sent.corrected)
         if difference > 0:
             difference *= _TRUST_IN_GOOD_NEWS
@@ -72,18 +72,10 @@ class Bucket:
 
 
 @dataclass(frozen=True)
-class Reservation:
-    """The level of a bucket after a request was taken from it, and its corrections until then."""
-
-    level: float
-    corrected: float
-
-
-@dataclass(frozen=True)
 class Ticket:
-    """The permission to send one request: its reservation by name of the bucket, and its estimated tokens."""
+    """The permission to send one request: the buckets as it leaves them, by name, and its estimated tokens."""
 
-    taken: Mapping[str, Reservation]
+    taken: Mapping[str, Bucket]
     tokens: float
 
 
@@ -158,7 +150,7 @@ class Limits:
         for name, amount in (("requests", 1.0), ("tokens", tokens)):
             bucket: Bucket = getattr(self, name)
             bucket.level -= amount if bucket.rate else 0.0
-            taken[name] = Reservation(bucket.level, bucket.corrected)
+            taken[name] = replace(bucket)
         return Ticket(taken, tokens)
 
 
