@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -211,33 +210,27 @@ class Judge:
     async def _ask(
         self, questions: Sequence[Question], endpoint: Endpoint, record: Callable[[Judgement], None]
     ) -> AqbError | None:
-        """Asks the endpoint; why it answers no further question."""
+        """Asks the endpoint; why it answers no further question. The last of those who ask now ends the dispatcher."""
         try:
-            async with self._dispatching(endpoint) as dispatcher:
+            if self._dispatcher is None or self._dispatcher.live.failure:
+                # They import the openai package: two seconds of CPU, only for runs that ask.
+                from tasks.judge.dispatcher import Dispatcher
+                from tasks.judge.endpoint import JudgeEndpoint
+
+                connections = JudgeEndpoint(endpoint, self._settings, self._timing)
+                self._dispatcher = Dispatcher(connections, self._store, self._budget)
+            dispatcher = self._dispatcher
+            dispatcher.callers += 1
+            try:
                 await dispatcher.ask(questions, record)
+            finally:
+                dispatcher.callers -= 1
+                if not dispatcher.callers:
+                    if self._dispatcher is dispatcher:
+                        self._dispatcher = None
+                    await dispatcher.aclose()
         except StorageError:
             raise
         except AqbError as error:
             return error
         return None
-
-    @asynccontextmanager
-    async def _dispatching(self, endpoint: Endpoint) -> AsyncIterator[Dispatcher]:
-        """The dispatcher of those who ask now; it ends with the last of them."""
-        if self._dispatcher is None or self._dispatcher.live.failure:
-            # They import the openai package: two seconds of CPU, only for runs that ask.
-            from tasks.judge.dispatcher import Dispatcher
-            from tasks.judge.endpoint import JudgeEndpoint
-
-            connections = JudgeEndpoint(endpoint, self._settings, self._timing)
-            self._dispatcher = Dispatcher(connections, self._store, self._budget)
-        dispatcher = self._dispatcher
-        dispatcher.callers += 1
-        try:
-            yield dispatcher
-        finally:
-            dispatcher.callers -= 1
-            if not dispatcher.callers:
-                if self._dispatcher is dispatcher:
-                    self._dispatcher = None
-                await dispatcher.aclose()
