@@ -6,7 +6,7 @@ import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from tenacity import AsyncRetrying, retry_if_exception_type, retry_if_not_exception_type, wait_random_exponential
 
@@ -60,13 +60,6 @@ class _AnsweredMeanwhileError(Exception):
         self.judgement = judgement
 
 
-class _Call(NamedTuple):
-    """A call in flight: what ends it at its deadline, and when it began."""
-
-    timer: asyncio.Timeout
-    started: float
-
-
 class _PendingQuestion:
     """A question in flight: its tasks (two when hedged), its judgement with the cost so far, its failures so far."""
 
@@ -99,7 +92,8 @@ class LiveRun:
         self._queue: deque[_PendingQuestion] = deque()
         self._failed_for_now: deque[_PendingQuestion] = deque()
         self._pending: dict[str, _PendingQuestion] = {}
-        self._calls: dict[asyncio.Task[Any] | None, _Call] = {}
+        self._calls: dict[asyncio.Task[Any] | None, tuple[asyncio.Timeout, float]] = {}
+        """The calls in flight: what ends each at its deadline, and when it began."""
         self._changed, self._settled = asyncio.Event(), asyncio.Event()
         self.failure: BaseException | None = None
         """Why no further question is answered; None while they are."""
@@ -171,9 +165,9 @@ class LiveRun:
     def _watch(self) -> None:
         """Ends calls that are past their deadline; hedges slow ones when no question is waiting to be sent."""
         now, deadline_s = self._now(), self._latencies.deadline_s
-        for call in self._calls.values():
-            if now - call.started > deadline_s and not call.timer.expired():
-                call.timer.reschedule(now)
+        for timer, started in self._calls.values():
+            if now - started > deadline_s and not timer.expired():
+                timer.reschedule(now)
         if self._queue or self._failed_for_now or self._unsent or (hedged_s := self._hedged_from_s()) is None:
             return
         for pending in self._pending.values():  # the oldest first
@@ -331,7 +325,7 @@ class LiveRun:
         mark = absent_mark(question.payload, itertools.chain([self._mark], iter(lambda: secrets.token_hex(16), "")))
         try:
             async with asyncio.timeout(None) as timer:
-                self._calls[task := asyncio.current_task()] = _Call(timer, started)
+                self._calls[task := asyncio.current_task()] = timer, started
                 pending.called_at = started
                 try:
                     reply = await self._endpoint.ask(question, mark)
