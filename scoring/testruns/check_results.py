@@ -20,7 +20,6 @@ from scoring.testruns.checks import (
     MessageCheck,
     NumberCheck,
     PathCheck,
-    Source,
 )
 from scoring.testruns.executions import ParsedExecution
 from scoring.testruns.ground_truth import says_none
@@ -46,7 +45,6 @@ class CheckResult:
     """
 
     text: str
-    source: Source
     weight: Fraction
     passed: bool
     reason: str
@@ -104,7 +102,6 @@ def _result(
     unmeetable = _UNFILLED if reason and unfilled(check.text) else ""
     return CheckResult(
         text=check.text,
-        source=check.source,
         weight=check.weight,
         passed=not reason,
         reason=reason + unmeetable,

@@ -180,7 +180,7 @@ def _check_results(checks: Sequence[CheckRule], reading: ParsedExecution, row: R
 def _check_result(check: CheckRule, row: Row) -> CheckResult:
     passed = evaluate(check.condition, row) is True
     cause = "" if passed else _FAILED_CHECK
-    return CheckResult(check.title, "check", Fraction(check.weight), passed, cause, check.title, "", cause)
+    return CheckResult(check.title, Fraction(check.weight), passed, cause, check.title, "", cause)
 
 
 def _execution_score(rubric: str, rule: MetricRule | JudgedRule, examined: _Examined, verdicts: Verdicts) -> Score:
