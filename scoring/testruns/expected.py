@@ -75,13 +75,8 @@ class ExpectedResult:
 
     @property
     def declared(self) -> tuple[Item, ...]:
-        """`@check`s and JSON checks, which take precedence over the checklist if both are present."""
+        """`@check`s and JSON checks; the other items are lines of the Korean checklist."""
         return tuple(item for item in self.items if item.source != "checklist")
-
-    @property
-    def checklist(self) -> tuple[Item, ...]:
-        """The lines of the Korean checklist."""
-        return tuple(item for item in self.items if item.source == "checklist")
 
 
 @lru_cache(maxsize=1024)  # every execution of a query carries the same text

@@ -101,7 +101,7 @@ QUERY_COLUMNS = (
 def checks_of(execution: Execution) -> tuple[Item, ...]:
     """The declared checks (`accuracyChecks`, `@check`), else the Korean checklist. Source: seed 004, 정확성."""
     expected = expected_of(execution)
-    return expected.declared or expected.checklist
+    return expected.declared or expected.items
 
 
 def score_query(executions: Sequence[Execution], options: Options, verdicts: Verdicts) -> RecruitQuery:

@@ -50,7 +50,6 @@ def test_checklist_of_the_teams_is_read_whole() -> None:
         [("multiSelectAllowYn", "true")],
     ]
     assert (result.prose, result.problems) == ("", ())
-    assert result.checklist == result.items
     assert result.declared == ()
 
 
@@ -202,7 +201,7 @@ def test_line_that_no_rule_can_check_is_reported_and_kept(line: str) -> None:
 )
 def test_declared_checks_have_many_spellings(text: str) -> None:
     result = parse_expected(text)
-    assert (result.prose, result.problems, result.checklist) == ("", (), ())
+    assert (result.prose, result.problems, result.declared) == ("", (), result.items)
     found = [condition for item in result.declared for check in conditions(item) for condition in check]
     assert found == [
         Condition("formType", ("SELECT",)),
@@ -317,7 +316,7 @@ def test_all_forms_may_be_mixed() -> None:
     result = parse_expected(text)
     assert [type(item) for item in result.items] == [MessageCheck, EntryGroup, EntryGroup, PathCheck]
     assert result.prose == "안내 문구 확인\n끝"
-    assert (len(result.checklist), len(result.declared)) == (2, 2)
+    assert (len(result.items), len(result.declared)) == (4, 2)
 
 
 def test_same_path_operation_and_value_counts_once() -> None:
