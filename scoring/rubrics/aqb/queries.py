@@ -66,16 +66,6 @@ class _Answer:
     question: JudgeRequest | None
 
 
-@dataclass(frozen=True, slots=True)
-class _AnsweredQuery:
-    """One query: its answers in the order of rounds, and the rooms to compare with their question."""
-
-    agent: AgentType
-    answers: tuple[_Answer, ...]
-    rooms: Rooms
-    question: JudgeRequest | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AqbExecution(ScoredExecution):
     """An execution with its grades (None if unknown), and what the summary counts.
@@ -124,8 +114,8 @@ def requests(executions: Sequence[Execution], options: Options) -> list[JudgeReq
     Raises:
         UsageError: the agent type is unknown.
     """
-    answered = _answered(executions, options)
-    questions = [*(answer.question for answer in answered.answers), answered.question]
+    _, answers, rooms = _answered(executions, options)
+    questions = [*(answer.question for answer in answers), consistency_request(rooms, RUBRIC_ID)]
     return [question for question in questions if question is not None]
 
 
@@ -135,14 +125,14 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
     Raises:
         UsageError: the agent type is unknown.
     """
-    answered = _answered(executions, options)
-    latency_class = latency_class_of_query([answer.reading for answer in answered.answers])
-    scored = tuple(_scored(answer, answered.agent, latency_class, verdicts) for answer in answered.answers)
+    agent, answers, rooms = _answered(executions, options)
+    readings = [answer.reading for answer in answers]
+    latency_class = latency_class_of_query(readings)
+    scored = tuple(_scored(answer, agent, latency_class, verdicts) for answer in answers)
     scores = {
         **{metric: _over_executions(scored, metric) for metric in EXECUTION_METRICS},
-        "consistency": consistency_score(answered.rooms, answered.question, verdicts),
+        "consistency": consistency_score(rooms, consistency_request(rooms, RUBRIC_ID), verdicts),
     }
-    readings = [answer.reading for answer in answered.answers]
     points = {name: score.points for name, score in scores.items()}
     total = t.WEIGHTS.total(points, options)
     unanswered = sum(execution.unanswered for execution in scored)
@@ -150,24 +140,25 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
     return AqbQuery(
         query_id=readings[0].execution.query_id,
         query_text=next((r.execution.query_text for r in readings if given(r.execution.query_text)), ""),
-        agent_type=answered.agent,
+        agent_type=agent,
         executions=scored,
         scores=scores,
         total=total,
         manual_review_reasons=review_reasons(points, total, unanswered, _missing(scored, scores["consistency"])),
-        rooms=answered.rooms.count,
-        consistency_provisional=answered.rooms.provisional,
+        rooms=rooms.count,
+        consistency_provisional=rooms.provisional,
         unanswered=unanswered,
         latency_class=latency_class,
         mapping={grade: grades[grade] for grade in MappingGrade},
-        expected_tools=tuple(sorted({tool for answer in answered.answers for tool in answer.use.expected})),
-        has_ground_truth=any(answer.numbers for answer in answered.answers),
-        repeats=_repeats(answered.rooms, scored),
-        problems=tuple(dict.fromkeys(problem for answer in answered.answers for problem in _problems(answer))),
+        expected_tools=tuple(sorted({tool for answer in answers for tool in answer.use.expected})),
+        has_ground_truth=any(answer.numbers for answer in answers),
+        repeats=_repeats(rooms, scored),
+        problems=tuple(dict.fromkeys(problem for answer in answers for problem in _problems(answer))),
     )
 
 
-def _answered(executions: Sequence[Execution], options: Options) -> _AnsweredQuery:
+def _answered(executions: Sequence[Execution], options: Options) -> tuple[AgentType, list[_Answer], Rooms]:
+    """The agent of a query, its answers in the order of rounds, and the rooms to compare."""
     tolerance = Fraction(options["tolerance_percent"]) / 100
     readings = [parse_execution(execution) for execution in sorted(executions, key=lambda execution: execution.round)]
     agent = readings[0].execution.agent_type
@@ -178,8 +169,7 @@ def _answered(executions: Sequence[Execution], options: Options) -> _AnsweredQue
         use = tool_use(reading)
         question = semantic_request(reading, use, RUBRIC_ID)
         answers.append(_Answer(reading, use, numbers_of(reading, tolerance), question))
-    rooms = rooms_of(readings, int(options["consistency_min_runs"]))
-    return _AnsweredQuery(agent, tuple(answers), rooms, consistency_request(rooms, RUBRIC_ID))
+    return agent, answers, rooms_of(readings, int(options["consistency_min_runs"]))
 
 
 def _scored(answer: _Answer, agent: AgentType, latency_class: LatencyClass, verdicts: Verdicts) -> AqbExecution:
