@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from filecmp import cmp
@@ -219,14 +219,11 @@ class Uploads:
         """
         removed = 0
         for upload in self.latest():
-            if upload.at.date() >= day:
-                continue
-            try:
-                if not dry_run:
-                    self.remove(upload)
-                removed += 1
-            except StorageError:
-                continue
+            if upload.at.date() < day:
+                with suppress(StorageError):
+                    if not dry_run:
+                        self.remove(upload)
+                    removed += 1
         return removed
 
 
