@@ -111,11 +111,8 @@ def expected_of(execution: Execution) -> ExpectedResult:
 
 def unread_checks(executions: Iterable[Execution]) -> tuple[tuple[str, str], ...]:
     """The invalid checks of the expected results, each text once, as problems of a query."""
-    found: dict[tuple[str, str], None] = {}
-    for execution in executions:
-        for problem in expected_of(execution).problems:
-            found["unchecked_text", f"{problem.text}: {problem.reason}"] = None
-    return tuple(found)
+    problems = (problem for execution in executions for problem in expected_of(execution).problems)
+    return tuple(dict.fromkeys(("unchecked_text", f"{problem.text}: {problem.reason}") for problem in problems))
 
 
 def _weight(item: Item) -> Fraction:
