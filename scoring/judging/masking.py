@@ -1,8 +1,7 @@
 """Replaces personal data and keys in texts by labels before a text leaves the machine. Source: SPEC 7 and 8.
 
 Masking prefers false positives: a text without a number can still be judged, but a number that has left the machine
-cannot be recalled. `make bench` measures the recall and the false positives of each kind; `docs/security.md` has the
-table.
+cannot be recalled. `make bench` measures recall and false positives of each kind; see `docs/security.md`.
 
 The run time is linear in the length of the text: a pattern without a length limit starts only at the beginning of a run
 of its characters and does not backtrack (`++`), all others are bounded.
@@ -21,8 +20,7 @@ _LONG_NUMBER = re.compile(r"[0-9](?:[^0-9가-힣\n]{0,8}[0-9]){6}")
 
 @dataclass(frozen=True)
 class _Kind:
-    """The pattern of one kind of data. Its group `data`, or else the whole match, is masked if `check` accepts its
-    digits.
+    """The pattern of one kind of data. Its group `data`, else the whole match, is masked if `check` accepts its digits.
 
     A kind without a label protects its matches: they stay, and later kinds skip them. Every valid match contains a
     match of `needs`, which is fast to search and missing in most texts: only then is the pattern compiled.

@@ -1,5 +1,4 @@
-"""Test runs: converts the rows of a file to executions, their scores, and texts for people. It contains no rubric's
-formulas.
+"""Test runs: converts the rows of a file to executions, scores, and texts for people. It has no rubric's formulas.
 
 Reading: `team_names` and `column_names` map headers, `detection` finds the layout, the agent and the rubric; `rows` and
 `cells` convert rows to `executions`, which `testrun` collects. `exports` produces the same rows from what other tools

@@ -99,8 +99,7 @@ def says_all_is_well(text: str) -> bool:
 def reported_error(value: object) -> str:
     """The error that a cell or field reports; '' for none, such as `없음`, `N/A`, `false`, `정상` and the code 0.
 
-    An object or a list, shown as JSON, reports an error if any part of it does: `{"code": 0, "message": "success"}`
-    does not.
+    An object or a list, shown as JSON, reports one if any part does: `{"code": 0, "message": "success"}` does not.
     """
     if isinstance(value, dict | list):
         within = value.values() if isinstance(value, dict) else value

@@ -111,8 +111,7 @@ def change_text(change: Mapping[str, Any]) -> str:
 def telling_rates(figures: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
     """Metric -> its significantly changed rates, worse before better, if one of them changed unlike the metric.
 
-    They come from `decided_figures`; the key '' has the rates without a metric. Summaries of earlier versions have no
-    rates.
+    They come from `decided_figures`; the key '' has the rates without a metric. Earlier versions have no rates.
     """
     of_metrics = {one["metric"]: one["finding"] for one in figures["metrics"]}
     sure: dict[str, list[Mapping[str, Any]]] = {}

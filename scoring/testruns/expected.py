@@ -1,7 +1,6 @@
 """Parses an expected result (`기대결과`, `LLM 평가기준`) into checks; other text is kept for the judge.
 
-Checks are written as Korean checklists, as key and value (`@check`), or as JSON: objects of the same keys, and
-`accuracyChecks`.
+Checks are written as Korean checklists, as key and value (`@check`), or as JSON: the same keys, and `accuracyChecks`.
 """
 
 import json

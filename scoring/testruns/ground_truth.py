@@ -63,8 +63,7 @@ def results_in_answer(text: str) -> tuple[Position, ...]:
 def unmet_positions(truth: str, text: str, *, query: str) -> tuple[Position, ...]:
     """The dates, times and ordinals of a ground truth that an answer does not have, whatever their spelling.
 
-    `12/15` may as well be a ratio, whose numbers meet it. No position is met by one next to it, as numbers are within a
-    tolerance.
+    `12/15` may as well be a ratio, whose numbers meet it. Positions have no tolerance, as numbers have.
     """
     said, numbers = all_said(positions_of_answer(text)), set(numbers_in(text, query=query))
     return tuple(

@@ -97,8 +97,7 @@ def nearest_figures(run: KnownRun, others: Iterable[KnownRun], test_set: str) ->
 def runs_before(run: KnownRun, others: Iterable[KnownRun], test_set: str) -> list[KnownRun]:
     """The runs of the set before this one, in the order in which they ran.
 
-    All runs of the same time are included, because they were scored before, except those that followed it when it is
-    scored again.
+    Runs of the same time are included: they were scored before it, except those that followed when it is scored again.
     """
     of_set = [one for one in others if one.test_set == test_set]
     befores = {one.sha256: one.before for one in of_set}

@@ -108,8 +108,7 @@ def without_offers(text: str, *, but_counted: bool = False) -> str:
     """The text without the numbers of sentences that offer a next step or ask for one ("…까요?", "…주세요"), and
     without offers in parentheses.
 
-    A result that stands in the sentence before its offer remains, as do with `but_counted` the people and cases that an
-    offer mentions.
+    A result in the sentence before its offer remains, as do with `but_counted` the people and cases of an offer.
     """
     text = _OFFER_IN_PARENTHESES.sub(" ", text)
     sentences = _SENTENCE_END.split(text)

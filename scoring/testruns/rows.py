@@ -44,8 +44,7 @@ _ESCAPE = re.compile(r"""(\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))""")
 
 @dataclass(frozen=True)
 class Columns:
-    """The positions of cells in a row. `fields` apply to the whole row, `rounds` (wide) to one: number -> field ->
-    positions.
+    """The positions of cells in a row: `fields` of the whole row, `rounds` (wide) of one: number -> field -> positions.
 
     `names` are the headers by our names, `written` as in the file, for messages to people. Columns with other headers
     are only kept in the file.

@@ -60,8 +60,7 @@ class Metric:
     """A score from 0 to 5. Metrics of a query (consistency) have no value per execution.
 
     `judged_by` is the kind of question whose verdicts decide it, None if rules do. `noise` is by how many points an
-    execution's score may move without a reason, such as a time near the edge of a band; a comparison of two runs
-    ignores such a change.
+    execution's score may move without a reason, such as a time near the edge of a band; comparisons of runs ignore it.
     """
 
     name: str
@@ -285,8 +284,7 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     def lost(self, scores: Mapping[str, float | None]) -> Exact:
         """The points that a query of a table loses, from its scores.
 
-        They are means of whole points: as exact as before they became floats, so that queries that lose the same tie in
-        every list.
+        They are means of whole points, as exact as before they became floats: queries that lose the same tie.
         """
         known = {name: score for name, score in scores.items() if score is not None}
         means = {name: Fraction(score).limit_denominator(_MOST_EXECUTIONS) for name, score in known.items()}

@@ -41,8 +41,7 @@ class RowCounts:
 
 @dataclass(frozen=True)
 class TestRunFile:
-    """One test run. `queries`: query id -> its executions in the order of the file, queries in the order of their first
-    row.
+    """One test run. `queries`: query id -> its executions, both in the order of the file.
 
     Executions have the agent type of their row or of the file's name. `excluded_lines` are the rows without an executed
     round, with the sheet if there are several (`2회차!14`). `notes` counts what was read with a reservation, by code

@@ -101,8 +101,7 @@ class QuestionRefusedError(Exception):
 def reply_in(body: Any, most: Usage, readings: Mapping[str, float] | None = None) -> Reply:
     """The reply in the body of a 200, of chat completions or of the responses API; empty if it is neither.
 
-    A usage above `most`, what the call can use at all, is not believed, nor is a question of no tokens: they count as
-    not reported.
+    A usage above `most`, what the call can use at all, or of no tokens for the question counts as not reported.
     """
     if not isinstance(body, dict):
         return Reply(readings=readings or {})

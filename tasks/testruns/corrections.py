@@ -1,7 +1,6 @@
 """Expected results of a query in a test-run file, and a copy of the file with one of them corrected.
 
-Only the corrected cells change: in a text file their bytes, in a workbook those cells of the sheet; all other parts are
-copied.
+Only the corrected cells change: in a text file their bytes, in a workbook those of the sheet; all else is copied.
 """
 
 import re

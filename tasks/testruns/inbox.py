@@ -24,8 +24,7 @@ _CONTENTS = pa.schema([SUMMARIES_SCHEMA.field(name) for name in ("score_date", "
 
 @dataclass(frozen=True)
 class Inbox:
-    """The files of an inbox: those of each `new` content, those of a `known` one, and `arriving` ones, left for the
-    next run.
+    """The files of an inbox: of each `new` content, of a `known` one, and `arriving` ones, left for the next run.
 
     `refused` are files that cannot be opened, and links that lead out of the inbox. `lost` are the new contents that
     were scored on a day before but whose scores are gone: that day by SHA-256.

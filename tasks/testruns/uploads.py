@@ -42,8 +42,7 @@ class Scoring:
     """How a file is scored: requested by whom, with which choices ('' for automatic) and options, and the progress.
 
     `done` of `total` are the questions that the judge has answered, `usd` their cost, None if unknown. `problem` is why
-    nothing was scored, or why the judge did not answer everything. `result` is the number of the last result, 0 if
-    there is none.
+    nothing was scored, or why the judge did not answer everything. `result` is the number of the last result, or 0.
     """
 
     who: str

@@ -190,8 +190,7 @@ def _tone(executions: Sequence[AqbExecution]) -> dict[str, Any]:
 def _groups(queries: Sequence[AqbQuery], name: str) -> dict[str, GroupFigures]:
     """The figures by a field of the executions; blank is a value, too.
 
-    A query with several values counts for each with the executions of that value; its consistency is that of all its
-    rooms.
+    A query counts for each of its values with the executions of that value; its consistency is that of all rooms.
     """
     by_value: dict[str, list[AqbQuery]] = {}
     for query in queries:

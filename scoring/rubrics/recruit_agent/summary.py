@@ -57,8 +57,7 @@ def summarise(queries: Sequence[RecruitQuery], options: Options) -> RecruitSumma
 def _consistency(queries: Sequence[RecruitQuery]) -> dict[str, Any]:
     """The mean over the queries and the means of its halves; queries with too few executions count with their 0.
 
-    If too many queries lack a label, `ratio_a` is NULL as well: it would be the mean of those
-    that failed throughout.
+    If too many queries lack a label, `ratio_a` is NULL, too: it would be the mean of those that failed throughout.
     """
     whole = set_mean(queries, "consistency")
     return {
