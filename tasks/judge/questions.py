@@ -44,20 +44,9 @@ class Question:
         """The identity of the question in the store: everything that the verdict depends on."""
         settings, prompt = self.settings, self.prompt
         effort = [settings.reasoning_effort] if settings.reasoning_effort else []
-        return digest(
-            [
-                [
-                    settings.model,
-                    settings.api,
-                    settings.temperature,
-                    settings.seed,
-                    settings.max_output_tokens,
-                    *effort,
-                ],
-                [self.request.rubric, prompt.kind, prompt.version, prompt.system_text, prompt.schema],
-                self.payload,
-            ]
-        )
+        asked_with = [settings.model, settings.api, settings.temperature, settings.seed, settings.max_output_tokens]
+        told = [self.request.rubric, prompt.kind, prompt.version, prompt.system_text, prompt.schema]
+        return digest([[*asked_with, *effort], told, self.payload])
 
     @cached_property
     def size_bytes(self) -> int:
