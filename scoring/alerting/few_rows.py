@@ -8,17 +8,17 @@ Source: SPEC 10.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from statistics import median
 from typing import Literal
 
 from scoring.alerting.days_off import is_day_off
-from scoring.alerting.facts import FEW_ROWS_TITLE, VANISHED_TITLE, AlertFact
+from scoring.alerting.facts import FEW_ROWS_TITLE, AlertFact
 from scoring.alerting.incidents import Incident
 from scoring.alerting.rates import REFERENCE_DAYS
-from scoring.alerting.vanished_tenants import VanishedTenant, vanished_tenants
+from scoring.alerting.vanished_tenants import vanished_tenants
 from scoring.alerting.wording import rows_range, tenants_text
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, days_by_tenant, rows_of_tenant, scored_and_excluded
 from scoring.chat.rubric import FEW_ROWS, RowRubric
@@ -77,25 +77,17 @@ def few_rows_incidents(days: KpisByDay, rubric: RowRubric, days_off: Collection[
         found[day] = [whole]
     with_rows = [day for day, row in sorted(of_all.items()) if scored_and_excluded(row)]
     lacking = {day: [short.tenant_id for short in one.of_tenants] for day, (one,) in found.items() if one.seen == day}
-    vanished: dict[date, list[VanishedTenant]] = {}
-    for gone in vanished_tenants(by_tenant, with_rows, lacking, days_off):
-        vanished.setdefault(gone.day, []).append(gone)
-    for day, of_day in vanished.items():
+    for day, of_day in vanished_tenants(by_tenant, with_rows, lacking, days_off, rubric).items():
         shown = of_day
         if day in lacking:
             (whole,), names = found[day], set(lacking[day])
-            if whole.state == "new" and names <= {one.tenant_id for one in of_day if one.state == "continuing"}:
+            if whole.state == "new" and names <= {one.fact.tenant_id for one in of_day if one.state == "continuing"}:
                 found[day] = [replace(whole, state="continuing")]
             named = {name for when in lacking if whole.since <= when < day for name in lacking[when]}
             going_on = whole.state == "continuing"
-            shown = [one for one in of_day if going_on and one.state == "new" and one.tenant_id not in named]
-        found.setdefault(day, []).extend(_incident_of(gone, rubric) for gone in shown)
+            shown = [one for one in of_day if going_on and one.state == "new" and one.fact.tenant_id not in named]
+        found.setdefault(day, []).extend(shown)
     return found
-
-
-def _incident_of(gone: VanishedTenant, rubric: RowRubric) -> Incident:
-    fact = AlertFact(FEW_ROWS, "warning", VANISHED_TITLE, gone.tenant_id, 0, 0, usual=gone.usual[::-1])
-    return Incident(fact, gone.day, rubric.id, rubric.version, gone.state, gone.since, gone.seen)
 
 
 def _by_tenant(days: KpisByDay) -> dict[str | None, dict[date, int]]:
@@ -119,14 +111,6 @@ class _DayOfIncident:
     seen: date
     rows: int
     usual: Mapping[date, int]
-
-
-@dataclass
-class _KindOfDay:
-    """The rows of business days or of days off, latest last: the `usual` ones, and those of the open incident."""
-
-    usual: dict[date, int] = field(default_factory=dict)
-    few: dict[date, int] = field(default_factory=dict)
 
 
 def _is_few(rows: int, usual: Collection[int]) -> bool:
@@ -158,44 +142,32 @@ def _short_tenants(by_tenant: Mapping[str | None, Mapping[date, int]], one: _Day
 
 def _days_of_incidents(days: Mapping[date, KpiRow], days_off: Collection[date]) -> dict[date, _DayOfIncident]:
     """The days with few rows, and those on which rows are back; days without any rows are left out."""
-    passed, found = _RowsOfDays(), {}
+    found: dict[date, _DayOfIncident] = {}
+    usual_of, few_of = _of_both_kinds(), _of_both_kinds()
+    last: _DayOfIncident | None = None
     for day, row in sorted(days.items()):
-        if (rows := scored_and_excluded(row)) and (one := passed.after(day, rows, off=is_day_off(day, days_off))):
-            found[day] = one
+        if not (rows := scored_and_excluded(row)):
+            continue
+        off = is_day_off(day, days_off)
+        usual = dict([*usual_of[off].items()][-REFERENCE_DAYS:])
+        if len(usual) >= _LEAST_DAYS and _is_few(rows, usual.values()):
+            few_of[off][day] = rows
+            last = _DayOfIncident("continuing" if last else "new", last.since if last else day, day, rows, usual)
+            found[day] = last
+            if (day - last.since).days < REFERENCE_DAYS:
+                continue
+            found[day] = replace(last, state="settled")
+            for kind, few in few_of.items():
+                usual_of[kind] |= few
+        else:
+            usual_of[off][day] = rows
+            if last is None or (off and few_of[False]):  # a day off proves nothing about business days
+                continue
+            found[day] = replace(last, state="resolved")
+        last, few_of = None, _of_both_kinds()
     return found
 
 
-class _RowsOfDays:
-    """The state during the pass over the days: the rows of both kinds of days, and the last day of an open incident."""
-
-    def __init__(self) -> None:
-        self._business, self._off = _KindOfDay(), _KindOfDay()
-        self._open: _DayOfIncident | None = None
-
-    def after(self, day: date, rows: int, *, off: bool) -> _DayOfIncident | None:
-        """What a day is of an incident, None if it is none."""
-        kind, last = self._off if off else self._business, self._open
-        usual = dict([*kind.usual.items()][-REFERENCE_DAYS:])
-        if len(usual) >= _LEAST_DAYS and _is_few(rows, usual.values()):
-            kind.few[day] = rows
-            return self._few(
-                _DayOfIncident("continuing" if last else "new", last.since if last else day, day, rows, usual)
-            )
-        kind.usual[day] = rows
-        if last is None or (off and self._business.few):  # a day off proves nothing about business days
-            return None
-        self._close()
-        return replace(last, state="resolved")
-
-    def _few(self, one: _DayOfIncident) -> _DayOfIncident:
-        self._open = one
-        if (one.seen - one.since).days < REFERENCE_DAYS:
-            return one
-        for kind in (self._business, self._off):
-            kind.usual |= kind.few
-        self._close()
-        return replace(one, state="settled")
-
-    def _close(self) -> None:
-        self._open = None
-        self._business.few, self._off.few = {}, {}
+def _of_both_kinds() -> dict[bool, dict[date, int]]:
+    """The rows of business days (False) and of days off (True), latest last."""
+    return {False: {}, True: {}}
