@@ -25,7 +25,7 @@ from scoring.alerting.messages import (
 from scoring.alerting.preview import preview_days
 from scoring.alerting.rule_changes import rule_changes
 from scoring.alerting.snoozes import Snooze
-from scoring.alerting.wording import kpi_line, named_rule, report_line, snooze_lines
+from scoring.alerting.wording import kpi_line, named_rule, rate_text, report_line, snooze_lines
 from scoring.chat.kpi_windows import WEEK, ComparedKpi, change_text, compared_kpi, rows_of_period
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_of_tenant, rubric_version_of
 from scoring.chat.periods import Period
@@ -153,7 +153,7 @@ def _now(week: Week, page: _Fact) -> str:
     now = week.watched.decided.get(day, {}).get((rule, tenant)) if week.watched else None
     if now is None or now.count <= now.rows * now.usual.high:
         return "다시 채점해 보니 평소 범위"
-    return f"다시 채점해 보니 {now.count:,}/{now.rows:,}건({percent(now.count / now.rows)}), 평소 범위보다 많음"
+    return f"다시 채점해 보니 {rate_text(now.count, now.rows)}, 평소 범위보다 많음"
 
 
 def _turns(rows: Iterable[KpiRow]) -> list[int]:

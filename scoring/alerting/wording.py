@@ -197,7 +197,7 @@ def fact_figures(one: Incident) -> list[Span]:
     interval = wilson_interval(fact.count, fact.rows)
     shown = f" ({share}, 95% 구간 {percent_interval(interval.low, interval.high)})" if interval else ""
     of_session = f" · 한 세션에서 {one.of_session:,}건" if one.of_session else ""
-    return [bold(_of_rows(fact)), plain(shown + _usual_rate(one) + of_session + _so_far(one))]
+    return [bold(f"{fact.count:,}/{fact.rows:,}건"), plain(shown + _usual_rate(one) + of_session + _so_far(one))]
 
 
 def _window(one: Incident) -> str:
@@ -227,20 +227,20 @@ def brief_figure(one: Incident) -> str:
         return score_text(fact.value, 3)
     if fact.rule == FEW_ROWS:
         return f"{_in_rows(fact.rows)}(평소 {_in_rows(median(fact.usual))})"
-    if not fact.rows:
-        return f"{fact.count:,}건"
-    usual = f", 평소 {percent(one.usual.rate)}" if one.usual and one.usual.is_known else ""
-    return f"{_of_rows(fact)}({percent(fact.count / fact.rows)}{usual})"
+    return rate_text(fact.count, fact.rows, one.usual) if fact.rows else f"{fact.count:,}건"
+
+
+def rate_text(count: int, rows: int, usual: UsualRate | None = None) -> str:
+    """`29/535건(5.4%, 평소 5.2%)`, without a usual rate that is unknown."""
+    beside = f", 평소 {percent(usual.rate)}" if usual and usual.is_known else ""
+    return f"{count:,}/{rows:,}건({percent(count / rows)}{beside})"
 
 
 def back_line(one: NamedFact, rubric: RowRubric, now: RateDecision | None) -> Line:
     """What a page named along with what has ended, and is back in its usual range (`now`, None for no row at all): `🟢
     평소 범위: 답변 실패 — 이날 29/535건(5.4%, 평소 5.2%), 긴급 알림에서 함께 알린 규칙`.
     """
-    figure = "이날은 없음"
-    if now:
-        usual = f", 평소 {percent(now.usual.rate)}" if now.usual.is_known else ""
-        figure = f"이날 {now.count:,}/{now.rows:,}건({percent(now.count / now.rows)}{usual})"
+    figure = f"이날 {rate_text(now.count, now.rows, now.usual)}" if now else "이날은 없음"
     name = named_rule(titles_of_rules(rubric)[one.rule], one.tenant_id)
     return [plain(f"{RESOLVED_SIGN} 평소 범위: "), bold(name), plain(f" — {figure}, 긴급 알림에서 함께 알린 규칙")]
 
@@ -319,10 +319,6 @@ def tenants_text(short: Sequence[AlertFact]) -> str:
     ]
     more = len(short) - len(named)
     return " · ".join(named) + (f" 외 {more:,}곳" if more else "")
-
-
-def _of_rows(fact: AlertFact) -> str:
-    return f"{fact.count:,}/{fact.rows:,}건"
 
 
 def _in_rows(count: float) -> str:

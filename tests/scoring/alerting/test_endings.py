@@ -13,7 +13,7 @@ from scoring.alerting.decision import WatchedDays
 from scoring.alerting.endings import incident_key
 from scoring.alerting.messages import Message, NamedFact, RouteFilter, fact_key, named_facts
 from scoring.alerting.watch import AlertPolicy
-from scoring.alerting.withdrawn_pages import closed_pages, withdrawn_pages
+from scoring.alerting.withdrawn_pages import closed_pages
 from scoring.chat.rubric import NO_ROWS
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import (
@@ -100,7 +100,7 @@ def after(facts: Facts, number: int, pages: Collection[str], known: Collection[s
     decided = WatchedDays(RUBRIC, {when: facts.kpis[when] for when in facts if when <= day(number)}, AlertPolicy())
     lately = dict(list(decided.decided.items())[-7:])
     digest = replace(day_digest(day(number), facts, kpi_row(USUAL)), lately=lately)
-    found = withdrawn_pages(digest, pages, [*pages, *known])
+    found = [one for one in closed_pages(digest, pages, [*pages, *known]) if "긴급 알림을 거둠" in one.text]
     for message in found:
         assert_taken_by_slack(message)
     return found

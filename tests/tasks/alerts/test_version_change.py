@@ -1,5 +1,6 @@
 """A page that is open when the rubric's version changes is brought to an end: no later day tells it. Source: SPEC 8."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,9 +9,9 @@ import pytest
 
 from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.messages import KnownKey, Message, RouteFilter
+from scoring.alerting.messages import DayDigest, KnownKey, Message, RouteFilter
 from scoring.alerting.watch import AlertPolicy
-from scoring.alerting.withdrawn_pages import outdated_pages
+from scoring.alerting.withdrawn_pages import closed_pages
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.alerts.day_digest import day_digest
 from tasks.files.report_paths import ReportPaths
@@ -19,6 +20,12 @@ from tests.builders.alert_days import FIRST_DAY, kpi_row, met
 from tests.builders.kpi_tables import write_kpis
 
 _PAGED, _NOW = 20, datetime(2026, 4, 1, tzinfo=UTC)
+
+
+def night_messages(digest: DayDigest, known: Collection[str], pages: Collection[str]) -> list[Message]:
+    """What a route is told of a day in its night."""
+    found = day_messages(digest, RouteFilter(), known, pages)
+    return [*found, *closed_pages(digest, pages, [*known, *(key for message in found for key in message.keys)])]
 
 
 def ends_of(warehouse: FolderWarehouse, failed: dict[int, int], began: int, last: int) -> list[Message]:
@@ -34,7 +41,7 @@ def ends_of(warehouse: FolderWarehouse, failed: dict[int, int], began: int, last
             continue
         digest = day_digest(warehouse, RUBRIC, day, [], ReportPaths(Path("reports")), AlertPolicy())
         pages = [key for key, one in known.items() if one.kind == "page"]
-        new = [*day_messages(digest, RouteFilter(), known, pages), *outdated_pages(digest, pages, known)]
+        new = night_messages(digest, known, pages)
         for message in new:
             known |= {key: KnownKey(_NOW, message.kind) for key in message.keys}
         found += [one for one in new if number > _PAGED and set(one.keys) & set(known) and "답변 실패" in one.text]
@@ -76,7 +83,7 @@ def test_page_of_a_rule_that_the_new_version_lacks_is_brought_to_an_end_once(tmp
             continue
         digest = day_digest(warehouse, rubric, day, [], ReportPaths(Path("reports")), AlertPolicy())
         pages = [key for key, one in known.items() if one.kind == "page"]
-        found += (new := [*day_messages(digest, RouteFilter(), known, pages), *outdated_pages(digest, pages, known)])
+        found += (new := night_messages(digest, known, pages))
         for message in new:
             known |= {key: KnownKey(_NOW, message.kind) for key in message.keys}
     assert [one.kind for one in found] == ["page", "all_clear"]
