@@ -113,29 +113,17 @@ class _Open:
 _Key = tuple[str, str | None]
 
 
-def incidents(
-    day: date,
-    facts: Mapping[date, Sequence[AlertFact]],
-    decided: DayDecisions,
-    rubric: RowRubric,
-    days_off: Collection[date],
-) -> list[Incident]:
-    """The incidents of a day; `decided` are the decisions about the rates of that day.
-
-    `facts` has the day and every known earlier scored day, empty for days on which nothing fired. `days_off` extend the
-    calendar.
-    """
-    past = {when: of_day for when, of_day in facts.items() if when <= day}
-    return incidents_of_days(past, {day: decided}, rubric, days_off)[day]
-
-
 def incidents_of_days(
     facts: Mapping[date, Sequence[AlertFact]],
     decided: Mapping[date, DayDecisions],
     rubric: RowRubric,
     days_off: Collection[date],
 ) -> dict[date, list[Incident]]:
-    """The incidents of the days in `decided`, each from its facts and earlier ones."""
+    """The incidents of the days in `decided`, which are the decisions about their rates.
+
+    `facts` has these days and every known earlier scored day, empty for days on which nothing fired. `days_off` extend
+    the calendar.
+    """
     opened: dict[_Key, _Open] = {}
     found = {}
     scored = sorted(facts)

@@ -10,7 +10,7 @@ from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import rows_on_page
 from scoring.alerting.few_rows import few_rows_incidents
 from scoring.alerting.growth import Growth, examples_of, rows_of_one_session, rules_with_rows_of
-from scoring.alerting.incidents import Incident, incidents
+from scoring.alerting.incidents import Incident, incidents_of_days
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest
 from scoring.alerting.rise_days import rise_days, with_so_far
@@ -61,8 +61,8 @@ def day_digest(
         raise InputError(f"{day} has not been scored", where=warehouse.url, fix=f"aqb nightly --date {day}")
     watched, facts = WatchedDays(rubric, history, policy), read_alerts(warehouse, scored[-INCIDENT_DAYS - 1 :])
     decided = watched.decided
-    of_rules = with_so_far(incidents(day, facts, decided[day], rubric, policy.days_off), watched, day)
-    of_rules = _with_growth(of_rules, warehouse, watched, day)
+    of_rules = incidents_of_days(facts, {day: decided[day]}, rubric, policy.days_off)[day]
+    of_rules = _with_growth(with_so_far(of_rules, watched, day), warehouse, watched, day)
     few = few_rows_incidents(history, rubric, policy.days_off).get(day, [])
     of_verdicts = read_kpis_of_verdicts(warehouse, rubric, scored, history, day, tenants)
     found = [*of_rules, *few, *kpi_incidents_of_days(of_verdicts, rubric, tenants)[day]]

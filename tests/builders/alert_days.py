@@ -8,7 +8,7 @@ from typing import Any
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
 from scoring.alerting.growth import Growth
-from scoring.alerting.incidents import Incident, incidents
+from scoring.alerting.incidents import Incident, incidents_of_days
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest, Example
 from scoring.alerting.watch import AlertPolicy
@@ -77,7 +77,8 @@ USUAL_POLICY = AlertPolicy()
 def incidents_on(facts: Facts, day: date, policy: AlertPolicy = USUAL_POLICY) -> list[Incident]:
     """The incidents of a day, as a nightly run finds them: it decides the same without the days after it."""
     watched, of_kpis = facts.found(policy)
-    of_rules = incidents(day, facts, watched.decided.get(day, {}), RUBRIC, policy.days_off)
+    past = {when: of_day for when, of_day in facts.items() if when <= day}
+    of_rules = incidents_of_days(past, {day: watched.decided.get(day, {})}, RUBRIC, policy.days_off)[day]
     return [*of_rules, *of_kpis.get(day, [])]
 
 
