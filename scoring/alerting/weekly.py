@@ -59,13 +59,9 @@ class Week:
     judge_end: ModelEnd | None = None
 
     def rows(self, tenant: str | None) -> tuple[list[KpiRow], list[KpiRow]]:
-        """The rows of a tenant in this week and in the one before, of the rubric version of the last day."""
-        of_tenant = rows_of_tenant(self.kpis, tenant)
+        """The rows of a tenant in this week and in the one before, of the rubric's version."""
+        of_tenant, version = rows_of_tenant(self.kpis, tenant), (self.rubric.id, self.rubric.version)
         week = Period(self.last - timedelta(WEEK - 1), self.last)
-        known = [day for day in of_tenant if day in week]
-        if not known:
-            return [], []
-        version = rubric_version_of(of_tenant[max(known)])
         return rows_of_period(of_tenant, week, version), rows_of_period(of_tenant, week.before, version)
 
     def left_out(self, tenant: str | None) -> tuple[list[KpiRow], list[KpiRow]]:
