@@ -200,17 +200,16 @@ def forecast(watched: WatchedDays) -> Forecast:
     if not watched.watches:
         return Forecast(0.0, ())
     last = watched.watches[-1]
-    together = [stream for stream, rule in enumerate(last.rules) if rule.tenant_id == ALL_TENANTS]
+    is_together = np.array([rule.tenant_id == ALL_TENANTS for rule in last.rules])
     lasting = last.budget.levels(last.episodes.last.rate[0]).paged_evidence
     false_pages, rises = 365 * float(np.exp(-lasting).sum()), []
     for day_off, days in ((False, 365 - _DAYS_OFF_A_YEAR), (True, _DAYS_OFF_A_YEAR)):
         usual = _usual_day(last, day_off)
         levels = last.budget.levels(usual.rate)
-        is_together = np.isin(np.arange(len(last.rules)), together)
         reported = usual.smallest(np.where(is_together, levels.reported_chance, 0.0))
         paged = usual.smallest(levels.paged_chance)
         false_pages += days * float(usual.chance(paged)[paged > 0].sum())
-        for stream in together:
+        for stream in np.flatnonzero(is_together).tolist():
             if rows := int(usual.rows[stream]):
                 rule, expected = last.rules[stream], float(usual.rate[stream] * rows)
                 counts = (int(count) or None for count in (reported[stream], paged[stream]))
@@ -224,7 +223,6 @@ class _UsualDay:
     uncertainty.
     """
 
-    day_off: bool
     rows: Array
     rate: Array
     variance: Array
@@ -251,10 +249,10 @@ class _UsualDay:
         """Restricts it to some streams: among thousands of tenants few have enough rows for any count to be
         significant.
         """
-        return _UsualDay(self.day_off, self.rows[streams], self.rate[streams], self.variance[streams])
+        return _UsualDay(self.rows[streams], self.rate[streams], self.variance[streams])
 
 
 def _usual_day(watched: Watch, day_off: bool) -> _UsualDay:
     alike = watched.streams.rows[:, watched.streams.off == day_off][:, -REFERENCE_DAYS:]
     rows = np.array([round(float(np.median(of[of > 0]))) if of.any() else 0 for of in alike])
-    return _UsualDay(day_off, np.where(rows < MIN_COUNT, 0, rows), *watched.episodes.last.on(day_off))
+    return _UsualDay(np.where(rows < MIN_COUNT, 0, rows), *watched.episodes.last.on(day_off))
