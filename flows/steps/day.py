@@ -5,7 +5,7 @@ time-outs, states and artifacts. A day must not stop the others: a `DayResult` s
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date
@@ -13,13 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from flows.runtime.flow_run import step
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+
+from flows.runtime.flow_run import show, step
 from flows.runtime.prefect_env import is_prefect_gone
 from flows.runtime.run_recorder import RunRecorder, publish_runs, recorded_run
-from flows.steps.day_artifacts import show_day
 from flows.steps.days_before import NONE_TAKEN, DaysTaken, wait_for_days_before
 from flows.steps.parts import score_parts
 from scoring.alerting.facts import AlertFact
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import KPI_RULE, LEVEL_TITLES
 from scoring.chat.shrinkage import NOT_SCORED
 from scoring.errors import AqbError, InputError, UnexpectedError, counted
 from scoring.figures import Figure
@@ -32,6 +35,7 @@ from tasks.chat.sources import ChatRowSource
 from tasks.chat.tables import write_alerts
 from tasks.context import Context
 from tasks.reports.chat_folder import DayReport, write_day_report
+from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.state.alert_choices import AlertChoices
 from tasks.state.erased_sessions import erased_sessions
 from tasks.state.run_ledger import BACKFILL, INTRADAY
@@ -165,7 +169,7 @@ def summarise(
     policy = AlertChoices(context.state).policy(settings.alerts)
     folder, is_over = Path(settings.reports), kind != INTRADAY
     report = write_day_report(warehouse, day, outcome, tables, alerts, folder, title, policy, is_over=is_over)
-    show_day(report.content, alerts, title, kind, settings.service)
+    _show_day(report.content, alerts, title, kind, settings.service)
     return report
 
 
@@ -303,6 +307,38 @@ def _most_replaceable(
 def _title(day: date, kind: str, service: str) -> str:
     named = f"{service} {day}".strip()
     return f"{named} (오늘 지금까지, 잠정)" if kind == INTRADAY else named
+
+
+def _show_day(report: MonitoringReport, alerts: Iterable[AlertFact], title: str, kind: str, service: str) -> None:
+    """Creates the artifacts of a day: KPIs, worst rows and fired alerts, without texts of people.
+
+    The keys are equal every day, so that Prefect shows the history of each; those of a service have its name. A
+    backfill creates none: a year would have a thousand, and its site has all of it.
+    """
+    if kind == BACKFILL:
+        return
+    prefix = "-".join(filter(None, ("monitoring", service, INTRADAY if kind == INTRADAY else "")))
+    show(create_markdown_artifact, key=prefix, markdown=report.headline(), description=f"{title}: 핵심 지표")
+    show(
+        create_table_artifact,
+        key=f"{prefix}-worst",
+        table=report.worst_without_texts(),
+        description=f"{title}: 점수가 가장 낮은 행",
+    )
+    fired = [_alert_row(fact, report) for fact in alerts if fact.tenant_id == ALL_TENANTS]
+    show(create_table_artifact, key=f"{prefix}-alerts", table=fired, description=f"{title}: 발생한 알림")
+
+
+def _alert_row(fact: AlertFact, report: MonitoringReport) -> dict[str, Any]:
+    """A row of the table; a KPI has a value, and its usual values are in the tables only."""
+    is_kpi = fact.count is None
+    return {
+        "알림 수준": LEVEL_TITLES[fact.level],
+        "알림": fact.title,
+        "값": report.figures[fact.rule.removeprefix(KPI_RULE)].value_text if is_kpi else f"{fact.count:,}건",
+        "대상 행": fact.rows,
+        "앞선 날의 건수": ", ".join(map(str, fact.usual)),
+    }
 
 
 def _problems(outcome: ScoringOutcome, inputs: Sequence[FileIdentity]) -> tuple[str, ...]:
