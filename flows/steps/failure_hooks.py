@@ -109,9 +109,6 @@ def notify_without_flow(error: AqbError, settings: Settings | None = None) -> No
         state="failed",
         error=kind,
         reason=str(error),
-        step=None,
-        tries=1,
-        max_tries=1,
         rerun=command,
         unfinished=unfinished,
     )

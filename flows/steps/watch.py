@@ -104,8 +104,6 @@ def _death_of(context: Context, run: Run, left: Unfinished) -> FlowFailure:
         reason=f"{'채점한 뒤 알리기 전에' if run.finished_at else '실행하던'} 프로세스가 소식 없이 사라졌습니다. "
         "메모리 부족이나 재시작 기록을 확인하세요.",
         step=steps[-1].step if steps else None,
-        tries=1,
-        max_tries=1,
         rerun=left.command,
         unfinished=left,
     )
@@ -114,8 +112,4 @@ def _death_of(context: Context, run: Run, left: Unfinished) -> FlowFailure:
 def all_clears(context: Context, *, inbox_is_done: bool = False) -> MessagesFor:
     """The all-clear message for finished work that a route was notified of, whatever levels the route accepts."""
     zone = context.settings.zone
-
-    def of_route(_: RouteFilter, known: Mapping[str, KnownKey]) -> list[Message]:
-        return all_clear_message(finished(context, known, inbox_is_done=inbox_is_done), zone)
-
-    return of_route
+    return lambda _, known: all_clear_message(finished(context, known, inbox_is_done=inbox_is_done), zone)

@@ -67,10 +67,10 @@ class FlowFailure:
     state: FlowState
     error: str
     reason: str
-    step: str | None
-    tries: int
-    max_tries: int
     rerun: str
+    step: str | None = None
+    tries: int = 1
+    max_tries: int = 1
     unfinished: Unfinished | None = None
 
 

@@ -109,10 +109,10 @@ def failure() -> Message:
             "failed",
             "SourceUnavailable",
             "the view view_ola_monitoring did not answer in 60 s",
+            f"aqb nightly --date {night}",
             "score 1/4",
             3,
             3,
-            f"aqb nightly --date {night}",
             Unfinished("nightly", night, night, "nightly"),
         )
     )

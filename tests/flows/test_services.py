@@ -142,7 +142,7 @@ def test_failed_night_is_not_over_when_the_service_of_the_unnamed_days_is_done(
     with pytest.raises(IncompleteServicesError) as ended:
         nightly(several, DAY)
     left = Unfinished("nightly", DAY, DAY, "run")
-    failed = FlowFailure(f"nightly {DAY}", "run", "failed", "E", str(ended.value), None, 1, 1, "", left)
+    failed = FlowFailure(f"nightly {DAY}", "run", "failed", "E", str(ended.value), "", unfinished=left)
     with Context(several) as context:
         announce(context, [("", to_pipeline(lambda _: failure_message(failed)))])
 
