@@ -21,7 +21,7 @@ from flows.steps.subscriptions import subscriptions, wanted_routes
 from flows.steps.watch import all_clears
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.judge_messages import JudgeNews, judge_message
-from scoring.alerting.messages import Message, OutboxMessage, RouteFilter
+from scoring.alerting.messages import OutboxMessage
 from scoring.alerting.preview import Forecast, PreviewedMessage, forecast, preview_days
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.alerting.run_messages import (
@@ -36,9 +36,10 @@ from scoring.alerting.watch import DECISION_DAYS
 from scoring.chat.kpi_windows import WEEK
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import days_between
-from scoring.errors import AqbError, InputError
+from scoring.errors import AqbError
 from tasks.alerts.day_messages import MessagesFor, digest_of, ends_of_day, ends_week, messages_of_day
 from tasks.alerts.outbox import Outbox
+from tasks.alerts.rule_rates import scored_days
 from tasks.alerts.unfinished import TELLING, finished
 from tasks.chat.tables import KPIS, read_kpis, read_kpis_of_verdicts
 from tasks.context import Context
@@ -97,11 +98,8 @@ def notify_kept(context: Context, days: Iterable[DayResult]) -> tuple[str, ...]:
 
 def notify_refused(context: Context, files: Sequence[RefusedFile]) -> tuple[str, ...]:
     """Notifies of unreadable files of the inbox, once per content, as a step of a flow."""
-
-    def messages(route: RouteFilter, known: Collection[str]) -> list[Message]:
-        return refused_message(route, [one for one in files if one.key not in known])
-
-    return _notified(context, "of refused files", lambda: announce(context, [("", messages)])) if files else ()
+    news = [("", lambda route, known: refused_message(route, [one for one in files if one.key not in known]))]
+    return _notified(context, "of refused files", lambda: announce(context, news)) if files else ()
 
 
 def notify_judge(context: Context, news: JudgeNews) -> tuple[str, ...]:
@@ -219,10 +217,7 @@ def preview(context: Context, days: int) -> tuple[date, date, list[PreviewedMess
         InputError: no day has been scored.
     """
     warehouse, rubric = context.warehouse, context.rubric
-    if not (scored := warehouse.days(KPIS)):
-        raise InputError(
-            "no day has been scored yet", where=context.settings.warehouse, fix="aqb nightly, or aqb backfill"
-        )
+    scored = scored_days(warehouse)
     first, last = scored[-1] - timedelta(days=days - 1), scored[-1]
     kpis = read_kpis(warehouse, rubric, scored[-days - DECISION_DAYS :])
     policy = AlertChoices(context.state).policy(context.settings.alerts)
