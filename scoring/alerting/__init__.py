@@ -9,7 +9,7 @@ is counted over. `days_off` is the calendar, `snoozes` are rules that people hav
 
 Messages: `day_messages`, `endings` and `withdrawn_pages` for a day, `weekly` for a week, `run_messages` and `all_clear`
 for runs, `judge_messages` for the judge, with the texts of `wording` and `growth_wording`. `messages` defines a message
-and routing, `blocks` its content.
+and routing, `blocks` its content, and `block_kit` what Slack reads of it.
 
 For reports and pages: `preview`, `standing_out`, `rule_changes`.
 """

@@ -3,13 +3,8 @@
 A text is plain: it formats nothing, links nowhere and mentions no one, because bold, links and mentions are separate
 spans. A channel escapes its own markup. Content that could deceive readers is removed here: invisible characters and
 those that change the reading direction, line breaks, and clickable addresses.
-
-A message is split at the limits of the narrowest channel, Slack: 50 blocks a message, 150 characters a header, 3,000 a
-section. Slack also refuses messages whose blocks are too long in total (`msg_blocks_too_long`, observed above about
-11,000 characters of text), an undocumented limit.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Literal, NotRequired, TypedDict
@@ -60,18 +55,12 @@ class ContextBlock(TypedDict):
 
 Block = Header | Paragraph | Bullets | ContextBlock
 
-MAX_BLOCKS = 48  # Slack takes 50: two are left for mentions, and for a note that it repeats itself
-MAX_MESSAGE_BYTES = 12_000
 MAX_HEADER = 150
 MAX_RICH_TEXT = 2_000  # three bytes a Hangul syllable: a block of it is half a message, and below a section's 3,000
 MAX_FALLBACK = 1_000  # Slack recommends 4,000 at most; a notification shows a line or two
 MAX_TEXT = 1_000
 
 EMPTY = "(빈 텍스트)"
-_BLOCK_BYTES = {"header": 79, "paragraph": 81, "bullets": 97, "context": 86}
-_SPAN_BYTES = {"text": 30, "bold": 55, "code": 55, "link": 41}
-"""Bytes that Slack's format adds to the text of a block or a span, including the following comma."""
-_ITEM_BYTES = 45
 
 
 def inert(text: str, length: int = MAX_TEXT, unread: int = 0) -> str:
@@ -136,41 +125,6 @@ def fallback(*texts: str) -> str:
     return shortened(" · ".join(inert(text, MAX_FALLBACK) for text in texts), MAX_FALLBACK)
 
 
-def split(blocks: Sequence[Block]) -> list[list[Block]]:
-    """Splits the blocks of one message into as few messages as Slack accepts. Every part repeats the header with its
-    number.
-
-    The first block is the header.
-    """
-    title, *rest = blocks
-    assert title["type"] == "header"
-    parts: list[list[Block]] = [[]]
-    size = room = MAX_MESSAGE_BYTES - slack_bytes(header("＿" * MAX_HEADER))
-    for block in rest:
-        size -= slack_bytes(block)
-        if parts[-1] and (size < 0 or len(parts[-1]) == MAX_BLOCKS - 1):
-            parts.append([])
-            size = room - slack_bytes(block)
-        parts[-1].append(block)
-    if len(parts) == 1:
-        return [[title, *rest]]
-    name = shortened(title["text"], MAX_HEADER - len(f" ({len(parts)}/{len(parts)})"))
-    return [[header(f"{name} ({i}/{len(parts)})"), *part] for i, part in enumerate(parts, 1)]
-
-
-def slack_bytes(block: Block) -> int:
-    """The bytes of a block in Slack's format, including the following comma."""
-    frame = _BLOCK_BYTES[block["type"]]
-    match block["type"]:
-        case "paragraph":
-            line_break = _span_size(plain("\n"))
-            return frame - line_break + sum(line_break + sum(map(_span_size, line)) for line in block["lines"])
-        case "bullets":
-            return frame + sum(_ITEM_BYTES + sum(map(_span_size, item)) for item in block["items"])
-        case _:
-            return frame + _json_size(block["text"])
-
-
 def _groups(lines: Sequence[Line], separator_length: int) -> Iterator[list[Line]]:
     """Lines in groups of at most `MAX_RICH_TEXT` characters, a longer line broken into several."""
     group: list[Line] = []
@@ -199,14 +153,6 @@ def _broken(line: Line) -> Iterator[Line]:
 
 def _length(line: Line) -> int:
     return sum(len(inline["text"]) for inline in line)
-
-
-def _span_size(span: Span) -> int:
-    return _SPAN_BYTES[span["type"]] + _json_size(span["text"]) + _json_size(span.get("url", ""))
-
-
-def _json_size(text: str) -> int:
-    return len(json.dumps(text, ensure_ascii=False).encode()) - len('""')
 
 
 def readable(blocks: Sequence[Block]) -> str:

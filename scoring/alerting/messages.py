@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Literal, NamedTuple
 
-from scoring.alerting.blocks import Block, Line, Span, code, fallback, header, paragraph, plain, split
+from scoring.alerting.block_kit import split
+from scoring.alerting.blocks import Block, Line, Span, code, fallback, header, paragraph, plain
 from scoring.alerting.decision import DayDecisions
 from scoring.alerting.incidents import Incident
 from scoring.alerting.snoozes import Snooze

@@ -13,9 +13,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from scoring.alerting.all_clear import KEYS_OF_WORK
+from scoring.alerting.block_kit import neutral_blocks
 from scoring.alerting.messages import NEVER_TRIED, KnownKey, Message, OutboxMessage
 from scoring.text_search import TextSearch
-from tasks.alerts.block_kit import neutral_blocks
 from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
 from tasks.state.leases import FAR_AHEAD_S

@@ -12,10 +12,10 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urljoin
 
+from scoring.alerting.block_kit import block_kit, fallback_text
 from scoring.alerting.blocks import Block
 from scoring.alerting.messages import OutboxMessage
 from scoring.limits import LARGEST_ALERT_ANSWER, LARGEST_CHANNEL_PAGE
-from tasks.alerts.block_kit import block_kit, fallback_text
 from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.alerts.http import HttpPost, NotSentError, address_problem, unconfirmed
 from tasks.config.alerts import AlertsSettings, Destination

@@ -6,9 +6,9 @@ from typing import Any
 
 from slack_sdk.models.blocks import Block, RichTextBlock
 
+from scoring.alerting.block_kit import block_kit, fallback_text
 from scoring.alerting.blocks import Span
 from scoring.alerting.messages import Message
-from tasks.alerts.block_kit import block_kit, fallback_text
 
 # Measured by others: blocks of 15,561 characters of JSON were taken, 17,694 were `msg_blocks_too_long`.
 MAX_JSON = 15_000

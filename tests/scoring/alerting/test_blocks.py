@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring.alerting.block_kit import MAX_BLOCKS, fallback_text, split
 from scoring.alerting.blocks import (
-    MAX_BLOCKS,
     MAX_TEXT,
     Block,
     bold,
@@ -19,11 +19,9 @@ from scoring.alerting.blocks import (
     paragraph,
     plain,
     readable,
-    split,
 )
 from scoring.alerting.messages import messages
 from scoring.judging.masking import is_invisible
-from tasks.alerts.block_kit import fallback_text
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack, inlines, slack_blocks, types
 
 HOSTILE = st.one_of(

@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from scoring.alerting.blocks import Block, bold, bullets, code, context, header, link, paragraph, plain, slack_bytes
+from scoring.alerting.block_kit import block_kit, neutral_blocks
+from scoring.alerting.blocks import Block, bold, context, link, paragraph
 from scoring.alerting.messages import Message, with_mention
-from tasks.alerts.block_kit import block_kit, neutral_blocks
 from tasks.alerts.channels.json import JsonWebhook
 from tasks.alerts.channels.slack import SlackWebhook
 from tasks.alerts.delivery import deliver
@@ -23,19 +21,9 @@ from tests.fakes.json_receiver import JsonReceiver
 from tests.fakes.slack_server import FakeSlack
 from tests.tasks.alerts.conftest import NIGHT, Hands
 
-TEXTS = st.text(alphabet='<>&*_"\\\n가나 a', min_size=1, max_size=60)
-
 
 def kit(blocks: list[Block]) -> list[dict[str, Any]]:
     return list(map(block_kit, blocks))
-
-
-@given(st.lists(st.lists(TEXTS, min_size=1, max_size=3), min_size=1, max_size=3))
-def test_slack_bytes_are_those_of_the_block_kit(texts: list[list[str]]) -> None:
-    lines = [[plain(line[0]), bold(line[-1]), code(line[0]), link("https://a.example/?a=1", "열기")] for line in texts]
-    blocks = [header("제목"), *paragraph(*lines), *bullets(lines), *bullets([[plain("가\n나")]]), context("끝", "0f3a")]
-    sizes = [len(json.dumps(block, ensure_ascii=False).encode()) + len(",") for block in kit(blocks)]
-    assert [slack_bytes(block) for block in blocks] == sizes
 
 
 @pytest.mark.parametrize("name", MADE)

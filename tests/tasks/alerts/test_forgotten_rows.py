@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from scoring.alerting.block_kit import neutral_blocks
 from scoring.alerting.blocks import Block, bullets, code, paragraph, plain
 from scoring.alerting.messages import Message
 from scoring.text_search import TextSearch
-from tasks.alerts.block_kit import neutral_blocks
 from tasks.alerts.outbox import Outbox
 from tests.builders.state import opened
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from scoring.alerting.block_kit import block_kit
 from scoring.alerting.blocks import header, paragraph, plain, readable
 from scoring.alerting.messages import Message, fact_key, with_mention
 from scoring.errors import UsageError
-from tasks.alerts.block_kit import block_kit
 from tasks.config.alerts import DEFAULT_ROUTE, Destination
 from tasks.config.settings import load_settings
 from tests.fakes.slack_limits import block_problems

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from scoring.alerting.block_kit import neutral_blocks
 from scoring.alerting.messages import OutboxMessage
-from tasks.alerts.block_kit import neutral_blocks
 from tasks.alerts.channel import Channel, Delivery, DeliveryStatus
 from tasks.alerts.delivery import deliver
 from tasks.alerts.outbox import Outbox

@@ -2,14 +2,22 @@
 
 Everything is `rich_text` and `plain_text`, nothing is `mrkdwn`: in rich text bold, links and mentions are elements of
 their own, so that `*`, backticks or `<!channel>` inside a text element are only characters.
+
+A message is split at the limits of Slack, the narrowest channel: 50 blocks a message, 150 characters a header, 3,000 a
+section. Slack also refuses messages whose blocks are too long in total (`msg_blocks_too_long`, observed above about
+11,000 characters of text), an undocumented limit.
 """
 
+import json
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from scoring.alerting.blocks import Block, Line, Span, plain
-from scoring.markdown import MARKING_UNDERSCORE
+from scoring.alerting.blocks import MAX_HEADER, Block, Line, Span, header, plain
+from scoring.markdown import MARKING_UNDERSCORE, shortened
+
+MAX_BLOCKS = 48  # Slack takes 50: two are left for mentions, and for a note that it repeats itself
+_MAX_MESSAGE_BYTES = 12_000
 
 # In plain text `<` and `&` could be read as escapes; their full-width twins cannot.
 _PLAIN = str.maketrans("<>&", "＜＞＆")
@@ -72,6 +80,33 @@ def _mention(name: str) -> dict[str, Any]:
             return {"type": "usergroup", "usergroup_id": name}
         case _:
             return {"type": "broadcast", "range": name}
+
+
+def split(blocks: Sequence[Block]) -> list[list[Block]]:
+    """Splits the blocks of one message into as few messages as Slack accepts. Every part repeats the header with its
+    number.
+
+    The first block is the header.
+    """
+    title, *rest = blocks
+    assert title["type"] == "header"
+    parts: list[list[Block]] = [[]]
+    size = room = _MAX_MESSAGE_BYTES - _size(header("＿" * MAX_HEADER))
+    for block in rest:
+        size -= _size(block)
+        if parts[-1] and (size < 0 or len(parts[-1]) == MAX_BLOCKS - 1):
+            parts.append([])
+            size = room - _size(block)
+        parts[-1].append(block)
+    if len(parts) == 1:
+        return [[title, *rest]]
+    name = shortened(title["text"], MAX_HEADER - len(f" ({len(parts)}/{len(parts)})"))
+    return [[header(f"{name} ({i}/{len(parts)})"), *part] for i, part in enumerate(parts, 1)]
+
+
+def _size(block: Block) -> int:
+    """The bytes of a block in Slack's format, including the following comma."""
+    return len(json.dumps(block_kit(block), ensure_ascii=False).encode()) + len(",")
 
 
 def neutral_blocks(blocks: Sequence[dict[str, Any]]) -> list[Block]:
