@@ -99,6 +99,19 @@ class HttpPost:
             return HttpResponse(response.status_code, response.headers, body[:longest_body])
 
 
+@dataclass(frozen=True)
+class Webhook:
+    """What channels have in common whose secret is the address that they post to."""
+
+    address: str = field(repr=False)
+    post: HttpPost
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the address; empty if it can be used."""
+        return "" if is_http_address(self.address) and self.address.isascii() else "holds no address of a webhook"
+
+
 @cache
 def _certificates() -> ssl.SSLContext:
     """The certificate authorities of the system; loading them takes longer than posting a message."""
@@ -108,11 +121,6 @@ def _certificates() -> ssl.SSLContext:
 def unconfirmed(reason: str) -> Delivery:
     """The outcome of a request without a valid response."""
     return Delivery(DeliveryStatus.UNCONFIRMED, f"no answer ({reason}): it may have arrived")
-
-
-def address_problem(url: str) -> str:
-    """Why a secret is not the URL of a webhook; empty if it is one."""
-    return "" if is_http_address(url) and url.isascii() else "holds no address of a webhook"
 
 
 def _asked_wait_s(headers: Mapping[str, str]) -> float | None:

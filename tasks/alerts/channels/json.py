@@ -5,12 +5,12 @@ at once: a 429, a server error, a connection that was never made. Redirects are 
 into a GET.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from scoring.alerting.messages import OutboxMessage
 from tasks.alerts.channel import Delivery, DeliveryStatus
-from tasks.alerts.http import HttpPost, NotSentError, address_problem
+from tasks.alerts.http import HttpPost, NotSentError, Webhook
 from tasks.config.alerts import AlertsSettings, Destination
 
 VERSION = 1
@@ -21,16 +21,10 @@ _REFUSED_FOR_GOOD = {400, 413, 415, 422}  # the message itself is wrong: no othe
 
 
 @dataclass(frozen=True)
-class JsonWebhook:
+class JsonWebhook(Webhook):
     """A webhook that takes JSON. It gets a message at least once, each time with the same idempotency key."""
 
-    address: str = field(repr=False)
     post: HttpPost = _POST
-
-    @property
-    def problem(self) -> str:
-        """What is wrong with the address; empty if it can be used."""
-        return address_problem(self.address)
 
     def payload(self, message: OutboxMessage) -> dict[str, Any]:
         """What the receiver gets."""

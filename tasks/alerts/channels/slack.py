@@ -17,7 +17,7 @@ from scoring.alerting.blocks import Block
 from scoring.alerting.messages import OutboxMessage
 from scoring.limits import LARGEST_ALERT_ANSWER, LARGEST_CHANNEL_PAGE
 from tasks.alerts.channel import Delivery, DeliveryStatus
-from tasks.alerts.http import HttpPost, NotSentError, address_problem, unconfirmed
+from tasks.alerts.http import HttpPost, NotSentError, Webhook, unconfirmed
 from tasks.config.alerts import AlertsSettings, Destination
 
 _POST = HttpPost("Slack", frozenset({500, 503}))
@@ -54,16 +54,10 @@ _HALF_DONE_STATUSES, _HALF_DONE = (502, 504), {"fatal_error", "internal_error", 
 
 
 @dataclass(frozen=True)
-class SlackWebhook:
+class SlackWebhook(Webhook):
     """An incoming webhook. It cannot list what it has posted, so a message that may have arrived before says so."""
 
-    address: str = field(repr=False)
     post: HttpPost = _POST
-
-    @property
-    def problem(self) -> str:
-        """What is wrong with the address; empty if it can be used."""
-        return address_problem(self.address)
 
     def payload(self, message: OutboxMessage) -> dict[str, Any]:
         """The text and the blocks."""
