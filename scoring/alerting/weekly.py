@@ -26,9 +26,8 @@ from scoring.alerting.preview import preview_days
 from scoring.alerting.rule_changes import rule_changes
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.wording import kpi_line, named_rule, rate_text, report_line, snooze_lines
-from scoring.chat.kpi_windows import WEEK, ComparedKpi, change_text, compared_kpi, rows_of_period
+from scoring.chat.kpi_windows import WEEK, ComparedKpi, change_text, compared_kpi
 from scoring.chat.kpis import ALL_TENANTS, KpiRow, KpisByDay, rows_of_tenant, rubric_version_of
-from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
 from scoring.markdown import percent
@@ -41,10 +40,10 @@ _Fact = tuple[str, date, str | None]
 class Week:
     """The seven days up to `last`.
 
-    `kpis` are the KPI rows of these days and of the week before by day, `growth` is the growth of a rule against that
-    week by (rule, tenant). `watched` are the days that show what paged in it. `report` is its page, '' if there is
-    none, `report_url` its address if it is served. `snoozes` are active after it. `judge_end` is the shutdown of the
-    judge's model, if it is near.
+    `kpis` are the KPI rows of these days and of the week before by day, of any version; `growth` is the growth of a
+    rule against that week by (rule, tenant). `watched` are the days that show what paged in it. `report` is its page,
+    '' if there is none, `report_url` its address if it is served. `snoozes` are active after it. `judge_end` is the
+    shutdown of the judge's model, if it is near.
     """
 
     last: date
@@ -58,19 +57,14 @@ class Week:
     snoozes: Sequence[Snooze] = ()
     judge_end: ModelEnd | None = None
 
-    def rows(self, tenant: str | None) -> tuple[list[KpiRow], list[KpiRow]]:
-        """The rows of a tenant in this week and in the one before, of the rubric's version."""
-        of_tenant, version = rows_of_tenant(self.kpis, tenant), (self.rubric.id, self.rubric.version)
-        week = Period(self.last - timedelta(WEEK - 1), self.last)
-        return rows_of_period(of_tenant, week, version), rows_of_period(of_tenant, week.before, version)
-
-    def left_out(self, tenant: str | None) -> tuple[list[KpiRow], list[KpiRow]]:
-        """The rows of a tenant in both weeks that another rubric or version has scored, which are in no figure."""
-        known = rows_of_tenant(self.watched.kpis, tenant) if self.watched else {}
-        version = (self.rubric.id, self.rubric.version)
-        others = {day: row for day, row in known.items() if rubric_version_of(row) != version}
+    def rows(self, tenant: str | None, *, of_version: bool = True) -> tuple[list[KpiRow], list[KpiRow]]:
+        """The rows of a tenant in this week and in the one before: those of the rubric's version, or those that another
+        rubric or version has scored, which are in no figure.
+        """
+        version, of_tenant = (self.rubric.id, self.rubric.version), sorted(rows_of_tenant(self.kpis, tenant).items())
+        known = [(day, row) for day, row in of_tenant if (rubric_version_of(row) == version) is of_version]
         weeks = (self.last, self.last - timedelta(WEEK))
-        this, before = ([row for day, row in others.items() if 0 <= (end - day).days < WEEK] for end in weeks)
+        this, before = ([row for day, row in known if 0 <= (end - day).days < WEEK] for end in weeks)
         return this, before
 
 
@@ -179,7 +173,7 @@ def _of_tenant(week: Week, tenant: str | None, *, but_paged: bool) -> Iterator[B
 
 def _left_out(week: Week, tenant: str | None) -> Iterator[Line]:
     """How many rows of which week are in no figure: without it a week of two versions looks like one of few days."""
-    of_weeks = zip(("이 주", "앞 주"), week.left_out(tenant), strict=True)
+    of_weeks = zip(("이 주", "앞 주"), week.rows(tenant, of_version=False), strict=True)
     if counted := [f"{name} {sum(_turns(rows)):,}건({_days(rows)})" for name, rows in of_weeks if any(_turns(rows))]:
         yield [plain(f"다른 채점 기준이나 버전으로 채점한 {', '.join(counted)}은 넣지 않음")]
 

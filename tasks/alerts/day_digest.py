@@ -134,12 +134,11 @@ def read_week(
     warehouse: Warehouse, rubric: RowRubric, last: date, reports: ReportPaths, run_id: str, policy: AlertPolicy
 ) -> Week:
     """The week that ends with a scored day, and the week before it."""
-    history = read_kpis(warehouse, rubric, scored_until(warehouse, last)[-DECISION_DAYS - WEEK :])
-    read = [*history.items()][-2 * WEEK :]
+    kpis = read_kpis(warehouse, rubric, scored_until(warehouse, last)[-DECISION_DAYS - WEEK :])
     version = (rubric.id, rubric.version)
-    kpis = {day: rows for day, rows in read if rows and rubric_version_of(rows[0]) == version}
-    this, before = ({day: kpis[day] for day in kpis if 0 <= (last - day).days - back < WEEK} for back in (0, WEEK))
+    known = {day: rows for day, rows in kpis.items() if rows and rubric_version_of(rows[0]) == version}
+    this, before = ({day: known[day] for day in known if 0 <= (last - day).days - back < WEEK} for back in (0, WEEK))
     growth = growth_of_days(read_fired_rows(warehouse, rubric, {*this, *before}), this, before)
     page = reports.period_page(week_of(last))
     report, address = (str(page), reports.address(page)) if page.exists() else ("", "")
-    return Week(last, rubric, kpis, growth, WatchedDays(rubric, history, policy), report, address, run_id)
+    return Week(last, rubric, kpis, growth, WatchedDays(rubric, kpis, policy), report, address, run_id)

@@ -65,12 +65,10 @@ def test_weekly_message_says_what_another_version_has_scored() -> None:
         day: [{**row, "rubric_version": RUBRIC.version if day == SUNDAY else "0"} for row in rows]
         for day, rows in found.kpis.items()
     }
-    began = replace(found, kpis={SUNDAY: of_version[SUNDAY]}, watched=WatchedDays(RUBRIC, of_version, AlertPolicy()))
-    text = readable(message_of(began).blocks)
+    text = readable(message_of(replace(found, kpis=of_version)).blocks)
     assert "전체  채점 535건(1일), 앞 주는 없음" in text
     assert "다른 채점 기준이나 버전으로 채점한 이 주 3,210건(6일), 앞 주 3,745건(7일)은 넣지 않음" in text
-    whole = replace(found, watched=WatchedDays(RUBRIC, found.kpis, AlertPolicy()))
-    assert "넣지 않음" not in readable(message_of(whole).blocks)
+    assert "넣지 않음" not in readable(message_of(found).blocks)
 
 
 def test_weekly_message_names_what_called_people_on_a_day_though_the_week_is_as_usual() -> None:
