@@ -91,13 +91,8 @@ def _new_to_route(visible: Sequence[Incident], digest: DayDigest, known: Collect
         if not any(_share_rows(one, other) for other in reported)
     ]
     news = [one for one in fresh if not one.pages and (one.state != "continuing" or one in hidden)]
-    parts = [one for one in news if not one.is_over and any(_share_rows(one, other) for other in paging)]
-    parts += [
-        one
-        for one in fresh
-        if one not in news and one.reported_on and not one.pages and is_above_usual(one)
-        if any(_share_rows(one, other) for other in paging)
-    ]
+    high = [one for one in fresh if one not in news and one.reported_on and not one.pages and is_above_usual(one)]
+    parts = [one for one in (*news, *high) if not one.is_over and any(_share_rows(one, other) for other in paging)]
     whole = [one for one in news if _is_of_tenants(one, [*reported, *paging])]
     return _NewIncidents(paging, parts, whole, [one for one in news if one not in parts and one not in whole])
 
