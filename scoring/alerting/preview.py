@@ -38,6 +38,8 @@ _FEW_ROWS = 0.1
 _DAYS_OFF_A_YEAR = 118
 """Days off per year: weekends, and about 14 holidays on weekdays."""
 
+_ONE_FOR_ALL: Mapping[str, RouteFilter] = {"": RouteFilter()}
+
 
 @dataclass(frozen=True)
 class PreviewedIncident:
@@ -72,10 +74,11 @@ class PreviewedMessage:
 def preview_days(
     watched: WatchedDays,
     days: Sequence[date],
-    routes: Mapping[str, RouteFilter],
+    routes: Mapping[str, RouteFilter] = _ONE_FOR_ALL,
     of_verdicts: KpisByDay | None = None,
 ) -> list[PreviewedMessage]:
-    """The messages of `days`, each from its own night, by day and route.
+    """The messages of `days`, each from its own night, by day and route; without `routes` for one that accepts
+    everything.
 
     Every scored day is evaluated; earlier days are their history. `of_verdicts` are the KPI rows that verdicts of KPIs
     need, where these reach further back. The end of a rate that rose on one of `days` is named to whom the preview
@@ -123,13 +126,6 @@ def _paging_tenants(watched: WatchedDays) -> set[str | None]:
         for rule, pages in zip(one.rules, one.episodes.pages, strict=True)
         if pages.any()
     }
-
-
-def preview_for_all(
-    watched: WatchedDays, days: Sequence[date], of_verdicts: KpisByDay | None = None
-) -> list[PreviewedMessage]:
-    """The same for a route that accepts everything."""
-    return preview_days(watched, days, {"": RouteFilter()}, of_verdicts)
 
 
 def paged_lines(reported: Iterable[PreviewedMessage]) -> list[str]:

@@ -18,7 +18,7 @@ from scoring.alerting.preview import (
     PreviewedIncident,
     PreviewedMessage,
     forecast,
-    preview_for_all,
+    preview_days,
 )
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
@@ -111,7 +111,7 @@ def _past_days(
     watched = WatchedDays(context.rubric, kpis, policy)
     days = days_between(scored[-1] - timedelta(days=span - 1), scored[-1])
     of_verdicts = read_kpis_of_verdicts(context.warehouse, context.rubric, scored, kpis, days[0], (ALL_TENANTS,))
-    return preview_for_all(watched, days, of_verdicts), forecast(watched)
+    return preview_days(watched, days, of_verdicts=of_verdicts), forecast(watched)
 
 
 def snooze(asked: Asked) -> Response:

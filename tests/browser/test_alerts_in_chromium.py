@@ -13,7 +13,7 @@ from playwright.sync_api import Page as Tab
 
 from benchmarks.alert_days import Load, kpi_days
 from scoring.alerting.decision import WatchedDays
-from scoring.alerting.preview import preview_for_all
+from scoring.alerting.preview import preview_days
 from scoring.alerting.watch import AlertPolicy
 from scoring.markdown import percent
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -43,7 +43,7 @@ def year_of_alerts(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tables = SpanTables(days, kpis, no_rows, no_rows, ())
         shown = scored_days(tables, watched.decided, (), (), ZoneInfo("Asia/Seoul"))
         without_rows = dict.fromkeys(days, DaySummary(listed=0, complete=True, repeated=0, failures=()))
-        text = alerts_page(watched, preview_for_all(watched, days), shown, without_rows, (), "Asia/Seoul")
+        text = alerts_page(watched, preview_days(watched, days), shown, without_rows, (), "Asia/Seoul")
         (folder / f"alerts-{span}.html").write_text(text, encoding="utf-8")
     return folder
 

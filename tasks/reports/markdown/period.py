@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from scoring.alerting.decision import WatchedDays
-from scoring.alerting.preview import paged_lines, preview_for_all
+from scoring.alerting.preview import paged_lines, preview_days
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy, alert_counts
 from scoring.chat.kpi_windows import ComparedKpi, rows_of_period
 from scoring.chat.kpis import ALL_TENANTS, days_by_tenant, rubric_version_of
@@ -82,7 +82,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
 
 def _paged(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date], policy: AlertPolicy) -> list[str]:
     history = scored_until(warehouse, max(days))[-len(days) - DECISION_DAYS :]
-    return paged_lines(preview_for_all(WatchedDays(rubric, read_kpis(warehouse, rubric, history), policy), days))
+    return paged_lines(preview_days(WatchedDays(rubric, read_kpis(warehouse, rubric, history), policy), days))
 
 
 def _kinds_on(rubric: RowRubric, counted: CountsOfDays, day: date) -> dict[str, int]:

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.judge_messages import ModelEnd
-from scoring.alerting.preview import paged_lines, preview_for_all
+from scoring.alerting.preview import paged_lines, preview_days
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import AlertPolicy
 from scoring.chat.kpis import ALL_TENANTS
@@ -124,7 +124,7 @@ def build_pages(
         summaries, last_rows = _day_pages(pages, warehouse, rubric, scored, time_zone)
         told_from = min(tables.days, default=date.max)
         of_verdicts = read_kpis_of_verdicts(warehouse, rubric, days, tables.kpis, told_from, (ALL_TENANTS,))
-        reported = preview_for_all(watched, tables.days, of_verdicts)
+        reported = preview_days(watched, tables.days, of_verdicts=of_verdicts)
         kinds = {day: dict(summary.kinds) for day, summary in summaries.items()}
         for period in made:
             if pages.lacks(period_page_name(period)) or pages.lacks(rows_page_name(period)):

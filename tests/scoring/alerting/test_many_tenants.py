@@ -8,7 +8,7 @@ from typing import Any
 
 from scoring.alerting.causes import first_pages
 from scoring.alerting.decision import WatchedDays
-from scoring.alerting.preview import preview_for_all
+from scoring.alerting.preview import preview_days
 from scoring.alerting.watch import WatchedRule, watch
 from scoring.chat.kpis import KpisByDay
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -42,7 +42,7 @@ def risen_days(tenants: int) -> Days:
 def asked_a_row(days: KpisByDay) -> float:
     """How often a preview of all days asks a KPI row for its tenant."""
     CountedRow.asked = 0
-    reported = preview_for_all(WatchedDays(RUBRIC, days, USUAL_POLICY), list(days))
+    reported = preview_days(WatchedDays(RUBRIC, days, USUAL_POLICY), list(days))
     assert any(one.kind == "page" for one in reported)
     return CountedRow.asked / sum(map(len, days.values()))
 

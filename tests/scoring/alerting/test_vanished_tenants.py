@@ -13,7 +13,7 @@ from scoring.alerting.days_off import is_day_off
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.few_rows import few_rows, few_rows_incidents, naming_tenants
 from scoring.alerting.messages import DayDigest, Message, RouteFilter
-from scoring.alerting.preview import preview_for_all
+from scoring.alerting.preview import preview_days
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import AlertPolicy
 from scoring.chat.kpis import rows_of_tenant
@@ -161,7 +161,7 @@ def test_vanished_tenant_is_named_where_the_whole_day_lacks_its_rows() -> None:
     assert naming_tenants("이날은 190행뿐입니다(업무일 평소 1,000행).", kpis, MONDAY, ()) == (
         "이날은 190행뿐입니다(업무일 평소 1,000행) — 테넌트 acme: 행 없음(평소 810행)."
     )
-    (shown,) = preview_for_all(WatchedDays(RUBRIC, kpis, AlertPolicy()), [MONDAY])
+    (shown,) = preview_days(WatchedDays(RUBRIC, kpis, AlertPolicy()), [MONDAY])
     assert "— 테넌트 acme: 행 없음(평소 810행)" in shown.text
     assert [len(sent(kpis, number)) for number in range(1, 5)] == [0, 0, 0, 0]
     (over,) = (one for one in few_rows_incidents(kpis, RUBRIC, ())[MONDAY + timedelta(4)] if one.fact.tenant_id == "*")
