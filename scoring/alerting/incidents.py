@@ -23,6 +23,7 @@ rubric no longer has ends without a message.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import chain
 from typing import Literal
 
 from scoring.alerting.days_off import is_day_off, is_weekend, weekday_of
@@ -184,14 +185,12 @@ def _is_reported_today(decision: RateDecision) -> bool:
 
 def one_cause(found: Sequence[Incident]) -> list[list[Incident]]:
     """Groups incidents by cause, in their order: one rule, or rules with mostly the same rows."""
-    groups: list[list[Incident]] = []
-    for one in found:
-        same = [group for group in groups if any(_same_cause(one, other) for other in group)]
-        groups = [group for group in groups if group not in same]
-        groups.append([*(other for group in same for other in group), one])
-    place = {id(one): number for number, one in enumerate(found)}
-    ordered = [sorted(group, key=lambda one: place[id(one)]) for group in groups]
-    return sorted(ordered, key=lambda group: place[id(group[0])])
+    groups: list[list[int]] = []  # of places
+    for place, one in enumerate(found):
+        same = [group for group in groups if any(_same_cause(one, found[other]) for other in group)]
+        others = [group for group in groups if group not in same]
+        groups = [*others, sorted([*chain(*same), place])]
+    return [[found[place] for place in group] for group in sorted(groups)]
 
 
 def _same_cause(one: Incident, other: Incident) -> bool:
