@@ -102,12 +102,9 @@ class Unfinished:
     @classmethod
     def of_key(cls, key: str) -> "Unfinished":
         """The work that a message key names."""
-        _, work, first, last, name = key.split("|", 4)
-        return cls(work, _day(first), _day(last), name)
-
-
-def _day(text: str) -> date | None:
-    return date.fromisoformat(text) if text else None
+        _, work, *days, name = key.split("|", 4)
+        first, last = (date.fromisoformat(day) if day else None for day in days)
+        return cls(work, first, last, name)
 
 
 def without_all_clear(known: Mapping[str, KnownKey]) -> dict[Unfinished, datetime]:
