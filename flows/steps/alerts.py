@@ -10,8 +10,6 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from flows.runtime.clock import now
 from flows.runtime.flow_run import step
 from flows.runtime.prefect_env import is_prefect_gone
@@ -34,14 +32,14 @@ from scoring.alerting.run_messages import (
 )
 from scoring.alerting.watch import DECISION_DAYS
 from scoring.chat.kpi_windows import WEEK
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS, scored_and_excluded
 from scoring.days import days_between
 from scoring.errors import AqbError
 from tasks.alerts.day_messages import MessagesFor, digest_of, ends_of_day, ends_week, messages_of_day
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.rule_rates import scored_days
 from tasks.alerts.unfinished import TELLING, finished
-from tasks.chat.tables import KPIS, read_kpis, read_kpis_of_verdicts
+from tasks.chat.tables import KPIS, read_kpis, read_kpis_of_all, read_kpis_of_verdicts
 from tasks.context import Context
 from tasks.files.web_addresses import testrun_address
 from tasks.reports.markdown.review_list import reviewed_testrun
@@ -232,8 +230,6 @@ def preview(context: Context, days: int) -> tuple[date, date, list[PreviewedMess
 def _quiet_week(context: Context, sunday: date) -> MessagesFor:
     """The line for a route that had no other message for a week."""
     monday = sunday - timedelta(WEEK - 1)
-    kpis = context.warehouse.read(KPIS, days_between(monday, sunday))
-    assert kpis is not None
-    rows = kpis.filter(pl.col("tenant_id") == ALL_TENANTS).select("rows", "excluded").collect()
-    days, count = rows.filter(pl.col("rows") > 0).height, sum(map(sum, rows.select("rows", "excluded").iter_rows()))
+    kpis = read_kpis_of_all(context.warehouse, context.rubric, days_between(monday, sunday)).values()
+    days, count = sum(row["rows"] > 0 for row in kpis), sum(map(scored_and_excluded, kpis))
     return to_pipeline(lambda _: quiet_message(monday, sunday, days, count))
