@@ -24,7 +24,7 @@ from scoring.markdown import score_text
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.listed_rows import tenant_json
 from tasks.reports.site.pages import Cell, Chart, Link, Links, Table, page
-from tasks.reports.site.row_pages import RowLinks, row_links
+from tasks.reports.site.row_pages import LinkedDay, RowLinks
 from tasks.reports.site.scored_days import ScoredSpan, SiteDay
 from tasks.reports.wording import NOTHING, count_text, counted_share_text, tenant_text
 
@@ -48,7 +48,7 @@ def alerts_page(
     # A day without rows, such as the last one in an outage, has decided nothing.
     decided = (key for day in reversed(days) for key in day.decided)
     rules = dict.fromkeys(rule for rule, tenant in decided if tenant == ALL_TENANTS)
-    links = {day: row_links(day, summary, "") for day, summary in summaries.items()}
+    links = {day.day: LinkedDay(day, summaries[day.day], "").links for day in days}
     with_rows = watched.rubric.rule_titles.keys()
     charts = [
         _rate_chart(

@@ -1,81 +1,43 @@
-"""The charts of the pages of chat rows: KPIs against their targets and over the days, and shares of grades.
+"""The charts of the pages of chat rows: KPIs over the days, and shares of grades.
 
 Source: seed 002, 9 and 10.2.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from scoring.chat.kpi_figures import kpi_figures
+from scoring.chat.kpi_figures import kpi_figure
 from scoring.chat.kpis import Quotient, RubricVersion
 from scoring.chat.rubric import GradeScale, RowRubric
 from scoring.days import day_text
 from scoring.figures import Figure
 from scoring.markdown import percent
 from scoring.stats.intervals import MIN_N_FOR_VERDICT
-from tasks.reports.site.pages import Cell, Chart, Link, Mark, Table, verdict_cell
-from tasks.reports.site.row_pages import RowLinks
+from tasks.reports.site.kpi_cards import counted_of
+from tasks.reports.site.pages import Cell, Chart, Link, Table
+from tasks.reports.site.row_pages import LinkedDay
 from tasks.reports.site.scored_days import SiteDay
-from tasks.reports.wording import count_text, counted_share_text
+from tasks.reports.wording import NOTHING, count_text, counted_share_text
 
 
-@dataclass(frozen=True)
-class Kpi:
-    """A figure with the name of its KPI."""
-
-    name: str
-    figure: Figure
-
-    @property
-    def mark(self) -> Mark:
-        """The value with its verdict as a table cell."""
-        return verdict_cell(self.figure.value_text, self.figure.verdict, self.figure.verdict_text)
-
-
-def kpis_of(quotients: Sequence[Quotient], row: Mapping[str, Any]) -> list[Kpi]:
-    """The KPIs with a target of one KPI row."""
-    return [Kpi(name, figure) for name, figure in kpi_figures(quotients, row).items()]
-
-
-def interval_chart(name: str, figure: Figure) -> Chart:
-    """A chart of a KPI's figure, interval and target on one line."""
-    value, interval, target = figure.value_text, figure.interval_text, figure.target_text
-    return Chart(
-        id=f"kpi-{name}",
-        kind="interval",
-        title=figure.title,
-        summary=f"{figure.title} {value}, 95% 구간 {interval}, 목표 {target}",
-        data={
-            "value": figure.value,
-            "low": figure.interval.low if figure.interval else None,
-            "high": figure.interval.high if figure.interval else None,
-            "target": figure.target.value,
-            "rate": figure.is_rate,
-            "verdict": figure.verdict,
-        },
-        table=Table(
-            ["지표", "값", "95% 구간", "목표", "n"], [[figure.title, value, interval, target, count_text(figure.n)]]
-        ),
-    )
-
-
-def trend_chart(days: Sequence[SiteDay], kpis: Sequence[Kpi], counted: Sequence[Cell]) -> Chart:
+def trend_chart(kpi: Quotient, days: Sequence[LinkedDay]) -> Chart:
     """One KPI over the days; a line never crosses a missing day or a change of the rubric.
 
-    Days with far fewer rows than the others are drawn hollow and do not stretch the scale.
-
-    `counted` are how many rows of each day count against the target: points lead to these rows, else to the day.
+    Days with far fewer rows than the others are drawn hollow and do not stretch the scale. Points lead to the rows that
+    count against the target, else to the day.
     """
-    figures = list(zip(days, (kpi.figure for kpi in kpis), strict=True))
-    last = kpis[-1].figure
+    figures = [(each.site, kpi_figure(kpi, each.site.total)) for each in days]
+    counted: list[Cell] = [
+        each.links.count(counted_of(kpi, each.site.total), kpi=kpi.name) if kpi.is_rate else NOTHING for each in days
+    ]
+    _, last = figures[-1]
     changes = version_changes(days)
     usual = median(figure.n for _, figure in figures)
     few = [figure.n < MIN_N_FOR_VERDICT and 2 * figure.n < usual for _, figure in figures]
     return Chart(
-        id=f"trend-{kpis[-1].name}",
+        id=f"trend-{kpi.name}",
         kind="trend",
         title=last.title,
         summary=_trend_summary(figures, changes),
@@ -88,8 +50,7 @@ def trend_chart(days: Sequence[SiteDay], kpis: Sequence[Kpi], counted: Sequence[
             "target": last.target.value,
             "rate": last.is_rate,
             "changes": changes,
-            "first": str(days[0].day),
-            "last": str(days[-1].day),
+            **_ends(days),
         },
         table=Table(
             ["날짜", "값", "95% 구간", "n", "판단", "살펴볼 행", "채점 기준"],
@@ -139,11 +100,11 @@ def _trend_summary(figures: Sequence[tuple[SiteDay, Figure]], changes: Sequence[
     )
 
 
-def version_changes(days: Sequence[SiteDay]) -> list[dict[str, str]]:
+def version_changes(days: Sequence[LinkedDay]) -> list[dict[str, str]]:
     """The first day of each new rubric, or new version of it."""
     return [
         {"day": str(after.day), "label": f"채점 기준 {_change(before.scored_by, after.scored_by)}"}
-        for before, after in pairwise(days)
+        for before, after in pairwise(each.site for each in days)
         if before.scored_by != after.scored_by
     ]
 
@@ -155,33 +116,36 @@ def _change(before: RubricVersion, after: RubricVersion) -> str:
     return " → ".join(f"{rubric} 버전 {version}" for rubric, version in (before, after))
 
 
-def shares_chart(rubric: RowRubric, days: Sequence[SiteDay], scale: GradeScale, links: Sequence[RowLinks]) -> Chart:
-    """The grades of every day as shares of its rows; `links` lead to the rows of each day."""
+def shares_chart(rubric: RowRubric, days: Sequence[LinkedDay], scale: GradeScale) -> Chart:
+    """The grades of every day as shares of its rows."""
     title, names = rubric.titles[scale.column], scale.names
-    counts = [_counts(scale, each.total) for each in days]
+    counts = [_counts(scale, each.site.total) for each in days]
     return Chart(
         id=f"shares-{scale.column}",
         kind="shares",
         title=f"{title} 비율",
-        summary=f"{day_text(days[0].day)}부터 {day_text(days[-1].day)}까지 날짜별 {title}의 비율",
+        summary=f"{day_text(days[0].site.day)}부터 {day_text(days[-1].site.day)}까지 날짜별 {title}의 비율",
         data=_stacked(days, title, names, counts) | {"normalize": True, "palette": scale.column},
         table=Table(
             ["날짜", *names.values()],
             [
                 [
-                    Link(str(each.day), each.page),
-                    *(of.count(n, each.total["rows"], **{scale.column: code}) for code, n in of_day.items()),
+                    Link(str(each.site.day), each.site.page),
+                    *(
+                        each.links.count(count, each.site.total["rows"], **{scale.column: code})
+                        for code, count in of_day.items()
+                    ),
                 ]
-                for each, of_day, of in reversed(list(zip(days, counts, links, strict=True)))
+                for each, of_day in reversed(list(zip(days, counts, strict=True)))
             ],
         ),
     )
 
 
-def alert_rows_chart(rubric: RowRubric, days: Sequence[SiteDay], links: Sequence[RowLinks]) -> Chart:
-    """The number of rows with an alert by level and day; `links` are those of the rows of each day."""
+def alert_rows_chart(rubric: RowRubric, days: Sequence[LinkedDay]) -> Chart:
+    """The number of rows with an alert by level and day."""
     levels = rubric.alert_levels
-    counts = [{level: each.total[f"{level}_rows"] for level in levels} for each in days]
+    counts = [{level: each.site.total[f"{level}_rows"] for level in levels} for each in days]
     return Chart(
         id="alert-rows",
         kind="shares",
@@ -192,21 +156,20 @@ def alert_rows_chart(rubric: RowRubric, days: Sequence[SiteDay], links: Sequence
             ["날짜", *levels.values(), "채점한 행"],
             [
                 [
-                    Link(str(each.day), each.page),
-                    *(of.count(count, alert_level=level) for level, count in of_day.items()),
-                    count_text(each.total["rows"]),
+                    Link(str(each.site.day), each.site.page),
+                    *(each.links.count(count, alert_level=level) for level, count in of_day.items()),
+                    count_text(each.site.total["rows"]),
                 ]
-                for each, of_day, of in reversed(list(zip(days, counts, links, strict=True)))
+                for each, of_day in reversed(list(zip(days, counts, strict=True)))
             ],
         ),
     )
 
 
-def grade_bars(
-    rubric: RowRubric, day: SiteDay, scale: GradeScale, earlier: Sequence[Mapping[str, Any]], links: RowLinks
-) -> Chart:
+def grade_bars(rubric: RowRubric, day: LinkedDay, scale: GradeScale, earlier: Sequence[Mapping[str, Any]]) -> Chart:
     """The grades of one day, each beside its usual share, that of the last scored days together."""
-    title, counts, rows = rubric.titles[scale.column], _counts(scale, day.total), day.total["rows"]
+    total, title = day.site.total, rubric.titles[scale.column]
+    counts, rows = _counts(scale, total), total["rows"]
     before = f"앞서 채점한 {len(earlier)}일" if earlier else "앞서 채점한 날"
     usual_rows = sum(past["rows"] for past in earlier)
     usual = {code: sum(_counts(scale, past)[code] or 0 for past in earlier) for code in counts}
@@ -224,14 +187,14 @@ def grade_bars(
         id=f"bars-{scale.column}",
         kind="bars",
         title=f"{title} 분포",
-        summary=f"{day_text(day.day)}의 {title} 분포. 세로 눈금은 {before}의 비율",
+        summary=f"{day_text(day.site.day)}의 {title} 분포. 세로 눈금은 {before}의 비율",
         data={"bars": bars, "palette": scale.column},
         table=Table(
             [title, "행", before],
             [
                 [
                     bar["label"],
-                    links.count(counts[bar["key"]], rows, **{scale.column: bar["key"]}),
+                    day.links.count(counts[bar["key"]], rows, **{scale.column: bar["key"]}),
                     percent(bar["usual"]),
                 ]
                 for bar in bars
@@ -246,16 +209,19 @@ def _counts(scale: GradeScale, row: Mapping[str, Any]) -> dict[str, int | None]:
 
 
 def _stacked(
-    days: Sequence[SiteDay], title: str, names: Mapping[str, str], counts: Sequence[Mapping[str, int | None]]
+    days: Sequence[LinkedDay], title: str, names: Mapping[str, str], counts: Sequence[Mapping[str, int | None]]
 ) -> dict[str, Any]:
     """The data of a chart that stacks counts by day."""
     return {
         "title": title,
         "names": names,
         "rows": [
-            {"day": str(each.day), "href": each.page, "counts": [count or 0 for count in of_day.values()]}
+            {"day": str(each.site.day), "href": each.site.page, "counts": [count or 0 for count in of_day.values()]}
             for each, of_day in zip(days, counts, strict=True)
         ],
-        "first": str(days[0].day),
-        "last": str(days[-1].day),
+        **_ends(days),
     }
+
+
+def _ends(days: Sequence[LinkedDay]) -> dict[str, str]:
+    return {"first": str(days[0].site.day), "last": str(days[-1].site.day)}

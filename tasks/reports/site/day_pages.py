@@ -25,7 +25,6 @@ from tasks.files.report_paths import TESTRUNS
 from tasks.reports.site.day_charts import (
     alert_rows_chart,
     grade_bars,
-    kpis_of,
     shares_chart,
     trend_chart,
     version_changes,
@@ -39,11 +38,11 @@ from tasks.reports.site.day_tables import (
     rate_cells,
     tenant_table,
 )
-from tasks.reports.site.kpi_cards import counted_of, day_windows, kpi_cards
+from tasks.reports.site.kpi_cards import day_windows, kpi_cards
 from tasks.reports.site.listed_rows import tenant_json
 from tasks.reports.site.pages import Cell, Link, page
 from tasks.reports.site.period_pages import period_link
-from tasks.reports.site.row_pages import RowLinks, row_links
+from tasks.reports.site.row_pages import LinkedDay, RowLinks
 from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay
 from tasks.reports.site.tenant_trends import tenant_trend_table
 from tasks.reports.site.testrun_pages import testrun_list
@@ -98,19 +97,11 @@ def overview(
     days = span.days
     if not days:
         return page("no_days.html", **shown)
-    links = [row_links(day.day, summary, "") for day, summary in zip(days, summaries, strict=True)]
-    by_day = [kpis_of(rubric.quotients, day.total) for day in days]
-    shown |= _parts_of_day(rubric, span, days[-1], summaries[-1], last_rows, links[-1])
-    counted = {
-        kpi.name: [
-            of.count(counted_of(kpi, day.total), kpi=kpi.name) if kpi.is_rate else NOTHING
-            for day, of in zip(days, links, strict=True)
-        ]
-        for kpi in rubric.quotients
-    }
-    trends = [trend_chart(days, list(of_days), counted[of_days[-1].name]) for of_days in zip(*by_day, strict=True)]
-    shares = [shares_chart(rubric, days, scale, links) for scale in rubric.scales]
-    alert_rows = alert_rows_chart(rubric, days, links)
+    linked = [LinkedDay(day, summary, "") for day, summary in zip(days, summaries, strict=True)]
+    shown |= _parts_of_day(rubric, span, linked[-1], last_rows, days[-1].page)
+    trends = [trend_chart(kpi, linked) for kpi in rubric.targeted]
+    shares = [shares_chart(rubric, linked, scale) for scale in rubric.scales]
+    alert_rows = alert_rows_chart(rubric, linked)
     last_week = Period(days[-1].day - timedelta(WEEK - 1), days[-1].day)
     return page(
         "overview.html",
@@ -119,7 +110,7 @@ def overview(
         days=days,
         run_count=len(runs),
         trends=trends,
-        changes=version_changes(days),
+        changes=version_changes(linked),
         shares=shares,
         alert_rows=alert_rows,
         worst=one_of_each_template(rubric, _risen_first(rubric, span, days[-1], last_rows))[:_WORST_ROWS],
@@ -129,7 +120,7 @@ def overview(
             for kind, title in _PERIOD_TITLES.items()
         ],
         tenant_trends=tenant_trend_table(rubric, span, last_week, days[-1].scored_by),
-        day_table=day_table(rubric, days, by_day, links),
+        day_table=day_table(rubric, linked),
     )
 
 
@@ -137,7 +128,7 @@ def day_page(rubric: RowRubric, span: ScoredSpan, position: int, summary: DaySum
     """The page of the day at `position`."""
     days = span.days
     day = days[position]
-    shown = _parts_of_day(rubric, span, day, summary, rows, row_links(day.day, summary, "../"), "")
+    shown = _parts_of_day(rubric, span, LinkedDay(day, summary, "../"), rows, page_of_day="")
     return page(
         "day.html",
         charts=[*(card.chart for card in shown["cards"]), *shown["bars"]],
@@ -164,19 +155,13 @@ def _beside(days: Sequence[SiteDay], position: int) -> dict[str, Any]:
 
 
 def _parts_of_day(
-    rubric: RowRubric,
-    span: ScoredSpan,
-    day: SiteDay,
-    summary: DaySummary,
-    rows: Sequence[ShownRow],
-    links: RowLinks,
-    page_of_day: str | None = None,
+    rubric: RowRubric, span: ScoredSpan, linked: LinkedDay, rows: Sequence[ShownRow], page_of_day: str
 ) -> dict[str, Any]:
-    """The values that both pages show of a day."""
+    """The values that both pages show of a day; examples of its alerts are on `page_of_day`."""
+    day, links = linked.site, linked.links
     windows = day_windows(rubric, span, day)
     cards = kpi_cards(rubric, windows, day.total, links)
-    place = day.page if page_of_day is None else page_of_day
-    alerts = _shown_alerts(rubric, day, {row.scores["row_id"] for row in rows}, place, links)
+    alerts = _shown_alerts(rubric, day, {row.scores["row_id"] for row in rows}, page_of_day, links)
     of_tenants = [alert for alert in alerts if alert.tenant != _EVERYBODY]
     high = _risen(rubric, span, day)
     crosstab = rubric.crosstab_counts(day.crosstab)
@@ -200,18 +185,18 @@ def _parts_of_day(
         "headline": _headline(windows, day, [titles_of_rules(rubric)[rule] for rule in high]),
         "concluded": concluded,
         "first_rows": links.first_rows(concluded.first),
-        "repeated": summary.repeated,
+        "repeated": linked.summary.repeated,
         "cards": cards,
-        "bars": [grade_bars(rubric, day, scale, span.earlier_rows(day), links) for scale in rubric.scales],
+        "bars": [grade_bars(rubric, linked, scale, span.earlier_rows(day)) for scale in rubric.scales],
         "crosstab": crosstab,
-        "failures": failure_table(rubric, day, summary, links),
-        "rates": rate_cells(rubric, day.total, links),
-        "categories": category_table(rubric, summary.categories, links),
-        "questions": question_table(rubric, summary.questions, links),
+        "failures": failure_table(rubric, linked),
+        "rates": rate_cells(rubric, linked),
+        "categories": category_table(rubric, linked),
+        "questions": question_table(rubric, linked),
         "alerts": [alert for alert in alerts if alert.tenant == _EVERYBODY],
         "tenant_alerts": of_tenants[:_MOST_TENANT_ALERTS],
         "tenant_alert_count": len(of_tenants),
-        "tenants": tenant_table(rubric, day, links),
+        "tenants": tenant_table(rubric, linked),
         "has_other_tenants": len(day.tenants) > MOST_TENANTS,
     }
 

@@ -3,41 +3,45 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
-from tasks.reports.site.day_charts import Kpi, kpis_of
-from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.kpi_cards import counted_of
 from tasks.reports.site.listed_rows import tenant_json
-from tasks.reports.site.pages import Cell, Link, Table
+from tasks.reports.site.pages import Cell, Link, Table, figure_cell
 from tasks.reports.site.patterns import Questions, failing_kpis, often_asked
-from tasks.reports.site.row_pages import RowLinks
+from tasks.reports.site.row_pages import LinkedDay
 from tasks.reports.site.scored_days import SiteDay
 from tasks.reports.wording import MOST_TENANTS, count_text, other_tenants_text, tenant_text
 
 _MOST_TEMPLATES = 15
 
 
-def failure_table(rubric: RowRubric, day: SiteDay, summary: DaySummary, links: RowLinks) -> Table:
+def failure_table(rubric: RowRubric, day: LinkedDay) -> Table:
     """The number of rows by failure type, most frequent first, beside its share on the days before."""
-    failure, rows, earlier = rubric.failure, day.total["rows"], summary.earlier
+    failure, rows, earlier = rubric.failure, day.site.total["rows"], day.summary.earlier
     return Table(
         ["실패 유형", "행", earlier.title],
         [
-            [failure.titles.get(code, code), links.count(count, rows, **{failure.column: code}), earlier.share(code)]
-            for code, count in summary.failures
+            [
+                failure.titles.get(code, code),
+                day.links.count(count, rows, **{failure.column: code}),
+                earlier.share(code),
+            ]
+            for code, count in day.summary.failures
         ],
     )
 
 
-def rate_cells(rubric: RowRubric, row: Mapping[str, Any], links: RowLinks) -> list[tuple[str, Cell]]:
-    """Title and rows of each rate without a target, if the row has it."""
-    rates = rubric.rates_without_target(row)
-    return [(rate.title, links.count(count, row["rows"], kpi=rate.name)) for rate, count in rates]
+def rate_cells(rubric: RowRubric, day: LinkedDay) -> list[tuple[str, Cell]]:
+    """Title and rows of each rate without a target, if the day has it."""
+    total = day.site.total
+    rates = rubric.rates_without_target(total)
+    return [(rate.title, day.links.count(count, total["rows"], kpi=rate.name)) for rate, count in rates]
 
 
-def category_table(rubric: RowRubric, counts: Mapping[str, Mapping[str, int]], links: RowLinks) -> Table:
+def category_table(rubric: RowRubric, day: LinkedDay) -> Table:
     """The kinds of questions, most frequent first, with their failures."""
     if rubric.category is None:
         return Table([], [])
@@ -48,16 +52,16 @@ def category_table(rubric: RowRubric, counts: Mapping[str, Mapping[str, int]], l
         return [
             titles.get(category, category),
             count_text(of["rows"]),
-            links.count(of["flagged"], of["rows"], **wanted, flagged="1"),
-            *(links.count(of[kpi.name], of["rows"], **wanted, kpi=kpi.name) for kpi in kpis),
+            day.links.count(of["flagged"], of["rows"], **wanted, flagged="1"),
+            *(day.links.count(of[kpi.name], of["rows"], **wanted, kpi=kpi.name) for kpi in kpis),
         ]
 
-    ordered = sorted(counts.items(), key=lambda one: (-one[1]["rows"], one[0]))
+    ordered = sorted(day.summary.categories.items(), key=lambda one: (-one[1]["rows"], one[0]))
     header = [rubric.titles[column], "행", "알림이나 낮은 등급", *map(_counted_in, kpis)]
     return Table(header, [line(category, of) for category, of in ordered])
 
 
-def question_table(rubric: RowRubric, questions: Sequence[Questions], links: RowLinks) -> Table:
+def question_table(rubric: RowRubric, day: LinkedDay) -> Table:
     """The most frequent questions among those whose texts are stored, with their failures."""
     kpis = failing_kpis(rubric)
     return Table(
@@ -65,13 +69,13 @@ def question_table(rubric: RowRubric, questions: Sequence[Questions], links: Row
         [
             [
                 question_text(one),
-                links.count(one.rows, template=one.template),
+                day.links.count(one.rows, template=one.template),
                 *(
-                    links.count(one.counts.get(kpi.name, 0), one.rows, template=one.template, kpi=kpi.name)
+                    day.links.count(one.counts.get(kpi.name, 0), one.rows, template=one.template, kpi=kpi.name)
                     for kpi in kpis
                 ),
             ]
-            for one in often_asked(questions, _MOST_TEMPLATES)
+            for one in often_asked(day.summary.questions, _MOST_TEMPLATES)
         ],
     )
 
@@ -86,7 +90,7 @@ def _counted_in(kpi: Quotient) -> str:
     return f"{kpi.title}에 포함된 행"
 
 
-def tenant_table(rubric: RowRubric, day: SiteDay, links: RowLinks) -> Table:
+def tenant_table(rubric: RowRubric, day: LinkedDay) -> Table:
     """The KPIs of the largest tenants with their verdicts, and their rows with alerts and failures; the others in one
     line."""
     kpis = failing_kpis(rubric)
@@ -97,14 +101,14 @@ def tenant_table(rubric: RowRubric, day: SiteDay, links: RowLinks) -> Table:
             tenant_text(row["tenant_id"]),
             count_text(row["rows"]),
             count_text(row["excluded"]),
-            *(kpi.mark for kpi in kpis_of(rubric.quotients, row)),
-            *(links.count(counted_of(kpi, row), tenant=tenant, kpi=kpi.name) for kpi in kpis),
-            *(links.count(row[f"{level}_rows"], tenant=tenant, alert_level=level) for level in rubric.alert_levels),
+            *map(figure_cell, kpi_figures(rubric.quotients, row).values()),
+            *(day.links.count(counted_of(kpi, row), tenant=tenant, kpi=kpi.name) for kpi in kpis),
+            *(day.links.count(row[f"{level}_rows"], tenant=tenant, alert_level=level) for level in rubric.alert_levels),
         ]
 
     titles = [quotient.title for quotient in rubric.targeted]
     header = ["테넌트", "채점", "제외", *titles, *map(_counted_in, kpis), *rubric.alert_levels.values()]
-    largest = sorted(day.tenants, key=lambda row: -row["rows"])
+    largest = sorted(day.site.tenants, key=lambda row: -row["rows"])
     lines, others = [line(row) for row in largest[:MOST_TENANTS]], largest[MOST_TENANTS:]
     if others:
         counted = [sum(counted_of(kpi, row) or 0 for row in others) for kpi in kpis]
@@ -115,20 +119,19 @@ def tenant_table(rubric: RowRubric, day: SiteDay, links: RowLinks) -> Table:
     return Table(header, lines)
 
 
-def day_table(
-    rubric: RowRubric, days: Sequence[SiteDay], by_day: Sequence[Sequence[Kpi]], links: Sequence[RowLinks]
-) -> Table:
+def day_table(rubric: RowRubric, days: Sequence[LinkedDay]) -> Table:
     """One line per day, latest first."""
-    rows: list[list[Cell]] = [
-        [
-            Link(f"{each.day} {day_text(each.day)[-3:]}", f"{of.root}{each.page}"),
-            count_text(each.total["rows"]),
-            *(kpi.mark for kpi in kpis),
-            *(of.count(each.total[f"{level}_rows"], alert_level=level) for level in rubric.alert_levels),
-            count_text(each.total["excluded"]),
-            f"버전 {each.version}",
+
+    def line(day: SiteDay, linked: LinkedDay) -> list[Cell]:
+        return [
+            Link(f"{day.day} {day_text(day.day)[-3:]}", f"{linked.root}{day.page}"),
+            count_text(day.total["rows"]),
+            *map(figure_cell, kpi_figures(rubric.quotients, day.total).values()),
+            *(linked.links.count(day.total[f"{level}_rows"], alert_level=level) for level in rubric.alert_levels),
+            count_text(day.total["excluded"]),
+            f"버전 {day.version}",
         ]
-        for each, kpis, of in reversed(list(zip(days, by_day, links, strict=True)))
-    ]
-    titles = [kpi.figure.title for kpi in by_day[-1]]
-    return Table(["날짜", "채점", *titles, *rubric.alert_levels.values(), "제외", "채점 기준"], rows)
+
+    titles = [kpi.title for kpi in rubric.targeted]
+    header = ["날짜", "채점", *titles, *rubric.alert_levels.values(), "제외", "채점 기준"]
+    return Table(header, [line(each.site, each) for each in reversed(days)])

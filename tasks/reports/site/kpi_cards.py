@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from scoring.chat.kpi_windows import ComparedKpi, deciding, kpi_windows
 from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import RowRubric
-from scoring.figures import VERDICT_SIGNS
-from tasks.reports.site.day_charts import interval_chart
-from tasks.reports.site.pages import Cell, Chart
+from scoring.figures import VERDICT_SIGNS, Figure
+from tasks.reports.site.pages import Cell, Chart, Table
 from tasks.reports.site.row_pages import RowLinks
 from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay
+from tasks.reports.wording import count_text
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,28 @@ def kpi_cards(
             named = (kpi.counted_title, links.count(counted_of(kpi, row), kpi=kpi.name)) if kpi.is_rate else ()
             cards.append(KpiCard(of_kpi, chart, *named))
     return cards
+
+
+def interval_chart(name: str, figure: Figure) -> Chart:
+    """A chart of a KPI's figure, interval and target on one line."""
+    value, interval, target = figure.value_text, figure.interval_text, figure.target_text
+    return Chart(
+        id=f"kpi-{name}",
+        kind="interval",
+        title=figure.title,
+        summary=f"{figure.title} {value}, 95% 구간 {interval}, 목표 {target}",
+        data={
+            "value": figure.value,
+            "low": figure.interval.low if figure.interval else None,
+            "high": figure.interval.high if figure.interval else None,
+            "target": figure.target.value,
+            "rate": figure.is_rate,
+            "verdict": figure.verdict,
+        },
+        table=Table(
+            ["지표", "값", "95% 구간", "목표", "n"], [[figure.title, value, interval, target, count_text(figure.n)]]
+        ),
+    )
 
 
 def counted_of(kpi: Quotient, row: Row) -> int | None:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from markupsafe import Markup
 
-from scoring.figures import VERDICT_SIGNS, Verdict
+from scoring.figures import VERDICT_SIGNS, Figure, Verdict
 from tasks.reports.templates import html
 
 FOLDER = Path(__file__).parent
@@ -57,6 +57,11 @@ class Trend(Mark):
 def verdict_cell(text: str, verdict: Verdict, words: str = "") -> Mark:
     """A cell with the sign that a verdict has everywhere."""
     return Mark(text, verdict, VERDICT_SIGNS[verdict], words)
+
+
+def figure_cell(figure: Figure) -> Mark:
+    """The value of a figure with its verdict."""
+    return verdict_cell(figure.value_text, figure.verdict, figure.verdict_text)
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,13 @@ from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
 from tasks.files.report_paths import period_page_name
 from tasks.reports.period_conclusion import before_name, period_conclusion, period_windows
-from tasks.reports.site.day_charts import interval_chart, kpis_of
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.day_tables import day_table, question_text
-from tasks.reports.site.kpi_cards import KpiCard, counted_of
+from tasks.reports.site.kpi_cards import KpiCard, counted_of, interval_chart
 from tasks.reports.site.listed_rows import MOST_ROWS, ListedRows
 from tasks.reports.site.pages import Cell, Link, Table, page
 from tasks.reports.site.patterns import often_asked, summed_questions
-from tasks.reports.site.row_pages import RowLinks, row_links, values_of
+from tasks.reports.site.row_pages import LinkedDay, RowLinks, values_of
 from tasks.reports.site.scored_days import ScoredSpan, SiteDay, left_out_text
 from tasks.reports.site.tenant_trends import tenant_trend_table
 
@@ -30,20 +29,11 @@ _MOST_COLUMNS = 62
 
 
 @dataclass(frozen=True)
-class _Day:
-    """A day of the period, what is known of its rows, and the links to them."""
-
-    site: SiteDay
-    summary: DaySummary
-    links: RowLinks
-
-
-@dataclass(frozen=True)
 class _Shown:
     """The days of a period, and their rows as the page of its rows lists them."""
 
     period: Period
-    days: Sequence[_Day]
+    days: Sequence[LinkedDay]
     listed: ListedRows
 
     def sum(self, total: int, **wanted: str) -> Cell:
@@ -73,13 +63,12 @@ def period_page(
     Days that another rubric version has scored than the last one are in its tables, not in its KPIs.
     """
     rubric, found = listed.rubric, [day for day in span.days if day.day in period]
-    days = [_Day(day, summaries[day.day], row_links(day.day, summaries[day.day], "../")) for day in found]
+    days = [LinkedDay(day, summaries[day.day], "../") for day in found]
     version = found[-1].scored_by
     by_tenant = span.rows_around(period)
     rows, before = by_tenant[ALL_TENANTS]
     windows = period_windows(rubric, period, rows, before)
     cards = [KpiCard(of_kpi, interval_chart(name, of_kpi[0].figure)) for name, of_kpi in windows.items()]
-    by_day = [kpis_of(rubric.quotients, day.site.total) for day in days]
     shown = _Shown(period, days, listed)
     concluded = period_conclusion(rubric, period, windows, by_tenant, _framed(rubric, found, version))
     return page(
@@ -101,7 +90,7 @@ def period_page(
         concluded=concluded,
         first_rows=shown.first_rows(concluded.first),
         cards=cards,
-        day_table=day_table(rubric, found, by_day, [day.links for day in days]),
+        day_table=day_table(rubric, days),
         tenants=tenant_trend_table(rubric, span, period, version),
         tables=_tables(shown),
         before=period_link(period.before, "../") if period.before in known else None,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
@@ -62,9 +63,18 @@ def values_of(first: FirstRows) -> dict[str, str]:
     return {"kpi": first.kpi.name} if first.kpi else {FLAGGED: FRAMED}
 
 
-def row_links(day: date, summary: DaySummary, root: str) -> RowLinks:
-    """The links to the rows of a day that is summed up."""
-    return RowLinks(day, root, summary.listed > 0, summary.complete)
+@dataclass(frozen=True)
+class LinkedDay:
+    """A day that is summed up, and the links to its rows from a page for which `root` leads to the first page."""
+
+    site: SiteDay
+    summary: DaySummary
+    root: str
+
+    @cached_property
+    def links(self) -> RowLinks:
+        """The links to its rows."""
+        return RowLinks(self.site.day, self.root, self.summary.listed > 0, self.summary.complete)
 
 
 def rows_page(listed: ListedRows, day: SiteDay) -> str:
