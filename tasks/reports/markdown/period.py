@@ -8,7 +8,7 @@ from typing import Any
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.preview import paged_lines, preview_days
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy, alert_counts
-from scoring.chat.kpi_windows import ComparedKpi, rows_of_period
+from scoring.chat.kpi_windows import ComparedKpi
 from scoring.chat.kpis import ALL_TENANTS, days_by_tenant, rubric_version_of
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
@@ -16,7 +16,7 @@ from scoring.errors import InputError
 from scoring.rules.polars_backend import to_polars
 from tasks.chat.tables import CROSSTAB, KPIS, read_kpis, scored_until
 from tasks.reports.markdown.grouped_rows import GroupedRows, group_rows, lowest_rows
-from tasks.reports.period_conclusion import RowsOfTenants, before_name, period_conclusion, period_windows
+from tasks.reports.period_conclusion import RowsOfTenants, period_values, period_windows, rows_around
 from tasks.reports.site.day_summaries import counted_columns
 from tasks.reports.site.day_tables import question_text
 from tasks.reports.site.failure_types import failure_counts, failures_by_day
@@ -51,23 +51,16 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
     )
     days = [row["score_date"] for row in (*before, *this)]
     counted = warehouse.value_counts(days, counted_columns(rubric), rubric)
-    windows, framed_count = period_windows(rubric, period, this, before), _framed_count(warehouse, rubric, this)
+    framed_count = _framed_count(warehouse, rubric, this)
     return markdown(
         "period.md",
-        rubric=rubric,
-        period=period,
-        before_name=before_name(period, this, before) if before else "",
-        version=this[0]["rubric_version"],
-        days=sum(row["rows"] > 0 for row in this),
-        empty_days=sum(not row["rows"] for row in this),
+        **period_values(rubric, period, by_tenant, framed_count),
+        has_before=bool(before),
         left_out=left_out,
         news=[
             *_paged(warehouse, rubric, [row["score_date"] for row in this], policy),
             *newcomers(rubric, period, by_tenant, partial(_kinds_on, rubric, counted)),
         ],
-        rows=sum(row["rows"] for row in this),
-        sentences=period_conclusion(rubric, period, windows, by_tenant, framed_count).sentences,
-        windows=[one for (one,) in windows.values()],
         tenants=_tenant_lines(rubric, period, by_tenant),
         most_tenants=MOST_TENANTS,
         framed_count=framed_count,
@@ -89,9 +82,7 @@ def _kinds_on(rubric: RowRubric, counted: CountsOfDays, day: date) -> dict[str, 
     return dict(counted[day][rubric.category.column]) if rubric.category and day in counted else {}
 
 
-def _kpis_by_tenant(
-    warehouse: Warehouse, rubric: RowRubric, period: Period
-) -> tuple[dict[str | None, tuple[list[Row], list[Row]]], str]:
+def _kpis_by_tenant(warehouse: Warehouse, rubric: RowRubric, period: Period) -> tuple[RowsOfTenants, str]:
     """The KPI rows of each tenant in the period and before it, of the version of the last scored day; and the days of
     the period that this leaves out (Korean).
     """
@@ -104,11 +95,7 @@ def _kpis_by_tenant(
         message = f"no day from {period.first} to {period.last} has been scored"
         raise InputError(message, where=warehouse.url, fix=fix)
     version = rubric_version_of(by_tenant[ALL_TENANTS][max(scored)])
-    around = {
-        tenant: (rows_of_period(days, period, version), rows_of_period(days, period.before, version))
-        for tenant, days in by_tenant.items()
-    }
-    return around, left_out_text(by_tenant[ALL_TENANTS], period, version)
+    return rows_around(by_tenant, period, version), left_out_text(by_tenant[ALL_TENANTS], period, version)
 
 
 def _of_rows(rubric: RowRubric, days: Iterable[ListedRows]) -> tuple[list[dict[str, Any]], list[Questions]]:

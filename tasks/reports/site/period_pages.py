@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import date
 
 from scoring.chat.conclusion import FirstRows, verdicts_text
-from scoring.chat.kpis import ALL_TENANTS, RubricVersion
+from scoring.chat.kpis import RubricVersion
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
 from tasks.files.report_paths import period_page_name
-from tasks.reports.period_conclusion import before_name, period_conclusion, period_windows
+from tasks.reports.period_conclusion import period_values
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.day_tables import day_table, question_text
 from tasks.reports.site.kpi_cards import KpiCard, counted_of, interval_chart
@@ -65,30 +65,20 @@ def period_page(
     rubric, found = listed.rubric, [day for day in span.days if day.day in period]
     days = [LinkedDay(day, summaries[day.day], "../") for day in found]
     version = found[-1].scored_by
-    by_tenant = span.rows_around(period)
-    rows, before = by_tenant[ALL_TENANTS]
-    windows = period_windows(rubric, period, rows, before)
-    cards = [KpiCard(of_kpi, interval_chart(name, of_kpi[0].figure)) for name, of_kpi in windows.items()]
+    values = period_values(rubric, period, span.rows_around(period), _framed(rubric, found, version))
+    cards = [KpiCard(of_kpi, interval_chart(name, of_kpi[0].figure)) for name, of_kpi in values["windows"].items()]
     shown = _Shown(period, days, listed)
-    concluded = period_conclusion(rubric, period, windows, by_tenant, _framed(rubric, found, version))
     return page(
         "period.html",
         charts=[card.chart for card in cards],
         root="../",
         section="monitoring",
         title=f"{period.title} 대화 품질",
-        rubric=rubric,
-        period=period,
-        before_name=before_name(period, rows, before),
-        version=found[-1].version,
-        scored=sum(row["rows"] for row in rows),
-        scored_days=sum(row["rows"] > 0 for row in rows),
-        empty_days=sum(not row["rows"] for row in rows),
+        **values,
         left_out=left_out_text(span.rows_of(), period, version),
         news=news,
-        headline=verdicts_text(windows.values()),
-        concluded=concluded,
-        first_rows=shown.first_rows(concluded.first),
+        headline=verdicts_text(values["windows"].values()),
+        first_rows=shown.first_rows(values["concluded"].first),
         cards=cards,
         day_table=day_table(rubric, days),
         tenants=tenant_trend_table(rubric, span, period, version),

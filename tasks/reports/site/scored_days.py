@@ -14,7 +14,6 @@ from scoring.alerting.facts import HISTORY_DAYS, AlertFact, rejected_rows
 from scoring.alerting.few_rows import few_rows, naming_tenants
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import DECISION_DAYS
-from scoring.chat.kpi_windows import rows_of_period
 from scoring.chat.kpis import (
     ALL_TENANTS,
     KpisByDay,
@@ -28,6 +27,7 @@ from scoring.chat.rubric import RowRubric
 from scoring.days import days_between
 from tasks.chat.tables import CROSSTAB, read_alerts, read_kpis, rows_by_day
 from tasks.files.report_paths import day_page_name
+from tasks.reports.period_conclusion import RowsOfTenants, rows_around
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import RUNS
 
@@ -91,16 +91,12 @@ class ScoredSpan:
     def _by_tenant(self) -> Mapping[str | None, Mapping[date, Row]]:
         return days_by_tenant(self.kpis)
 
-    def rows_around(self, period: Period) -> dict[str | None, tuple[list[Row], list[Row]]]:
+    def rows_around(self, period: Period) -> RowsOfTenants:
         """The KPI rows of each tenant, and of all, in a period and in the one before it, under the version of the last
         day that the period has."""
         version = next(day.scored_by for day in reversed(self.days) if day.day in period)
         tenants = dict.fromkeys(row["tenant_id"] for day in self.kpis if day in period for row in self.kpis[day])
-        rows = {tenant: self.rows_of(tenant) for tenant in tenants}
-        return {
-            tenant: (rows_of_period(of, period, version), rows_of_period(of, period.before, version))
-            for tenant, of in rows.items()
-        }
+        return rows_around({tenant: self.rows_of(tenant) for tenant in tenants}, period, version)
 
     def earlier_rows(self, day: SiteDay) -> list[Row]:
         """The KPI rows of the last seven scored days before a day, under its rubric version."""
