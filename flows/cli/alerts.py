@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,7 +32,7 @@ alerts_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 @alerts_app.callback()
 def alerts(
     called: typer.Context,
-    day: Annotated[datetime | None, day_option("--date", "Also tell what is new of this day.")] = None,
+    day: Annotated[date | None, day_option("--date", "Also tell what is new of this day.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be shown, and send nothing.")] = False,
     preview: Annotated[
         str,
@@ -55,15 +55,14 @@ def alerts(
         raise UsageError("--date, --preview, --pending and --revive exclude each other", fix="give one of them")
     with open_context() as context:
         prepare_prefect(context.settings.reports)
-        chosen = day.date() if day else None
         if preview:
             _preview(context, preview, as_json=as_json)
         elif pending:
             _pending(context, as_json=as_json)
         elif dry_run:
-            _dry_run(context, chosen, as_json=as_json)
+            _dry_run(context, day, as_json=as_json)
         else:
-            _send(context, chosen, requeue=requeue, as_json=as_json)
+            _send(context, day, requeue=requeue, as_json=as_json)
 
 
 def _preview(context: Context, period: str, *, as_json: bool) -> None:

@@ -45,10 +45,10 @@ def backfill(
 
     settings = load_settings()
     if dry_run:
-        _show_plan(settings, first.date(), last.date(), force=force, allow_shrink=allow_shrink, as_json=as_json)
-    elif force or alerts or not _shown_up_to_date(settings, first.date(), last.date(), as_json=as_json):
+        _show_plan(settings, first, last, force=force, allow_shrink=allow_shrink, as_json=as_json)
+    elif force or alerts or not _shown_up_to_date(settings, first, last, as_json=as_json):
         options = {"force": force, "alerts": alerts, "allow_shrink": allow_shrink}
-        _run(settings, first.date(), last.date(), options, as_json=as_json)
+        _run(settings, first, last, options, as_json=as_json)
 
 
 def _show_plan(settings: Settings, first: date, last: date, *, force: bool, allow_shrink: bool, as_json: bool) -> None:

@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def nightly(
     day: Annotated[
-        datetime | None,
+        date | None,
         day_option(
             "--date", "The day to score, and no other. Default: yesterday, after the days before it that need it."
         ),
@@ -56,12 +56,12 @@ def nightly(
     if day and intraday:
         raise UsageError("--date and --intraday exclude each other", fix="--intraday always means today")
     if dry_run:
-        _show_plan(day.date() if day else None, intraday=intraday, as_json=as_json)
+        _show_plan(day, intraday=intraday, as_json=as_json)
         return
     settings = _settings_of_night()
     if not (day or intraday or allow_shrink) and show_finished_night(settings, as_json=as_json):
         return
-    chosen = require_started(day.date(), settings.time_zone) if day else None
+    chosen = require_started(day, settings.time_zone) if day else None
     _run_nightly(settings, [chosen], "intraday" if intraday else "nightly", allow_shrink=allow_shrink, as_json=as_json)
 
 

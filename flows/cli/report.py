@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from datetime import datetime
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 def report(
     out: Annotated[Path | None, typer.Option(help="The folder of the site. Default: the setting `reports`.")] = None,
     days: Annotated[int, typer.Option(min=1, help="Calendar days up to the last scored one.")] = 60,
-    week: Annotated[
-        datetime | None, day_option("--week", "Write the report of the week that holds this day too.")
-    ] = None,
+    week: Annotated[date | None, day_option("--week", "Write the report of the week that holds this day too.")] = None,
     first: Annotated[
-        datetime | None, day_option("--from", "Write report and page of the days from this one to --to too.")
+        date | None, day_option("--from", "Write report and page of the days from this one to --to too.")
     ] = None,
-    last: Annotated[datetime | None, day_option("--to", "The last of these days.")] = None,
+    last: Annotated[date | None, day_option("--to", "The last of these days.")] = None,
     as_json: Json = False,
 ) -> None:
     """Build the dashboard: pages that open from disk, one a day and one a test run, and a first page over all.
@@ -69,7 +67,7 @@ def report(
     show(found, text, as_json=as_json)
 
 
-def _period(week: datetime | None, first: datetime | None, last: datetime | None) -> Period | None:
+def _period(week: date | None, first: date | None, last: date | None) -> Period | None:
     """The period that the options name; None if they name none.
 
     Raises:
@@ -78,7 +76,7 @@ def _period(week: datetime | None, first: datetime | None, last: datetime | None
     if week is not None and (first or last):
         raise UsageError("--week says the days already", fix="leave out --from and --to")
     if week is not None:
-        return week_of(week.date())
+        return week_of(week)
     if first is None or last is None:
         if first or last:
             raise UsageError("--from and --to go together", fix="give both")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import date, datetime
+from datetime import date
 from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -120,7 +120,7 @@ def sql(
     source: Annotated[
         str | None, typer.Option(help="Table or view with the chat rows. Default: that of monitoring.source.")
     ] = None,
-    day: Annotated[datetime | None, day_option("--date", "Only this day. Default: all rows.")] = None,
+    day: Annotated[date | None, day_option("--date", "Only this day. Default: all rows.")] = None,
 ) -> None:
     """Print the query that scores chat rows inside BigQuery, ready to paste into its console.
 
@@ -134,7 +134,7 @@ def sql(
     settings = load_settings()
     if source is None:
         source = _view_of(settings)
-    typer.echo(bigquery_scoring_query(source, day.date() if day else None, settings))
+    typer.echo(bigquery_scoring_query(source, day, settings))
 
 
 def _view_of(settings: Settings) -> str:

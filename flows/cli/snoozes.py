@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 from dataclasses import asdict
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,7 +29,7 @@ Who = Annotated[str, typer.Option(help="Who decided it. Default: who is logged i
 
 def snooze(
     rule: Rule,
-    until: Annotated[datetime, day_option("--until", "The last day that is kept quiet.")],
+    until: Annotated[date, day_option("--until", "The last day that is kept quiet.")],
     why: Annotated[str, typer.Option(help="The reason that every digest shows.", metavar="TEXT")],
     tenant: Tenant = None,
     who: Who = "",
@@ -45,10 +45,10 @@ def snooze(
         raise UsageError("a snooze needs a reason", where="--why", fix="say what people should know who miss the rule")
     with open_context() as context:
         this_day = today(context.settings.time_zone)
-        if until.date() < this_day:
-            raise UsageError(f"{until:%Y-%m-%d} is over", where="--until", fix="give today or a later day")
+        if until < this_day:
+            raise UsageError(f"{until} is over", where="--until", fix="give today or a later day")
         rule, named = _known(context, rule), _tenant(context, tenant)
-        made, day = snooze_rule(context, rule, named, until.date(), why.strip(), _who(who), now())
+        made, day = snooze_rule(context, rule, named, until, why.strip(), _who(who), now())
     text = f"snoozed {_snooze_text(made, context.settings.zone)}\n{_breaking_text(made, day)}"
     show(_snooze_dict(made), text, as_json=as_json)
 

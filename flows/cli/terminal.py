@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tasks.context import Context
     from tasks.judge.client import Progress
 
-_FIRST_DAY, _LAST_DAY = datetime(1970, 1, 1), datetime(9998, 12, 31)  # noqa: DTZ001  (calendar days have no zone)
+_FIRST_DAY, _LAST_DAY = date(1970, 1, 1), date(9998, 12, 31)
 _SECONDS_BETWEEN_LINES = 10.0
 
 INTERRUPTED = 130
@@ -32,28 +32,28 @@ Show = Callable[[int, int | None, str], None]
 
 
 def day_option(name: str, explained: str) -> Any:
-    """An option for a calendar day; its value is the midnight of that day, without a time zone."""
+    """An option for a calendar day."""
     return typer.Option(name, parser=_day, metavar="YYYY-MM-DD", help=explained)
 
 
-def _day(text: str) -> datetime:
+def _day(text: str) -> date:
     """Parses a day from 1970-01-01 to 9998-12-31: its neighbours and its midnight in UTC can be represented, too.
 
     Raises:
         typer.BadParameter: the text is no such day.
     """
     try:
-        day = datetime.strptime(text, "%Y-%m-%d")  # noqa: DTZ007  (calendar days have no zone)
+        day = datetime.strptime(text, "%Y-%m-%d").date()  # noqa: DTZ007  (calendar days have no zone)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is no day; write it as 2026-03-09.") from None
     if not _FIRST_DAY <= day <= _LAST_DAY:
-        raise typer.BadParameter(f"{day.date()} is not between {_FIRST_DAY.date()} and {_LAST_DAY.date()}.")
+        raise typer.BadParameter(f"{day} is not between {_FIRST_DAY} and {_LAST_DAY}.")
     return day
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for programs.")]
-FirstDay = Annotated[datetime, day_option("--from", "First day.")]
-LastDay = Annotated[datetime, day_option("--to", "Last day.")]
+FirstDay = Annotated[date, day_option("--from", "First day.")]
+LastDay = Annotated[date, day_option("--to", "Last day.")]
 
 
 def cannot_listen(host: str, port: int, error: OSError) -> UsageError:
@@ -65,15 +65,15 @@ def cannot_listen(host: str, port: int, error: OSError) -> UsageError:
     )
 
 
-def day_range(first: datetime, last: datetime) -> tuple[date, date]:
+def day_range(first: date, last: date) -> tuple[date, date]:
     """The days of `--from` and `--to`.
 
     Raises:
         UsageError: they are swapped.
     """
     if last < first:
-        raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")
-    return first.date(), last.date()
+        raise UsageError(f"--from {first} is after --to {last}", fix="swap the two days")
+    return first, last
 
 
 def refuse_other_than_csv(path: Path) -> None:
