@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from enum import StrEnum
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -25,11 +24,8 @@ if TYPE_CHECKING:
 _EVENTS_OF_A_LINE = 1_000
 
 
-class ScoreFormat(StrEnum):
-    """The format of the scores: that of the tool that imports them."""
-
-    OTEL_EVENTS = "otel-events"
-    LANGFUSE = "langfuse"
+ScoreFormat = Literal["otel-events", "langfuse"]
+"""The format of the scores: that of the tool that imports them."""
 
 
 def export(
@@ -94,7 +90,7 @@ def _named_rows(
 def _lines(form: ScoreFormat, rubric: RowRubric, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, object]]:
     from scoring.chat.results import langfuse_scores, otel_events, otel_line
 
-    if form is ScoreFormat.LANGFUSE:
+    if form == "langfuse":
         yield from chain.from_iterable(langfuse_scores(rubric, row) for row in rows)
         return
     events = chain.from_iterable(otel_events(rubric, row) for row in rows)

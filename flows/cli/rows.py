@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,14 +15,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from scoring.chat.rubric import CodedColumn
-
-
-class Stratum(StrEnum):
-    """The column whose values contribute candidates in turn if there are more than the limit."""
-
-    CATEGORY = "category"
-    TENANT = "tenant"
-    NONE = "none"
 
 
 Source = Annotated[str | None, typer.Option(help="Where the rows are. Default: the configured source.")]
@@ -63,8 +54,9 @@ def golden(
     out: Annotated[Path | None, typer.Option(help="Write the candidates to this CSV file.")] = None,
     limit: Annotated[int, typer.Option(help="The most candidates to list.", min=1)] = 100,
     by: Annotated[
-        Stratum, typer.Option(help="Kinds of rows that give their best in turn where there are more than the limit.")
-    ] = Stratum.CATEGORY,
+        Literal["category", "tenant", "none"],
+        typer.Option(help="Kinds of rows that give their best in turn where there are more than the limit."),
+    ] = "category",
     source: Source = None,
     as_json: Json = False,
 ) -> None:
@@ -86,11 +78,7 @@ def golden(
         with scored_source(source, window, context) as (scored, failures):
             rows = best_rows(context.rubric, scored)
     category = context.rubric.category
-    stratum = {
-        Stratum.CATEGORY: category.column if category else None,
-        Stratum.TENANT: "tenant_id",
-        Stratum.NONE: None,
-    }[by]
+    stratum = {"category": category.column if category else None, "tenant": "tenant_id", "none": None}[by]
     candidates = golden_candidates(context.rubric, rows, limit, stratum)
     counted = f"{candidates.height} candidates"
     if candidates.height < rows.height:
