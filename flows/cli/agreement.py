@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,7 +57,7 @@ def agreement(
     if not folders:
         _refuse_testrun(given, labels)
     with open_context() as context:
-        labelled, _ = _kept(context, given, exported, folders, labels, now())
+        labelled, _ = _kept(context, given, exported, folders, labels)
         found = agreements(labelled.pairs)
         least, day = context.settings.agreement.trusted_from, today(context.settings.time_zone)
         measured = Measured(labelled.rubric_version, found, labelled.epochs)
@@ -104,7 +103,6 @@ def _kept(
     exported: Sequence[KeptLabel] | None,
     folders: Sequence[ScoredFolder],
     path: Path,
-    at: datetime,
 ) -> tuple[Labelled, int]:
     """Pairs labels with the scores of these runs, or of chat rows, and stores them; also returns how many are new.
 
@@ -119,7 +117,7 @@ def _kept(
     else:
         labelled = labelled_rows(context.rubric, given, context.warehouse, path, are_exported=exported is not None)
     store = LabelStore(context.state)
-    return labelled, store.restore(exported) if exported else store.add(kept_labels(given, labelled, at))
+    return labelled, store.restore(exported) if exported else store.add(kept_labels(given, labelled, now()))
 
 
 @review_app.command("export")
@@ -188,7 +186,7 @@ def import_(
         _refuse_testrun(labels, verdicts)
     if run or not out:
         with open_context() as context:
-            _, new = _kept(context, labels, exported, folders, verdicts, now())
+            _, new = _kept(context, labels, exported, folders, verdicts)
         typer.echo(f"{counted(len(exported or labels), 'label')}, {new} of them new: kept")
     if out:
         write_labels(out, labels)
