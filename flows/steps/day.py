@@ -34,7 +34,7 @@ from tasks.chat.engine import ChatEngine, Counts, KpiTables, ScoredDay, ScoringO
 from tasks.chat.sources import ChatRowSource
 from tasks.chat.tables import write_alerts
 from tasks.context import Context
-from tasks.reports.chat_folder import DayReport, write_day_report
+from tasks.reports.chat_folder import write_day_report
 from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.state.alert_choices import AlertChoices
 from tasks.state.erased_sessions import erased_sessions
@@ -162,14 +162,14 @@ def summarise(
     tables: KpiTables,
     alerts: Sequence[AlertFact],
     kind: str,
-) -> DayReport:
+) -> MonitoringReport:
     """Writes the day's report and shows the day as Prefect artifacts."""
     settings = context.settings
     title = _title(day, kind, settings.service)
     policy = AlertChoices(context.state).policy(settings.alerts)
-    folder, is_over = Path(settings.reports), kind != INTRADAY
-    report = write_day_report(warehouse, day, outcome, tables, alerts, folder, title, policy, is_over=is_over)
-    _show_day(report.content, alerts, title, kind, settings.service)
+    path, is_over = context.reports.day_report(day), kind != INTRADAY
+    report = write_day_report(warehouse, day, outcome, tables, alerts, path, title, policy, is_over=is_over)
+    _show_day(report, alerts, title, kind, settings.service)
     return report
 
 
@@ -243,9 +243,9 @@ def score_day(
         day=day,
         counts=outcome.counts,
         kpis=tables.period,
-        figures=report.content.figures,
+        figures=report.figures,
         alerts=alerts,
-        report=report.path,
+        report=context.reports.day_report(day),
         problems=problems,
         notices=outcome.notices,
         files=files,

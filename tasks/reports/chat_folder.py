@@ -4,13 +4,14 @@ Source: SPEC 4.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
 from scoring.alerting.decision import DayDecisions, WatchedDays
 from scoring.alerting.facts import AlertFact
@@ -29,15 +30,17 @@ from scoring.judging.requests import summary_of_unasked
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
 from tasks.chat.tables import read_kpis, read_kpis_of_all, scored_until
-from tasks.files.atomic import json_text, replacing_together, write_parquet, write_text
-from tasks.files.report_paths import SCORE_FILES, ReportPaths
-from tasks.reports.chat_tables import write_csv_tables
+from tasks.files.atomic import TABLE_MODE, json_text, replacing_together, write_parquet, write_text
+from tasks.files.excel import excel_csv
+from tasks.files.report_paths import SCORE_FILES, SCORE_TABLES
 from tasks.reports.markdown.monitoring import MonitoringReport, findings_of
 from tasks.reports.site.failure_types import earlier_failures, failures_by_day
 from tasks.reports.site.scored_days import earlier_rows
 from tasks.waiting import begun
 from tasks.warehouse import Warehouse
 from tasks.warehouse.day_queries import FrameQueries
+
+_ROWS_AT_ONCE = 20_000
 
 
 def write_score_folder(
@@ -74,7 +77,7 @@ def write_score_folder(
         write_parquet(unfinished / "kpis.parquet", rubric.kpis_schema, [tables.kpis])
         write_parquet(unfinished / "crosstab.parquet", rubric.crosstab_schema, [tables.crosstab])
         if "csv" in also:
-            write_csv_tables(unfinished, time_zone)
+            _write_csv_tables(unfinished, time_zone)
         report = MonitoringReport(outcome, _period_title(tables.kpis), tables, findings, empty=_empty_texts(scores))
         write_text(unfinished / "report.md", report.markdown())
         if "xlsx" in also:
@@ -84,6 +87,19 @@ def write_score_folder(
         summary = _summary(outcome, identities(), report, scores)
         write_text(unfinished / "summary.json", json_text(summary))
         return summary
+
+
+def _write_csv_tables(folder: Path, time_zone: str) -> None:
+    """Writes `<table>.csv` beside each `<table>.parquet`, for people who open them in Excel.
+
+    Every text stays a text, times are those of the zone, and a list is one cell.
+    """
+    local = cs.datetime().dt.convert_time_zone(time_zone)
+    for name in SCORE_TABLES:
+        rows = pl.scan_parquet(folder / f"{name}.parquet", glob=False).with_columns(local, cs.list().list.join(", "))
+        batches = rows.collect_batches(chunk_size=_ROWS_AT_ONCE, maintain_order=True)
+        lines = chain.from_iterable(batch.iter_rows() for batch in batches)
+        write_text(folder / f"{name}.csv", excel_csv(chain([rows.collect_schema().names()], lines)), TABLE_MODE)
 
 
 def _summary(
@@ -145,27 +161,19 @@ def _period_title(kpis: pl.DataFrame) -> str:
     return str(days[0]) if days[0] == days[-1] else f"{days[0]} ~ {days[-1]}"
 
 
-@dataclass(frozen=True)
-class DayReport:
-    """A written report and its path."""
-
-    path: Path
-    content: MonitoringReport
-
-
 def write_day_report(
     warehouse: Warehouse,
     day: date,
     outcome: ScoringOutcome,
     tables: KpiTables,
     alerts: Sequence[AlertFact],
-    folder: Path,
+    path: Path,
     title: str,
     policy: AlertPolicy,
     *,
     is_over: bool = True,
-) -> DayReport:
-    """Writes the report of a written day with its `alerts` into `folder`; `policy` decides which rates rose."""
+) -> MonitoringReport:
+    """Writes the report of a written day with its `alerts`; `policy` decides which rates rose."""
     rubric, scored = outcome.rubric, scored_until(warehouse, day)
     history = read_kpis_of_all(warehouse, rubric, scored[-2 * FOUR_WEEKS :])
 
@@ -200,6 +208,5 @@ def write_day_report(
         changes={one.rule: change_text(one, day) for one in of_all},
         few=few,
     )
-    path = ReportPaths(folder).day_report(day)
     write_text(path, report.markdown())
-    return DayReport(path, report)
+    return report

@@ -127,7 +127,8 @@ def score_there(
 def tell(warehouse: BigQueryWarehouse, day: date, outcome: ScoringOutcome, tables: KpiTables, reports: Path) -> None:
     """Alert facts and report of a written day."""
     facts = write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
-    write_day_report(warehouse, day, outcome, tables, facts, reports, str(day), AlertPolicy())
+    report = reports / f"monitoring-{day}.md"
+    write_day_report(warehouse, day, outcome, tables, facts, report, str(day), AlertPolicy())
 
 
 def tables(warehouse: BigQueryWarehouse, day: date = DAY) -> Tables:

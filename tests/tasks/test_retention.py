@@ -54,10 +54,8 @@ from tests.builders.state import in_context, opened
 pytestmark = pytest.mark.slow
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-SECRET, SECRET_ANSWER = (
-    "제 이름은 홍길동인데 살까 | 팔까",
-    "홍길동 고객님, 죄송합니다. 저는 법률 자문을 드릴 수 없습니다.",
-)
+SECRET = "제 이름은 홍길동인데 살까 | 팔까"
+SECRET_ANSWER = "홍길동 고객님, 죄송합니다. 저는 법률 자문을 드릴 수 없습니다."
 SESSION = "session-of-one-person"
 DAYS = [DAY + timedelta(days=offset) for offset in range(3)]
 DAY_MINUTES = 24 * 60
@@ -68,7 +66,8 @@ def score(settings: Settings, days: list[date]) -> None:
     for day in days:
         source, erased = settings.monitoring.source, erased_in(settings)
         outcome, tables = write_scored_day(warehouse(settings), day, source, keep_text="all", erased=erased)
-        write_day_report(warehouse(settings), day, outcome, tables, [], Path(settings.reports), str(day), AlertPolicy())
+        report = ReportPaths(Path(settings.reports)).day_report(day)
+        write_day_report(warehouse(settings), day, outcome, tables, [], report, str(day), AlertPolicy())
 
 
 def erased_in(settings: Settings) -> frozenset[str]:

@@ -34,7 +34,8 @@ def score_day(tmp_path: Path, warehouse: FolderWarehouse) -> ScoreDay:
         folder = tmp_path / f"run{next(runs)}"
         outcome, tables = write_scored_day(warehouse, day, write_rows(folder / "rows.jsonl", rows))
         facts = write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
-        write_day_report(warehouse, day, outcome, tables, facts, tmp_path / "reports", str(day), AlertPolicy())
+        report = tmp_path / "reports" / f"monitoring-{day}.md"
+        write_day_report(warehouse, day, outcome, tables, facts, report, str(day), AlertPolicy())
 
     return run
 

@@ -49,7 +49,9 @@ def report(risen: FolderWarehouse, tmp_path: Path) -> MonitoringReport:
     rows = [{**row, "timestamp": f"{LAST}T03:{minute:02}:00Z"} for minute, row in enumerate(turns(14))]
     outcome, tables = write_scored_day(risen, LAST, write_rows(tmp_path / "rows.jsonl", rows), RUBRIC)
     facts = write_alerts(risen, LAST, RUBRIC, 0)
-    return write_day_report(risen, LAST, outcome, tables, facts, tmp_path / "out", str(LAST), AlertPolicy()).content
+    return write_day_report(
+        risen, LAST, outcome, tables, facts, tmp_path / "out" / "report.md", str(LAST), AlertPolicy()
+    )
 
 
 def test_report_names_the_tenant_of_a_rise_on_its_last_day(report: MonitoringReport) -> None:

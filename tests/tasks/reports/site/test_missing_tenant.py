@@ -36,7 +36,7 @@ def test_report_and_page_name_the_tenant_whose_rows_the_day_lacks(
     outcome, tables = write_scored_day(warehouse, FRIDAY, write_rows(tmp_path / "rows.jsonl", rows), RUBRIC)
     facts = write_alerts(warehouse, FRIDAY, RUBRIC, 0)
     out = tmp_path / "out"
-    report = write_day_report(warehouse, FRIDAY, outcome, tables, facts, out, str(FRIDAY), AlertPolicy()).content
+    report = write_day_report(warehouse, FRIDAY, outcome, tables, facts, out / "report.md", str(FRIDAY), AlertPolicy())
     assert report.sentences[0].startswith(SAID)
     assert len(report.sentences) <= 3
 
