@@ -23,8 +23,7 @@ from tasks.judge.client import Estimate, Judge, Judged, JudgeProgress, Progress
 from tasks.judge.judge_thread import FILES_AT_ONCE, JudgeThread, finished_in_turn
 from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
-from tasks.reports.testrun_folder import write_testrun_folder
-from tasks.reports.testrun_results import scored_as_judged
+from tasks.reports.testrun_folder import scored_as_judged, write_testrun_folder
 from tasks.state.database import StateDatabase
 from tasks.testruns.plans import plan_of_file
 from tasks.waiting import result_of

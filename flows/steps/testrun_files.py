@@ -28,7 +28,7 @@ from tasks.judge.client import Judge, Judged
 from tasks.judge.judge_thread import FILES_AT_ONCE, JudgeThread, finished_in_turn
 from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
-from tasks.reports.testrun_results import write_testrun_results
+from tasks.reports.testrun_folder import write_testrun_results
 from tasks.state.run_ledger import TEST_RUN, RunLedger
 from tasks.testruns.plans import plan_of_input
 

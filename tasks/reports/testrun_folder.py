@@ -4,6 +4,7 @@ Source: SPEC 4.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from scoring.testruns.headline import query_names
 from scoring.testruns.history import RunPlace
 from scoring.testruns.report_tables import REPORT_TABLES, query_examples
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
-from scoring.testruns.scoring import ScoredTestRun, testrun_summary
+from scoring.testruns.scoring import ScoredTestRun, TestRunPlan, score_testrun, testrun_summary
 from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
 from tasks.files.atomic import TABLE_MODE, json_text, replacing_together, write_parquet, write_text
 from tasks.files.discovery import refuse_replaced
@@ -25,7 +26,10 @@ from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, wri
 from tasks.reports.templates import markdown
 from tasks.reports.testrun_workbook import write_testrun_workbook
 from tasks.reports.wording import NOTE_TITLES, lines_of_text, reject_causes
-from tasks.testruns.warehouse import JUDGEMENTS_SCHEMA, judgement_frame
+from tasks.testruns.history import place_of
+from tasks.testruns.trusted_metrics import read_trust, untrusted_metrics
+from tasks.testruns.warehouse import JUDGEMENTS_SCHEMA, judgement_frame, write_testrun
+from tasks.warehouse import Warehouse
 
 _QUERIES_AS_JSON, _JUDGEMENTS = "scores.json", "judgements.parquet"
 
@@ -116,3 +120,27 @@ def testrun_report(
         **REPORT_TABLES,
         **rubric.report_values(queries, summary, options),
     )
+
+
+def scored_as_judged(plan: TestRunPlan, judged: Judged | None) -> ScoredTestRun:
+    """Scores a run with what the judge said of it, by rules alone where nobody was asked."""
+    return score_testrun(plan, judged.verdicts, judged.epochs) if judged else score_testrun(plan, {})
+
+
+def write_testrun_results(
+    folder: Path, warehouse: Warehouse, day: date, plan: TestRunPlan, judged: Judged | None, known: Warehouse
+) -> dict[str, Any]:
+    """Scores a run, as one of a day, with what the judge said of it; returns the summary.
+
+    `known` is the warehouse with the runs that it is compared with, and people's labels.
+
+    Raises:
+        InputError: the file was replaced since it was read; nothing is written.
+        StorageError: the folder or the warehouse cannot be written.
+    """
+    scored = scored_as_judged(plan, judged)
+    untrusted = untrusted_metrics(read_trust(known), plan.rubric, scored.epochs)
+    place = place_of(known, day, scored, judged.summary() if judged else None)
+    summary = write_testrun_folder(folder, scored, Path(plan.run.identity.name), judged, untrusted, place)
+    write_testrun(warehouse, day, scored, place, judged)
+    return summary

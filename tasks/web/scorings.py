@@ -26,7 +26,7 @@ from tasks.judge.client import Judge, Judged, JudgeProgress
 from tasks.judge.judge_thread import JudgeThread
 from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
-from tasks.reports.testrun_results import write_testrun_results
+from tasks.reports.testrun_folder import write_testrun_results
 from tasks.testruns.plans import plan_of_file
 from tasks.testruns.uploads import Scoring, Upload
 from tasks.waiting import result_of

@@ -97,7 +97,7 @@ def test_inbox_goes_on_bringing_back_what_a_run_left_that_died(
         write_testrun(*run)
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr("tasks.reports.testrun_results.write_testrun", die_at_the_second)
+        patched.setattr("tasks.reports.testrun_folder.write_testrun", die_at_the_second)
         score_inbox(settings, TODAY)
     assert summaries(settings) == [(FIRST, RESUME)]
     assert [run.name for run in score_inbox(settings, TODAY).scored] == [PLAN, "plan_agent_0.csv"]
