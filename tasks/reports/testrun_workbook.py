@@ -12,10 +12,13 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from scoring.figures import goal_figure
 from scoring.inputs import BrokenRow
+from scoring.markdown import score_text
 from scoring.testruns.review_items import review_items
 from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import ScoredTestRun
+from scoring.testruns.summaries import SCORE_KEYS, score_counts
 from scoring.testruns.tables import (
     RUBRIC_FIELDS,
     VALUE_TITLES,
@@ -24,10 +27,10 @@ from scoring.testruns.tables import (
     queries_schema,
     scores_schema,
 )
-from tasks.files.excel import fits_cell
+from tasks.files.excel import LONGEST_CELL, fits_cell
 from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
 from tasks.files.xlsx.workbook import write_workbook
-from tasks.reports.testrun_summary_tab import summary_tab
+from tasks.reports.wording import rules_text, weights_text
 from tasks.review.queue import Drawn, flagged_queries, reviewed_metrics
 from tasks.review.review_tab import criteria_tab, review_tab
 from tasks.testruns.files import text_table
@@ -36,6 +39,14 @@ _MOST_REVIEWED = 200
 _NOT_SHOWN = frozenset(column.name for column in RUBRIC_FIELDS)
 _LONG = ("_reason", "_reasons", "query_text", "failed_checks", "signature", "_missing")
 _YES_NO = {True: "예", False: "아니요"}
+_SUMMARY_COLUMNS = (
+    *(SheetColumn("구분"), SheetColumn("지표"), SheetColumn("평균", "mean"), SheetColumn("채점한 수", "number")),
+    SheetColumn("미판정 질의", "number"),
+    *(SheetColumn("최저(미판정 0점)", "mean"), SheetColumn("최고(미판정 5점)", "mean")),
+    *(SheetColumn("점수 없음" if points == "null" else f"{points}점", "number") for points in SCORE_KEYS),
+)
+_MEANING_COLUMNS = (SheetColumn("탭"), SheetColumn("열"), SheetColumn("뜻", "long", 90), SheetColumn("저장된 이름"))
+_FIGURES = ("mean", "n", "undecided", "low", "high")
 
 
 def write_testrun_workbook(
@@ -56,7 +67,7 @@ def write_testrun_workbook(
     flagged = flagged_queries(rubric, queries, scores)
     of_workbook = source.suffix.lower() == ".xlsx"
     tabs = [
-        summary_tab(scored, summary, 0 if of_workbook else _cut_cells(source), len(flagged) - _MOST_REVIEWED),
+        _summary_tab(scored, summary, 0 if of_workbook else _cut_cells(source), len(flagged) - _MOST_REVIEWED),
         *([review_tab(run.identity.name, rubric, list(_reviewed(scored, flagged)), blind=False)] if flagged else []),
         by_query.tab,
         by_execution.tab,
@@ -70,9 +81,6 @@ def write_testrun_workbook(
         write_workbook(path, tabs, source)
     else:
         write_workbook(path, [*tabs, _input_tab(source)])
-
-
-_MEANING_COLUMNS = (SheetColumn("탭"), SheetColumn("열"), SheetColumn("뜻", "long", 90), SheetColumn("저장된 이름"))
 
 
 @dataclass(frozen=True)
@@ -176,3 +184,75 @@ def _input_tab(source: Path) -> Tab:
     rows = ([row.reason] if isinstance(row, BrokenRow) else row.cells for row in text.rows())
     columns = [SheetColumn(name or "(이름 없음)") for name in text.columns]
     return Tab("입력", columns, rows, printed=(len(columns), 0))
+
+
+def _summary_tab(scored: ScoredTestRun, summary: Mapping[str, Any], cut_cells: int, not_listed: int) -> Tab:
+    """The first sentences of the report, metrics of the whole and of each round, then targets and what was read.
+
+    `cut_cells` counts those of the input that are too long for Excel, `not_listed` the queries for a person that the
+    tab of these leaves out, less than 1 if it has all.
+    """
+    head = (f"{scored.plan.rubric.title}: {scored.plan.run.name}", *summary["headline"])
+    rows, notes = list(_summary_rows(scored)), _summary_notes(scored, summary, cut_cells, not_listed)
+    return Tab("점수 요약", _SUMMARY_COLUMNS, rows, notes, head)
+
+
+def _summary_rows(scored: ScoredTestRun) -> Iterator[list[Any]]:
+    """A row per metric for the whole and for each round; counts of the whole are those of its rounds together."""
+    titles = {**scored.plan.rubric.figure_titles, **{each.name: each.title for each in scored.plan.rubric.metrics}}
+    summary = scored.summary
+    rounds = [(f"회차 {name}", means, [summary.distributions.get(name, {})]) for name, means in summary.rounds.items()]
+    for title, means, spread in [("전체", summary.set, [*summary.distributions.values()]), *rounds]:
+        for name, values in means.items():
+            if isinstance(values, Mapping):
+                counts = _counts([by_metric.get(name, {}) for by_metric in spread])
+                yield [title, titles.get(name, name), *map(values.get, _FIGURES), *counts]
+
+
+def _counts(spread: Sequence[Mapping[str, int]]) -> list[int | None]:
+    if not any(spread):
+        return [None] * len(SCORE_KEYS)
+    totals = dict.fromkeys(SCORE_KEYS, 0)
+    for distribution in spread:
+        for points, count in score_counts(distribution):
+            totals[points] += count
+    return list(totals.values())
+
+
+def _summary_notes(
+    scored: ScoredTestRun, summary: Mapping[str, Any], cut_cells: int, not_listed: int
+) -> list[tuple[str, str]]:
+    run, plan = scored.plan.run, scored.plan
+    parts, counts = plan.rubric.page_parts(summary), run.counts
+    notes = [
+        *(
+            (one.title, one.missing or f"{score_text(one.total)}점, {weights_text(one.coverage)}")
+            for one in parts.totals
+        ),
+        *((f"목표: {title}", goal_figure(figures).text) for title, figures in parts.targets),
+        *([("참고", parts.notice)] if parts.notice else []),
+        *(
+            ("테스트 세트 점검", f"{one['title']} {len(one['query_ids']):,}개: {one['example']}")
+            for one in summary["lint"]
+        ),
+        ("파일", run.name),
+        ("채점 기준", f"{plan.rubric.title}({plan.rubric.id}), {rules_text(plan.rubric_version)}"),
+        (
+            "행",
+            f"읽음 {counts.rows_in:,} = 채점 {counts.scored:,} + 제외 {counts.excluded:,} + 거부 {counts.rejected:,}",
+        ),
+        ("파일 지문(SHA-256)", run.identity.sha256),
+    ]
+    if cut_cells:
+        notes.append(
+            (
+                "잘린 칸",
+                f"'입력' 탭에서 Excel 한 칸의 한도({LONGEST_CELL:,}자)를 넘는 칸 {cut_cells:,}개를 잘라 담았습니다. "
+                "다시 채점할 때는 이 파일 말고 원본을 쓰세요.",
+            )
+        )
+    if not_listed > 0:
+        notes.append(("검토", f"'검토' 탭은 점수를 많이 잃은 질의부터 담았고, 그 밖에 {not_listed:,}개가 있습니다."))
+    if unanswered := scored.questions.get("no_judge"):
+        notes.append(("미판정", f"판정 모델을 쓰지 않아 질문 {unanswered:,}개의 점수를 비워 둠"))
+    return notes
