@@ -5,12 +5,11 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, partial
-from importlib.resources.abc import Traversable
 from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
@@ -66,26 +65,13 @@ def html_environment(*folders: Path) -> Environment:
     return _environment((*folders, _HERE / "site" / "templates"), None)
 
 
-def markdown(template: str | Traversable, **values: Any) -> str:
-    """The text that a template of `markdown/templates`, or the file of one, makes of `values`.
+def markdown(template: str, *folders: Path, **values: Any) -> str:
+    """The text that a template makes of `values`: one of `folders`, or of `markdown/templates`, on which it builds.
 
     There is one empty line between its parts.
     """
-    if isinstance(template, str):
-        text = _markdown().get_template(template).render(values)
-    else:
-        text = _compiled(template.read_text(encoding="utf-8")).render(values)
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
-
-
-@cache
-def _compiled(template: str) -> Template:
-    """Compiling takes ten times as long as a report, and many reports are written from one template."""
-    return _markdown().from_string(template)
-
-
-def _markdown() -> Environment:
-    return _environment((_HERE / "markdown" / "templates",), _escaped)
+    environment = _environment((*folders, _HERE / "markdown" / "templates"), _escaped)
+    return re.sub(r"\n{3,}", "\n\n", environment.get_template(template).render(values)).strip() + "\n"
 
 
 @cache

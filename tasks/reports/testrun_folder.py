@@ -111,7 +111,8 @@ def testrun_report(
     if not queries:
         return ""
     return markdown(
-        files(rubric.package) / "report.md",
+        "report.md",
+        Path(str(files(rubric.package))),
         name=name,
         queries=queries,
         names=query_names(queries),
