@@ -15,7 +15,7 @@ import polars as pl
 
 from scoring.chat.periods import Period
 from scoring.chat.row_filter import RowFilter
-from scoring.chat.rubric import LEVEL_TITLES, CodedColumn, RowRubric
+from scoring.chat.rubric import LEVEL_TITLES, RowRubric
 from scoring.judging.masking import masked
 from scoring.markdown import shortened
 from scoring.rules.evaluation_order import columns_of
@@ -112,37 +112,22 @@ class ListedRows:
     def facets(self) -> list[Facet]:
         """Everything that rows can be filtered by, what is asked for most first."""
         rubric, frame = self.rubric, self.frame
-        hours = frame["timestamp"].dt.convert_time_zone(self.time_zone).dt.hour().to_list()
-        coded = [CodedColumn("alert_level", LEVEL_TITLES), *rubric.kinds]
+        of_rows = frame["timestamp"].dt.convert_time_zone(self.time_zone).dt.hour().to_list()
+        hours = {str(hour): f"{hour}시" for hour in sorted(set(of_rows))}
+        coded = {"alert_level": LEVEL_TITLES, **{one.column: one.titles for one in rubric.kinds}, **rubric.grade_names}
         names = sorted(set(frame["tenant_id"]), key=str)
         tenants = {tenant_json(name): tenant_text(name) for name in names}
+        alerts = [pl.col("alert_rules").list.contains(rule) for rule in rubric.rule_titles]
         return [
             self._flagged_facet(),
             Facet("tenant", "테넌트", tenants, _places(names, frame["tenant_id"].to_list())),
-            Facet(
-                "alert",
-                "알림",
-                rubric.rule_titles,
-                _bits([pl.col("alert_rules").list.contains(rule) for rule in rubric.rule_titles], frame),
-                True,
-            ),
+            Facet("alert", "알림", rubric.rule_titles, _bits(alerts, frame), True),
             self._kpi_facet(),
             *(
-                Facet(
-                    one.column, rubric.titles[one.column], one.titles, _places(one.titles, frame[one.column].to_list())
-                )
-                for one in coded
+                Facet(name, rubric.titles[name], values, _places(values, frame[name].to_list()))
+                for name, values in coded.items()
             ),
-            *(
-                Facet(name, rubric.titles[name], grades, _places(grades, frame[name].to_list()))
-                for name, grades in rubric.grade_names.items()
-            ),
-            Facet(
-                "hour",
-                "시각",
-                {str(hour): f"{hour}시" for hour in sorted(set(hours))},
-                _places(sorted(set(hours)), hours),
-            ),
+            Facet("hour", "시각", hours, _places(hours, map(str, of_rows))),
             self._template_facet(),
         ]
 
