@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from functools import partial
 from typing import Any
 
 from scoring.alerting.decision import WatchedDays
@@ -27,7 +26,7 @@ from tasks.reports.site.scored_days import Row, left_out_text
 from tasks.reports.templates import markdown
 from tasks.reports.wording import MOST_TENANTS, counted_share_text, tenant_text
 from tasks.warehouse import Warehouse, table_rows
-from tasks.warehouse.day_queries import CountsOfDays, ValueCounts
+from tasks.warehouse.day_queries import ValueCounts
 
 _FRAMED_ROWS, _QUESTIONS = 10, 10
 
@@ -49,8 +48,9 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
     framed, questions = _of_rows(
         rubric, (list_rows(warehouse, rubric, row["score_date"], row["rows"], time_zone) for row in this)
     )
-    days = [row["score_date"] for row in (*before, *this)]
+    days, category = [row["score_date"] for row in (*before, *this)], rubric.category
     counted = warehouse.value_counts(days, counted_columns(rubric), rubric)
+    kinds = {day: dict(counted[day][category.column]) if category and day in counted else {} for day in days}
     framed_count = _framed_count(warehouse, rubric, this)
     return markdown(
         "period.md",
@@ -59,7 +59,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         left_out=left_out,
         news=[
             *_paged(warehouse, rubric, [row["score_date"] for row in this], policy),
-            *newcomers(rubric, period, by_tenant, partial(_kinds_on, rubric, counted)),
+            *newcomers(rubric, period, by_tenant, kinds.get),
         ],
         tenants=_tenant_lines(rubric, period, by_tenant),
         most_tenants=MOST_TENANTS,
@@ -76,10 +76,6 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
 def _paged(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date], policy: AlertPolicy) -> list[str]:
     history = scored_until(warehouse, max(days))[-len(days) - DECISION_DAYS :]
     return paged_lines(preview_days(WatchedDays(rubric, read_kpis(warehouse, rubric, history), policy), days))
-
-
-def _kinds_on(rubric: RowRubric, counted: CountsOfDays, day: date) -> dict[str, int]:
-    return dict(counted[day][rubric.category.column]) if rubric.category and day in counted else {}
 
 
 def _kpis_by_tenant(warehouse: Warehouse, rubric: RowRubric, period: Period) -> tuple[RowsOfTenants, str]:

@@ -37,8 +37,8 @@ class Questions:
 
     def __add__(self, other: "Questions") -> "Questions":
         """The rows of both, which have the same template."""
-        questions, counts = _sums(self.questions, other.questions), _sums(self.counts, other.counts)
-        return Questions(self.template, questions, counts)
+        questions, counts = Counter(self.questions), Counter(self.counts)
+        return Questions(self.template, questions + Counter(other.questions), counts + Counter(other.counts))
 
 
 def failing_kpis(rubric: RowRubric) -> list[Quotient]:
@@ -93,7 +93,3 @@ def summed_questions(days: Iterable[Sequence[Questions]]) -> list[Questions]:
 def often_asked(questions: Sequence[Questions], most: int) -> list[Questions]:
     """At most so many of the templates that came more than once, the most frequent first, as they are given."""
     return [one for one in questions if one.rows > 1][:most]
-
-
-def _sums(counts: Counts, others: Counts) -> Counts:
-    return {**counts, **{name: counts.get(name, 0) + count for name, count in others.items()}}

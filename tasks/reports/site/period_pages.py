@@ -26,6 +26,8 @@ from tasks.reports.site.tenant_trends import tenant_trend_table
 
 _MOST_QUESTIONS = 15
 _MOST_COLUMNS = 62
+_Line = tuple[str, Sequence[int | None], Mapping[str, str]]
+"""What is counted, its rows on each day, and the values that these have."""
 
 
 @dataclass(frozen=True)
@@ -102,42 +104,25 @@ def _tables(shown: _Shown) -> list[tuple[str, Table]]:
     """Title and table of what is counted day by day; every count leads to its rows."""
     rubric, days = shown.listed.rubric, shown.days
     failures = [dict(day.summary.failures) for day in days]
-    tables = [
-        (
-            "지표에 포함된 행",
-            _by_day(
-                "지표",
-                shown,
-                [
-                    (kpi.counted_title, [counted_of(kpi, day.site.total) for day in days], {"kpi": kpi.name})
-                    for kpi in rubric.rates.values()
-                ],
-            ),
-        ),
-        (
-            "알림",
-            _by_day(
-                "알림",
-                shown,
-                [
-                    (rule.title, [day.site.total[f"alert_{rule.id}"] for day in days], {"alert": rule.id})
-                    for rule in rubric.alert_rules
-                ],
-            ),
-        ),
-        (
-            "실패 유형",
-            _by_day(
-                "실패 유형",
-                shown,
-                [
-                    (title, [of_day.get(code, 0) for of_day in failures], {rubric.failure.column: code})
-                    for code, title in rubric.failure.titles.items()
-                ],
-            ),
-        ),
+    of_kpis: list[_Line] = [
+        (kpi.counted_title, [counted_of(kpi, day.site.total) for day in days], {"kpi": kpi.name})
+        for kpi in rubric.rates.values()
     ]
-    return [*tables, *_category_table(shown), *_question_table(shown)]
+    of_alerts: list[_Line] = [
+        (rule.title, [day.site.total[f"alert_{rule.id}"] for day in days], {"alert": rule.id})
+        for rule in rubric.alert_rules
+    ]
+    of_failures: list[_Line] = [
+        (title, [of_day.get(code, 0) for of_day in failures], {rubric.failure.column: code})
+        for code, title in rubric.failure.titles.items()
+    ]
+    return [
+        ("지표에 포함된 행", _by_day("지표", shown, of_kpis)),
+        ("알림", _by_day("알림", shown, of_alerts)),
+        ("실패 유형", _by_day("실패 유형", shown, of_failures)),
+        *_category_table(shown),
+        *_question_table(shown),
+    ]
 
 
 def _category_table(shown: _Shown) -> list[tuple[str, Table]]:
@@ -167,7 +152,7 @@ def _question_table(shown: _Shown) -> list[tuple[str, Table]]:
     return [(f"알림이나 낮은 등급에서 반복된 질문{limit}", _by_day("질문", shown, lines))] if lines else []
 
 
-def _by_day(title: str, shown: _Shown, lines: Iterable[tuple[str, Sequence[int | None], Mapping[str, str]]]) -> Table:
+def _by_day(title: str, shown: _Shown, lines: Iterable[_Line]) -> Table:
     """A line for each thing that is counted, the most frequent first: the sum, then each day, with their rows.
 
     Of more than two months there are only the sums: nobody reads so many columns.

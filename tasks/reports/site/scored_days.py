@@ -95,8 +95,12 @@ class ScoredSpan:
         """The KPI rows of each tenant, and of all, in a period and in the one before it, under the version of the last
         day that the period has."""
         version = next(day.scored_by for day in reversed(self.days) if day.day in period)
+        return rows_around(self.rows_by_tenant(period), period, version)
+
+    def rows_by_tenant(self, period: Period) -> dict[str | None, Mapping[date, Row]]:
+        """All KPI rows of each tenant that has one in a period, and of all (`*`), by day."""
         tenants = dict.fromkeys(row["tenant_id"] for day in self.kpis if day in period for row in self.kpis[day])
-        return rows_around({tenant: self.rows_of(tenant) for tenant in tenants}, period, version)
+        return {tenant: self.rows_of(tenant) for tenant in tenants}
 
     def earlier_rows(self, day: SiteDay) -> list[Row]:
         """The KPI rows of the last seven scored days before a day, under its rubric version."""

@@ -19,9 +19,11 @@ _WIDTH, _HEIGHT, _EDGE = 560, 160, 20
 def tenant_trend_table(rubric: RowRubric, span: ScoredSpan, period: Period, version: RubricVersion) -> Table:
     """A period of each tenant, those with the most rows first, under one rubric version."""
     kpis = rubric.targeted
-    by_tenant = {tenant: span.rows_of(tenant) for tenant in _tenants(span, period)}
+    by_tenant = span.rows_by_tenant(period)
     sizes = {
-        tenant: sum(row["rows"] for row in rows_of_period(rows, period, version)) for tenant, rows in by_tenant.items()
+        tenant: sum(row["rows"] for row in rows_of_period(rows, period, version))
+        for tenant, rows in by_tenant.items()
+        if tenant != ALL_TENANTS
     }
     largest = sorted((tenant for tenant in sizes if sizes[tenant]), key=lambda one: (-sizes[one], str(one)))
     lines: list[list[Cell]] = [
@@ -37,11 +39,6 @@ def tenant_trend_table(rubric: RowRubric, span: ScoredSpan, period: Period, vers
             [other_tenants_text(len(hidden)), count_text(sum(map(sizes.__getitem__, hidden))), *[""] * len(kpis)]
         )
     return Table(["테넌트", "채점", *(kpi.title for kpi in kpis)], lines)
-
-
-def _tenants(span: ScoredSpan, period: Period) -> list[str | None]:
-    days = [rows for day, rows in span.kpis.items() if day in period]
-    return list(dict.fromkeys(row["tenant_id"] for rows in days for row in rows if row["tenant_id"] != ALL_TENANTS))
 
 
 def _trend(kpi: Quotient, rows: Mapping[date, Row], period: Period, version: RubricVersion) -> Cell:
