@@ -14,7 +14,7 @@ from scoring.alerting.standing_out import standing_out
 from scoring.alerting.wording import change_text, usual_rate_text
 from scoring.chat.conclusion import conclusion, verdicts_text
 from scoring.chat.kpi_figures import kpi_figure
-from scoring.chat.kpi_windows import WEEK, ComparedKpi
+from scoring.chat.kpi_windows import WEEK, ComparedKpi, kpi_windows
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.periods import Period, week_of
 from scoring.chat.rubric import KPI_RULE, RowRubric
@@ -38,7 +38,7 @@ from tasks.reports.site.day_tables import (
     rate_cells,
     tenant_table,
 )
-from tasks.reports.site.kpi_cards import day_windows, kpi_cards
+from tasks.reports.site.kpi_cards import kpi_cards
 from tasks.reports.site.listed_rows import tenant_json
 from tasks.reports.site.pages import Cell, Link, page
 from tasks.reports.site.period_pages import period_link
@@ -159,7 +159,7 @@ def _parts_of_day(
 ) -> dict[str, Any]:
     """The values that both pages show of a day; examples of its alerts are on `page_of_day`."""
     day, links = linked.site, linked.links
-    windows = day_windows(rubric, span, day)
+    windows = {kpi.name: kpi_windows(kpi, span.rows_of(), day.day) for kpi in rubric.targeted}
     cards = kpi_cards(rubric, windows, day.total, links)
     alerts = _shown_alerts(rubric, day, {row.scores["row_id"] for row in rows}, page_of_day, links)
     of_tenants = [alert for alert in alerts if alert.tenant != _EVERYBODY]

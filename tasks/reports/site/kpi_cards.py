@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scoring.chat.kpi_windows import ComparedKpi, deciding, kpi_windows
+from scoring.chat.kpi_windows import ComparedKpi, deciding
 from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import RowRubric
-from scoring.figures import VERDICT_SIGNS, Figure
+from scoring.figures import Figure
 from tasks.reports.site.pages import Cell, Chart, Table
 from tasks.reports.site.row_pages import RowLinks
-from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay
+from tasks.reports.site.scored_days import Row
 from tasks.reports.wording import count_text
 
 
@@ -26,17 +26,6 @@ class KpiCard:
     def decided(self) -> ComparedKpi:
         """The deciding window."""
         return deciding(self.windows)
-
-    @property
-    def sign(self) -> str:
-        """The shape of the verdict."""
-        return VERDICT_SIGNS[self.decided.figure.verdict]
-
-
-def day_windows(rubric: RowRubric, span: ScoredSpan, day: SiteDay) -> dict[str, list[ComparedKpi]]:
-    """Each KPI with a target, by name, over the day and over the windows that end with it."""
-    days = span.rows_of()
-    return {kpi.name: kpi_windows(kpi, days, day.day) for kpi in rubric.targeted}
 
 
 def kpi_cards(
