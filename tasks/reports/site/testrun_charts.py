@@ -6,7 +6,7 @@ Source: SPEC 3 and 4.
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from scoring.markdown import percent, score_text
 from scoring.rules.bands import Bands, band_rows
@@ -91,8 +91,7 @@ def rounds_chart(run: PublishedTestRun, intervals: Mapping[str, Interval | None]
                     "metric": title,
                     "mean": of_set[name]["mean"],
                     "shown": score_text(of_set[name]["mean"]),
-                    "low": interval_end(intervals.get(name), "low"),
-                    "high": interval_end(intervals.get(name), "high"),
+                    **interval_ends(intervals.get(name)),
                 }
                 for name, title in shown
             ],
@@ -241,6 +240,8 @@ def interval_of(interval: Interval | None) -> str:
     return f"{score_text(interval.low)}~{score_text(min(interval.high, BEST_POINTS))}" if interval else NOTHING
 
 
-def interval_end(interval: Interval | None, end: Literal["low", "high"]) -> float | None:
-    """An end of an interval within the scores."""
-    return None if interval is None else min(max(getattr(interval, end), WORST_POINTS), BEST_POINTS)
+def interval_ends(interval: Interval | None) -> dict[str, float | None]:
+    """The ends of an interval within the scores."""
+    if interval is None:
+        return {"low": None, "high": None}
+    return {"low": max(interval.low, WORST_POINTS), "high": min(interval.high, BEST_POINTS)}

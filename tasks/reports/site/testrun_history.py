@@ -13,7 +13,7 @@ from scoring.testruns.change_wording import passed_over_text, standing
 from scoring.testruns.scoring import epochs_of
 from scoring.testruns.summaries import mean_text
 from tasks.reports.site.pages import Cell, Chart, Link, Table, verdict_cell
-from tasks.reports.site.testrun_charts import interval_end, interval_of
+from tasks.reports.site.testrun_charts import interval_ends, interval_of
 from tasks.reports.site.testrun_tables import PublishedTestRun, order_of_runs
 from tasks.reports.wording import NOTHING, count_text
 
@@ -107,8 +107,7 @@ def _history_chart(runs: Sequence[PublishedTestRun], metric: str, title: str, in
                 {
                     "order": order,
                     "value": mean,
-                    "low": interval_end(interval, "low"),
-                    "high": interval_end(interval, "high"),
+                    **interval_ends(interval),
                     "segment": segment,
                     "href": quote(run.page),
                     "label": f"{run.name}\n{run.when_text}\n{score_text(mean)}"

@@ -79,7 +79,6 @@ def testrun_values(
     `intervals` are those of `metric_intervals`, `before` is the page of the run that it is compared with, '' for none.
     """
     change = run.summary.get("change")
-    of_change = change_parts(change)
     rounds, scores, latencies = rounds_chart(run, intervals), scores_chart(run), latency_charts(run, executions)
     executions_of: dict[str, list[Row]] = defaultdict(list)
     for row in executions:
@@ -101,8 +100,7 @@ def testrun_values(
         "consistency": _consistency(run.summary["set"].get("consistency", {}), run.figure_titles),
         "headline": run.summary.get("headline", ()),
         "change": change,
-        **of_change,
-        "change_tables": [_with_links(each, {}) for each in of_change["change_tables"]],
+        **change_parts(change),
         "moved": _moved(change, links) if change else (),
         "alone": alone_text(run.summary),
         "before": before,
