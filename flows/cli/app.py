@@ -135,12 +135,9 @@ def main() -> None:
         raise
     except PrefectGoneError as error:
         leave_at_once(error)
-    except UsageError as error:
-        complain(error)
-        sys.exit(2)
     except AqbError as error:
         complain(error)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, UsageError) else 1)
     except OSError as error:  # such as a permission or a disk, which a traceback would not explain
         where = str(error.filename or "")
         complain(StorageError(error.strerror or str(error), where=where, fix="check that it may be read and written"))
