@@ -41,10 +41,9 @@ from tasks.reports.site.day_tables import (
 from tasks.reports.site.kpi_cards import kpi_cards
 from tasks.reports.site.listed_rows import tenant_json
 from tasks.reports.site.pages import Cell, Link, page
-from tasks.reports.site.period_pages import period_link
+from tasks.reports.site.period_pages import period_link, tenant_trend_table
 from tasks.reports.site.row_pages import LinkedDay, RowLinks
 from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay
-from tasks.reports.site.tenant_trends import tenant_trend_table
 from tasks.reports.site.testrun_pages import testrun_list
 from tasks.reports.site.testrun_tables import PublishedTestRun
 from tasks.reports.site.worst_rows import ShownRow, one_of_each_template

@@ -1,31 +1,36 @@
-"""The page of a week, a month or any days of chat rows: its KPIs beside those before it, and what stood out day by day.
+"""The page of a week, a month or any days of chat rows: its KPIs beside those before it, all and by tenant, and what
+stood out day by day.
 
 Source: SPEC 10.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 
 from scoring.chat.conclusion import FirstRows, verdicts_text
-from scoring.chat.kpis import RubricVersion
+from scoring.chat.kpi_windows import WEEK, ComparedKpi, compared_kpi, rows_of_period, window_sums
+from scoring.chat.kpis import ALL_TENANTS, Quotient, RubricVersion
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
+from scoring.figures import VERDICT_SIGNS
 from tasks.files.report_paths import period_page_name
 from tasks.reports.period_conclusion import period_values
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.day_tables import day_table, question_text
 from tasks.reports.site.kpi_cards import KpiCard, counted_of, interval_chart
 from tasks.reports.site.listed_rows import MOST_ROWS, ListedRows
-from tasks.reports.site.pages import Cell, Link, Table, page
+from tasks.reports.site.pages import Cell, Link, Table, Trend, page
 from tasks.reports.site.patterns import often_asked, summed_questions
 from tasks.reports.site.row_pages import LinkedDay, RowLinks, values_of
-from tasks.reports.site.scored_days import ScoredSpan, SiteDay, left_out_text
-from tasks.reports.site.tenant_trends import tenant_trend_table
+from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay, left_out_text
+from tasks.reports.wording import MOST_TENANTS, count_text, other_tenants_text, tenant_text
 
 _MOST_QUESTIONS = 15
 _MOST_COLUMNS = 62
+_TREND_WEEKS = 8
+_TREND_WIDTH, _TREND_HEIGHT, _TREND_EDGE = 560, 160, 20
 _Line = tuple[str, Sequence[int | None], Mapping[str, str]]
 """What is counted, its rows on each day, and the values that these have."""
 
@@ -165,3 +170,58 @@ def _by_day(title: str, shown: _Shown, lines: Iterable[_Line]) -> Table:
         rows.append([name, shown.sum(total, **wanted), *cells])
     # A heading breaks before the weekday, too: a month has many narrow columns.
     return Table([title, "합계", *(day_text(day.site.day).replace("(", "\u200b(") for day in days)], rows)
+
+
+def tenant_trend_table(rubric: RowRubric, span: ScoredSpan, period: Period, version: RubricVersion) -> Table:
+    """A period of each tenant, those with the most rows first, under one rubric version."""
+    kpis = rubric.targeted
+    by_tenant = span.rows_by_tenant(period)
+    sizes = {
+        tenant: sum(row["rows"] for row in rows_of_period(rows, period, version))
+        for tenant, rows in by_tenant.items()
+        if tenant != ALL_TENANTS
+    }
+    largest = sorted((tenant for tenant in sizes if sizes[tenant]), key=lambda one: (-sizes[one], str(one)))
+    lines: list[list[Cell]] = [
+        [
+            tenant_text(tenant),
+            count_text(sizes[tenant]),
+            *(_trend(kpi, by_tenant[tenant], period, version) for kpi in kpis),
+        ]
+        for tenant in largest[:MOST_TENANTS]
+    ]
+    if hidden := largest[MOST_TENANTS:]:
+        lines.append(
+            [other_tenants_text(len(hidden)), count_text(sum(map(sizes.__getitem__, hidden))), *[""] * len(kpis)]
+        )
+    return Table(["테넌트", "채점", *(kpi.title for kpi in kpis)], lines)
+
+
+def _trend(kpi: Quotient, rows: Mapping[date, Row], period: Period, version: RubricVersion) -> Cell:
+    """A KPI of a period with its verdict, whether it went up or down, and its course over eight weeks up to its end."""
+    compared = compared_kpi(kpi, "", *(rows_of_period(rows, one, version) for one in (period, period.before)))
+    ends = (period.last - timedelta(WEEK * back) for back in reversed(range(_TREND_WEEKS)))
+    weeks = (rows_of_period(rows, Period(end - timedelta(WEEK - 1), end), version) for end in ends)
+    figure = compared.figure
+    values = [sum(sums) / sum(sizes) for sums, sizes in (window_sums(kpi, week) for week in weeks) if sizes]
+    words = f"{figure.verdict_text}, 앞 {period.word} {compared.before_text}, {compared.change_text}"
+    text = figure.value_text + (f" ({figure.verdict_text})" if figure.despite_one_day else "")
+    return Trend(text, figure.verdict, VERDICT_SIGNS[figure.verdict], words, _arrow(compared), _line(values))
+
+
+def _arrow(compared: ComparedKpi) -> str:
+    change = compared.change
+    return "" if change is None or change.low <= 0 <= change.high else "↗" if change.low > 0 else "↘"
+
+
+def _line(values: Sequence[float]) -> str:
+    """The points of a line through the values; none for fewer than two."""
+    if len(values) < 2:
+        return ""
+    low, room = min(values), (max(values) - min(values)) or 1.0
+    step, height = (_TREND_WIDTH - 2 * _TREND_EDGE) / (len(values) - 1), _TREND_HEIGHT - 2 * _TREND_EDGE
+    places = (
+        (_TREND_EDGE + number * step, _TREND_HEIGHT - _TREND_EDGE - (value - low) / room * height)
+        for number, value in enumerate(values)
+    )
+    return " ".join(f"{round(x)},{round(y)}" for x, y in places)
