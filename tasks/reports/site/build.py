@@ -192,13 +192,13 @@ def _day_pages(
     """Writes the pages of days and of their rows; returns the summaries of all days, and rows of the last one for the
     first page. Only one day's rows are in memory.
     """
-    steps = [day_steps(scored, position) for position in range(len(scored.days))]
-    kept = {day.day: _relinked(pages, day.page, links) for day, links in zip(scored.days, steps, strict=True)}
+    steps = {day.day: day_steps(scored.days, position) for position, day in enumerate(scored.days)}
+    kept = {day.day: _relinked(pages, day.page, steps[day.day]) for day in scored.days}
     counted = _counted(warehouse, rubric, scored, kept)
     failures = {day: one.failures for day, one in kept.items() if one and one.listed} | failures_by_day(counted, rubric)
     summaries: dict[date, DaySummary] = {}
     rows: Sequence[ShownRow] = ()
-    for position, day in enumerate(scored.days):
+    for day in scored.days:
         summary, rows_name = kept[day.day], rows_page_name(day.day)
         is_shown_first = day is scored.days[-1] and pages.lacks(FIRST_PAGE)
         if summary is None or is_shown_first or pages.lacks(rows_name):
@@ -210,8 +210,8 @@ def _day_pages(
             if summary is None:
                 earlier = earlier_failures(scored.earlier_rows(day), failures)
                 repeated = warehouse.day_queries(day.day, rubric).repeated_rows()
-                summary = summarised(listed, counted.get(day.day, {}), repeated, steps[position], earlier)
-                pages.write(day.page, day_page(rubric, scored, position, summary, rows), asdict(summary))
+                summary = summarised(listed, counted.get(day.day, {}), repeated, steps[day.day], earlier)
+                pages.write(day.page, day_page(rubric, scored, day, summary, rows), asdict(summary))
         summaries[day.day] = summary
     return summaries, rows
 

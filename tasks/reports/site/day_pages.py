@@ -6,6 +6,8 @@ from datetime import timedelta
 from statistics import median
 from typing import Any
 
+from markupsafe import Markup
+
 from scoring.alerting.facts import AlertFact, rows_on_page, titles_of_rules
 from scoring.alerting.growth_wording import grown_texts, tokens_action
 from scoring.alerting.rule_changes import tenant_of_day
@@ -112,8 +114,7 @@ def overview(
         changes=version_changes(linked),
         shares=shares,
         alert_rows=alert_rows,
-        worst=one_of_each_template(rubric, _risen_first(rubric, span, days[-1], last_rows))[:_WORST_ROWS],
-        is_risen=bool(_risen(rubric, span, days[-1])),
+        worst=one_of_each_template(rubric, _risen_first(days[-1], shown["risen"], last_rows))[:_WORST_ROWS],
         periods=[
             (title, [period_link(period, "") for period in reversed(periods) if period.kind == kind])
             for kind, title in _PERIOD_TITLES.items()
@@ -123,10 +124,8 @@ def overview(
     )
 
 
-def day_page(rubric: RowRubric, span: ScoredSpan, position: int, summary: DaySummary, rows: Sequence[ShownRow]) -> str:
-    """The page of the day at `position`."""
-    days = span.days
-    day = days[position]
+def day_page(rubric: RowRubric, span: ScoredSpan, day: SiteDay, summary: DaySummary, rows: Sequence[ShownRow]) -> str:
+    """The page of one day."""
     shown = _parts_of_day(rubric, span, LinkedDay(day, summary, "../"), rows, page_of_day="")
     return page(
         "day.html",
@@ -136,21 +135,18 @@ def day_page(rubric: RowRubric, span: ScoredSpan, position: int, summary: DaySum
         section="monitoring",
         title=f"{day_text(day.day)} 대화 품질",
         rows=rows,
-        **_beside(days, position),
+        steps=Markup(summary.steps),  # noqa: S704  made by `day_steps`
     )
 
 
-def day_steps(span: ScoredSpan, position: int) -> str:
+def day_steps(days: Sequence[SiteDay], position: int) -> str:
     """The links of the page of the day at `position` to the neighbouring days and its week."""
-    return html("day_steps.html", **_beside(span.days, position))
-
-
-def _beside(days: Sequence[SiteDay], position: int) -> dict[str, Any]:
-    return {
-        "week": period_link(week_of(days[position].day), "../").href,
-        "before": days[position - 1] if position else None,
-        "after": days[position + 1] if position + 1 < len(days) else None,
-    }
+    return html(
+        "day_steps.html",
+        week=period_link(week_of(days[position].day), "../").href,
+        before=days[position - 1] if position else None,
+        after=days[position + 1] if position + 1 < len(days) else None,
+    )
 
 
 def _parts_of_day(
@@ -162,7 +158,7 @@ def _parts_of_day(
     cards = kpi_cards(rubric, windows, day.total, links)
     alerts = _shown_alerts(rubric, day, {row.scores["row_id"] for row in rows}, page_of_day, links)
     of_tenants = [alert for alert in alerts if alert.tenant != _EVERYBODY]
-    high = _risen(rubric, span, day)
+    high = standing_out(rubric, span.rows_of(), day.day, lambda: day.decided, day.alerts)
     crosstab = rubric.crosstab_counts(day.crosstab)
     framed = rubric.framed_rows(crosstab)
     concluded = conclusion(
@@ -183,6 +179,7 @@ def _parts_of_day(
         "links": links,
         "headline": _headline(windows, day, [titles_of_rules(rubric)[rule] for rule in high]),
         "concluded": concluded,
+        "risen": high,
         "first_rows": links.first_rows(concluded.first),
         "repeated": linked.summary.repeated,
         "cards": cards,
@@ -219,15 +216,10 @@ def alert_examples(day: SiteDay) -> list[str]:
     return rows_on_page((fact.tenant_id, fact.row_ids) for fact in day.alerts)
 
 
-def _risen(rubric: RowRubric, span: ScoredSpan, day: SiteDay) -> list[str]:
-    """The alert rules that stand out on a day."""
-    return standing_out(rubric, span.rows_of(), day.day, lambda: day.decided, day.alerts)
-
-
-def _risen_first(rubric: RowRubric, span: ScoredSpan, day: SiteDay, rows: Sequence[ShownRow]) -> list[ShownRow]:
-    """The rows of a day's page, the examples of the alerts that stand out before the others."""
+def _risen_first(day: SiteDay, risen: Sequence[str], rows: Sequence[ShownRow]) -> list[ShownRow]:
+    """The rows of a day's page, the examples of the alert rules that stand out before the others."""
     examples = {fact.rule: fact.row_ids for fact in day.alerts if fact.tenant_id == ALL_TENANTS}
-    first = [row_id for rule in _risen(rubric, span, day) for row_id in examples.get(rule, ())]
+    first = [row_id for rule in risen for row_id in examples.get(rule, ())]
     place = {row_id: number for number, row_id in reversed([*enumerate(first)])}
     return sorted(rows, key=lambda row: place.get(row.scores["row_id"], len(first)))
 
