@@ -6,19 +6,17 @@ from dataclasses import dataclass
 from scoring.chat.kpi_windows import ComparedKpi, deciding
 from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import RowRubric
-from scoring.figures import Figure
-from tasks.reports.site.pages import Cell, Chart, Table
+from tasks.reports.site.pages import Cell, Chart
 from tasks.reports.site.row_pages import RowLinks
 from tasks.reports.site.scored_days import Row
-from tasks.reports.wording import count_text
 
 
 @dataclass(frozen=True)
 class KpiCard:
     """A KPI over its windows; `counted` are the rows that count against its target, `counted_title` is their name."""
 
+    name: str
     windows: Sequence[ComparedKpi]
-    chart: Chart
     counted_title: str = ""
     counted: Cell = ""
 
@@ -27,41 +25,36 @@ class KpiCard:
         """The deciding window."""
         return deciding(self.windows)
 
+    @property
+    def chart(self) -> Chart:
+        """The figure of the deciding window with interval and target on one line."""
+        figure = self.decided.figure
+        interval, target = figure.interval_text, figure.target_text
+        return Chart(
+            id=f"kpi-{self.name}",
+            kind="interval",
+            title=figure.title,
+            summary=f"{figure.title} {figure.value_text}, 95% 구간 {interval}, 목표 {target}",
+            data={
+                "value": figure.value,
+                "low": figure.interval.low if figure.interval else None,
+                "high": figure.interval.high if figure.interval else None,
+                "target": figure.target.value,
+                "rate": figure.is_rate,
+                "verdict": figure.verdict,
+            },
+        )
+
 
 def kpi_cards(
     rubric: RowRubric, windows: Mapping[str, Sequence[ComparedKpi]], row: Row, links: RowLinks
 ) -> list[KpiCard]:
-    """A card for each KPI; `row` is the KPI row whose rows its counts lead to."""
+    """A card for each KPI with a target; `row` is the KPI row whose rows its counts lead to."""
     cards = []
-    for kpi in rubric.quotients:
-        if kpi.name in windows:
-            of_kpi = windows[kpi.name]
-            chart = interval_chart(kpi.name, deciding(of_kpi).figure)
-            named = (kpi.counted_title, links.count(counted_of(kpi, row), kpi=kpi.name)) if kpi.is_rate else ()
-            cards.append(KpiCard(of_kpi, chart, *named))
+    for kpi in rubric.targeted:
+        named = (kpi.counted_title, links.count(counted_of(kpi, row), kpi=kpi.name)) if kpi.is_rate else ()
+        cards.append(KpiCard(kpi.name, windows[kpi.name], *named))
     return cards
-
-
-def interval_chart(name: str, figure: Figure) -> Chart:
-    """A chart of a KPI's figure, interval and target on one line."""
-    value, interval, target = figure.value_text, figure.interval_text, figure.target_text
-    return Chart(
-        id=f"kpi-{name}",
-        kind="interval",
-        title=figure.title,
-        summary=f"{figure.title} {value}, 95% 구간 {interval}, 목표 {target}",
-        data={
-            "value": figure.value,
-            "low": figure.interval.low if figure.interval else None,
-            "high": figure.interval.high if figure.interval else None,
-            "target": figure.target.value,
-            "rate": figure.is_rate,
-            "verdict": figure.verdict,
-        },
-        table=Table(
-            ["지표", "값", "95% 구간", "목표", "n"], [[figure.title, value, interval, target, count_text(figure.n)]]
-        ),
-    )
 
 
 def counted_of(kpi: Quotient, row: Row) -> int | None:

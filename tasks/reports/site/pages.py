@@ -88,7 +88,7 @@ class Table:
 class Chart:
     """One chart: `kind` is the function of `charts.js` that draws `data`, `summary` a sentence that says what is seen.
 
-    `table` holds the same figures as text, `note` stands beside the title.
+    `table` holds the same figures as text, but for a KPI card, which shows them itself; `note` stands beside the title.
     """
 
     id: str
@@ -96,7 +96,7 @@ class Chart:
     title: str
     summary: str
     data: Mapping[str, Any]
-    table: Table
+    table: Table = Table((), ())
     note: str = ""
 
 

@@ -19,7 +19,7 @@ from tasks.files.report_paths import period_page_name
 from tasks.reports.period_conclusion import period_values
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.day_tables import day_table, question_text
-from tasks.reports.site.kpi_cards import KpiCard, counted_of, interval_chart
+from tasks.reports.site.kpi_cards import KpiCard, counted_of
 from tasks.reports.site.listed_rows import MOST_ROWS, ListedRows
 from tasks.reports.site.pages import Cell, Link, Table, Trend, page
 from tasks.reports.site.patterns import often_asked, summed_questions
@@ -73,7 +73,7 @@ def period_page(
     days = [LinkedDay(day, summaries[day.day], "../") for day in found]
     version = found[-1].scored_by
     values = period_values(rubric, period, span.rows_around(period), _framed(rubric, found, version))
-    cards = [KpiCard(of_kpi, interval_chart(name, of_kpi[0].figure)) for name, of_kpi in values["windows"].items()]
+    cards = [KpiCard(name, of_kpi) for name, of_kpi in values["windows"].items()]
     shown = _Shown(period, days, listed)
     return page(
         "period.html",
