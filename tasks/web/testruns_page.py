@@ -13,6 +13,7 @@ from urllib.parse import quote
 from starlette.responses import FileResponse, RedirectResponse, Response
 
 from scoring.stats.intervals import Interval
+from scoring.testruns.history import compared_with
 from scoring.testruns.scoring import epochs_of
 from tasks.chat.tables import KPIS
 from tasks.reports.site.build import SPAN_DAYS
@@ -145,7 +146,8 @@ def _shown_values(
     """The values of the page of a run; its rows are in `warehouse`, `others` are the runs that it may have been
     compared with.
     """
-    page = next((one.page for one in others if (one.sha256, one.rubric_id) == (run.compared_with, run.rubric_id)), "")
+    compared = compared_with(run.summary), run.rubric_id
+    page = next((one.page for one in others if (one.sha256, one.rubric_id) == compared), "")
     executions, queries = executions_of(warehouse, run), queries_of(warehouse, run)
     return testrun_values(run, executions, queries, metric_intervals(run, executions, queries), files, page)
 

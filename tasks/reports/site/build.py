@@ -22,6 +22,7 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.periods import Period, month_of, week_of
 from scoring.chat.rubric import RowRubric
 from scoring.stats.intervals import Interval
+from scoring.testruns.history import compared_with
 from tasks.chat.tables import KPIS, read_kpis_of_verdicts
 from tasks.files.atomic import writable
 from tasks.files.report_paths import (
@@ -279,5 +280,5 @@ def _shown_runs(folder: Path, runs: Sequence[PublishedTestRun]) -> list[ShownTes
     found = []
     for run in runs:
         place = ReportPaths(folder).testrun_folder(run.name, run.sha256)
-        found.append(ShownTestRun(run, report_files(place), pages.get((run.compared_with, run.rubric_id), "")))
+        found.append(ShownTestRun(run, report_files(place), pages.get((compared_with(run.summary), run.rubric_id), "")))
     return found

@@ -15,7 +15,7 @@ import pyarrow as pa
 from scoring.catalog import testrun_rubric_of_summary
 from scoring.stats.run_scores import TOTAL, TOTAL_TITLE
 from scoring.testruns.executions import AGENT_TITLES, AgentType
-from scoring.testruns.history import before_of, compared_with, new_set, orders_of_scoring
+from scoring.testruns.history import before_of, new_set, orders_of_scoring
 from scoring.testruns.page_parts import PageParts
 from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import epochs_of
@@ -79,16 +79,6 @@ class PublishedTestRun:
     def when_text(self) -> str:
         """When it ran, to the minute, or the day of scoring where nothing tells (Korean)."""
         return self.ran_at[:16].replace("T", " ") or f"{self.day}(채점일)"
-
-    @property
-    def before(self) -> str:
-        """The hash of the run of its set before it, '' for none."""
-        return before_of(self.summary)
-
-    @property
-    def compared_with(self) -> str:
-        """The hash of the run that it is compared with, '' for none."""
-        return compared_with(self.summary)
 
     @property
     def agent_title(self) -> str:
@@ -188,7 +178,7 @@ def order_of_runs(runs: Iterable[PublishedTestRun]) -> Callable[[PublishedTestRu
     """The key that brings runs into the order in which they ran, or were scored on a day on which they ran."""
     befores: dict[str, dict[str, str]] = defaultdict(dict)
     for run in runs:
-        befores[run.rubric_id][run.sha256] = run.before
+        befores[run.rubric_id][run.sha256] = before_of(run.summary)
     orders = {rubric_id: orders_of_scoring(of_rubric) for rubric_id, of_rubric in befores.items()}
     return lambda run: (run.when, orders[run.rubric_id][run.sha256])
 
