@@ -155,8 +155,8 @@ def _parts_of_day(
     """The values that both pages show of a day; examples of its alerts are on `page_of_day`."""
     day, links = linked.site, linked.links
     windows = {kpi.name: kpi_windows(kpi, span.rows_of(), day.day) for kpi in rubric.targeted}
-    cards = kpi_cards(rubric, windows, day.total, links)
-    alerts = _shown_alerts(rubric, day, {row.scores["row_id"] for row in rows}, page_of_day, links)
+    cards = kpi_cards(rubric, windows, linked)
+    alerts = _shown_alerts(rubric, linked, {row.scores["row_id"] for row in rows}, page_of_day)
     of_tenants = [alert for alert in alerts if alert.tenant != _EVERYBODY]
     high = standing_out(rubric, span.rows_of(), day.day, lambda: day.decided, day.alerts)
     crosstab = rubric.crosstab_counts(day.crosstab)
@@ -224,19 +224,14 @@ def _risen_first(day: SiteDay, risen: Sequence[str], rows: Sequence[ShownRow]) -
     return sorted(rows, key=lambda row: place.get(row.scores["row_id"], len(first)))
 
 
-def _shown_alerts(
-    rubric: RowRubric,
-    day: SiteDay,
-    row_ids: Collection[str],
-    page_of_day: str,
-    links: RowLinks,
-) -> list[ShownAlert]:
+def _shown_alerts(rubric: RowRubric, linked: LinkedDay, row_ids: Collection[str], page_of_day: str) -> list[ShownAlert]:
     """The alert facts of a day: all tenants first, critical before warning, as they were found. Of the tenants first
     what is higher than usual, then what is critical, then what has most rows.
 
     A target is among them where the day alone decides that it is missed: the KPI cards tell what longer windows decide.
     Examples lead to those of the `row_ids` that the day's page shows.
     """
+    day = linked.site
     facts = sorted(day.alerts, key=lambda fact: _place(fact, day))
     totals = {row["tenant_id"]: row for row in (day.total, *day.tenants)}
     found = []
@@ -251,7 +246,7 @@ def _shown_alerts(
                 level=fact.level,
                 title=figure.goal_text if figure else fact.title,
                 tenant=tenant_text(fact.tenant_id),
-                shown=_alert_figure(rubric, fact, figure, links),
+                shown=_alert_figure(rubric, fact, figure, linked.links),
                 usual=usual_rate_text(decision.usual) if decision else _usual(fact, figure),
                 change=change_text(decision, day.day),
                 is_high=is_high,

@@ -7,7 +7,7 @@ from scoring.chat.kpi_windows import ComparedKpi, deciding
 from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import RowRubric
 from tasks.reports.site.pages import Cell, Chart
-from tasks.reports.site.row_pages import RowLinks
+from tasks.reports.site.row_pages import LinkedDay
 from tasks.reports.site.scored_days import Row
 
 
@@ -46,14 +46,12 @@ class KpiCard:
         )
 
 
-def kpi_cards(
-    rubric: RowRubric, windows: Mapping[str, Sequence[ComparedKpi]], row: Row, links: RowLinks
-) -> list[KpiCard]:
-    """A card for each KPI with a target; `row` is the KPI row whose rows its counts lead to."""
+def kpi_cards(rubric: RowRubric, windows: Mapping[str, Sequence[ComparedKpi]], day: LinkedDay) -> list[KpiCard]:
+    """A card for each KPI with a target; its counts lead to rows of the day."""
     cards = []
     for kpi in rubric.targeted:
-        named = (kpi.counted_title, links.count(counted_of(kpi, row), kpi=kpi.name)) if kpi.is_rate else ()
-        cards.append(KpiCard(kpi.name, windows[kpi.name], *named))
+        counted = day.links.count(counted_of(kpi, day.site.total), kpi=kpi.name) if kpi.is_rate else ""
+        cards.append(KpiCard(kpi.name, windows[kpi.name], kpi.counted_title, counted))
     return cards
 
 
