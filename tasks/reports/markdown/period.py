@@ -59,7 +59,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         left_out=left_out,
         news=[
             *_paged(warehouse, rubric, [row["score_date"] for row in this], policy),
-            *newcomers(rubric, period, by_tenant, kinds.get),
+            *newcomers(rubric, period, by_tenant, kinds),
         ],
         tenants=_tenant_lines(rubric, period, by_tenant),
         most_tenants=MOST_TENANTS,

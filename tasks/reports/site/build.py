@@ -132,7 +132,7 @@ def build_pages(
                 shown = [day for day in scored.days if day.day in period]
                 listed = list_period_rows(warehouse, rubric, period, [day.total for day in shown], time_zone)
                 pages.write(rows_page_name(period), rows_page(listed, shown[-1]))
-                news = newcomers(rubric, period, scored.rows_around(period), kinds.get)
+                news = newcomers(rubric, period, scored.rows_around(period), kinds)
                 news = [*paged_lines(one for one in reported if one.day in period), *news]
                 pages.write(period_page_name(period), period_page(scored, period, summaries, listed, periods, news))
         if over_all is None:

@@ -1,6 +1,6 @@
 """Tenants and kinds of questions of a period that the one before it does not have. Source: SPEC 10."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
 from scoring.alerting.episodes import MIN_COUNT
@@ -11,17 +11,16 @@ from scoring.days import day_text
 from tasks.reports.period_conclusion import RowsOfTenants
 from tasks.reports.wording import count_text, tenant_text
 
-KindsOfDay = Callable[[date], Mapping[str, int] | None]
-"""How many rows each kind of question has on a day; None where that is not known."""
-
 _MOST_NEWS = 10
 
 _RowsOfDays = Mapping[date, int]
+_KindsOfDays = Mapping[date, Mapping[str, int]]
 
 
-def newcomers(rubric: RowRubric, period: Period, rows: RowsOfTenants, kinds: KindsOfDay) -> list[str]:
+def newcomers(rubric: RowRubric, period: Period, rows: RowsOfTenants, kinds: _KindsOfDays) -> list[str]:
     """What is new, a line each (Korean); nothing where the period before has fewer scored days than this one.
 
+    `kinds` are the rows of each kind of question on the days of which that is known.
     What has fewer rows than an alert needs may only have been rare before. Of many those with most rows have a line,
     and the last line counts the others.
     """
@@ -52,10 +51,9 @@ def _tenants(rows: RowsOfTenants) -> Iterator[tuple[str, _RowsOfDays]]:
             yield f"테넌트 {tenant_text(tenant)}", {row["score_date"]: row["rows"] for of in both for row in of}
 
 
-def _kinds(rubric: RowRubric, days: Sequence[date], kinds: KindsOfDay) -> Iterator[tuple[str, _RowsOfDays]]:
+def _kinds(rubric: RowRubric, days: Sequence[date], kinds: _KindsOfDays) -> Iterator[tuple[str, _RowsOfDays]]:
     """Each kind of question with its rows by day; none where that is not known of every day."""
-    counted = {day: kinds(day) for day in days} if rubric.category else {}
-    if rubric.category and all(of_day is not None for of_day in counted.values()):
+    if rubric.category and all(day in kinds for day in days):
         for code, title in rubric.category.titles.items():
             name = f"{rubric.titles[rubric.category.column]} '{title}'"
-            yield name, {day: (of_day or {}).get(code, 0) for day, of_day in counted.items()}
+            yield name, {day: kinds[day].get(code, 0) for day in days}
