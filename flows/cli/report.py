@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,10 +14,6 @@ from flows.runtime.clock import today
 from scoring.chat.periods import Period, week_of
 from scoring.errors import UsageError, counted
 from tasks.files.report_paths import LONGEST_BUILD_S, OVER_SERVICES, SITE_LOCK, ReportPaths, period_page_name
-
-if TYPE_CHECKING:
-    from scoring.alerting.watch import AlertPolicy
-    from tasks.context import Context
 
 
 def report(
@@ -34,7 +30,9 @@ def report(
 
     Example: aqb report --from 2026-02-01 --to 2026-02-28
     """
+    from tasks.files.atomic import write_text
     from tasks.judge_quality.model_end import near_end
+    from tasks.reports.markdown.period import period_report
     from tasks.reports.site.build import build_pages
     from tasks.state.alert_choices import AlertChoices
 
@@ -45,7 +43,9 @@ def report(
             alone.enter_context(context.warehouse.lock(SITE_LOCK, LONGEST_BUILD_S))
         choices, folder = AlertChoices(context.state), out or Path(settings.reports)
         policy, snoozes = choices.policy(settings.alerts), choices.every_snooze()
-        path = _write_report(context, folder, period, policy) if period else None
+        if period:
+            text = period_report(context.warehouse, rubric, period, settings.time_zone, policy)
+            write_text(ReportPaths(folder).period_report(period), text)
         end = near_end(context.state, settings.judge, today(settings.time_zone))
         built = build_pages(
             context.warehouse,
@@ -61,8 +61,8 @@ def report(
         )
     text = f"{counted(built.pages, 'page')}, {built.written} of them changed\ndashboard: {built.path}"
     found = {"path": built.path, "pages": built.pages, "written": built.written}
-    if path and period:
-        page = folder / period_page_name(period)
+    if period:
+        path, page = ReportPaths(folder).period_report(period), folder / period_page_name(period)
         found, text = found | {"report": path, "page": page}, f"{text}\nreport: {path}\npage: {page}"
     show(found, text, as_json=as_json)
 
@@ -82,12 +82,3 @@ def _period(week: date | None, first: date | None, last: date | None) -> Period 
             raise UsageError("--from and --to go together", fix="give both")
         return None
     return Period(*day_range(first, last))
-
-
-def _write_report(context: Context, folder: Path, period: Period, policy: AlertPolicy) -> Path:
-    from tasks.files.atomic import write_text
-    from tasks.reports.markdown.period import period_report
-
-    path, zone = ReportPaths(folder).period_report(period), context.settings.time_zone
-    write_text(path, period_report(context.warehouse, context.rubric, period, zone, policy))
-    return path
