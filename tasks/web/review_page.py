@@ -4,14 +4,13 @@ People see neither the score nor verdicts of others before their own verdict. So
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
 from scoring.errors import UsageError
-from tasks.review.label_store import KeptLabel, LabelStore, newest
+from tasks.review.label_store import LabelStore, newest
 from tasks.review.questions import ReviewQuestion
 from tasks.web.asked import Asked, NotFoundError, href
 from tasks.web.conversation import shown_text
@@ -20,37 +19,17 @@ from tasks.web.review_queues import ReviewQueue, opened_queue, row_queues, run_q
 _NOTE_CHARACTERS = 1_000
 
 
-@dataclass(frozen=True)
-class _Progress:
-    """A list in the overview: its size, this person's progress, and who has begun."""
-
-    title: str
-    href: str
-    done: int
-    total: int
-    unit: str
-    reviewers: Sequence[str]
-
-
 def review_page(asked: Asked) -> Response:
     """The lists: the sampled rows of the last days, and the sampled queries of the last test runs."""
     asked.record("검토 목록", "")
     store = LabelStore(asked.context.state)
+    queues: list[ReviewQueue] = [*row_queues(asked.context), *run_queues(asked.context)]
     lists = []
-    for rows in row_queues(asked.context):
-        labels = newest(rows.labels(store))
-        mine = sum(one.reviewer == asked.viewer.name for one in labels)
-        lists.append(_Progress(rows.title, rows.address, mine, len(rows.questions), "판정", _reviewers(labels)))
-    for run in run_queues(asked.context):
-        labels = newest(run.labels(store))
-        begun = {one.query_id for one in labels if one.reviewer == asked.viewer.name}
-        queries = run.queries
-        lists.append(_Progress(run.title, run.address, len(begun & queries), len(queries), "질의", _reviewers(labels)))
+    for queue in queues:
+        labels = newest(queue.labels(store))
+        mine = [one for one in labels if one.reviewer == asked.viewer.name]
+        lists.append((queue, queue.progress(mine), sorted({one.reviewer for one in labels if one.reviewer})))
     return asked.page("review.html", section="review", title="검토", lists=lists)
-
-
-def _reviewers(labels: Sequence[KeptLabel]) -> list[str]:
-    return sorted({one.reviewer for one in labels if one.reviewer})
 
 
 def question_page(asked: Asked) -> Response:

@@ -68,6 +68,10 @@ class RowQueue:
         of_rows = store.labels_of(self._context.rubric.id, "", sorted({one.blank.row_id for one in self.questions}))
         return [one for one in of_rows if one.item in items]
 
+    def progress(self, mine: Sequence[KeptLabel]) -> tuple[str, int, int]:
+        """What a person is counted by (Korean), how many of them have one of these labels, and how many there are."""
+        return "판정", len(mine), len(self.questions)
+
     def material(self, asked: Asked, question: ReviewQuestion) -> Material:
         """The row with the turns before it; texts that the table does not store are read from the source."""
         row = self._row(question)
@@ -128,11 +132,6 @@ class RunQueue:
         """The questions of its answers."""
         return [question for question, _ in self._items.values()]
 
-    @property
-    def queries(self) -> set[str]:
-        """The queries on the list, without reading their answers."""
-        return {*drawn_queries(self.run, USUAL_AUDIT)}
-
     def questions_of(self, label: KeptLabel) -> list[ReviewQuestion]:
         """The question about the item of a label, if it is in this run's sample."""
         if label.input_sha256 != self.run.sha256:
@@ -142,6 +141,11 @@ class RunQueue:
     def labels(self, store: LabelStore) -> list[KeptLabel]:
         """The labels of the run."""
         return store.labels_of(self.run.rubric.id, self.run.sha256, [""])
+
+    def progress(self, mine: Sequence[KeptLabel]) -> tuple[str, int, int]:
+        """As of rows, by query, whose answers are not read for it."""
+        queries = drawn_queries(self.run, USUAL_AUDIT).keys()
+        return "질의", len(queries & {one.query_id for one in mine}), len(queries)
 
     def material(self, asked: Asked, question: ReviewQuestion) -> Material:
         """The answer with what was expected and what else the user saw."""
@@ -205,7 +209,7 @@ def opened_queue(asked: Asked) -> ReviewQueue:
     """
     context = asked.context
     if "run" in asked.place:
-        for folder in asked.of_testruns.reports.testrun_folders():
+        for folder in context.of_no_service.reports.testrun_folders():
             if folder.name == asked.place["run"]:
                 return RunQueue(context, folder)
         raise NotFoundError("그런 테스트 런은 없습니다", fix="검토 목록에서 다른 것을 고르세요.")
