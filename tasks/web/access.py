@@ -41,10 +41,6 @@ class Viewer:
         """Whether the person has the permissions of this role."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
-    def sees_personal_data(self, settings: WebSettings) -> bool:
-        """Whether texts are shown to the person unmasked."""
-        return settings.personal_data != "nobody" and self.may(settings.personal_data)
-
 
 class Tokens:
     """The tokens of users, from the environment variables named in the settings; read once.

@@ -72,11 +72,6 @@ class Asked:
     scorings: Scorings
 
     @property
-    def of_testruns(self) -> Context:
-        """The context of the test runs, which belong to no service."""
-        return self.context.of_no_service
-
-    @property
     def uploads(self) -> Uploads:
         """The uploaded test runs."""
         return Uploads(Path(self.access.settings.uploads))
@@ -94,8 +89,9 @@ class Asked:
 
     @property
     def sees_personal_data(self) -> bool:
-        """Whether texts are shown as they are."""
-        return self.viewer.sees_personal_data(self.access.settings)
+        """Whether texts are shown unmasked."""
+        lowest = self.access.settings.personal_data
+        return lowest != "nobody" and self.viewer.may(lowest)
 
     @property
     def day(self) -> date:

@@ -40,7 +40,7 @@ _KINDS = {
 
 def first_page(asked: Asked) -> Response:
     """Redirects to the chat rows, or to the test runs if there are no chat rows."""
-    only_runs = not asked.context.warehouse.days(KPIS) and asked.of_testruns.warehouse.days(TESTRUN_SCORES)
+    only_runs = not asked.context.warehouse.days(KPIS) and asked.context.of_no_service.warehouse.days(TESTRUN_SCORES)
     return RedirectResponse(FIRST if only_runs else "/rows", 303)
 
 
@@ -68,17 +68,17 @@ def testrun_page(asked: Asked) -> Response:
     Raises:
         NotFoundError: the last days of the warehouse have neither.
     """
-    name, runs = asked.place["page"], known_runs(asked)
+    name, runs, warehouse = asked.place["page"], known_runs(asked), asked.context.of_no_service.warehouse
     if upload := scored_upload(asked, name):
         asked.record("테스트 런", f"/test-runs/{name}")
         return asked.page("run.html", section="runs", **_uploaded_values(asked, upload, runs))
     if run := next((run for run in runs if run.page == name), None):
         asked.record("테스트 런", f"/test-runs/{quote(name)}")
-        values = _shown_values(run, runs, asked.of_testruns.warehouse, _links(asked, run))
+        values = _shown_values(run, runs, warehouse, _links(asked, run))
         return asked.page("run.html", section="runs", **values)
     if of_set := next((of_set for of_set in runs_by_set(runs) if of_set[-1].set_page == name), None):
         asked.record("테스트 세트", f"/test-runs/{quote(name)}")
-        intervals = {(run.sha256, run.rubric_id): _intervals(asked.of_testruns.warehouse, run) for run in of_set}
+        intervals = {(run.sha256, run.rubric_id): _intervals(warehouse, run) for run in of_set}
         return asked.page("test_set.html", section="runs", **values_of_set(of_set, intervals))
     raise NotFoundError("그런 테스트 런은 없습니다", fix="테스트 런 목록에서 고르세요.")
 
@@ -95,8 +95,8 @@ def testrun_file(asked: Asked) -> Response:
         folder: Path | None = upload.report
         may_have = takes_home(asked, upload)
     else:
-        known = {folder_of(asked, run).name: folder_of(asked, run) for run in known_runs(asked)}
-        folder, may_have = known.get(place), asked.sees_personal_data
+        folders = (folder_of(asked, run) for run in known_runs(asked))
+        folder, may_have = next((one for one in folders if one.name == place), None), asked.sees_personal_data
     if not may_have:
         raise RefusedError(
             403, "개인정보를 가리지 않은 파일이라 받을 권한이 없습니다. 올린 사람이나 운영 담당자에게 요청하세요"
@@ -116,12 +116,12 @@ def _saved_file(asked: Asked, path: Path, of: str) -> Response:
 
 def known_runs(asked: Asked) -> list[PublishedTestRun]:
     """The runs of the warehouse's last days, latest first."""
-    return read_testruns(asked.of_testruns.warehouse, SPAN_DAYS)
+    return read_testruns(asked.context.of_no_service.warehouse, SPAN_DAYS)
 
 
 def folder_of(asked: Asked, run: PublishedTestRun) -> Path:
     """The report folder of a run of the warehouse, which may be on another machine."""
-    return asked.of_testruns.reports.testrun_folder(run.name, run.sha256)
+    return asked.context.of_no_service.reports.testrun_folder(run.name, run.sha256)
 
 
 def scored_upload(asked: Asked, page: str) -> Upload | None:
@@ -156,7 +156,7 @@ def _uploaded_values(asked: Asked, upload: Upload, runs: Sequence[PublishedTestR
     """The values of the page of an upload's result, which is compared with runs of the warehouse."""
     (run,) = read_testruns(upload.warehouse, 1)
     if run.rubric:
-        trust = read_trust(asked.of_testruns.warehouse)
+        trust = read_trust(asked.context.of_no_service.warehouse)
         run = replace(run, untrusted=untrusted_metrics(trust, run.rubric, epochs_of(run.summary)))
     names = report_files(upload.report) if takes_home(asked, upload) else []
     values = _shown_values(run, runs, upload.warehouse, file_links(page_of_upload(upload), names))
