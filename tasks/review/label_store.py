@@ -18,26 +18,10 @@ from tasks.files.atomic import write_text
 from tasks.files.excel import excel_csv
 from tasks.review.labels import Label, Problem, label_rows, refuse
 from tasks.review.pairing import Labelled
-from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime, columns_of
+from tasks.state.database import STATE_TABLES, StateDatabase, columns_for, columns_of
 from tasks.testruns.files import text_table
 
-_TEXTS = (
-    *("rubric", "rubric_version", "input_sha256", "file", "query_id", "round", "row_id", "metric", "label"),
-    *("reviewer", "note"),
-)
-
 _ROWS_PER_QUERY = 500
-
-_labels = sa.Table(
-    "labels",
-    STATE_TABLES,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("labelled_at", UtcDateTime, nullable=False, index=True),
-    *(sa.Column(name, sa.Text, nullable=False) for name in _TEXTS),
-    sa.Column("epoch", sa.Text),
-    sa.Column("probability", sa.Float),
-    sa.Index("labels_by_item", "input_sha256", "row_id"),
-)
 
 
 @dataclass(frozen=True)
@@ -89,6 +73,17 @@ class KeptLabel:
             probability="" if self.probability is None else str(self.probability),
             line=line,
         )
+
+
+_TEXTS = [one.name for one in fields(KeptLabel) if one.type is str]
+_labels = sa.Table(
+    "labels",
+    STATE_TABLES,
+    sa.Column("id", sa.Integer, primary_key=True),
+    *columns_for(KeptLabel),
+    sa.Index("ix_labels_labelled_at", "labelled_at"),
+    sa.Index("labels_by_item", "input_sha256", "row_id"),
+)
 
 
 def kept_labels(labels: Iterable[Label], labelled: Labelled, at: datetime) -> list[KeptLabel]:

@@ -1,7 +1,7 @@
 """People's decisions about alerts in the state database: snoozed rules, and rates accepted as usual.
 
 Two tables: `alert_snoozes`, a row a snooze; `alert_acceptances`, a row a rate that somebody accepted. Expired rows
-stay: they record who decided what and why.
+stay: they record who decided what and why. `tenant_id` is `*` for all tenants, NULL for rows without one.
 """
 
 from dataclasses import dataclass
@@ -12,34 +12,7 @@ import sqlalchemy as sa
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import AlertPolicy
 from tasks.config.alerts import AlertsSettings
-from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime, columns_of
-
-_snoozes = sa.Table(
-    "alert_snoozes",
-    STATE_TABLES,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("rule", sa.String, nullable=False),
-    sa.Column("tenant_id", sa.String),  # `*`: all of them; NULL: rows without one
-    sa.Column("until", sa.Date, nullable=False),
-    sa.Column("why", sa.Text, nullable=False),
-    sa.Column("who", sa.String, nullable=False),
-    sa.Column("made_at", UtcDateTime, nullable=False),
-    sa.Column("rates", sa.JSON, nullable=False),  # pairs of tenant and rate: JSON has no NULL as a name
-    sa.Column("ended_at", UtcDateTime),
-    sa.Column("service", sa.String),
-)
-_acceptances = sa.Table(
-    "alert_acceptances",
-    STATE_TABLES,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("rule", sa.String, nullable=False),
-    sa.Column("tenant_id", sa.String),
-    sa.Column("day", sa.Date, nullable=False),
-    sa.Column("why", sa.Text, nullable=False),
-    sa.Column("who", sa.String, nullable=False),
-    sa.Column("made_at", UtcDateTime, nullable=False),
-    sa.Column("service", sa.String),
-)
+from tasks.state.database import STATE_TABLES, StateDatabase, columns_for, columns_of
 
 
 @dataclass(frozen=True)
@@ -52,6 +25,14 @@ class Acceptance:
     why: str
     who: str
     made_at: datetime
+
+
+def _table(name: str, record: type[Snooze | Acceptance]) -> sa.Table:
+    own = (sa.Column("id", sa.Integer, primary_key=True), *columns_for(record), sa.Column("service", sa.String))
+    return sa.Table(name, STATE_TABLES, *own)
+
+
+_snoozes, _acceptances = _table("alert_snoozes", Snooze), _table("alert_acceptances", Acceptance)
 
 
 class AlertChoices:
@@ -67,7 +48,8 @@ class AlertChoices:
 
     def snooze(self, made: Snooze) -> None:
         """Adds a snooze; it replaces the one of the same rule and tenant."""
-        row = {**vars(made), "rates": list(made.rates.items()), "service": self._database.service}
+        rates = list(made.rates.items())  # pairs: JSON has no NULL as a name
+        row = {**vars(made), "rates": rates, "service": self._database.service}
         with self._database.transaction(alone_in=_snoozes) as connection:
             connection.execute(self._ended(made.rule, made.tenant_id, made.made_at))
             connection.execute(sa.insert(_snoozes).values(**row))

@@ -8,18 +8,7 @@ from urllib.parse import quote_plus
 
 import sqlalchemy as sa
 
-from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime, columns_of
-
-_audit = sa.Table(
-    "web_audit",
-    STATE_TABLES,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("at", UtcDateTime, nullable=False, index=True),
-    sa.Column("who", sa.String, nullable=False),
-    sa.Column("address", sa.String, nullable=False),
-    sa.Column("action", sa.String, nullable=False),
-    sa.Column("target", sa.Text, nullable=False),
-)
+from tasks.state.database import STATE_TABLES, StateDatabase, columns_for, columns_of
 
 
 @dataclass(frozen=True)
@@ -31,6 +20,15 @@ class AccessRecord:
     address: str
     action: str
     target: str
+
+
+_audit = sa.Table(
+    "web_audit",
+    STATE_TABLES,
+    sa.Column("id", sa.Integer, primary_key=True),
+    *columns_for(AccessRecord),
+    sa.Index("ix_web_audit_at", "at"),
+)
 
 
 class AuditLog:

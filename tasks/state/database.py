@@ -8,9 +8,10 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, Self
+from types import UnionType
+from typing import Any, Self, get_args, get_type_hints
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -70,6 +71,15 @@ class UtcDateTime(sa.TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value and value.tzinfo is None else value
 
 
+_TYPES: dict[Any, sa.types.TypeEngine[Any]] = {
+    str: sa.String(),
+    int: sa.Integer(),
+    float: sa.Float(),
+    date: sa.Date(),
+    datetime: UtcDateTime(),
+}
+
+
 class StateDatabase:
     """The database at a SQLAlchemy URL, shared by its stores and threads.
 
@@ -98,14 +108,15 @@ class StateDatabase:
         self._creating = threading.Lock()
         try:
             parsed = sa.make_url(url)
-            if _is_in_memory(parsed):
+            self.is_sqlite, name = parsed.get_backend_name() == "sqlite", parsed.database or ""
+            is_in_memory = name.removeprefix("file:") in ("", ":memory:") or parsed.query.get("mode") == "memory"
+            if self.is_sqlite and is_in_memory:
                 raise _unusable("it names no file, so SQLite would forget everything at the end of each command")
-            file = _file_of(parsed)
+            file = Path(name) if self.is_sqlite and not name.startswith("file:") else None  # that is a URI to SQLite
             if file and not all(map(_OPTION.fullmatch, url.partition("?")[2].split("&"))):
                 raise _unusable("what follows its ? is no option such as timeout=9; a ? of a path is written %3F")
             if file and read_only:
                 parsed = parsed.set(database=f"file:{quote(str(file))}", query={"mode": "ro", "uri": "true"})
-            self.is_sqlite = parsed.get_backend_name() == "sqlite"
             # Any number of threads may write at once, and a server may have closed what was idle for an hour.
             self._engine = sa.create_engine(parsed, poolclass=sa.QueuePool, max_overflow=-1, pool_pre_ping=True)
         except ModuleNotFoundError as error:
@@ -165,7 +176,9 @@ class StateDatabase:
             there = _table_names(connection)
             self._form = self._refuse_later_form(connection, there)
             self._is_empty = there.isdisjoint(STATE_TABLES.tables)
-            self.lacking += _lacking(connection, tables, there)
+            self.lacking += [table.name for table in tables if table.name not in there]
+            present = [table for table in tables if table.name in there]
+            self.lacking += [f"{column.table.name}.{column.name}" for column in _missing_columns(connection, present)]
 
     def _create(self, tables: Sequence[sa.Table]) -> None:
         if self._file:
@@ -293,27 +306,18 @@ def columns_of(table: sa.Table, record: type[Any]) -> list[sa.Column[Any]]:
     return [table.c[one.name] for one in fields(record)]
 
 
-def _file_of(url: sa.URL) -> Path | None:
-    """The file of a SQLite database; None if SQLite reads the path as a URI."""
-    name = url.database or ""
-    return Path(name) if url.get_backend_name() == "sqlite" and not name.startswith("file:") else None
-
-
-def _is_in_memory(url: sa.URL) -> bool:
-    """Whether SQLite keeps the database in memory only."""
-    name = (url.database or "").removeprefix("file:")
-    return url.get_backend_name() == "sqlite" and (name in ("", ":memory:") or url.query.get("mode") == "memory")
+def columns_for(record: type[Any], keys: int = 0) -> Iterator[sa.Column[Any]]:
+    """New columns for the fields of a dataclass, the first of which are the `keys` of its rows; a field that may be
+    None is nullable, one of another type than `_TYPES` is JSON.
+    """
+    for place, (name, hint) in enumerate(get_type_hints(record).items()):
+        kind, *none = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+        stored = _TYPES.get(kind, sa.JSON(none_as_null=True))
+        yield sa.Column(name, stored, primary_key=place < keys, nullable=bool(none))
 
 
 def _table_names(connection: sa.Connection) -> set[str]:
     return set(sa.inspect(connection).get_table_names())
-
-
-def _lacking(connection: sa.Connection, tables: Sequence[sa.Table], there: Collection[str]) -> list[str]:
-    """The missing tables, and the missing columns of the others."""
-    missing = [table.name for table in tables if table.name not in there]
-    present = [table for table in tables if table.name in there]
-    return missing + [f"{column.table.name}.{column.name}" for column in _missing_columns(connection, present)]
 
 
 def _missing_columns(connection: sa.Connection, tables: Sequence[sa.Table]) -> list[sa.Column[Any]]:
@@ -381,16 +385,11 @@ def _is_locked(error: object) -> bool:
 
 
 def _fix_of(reason: object) -> str:
-    if _is_damaged(reason):
+    is_damaged = isinstance(reason, sqlite3.DatabaseError) and re.search("malformed|not a database", str(reason))
+    if is_damaged:
         return "check state_url; if it is the database, it is damaged: put its backup in its place (docs/operate.md)"
     state = getattr(reason, "sqlstate", None) or ""
     return _FIXES.get(state, "check state_url, and that the database or its folder can be written")
-
-
-def _is_damaged(error: object) -> bool:
-    return isinstance(error, sqlite3.DatabaseError) and any(
-        said in str(error) for said in ("malformed", "not a database")
-    )
 
 
 def _unusable(reason: str) -> UsageError:

@@ -7,8 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime, time, timedelta, tzinfo
-from types import UnionType
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import polars as pl
 import pyarrow as pa
@@ -16,7 +15,7 @@ import sqlalchemy as sa
 
 from scoring.rules.arrow_types import TIMESTAMP, frame_of
 from scoring.rules.arrow_types import field as arrow_field
-from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
+from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime, columns_for
 
 NIGHTLY, INTRADAY, BACKFILL, TEST_RUN = "nightly", "intraday", "backfill", "test_run"
 
@@ -75,32 +74,15 @@ class RunStep:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-_TYPES: dict[Any, tuple[sa.types.TypeEngine[Any], pa.DataType]] = {
-    str: (sa.String(), pa.string()),
-    int: (sa.Integer(), pa.int64()),
-    float: (sa.Float(), pa.float64()),
-    date: (sa.Date(), pa.date32()),
-    datetime: (UtcDateTime(), TIMESTAMP),
-}
-_JSON = sa.JSON(none_as_null=True), pa.string()
-
-
-def _table(name: str, row: type[Run | RunStep], keys: int) -> tuple[sa.Table, pa.Schema]:
-    """The SQL table of a dataclass whose first fields are keys, and its schema as a table of the warehouse."""
-    columns, described = [], []
-    for place, (column, hint) in enumerate(row.__annotations__.items()):
-        doc = getattr(hint, "__metadata__", ())
-        plain = hint.__origin__ if doc else hint
-        kind, *optional = get_args(plain) if isinstance(plain, UnionType) else (plain,)
-        stored, published = _TYPES.get(kind, _JSON)
-        columns.append(sa.Column(column, stored, primary_key=place < keys, nullable=bool(optional)))
-        if doc:
-            described.append(arrow_field(column, published, *doc))
-    return sa.Table(name, STATE_TABLES, *columns), pa.schema(described)
-
-
-_runs, RUNS_SCHEMA = _table("runs", Run, keys=1)
-_steps, _ = _table("run_steps", RunStep, keys=2)
+_runs = sa.Table("runs", STATE_TABLES, *columns_for(Run, keys=1))
+_steps = sa.Table("run_steps", STATE_TABLES, *columns_for(RunStep, keys=2))
+_PUBLISHED = {sa.Integer: pa.int64(), sa.Float: pa.float64(), sa.Date: pa.date32(), UtcDateTime: TIMESTAMP}
+"""The types of columns in the warehouse; others are texts there."""
+RUNS_SCHEMA = pa.schema(
+    arrow_field(name, _PUBLISHED.get(type(_runs.c[name].type), pa.string()), *hint.__metadata__)
+    for name, hint in Run.__annotations__.items()
+    if hasattr(hint, "__metadata__")
+)
 sa.Index("runs_by_day", _runs.c.score_date)
 sa.Index("runs_by_start", _runs.c.started_at)
 _unended = _runs.c.outcome == sa.literal("running", literal_execute=True)  # a parameter would not find the index
