@@ -3,7 +3,6 @@
 import stat
 import tomllib
 from collections.abc import Mapping
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo
@@ -16,7 +15,6 @@ from pydantic_settings import (
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
-    TomlConfigSettingsSource,
 )
 
 from scoring.errors import UsageError
@@ -47,13 +45,6 @@ _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
 
 # `tolerance_percent = 1` equals "1".
 _OptionValue = Annotated[str, Field(coerce_numbers_to_str=True)]
-
-
-class _SettingsFile(TomlConfigSettingsSource):
-    """`aqb.toml`, also with the byte-order mark that Windows' Notepad puts in front."""
-
-    def _read_file(self, file_path: Path | Traversable) -> dict[str, Any]:
-        return _read_settings_file(file_path)
 
 
 class MonitoringSettings(ChatRowSettings):
@@ -111,7 +102,6 @@ class Settings(BaseSettings):
         env_nested_delimiter="__",
         frozen=True,
         extra="forbid",
-        toml_file=SETTINGS_FILE,
     )
 
     time_zone: Zone = "Asia/Seoul"
@@ -188,12 +178,11 @@ class Settings(BaseSettings):
         """
         given = init_settings()
         clear, masked = (InitSettingsSource(settings_cls, part_of(given, masked=one)) for one in (False, True))
-        elsewhere = InitSettingsSource(settings_cls, _settings_elsewhere())
         variables = EnvSettingsSource(settings_cls)
         # In a section the name of a place would be a field that does not exist.
         values = {name: value for name, value in variables.env_vars.items() if not name.upper().endswith(ELSEWHERE)}
-        variables.env_vars = values
-        return clear, variables, elsewhere, _SettingsFile(settings_cls), masked
+        variables.env_vars = _values_elsewhere() | values
+        return clear, variables, InitSettingsSource(settings_cls, _settings_in_file()), masked
 
 
 def load_settings(**options: Any) -> Settings:
@@ -270,7 +259,8 @@ def refuse_masked(settings: Settings) -> None:
 
 def setting_origins(settings: Settings) -> list[tuple[str, Any, str]]:
     """Every setting as (dotted name, value, origin), in the order of declaration; secrets are masked."""
-    origins, given = dict.fromkeys(_names_in_file(), SETTINGS_FILE), environment()
+    in_file = (name for name, _ in leaves(_settings_in_file()))
+    origins, given = dict.fromkeys(in_file, SETTINGS_FILE), environment()
     for ending in (ELSEWHERE, ""):
         variables = {name: variable_of(name) + ending for name in _names()}
         origins |= {name: variable for name, variable in variables.items() if variable in given}
@@ -284,28 +274,17 @@ def _origin_of(name: str, origins: Mapping[str, str]) -> str:
     return origins.get(name) or (_origin_of(above, origins) if above else "default")
 
 
-def _read_settings_file(path: Path | Traversable) -> dict[str, Any]:
-    return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-
-
-def _names_in_file() -> list[str]:
+def _settings_in_file() -> dict[str, Any]:
+    """`aqb.toml`, also with the byte-order mark that Windows' Notepad puts in front; empty where there is none."""
     file = Path(SETTINGS_FILE)
-    return [name for name, _ in leaves(_read_settings_file(file))] if file.is_file() else []
+    return tomllib.loads(file.read_text(encoding="utf-8-sig")) if file.is_file() else {}
 
 
-def _settings_elsewhere() -> dict[str, Any]:
-    """The settings whose place is named by a variable, as a tree."""
-    tree: dict[str, Any] = {}
-    given = environment()
-    for name in _names():
-        variable = variable_of(name) + ELSEWHERE
-        if place := given.get(variable):
-            *sections, last = name.split(".")
-            branch = tree
-            for section in sections:
-                branch = branch.setdefault(section, {})
-            branch[last] = read_secret(place, variable)
-    return tree
+def _values_elsewhere() -> dict[str, str | None]:
+    """The values whose place is named by a variable, by the variables as pydantic-settings names them."""
+    given, variables = environment(), map(variable_of, _names())
+    places = {variable: place for variable in variables if (place := given.get(variable + ELSEWHERE))}
+    return {variable.lower(): read_secret(place, variable + ELSEWHERE) for variable, place in places.items()}
 
 
 def _names() -> list[str]:
@@ -335,7 +314,7 @@ def _origin(name: str) -> str:
     if whole := next((one for one in given if f"{variable}__".startswith(f"{one}__")), None):
         return whole
     parts = sorted(one for one in given if one.startswith(f"{variable}__"))
-    if not parts or any(one.startswith(f"{name}.") for one in _names_in_file()):
+    if not parts or any(one.startswith(f"{name}.") for one, _ in leaves(_settings_in_file())):
         parts.append(SETTINGS_FILE)
     return ", ".join(parts)
 
@@ -376,7 +355,7 @@ def _refuse_readable_secrets(settings: Settings) -> None:
     file = Path(SETTINGS_FILE)
     if not file.is_file() or not stat.S_IMODE(file.stat().st_mode) & _READABLE_BY_OTHERS:
         return
-    in_file = dict(leaves(_read_settings_file(file)))
+    in_file = dict(leaves(_settings_in_file()))
     kinds = {**dict(leaves(settings.model_dump())), "alerts.heartbeat.url": ""}
     if secrets := [name for name, value in in_file.items() if _is_secret(value, kinds.get(name))]:
         raise UsageError(

@@ -57,6 +57,16 @@ def test_setting_of_a_section_is_read_from_a_file(folder: Path, monkeypatch: pyt
     assert settings.judge.model == "mine"
 
 
+def test_list_is_read_from_a_file_as_from_its_variable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "routes").write_text('[{"name": "qa", "webhook_env": "SLACK_WEBHOOK_QA"}]\n')
+    monkeypatch.setenv("AQB_ALERTS__ROUTE_FILE", "routes")
+    assert [route.name for route in load_settings().alerts.route] == ["qa"]
+    (folder / "routes").write_text("qa\n")
+    with pytest.raises(UsageError, match="a list or a table that is no JSON") as refused:
+        load_settings()
+    assert refused.value.where == "AQB_ALERTS__ROUTE_FILE"
+
+
 @pytest.mark.parametrize("variable", ["AQB_STATE_URL_FILE", "AQB_ALERTS__HEARTBEAT__URL_FILE"])
 def test_secret_whose_file_is_gone_is_a_wrong_usage_with_the_variable(
     monkeypatch: pytest.MonkeyPatch, variable: str
