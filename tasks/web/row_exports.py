@@ -1,7 +1,6 @@
 """Exports: all rows of a filter as CSV or as a workbook, in which no text becomes a formula."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from io import BytesIO
 from itertools import chain, islice
@@ -23,43 +22,30 @@ _TIME_WIDTH, _USUAL_WIDTH = 20, 12
 _NO_TIME = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)  # the same rows give the same bytes
 
 
-@dataclass(frozen=True)
-class _Export:
-    """The rows of a filter with all columns; `name` is that of the file, without its extension."""
-
-    name: str
-    columns: tuple[RowColumn, ...]
-    rows: Iterator[list[Value]]
-
-    @property
-    def header(self) -> list[str]:
-        return [column.title for column in self.columns]
-
-    def headers(self, ending: str) -> dict[str, str]:
-        """The headers of a download: the file is saved, never shown; its name contains nothing that a client sent."""
-        return {"Content-Disposition": f'attachment; filename="{self.name}.{ending}"', "Cache-Control": "no-store"}
-
-
 def export_csv(asked: Asked) -> Response:
     """The rows as CSV, sent a day at a time; times are local."""
-    export = _export(asked, "CSV", _MOST_CSV_ROWS)
-    lines = excel_csv(chain([export.header], export.rows))
+    columns, rows, headers = _export(asked, "CSV", "csv", _MOST_CSV_ROWS)
+    lines = excel_csv(chain([[column.title for column in columns]], rows))
     chunks = iter(lambda: "".join(islice(lines, _LINES_AT_ONCE)).encode(), b"")
-    return StreamingResponse(chunks, media_type="text/csv; charset=utf-8", headers=export.headers("csv"))
+    return StreamingResponse(chunks, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 def export_workbook(asked: Asked) -> Response:
     """The same rows as a workbook of one sheet."""
-    export = _export(asked, "Excel", _MOST_SHEET_ROWS)
+    columns, rows, headers = _export(asked, "Excel", "xlsx", _MOST_SHEET_ROWS)
     file = BytesIO()
     with xlsxwriter.Workbook(file, {"constant_memory": True}) as book:
-        _write_sheet(book, export)
+        _write_sheet(book, columns, rows)
     kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-    return Response(file.getvalue(), media_type=kind, headers=export.headers("xlsx"))
+    return Response(file.getvalue(), media_type=kind, headers=headers)
 
 
-def _export(asked: Asked, kind: str, most: int) -> _Export:
-    """The rows of the filter in the URL; refuses more of them than one file may have."""
+def _export(
+    asked: Asked, kind: str, ending: str, most: int
+) -> tuple[Sequence[RowColumn], Iterator[list[Value]], dict[str, str]]:
+    """All columns and rows of the filter in the URL, and the headers of the download, which no browser shows itself and
+    whose name contains nothing that a client sent; refuses more rows than one file may have.
+    """
     view, rubric = rows_view(asked), asked.context.rubric
     search = asked.context.warehouse.row_search(rubric)
     personal = asked.sees_personal_data
@@ -77,10 +63,11 @@ def _export(asked: Asked, kind: str, most: int) -> _Export:
         for frame in export_frames(search, wanted, table_columns(columns))
         for row in frame.iter_rows(named=True)
     )
-    return _Export(f"rows_{wanted.first}_{wanted.last}", columns, rows)
+    name = f"rows_{wanted.first}_{wanted.last}.{ending}"
+    return columns, rows, {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
 
 
-def _write_sheet(book: xlsxwriter.Workbook, export: _Export) -> None:
+def _write_sheet(book: xlsxwriter.Workbook, columns: Sequence[RowColumn], rows: Iterator[list[Value]]) -> None:
     """Adds the sheet of the rows under their heading; texts stay texts."""
     book.set_properties({"created": _NO_TIME})
     head = book.add_format({"bold": True})
@@ -90,11 +77,11 @@ def _write_sheet(book: xlsxwriter.Workbook, export: _Export) -> None:
     sheet.set_landscape()
     sheet.fit_to_pages(1, 0)
     sheet.repeat_rows(0)
-    for place, column in enumerate(export.columns):
+    for place, column in enumerate(columns):
         sheet.set_column(place, place, _width(column))
         sheet.write_string(0, place, column.title, head)
     line = 0
-    for line, row in enumerate(export.rows, start=1):
+    for line, row in enumerate(rows, start=1):
         for place, value in enumerate(row):
             if isinstance(value, str):
                 sheet.write_string(line, place, shown_text(value))
@@ -102,7 +89,7 @@ def _write_sheet(book: xlsxwriter.Workbook, export: _Export) -> None:
                 sheet.write_datetime(line, place, value.replace(tzinfo=None), moment)  # Excel knows no zones
             elif value is not None:
                 sheet.write_number(line, place, value)
-    sheet.autofilter(0, 0, line, len(export.columns) - 1)
+    sheet.autofilter(0, 0, line, len(columns) - 1)
 
 
 def _width(column: RowColumn) -> int:
