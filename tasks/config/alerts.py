@@ -3,7 +3,7 @@
 import re
 from datetime import date, datetime, time
 from importlib.util import find_spec
-from typing import Literal
+from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, SecretStr, field_validator, model_validator
@@ -11,14 +11,19 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from scoring.testruns.executions import AgentType
 from tasks.config.connections import is_http_address
 from tasks.config.secrets import MessageUrl, Url, is_masked
-from tasks.config.section import Section, Variable
+from tasks.config.section import Section, Variable, matching
 
 DEFAULT_ROUTE = "default"
 DEFAULT_WEBHOOK = "SLACK_WEBHOOK_URL"
 """The environment variable with the webhook that is used if no route is set."""
 
-_BLOCK = re.compile(r"[a-z0-9-]+")  # Prefect's syntax for names of blocks
-_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+_Block = Annotated[
+    str,
+    matching(  # Prefect's syntax for names of blocks
+        "[a-z0-9-]*", "give the name of a Prefect Secret block, such as slack-webhook-qa, not its value"
+    ),
+]
+_Time = Annotated[str, matching("([01][0-9]|2[0-3]):[0-5][0-9]", 'give a time of the day, such as "07:00"')]
 _HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
 _MENTION = re.compile(r"<(?:@[UW][A-Z0-9]+|!subteam\^S[A-Z0-9]+|!here|!channel)>")
 
@@ -29,13 +34,13 @@ class Destination(Section):
     webhook_env: Variable = ""
     """The environment variable with the webhook's address."""
 
-    webhook_secret_block: str = ""
+    webhook_secret_block: _Block = ""
     """Or the Prefect Secret block with the address."""
 
     bot_token_env: Variable = ""
     """Or the environment variable with a bot's token; then `channel` is required."""
 
-    bot_token_secret_block: str = ""
+    bot_token_secret_block: _Block = ""
     """Or the Prefect Secret block with the token."""
 
     format: str = "slack"
@@ -63,13 +68,6 @@ class Destination(Section):
         start, end = time(hours[0], hours[1]), time(hours[2], hours[3])
         clock = now.astimezone(ZoneInfo(time_zone)).time()
         return start <= clock < end if start < end else clock >= start or clock < end
-
-    @field_validator("webhook_secret_block", "bot_token_secret_block")
-    @classmethod
-    def _names_a_block(cls, name: str) -> str:
-        if name and not _BLOCK.fullmatch(name):
-            raise ValueError("give the name of a Prefect Secret block, such as slack-webhook-qa, not its value")
-        return name
 
     @field_validator("format")
     @classmethod
@@ -129,15 +127,8 @@ class Route(Destination):
 class WatchSettings(Section):
     """The deadline that `aqb watch` checks."""
 
-    due: str = "07:00"
+    due: _Time = "07:00"
     """The time of day, in the `time_zone`, by which a nightly run of the day before must be completed."""
-
-    @field_validator("due")
-    @classmethod
-    def _a_time(cls, due: str) -> str:
-        if not _TIME.fullmatch(due):
-            raise ValueError('give a time of the day, such as "07:00"')
-        return due
 
 
 class HeartbeatSettings(Section):

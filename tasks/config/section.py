@@ -7,7 +7,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from scoring.days import is_time_zone
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # One letter may be a drive.
 _PREFIX = re.compile(r"[a-z][a-z0-9+.-]+:(?!//)", re.IGNORECASE)
 
@@ -43,13 +42,24 @@ def _known_zone(name: str) -> str:
 Zone = Annotated[str, AfterValidator(_known_zone)]
 
 
-def _named_variable(name: str) -> str:
-    if name and not _VARIABLE.fullmatch(name):  # most likely the secret itself, so the error does not repeat it
-        raise ValueError("give the name of an environment variable, such as SLACK_WEBHOOK_QA, not its value")
-    return name
+def matching(pattern: str, problem: str) -> AfterValidator:
+    """Refuses texts of another form, without repeating them: what stands in the place of a name may be a secret."""
+
+    def checked(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(problem)
+        return text
+
+    return AfterValidator(checked)
 
 
-Variable = Annotated[str, AfterValidator(_named_variable)]
+Variable = Annotated[
+    str,
+    matching(
+        r"([A-Za-z_][A-Za-z0-9_]*)?",
+        "give the name of an environment variable, such as SLACK_WEBHOOK_QA, not its value",
+    ),
+]
 
 
 class Section(BaseModel):

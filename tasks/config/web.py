@@ -1,19 +1,19 @@
 """`[web]`: who may open the pages of `aqb web`, and their permissions. It contains names of secrets only."""
 
-import re
 from ipaddress import ip_network
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from tasks.config.secrets import MessageUrl
-from tasks.config.section import LocalFolder, Section, Variable
+from tasks.config.section import LocalFolder, Section, Variable, matching
 
 Role = Literal["reader", "reviewer", "operator"]
 ROLES: tuple[Role, ...] = get_args(Role)
 """Roles in ascending order; each includes the permissions of those before it."""
 
-_HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+_HEADER = "[A-Za-z][A-Za-z0-9-]*"
+_NO_HEADER = "give the name of a header, such as X-Forwarded-Email"
 
 
 class WebUser(Section):
@@ -48,10 +48,10 @@ class WebSettings(Section):
     proxy_addresses: tuple[str, ...] = ("127.0.0.1", "::1")
     """Addresses or networks of the proxy. Its header is ignored in requests from elsewhere."""
 
-    proxy_user_header: str = "X-Forwarded-Email"
+    proxy_user_header: Annotated[str, matching(_HEADER, _NO_HEADER)] = "X-Forwarded-Email"
     """The header with the user's name from the proxy, which must remove it from client requests."""
 
-    proxy_address_header: str = ""
+    proxy_address_header: Annotated[str, matching(f"({_HEADER})?", _NO_HEADER)] = ""
     """The header with the client's address from the proxy, such as X-Real-IP, for the login limit and the access log;
     the proxy must remove it from client requests. Empty: requests have the proxy's address.
     """
@@ -88,13 +88,6 @@ class WebSettings(Section):
         for address in addresses:
             ip_network(address)
         return addresses
-
-    @field_validator("proxy_user_header", "proxy_address_header")
-    @classmethod
-    def _is_a_header(cls, name: str, field: ValidationInfo) -> str:
-        if not _HEADER.fullmatch(name) and (name or field.field_name == "proxy_user_header"):
-            raise ValueError("give the name of a header, such as X-Forwarded-Email")
-        return name
 
     @model_validator(mode="after")
     def _knows_somebody(self) -> Self:
