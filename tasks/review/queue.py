@@ -83,17 +83,13 @@ def flagged_queries(rubric: AnyTestRunRubric, queries: pl.DataFrame, scores: pl.
     return dict.fromkeys((row["query_id"] for row in worst), f"정확성 {_LOW_POINTS}점 이하인 회차 있음")
 
 
-def borderline_queries(rubric: AnyTestRunRubric, queries: pl.DataFrame) -> set[str]:
-    """The queries with a reviewed metric whose score is neither low nor good."""
-    names = [f"{metric.name}_score" for metric in reviewed_metrics(rubric)]
-    between = [pl.col(name).is_between(_LOW_POINTS, _GOOD_POINTS, "none") for name in names if name in queries.columns]
-    return set(queries.filter(pl.any_horizontal(pl.lit(value=False), *between))["query_id"])
-
-
 def drawn_queries(run: ScoredFolder, audit: Fraction) -> dict[str, tuple[str, float]]:
     """Query id -> the reason for the review (Korean) and the sampling probability, in random order."""
     flagged = flagged_queries(run.rubric, run.queries, run.scores)
-    borderline = borderline_queries(run.rubric, run.queries)
+    scores = (f"{metric.name}_score" for metric in reviewed_metrics(run.rubric))
+    names = [name for name in scores if name in run.queries.columns]
+    between = pl.any_horizontal(pl.lit(value=False), pl.col(names).is_between(_LOW_POINTS, _GOOD_POINTS, "none"))
+    borderline = set(run.queries.filter(between)["query_id"])
     drawn = {}
     for order, query_id in sorted((_hash_number(run, query_id), query_id) for query_id in run.queries["query_id"]):
         share, why = (
