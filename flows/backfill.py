@@ -138,7 +138,7 @@ def backfill(
     settings = settings_of_flow(settings)
     chosen = _Chosen(first, last, force, alerts, allow_shrink, across_workers)
     with Context(settings) as context:
-        if context.is_of_several:
+        if context.settings.is_of_several:
             outcome = sum((_of_service(one, chosen) for one in context.services), BackfillOutcome((), 0))
             outcome += BackfillOutcome((), 0, site_after(context).problems + send_all_clears(context))
         else:

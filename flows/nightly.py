@@ -181,7 +181,7 @@ def _over_services(
     Raises:
         AqbError: something is not complete. What stops one service stops no other.
     """
-    if not context.is_of_several:
+    if not context.settings.is_of_several:
         outcome = score(context)
         if failure := _failure(outcome):
             raise failure

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from scoring.chat.rubric import RowRubric
-from tasks.config.services import is_of_several, refuse_several, services_of, settings_of_no_service
+from tasks.config.services import refuse_several, services_of, settings_of_no_service
 from tasks.config.settings import Settings
 from tasks.files.report_paths import ReportPaths
 from tasks.files.rubric_file import chosen_row_rubric
@@ -31,7 +31,7 @@ class Context:
     @cached_property
     def services(self) -> tuple["Context", ...]:
         """A context for each service; this one where there is one alone, without a name or chosen."""
-        if not self.is_of_several:
+        if not self.settings.is_of_several:
             return (self,)
         return tuple(Context(one, read_only=self._is_read_only) for one in services_of(self.settings))
 
@@ -41,11 +41,6 @@ class Context:
         if not self.settings.service:
             return self
         return Context(settings_of_no_service(self.settings), read_only=self._is_read_only)
-
-    @property
-    def is_of_several(self) -> bool:
-        """Whether there are several services, and this is the context of none of them."""
-        return is_of_several(self.settings)
 
     @cached_property
     def rubric(self) -> RowRubric:

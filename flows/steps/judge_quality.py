@@ -73,7 +73,7 @@ def compare_labels(context: Context, labels: Sequence[KeptLabel], day: date) -> 
     """
     judge_trust(
         labels,
-        None if context.is_of_several else context.rubric,
+        None if context.settings.is_of_several else context.rubric,
         context.warehouse,
         day,
         context.settings.agreement.trusted_from,

@@ -34,7 +34,7 @@ def build_site(context: Context) -> Path:
         StorageError: the folder cannot be written.
     """
     judge_end = near_end(context.state, context.settings.judge, today(context.settings.time_zone))
-    if context.is_of_several:
+    if context.settings.is_of_several:
         return _build_over_services(context, judge_end)
     choices = AlertChoices(context.state)
     with context.warehouse.lock(SITE_LOCK, LONGEST_BUILD_S):

@@ -48,9 +48,9 @@ def watch_services(context: Context, clock: Clock | None = None) -> list[WatchRe
     RunLedger(context.state).put_back_starts(clock.now(), context.settings.zone)
     found = [(one, late_night(one, clock.now())) for one in context.services]
     late = {one.settings.service: night for one, night in found if night}
-    is_shared = context.is_of_several and (len(late) > 1 or _is_told(context, late.values()))
+    is_shared = context.settings.is_of_several and (len(late) > 1 or _is_told(context, late.values()))
     reports = [_watch(one, clock, night, {"": night} if night and not is_shared else {}) for one, night in found]
-    of_none = [_watch(context, clock, None, late if is_shared else {})] if context.is_of_several else []
+    of_none = [_watch(context, clock, None, late if is_shared else {})] if context.settings.is_of_several else []
     return [*reports, *of_none]
 
 

@@ -105,7 +105,9 @@ def finished(
 
 def _is_over(context: Context, one: Unfinished, told_at: datetime) -> bool:
     """Whether the days of all services that there were have been scored since."""
-    services = [service for service in context.services if not (context.is_of_several and _is_newer(service, one))]
+    services = [
+        service for service in context.services if not (context.settings.is_of_several and _is_newer(service, one))
+    ]
     return all(_is_over_for(service, one, told_at) for service in services)
 
 

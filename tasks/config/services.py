@@ -9,18 +9,13 @@ from tasks.config.chat_rows import ServiceSettings
 from tasks.config.settings import Settings, settings_of_service
 
 
-def is_of_several(settings: Settings) -> bool:
-    """Whether there are named services and none is selected."""
-    return bool(settings.monitoring.service) and not settings.service
-
-
 def refuse_several(settings: Settings) -> None:
     """Refuses settings of several services for a command that needs one.
 
     Raises:
         UsageError: they are of several.
     """
-    if is_of_several(settings):
+    if settings.is_of_several:
         names = [one.name for one in settings.monitoring.service]
         raise UsageError(
             f"there are several services: {', '.join(names)}",
@@ -40,7 +35,7 @@ def refuse_chosen(settings: Settings, what: str) -> None:
 
 def services_of(settings: Settings) -> list[Settings]:
     """The settings of each service; the given ones for an unnamed or selected service."""
-    if not is_of_several(settings):
+    if not settings.is_of_several:
         return [settings]
     return [settings_of_service(settings, one.name) for one in settings.monitoring.service]
 

@@ -156,6 +156,11 @@ class Settings(BaseSettings):
         return ZoneInfo(self.time_zone)
 
     @property
+    def is_of_several(self) -> bool:
+        """Whether there are named services and none is selected."""
+        return bool(self.monitoring.service) and not self.service
+
+    @property
     def stored_service(self) -> str | None:
         """The service's name in tables and keys; None if it has no name there."""
         of_name = (one for one in self.monitoring.service if one.name == self.service)
