@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from tasks.files.atomic import write_text
 from tasks.files.excel import excel_csv
-from tasks.review.labels import Label, Problem, label_rows, refuse
+from tasks.review.labels import COLUMNS, Label, Problem, label_rows, refuse
 from tasks.review.pairing import Labelled
 from tasks.state.database import STATE_TABLES, StateDatabase, columns_for, columns_of
 from tasks.testruns.files import text_table
@@ -24,7 +24,7 @@ from tasks.testruns.files import text_table
 _ROWS_PER_QUERY = 500
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class KeptLabel:
     """One label of one person for one item, and the content and versions that they saw.
 
@@ -37,17 +37,17 @@ class KeptLabel:
     labelled_at: datetime
     rubric: str
     rubric_version: str
-    input_sha256: str
-    file: str
-    query_id: str
-    round: str
-    row_id: str
+    input_sha256: str = ""
+    file: str = ""
+    query_id: str = ""
+    round: str = ""
+    row_id: str = ""
     metric: str
-    label: str
-    reviewer: str
-    note: str
-    epoch: str | None
-    probability: float | None
+    label: str = ""
+    reviewer: str = ""
+    note: str = ""
+    epoch: str | None = None
+    probability: float | None = None
 
     @property
     def item(self) -> tuple[str, ...]:
@@ -61,18 +61,9 @@ class KeptLabel:
 
     def in_file(self, file: str, line: int = 0) -> Label:
         """The label as it stands in a file of labels; `file` is what that file calls its test run."""
-        return Label(
-            metric=self.metric,
-            label=self.label,
-            file=file,
-            query_id=self.query_id,
-            round=self.round,
-            row_id=self.row_id,
-            reviewer=self.reviewer,
-            note=self.note,
-            probability="" if self.probability is None else str(self.probability),
-            line=line,
-        )
+        cells = {name: getattr(self, name) for name in COLUMNS}
+        probability = "" if self.probability is None else str(self.probability)
+        return Label(**cells | {"file": file, "probability": probability}, line=line)
 
 
 _TEXTS = [one.name for one in fields(KeptLabel) if one.type is str]
@@ -91,20 +82,13 @@ def kept_labels(labels: Iterable[Label], labelled: Labelled, at: datetime) -> li
     only = next(iter(labelled.contents)) if len(labelled.contents) == 1 else ""
     return [
         KeptLabel(
+            **one.cells
+            | {"file": one.file or only, "probability": float(one.probability) if one.probability else None},
             labelled_at=at,
             rubric=labelled.rubric,
             rubric_version=labelled.rubric_version,
             input_sha256=labelled.contents.get(one.file or only, ""),
-            file=one.file or only,
-            query_id=one.query_id,
-            round=one.round,
-            row_id=one.row_id,
-            metric=one.metric,
-            label=one.label,
-            reviewer=one.reviewer,
-            note=one.note,
             epoch=labelled.epochs.get(one.metric),
-            probability=float(one.probability) if one.probability else None,
         )
         for one in labels
     ]
@@ -184,7 +168,7 @@ def newest(labels: Iterable[KeptLabel]) -> list[KeptLabel]:
 
 def _read(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> list[KeptLabel]:
     query = sa.select(*columns_of(_labels, KeptLabel)).where(*conditions).order_by(_labels.c.id)
-    return [KeptLabel(*row) for row in connection.execute(query)]
+    return [KeptLabel(**row._mapping) for row in connection.execute(query)]
 
 
 def exported_labels(path: Path) -> list[KeptLabel] | None:

@@ -6,8 +6,8 @@ rows is a `row_id` and a grade. Several people may label one item, each once.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from scoring.errors import InputError
 from scoring.inputs import BrokenRow
@@ -40,6 +40,11 @@ class Label:
     note: str = ""
     probability: str = ""
     line: int = 0
+
+    @property
+    def cells(self) -> dict[str, Any]:
+        """Its cells in a file of labels."""
+        return {name: getattr(self, name) for name in COLUMNS}
 
 
 def read_labels(path: Path) -> list[Label]:
@@ -122,4 +127,4 @@ def write_labels(path: Path, labels: Iterable[Label]) -> None:
     Raises:
         StorageError: the file cannot be written.
     """
-    write_text(path, excel_csv([COLUMNS, *map(attrgetter(*COLUMNS), labels)]))
+    write_text(path, excel_csv([COLUMNS, *(list(label.cells.values()) for label in labels)]))

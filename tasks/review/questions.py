@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from hashlib import sha256
-from typing import Any
 
 import polars as pl
 
@@ -83,41 +82,34 @@ def _of_rows(rows: pl.DataFrame, rubric: RowRubric, day: date) -> Iterator[Revie
     versions = rows.select("row_id", "rubric_version")
     for row in drawn.join(versions, "row_id", maintain_order="left").iter_rows(named=True):
         for scale in scales:
-            yield ReviewQuestion(
-                _blank(rubric, row["rubric_version"], row[PROBABILITY], row_id=row["row_id"], metric=scale.column),
-                rubric.titles[scale.column],
-                _grades(scale),
-                WHY_DRAWN[row[KIND]],
+            blank = KeptLabel(
+                labelled_at=_NOT_YET,
+                rubric=rubric.id,
+                rubric_version=row["rubric_version"],
+                row_id=row["row_id"],
+                metric=scale.column,
+                probability=row[PROBABILITY],
             )
+            yield ReviewQuestion(blank, rubric.titles[scale.column], _grades(scale), WHY_DRAWN[row[KIND]])
 
 
 def run_questions(run: ScoredFolder, drawn: Drawn) -> Iterator[ReviewQuestion]:
     """The questions about an item of a test run."""
     metrics = {metric.name: metric for metric in run.rubric.metrics}
     for name in drawn.item.metrics:
-        blank = _blank(
-            run.rubric,
-            run.version,
-            drawn.probability,
+        blank = KeptLabel(
+            labelled_at=_NOT_YET,
+            rubric=run.rubric.id,
+            rubric_version=run.version,
             input_sha256=run.sha256,
             file=run.file,
             query_id=drawn.item.query_id,
             round=drawn.item.round,
             metric=name,
             epoch=metrics[name].epoch(run.epochs),
+            probability=drawn.probability,
         )
         yield ReviewQuestion(blank, metrics[name].title, _points(run.rubric, name), drawn.why)
-
-
-def _blank(rubric: RowRubric | AnyTestRunRubric, version: str, probability: float, **known: Any) -> KeptLabel:
-    places = dict.fromkeys(("input_sha256", "file", "query_id", "round", "row_id", "label", "reviewer", "note"), "")
-    return KeptLabel(
-        **{"epoch": None, **places, **known},
-        labelled_at=_NOT_YET,
-        rubric=rubric.id,
-        rubric_version=version,
-        probability=probability,
-    )
 
 
 def _grades(scale: GradeScale) -> list[Choice]:

@@ -29,7 +29,7 @@ from tasks.review.review_tab import (
 from tasks.testruns.read_folder import ScoredFolder
 from tasks.testruns.workbooks import Sheet, TestRunWorkbook
 
-_ITEM = (FILE, QUERY, ROUND, NOTE)
+_ITEM = {"file": FILE, "query_id": QUERY, "round": ROUND, "note": NOTE}
 _HEADINGS_SHOWN, _VERDICT_SHOWN = 20, 20
 # Earlier workbooks had these headings, and the stored name of a metric after its title.
 _EARLIER_HEADINGS = {"Query ID": QUERY, "방/반복": ROUND}
@@ -81,10 +81,10 @@ def read_review_workbook(path: Path, reviewer: str) -> list[Label]:
     titles = [_EARLIER_HEADINGS.get(heading, heading) for heading in headings]
     metrics = {place: name for place, title in enumerate(titles) if (name := _stored_name(title, names))}
     is_earlier = not _EARLIER_HEADINGS.keys().isdisjoint(headings)  # those have no probability
-    missing = [title for title in (*_ITEM, *([] if is_earlier else [PROBABILITY])) if title not in titles]
+    missing = [title for title in (*_ITEM.values(), *([] if is_earlier else [PROBABILITY])) if title not in titles]
     if missing or not metrics:
         # Without a known heading, the first row may be a question with its answer.
-        is_header = metrics or not {*_ITEM, PROBABILITY}.isdisjoint(titles)
+        is_header = metrics or not {*_ITEM.values(), PROBABILITY}.isdisjoint(titles)
         found = ", ".join(filter(None, headings[:_HEADINGS_SHOWN])) if is_header else "no known column"
         raise InputError(
             f"columns are missing: {', '.join(missing or ['one for each metric'])}; found {found}",
@@ -116,31 +116,19 @@ def _labels(
     problems: list[tuple[int, str]],
 ) -> list[Label]:
     """A label for each verdict; an invalid cell is added to the `problems`."""
-    item = [titles.index(title) for title in _ITEM]
+    item = {name: titles.index(title) for name, title in _ITEM.items()}
     drawn_with = titles.index(PROBABILITY) if PROBABILITY in titles else None
     labels = []
     for line, cells in rows:
         probability = "" if drawn_with is None else cells[drawn_with].strip()
-        file, query_id, round_, note = (cells[place] for place in item)
+        of_item = {name: cells[place] for name, place in item.items()}
         for place, metric in metrics.items():
             verdict = cells[place].strip()
             if verdict in ("", CANNOT_TELL):
                 continue
             if verdict in POINTS:
-                labels.append(
-                    Label(
-                        metric=metric,
-                        label=verdict,
-                        file=file,
-                        query_id=query_id,
-                        round=round_,
-                        row_id="",
-                        reviewer=reviewer,
-                        note=note,
-                        probability=probability,
-                        line=line,
-                    )
-                )
+                given = Label(metric, verdict, **of_item, reviewer=reviewer, probability=probability, line=line)
+                labels.append(given)
             else:
                 allowed = ", ".join((*POINTS, CANNOT_TELL))
                 problems.append(

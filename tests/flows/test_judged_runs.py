@@ -311,7 +311,17 @@ def test_trust_in_a_judged_metric_belongs_to_what_judged_it(judge: FakeOpenAI, t
     (scored,) = plain_score_inbox(settings, day).scored
     content, at = scored.summary["inputs"][0]["sha256"], datetime(2026, 3, 13, tzinfo=UTC)
     labels = [
-        KeptLabel(at, "aqb-1.2", "1", content, "", f"A{number}", "1/1", "", metric, "4", "kim", "", None, None)
+        KeptLabel(
+            labelled_at=at,
+            rubric="aqb-1.2",
+            rubric_version="1",
+            input_sha256=content,
+            query_id=f"A{number}",
+            round="1/1",
+            metric=metric,
+            label="4",
+            reviewer="kim",
+        )
         for number in range(3)
         for metric in ("semantic", "stability")
     ]

@@ -28,7 +28,19 @@ from tests.builders.state import opened
 from tests.builders.testruns import LONG_HEADER, write_csv
 
 AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
-GIVEN = KeptLabel(AT, "plan-agent", "1", "ab" * 32, "a.csv", "Q1", "1/1", "", "accuracy", "4", "kim", "", None, 0.05)
+GIVEN = KeptLabel(
+    labelled_at=AT,
+    rubric="plan-agent",
+    rubric_version="1",
+    input_sha256="ab" * 32,
+    file="a.csv",
+    query_id="Q1",
+    round="1/1",
+    metric="accuracy",
+    label="4",
+    reviewer="kim",
+    probability=0.05,
+)
 _WAITING = sa.text("SELECT 1 FROM pg_locks WHERE NOT granted")
 
 

@@ -18,7 +18,15 @@ from tasks.state.database import StateDatabase
 from tasks.state.run_ledger import Run, RunLedger
 
 NOW, DAY = datetime(2026, 3, 2, 3, tzinfo=UTC), date(2026, 3, 1)
-LABEL = KeptLabel(NOW, "ola-monitoring", "1", "", "", "", "", "r1", "failure_type", "blocked", "kim", "", None, None)
+LABEL = KeptLabel(
+    labelled_at=NOW,
+    rubric="ola-monitoring",
+    rubric_version="1",
+    row_id="r1",
+    metric="failure_type",
+    label="blocked",
+    reviewer="kim",
+)
 _WHOLE_TABLE = re.compile(r"SCAN (?!anon_)\w+$")
 
 

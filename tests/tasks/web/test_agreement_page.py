@@ -37,8 +37,15 @@ def rows(web_warehouse: FolderWarehouse) -> Sequence[tuple[str, str]]:
 
 
 def label(row_id: str, grade: str, reviewer: str) -> KeptLabel:
-    item = ("", "", "", "", row_id, SCALE.column)
-    return KeptLabel(AT, RUBRIC.id, RUBRIC.version, *item, grade, reviewer, "", None, None)
+    return KeptLabel(
+        labelled_at=AT,
+        rubric=RUBRIC.id,
+        rubric_version=RUBRIC.version,
+        row_id=row_id,
+        metric=SCALE.column,
+        label=grade,
+        reviewer=reviewer,
+    )
 
 
 def other(grade: str) -> str:
@@ -130,8 +137,18 @@ def test_agreement_page_leads_to_the_question_of_a_test_run(tmp_path: Path) -> N
     settings = settings_in(tmp_path)
     run = scored_folder(Path(settings.reports) / "test-runs" / "plan-1", [plan_row("Q0", passes=False)])
     write_run(FolderWarehouse(Path(settings.warehouse)), run.folder / "plan_agent_made.csv", DAY, "plan-agent")
-    said = KeptLabel(AT, "plan-agent", "1", "", "", "Q0", "1/1", "", "accuracy", "4", "local", "", None, None)
-    keep(settings, replace(said, input_sha256=run.summary["inputs"][0]["sha256"]))
+    said = KeptLabel(
+        labelled_at=AT,
+        rubric="plan-agent",
+        rubric_version="1",
+        input_sha256=run.summary["inputs"][0]["sha256"],
+        query_id="Q0",
+        round="1/1",
+        metric="accuracy",
+        label="4",
+        reviewer="local",
+    )
+    keep(settings, said)
     with browser(settings) as client:
         page = opened_page(client, PAGE)
         assert "0.00점 local: 4.00점" in page.text

@@ -74,9 +74,16 @@ def table_of(client: TestClient, address: str, section: str) -> list[list[str]]:
 
 
 def label(row_id: str, metric: str, grade: str, reviewer: str, minute: int = 0) -> KeptLabel:
-    item = ("", "", "", "", row_id, metric)
     at = AT + timedelta(minutes=minute)
-    return KeptLabel(at, RUBRIC.id, RUBRIC.version, *item, grade, reviewer, "", None, None)
+    return KeptLabel(
+        labelled_at=at,
+        rubric=RUBRIC.id,
+        rubric_version=RUBRIC.version,
+        row_id=row_id,
+        metric=metric,
+        label=grade,
+        reviewer=reviewer,
+    )
 
 
 def test_review_page_counts_questions_and_verdicts_as_sql_does(
