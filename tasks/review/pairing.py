@@ -1,9 +1,9 @@
 """Pairs labels with scores of the same items, from folders of scored test runs or from the warehouse's chat rows."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
@@ -18,22 +18,6 @@ from tasks.warehouse import Warehouse, rows_with_ids
 _RowKey = tuple[str, str]
 LabelledPair = tuple[Label, Pair]
 """A label, and its value on the scale of the score."""
-
-
-class ScoredRun(Protocol):
-    """The scores of one test run, from a folder or from the warehouse.
-
-    `scores` has a row per execution, `queries` one per query, with a column `<metric>_score` each.
-    """
-
-    @property
-    def rubric(self) -> AnyTestRunRubric: ...
-    @property
-    def file(self) -> str: ...
-    @property
-    def scores(self) -> pl.DataFrame: ...
-    @property
-    def queries(self) -> pl.DataFrame: ...
 
 
 @dataclass(frozen=True)
@@ -68,16 +52,18 @@ def labelled_testruns(labels: Sequence[Label], runs: Sequence[ScoredFolder], pat
         )
     if len({run.file for run in runs}) < len(runs):
         raise UsageError("two of these runs are of the same file", fix="give each run once")
-    pairs, problems = testrun_pairs(labels, runs)
+    scored = {run.file: ScoredItems(run.rubric, run.scores, run.queries) for run in runs}
+    pairs, problems = testrun_pairs(labels, scored)
     refuse(problems, path)
     epochs = _epochs(runs, {pair.metric for _, pair in pairs})
     contents = {run.file: run.sha256 for run in runs}
     return Labelled([pair for _, pair in pairs], runs[0].rubric.id, runs[0].version, runs[0].titles, epochs, contents)
 
 
-def testrun_pairs(labels: Sequence[Label], runs: Iterable[ScoredRun]) -> tuple[list[LabelledPair], list[Problem]]:
+def testrun_pairs(
+    labels: Sequence[Label], by_file: Mapping[str, "ScoredItems"]
+) -> tuple[list[LabelledPair], list[Problem]]:
     """The pairs of labels and scores of these runs, and the problems of the other lines."""
-    by_file = {run.file: _Items(run) for run in runs}
     pairs, problems = [], []
     for label in labels:
         try:
@@ -161,14 +147,17 @@ class _LabelError(Exception):
     """A label is invalid: the item that it names does not exist, or it is no number of points."""
 
 
-class _Items:
-    """The scores of one run by (query, round), those of whole queries at round ''."""
+class ScoredItems:
+    """The scores of one test run by (query, round), those of whole queries at round ''.
 
-    def __init__(self, run: ScoredRun) -> None:
-        self._metrics = {metric.name: metric for metric in run.rubric.metrics}
-        rows = run.scores.iter_rows(named=True)
+    `scores` has a row per execution, `queries` one per query, with a column `<metric>_score` each.
+    """
+
+    def __init__(self, rubric: AnyTestRunRubric, scores: pl.DataFrame, queries: pl.DataFrame) -> None:
+        self._metrics = {metric.name: metric for metric in rubric.metrics}
+        rows = scores.iter_rows(named=True)
         self._rows: dict[_RowKey, Mapping[str, Any]] = {(row["query_id"], row["round"]): row for row in rows}
-        self._rows |= {(row["query_id"], ""): row for row in run.queries.iter_rows(named=True)}
+        self._rows |= {(row["query_id"], ""): row for row in queries.iter_rows(named=True)}
 
     def row(self, label: Label) -> Mapping[str, Any]:
         """The row of the item that a label names."""
@@ -184,7 +173,7 @@ class _Items:
         return row
 
 
-def _run_pair(label: Label, by_file: Mapping[str, _Items]) -> Pair | None:
+def _run_pair(label: Label, by_file: Mapping[str, ScoredItems]) -> Pair | None:
     items = by_file.get(label.file) if label.file or len(by_file) > 1 else next(iter(by_file.values()))
     if items is None:
         raise _LabelError(f"no run of the file '{label.file}'; there are {', '.join(by_file)}")

@@ -23,7 +23,7 @@ from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import epochs_of
 from tasks.review.label_store import KeptLabel
 from tasks.review.labels import Label
-from tasks.review.pairing import row_pairs, testrun_pairs
+from tasks.review.pairing import ScoredItems, row_pairs, testrun_pairs
 from tasks.testruns.trusted_metrics import Measured, write_agreements
 from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SCORES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA
 from tasks.warehouse import Warehouse, table_rows
@@ -93,7 +93,7 @@ def compared_labels(
     groups: dict[tuple[str, str | None], list[tuple[str, KeptLabel, Pair]]] = {}
     for run in _stored_runs(warehouse, runs):
         mine = runs[run.rubric.id, run.sha256]
-        for label, pair in testrun_pairs(_lines(mine, run.file), [run])[0]:
+        for label, pair in testrun_pairs(_lines(mine, run.file), {run.file: run.items})[0]:
             found = groups.setdefault((run.rubric.id, run.epochs.get(pair.metric)), [])
             found.append((run.version, mine[label.line], pair))
     for (name, epoch), found in groups.items():
@@ -166,8 +166,7 @@ class _StoredRun:
     sha256: str
     version: str
     epochs: dict[str, str]
-    scores: pl.DataFrame
-    queries: pl.DataFrame
+    items: ScoredItems
 
 
 def _stored_runs(warehouse: Warehouse, wanted: Mapping[_Run, Sequence[KeptLabel]]) -> Iterator[_StoredRun]:
@@ -191,8 +190,7 @@ def _stored_runs(warehouse: Warehouse, wanted: Mapping[_Run, Sequence[KeptLabel]
             sha256=run[1],
             version=row["rubric_version"],
             epochs={metric.name: epoch for metric in rubric.metrics if (epoch := metric.epoch(epochs))},
-            scores=scores.get(place, pl.DataFrame()),
-            queries=queries.get(place, pl.DataFrame()),
+            items=ScoredItems(rubric, scores.get(place, pl.DataFrame()), queries.get(place, pl.DataFrame())),
         )
 
 
