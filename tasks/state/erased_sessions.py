@@ -1,4 +1,7 @@
-"""The register of erased sessions in the state database: their hashes, and how many scored rows of a day they had."""
+"""The register of erased sessions in the state database: their hashes, and how many scored rows of a day they had.
+
+Every function may raise StorageError: the state database cannot be used.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -27,21 +30,13 @@ _erased_rows = sa.Table(
 
 
 def erased_sessions(database: StateDatabase) -> frozenset[str]:
-    """The hashes of all erased sessions.
-
-    Raises:
-        StorageError: the state database cannot be read.
-    """
+    """The hashes of all erased sessions."""
     database.create_tables(_erased)
     return frozenset(found for (found,) in database.rows(sa.select(_erased.c.session_hash)))
 
 
 def remember_erased(database: StateDatabase, session_id: str, now: datetime) -> None:
-    """Registers a session, which all later runs leave out. Repeating it has no effect.
-
-    Raises:
-        StorageError: the state database cannot be written.
-    """
+    """Registers a session, which all later runs leave out. Repeating it has no effect."""
     found = session_hash(session_id)
     database.create_tables(_erased)
     with database.transaction(alone_in=_erased) as connection:
@@ -52,11 +47,7 @@ def remember_erased(database: StateDatabase, session_id: str, now: datetime) -> 
 def remember_rows(
     database: StateDatabase, session_id: str, day: date, rows_by_tenant: Mapping[str | None, int]
 ) -> None:
-    """Registers how many scored rows of a day, by tenant, are those of an erased session. Repeating it has no effect.
-
-    Raises:
-        StorageError: the state database cannot be written.
-    """
+    """Registers how many scored rows of a day, by tenant, an erased session has. Repeating it has no effect."""
     key = {"session_hash": session_hash(session_id), "service": database.service or "", "score_date": day}
     database.create_tables(_erased_rows)
     with database.transaction() as connection:
@@ -65,11 +56,7 @@ def remember_rows(
 
 
 def erased_rows(database: StateDatabase, days: Sequence[date]) -> dict[date, Counter[str | None]]:
-    """The scored rows of erased sessions by day and tenant; days without any are missing.
-
-    Raises:
-        StorageError: the state database cannot be read.
-    """
+    """The scored rows of erased sessions by day and tenant; days without any are missing."""
     database.create_tables(_erased_rows)
     found: dict[date, Counter[str | None]] = defaultdict(Counter)
     mine = _erased_rows.c.service == (database.service or "")
