@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from pathlib import Path
 
@@ -69,13 +69,7 @@ class BackfillOutcome:
         return (*self.known, *of_days, *self.stopped, *self.unpublished)
 
     def __add__(self, other: "BackfillOutcome") -> "BackfillOutcome":
-        return BackfillOutcome(
-            self.days + other.days,
-            self.up_to_date + other.up_to_date,
-            self.unpublished + other.unpublished,
-            self.stopped + other.stopped,
-            self.known + other.known,
-        )
+        return BackfillOutcome(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 class IncompleteBackfillError(AqbError):
