@@ -8,8 +8,8 @@ from scoring.errors import UsageError
 from tasks.testruns.corrections import corrected_file, expectations_of
 from tasks.testruns.uploads import Origin, Upload
 from tasks.web.asked import Asked, RefusedError
+from tasks.web.testruns_page import later_versions, takes_home, version_values
 from tasks.web.upload_page import address_of, upload_of
-from tasks.web.upload_versions import later_versions, takes_home, version_values
 
 _one_at_a_time = Lock()
 

@@ -27,7 +27,6 @@ from tasks.testruns.uploads import Upload
 from tasks.testruns.warehouse import SCORES as TESTRUN_SCORES
 from tasks.warehouse import Warehouse
 from tasks.web.asked import Asked, NotFoundError, RefusedError
-from tasks.web.upload_versions import takes_home, version_values
 
 FIRST = "/test-runs/index.html"
 _OF_UPLOAD = "upload-"
@@ -138,6 +137,26 @@ def page_of_upload(upload: Upload) -> str:
 def sent_at(asked: Asked, upload: Upload) -> str:
     """The local time of an upload."""
     return f"{upload.at.astimezone(asked.context.settings.zone):%Y-%m-%d %H:%M}"
+
+
+def takes_home(asked: Asked, upload: Upload) -> bool:
+    """Whether this person may download a file with its texts unmasked: the uploader knows them."""
+    return asked.sees_personal_data or upload.who == asked.viewer.name
+
+
+def later_versions(asked: Asked, upload: Upload) -> list[Upload]:
+    """The later versions of a file, latest first."""
+    return [one for one in asked.uploads.latest() if one.of and one.of.id == upload.id]
+
+
+def version_values(asked: Asked, upload: Upload) -> dict[str, Any]:
+    """The values of the version before a file and of those after it, for its pages."""
+    return {
+        "upload": upload,
+        "before_it": asked.uploads.find(upload.of.id) if upload.of else None,
+        "later_versions": later_versions(asked, upload),
+        "may_correct": asked.viewer.may("reviewer") and takes_home(asked, upload),
+    }
 
 
 def _shown_values(

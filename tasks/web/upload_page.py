@@ -26,8 +26,7 @@ from tasks.testruns.files import read_testrun_file
 from tasks.testruns.plans import plan_of_file, plan_of_input, plan_of_run
 from tasks.testruns.uploads import ArrivingFile, Scoring, Upload
 from tasks.web.asked import Asked, NotFoundError, RefusedError
-from tasks.web.testruns_page import FIRST, known_runs
-from tasks.web.upload_versions import version_values
+from tasks.web.testruns_page import FIRST, known_runs, version_values
 
 _REJECTS_SHOWN = 200
 _RENEWED_AFTER_S = 3
