@@ -23,8 +23,8 @@ _Block = Annotated[
         "[a-z0-9-]*", "give the name of a Prefect Secret block, such as slack-webhook-qa, not its value"
     ),
 ]
-_Time = Annotated[str, matching("([01][0-9]|2[0-3]):[0-5][0-9]", 'give a time of the day, such as "07:00"')]
-_HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
+_TIME = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+_Time = Annotated[str, matching(_TIME, 'give a time of the day, such as "07:00"')]
 _MENTION = re.compile(r"<(?:@[UW][A-Z0-9]+|!subteam\^S[A-Z0-9]+|!here|!channel)>")
 
 
@@ -62,10 +62,9 @@ class Destination(Section):
 
     def holds(self, level: str, now: datetime, time_zone: str) -> bool:
         """Whether a message of this level must wait for the end of the quiet hours."""
-        if level == "critical" or not (match := _HOURS.fullmatch(self.quiet_hours)):
+        if level == "critical" or not self.quiet_hours:
             return False
-        hours = [int(number) for number in match.groups()]
-        start, end = time(hours[0], hours[1]), time(hours[2], hours[3])
+        start, end = map(time.fromisoformat, self.quiet_hours.split("-"))
         clock = now.astimezone(ZoneInfo(time_zone)).time()
         return start <= clock < end if start < end else clock >= start or clock < end
 
@@ -86,7 +85,7 @@ class Destination(Section):
     @field_validator("quiet_hours")
     @classmethod
     def _two_times(cls, hours: str) -> str:
-        if hours and (not _HOURS.fullmatch(hours) or hours[:5] == hours[6:]):
+        if hours and (not re.fullmatch(f"{_TIME}-{_TIME}", hours) or hours[:5] == hours[6:]):
             raise ValueError('give two different times of the day, such as "22:00-08:00"')
         return hours
 
