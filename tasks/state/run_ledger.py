@@ -262,9 +262,10 @@ class RunLedger:
 
     def _save(self, table: sa.Table, row: dict[str, Any]) -> None:
         same = {f"same_{key.name}": row[key.name] for key in table.primary_key}
+        update = sa.update(table).where(*(key == sa.bindparam(f"same_{key.name}") for key in table.primary_key))
         with self._database.transaction() as connection:
             # An upsert would be compiled anew every time: SQLAlchemy does not keep those.
-            if not connection.execute(_update(table), row | same).rowcount:
+            if not connection.execute(update, row | same).rowcount:
                 connection.execute(sa.insert(table), row)
 
     def _last(self, query: sa.Select[Any], count: int) -> list[Run]:
@@ -281,11 +282,6 @@ class RunLedger:
     def _runs(self, query: sa.Select[Any]) -> list[Run]:
         ordered = query.order_by(_runs.c.started_at, _runs.c.run_id)
         return [Run(**row._mapping) for row in self._database.rows(ordered)]
-
-
-def _update(table: sa.Table) -> sa.Update:
-    """An UPDATE of the row with this key, whose parameters are `same_...`."""
-    return sa.update(table).where(*(key == sa.bindparam(f"same_{key.name}") for key in table.primary_key))
 
 
 def _published(value: Any) -> Any:
