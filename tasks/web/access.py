@@ -42,32 +42,6 @@ class Viewer:
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
-class Tokens:
-    """The tokens of users, from the environment variables named in the settings; read once.
-
-    Raises:
-        UsageError: one of them is not set, too short, a duplicate, or has blanks in it.
-    """
-
-    def __init__(self, settings: WebSettings, secret: SecretOf) -> None:
-        self._viewers: dict[bytes, Viewer] = {}
-        for user in settings.users if settings.auth == "token" else ():
-            found = secret(user.token_env)
-            if len(found.value) < SHORTEST_TOKEN or any(map(str.isspace, found.value)):  # a command is no token
-                raise UsageError(
-                    f"the token of {user.name} is not set, shorter than {SHORTEST_TOKEN} characters or has blanks",
-                    where=found.origin,
-                    fix="set a random one, for example what this prints: openssl rand -hex 20",
-                )
-            if _digest(found.value) in self._viewers:
-                raise UsageError("two users have the same token", where="web.users", fix="give each one of its own")
-            self._viewers[_digest(found.value)] = Viewer(user.name, user.role)
-
-    def viewer(self, token: str) -> Viewer | None:
-        """The owner of a token. Digests are compared, so that the time taken reveals nothing of a token."""
-        return self._viewers.get(_digest(token.strip()))
-
-
 class Sessions:
     """The logged-in people by the random session id in the cookie."""
 
@@ -125,7 +99,8 @@ class Access:
     """Identifies people by their session, by the proxy's header, or, only on this machine, everybody as operator.
 
     Raises:
-        UsageError: pages without `auth` would be open to other machines, or a token cannot be used.
+        UsageError: pages without `auth` would be open to other machines, or a token is not set, too short, a duplicate,
+            or has blanks in it.
     """
 
     def __init__(self, settings: WebSettings, host: str, clock: Clock, secret: SecretOf = secret_of) -> None:
@@ -136,7 +111,7 @@ class Access:
                 fix='keep to 127.0.0.1, or set web.auth = "token" or "proxy" (docs/how-to/web.md)',
             )
         self.settings = settings
-        self.tokens = Tokens(settings, secret)
+        self._owners = _owners_of_tokens(settings, secret) if settings.auth == "token" else {}
         self.sessions = Sessions(settings.session_hours * 3600, clock)
         self.requests = RateLimit(settings.requests_per_minute, clock)
         self.logins = RateLimit(_LOGINS_PER_MINUTE, clock)
@@ -163,6 +138,10 @@ class Access:
                 return self.sessions.viewer(session)
             case "proxy":
                 return self._behind_proxy(address, headers.get(self.settings.proxy_user_header.lower(), ""))
+
+    def owner(self, token: str) -> Viewer | None:
+        """The owner of a token. Digests are compared, so that the time taken reveals nothing of a token."""
+        return self._owners.get(_digest(token.strip()))
 
     def address_of(self, peer: str, headers: Mapping[str, str]) -> str:
         """The IP address of a request: the one in the header of a trusted proxy, else that of the `peer`."""
@@ -191,6 +170,23 @@ class Access:
     def is_form_of(self, viewer: Viewer, token: str) -> bool:
         """Whether a form token was issued to this person by this process."""
         return hmac.compare_digest(self.form_token(viewer).encode(), token.encode())
+
+
+def _owners_of_tokens(settings: WebSettings, secret: SecretOf) -> dict[bytes, Viewer]:
+    """The users by the digests of their tokens, from the environment variables named in the settings."""
+    owners: dict[bytes, Viewer] = {}
+    for user in settings.users:
+        found = secret(user.token_env)
+        if len(found.value) < SHORTEST_TOKEN or any(map(str.isspace, found.value)):  # a command is no token
+            raise UsageError(
+                f"the token of {user.name} is not set, shorter than {SHORTEST_TOKEN} characters or has blanks",
+                where=found.origin,
+                fix="set a random one, for example what this prints: openssl rand -hex 20",
+            )
+        if _digest(found.value) in owners:
+            raise UsageError("two users have the same token", where="web.users", fix="give each one of its own")
+        owners[_digest(found.value)] = Viewer(user.name, user.role)
+    return owners
 
 
 def _digest(token: str) -> bytes:

@@ -121,7 +121,7 @@ class Door:
         if not self._access.logins.allows(address):
             raise RefusedError(429, "로그인을 너무 여러 번 시도했습니다. 1분 뒤에 다시 시도하세요")
         form = await _form(request)
-        found = self._access.tokens.viewer(form.get("token", ""))
+        found = self._access.owner(form.get("token", ""))
         if found is None:
             await self._record(Viewer("(모름)", "reader"), address, "로그인 실패")
             return _login_page(form.get("next", ""), "토큰이 맞지 않습니다")
