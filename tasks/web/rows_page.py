@@ -115,13 +115,12 @@ def _excluded_rows(asked: Asked, view: RowsView) -> int:
 
 def _cells(asked: Asked, view: RowsView, row: dict[str, Any]) -> list[Cell]:
     """The cells of a row; the first one links to its page."""
-    cells = [_cell(asked, column, row) for column in view.columns]
-    first = cells[0]
-    text = first if isinstance(first, str) else first.text if isinstance(first, Mark) else str(first)
-    return [Link(text or "보기", row_address(row["score_date"], row["row_id"])), *cells[1:]]
+    first, *others = (_cell(asked, column, row) for column in view.columns)
+    text = first.text if isinstance(first, Mark) else first
+    return [Link(text or "보기", row_address(row["score_date"], row["row_id"])), *others]
 
 
-def _cell(asked: Asked, column: RowColumn, row: dict[str, Any]) -> Cell:
+def _cell(asked: Asked, column: RowColumn, row: dict[str, Any]) -> str | Mark:
     rubric = asked.context.rubric
     if column.is_text:
         text = column.value(row)
