@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Route, request_response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tasks.config.log_lines import lines_with
@@ -80,14 +80,15 @@ def web_app(context: Context, access: Access) -> ASGIApp:
         Route("/alerts/unsnooze", door.to(unsnooze, "operator"), methods=["POST"]),
         Route("/accesses", door.to(accesses_page, "operator")),
     ]
-    return _Guarded(door.named(Starlette(routes=routes, exception_handlers={404: _not_there, 405: _not_there})))
+    return _Guarded(door, Starlette(routes=routes, exception_handlers={404: _not_there, 405: _not_there}))
 
 
 class _Guarded:
-    """Adds security headers to every response, and logs each request with an id."""
+    """Answers under the server's names alone, adds security headers, and logs each request with an id."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, door: Door, app: ASGIApp) -> None:
+        self._door, self._app = door, app
+        self._refusing = request_response(explained(door.refuse_host))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -106,7 +107,7 @@ class _Guarded:
             await send(message)
 
         with lines_with(request_id=request_id):
-            await self._app(scope, receive, sending)
+            await (self._refusing if self._door.is_closed(scope) else self._app)(scope, receive, sending)
 
 
 async def _static(request: Request) -> Response:

@@ -13,8 +13,7 @@ from anyio import CapacityLimiter, to_thread
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import request_response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
 from scoring.errors import AqbError, UsageError, line_of_ours
 from tasks.config.web import Role
@@ -53,20 +52,15 @@ class Door:
         self._at_once, self._scorings = CapacityLimiter(_AT_ONCE), Scorings()
         self._uploads_now = 0
 
-    def named(self, app: ASGIApp) -> ASGIApp:
-        """The app, restricted to host names of this server; otherwise redirects would answer others."""
+    def is_closed(self, scope: Scope) -> bool:
+        """Whether a request is for another host name than this server's: redirects would answer others."""
+        return scope["path"] not in _UNDER_ANY_NAME and not self._access.knows_host(
+            Headers(scope=scope).get("host", "")
+        )
 
-        async def refuse(_: Request) -> Response:
-            raise RefusedError(421, "이 이름으로는 열 수 없습니다. 안내받은 주소로 여세요")
-
-        refusing = request_response(explained(refuse))
-
-        async def answering(scope: Scope, receive: Receive, send: Send) -> None:
-            is_known = scope["type"] != "http" or self._access.knows_host(Headers(scope=scope).get("host", ""))
-            is_open = is_known or scope["path"] in _UNDER_ANY_NAME
-            await (app if is_open else refusing)(scope, receive, send)
-
-        return answering
+    async def refuse_host(self, _: Request) -> Response:
+        """The page under another host name."""
+        raise RefusedError(421, "이 이름으로는 열 수 없습니다. 안내받은 주소로 여세요")
 
     def to(self, view: Page, role: Role) -> Endpoint:
         """A page for people with the permissions of this role; unknown people are redirected to the login."""
