@@ -119,7 +119,10 @@ def row_pairs(
     that scored the rows.
     """
     scales = _grades(rubric)
-    rows = _rows(rubric, {label.row_id for label in labels}, warehouse)
+    columns = ["score_date", "row_id", "session_id", "tenant_id", "rubric_version"]
+    columns += [scale.column for scale in rubric.scales]
+    scored = rows_with_ids(warehouse, rubric, {label.row_id for label in labels}, columns)
+    rows = {row["row_id"]: row for row in scored.iter_rows(named=True)}
     pairs: list[LabelledPair] = []
     problems: list[Problem] = []
     for label in labels:
@@ -190,10 +193,3 @@ def _points(label: str) -> float:
     if not WORST_POINTS <= points <= BEST_POINTS:
         raise _LabelError(f"'{label}' is no number of points from {WORST_POINTS} to {BEST_POINTS}")
     return points
-
-
-def _rows(rubric: RowRubric, row_ids: Collection[str], warehouse: Warehouse) -> dict[str, Mapping[str, Any]]:
-    grades = (scale.column for scale in rubric.scales)
-    columns = ["score_date", "row_id", "session_id", "tenant_id", "rubric_version", *grades]
-    rows = rows_with_ids(warehouse, rubric, row_ids, columns)
-    return {row["row_id"]: row for row in rows.iter_rows(named=True)}
