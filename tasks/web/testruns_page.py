@@ -73,7 +73,9 @@ def testrun_page(asked: Asked) -> Response:
         return asked.page("run.html", section="runs", **_uploaded_values(asked, upload, runs))
     if run := next((run for run in runs if run.page == name), None):
         asked.record("테스트 런", f"/test-runs/{quote(name)}")
-        values = _shown_values(run, runs, warehouse, _links(asked, run))
+        folder = folder_of(asked, run)
+        links = file_links(folder.name, report_files(folder) if asked.sees_personal_data else [])
+        values = _shown_values(run, runs, warehouse, links)
         return asked.page("run.html", section="runs", **values)
     if of_set := next((of_set for of_set in runs_by_set(runs) if of_set[-1].set_page == name), None):
         asked.record("테스트 세트", f"/test-runs/{quote(name)}")
@@ -102,14 +104,10 @@ def testrun_file(asked: Asked) -> Response:
         )
     if folder is None or name not in report_files(folder):
         raise NotFoundError("그런 파일은 없습니다", fix="테스트 런 목록에서 고르세요.")
-    return _saved_file(asked, folder / name, upload.file.stem if upload else place)
-
-
-def _saved_file(asked: Asked, path: Path, of: str) -> Response:
-    """A file as a download, with the name of the run that it is `of`."""
-    asked.record("내려받기", f"{of}/{path.name}")
-    name = quote(f"{of}-{path.name}", safe="")
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}", "Cache-Control": "no-store"}
+    path, run = folder / name, upload.file.stem if upload else place
+    asked.record("내려받기", f"{run}/{name}")
+    saved_as = quote(f"{run}-{name}", safe="")
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{saved_as}", "Cache-Control": "no-store"}
     return FileResponse(path, media_type=_KINDS[path.suffix], headers=headers)
 
 
@@ -208,10 +206,3 @@ def _state(asked: Asked, upload: Upload) -> Cell:
 
 def _intervals(warehouse: Warehouse, run: PublishedTestRun) -> dict[str, Interval | None]:
     return metric_intervals(run, executions_of(warehouse, run), queries_of(warehouse, run))
-
-
-def _links(asked: Asked, run: PublishedTestRun) -> list[Link]:
-    """The downloads of a run that this person may have."""
-    folder = folder_of(asked, run)
-    names = report_files(folder) if asked.sees_personal_data else []
-    return file_links(folder.name, names)
