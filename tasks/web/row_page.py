@@ -1,7 +1,6 @@
 """The page of one row: its texts, the effect of each rule, and the conversation around it."""
 
 from dataclasses import dataclass, replace
-from datetime import date
 from zoneinfo import ZoneInfo
 
 from starlette.responses import Response
@@ -45,13 +44,11 @@ def row_page(asked: Asked) -> Response:
         )
     from_source = ("source", "1") in asked.pairs
     asked.record("행과 원본" if from_source else "행", f"{day} {row_id}")
-    turns = conversation(asked, day, rows[0])
-    if from_source:
-        row, *turns = with_source_texts(asked, day, [rows[0], *turns])
-    else:
-        row = rows[0]
+    stored = [rows[0], *conversation(asked, day, rows[0])]
+    row, *turns = with_source_texts(asked, day, stored) if from_source else stored
     zone = context.settings.zone
     question, answer = (shown_text(asked, row[name]) for name in TEXTS)
+    session_href = href("/rows", [*around(day, row).pairs(), ("sort", "timestamp")]) if row["session_id"] else ""
     return asked.page(
         "scored_row.html",
         section="rows",
@@ -65,14 +62,10 @@ def row_page(asked: Asked) -> Response:
         lacks_texts=lacks_texts([row, *turns]),
         from_source=from_source,
         source_href=href(row_address(day, row_id), [("source", "1")]),
-        session_href=_session_href(day, row),
+        session_href=session_href,
         turns=[_turn(asked, one, row_id, zone) for one in turns],
         sees_personal_data=asked.sees_personal_data,
     )
-
-
-def _session_href(day: date, row: Row) -> str:
-    return href("/rows", [*around(day, row).pairs(), ("sort", "timestamp")]) if row["session_id"] else ""
 
 
 def _turn(asked: Asked, row: Row, shown_id: str, zone: ZoneInfo) -> Turn:

@@ -127,7 +127,8 @@ def searchable(rubric: RowRubric, search: RowSearch, wanted: RowFilter, *, perso
     Raises:
         UsageError: too many rows would have to be searched.
     """
-    checks_text = bool(wanted.text) and not personal and not _tells_nothing(wanted.text)
+    tells_nothing = _NOTHING_PERSONAL.fullmatch(wanted.text) or _ROW_ID.fullmatch(wanted.text)
+    checks_text = bool(wanted.text) and not personal and not tells_nothing
     if not wanted.template and not checks_text:
         return wanted
     seen = wanted.text.lower()
@@ -147,10 +148,6 @@ def searchable(rubric: RowRubric, search: RowSearch, wanted: RowFilter, *, perso
             )
         found = found.filter([_is_seen(seen, row[1:]) for row in found.iter_rows()])
     return replace(wanted, row_ids=tuple(found["row_id"]))
-
-
-def _tells_nothing(text: str) -> bool:
-    return bool(_NOTHING_PERSONAL.fullmatch(text) or _ROW_ID.fullmatch(text))
 
 
 def _is_seen(text: str, texts: Iterable[str | None]) -> bool:
