@@ -71,7 +71,7 @@ def agreement_page(asked: Asked) -> Response:
     of_rows, of_runs = [one for one in labels if one.row_id], [one for one in labels if not one.row_id]
     compared = [
         *compared_labels(of_rows, context.rubric, context.warehouse),
-        *compared_labels(of_runs, None, asked.of_testruns.warehouse),
+        *compared_labels(of_runs, None, asked.context.of_no_service.warehouse),
     ]
     apart = _apart(compared)
     blind = asked.viewer.may("reviewer") and not sees_all

@@ -180,25 +180,18 @@ def _facets(asked: Asked, view: RowsView) -> list[FilterGroup]:
     kpis = read_kpis(asked.context.warehouse, rubric, [day for day in wanted.days if day in set(view.days)])
     tenants = {row["tenant_id"] for rows in kpis.values() for row in rows if row["tenant_id"] != ALL_TENANTS}
     tenants |= {*wanted.tenants}
-    chosen = set(wanted.pairs())
-
-    def facet(name: str, title: str, titles: Iterable[tuple[str, str]]) -> FilterGroup:
-        return FilterGroup(name, title, [FilterValue(value, shown, (name, value) in chosen) for value, shown in titles])
-
-    found = [
-        facet(
-            "tenant",
-            "테넌트",
-            [(tenant_value(one), tenant_text(one)) for one in sorted(tenants, key=lambda one: one or "")],
-        )
-    ]
+    of_tenants = [(tenant_value(one), tenant_text(one)) for one in sorted(tenants, key=lambda one: one or "")]
+    groups = [("tenant", "테넌트", of_tenants)]
     for column in rubric.coded_columns:
-        is_graded = column.column in rubric.grade_names
-        values = [*column.titles.items(), *([] if is_graded else [(NOTHING, "없음")])]
-        found.append(facet(column.column, rubric.titles[column.column], values))
-    found.append(facet("alert", "알림", rubric.rule_titles.items()))
-    found.append(facet("hour", "시각", [(hour, _hour_text(hour)) for hour in HOURS]))
-    return found
+        nothing = [] if column.column in rubric.grade_names else [(NOTHING, "없음")]
+        groups.append((column.column, rubric.titles[column.column], [*column.titles.items(), *nothing]))
+    groups.append(("alert", "알림", [*rubric.rule_titles.items()]))
+    groups.append(("hour", "시각", [(hour, _hour_text(hour)) for hour in HOURS]))
+    chosen = set(wanted.pairs())
+    return [
+        FilterGroup(name, title, [FilterValue(value, shown, (name, value) in chosen) for value, shown in values])
+        for name, title, values in groups
+    ]
 
 
 def _hour_text(hour: str) -> str:
