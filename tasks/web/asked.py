@@ -34,6 +34,9 @@ POLICY = (
 )
 """What a browser may do with a page; none but those that say so run a script."""
 
+EXPIRED_FORM = "양식이 만료되었습니다. 앞 페이지를 다시 열어 시도하세요"
+"""Why a form is refused whose token is not that of the session, such as one from before a new login."""
+
 Pairs = Sequence[tuple[str, str]]
 
 
@@ -47,13 +50,6 @@ class RefusedError(Exception):
     def __init__(self, status: int, reason: str) -> None:
         self.status, self.reason = status, reason
         super().__init__(reason)
-
-
-class ExpiredFormError(RefusedError):
-    """A form whose token is not that of the session, such as one from before a new login."""
-
-    def __init__(self) -> None:
-        super().__init__(403, "양식이 만료되었습니다. 앞 페이지를 다시 열어 시도하세요")
 
 
 @dataclass(frozen=True)

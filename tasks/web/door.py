@@ -21,7 +21,7 @@ from tasks.context import Context
 from tasks.state.audit_log import AuditLog
 from tasks.testruns.uploads import ArrivingFile
 from tasks.web.access import LOOPBACK, Access, Viewer
-from tasks.web.asked import STATIC, Asked, ExpiredFormError, NotFoundError, RefusedError, page
+from tasks.web.asked import EXPIRED_FORM, STATIC, Asked, NotFoundError, RefusedError, page
 from tasks.web.receiving import receive_file
 from tasks.web.scorings import Scorings
 
@@ -181,7 +181,7 @@ class Door:
         form = await _form(request) if request.method == "POST" else {}
         request.state.known["written"] = _written(form)  # a page that refuses gives it back
         if request.method == "POST" and not self._access.is_form_of(viewer, form.get("form_token", "")):
-            raise ExpiredFormError
+            raise RefusedError(403, EXPIRED_FORM)
         return self._request_of(request, viewer, form)
 
     def _request_of(self, request: Request, viewer: Viewer, form: dict[str, str]) -> Asked:

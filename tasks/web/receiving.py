@@ -17,7 +17,7 @@ from scoring.errors import StorageError, UsageError
 from tasks.config.web import WebSettings
 from tasks.files.atomic import writable
 from tasks.testruns.uploads import ArrivingFile, file_name
-from tasks.web.asked import ExpiredFormError, RefusedError
+from tasks.web.asked import EXPIRED_FORM, RefusedError
 
 _MEGABYTE = 1024 * 1024
 _MOST_FIELDS = 3
@@ -75,7 +75,7 @@ async def _taken(form: FormData, arriving: ArrivingFile, web: WebSettings, is_fo
     if not isinstance(file, UploadFile) or not file.filename:
         raise RefusedError(400, "파일이 오지 않았습니다. 파일을 고르고 다시 올리세요")
     if not is_form_token(str(form.get("form_token", ""))):
-        raise ExpiredFormError
+        raise RefusedError(403, EXPIRED_FORM)
     if not file.size:
         raise RefusedError(400, "빈 파일입니다. 내용이 있는 파일을 고르세요")
     if file.size > web.upload_megabytes * _MEGABYTE:
