@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from prefect import flow
 from prefect.context import FlowRunContext
@@ -75,21 +75,17 @@ class NightlyOutcome:
         return tuple(found)
 
     @property
+    def problems_after(self) -> tuple[str, ...]:
+        """Those of the steps that follow the days."""
+        return self.unmeasured + self.unreported + self.site.problems
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """Problems that a person should look at, each once."""
         of_services = (problem for one in self.services for problem in one.problems)
         of_testruns = self.test_runs.problems if self.test_runs else ()
         own = (self.own.outcome or self.own).problems
-        found = (
-            *of_services,
-            *self.problems_before,
-            *own,
-            *of_testruns,
-            *self.unmeasured,
-            *self.unreported,
-            *self.site.problems,
-        )
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys((*of_services, *self.problems_before, *own, *of_testruns, *self.problems_after)))
 
 
 class IncompleteRunError(AqbError):
@@ -124,10 +120,6 @@ def _name() -> str:
     """The name of the run in Prefect."""
     given = flow_run.parameters
     return name_of_night(given, flow_run.scheduled_start_time, settings_of_run(given).time_zone)
-
-
-def _day_of(given: Mapping[str, Any], time_zone: str) -> date:
-    return day_of_night(given, flow_run.scheduled_start_time, time_zone)
 
 
 @flow(
@@ -165,10 +157,10 @@ def nightly(
         require_started(day, settings.time_zone)
     with Context(settings) as context:
         if kind == INTRADAY:
-            so_far = _day_of({"day": day, "kind": kind}, settings.time_zone)
+            so_far = day_of_night({"day": day, "kind": kind}, flow_run.scheduled_start_time, settings.time_zone)
             return _over_services(context, so_far, partial(_score_so_far, day=so_far, allow_shrink=allow_shrink))
         with Heartbeat(settings.alerts.heartbeat.url.get_secret_value()).of("야간 실행"):
-            own = day or _day_of({}, settings.time_zone)
+            own = day or day_of_night({}, flow_run.scheduled_start_time, settings.time_zone)
             score = partial(_score_night, day=own, is_alone=day is not None, allow_shrink=allow_shrink)
             return _over_services(context, own, score, is_night=True)
 
@@ -265,15 +257,7 @@ def _unrouted(context: Context) -> tuple[str, ...]:
 
 
 def _warned(outcome: NightlyOutcome) -> NightlyOutcome:
-    warn(
-        (
-            *outcome.problems_before,
-            *outcome.own.problems,
-            *outcome.unmeasured,
-            *outcome.unreported,
-            *outcome.site.problems,
-        )
-    )
+    warn(outcome.problems_before + outcome.own.problems + outcome.problems_after)
     return outcome
 
 
