@@ -237,18 +237,20 @@ def _score_night(context: Context, day: date, *, is_alone: bool, allow_shrink: b
     site = site_after(context)  # before people are notified: messages link to its pages
     unreported = notify_night(context, day) + notify_kept(context, (*earlier, own))
     unreported += send_all_clears(context) + (_unrouted(context) if is_all else ())
-    outcome = NightlyOutcome(
-        own=own,
-        test_runs=None,
-        site=site,
-        earlier=earlier,
-        unfilled=before.out_of_reach,
-        unreported=unreported,
-        unread=before.unread,
-        unmeasured=unmeasured,
-        still_kept=before.kept,
+    outcome = _warned(
+        NightlyOutcome(
+            own=own,
+            test_runs=None,
+            site=site,
+            earlier=earlier,
+            unfilled=before.out_of_reach,
+            unreported=unreported,
+            unread=before.unread,
+            unmeasured=unmeasured,
+            still_kept=before.kept,
+        )
     )
-    return replace(_warned(outcome), test_runs=_score_inbox(context.settings)) if is_all else outcome
+    return replace(outcome, test_runs=_score_inbox(context.settings)) if is_all else outcome
 
 
 def _unrouted(context: Context) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Several services in one night: each has its rows, tables, pages and messages, and one that breaks stops no other."""
 
+import json
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -69,6 +70,15 @@ def test_service_that_breaks_stops_no_other_and_the_error_names_it(settings: Set
     assert [one.own.service for one in ended.value.outcome.services if one.own.complete] == ["hiring", "support"]
     assert [scores(settings, name).height for name in ("hiring", "gone", "support")] == [3, 0, 1]
     assert [path for path in ended.value.outcome.problems if path.startswith("gone ")]
+
+
+def test_problems_of_each_service_are_in_the_log_of_the_night(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(IncompleteServicesError):
+        nightly(settings.model_copy(update={"log_format": "json"}), DAY)
+    lines = map(json.loads, capsys.readouterr().err.splitlines())
+    assert [line for line in lines if (line["level"], line["message"][:16]) == ("WARNING", f"gone {DAY}:")]
 
 
 def test_services_have_tables_with_their_name_that_others_do_not_see(settings: Settings) -> None:
