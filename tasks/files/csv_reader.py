@@ -104,28 +104,8 @@ class DelimitedText:
 
     def _header_of(self, file: BinaryIO) -> tuple[list[str], Border]:
         file.seek(0)
-        records = _Records(file, self, Border(len(_BOM) if file.read(len(_BOM)) == _BOM else 0, 1))
-        return records.header(), records.border
-
-
-class DelimitedRows:
-    """The rows of a file from `border` on, which a row must start at, up to the first border at or after `stop`.
-
-    `border` advances with them.
-    """
-
-    def __init__(self, text: DelimitedText, file: BinaryIO, border: Border, stop: int | None = None) -> None:
-        self._records = _Records(file, text, border)
-        self._width = len(text.columns)
-        self._stop = stop
-
-    @property
-    def border(self) -> Border:
-        """The start of the next row."""
-        return self._records.border
-
-    def __iter__(self) -> Iterator[TextRow | BrokenRow]:
-        return self._records.rows(self._width, self._stop)
+        rows = DelimitedRows(self, file, Border(len(_BOM) if file.read(len(_BOM)) == _BOM else 0, 1))
+        return rows.header(), rows.border
 
 
 def _encoding_of(sample: bytes) -> str:
@@ -205,35 +185,39 @@ class _Lines:
         self._given_back.extend(reversed(self.taken[keep:]))
 
 
-class _Records:
-    """The records of an open file, in order, well-formed or broken."""
+class DelimitedRows:
+    """The rows of an open file from `border` on, where one must start, to the first border at or after `stop`.
 
-    def __init__(self, file: BinaryIO, text: DelimitedText, border: Border) -> None:
-        self._path = text.path
-        self._delimiter = text.delimiter
+    `border` advances with them.
+    """
+
+    def __init__(self, text: DelimitedText, file: BinaryIO, border: Border, stop: int | None = None) -> None:
+        self._text = text
+        self._stop = stop
         self._lines = _Lines(file, text, border)
         # Without `strict`, the module would repair a broken quote by guessing, and glue rows together.
         self._reader = csv.reader(self._lines, delimiter=text.delimiter, strict=True)
 
     @property
     def border(self) -> Border:
-        """The start of the next record."""
+        """The start of the next row."""
         return Border(self._lines.position, self._lines.number + 1)
 
     def header(self) -> list[str]:
+        """The cells of the first row, which name the columns."""
         cells: list[str] | csv.Error | None = []
         while cells == []:
             cells = self._next()
         if cells is None:
             raise InputError(
                 "the file is empty: expected a header line",
-                where=str(self._path),
+                where=str(self._text.path),
                 fix="export the table again, with its column names in the first line",
                 ko="빈 파일입니다. 첫 줄에 열 이름이 오게 표를 다시 내보내세요.",
             )
         if isinstance(cells, csv.Error):  # "a";"b" of a program that puts names in quotes
             behind_quotes = [mark for mark in _DELIMITERS if f'"{mark}'.encode() in self._lines.taken[0]]
-            if self._delimiter not in behind_quotes:
+            if self._text.delimiter not in behind_quotes:
                 self._refuse_delimiters(behind_quotes)
         if isinstance(cells, csv.Error) or not encodable("".join(cells)):
             if any(b"\r" in line.rstrip(b"\r\n") for line in self._lines.taken):
@@ -244,14 +228,14 @@ class _Records:
                 found, why = "bytes that are neither", "UTF-8도 CP949도 아닙니다"
             raise InputError(
                 f"the header line cannot be read: expected delimited text in UTF-8 or CP949, found {found}",
-                where=str(self._path),
+                where=str(self._text.path),
                 fix="save the table as CSV in UTF-8",
                 ko=f"열 이름이 있는 첫 줄을 읽을 수 없습니다({why}). 표를 CSV UTF-8(쉼표로 분리)로 저장하세요.",
             )
         if len(cells) > MOST_COLUMNS:
             raise InputError(
                 f"the header line has {len(cells):,} columns: expected at most {MOST_COLUMNS:,}",
-                where=str(self._path),
+                where=str(self._text.path),
                 fix="check that it is a table, and export only the columns that are needed",
                 ko=f"첫 줄에 열이 {len(cells):,}개 있습니다. 필요한 열만 {MOST_COLUMNS:,}개까지 내보내세요.",
             )
@@ -260,12 +244,12 @@ class _Records:
 
     def _refuse_other_delimiter(self, header: Sequence[str]) -> None:
         """Refuses a header of one column that contains another delimiter."""
-        usual = _DELIMITERS[self._delimiter]
+        usual = _DELIMITERS[self._text.delimiter]
         name, *others = header
         if name.casefold().startswith("sep=") and not any(others):
             raise InputError(
                 "the first line only tells Excel the delimiter (sep=): expected a header line",
-                where=str(self._path),
+                where=str(self._text.path),
                 fix=f"take that line out, and save the table with {usual.en} between its columns",
                 ko=f"첫 줄이 구분 기호만 알립니다(sep=). 그 줄을 지우고 저장하세요. 열의 구분 기호: {usual.ko}.",
             )
@@ -274,19 +258,20 @@ class _Records:
 
     def _refuse_delimiters(self, marks: Sequence[str]) -> None:
         """Refuses a header that contains these delimiters instead of the expected one."""
-        usual, seen = _DELIMITERS[self._delimiter], [_DELIMITERS[mark] for mark in marks]
+        usual, seen = _DELIMITERS[self._text.delimiter], [_DELIMITERS[mark] for mark in marks]
         if seen:
             raise InputError(
                 f"the header line is a single column that holds {' and '.join(one.en for one in seen)}: "
                 f"is the delimiter right? A file with this name has {usual.en} between its columns",
-                where=str(self._path),
+                where=str(self._text.path),
                 fix=f"save the table with {usual.en} between its columns (a name ending in .tsv stands for tabs)",
                 ko=f"첫 줄이 열 하나로 읽힙니다. 그 안의 구분 기호: {', '.join(one.ko for one in seen)}. 이런 이름의 "
                 f"파일에 맞는 구분 기호: {usual.ko}. 그렇게 저장하세요(탭으로 나눈 파일의 이름은 .tsv로 끝납니다).",
             )
 
-    def rows(self, width: int, stop: int | None) -> Iterator[TextRow | BrokenRow]:
-        while stop is None or self._lines.position < stop:
+    def __iter__(self) -> Iterator[TextRow | BrokenRow]:
+        width = len(self._text.columns)
+        while self._stop is None or self._lines.position < self._stop:
             line = self._lines.number + 1
             cells = self._next()
             if cells is None:
