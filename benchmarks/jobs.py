@@ -70,21 +70,15 @@ def score_day(source: str, day: str) -> dict[str, float]:
     """The rows of a day in files, scored into a staging folder; timed without imports."""
     from scoring.catalog import row_rubric
     from scoring.days import day_window
-    from tasks.chat.local_engine import score_chat_rows
+    from tasks.chat.local_engine import ScoringJob
     from tasks.chat.sources import ChatRowFiles
     from tests.samples.chat_rows import TIME_ZONE
 
     window = day_window(date.fromisoformat(day), TIME_ZONE)
 
     def score() -> None:
-        score_chat_rows(
-            ChatRowFiles([source]),
-            row_rubric("ola-monitoring"),
-            time_zone=TIME_ZONE,
-            window=window,
-            staging=Path(folder) / "staging",
-            keep_text="flagged",
-        )
+        rubric, staging = row_rubric("ola-monitoring"), Path(folder) / "staging"
+        ScoringJob(ChatRowFiles([source]), rubric, TIME_ZONE, window, "flagged", staging).scored()
 
     with TemporaryDirectory() as folder:
         return _timed(score)

@@ -15,7 +15,7 @@ from scoring.errors import AqbError, InputError, UsageError
 from scoring.inputs import nothing_scored
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
 from scoring.testruns.team_names import TeamNames
-from tasks.chat.local_engine import in_processes, score_chat_rows
+from tasks.chat.local_engine import ScoringJob, in_processes
 from tasks.chat.sources import ChatRowFiles, endings_of, reading_of
 from tasks.chat.worker_processes import forked_server
 from tasks.config.settings import Settings
@@ -59,15 +59,10 @@ def score_to_folder(
     may_fork = nullcontext() if settings.engine.workers == 1 else forked_server()
     with may_fork as server, sole_writer(out) as staging:
         with progress("score", "rows") as show:
-            outcome = score_chat_rows(
-                source,
-                rubric,
-                time_zone=settings.time_zone,
-                window=None,
-                staging=staging / "rows",
-                keep_text=settings.monitoring.keep_text,
+            job = ScoringJob(source, rubric, settings.time_zone, None, settings.monitoring.keep_text, staging / "rows")
+            outcome = job.scored(
+                settings.engine.workers,
                 on_progress=lambda rows: show(rows, None, ""),
-                workers=settings.engine.workers,
                 score_parts=partial(in_processes, server=server),
             )
         outcome.require_read(len(source.files), "nothing was written")

@@ -212,13 +212,22 @@ def _ahead(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
             yield frame
 
 
+ScoreParts = Callable[[Iterator[Part], int], Iterable[ScoredPart]]
+"""Calls `score_part` for each part in that many processes, and returns the results in the order of the parts."""
+
+
+def in_processes(parts: Iterator[Part], workers: int, server: WorkerServer | None = None) -> Iterator[ScoredPart]:
+    """Scores parts in processes of this machine outside any flow: those of a `server`, or of a new one."""
+    return in_workers(score_part, parts, workers, server)
+
+
 @dataclass(frozen=True)
 class ScoringJob:
     """The rows of a source within `window` (all rows if None), and how they are scored.
 
-    Call `score_part` for each of the `parts`, in any order and process, then `gathered` with the results in the order
-    of the parts. `staging` is a separate folder, which must not exist yet; the caller removes it when the tables are
-    written.
+    Each of the `parts` is scored by `score_part`, in any order and process, then `gathered` takes the results in the
+    order of the parts. `staging` is a separate folder, which must not exist yet; the caller removes it when the tables
+    are written.
     """
 
     source: ChatRowSource
@@ -227,6 +236,33 @@ class ScoringJob:
     window: Window | None
     keep_text: KeepText
     staging: Path
+
+    def scored(
+        self,
+        workers: int = 1,
+        *,
+        on_progress: Callable[[int], None] = lambda rows: None,
+        part_bytes: int = PART_BYTES,
+        score_parts: ScoreParts = in_processes,
+    ) -> ScoredRows:
+        """Scores every row. The outcome does not depend on the number of processes or on `part_bytes`.
+
+        `on_progress` is called with the number of rows read so far. `workers` is the number of processes (0: one for
+        each core that has two parts to score); 1 is this one.
+
+        Raises:
+            StorageError: worker processes were killed repeatedly.
+        """
+        parts = self.parts(part_bytes)
+        if workers == 0:
+            ahead = [*islice(parts, 2 * _cores())]
+            parts = chain(ahead, parts)
+            workers = min(_cores(), len(ahead) // 2)
+        if workers <= 1:
+            return self.gathered(map(partial(score_part, on_progress=on_progress), [self.whole()]))
+        rows = self.gathered(score_parts(parts, workers), on_progress)
+        rows.several_cores = True
+        return rows
 
     def whole(self) -> Part:
         """All rows as one part."""
@@ -277,50 +313,6 @@ class ScoringJob:
         )
 
 
-ScoreParts = Callable[[Iterator[Part], int], Iterable[ScoredPart]]
-"""Calls `score_part` for each part in that many processes, and returns the results in the order of the parts."""
-
-
-def in_processes(parts: Iterator[Part], workers: int, server: WorkerServer | None = None) -> Iterator[ScoredPart]:
-    """Scores parts in processes of this machine outside any flow: those of a `server`, or of a new one."""
-    return in_workers(score_part, parts, workers, server)
-
-
-def score_chat_rows(
-    source: ChatRowSource,
-    rubric: RowRubric,
-    *,
-    time_zone: str,
-    window: Window | None,
-    staging: Path,
-    keep_text: KeepText,
-    on_progress: Callable[[int], None] = lambda rows: None,
-    workers: int = 1,
-    part_bytes: int = PART_BYTES,
-    score_parts: ScoreParts = in_processes,
-) -> ScoredRows:
-    """Scores every row of `source` within `window` (all rows if None).
-
-    `staging` is as in a ScoringJob. `on_progress` is called with the number of rows read so far. `workers` is the
-    number of processes (0: one for each core that has two parts to score); 1 is this one. The outcome does not depend
-    on their number or on `part_bytes`.
-
-    Raises:
-        StorageError: worker processes were killed repeatedly.
-    """
-    job = ScoringJob(source, rubric, time_zone, window, keep_text, staging)
-    parts = job.parts(part_bytes)
-    if workers == 0:
-        ahead = [*islice(parts, 2 * _cores())]
-        parts = chain(ahead, parts)
-        workers = min(_cores(), len(ahead) // 2)
-    if workers <= 1:
-        return job.gathered(map(partial(score_part, on_progress=on_progress), [job.whole()]))
-    rows = job.gathered(score_parts(parts, workers), on_progress)
-    rows.several_cores = True
-    return rows
-
-
 @dataclass(frozen=True)
 class LocalDay:
     """A day whose rows are in a staging folder."""
@@ -369,17 +361,10 @@ class LocalEngine:
     def score(self, day: date) -> LocalDay:
         """Scores the rows of a day, and the rows of its files without a timestamp, into the staging folder."""
         shutil.rmtree(self.staging, ignore_errors=True)  # remains of an earlier attempt occupy disk space
+        window = day_window(day, self.time_zone)
+        job = ScoringJob(self.source, self.rubric, self.time_zone, window, self.keep_text, self.staging)
         with writable(self.staging):
-            rows = score_chat_rows(
-                self.source,
-                self.rubric,
-                time_zone=self.time_zone,
-                window=day_window(day, self.time_zone),
-                staging=self.staging,
-                keep_text=self.keep_text,
-                workers=self.workers,
-                score_parts=self.score_parts,
-            )
+            rows = job.scored(self.workers, score_parts=self.score_parts)
         return LocalDay(rows, rows.rows_by_tenant(), day, self.warehouse, self.staging)
 
 

@@ -13,7 +13,7 @@ from scoring.chat.rows import FileFailure
 from scoring.days import Window, days_window
 from scoring.errors import UsageError
 from scoring.rules.explain import Explanation
-from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.local_engine import ScoringJob
 from tasks.chat.sources import open_source
 from tasks.config.addresses import is_bigquery
 from tasks.context import Context
@@ -36,14 +36,10 @@ def scored_source(
     settings, erased = context.settings, erased_sessions(context.state)
     with TemporaryDirectory(prefix="aqb-") as folder:
         with writable(Path(folder).parent, "free space there, or set TMPDIR to a folder on a larger disk"):
-            rows = score_chat_rows(
-                open_source(source or settings.monitoring.source, settings),
-                context.rubric,
-                time_zone=settings.time_zone,
-                window=window,
-                staging=Path(folder) / "staging",
-                keep_text="all",
-            )
+            opened = open_source(source or settings.monitoring.source, settings)
+            rows = ScoringJob(
+                opened, context.rubric, settings.time_zone, window, "all", Path(folder) / "staging"
+            ).scored()
         yield (not_erased(frame, erased) for frame in rows.score_frames()), rows.failures
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from scoring.catalog import row_rubric
 from scoring.chat.scorer import KeepText
-from tasks.chat.local_engine import ScoredRows, score_chat_rows
+from tasks.chat.local_engine import ScoredRows, ScoringJob
 from tasks.chat.sources import ChatRowFiles
 
 DAY = date(2026, 2, 13)
@@ -74,6 +74,4 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
 
 def scored(inputs: Path, staging: Path, keep_text: KeepText = "flagged") -> ScoredRows:
     """All rows of a file or folder through `ola-monitoring`, in the days of Asia/Seoul."""
-    return score_chat_rows(
-        ChatRowFiles([inputs]), RUBRIC, time_zone="Asia/Seoul", window=None, staging=staging, keep_text=keep_text
-    )
+    return ScoringJob(ChatRowFiles([inputs]), RUBRIC, "Asia/Seoul", None, keep_text, staging).scored()

@@ -12,7 +12,7 @@ from scoring.chat.sql_rows import chat_rows_query, rejecting_unreadable
 from scoring.chat.sql_scores import staged_query, staged_schema
 from scoring.chat.sql_tables import scores_query
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tasks.chat.local_engine import ScoredRows, score_chat_rows
+from tasks.chat.local_engine import ScoredRows, ScoringJob
 from tasks.chat.sources import ChatRowFiles
 from tests.cases.ola_monitoring.adversarial import FIXED, Row, invented
 from tests.cases.ola_monitoring.all_golden import GOLDEN_ROWS
@@ -33,14 +33,8 @@ def local_outcome(hostile_rows: list[Row], tmp_path_factory: pytest.TempPathFact
     folder: Path = tmp_path_factory.mktemp("hostile")
     rows = [row | {"request_metadata": {"session_id": row["session_id"]}} for row in hostile_rows]
     pq.write_table(pa.Table.from_pylist(rows, CHAT_ROWS), folder / "rows.parquet", row_group_size=97)
-    yield score_chat_rows(
-        ChatRowFiles([folder / "rows.parquet"]),
-        RUBRIC,
-        time_zone="Asia/Seoul",
-        window=None,
-        staging=folder / "staging",
-        keep_text="flagged",
-    )
+    source = ChatRowFiles([folder / "rows.parquet"])
+    yield ScoringJob(source, RUBRIC, "Asia/Seoul", None, "flagged", folder / "staging").scored()
 
 
 @pytest.fixture(scope="session")

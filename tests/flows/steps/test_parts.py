@@ -12,7 +12,7 @@ from prefect.runtime import flow_run
 
 from flows.steps.parts import score_parts
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tasks.chat.local_engine import ScoredRows, score_chat_rows
+from tasks.chat.local_engine import ScoredRows, ScoringJob
 from tasks.chat.sources import ChatRowFiles
 from tasks.config.settings import Settings
 from tests.builders.chat_rows import best, refused, write_rows
@@ -30,16 +30,8 @@ def test_parts_in_a_flow_are_task_runs_and_leave_what_one_process_leaves(
         write_rows(tmp_path / "rows" / f"{number}.jsonl", [best(number), refused(number)])
 
     def scored(folder: str, **options: Any) -> ScoredRows:
-        return score_chat_rows(
-            ChatRowFiles([tmp_path / "rows"]),
-            RUBRIC,
-            time_zone="Asia/Seoul",
-            window=None,
-            staging=tmp_path / folder,
-            keep_text="all",
-            part_bytes=1,
-            **options,
-        )
+        job = ScoringJob(ChatRowFiles([tmp_path / "rows"]), RUBRIC, "Asia/Seoul", None, "all", tmp_path / folder)
+        return job.scored(part_bytes=1, **options)
 
     @flow
     def scored_in_parts() -> tuple[ScoredRows, UUID]:

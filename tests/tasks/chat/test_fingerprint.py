@@ -15,7 +15,7 @@ from scoring.chat.rows import RowBatch
 from scoring.days import day_window, days_between
 from scoring.errors import StorageError
 from tasks.chat.day_plan import SourceContents, source_contents
-from tasks.chat.local_engine import ScoredRows, score_chat_rows
+from tasks.chat.local_engine import ScoredRows, ScoringJob
 from tasks.chat.multi_day_cache import read_at_once
 from tasks.chat.sources import ChatRowFiles, ChatRowSource
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, write_rows
@@ -109,8 +109,7 @@ def test_file_that_cannot_be_read_is_named_beside_the_others(tmp_path: Path) -> 
 
 
 def scored_alone(source: ChatRowSource, day: date, staging: Path) -> ScoredRows:
-    window = day_window(day, ZONE)
-    return score_chat_rows(source, RUBRIC, time_zone=ZONE, window=window, staging=staging, keep_text="all")
+    return ScoringJob(source, RUBRIC, ZONE, day_window(day, ZONE), "all", staging).scored()
 
 
 def what_came_of(outcome: ScoredRows) -> list[object]:

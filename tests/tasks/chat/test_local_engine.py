@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from scoring.days import day_window
-from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.local_engine import ScoringJob
 from tasks.chat.sources import ChatRowFiles
 from tasks.files.atomic import write_parquet
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, scored, write_rows
@@ -102,14 +102,8 @@ def test_file_that_cannot_be_read_does_not_stop_the_others(tmp_path: Path) -> No
 def test_only_rows_of_the_day_are_counted(tmp_path: Path) -> None:
     seoul_midnights = ["2026-02-12T14:59:59.999999Z", "2026-02-12T15:00:00Z", "2026-02-13T14:59:59.999999Z"]
     rows = [plain(timestamp=moment) for moment in [*seoul_midnights, "2026-02-13T15:00:00Z"]]
-    outcome = score_chat_rows(
-        ChatRowFiles([write_rows(tmp_path / "rows.jsonl", rows)]),
-        RUBRIC,
-        time_zone="Asia/Seoul",
-        window=day_window(DAY, "Asia/Seoul"),
-        staging=tmp_path / "staging",
-        keep_text="none",
-    )
+    source, window = ChatRowFiles([write_rows(tmp_path / "rows.jsonl", rows)]), day_window(DAY, "Asia/Seoul")
+    outcome = ScoringJob(source, RUBRIC, "Asia/Seoul", window, "none", tmp_path / "staging").scored()
     assert outcome.counts.rows_in == outcome.counts.scored == 2
     assert outcome.kpis()["score_date"].to_list() == [DAY, DAY]
 

@@ -15,7 +15,7 @@ from scoring.chat.rubric import RowRubric
 from scoring.chat.scorer import ScoredBatch, score_together
 from scoring.days import day_window
 from tasks.chat.engine import Counts
-from tasks.chat.local_engine import ScoredRows, ScoringJob, score_chat_rows
+from tasks.chat.local_engine import ScoredRows, ScoringJob
 from tasks.chat.parts import score_part
 from tasks.chat.sources import ChatRowFiles
 from tasks.chat.worker_processes import in_workers
@@ -60,16 +60,8 @@ def tables_of(outcome: ScoredRows, folder: Path) -> dict[str, bytes]:
 @pytest.mark.long
 def test_parts_give_the_same_bytes_for_any_workers_and_any_size(sources: Path, tmp_path: Path) -> None:
     def score(workers: int, part_bytes: int) -> dict[str, bytes]:
-        outcome = score_chat_rows(
-            ChatRowFiles([sources]),
-            RUBRIC,
-            time_zone=ZONE,
-            window=None,
-            staging=tmp_path / f"staging{workers}",
-            keep_text="flagged",
-            workers=workers,
-            part_bytes=part_bytes,
-        )
+        job = ScoringJob(ChatRowFiles([sources]), RUBRIC, ZONE, None, "flagged", tmp_path / f"staging{workers}")
+        outcome = job.scored(workers, part_bytes=part_bytes)
         assert outcome.counts.rows_in == 4 * ROWS and outcome.counts.rejected == 3 * 2 * ROWS // 24
         return tables_of(outcome, tmp_path / f"out{workers}")
 
