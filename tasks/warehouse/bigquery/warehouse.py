@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, date, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any
@@ -27,9 +27,8 @@ from tasks.files.atomic import parquet_into, writable
 from tasks.state.database import StateDatabase
 from tasks.state.leases import Leases
 from tasks.warehouse.bigquery.client import REQUEST_TIMEOUT_S, JobClient, QueryParameter, of_day, of_days
-from tasks.warehouse.bigquery.day_queries import BigQueryDayQueries
 from tasks.warehouse.bigquery.errors import as_aqb_errors
-from tasks.warehouse.bigquery.row_search import BigQueryRowSearch
+from tasks.warehouse.bigquery.score_queries import BigQueryDayQueries, BigQueryRowSearch, ScoreTable, filled
 from tasks.warehouse.bigquery.tables import (
     DAY_COLUMN,
     STAGING,
@@ -210,37 +209,32 @@ class BigQueryWarehouse:
 
     def day_queries(self, day: date, rubric: RowRubric) -> BigQueryDayQueries:
         """The queries of the day's partition."""
-        scores = self.rows_of(SCORES)
-        return BigQueryDayQueries(rubric, scores, lambda query: self.ask(query, day), lambda: self.columns(SCORES))
+        return BigQueryDayQueries(rubric, self._scores(), lambda query: self.ask(query, day))
 
     def row_search(self, rubric: RowRubric) -> BigQueryRowSearch:
         """The search in the table."""
-        return BigQueryRowSearch(
-            rubric,
-            self.rows_of(SCORES),
-            lambda query, parameters: self._rows(query, parameters, "search"),
-            lambda: self.columns(SCORES),
-        )
+        return BigQueryRowSearch(rubric, self._scores(), partial(self._rows, step="search"))
 
     def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
         """Queries the days' partitions for those of the columns that the table has."""
-        known = self.columns(SCORES)
-        if not known or not days:
+        scores, columns = self._scores(), fired_columns(rubric)
+        if not scores.columns or not days:
             return []
-        columns = fired_columns(rubric)
-        query = fired_rows_query(self.rows_of(SCORES), [name for name in columns if name in known])
-        return [dict.fromkeys(columns) | row for row in self._rows(query, of_days(days), "ask")]
+        query = fired_rows_query(scores.rows, scores.stored(columns))
+        return filled(self._rows(query, of_days(days), "ask"), columns)
 
     def value_counts(self, days: Sequence[date], columns: Sequence[str], rubric: RowRubric) -> CountsOfDays:
         """Counts in one statement, for those of the columns that the table has."""
-        asked = sorted(self.columns(SCORES).intersection(columns)) if days else []
-        sql = value_counts_query(asked, self.rows_of(SCORES))
+        scores = self._scores()
+        asked = sorted({*scores.stored(columns)}) if days else []
+        sql = value_counts_query(asked, scores.rows)
         return counts_by_day(self._rows(sql, of_days(days), "ask") if asked else (), columns)
 
-    def columns(self, table: str) -> set[str]:
-        """The current columns of a table; none if it does not exist."""
-        found = self._found(self.table(table))
-        return set() if found is None else {field.name for field in found.schema}
+    def _scores(self) -> ScoreTable:
+        found = self._found(self.table(SCORES))
+        if found is None:
+            return ScoreTable(self.table(SCORES).quoted, ())
+        return ScoreTable(of_service(found, self._service), [field.name for field in found.schema])
 
     def days(self, table: str) -> list[date]:
         """The days with rows of a table, earliest first."""
@@ -331,19 +325,14 @@ class BigQueryWarehouse:
         table.expires = datetime.now(UTC) + _EXPIRES_AFTER
         self._client.api.create_table(table, exists_ok=True, retry=self._client.retry, timeout=REQUEST_TIMEOUT_S)
         try:
-            self._load(file, staged, rows)
+            loaded = self._client.load(file, staged).output_rows
+            if loaded != rows:
+                raise StorageError(
+                    f"of {rows} rows {loaded} were loaded; the day is as it was", where=str(staged), fix="run again"
+                )
             yield staged.quoted
         finally:
             self.remove(staged)
-
-    def _load(self, file: IO[bytes], staged: TableName, rows: int) -> None:
-        job = self._client.load(file, staged)
-        if job.output_rows != rows:
-            raise StorageError(
-                f"of {rows} rows {job.output_rows} were loaded; the day is as it was",
-                where=str(staged),
-                fix="run again",
-            )
 
     def _merge(
         self,

@@ -12,7 +12,7 @@ from google.cloud.bigquery import ArrayQueryParameter
 
 from scoring.chat.row_filter import RowFilter
 from tasks.warehouse.bigquery.client import QueryParameter
-from tasks.warehouse.bigquery.row_search import BigQueryRowSearch
+from tasks.warehouse.bigquery.score_queries import BigQueryRowSearch, ScoreTable
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.row_search import RowOrder
 from tasks.warehouse.tables import SCORES
@@ -56,7 +56,7 @@ def in_sql(warehouse: FolderWarehouse) -> BigQueryRowSearch:
         bound = {str(one.name): typed(one) for one in parameters}
         return answers_over(query, {"scores": (RUBRIC.scores_schema, rows)}, bound)
 
-    return BigQueryRowSearch(RUBRIC, "scores", ask, lambda: set(RUBRIC.scores_schema.names))
+    return BigQueryRowSearch(RUBRIC, ScoreTable("scores", RUBRIC.scores_schema.names), ask)
 
 
 EVERYTHING = {
@@ -103,6 +103,7 @@ def test_row_search_in_sql_gives_the_same_texts(warehouse: FolderWarehouse) -> N
 
 
 def test_row_search_in_sql_of_a_table_that_is_not_there_is_empty(tmp_path: Path) -> None:
-    search = BigQueryRowSearch(RUBRIC, "scores", lambda *_: pytest.fail("asked a table that is not there"), set)
+    missing = ScoreTable("scores", ())
+    search = BigQueryRowSearch(RUBRIC, missing, lambda *_: pytest.fail("asked a table that is not there"))
     assert search.counts(ALL).is_empty()
     assert search.rows(ALL, ["row_id"], RowOrder(), 0, 9).is_empty()
