@@ -3,7 +3,12 @@
 Source: SPEC 13.
 """
 
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import datetime
+
+import pyarrow as pa
+from pyarrow import types
 
 from scoring.chat.exports import Names, Turn
 from scoring.chat.exports.langfuse import FIELDS, langfuse_turns
@@ -15,7 +20,7 @@ from scoring.chat.rows import RowBatch, RowBuilder, Unreadable
 from scoring.days import Window
 from scoring.errors import InputError
 from tasks.chat.sources.json_objects import json_objects
-from tasks.chat.sources.parquet_objects import parquet_objects
+from tasks.chat.sources.parquet import HeldTexts, opened_parquet, rows_that_fit
 from tasks.chat.sources.pieces import FilePiece, refuse_replaced
 
 _TurnReader = Callable[[dict[str, object], Names], Iterator[Turn | Unreadable]]
@@ -28,6 +33,7 @@ _FORMATS: Mapping[Format, _TurnReader] = {
 _LINES = (".jsonl", ".ndjson", ".json")
 _PARQUET = ".parquet"
 _PARQUET_FIELDS: Mapping[Format, Collection[str]] = {"langfuse": FIELDS}
+_ROWS_AT_ONCE = 64
 
 
 def export_endings(form: Format) -> tuple[str, ...]:
@@ -59,13 +65,49 @@ def _objects(piece: FilePiece, reading: Reading) -> Iterator[tuple[int, dict[str
     """Yields the objects of a piece with the number of their line or row."""
     if piece.path.suffix.lower() == _PARQUET:
         fields, names = _PARQUET_FIELDS[reading.format], reading.names.values()
-        yield from parquet_objects(
+        yield from _parquet_objects(
             piece, lambda column: column in fields or any(f"{name}.".startswith(f"{column}.") for name in names)
         )
         return
     with piece.path.open("rb") as file:
         refuse_replaced(piece, file)
         yield from json_objects(piece, file)
+
+
+def _parquet_objects(piece: FilePiece, is_read: Callable[[str], bool]) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yields the number of each row, from 1, with its values in the columns that `is_read` selects.
+
+    Times are text in ISO 8601, maps are objects, and bytes that are not UTF-8 become lone surrogates. Raises InputError
+    for texts that are much larger than their file.
+    """
+    with opened_parquet(piece.path) as (opened, file):
+        refuse_replaced(piece, opened)
+        columns = [name for name in file.schema_arrow.names if is_read(name)]
+        held = HeldTexts(piece.path, os.fstat(opened.fileno()).st_size)
+        rows = rows_that_fit(opened, file, columns, range(file.metadata.num_row_groups))
+        number = 1
+        for batch in file.iter_batches(min(rows, _ROWS_AT_ONCE), columns=columns, use_threads=False):
+            held.count(batch.nbytes)
+            values = [_values(column) for column in batch.columns]
+            for place in range(batch.num_rows):
+                yield number, {name: of_column[place] for name, of_column in zip(columns, values, strict=True)}
+                number += 1
+
+
+def _values(column: pa.Array) -> list[object]:
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if types.is_string(column.type) or types.is_large_string(column.type):
+        column = column.cast(pa.large_binary())  # which may hold bytes that are not UTF-8
+    elif types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+    return [_plain(value) for value in column.to_pylist(maps_as_pydicts="lossy")]
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def _refuse_other(piece: FilePiece, reading: Reading) -> None:
