@@ -6,6 +6,8 @@ from typing import Any
 from xml.parsers.expat import ParserCreate
 from xml.sax.saxutils import escape, quoteattr
 
+from openpyxl.utils.cell import coordinate_to_tuple
+
 from scoring.errors import UsageError
 from tasks.files.xlsx.escapes import escaped
 from tasks.files.xlsx.sheet_xml import column_letters
@@ -80,7 +82,7 @@ class _Finder:
             self._cell.has_content |= name in _CONTENTS
 
     def _start_cell(self, tag: str, attributes: dict[str, Any]) -> None:
-        self._column = _column(attributes["r"]) if "r" in attributes else self._column + 1
+        self._column = coordinate_to_tuple(attributes["r"])[1] if "r" in attributes else self._column + 1
         if self._passed or self._column <= self._places[self._line]:
             return
         self._passed = True
@@ -98,11 +100,3 @@ class _Finder:
             self._cell = None
         elif name == "row" and not self._passed:
             self.found.append(_Cell(self._line, at, at, f"{tag[:-3]}c"))
-
-
-def _column(name: str) -> int:
-    """The number of a cell's column, counted from 1."""
-    number = 0
-    for letter in name.rstrip("0123456789").upper():
-        number = number * 26 + ord(letter) - ord("A") + 1
-    return number
