@@ -124,19 +124,26 @@ class SoughtKeys:
         """The columns whose keys have not been found in any cell yet."""
         return tuple(self._left)
 
-    def search(self, name: str, cells: Iterable[object]) -> None:
-        """Looks for the keys of a column in some of its cells; cells without an object are ignored."""
+    def refuse_lacking(self, where: str, found: Iterable[Mapping[str, Iterable[object]]]) -> None:
+        """Looks for all keys in cells, given by column, until they are found; cells without an object are ignored.
+
+        Raises InputError for a column that has objects, none of them with the keys.
+        """
+        for cells in found if self._left else ():
+            for name in self.left:
+                self._search(name, cells[name])
+            if not self._left:
+                return
+        if lacking := [name for name in self._left if name in self._lacking]:
+            raise no_column(where, self._names[lacking[0]], lacking[0], "no object has it")
+
+    def _search(self, name: str, cells: Iterable[object]) -> None:
         for cell in cells:
             if holds(cell, self._left[name]):
                 del self._left[name]
                 return
             if _object_in(cell):
                 self._lacking.add(name)
-
-    def refuse_lacking(self, where: str) -> None:
-        """Raises InputError for a column that has objects, none of them with the keys."""
-        if lacking := [name for name in self._left if name in self._lacking]:
-            raise no_column(where, self._names[lacking[0]], lacking[0], "no object has it")
 
 
 def naive_text(count: int, zone: str) -> str:

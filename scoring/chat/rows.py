@@ -1,6 +1,6 @@
 """The output of every source of chat rows: batches of one schema, rejects with their reasons, failed files."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -74,7 +74,7 @@ class Unreadable(NamedTuple):
 
 
 class RowBuilder:
-    """Builds batches from a file read row by row; a row is rejected for its first problem.
+    """Builds batches of a file that is read row by row; a row is rejected for its first problem.
 
     The timestamp is read first: a row outside the window does not belong to this run, whatever else is wrong with it.
     """
@@ -85,17 +85,23 @@ class RowBuilder:
         self._bounds = window and (cells.microseconds_of(window.start), cells.microseconds_of(window.end))
         self._clear()
 
-    @property
-    def full(self) -> bool:
-        """Whether the batch has its full size."""
-        return self._rows_in >= BATCH_ROWS or self._bytes >= BATCH_BYTES
+    def batches(self, rows: Iterable[tuple[int, Mapping[str, object] | Unreadable]]) -> Iterator[RowBatch]:
+        """Yields batches of `rows`, each with its line; the last one may be empty.
 
-    def add(self, line: int, row: Mapping[str, object]) -> None:
-        """Adds a row within the window, or its reject; a row outside the window is only counted.
-
-        `row` has values by the names of `READ_COLUMNS`; a flat `session_id` takes precedence over `request_metadata`.
+        A row has values by the names of `READ_COLUMNS`; a flat `session_id` takes precedence over `request_metadata`.
         """
-        self._rows_in += 1
+        for line, row in rows:
+            self._rows_in += 1
+            if isinstance(row, Unreadable):
+                self._rejects.append(Reject(self._file, line, None, row.code, row.reason))
+            else:
+                self._add(line, row)
+            if self._rows_in >= BATCH_ROWS or self._bytes >= BATCH_BYTES:
+                yield self._take()
+        yield self._take()
+
+    def _add(self, line: int, row: Mapping[str, object]) -> None:
+        """Adds a row within the window, or its reject; a row outside the window is only counted."""
         moment = None
         try:
             moment = cells.instant(row.get("timestamp"), self._naive_zone)
@@ -117,13 +123,8 @@ class RowBuilder:
         self._naive += moment is not None and moment.naive
         self._bytes += sum(len(text or b"") for text in texts)
 
-    def reject(self, line: int, code: str, reason: str) -> None:
-        """Adds the reject of a record whose cells could not be separated."""
-        self._rows_in += 1
-        self._rejects.append(Reject(self._file, line, None, code, reason))
-
-    def take(self) -> RowBatch:
-        """Returns the batch since the last call."""
+    def _take(self) -> RowBatch:
+        """The batch since the last call."""
         collected = zip(CHAT_ROW_SCHEMA.items(), self._columns, strict=True)
         rows = pl.DataFrame([_series(name, kind, values) for (name, kind), values in collected])
         batch = RowBatch(self._file, rows, tuple(self._rejects), self._naive, self._rows_in, self._outside)

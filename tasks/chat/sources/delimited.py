@@ -15,7 +15,7 @@ import polars as pl
 from scoring.chat.cell_rows import cell_rows
 from scoring.chat.reading import Reading, SoughtKeys, column_places, value_in
 from scoring.chat.row_ids import TEXTS
-from scoring.chat.rows import BATCH_ROWS, RowBatch, RowBuilder
+from scoring.chat.rows import BATCH_ROWS, RowBatch, RowBuilder, Unreadable
 from scoring.days import Window
 from scoring.errors import InputError
 from scoring.headers import bare_name
@@ -53,23 +53,16 @@ def read_delimited(piece: FilePiece, window: Window | None, reading: Reading) ->
                 border = plain.after(border)
             else:
                 rows = DelimitedRows(text, file, border, border.position + len(block))
-                yield from _row_by_row(str(piece.path), rows, columns, window, reading)
+                builder = RowBuilder(str(piece.path), window, reading.naive_zone)
+                yield from builder.batches(_row_by_row(rows, columns))
                 border = rows.border
 
 
 def _refuse_missing_keys(rows: DelimitedRows, where: str, columns: _Columns, reading: Reading) -> None:
     """Refuses a file of whose JSON objects none has a configured key; reads one row of a usual file."""
     sought = SoughtKeys({name: keys for name, (_, keys) in columns.items()}, reading.names)
-    if not sought.left:
-        return
-    for row in rows:
-        if isinstance(row, BrokenRow):
-            continue
-        for name in sought.left:
-            sought.search(name, [row.cells[columns[name][0]]])
-        if not sought.left:
-            return
-    sought.refuse_lacking(where)
+    whole = (row for row in rows if not isinstance(row, BrokenRow))
+    sought.refuse_lacking(where, ({name: [row.cells[columns[name][0]]] for name in sought.left} for row in whole))
 
 
 def cut_delimited(path: Path, piece_bytes: int) -> Iterator[FilePiece]:
@@ -198,22 +191,14 @@ def _plain_batches(
     return batches
 
 
-def _row_by_row(
-    file: str, rows: DelimitedRows, columns: _Columns, window: Window | None, reading: Reading
-) -> Iterator[RowBatch]:
-    """Yields batches of rows that are read one by one; malformed rows are rejected with the reason."""
-    builder = RowBuilder(file, window, reading.naive_zone)
+def _row_by_row(rows: DelimitedRows, columns: _Columns) -> Iterator[tuple[int, dict[str, object] | Unreadable]]:
+    """Yields the rows that are not blank with their lines."""
     for row in rows:
         if isinstance(row, BrokenRow):
-            builder.reject(row.line, row.code, row.reason)
+            yield row.line, Unreadable(row.code, row.reason)
         elif not row.is_blank:
             cells = row.cells
-            builder.add(
-                row.line, {name: _cell_value(name, cells[place], keys) for name, (place, keys) in columns.items()}
-            )
-        if builder.full:
-            yield builder.take()
-    yield builder.take()
+            yield row.line, {name: _cell_value(name, cells[place], keys) for name, (place, keys) in columns.items()}
 
 
 def _cell_value(name: str, cell: str, keys: tuple[str, ...]) -> object:

@@ -49,16 +49,12 @@ def read_export(piece: FilePiece, window: Window | None, reading: Reading) -> It
     """
     turns_in = _FORMATS[reading.format]
     _refuse_other(piece, reading)
-    builder = RowBuilder(str(piece.path), window, reading.naive_zone)
-    for line, found in _objects(piece, reading):
-        for turn in [found] if isinstance(found, Unreadable) else turns_in(found, reading.names):
-            if isinstance(turn, Unreadable):
-                builder.reject(line, *turn)
-            else:
-                builder.add(line, turn)
-            if builder.full:
-                yield builder.take()
-    yield builder.take()
+    turns = (
+        (line, turn)
+        for line, found in _objects(piece, reading)
+        for turn in ([found] if isinstance(found, Unreadable) else turns_in(found, reading.names))
+    )
+    yield from RowBuilder(str(piece.path), window, reading.naive_zone).batches(turns)
 
 
 def _objects(piece: FilePiece, reading: Reading) -> Iterator[tuple[int, dict[str, object] | Unreadable]]:

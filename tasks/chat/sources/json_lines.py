@@ -67,8 +67,9 @@ def read_json_lines(piece: FilePiece, window: Window | None, reading: Reading) -
             # Columns with configured names may be nested in objects, which only the reading by line finds.
             plain = None if reading.names else _plain_table(block.removeprefix(BOM) if line == 1 else block)
             if plain is None:
-                lines = FilePiece(path, start, start + len(block), line)
-                yield from _line_by_line(lines, file, window, reading)
+                lines = json_objects(FilePiece(path, start, start + len(block), line), file)
+                named = ((number, _named(found, reading.names)) for number, found in lines)
+                yield from RowBuilder(str(path), window, reading.naive_zone).batches(named)
                 line += block.count(b"\n")
             else:
                 leaves = leaves_to_read(str(path), plain.schema)
@@ -154,21 +155,10 @@ def _with_one_session(table: pa.Table, block: bytearray) -> pa.Table | None:
     return table.drop_columns(["session_id"]) if only_these else None
 
 
-def _line_by_line(piece: FilePiece, file: BinaryIO, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
-    """Yields batches of lines that are read one by one; lines without an object are rejected with the reason."""
-    builder = RowBuilder(str(piece.path), window, reading.naive_zone)
-    for line, found in json_objects(piece, file):
-        if isinstance(found, Unreadable):
-            builder.reject(line, *found)
-        else:
-            builder.add(line, _named(found, reading.names) if reading.names else found)
-        if builder.full:
-            yield builder.take()
-    yield builder.take()
-
-
-def _named(found: dict[str, object], names: Mapping[str, str]) -> dict[str, object]:
+def _named(found: dict[str, object] | Unreadable, names: Mapping[str, str]) -> dict[str, object] | Unreadable:
     """The values of an object by chat-row name; absent ones are left out."""
+    if isinstance(found, Unreadable) or not names:
+        return found
     places = {name: place_of(names.get(name, name), found) for name in READ_COLUMNS}
     return {name: value_in(found[place.column], place.keys) for name, place in places.items() if place}
 

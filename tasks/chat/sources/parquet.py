@@ -101,12 +101,8 @@ def _refuse_missing_keys(source: _Source, reading: Reading, where: str) -> None:
         return
     columns = _columns([leaves[name] for name in sought.left])
     few = min(_FEW_ROWS, rows_that_fit(source.opened, file, columns, range(file.metadata.num_row_groups)))
-    for batch in file.iter_batches(few, columns=columns, use_threads=False):
-        for name in sought.left:
-            sought.search(name, texts_at(batch, leaves[name]))
-        if not sought.left:
-            return
-    sought.refuse_lacking(where)
+    batches = file.iter_batches(few, columns=columns, use_threads=False)
+    sought.refuse_lacking(where, ({name: texts_at(batch, leaves[name]) for name in sought.left} for batch in batches))
 
 
 def cut_parquet(path: Path, window: Window | None, reading: Reading, piece_bytes: int) -> Iterator[FilePiece]:

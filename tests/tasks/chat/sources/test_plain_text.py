@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.chat.reading import AS_IT_IS, Reading, column_places
-from scoring.chat.rows import CHAT_ROW_SCHEMA, RowBatch
+from scoring.chat.rows import CHAT_ROW_SCHEMA, RowBatch, RowBuilder
 from scoring.days import Window, day_window
 from scoring.errors import InputError
 from tasks.chat.sources import delimited, json_lines
+from tasks.chat.sources.json_objects import json_objects
 from tasks.chat.sources.pieces import FilePiece, cut_lines
 from tasks.files.csv_reader import DelimitedRows, DelimitedText
 from tests.builders.chat_rows import DAY, plain
@@ -113,13 +114,13 @@ def csv_row_by_row(path: Path, window: Window | None, reading: Reading) -> Itera
     columns = {name: (text.columns.index(place.column), place.keys) for name, place in places.items()}
     with text.opened() as file:
         rows = DelimitedRows(text, file, text.below_header)
-        yield from delimited._row_by_row(str(path), rows, columns, window, reading)
+        yield from RowBuilder(str(path), window, reading.naive_zone).batches(delimited._row_by_row(rows, columns))
 
 
 def json_line_by_line(path: Path, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
     """All lines by the json module."""
     with path.open("rb") as file:
-        yield from json_lines._line_by_line(FilePiece(path), file, window, reading)
+        yield from RowBuilder(str(path), window, reading.naive_zone).batches(json_objects(FilePiece(path), file))
 
 
 def assert_equal(found: Found, expected: Found) -> None:
