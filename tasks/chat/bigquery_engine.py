@@ -40,6 +40,7 @@ from tasks.chat.engine import Counts, KpiTables, ScoringOutcome
 from tasks.chat.sources.bigquery import BigQueryChatRows, bounds
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS
 from tasks.config.addresses import TableName
+from tasks.warehouse import table_rows
 from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
 from tasks.warehouse.tables import REJECTED, SCORES
 
@@ -76,7 +77,8 @@ class PushdownDay:
         self._replace(None, CROSSTAB, rubric.crosstab_schema, crosstab_query(rubric, scores))
         query = rejected_query(rubric, staged, self._view)
         self._replace(counts.rejected, REJECTED, REJECTED_SCHEMA, query, only={"rubric": rubric.id})
-        return KpiTables.of_day(kpis, self._written(CROSSTAB).sort(rubric.crosstab.keys))
+        crosstab = table_rows(self._warehouse, CROSSTAB, rubric.crosstab_schema, [self._day]).collect()
+        return KpiTables.of_day(kpis, crosstab.sort(rubric.crosstab.keys))
 
     def discard(self) -> None:
         """Drops the staged rows."""
@@ -108,12 +110,6 @@ class PushdownDay:
         kpis = pl.DataFrame(rows, schema={name: types[name] for name in rows[0]}).sort("tenant_id", nulls_last=True)
         intervals = self._warehouse.day_queries(self._day, rubric).kpi_intervals()
         return with_figures(kpis, rubric.quotients, intervals).select(rubric.kpis_schema.names)
-
-    def _written(self, table: str) -> pl.DataFrame:
-        rows = self._warehouse.read(table, [self._day])
-        if rows is None:
-            raise AssertionError(f"{self._day} has been written and is not there")
-        return rows.collect()
 
 
 @dataclass(frozen=True)
