@@ -138,13 +138,12 @@ def backfill_plan(context: Context, first: date, last: date, today: date) -> Bac
     guarded = [day for day in days if day in written.kpis]
     guards = day_guards(context.warehouse, context.state, guarded)
     runs = RunLedger(context.state).latest_of_days(first, last)
-    parameters = day_parameters(settings, context.rubric)
 
     def planned(day: date) -> PlannedDay:
         content, run = contents.of(day), runs.get(day)
         made = run if run and written.have(run) else None
         lacking = "tables older than the last run" if run and written.are_older(run) else "missing"
-        reason = _reason(made, context, parameters) if made else lacking
+        reason = _reason(made, context) if made else lacking
         if made and made.content != content.fingerprint:
             reason = reason or "rows changed"
         losses = guards.get(day, NOT_SCORED).losses(_all_scored(content))
@@ -248,9 +247,8 @@ def stale_days(context: Context, last: date) -> dict[date, str]:
     if not (days := [day for day in context.warehouse.days(KPIS) if day <= last]):
         return {}
     runs = RunLedger(context.state).latest_of_days(days[0], days[-1])
-    parameters = day_parameters(context.settings, context.rubric)
     ended = {day: runs[day] for day in days if day in runs and runs[day].outcome != "running"}
-    return {day: why for day, run in ended.items() if (why := _reason(run, context, parameters))}
+    return {day: why for day, run in ended.items() if (why := _reason(run, context))}
 
 
 def days_kept(context: Context, last: date) -> list[date]:
@@ -306,8 +304,7 @@ def _known_up_to_date(context: Context, days: Sequence[date]) -> bool:
     runs = RunLedger(context.state).latest_of_days(days[0], days[-1])
     if len(runs) < len(days) or not all(map(WrittenDays(context, days).have, runs.values())):
         return False
-    parameters = day_parameters(context.settings, context.rubric)
-    return not any(_reason(run, context, parameters) for run in runs.values())
+    return not any(_reason(run, context) for run in runs.values())
 
 
 def has_rows_so_far(settings: Settings, day: date) -> bool:
@@ -353,7 +350,7 @@ def _completed(run: Run) -> bool:
     return run.outcome == "completed" and run.kind != INTRADAY
 
 
-def _reason(run: Run, context: Context, parameters: Mapping[str, Any]) -> str | None:
+def _reason(run: Run, context: Context) -> str | None:
     """Why a run now would produce other results from the same rows; None if it would not."""
     if run.outcome == "running":
         return "run died"
@@ -365,6 +362,7 @@ def _reason(run: Run, context: Context, parameters: Mapping[str, Any]) -> str | 
     if (run.rubric, run.rubric_version) != (rubric.id, rubric.version):
         name = "rubric" if run.rubric == rubric.id else f"rubric {run.rubric} -> {rubric.id},"
         return f"{name} {run.rubric_version} -> {rubric.version}"
+    parameters = day_parameters(context.settings, rubric)
     made = {_RULES: parameters[_RULES], **(run.parameters or {})}  # runs of earlier versions did not store it
     if made[_RULES] != parameters[_RULES]:
         return f"rules of {rubric.id} {rubric.version} changed"
