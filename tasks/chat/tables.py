@@ -6,7 +6,7 @@ Source: SPEC 1.3, 1.4, 6.
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import date
 from itertools import chain
 from typing import Any
@@ -88,10 +88,9 @@ def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: i
         )
         for when, usual in history.items()
     }
-    rows = [asdict(fact) | {"score_date": when} for when, found in facts.items() for fact in found]
-    frame = pl.DataFrame(rows, schema=_alert_columns() | {"score_date": pl.Date()}).with_columns(
-        rubric=pl.lit(rubric.id), rubric_version=pl.lit(rubric.version)
-    )
+    version = {"rubric": rubric.id, "rubric_version": rubric.version}
+    rows = [asdict(fact) | {"score_date": when} | version for when, found in facts.items() for fact in found]
+    frame = pl.DataFrame(rows, schema=empty_frame(ALERTS_SCHEMA).schema)
     warehouse.replace_days(ALERTS, list(facts), ALERTS_SCHEMA, frame)
     return facts[day]
 
@@ -192,10 +191,9 @@ def scored_until(warehouse: Warehouse, last: date) -> list[date]:
 
 def read_alerts(warehouse: Warehouse, days: Sequence[date]) -> dict[date, list[AlertFact]]:
     """The alert facts of scored days, by day; none on days on which nothing fired."""
-    columns = [*_alert_columns()]
 
     def fact(row: Mapping[str, Any]) -> AlertFact:
-        values: dict[str, Any] = {name: row[name] for name in columns}
+        values: dict[str, Any] = {one.name: row[one.name] for one in fields(AlertFact)}
         lists = {name: tuple(values[name] or ()) for name in ("usual", "usual_values", "row_ids", "alike")}
         return AlertFact(**values | lists | {"grown": tuple(Grown(**one) for one in values["grown"] or ())})
 
@@ -221,28 +219,25 @@ def read_kpis_of_verdicts(
     kpis: KpisByDay,
     first: date,
     tenants: Collection[str | None],
-) -> dict[date, list[KpiRow]]:
+) -> KpisByDay:
     """The KPI rows of these tenants on the days of `kpis` and on as many of the `scored` days before them as the
     verdicts of KPIs need that are told from `first` on: undecided weeks keep the last one, however long ago it was.
     """
-    found = {day: [row for row in rows if row["tenant_id"] in tenants] for day, rows in kpis.items()}
+    found: KpisByDay = {day: [row for row in rows if row["tenant_id"] in tenants] for day, rows in kpis.items()}
     while found and keep_verdicts_of_before(found, rubric, tenants, first):
         if not (days := scored[: bisect_left(scored, min(found))][-len(found) :]):
             break
-        rows = table_rows(warehouse, KPIS, rubric.kpis_schema, days)
-        earlier: dict[date, list[KpiRow]] = {day: [] for day in days}
-        for row in rows.filter(pl.col("tenant_id").is_in([*tenants], nulls_equal=True)).collect().iter_rows(named=True):
-            earlier[row["score_date"]].append(row)
-        found = earlier | found
+        of_tenants = pl.col("tenant_id").is_in([*tenants], nulls_equal=True)
+        found = {**rows_by_day(warehouse, KPIS, days, rubric.kpis_schema, of_tenants), **found}
     return found
 
 
 def rows_by_day(
-    warehouse: Warehouse, table: str, days: Sequence[date], schema: pa.Schema
+    warehouse: Warehouse, table: str, days: Sequence[date], schema: pa.Schema, *where: pl.Expr
 ) -> dict[date, list[dict[str, Any]]]:
-    """The rows that a table has of each of these days."""
+    """The rows that a table has of each of these days, of those only that meet the conditions."""
     found: dict[date, list[dict[str, Any]]] = {day: [] for day in days}
-    for row in table_rows(warehouse, table, schema, days).collect().iter_rows(named=True):
+    for row in table_rows(warehouse, table, schema, days).filter(*where).collect().iter_rows(named=True):
         found[row["score_date"]].append(row)
     return found
 
@@ -279,10 +274,3 @@ def _days_with_rows(kpis: KpisByDay) -> list[date]:
 
 def _scored_by(rubric: RowRubric, kpis: Sequence[KpiRow]) -> bool:
     return all(rubric_version_of(row) == (rubric.id, rubric.version) for row in kpis)
-
-
-def _alert_columns() -> dict[str, pl.DataType]:
-    """The columns of an alert fact as Polars types."""
-    computed = {"score_date", "rubric", "rubric_version"}
-    empty = empty_frame(ALERTS_SCHEMA)
-    return {name: dtype for name, dtype in empty.schema.items() if name not in computed}
