@@ -119,7 +119,7 @@ def in_workers(
     """
     with ExitStack() as stack:
         server = server or stack.enter_context(spawned_server(do.__module__))
-        pool = stack.enter_context(_Workers(do, server))
+        pool = _Workers(do, server, stack)
         waiting, done = enumerate(items), dict[int, _Result]()
         following = 0
         while True:
@@ -134,21 +134,15 @@ def in_workers(
 
 
 class _Workers(Generic[_Item, _Result]):
-    """The workers of a server and their current items; they end with the block."""
+    """The workers of a server and their current items; they end with `stack`."""
 
-    def __init__(self, do: Callable[[_Item], _Result], server: WorkerServer) -> None:
+    def __init__(self, do: Callable[[_Item], _Result], server: WorkerServer, stack: ExitStack) -> None:
         self._do = do
         self._server = server
-        self._stack = ExitStack()
+        self._stack = stack
         self._idle = deque[Connection]()
         self._doing: dict[Connection, tuple[int, _Item]] = {}
         self._attempts = Counter[int]()
-
-    def __enter__(self) -> "_Workers[_Item, _Result]":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
 
     @property
     def busy(self) -> int:
