@@ -57,7 +57,7 @@ def extended_schema(table: Table, schema: pa.Schema) -> list[SchemaField] | None
         UsageError: the table is not partitioned by day, or has an incompatible column: of another type, in another
             spelling of capitals, or an additional one that is required.
     """
-    name = f"{table.project}.{table.dataset_id}.{table.table_id}"
+    name = str(table.reference)
     partitioning = table.time_partitioning
     if partitioning is None or partitioning.field != DAY_COLUMN:
         raise UsageError(
@@ -105,7 +105,7 @@ def refuse_expired(table: Table, days: Iterable[date], now: datetime) -> None:
     if gone:
         raise ExpiredDayError(
             f"its partitions expire after {kept.days} days, and rows of {min(gone)} would be gone at once",
-            where=f"{table.project}.{table.dataset_id}.{table.table_id}",
+            where=str(table.reference),
             fix="leave out days that are older, or ALTER TABLE ... SET OPTIONS (partition_expiration_days = NULL)",
         )
 
@@ -122,7 +122,7 @@ def service_condition(table: Table, service: str | None, row: str = "") -> str:
 
 def of_service(table: Table, service: str | None) -> str:
     """The FROM item for the rows of a service: the table, or a query, whose unused columns cost nothing."""
-    name = _quoted(table)
+    name = f"`{table.reference}`"
     condition = service_condition(table, service).removeprefix(" AND ")
     return f"(SELECT * FROM {name} WHERE {condition})" if condition else name
 
@@ -136,7 +136,7 @@ def replacing_query(
     old = "".join(f" AND old.`{column}` = @only_{place}" for place, column in enumerate(same))
     mine, named = service_condition(table, service, "old."), column_list(columns)
     return (
-        f"MERGE {_quoted(table)} AS old USING {rows} AS incoming ON FALSE\n"
+        f"MERGE `{table.reference}` AS old USING {rows} AS incoming ON FALSE\n"
         f"WHEN NOT MATCHED BY SOURCE AND old.{DAY_COLUMN} IN UNNEST(@days){mine}{old}{allowed} THEN DELETE\n"
         f"WHEN NOT MATCHED BY TARGET{allowed} THEN INSERT ({named}) VALUES ({named})"
     )
@@ -149,7 +149,7 @@ def clearing_query(table: Table, service: str | None, columns: Collection[str], 
     emptied = ", ".join(f"`{field.name}` = NULL" for field in table.schema if field.name in columns)
     mine = service_condition(table, service)
     of_one = "" if session_id is None else " AND TO_HEX(SHA256(session_id)) = @session"
-    return f"UPDATE {_quoted(table)} SET {emptied} WHERE {DAY_COLUMN} = @day{mine}{of_one}"
+    return f"UPDATE `{table.reference}` SET {emptied} WHERE {DAY_COLUMN} = @day{mine}{of_one}"
 
 
 def of_session(session_id: str | None) -> list[ScalarQueryParameter]:
@@ -161,11 +161,6 @@ def polars_schema(fields: Iterable[SchemaField]) -> dict[str, pl.DataType]:
     """The Polars schema of a table, without columns of unknown types."""
     found = {field.name: _polars_type(field) for field in fields}
     return {name: kind for name, kind in found.items() if kind is not None}
-
-
-def _quoted(table: Table) -> str:
-    """The quoted name of a table in GoogleSQL."""
-    return f"`{table.project}.{table.dataset_id}.{table.table_id}`"
 
 
 def _field(field: pa.Field) -> SchemaField:

@@ -22,7 +22,7 @@ from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import fired_columns, fired_rows_query, value_counts_query
 from scoring.errors import AqbError, StorageError
 from scoring.rules.googlesql_backend import column_list
-from tasks.config.addresses import DatasetName, TableName, dataset_of
+from tasks.config.addresses import TableName, dataset_of
 from tasks.files.atomic import parquet_into, writable
 from tasks.state.database import StateDatabase
 from tasks.state.leases import Leases
@@ -107,7 +107,8 @@ class BigQueryWarehouse:
         """Updates the rows in place in one statement; its job, kept in BigQuery's history, contains no session."""
         if found := self._found(self.table(table)):
             bound = [*of_day(day), *of_session(session_id)]
-            self._query(clearing_query(found, self._service, columns, session_id), bound, "clear", self.table(table))
+            query = clearing_query(found, self._service, columns, session_id)
+            self._client.query(query, bound, "clear", str(found.reference))
 
     def _replace_by_load(
         self,
@@ -151,7 +152,8 @@ class BigQueryWarehouse:
         self._found(self.table(table))  # for the location of the job
         kept, hours = self._staging_name(table), _EXPIRES_AFTER // timedelta(hours=1)
         expiring = f"OPTIONS (expiration_timestamp = TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL {hours} HOUR))"
-        self._query(f"CREATE OR REPLACE TABLE {kept.quoted} {expiring} AS\n{query}", parameters, "stage", self.dataset)
+        query = f"CREATE OR REPLACE TABLE {kept.quoted} {expiring} AS\n{query}"
+        self._client.query(query, parameters, "stage", str(self.dataset))
         return kept
 
     def remove(self, kept: TableName) -> None:
@@ -184,7 +186,8 @@ class BigQueryWarehouse:
             where = f" WHERE {DAY_COLUMN} IN UNNEST(@days)" if days is not None else ""
             bound = of_days(days) if days is not None else []
             end = f" LIMIT {limit}" if limit is not None else ""
-            job = self._query(f"SELECT {column_list(chosen)} FROM {rows_of_table}{where}{end}", bound, "read", source)
+            query = f"SELECT {column_list(chosen)} FROM {rows_of_table}{where}{end}"
+            job = self._client.query(query, bound, "read", str(source))
             types = pl.Schema({name: present[name] for name in chosen})
             for page in self._client.pages(job, str(source)):
                 frame = pl.DataFrame(page).cast(types)
@@ -243,7 +246,7 @@ class BigQueryWarehouse:
             return []
         rows = of_service(found, self._service)
         sql = f"SELECT DISTINCT {DAY_COLUMN} FROM {rows} WHERE {DAY_COLUMN} IS NOT NULL ORDER BY 1"
-        job = self._query(sql, [], "days", source)
+        job = self._client.query(sql, [], "days", str(source))
         return [row[DAY_COLUMN] for row in self._client.rows(job, str(source))]
 
     @contextmanager
@@ -351,7 +354,7 @@ class BigQueryWarehouse:
         refuse_expired(target, days, datetime.now(UTC))
         same, name = only or {}, self.table(target.table_id)
         allowed, limits = ("", []) if most is None else small_enough(of_service(target, self._service), most)
-        merged = self._query(
+        merged = self._client.query(
             replacing_query(target, self._service, rows, columns, same, allowed),
             [
                 *of_days(days),
@@ -360,7 +363,7 @@ class BigQueryWarehouse:
                 *limits,
             ],
             "merge",
-            name,
+            str(name),
         )
         if most is not None:
             self._refuse_grown(merged, name, days[0])
@@ -378,9 +381,4 @@ class BigQueryWarehouse:
             )
 
     def _rows(self, sql: str, parameters: Sequence[QueryParameter], step: str) -> list[dict[str, Any]]:
-        return self._client.rows(self._query(sql, parameters, step, self.dataset), self.url)
-
-    def _query(
-        self, sql: str, parameters: Sequence[QueryParameter], step: str, name: TableName | DatasetName
-    ) -> QueryJob:
-        return self._client.query(sql, parameters, step, str(name))
+        return self._client.rows(self._client.query(sql, parameters, step, str(self.dataset)), self.url)
