@@ -60,25 +60,23 @@ def read_export(piece: FilePiece, window: Window | None, reading: Reading) -> It
 def _objects(piece: FilePiece, reading: Reading) -> Iterator[tuple[int, dict[str, object] | Unreadable]]:
     """Yields the objects of a piece with the number of their line or row."""
     if piece.path.suffix.lower() == _PARQUET:
-        fields, names = _PARQUET_FIELDS[reading.format], reading.names.values()
-        yield from _parquet_objects(
-            piece, lambda column: column in fields or any(f"{name}.".startswith(f"{column}.") for name in names)
-        )
+        yield from _parquet_objects(piece, reading)
         return
     with piece.path.open("rb") as file:
         refuse_replaced(piece, file)
         yield from json_objects(piece, file)
 
 
-def _parquet_objects(piece: FilePiece, is_read: Callable[[str], bool]) -> Iterator[tuple[int, dict[str, object]]]:
-    """Yields the number of each row, from 1, with its values in the columns that `is_read` selects.
+def _parquet_objects(piece: FilePiece, reading: Reading) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yields the number of each row, from 1, with its values in the columns that are read.
 
     Times are text in ISO 8601, maps are objects, and bytes that are not UTF-8 become lone surrogates. Raises InputError
     for texts that are much larger than their file.
     """
     with opened_parquet(piece.path) as (opened, file):
         refuse_replaced(piece, opened)
-        columns = [name for name in file.schema_arrow.names if is_read(name)]
+        read = [*_PARQUET_FIELDS[reading.format], *reading.names.values()]
+        columns = [name for name in file.schema_arrow.names if any(f"{one}.".startswith(f"{name}.") for one in read)]
         held = HeldTexts(piece.path, os.fstat(opened.fileno()).st_size)
         rows = rows_that_fit(opened, file, columns, range(file.metadata.num_row_groups))
         number = 1
