@@ -250,7 +250,7 @@ def _pages_of_day(context: Context, day: date) -> list[Path]:
 
 def _pages_of(reports: ReportPaths, day: date) -> list[Path]:
     """What quotes questions of a day, as it is for people."""
-    pages = (reports.day_report(day), *reports.pages_of_rows(day), *reports.pages_of_patterns(day))
+    pages = (reports.report(day), *reports.pages_of_rows(day), *reports.pages_of_patterns(day))
     return [page for page in pages if page.exists()]
 
 
@@ -266,7 +266,7 @@ def _forget_in_reports(reports: ReportPaths, day: date, row_ids: Sequence[str], 
         touched.add(page)
         if dry_run:
             continue
-        if page == reports.day_report(day):
+        if page == reports.report(day):
             write_text(page, "".join(_without_question(line, of_rows) for line in text.splitlines(keepends=True)))
         else:
             page.unlink(missing_ok=True)

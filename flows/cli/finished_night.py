@@ -28,7 +28,7 @@ def show_finished_night(settings: Settings, *, as_json: bool) -> bool:
     day = today(settings.time_zone) - timedelta(days=1)
     with Context(settings) as context:
         run = done_by(context, day, now())
-        report, site = context.reports.day_report(day), context.reports.first_page
+        report, site = context.reports.report(day), context.reports.first_page
     if run is None:
         return False
     with Heartbeat(settings.alerts.heartbeat.url.get_secret_value()).of("야간 실행"):

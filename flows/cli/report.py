@@ -13,7 +13,7 @@ from flows.cli.terminal import Json, day_option, day_range, open_context, show
 from flows.runtime.clock import today
 from scoring.chat.periods import Period, week_of
 from scoring.errors import UsageError, counted
-from tasks.files.report_paths import LONGEST_BUILD_S, OVER_SERVICES, SITE_LOCK, ReportPaths, period_page_name
+from tasks.files.report_paths import LONGEST_BUILD_S, OVER_SERVICES, SITE_LOCK, ReportPaths, page_name
 
 
 def report(
@@ -45,7 +45,7 @@ def report(
         policy, snoozes = choices.policy(settings.alerts), choices.every_snooze()
         if period:
             text = period_report(context.warehouse, rubric, period, settings.time_zone, policy)
-            write_text(ReportPaths(folder).period_report(period), text)
+            write_text(ReportPaths(folder).report(period), text)
         end = near_end(context.state, settings.judge, today(settings.time_zone))
         built = build_pages(
             context.warehouse,
@@ -62,7 +62,7 @@ def report(
     text = f"{counted(built.pages, 'page')}, {built.written} of them changed\ndashboard: {built.path}"
     found = {"path": built.path, "pages": built.pages, "written": built.written}
     if period:
-        path, page = ReportPaths(folder).period_report(period), folder / period_page_name(period)
+        path, page = ReportPaths(folder).report(period), folder / page_name(period)
         found, text = found | {"report": path, "page": page}, f"{text}\nreport: {path}\npage: {page}"
     show(found, text, as_json=as_json)
 

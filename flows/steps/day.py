@@ -167,7 +167,7 @@ def summarise(
     settings = context.settings
     title = _title(day, kind, settings.service)
     policy = AlertChoices(context.state).policy(settings.alerts)
-    path, is_over = context.reports.day_report(day), kind != INTRADAY
+    path, is_over = context.reports.report(day), kind != INTRADAY
     report = write_day_report(warehouse, day, outcome, tables, alerts, path, title, policy, is_over=is_over)
     _show_day(report, alerts, title, kind, settings.service)
     return report
@@ -245,7 +245,7 @@ def score_day(
         kpis=tables.period,
         figures=report.figures,
         alerts=alerts,
-        report=context.reports.day_report(day),
+        report=context.reports.report(day),
         problems=problems,
         notices=outcome.notices,
         files=files,

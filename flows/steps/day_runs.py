@@ -93,7 +93,7 @@ def _result(context: Context, planned: PlannedDay, state: State) -> DayResult:
             kpis={},
             figures={},
             alerts=[],
-            report=context.reports.day_report(day),
+            report=context.reports.report(day),
             problems=(run.message,) if run.message else (),
             notices=(),
             files=len(run.inputs),

@@ -72,8 +72,8 @@ def day_digest(
     lately = [when for when, of_when in history.items() if of_when and rubric_version_of(of_when[0]) == version][-WEEK:]
     before = [when for when, of_when in history.items() if of_when and when < min(lately, default=day)]
     began_lately = bool(before) and rubric_version_of(history[before[-1]][0]) != version
-    page = reports.day_page(day)
-    report = page if page.exists() else reports.day_report(day)
+    page = reports.page(day)
+    report = page if page.exists() else reports.report(day)
     address = reports.address(page) if page.exists() else ""
     on_page = rows_on_page((fact.tenant_id, fact.row_ids) for fact in facts[day]) if address else ()
     return DayDigest(
@@ -139,6 +139,6 @@ def read_week(
     known = {day: rows for day, rows in kpis.items() if rows and rubric_version_of(rows[0]) == version}
     this, before = ({day: known[day] for day in known if 0 <= (last - day).days - back < WEEK} for back in (0, WEEK))
     growth = growth_of_days(read_fired_rows(warehouse, rubric, {*this, *before}), this, before)
-    page = reports.period_page(week_of(last))
+    page = reports.page(week_of(last))
     report, address = (str(page), reports.address(page)) if page.exists() else ("", "")
     return Week(last, rubric, kpis, growth, WatchedDays(rubric, kpis, policy), report, address, run_id)

@@ -28,7 +28,7 @@ SCORE_FILES = (
     *("queries.parquet", "judgements.parquet", "review.csv", "scores.json", WORKBOOK),
 )
 """All that `aqb score` writes into a folder, of chat rows or of a test run, beside `report.md` and `summary.json`."""
-_PERIOD_REPORT = "monitoring-"
+_REPORT = "monitoring-"
 _ROWS = "-rows"
 _DAY_REPORT = re.compile(r"monitoring-\d{4}-\d{2}-\d{2}\.md")
 _HASH_DIGITS = 8
@@ -48,35 +48,27 @@ class ReportPaths:
         """The first page, which links to all others."""
         return self.folder / FIRST_PAGE
 
-    def day_report(self, day: date) -> Path:
-        """The Markdown report of a day."""
-        return self.folder / f"monitoring-{day}.md"
+    def report(self, of: date | Period) -> Path:
+        """The Markdown report of a day, or of a week, a month or other days."""
+        return self.folder / f"{_REPORT}{_key(of)}.md"
 
     def day_reports(self) -> list[Path]:
         """The existing Markdown reports of days."""
-        return sorted(path for path in self.folder.glob("monitoring-*.md") if _DAY_REPORT.fullmatch(path.name))
+        return sorted(path for path in self.folder.glob(f"{_REPORT}*.md") if _DAY_REPORT.fullmatch(path.name))
 
-    def period_report(self, period: Period) -> Path:
-        """The Markdown report of a week, a month or other days."""
-        return self.folder / f"{_PERIOD_REPORT}{period.key}.md"
-
-    def period_page(self, period: Period) -> Path:
-        """The page of a week, a month or other days."""
-        return self.folder / period_page_name(period)
+    def page(self, of: date | Period) -> Path:
+        """The page of a day, or of a week, a month or other days."""
+        return self.folder / page_name(of)
 
     def period_pages(self) -> dict[Path, Period]:
         """The existing pages and Markdown reports of periods, and the pages of their rows."""
-        pages = [*self.folder.glob("monitoring/*.html"), *self.folder.glob(f"{_PERIOD_REPORT}*.md")]
-        found = ((page, period_of_key(page.stem.removeprefix(_PERIOD_REPORT).removesuffix(_ROWS))) for page in pages)
+        pages = [*self.folder.glob("monitoring/*.html"), *self.folder.glob(f"{_REPORT}*.md")]
+        found = ((page, period_of_key(page.stem.removeprefix(_REPORT).removesuffix(_ROWS))) for page in pages)
         return {page: period for page, period in found if period}
-
-    def day_page(self, day: date) -> Path:
-        """The page of a day."""
-        return self.folder / day_page_name(day)
 
     def pages_of_rows(self, day: date) -> list[Path]:
         """The pages that show rows of a day with their ids; the next build of the site writes them again."""
-        return [self.day_page(day), self.folder / rows_page_name(day)]
+        return [self.page(day), self.folder / rows_page_name(day)]
 
     def pages_of_patterns(self, day: date) -> list[Path]:
         """The pages that quote questions of a day among those of other days; they can be built again as a whole."""
@@ -108,19 +100,18 @@ class ReportPaths:
         return f"{self.url.rstrip('/')}/{quote(path.relative_to(self.folder).as_posix())}"
 
 
-def day_page_name(day: date) -> str:
-    """The page of a day, relative to the first page."""
-    return f"monitoring/{day}.html"
+def page_name(of: date | Period) -> str:
+    """The page of a day, or of a week, a month or other days, relative to the first page."""
+    return f"monitoring/{_key(of)}.html"
 
 
 def rows_page_name(of: date | Period) -> str:
     """The page of the rows of a day or a period, relative to the first page."""
-    return f"monitoring/{of.key if isinstance(of, Period) else of}{_ROWS}.html"
+    return f"monitoring/{_key(of)}{_ROWS}.html"
 
 
-def period_page_name(period: Period) -> str:
-    """The page of a week, a month or other days, relative to the first page."""
-    return f"monitoring/{period.key}.html"
+def _key(of: date | Period) -> str:
+    return of.key if isinstance(of, Period) else str(of)
 
 
 def testrun_page_name(input_name: str, sha256: str, rubric: str) -> str:

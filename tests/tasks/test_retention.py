@@ -66,7 +66,7 @@ def score(settings: Settings, days: list[date]) -> None:
     for day in days:
         source, erased = settings.monitoring.source, erased_in(settings)
         outcome, tables = write_scored_day(warehouse(settings), day, source, keep_text="all", erased=erased)
-        report = ReportPaths(Path(settings.reports)).day_report(day)
+        report = ReportPaths(Path(settings.reports)).report(day)
         write_day_report(warehouse(settings), day, outcome, tables, [], report, str(day), AlertPolicy())
 
 
@@ -276,7 +276,7 @@ def test_erasing_waits_for_no_day_without_rows_of_the_session(settings: Settings
 
 def test_dry_run_counts_a_report_of_several_days_once(settings: Settings) -> None:
     """A week quotes both days without ids of rows, and is one report that goes."""
-    week = ReportPaths(Path(settings.reports)).period_report(week_of(DAYS[0]))
+    week = ReportPaths(Path(settings.reports)).report(week_of(DAYS[0]))
     week.write_text("a week", encoding="utf-8")
     before = in_context(erase, settings, SESSION, NOW, dry_run=True)["reports"]
     reports = {path: path.read_bytes() for path in Path(settings.reports).rglob("*") if path.is_file()}

@@ -31,8 +31,7 @@ from tasks.files.report_paths import (
     JUDGE_PAGE,
     TESTRUNS,
     ReportPaths,
-    day_page_name,
-    period_page_name,
+    page_name,
     rows_page_name,
 )
 from tasks.reports.site.alert_pages import alerts_page
@@ -128,13 +127,13 @@ def build_pages(
         reported = preview_days(watched, tables.days, of_verdicts=of_verdicts)
         kinds = {day: dict(summary.kinds) for day, summary in summaries.items()}
         for period in made:
-            if pages.lacks(period_page_name(period)) or pages.lacks(rows_page_name(period)):
+            if pages.lacks(page_name(period)) or pages.lacks(rows_page_name(period)):
                 shown = [day for day in scored.days if day.day in period]
                 listed = list_period_rows(warehouse, rubric, period, [day.total for day in shown], time_zone)
                 pages.write(rows_page_name(period), rows_page(listed, shown[-1]))
                 news = newcomers(rubric, period, scored.rows_around(period), kinds)
                 news = [*paged_lines(one for one in reported if one.day in period), *news]
-                pages.write(period_page_name(period), period_page(scored, period, summaries, listed, periods, news))
+                pages.write(page_name(period), period_page(scored, period, summaries, listed, periods, news))
         if over_all is None:
             _testrun_pages(pages, warehouse, folder, shown_runs)
         elif pages.lacks(of_runs := f"{TESTRUNS}/{FIRST_PAGE}"):
@@ -147,7 +146,7 @@ def build_pages(
         pages.keep()
     with writable(folder):
         (folder / FIRST_PAGE).touch()
-    last = folder / day_page_name(tables.days[-1]) if tables.days else None
+    last = folder / page_name(tables.days[-1]) if tables.days else None
     return BuiltSite(folder / FIRST_PAGE, last, len(pages) + 1, pages.written + written)
 
 
@@ -249,7 +248,7 @@ def _is_made(tables: SpanTables, folder: Path, period: Period) -> bool:
     """Whether the page of a period is written again: one with days that have left the span stays unchanged."""
     in_span = {day for day in tables.days if day in period}
     whole = in_span == {day for day in tables.kpis if day in period}
-    return bool(in_span) and (whole or not (folder / period_page_name(period)).exists())
+    return bool(in_span) and (whole or not (folder / page_name(period)).exists())
 
 
 def _testrun_pages(pages: KeptPages, warehouse: Warehouse, folder: Path, runs: Sequence[ShownTestRun]) -> None:

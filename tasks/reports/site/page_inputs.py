@@ -18,7 +18,7 @@ from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from tasks import reports
 from tasks.chat.tables import EXCLUDED
-from tasks.files.report_paths import ALERTS_PAGE, FIRST_PAGE, TESTRUNS, period_page_name, rows_page_name
+from tasks.files.report_paths import ALERTS_PAGE, FIRST_PAGE, TESTRUNS, page_name, rows_page_name
 from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay, SpanTables
 from tasks.reports.site.testrun_tables import ShownTestRun
 from tasks.testruns.warehouse import QUERIES
@@ -77,7 +77,7 @@ class PageInputs:
         contents = {day.day: self._content(day) for day in scored.days}
         of_periods: dict[str, Inputs] = {}
         for one in made:
-            pages = period_page_name(one), rows_page_name(one)
+            pages = page_name(one), rows_page_name(one)
             of_periods |= dict.fromkeys(pages, self._period_page(one, contents, periods))
         return {
             **self._of_days(scored, contents),

@@ -15,7 +15,7 @@ from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_text
 from scoring.figures import VERDICT_SIGNS
-from tasks.files.report_paths import period_page_name
+from tasks.files.report_paths import page_name
 from tasks.reports.period_conclusion import period_values
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.day_tables import day_table, question_text
@@ -97,7 +97,7 @@ def period_page(
 
 def period_link(period: Period, root: str) -> Link:
     """A link to the page of a period from a page for which `root` leads to the first page."""
-    return Link(period.title, f"{root}{period_page_name(period)}")
+    return Link(period.title, f"{root}{page_name(period)}")
 
 
 def _framed(rubric: RowRubric, days: Iterable[SiteDay], version: RubricVersion) -> int:

@@ -26,7 +26,7 @@ from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.days import days_between
 from tasks.chat.tables import CROSSTAB, read_alerts, read_kpis, rows_by_day
-from tasks.files.report_paths import day_page_name
+from tasks.files.report_paths import page_name
 from tasks.reports.period_conclusion import RowsOfTenants, rows_around
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import RUNS
@@ -72,7 +72,7 @@ class SiteDay:
     @property
     def page(self) -> str:
         """Its page, seen from the first page."""
-        return day_page_name(self.day)
+        return page_name(self.day)
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ def test_build_after_a_new_day_makes_a_page_again_that_has_lost_its_links(
 ) -> None:
     write_day(warehouse, DAY, [best(), refused()])
     build(warehouse, site)
-    ReportPaths(site).day_page(DAY).write_text("cut off", encoding="utf-8")
+    ReportPaths(site).page(DAY).write_text("cut off", encoding="utf-8")
     write_day(warehouse, NEXT_DAY, [refused()])
     build(warehouse, site)
     assert sources(site) == first_build(warehouse, site)
