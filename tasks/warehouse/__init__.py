@@ -17,9 +17,9 @@ from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
 from scoring.rules.arrow_types import empty_frame
 from tasks.config.addresses import is_bigquery
-from tasks.warehouse.day_queries import CountsOfDays, DayQueries
-from tasks.warehouse.folder import FolderWarehouse
-from tasks.warehouse.row_search import RowOrder, RowSearch
+from tasks.warehouse.day_queries import CountsOfDays, DayQueries, FrameQueries, fired_rows, value_counts
+from tasks.warehouse.rewriting import clear_by_rewriting
+from tasks.warehouse.row_search import FrameSearch, RowOrder, RowSearch
 from tasks.warehouse.tables import SCORES
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ class Warehouse(Protocol):
     """Tables partitioned by day. Writing a day replaces it: a reader sees the old day or the new one.
 
     Each of several services has a warehouse of its own over the same tables: it writes their column `service`, and
-    reads, replaces and locks only rows of this service.
+    reads, replaces and locks only rows of this service. A class that inherits from this one answers by `read` and
+    `replace_day` what it does not answer itself.
     """
 
     url: str
@@ -60,7 +61,8 @@ class Warehouse(Protocol):
 
     def replace_days(self, table: str, days: Sequence[date], schema: pa.Schema, rows: pl.DataFrame) -> None:
         """Replaces some days of a table, each as `replace_day` does."""
-        ...
+        for day in days:
+            self.replace_day(table, day, schema, [rows.filter(score_date=day)])
 
     def clear(
         self, table: str, day: date, schema: pa.Schema, columns: Collection[str], session_id: str | None = None
@@ -69,7 +71,7 @@ class Warehouse(Protocol):
 
         `schema` describes the current columns; those that only the day has stay, too.
         """
-        ...
+        clear_by_rewriting(self, table, day, schema, columns, session_id)
 
     def read(
         self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None
@@ -94,21 +96,21 @@ class Warehouse(Protocol):
 
     def day_queries(self, day: date, rubric: RowRubric) -> DayQueries:
         """The queries over a day of the score table."""
-        ...
+        return FrameQueries(rubric, self.read(SCORES, [day], rubric.scores_schema))
 
     def row_search(self, rubric: RowRubric) -> RowSearch:
         """The search over the rows of the score table."""
-        ...
+        return FrameSearch(rubric, lambda days: self.read(SCORES, days, rubric.scores_schema))
 
     def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
         """The rows of some days with an alert: day, id, tenant, rules, question (if stored), total, and the rubric's
         kinds. NULL in columns that a day lacks because an earlier version wrote it.
         """
-        ...
+        return fired_rows(rubric, self.read(SCORES, days, rubric.scores_schema))
 
     def value_counts(self, days: Sequence[date], columns: Sequence[str], rubric: RowRubric) -> CountsOfDays:
         """The number of scored rows by day, text column and value; days without scores are left out."""
-        ...
+        return value_counts(self.read(SCORES, days, rubric.scores_schema), columns)
 
     def staging(self, name: str, wait_s: float = 0.0) -> AbstractContextManager[Path]:
         """An empty local folder for one run of that name at a time, removed at the end.
@@ -190,4 +192,6 @@ def open_warehouse(url: str, settings: Settings | None = None, labels: Mapping[s
             f"no installed package offers the warehouse '{url}'",
             fix='install one, or give a folder (warehouse = "data/warehouse") or a dataset ("bigquery://project/dataset")',
         )
+    from tasks.warehouse.folder import FolderWarehouse  # which inherits from the interface above
+
     return FolderWarehouse(Path(url), settings.stored_service if settings else None)

@@ -8,35 +8,32 @@ import fnmatch
 import os
 import shutil
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import date, datetime
 from hashlib import file_digest
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from scoring.chat.rubric import RowRubric
 from scoring.errors import DamagedFileError, StorageError, TakenError
 from tasks.files.atomic import is_at, remove_unfinished, unchanged_since, writable, write_parquet
 from tasks.files.presence import exists
 from tasks.waiting import attempts
-from tasks.warehouse.day_queries import CountsOfDays, FrameQueries, fired_rows, value_counts
-from tasks.warehouse.rewriting import clear_by_rewriting
-from tasks.warehouse.row_search import FrameSearch
-from tasks.warehouse.tables import SCORES, SERVICE, rows_of_service, schema_of_service, shaped
+from tasks.warehouse import Warehouse
+from tasks.warehouse.tables import SERVICE, rows_of_service, schema_of_service, shaped
 
 _STAGING = ".staging"
 _SMALL_BYTES = 64 * 1024
 _SMALL_FILES = 256
 
 
-class FolderWarehouse:
+class FolderWarehouse(Warehouse):
     """Score tables as Parquet files, readable by DuckDB, pandas and external tables of BigQuery.
 
     Writers hold the staging lock of the day they write; readers need no lock. Each `service` has its own days and
@@ -70,17 +67,6 @@ class FolderWarehouse:
         with self.lock(f"{table}-{day}"):
             before, after = _others(path, day, schema, only)
             write_parquet(path, schema, chain(before, frames, after))
-
-    def replace_days(self, table: str, days: Sequence[date], schema: pa.Schema, rows: pl.DataFrame) -> None:
-        """Replaces the files of some days, one after the other."""
-        for day in days:
-            self.replace_day(table, day, schema, [rows.filter(score_date=day)])
-
-    def clear(
-        self, table: str, day: date, schema: pa.Schema, columns: Collection[str], session_id: str | None = None
-    ) -> None:
-        """Rewrites the day's file."""
-        clear_by_rewriting(self, table, day, schema, columns, session_id)
 
     def read(
         self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None
@@ -124,22 +110,6 @@ class FolderWarehouse:
     def day_versions(self, table: str, days: Sequence[date]) -> dict[date, str]:
         """The hashes of the files."""
         return {day: _hash_of(self.path(table, day)) for day in days}
-
-    def day_queries(self, day: date, rubric: RowRubric) -> FrameQueries:
-        """The queries of the day's file."""
-        return FrameQueries(rubric, self.read(SCORES, [day], rubric.scores_schema))
-
-    def row_search(self, rubric: RowRubric) -> FrameSearch:
-        """The search in the files of the days."""
-        return FrameSearch(rubric, lambda days: self.read(SCORES, days, rubric.scores_schema))
-
-    def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
-        """Filters the rows of the days' files by their alert level."""
-        return fired_rows(rubric, self.read(SCORES, days, rubric.scores_schema))
-
-    def value_counts(self, days: Sequence[date], columns: Sequence[str], rubric: RowRubric) -> CountsOfDays:
-        """Counts the rows of the days' files."""
-        return value_counts(self.read(SCORES, days, rubric.scores_schema), columns)
 
     def path(self, table: str, day: date) -> Path:
         """The file of one table and day."""

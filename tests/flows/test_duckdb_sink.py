@@ -1,7 +1,7 @@
 """A warehouse that the product does not know, in one file, from a package that offers it for its URL scheme."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -12,16 +12,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
 from scoring.rules.arrow_types import empty_frame
 from tasks.config.settings import MonitoringSettings, Settings
-from tasks.warehouse import open_warehouse
-from tasks.warehouse.day_queries import CountsOfDays, FrameQueries, fired_rows, value_counts
+from tasks.warehouse import Warehouse, open_warehouse
 from tasks.warehouse.folder import FolderWarehouse
-from tasks.warehouse.rewriting import clear_by_rewriting
-from tasks.warehouse.row_search import FrameSearch
-from tasks.warehouse.tables import SCORES, shaped
+from tasks.warehouse.tables import shaped
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.builders.flows import nightly
 from tests.flows.conftest import TABLES
@@ -29,7 +25,7 @@ from tests.flows.conftest import TABLES
 pytestmark = pytest.mark.long
 
 
-class DuckDBWarehouse:
+class DuckDBWarehouse(Warehouse):
     """Score tables in a DuckDB file, with locks and staging folders beside it."""
 
     def __init__(self, url: str, _settings: Settings | None = None, _labels: Mapping[str, str] | None = None) -> None:
@@ -59,15 +55,6 @@ class DuckDBWarehouse:
             connection.execute(f"INSERT INTO {table} BY NAME FROM new")
             connection.commit()
 
-    def replace_days(self, table: str, days: Sequence[date], schema: pa.Schema, rows: pl.DataFrame) -> None:
-        for day in days:
-            self.replace_day(table, day, schema, [rows.filter(score_date=day)])
-
-    def clear(
-        self, table: str, day: date, schema: pa.Schema, columns: Collection[str], session_id: str | None = None
-    ) -> None:
-        clear_by_rewriting(self, table, day, schema, columns, session_id)
-
     def read(
         self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None
     ) -> pl.LazyFrame | None:
@@ -87,18 +74,6 @@ class DuckDBWarehouse:
 
     def day_versions(self, table: str, days: Sequence[date]) -> None:
         """Nothing is known without a query."""
-
-    def day_queries(self, day: date, rubric: RowRubric) -> FrameQueries:
-        return FrameQueries(rubric, self.read(SCORES, [day], rubric.scores_schema))
-
-    def row_search(self, rubric: RowRubric) -> FrameSearch:
-        return FrameSearch(rubric, lambda days: self.read(SCORES, days, rubric.scores_schema))
-
-    def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
-        return fired_rows(rubric, self.read(SCORES, days, rubric.scores_schema))
-
-    def value_counts(self, days: Sequence[date], columns: Sequence[str], rubric: RowRubric) -> CountsOfDays:
-        return value_counts(self.read(SCORES, days, rubric.scores_schema), columns)
 
     def staging(self, name: str, wait_s: float = 0.0) -> AbstractContextManager[Path]:
         return self._beside.staging(name, wait_s)

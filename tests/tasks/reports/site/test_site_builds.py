@@ -17,7 +17,7 @@ from scoring.errors import StorageError
 from tasks.files.report_paths import ReportPaths
 from tasks.reports.site.build import build_pages
 from tasks.testruns.warehouse import QUERIES
-from tasks.warehouse.day_queries import FrameQueries
+from tasks.warehouse.day_queries import DayQueries
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused
 from tests.builders.site import SAMPLE_RUNS, build, page, sources, write_day, write_run
@@ -38,7 +38,7 @@ class AskedWarehouse(FolderWarehouse):
         self.asked_for_runs: list[date] = []
         self.damaged: date | None = None
 
-    def day_queries(self, day: date, rubric: RowRubric) -> FrameQueries:
+    def day_queries(self, day: date, rubric: RowRubric) -> DayQueries:
         if day == self.damaged:
             raise StorageError("this table file is damaged", where=str(day))
         self.asked.add(day)
