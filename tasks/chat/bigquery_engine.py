@@ -193,16 +193,11 @@ def _outcome(rubric: RowRubric, counted: Sequence[Mapping[str, Any]], content: D
 
 def _by_tenant(counted: Iterable[Mapping[str, Any]], rejects: int) -> dict[str | None, TenantRows]:
     """Scored and excluded rows by tenant and for all (`*`); rules with an index below `rejects` reject rows."""
-    found: dict[str | None, TenantRows] = {}
+    scored, excluded = Counter[str | None](), Counter[str | None]()
     for group in counted:
-        rule, count = group[UNSCORED_BY.name], int(group["row_count"])
-        if rule is not None and rule < rejects:
-            continue
-        for tenant in (group["tenant_id"], ALL_TENANTS):
-            before = found.get(tenant, TenantRows())
-            found[tenant] = (
-                replace(before, scored=before.scored + count)
-                if rule is None
-                else replace(before, excluded=before.excluded + count)
-            )
-    return found
+        rule = group[UNSCORED_BY.name]
+        if rule is None or rule >= rejects:
+            rows = scored if rule is None else excluded
+            for tenant in (group["tenant_id"], ALL_TENANTS):
+                rows[tenant] += int(group["row_count"])
+    return {tenant: TenantRows(scored[tenant], excluded[tenant]) for tenant in scored | excluded}
