@@ -128,12 +128,7 @@ class FolderWarehouse(Warehouse):
             yield
 
     def staging(self, name: str, wait_s: float = 0.0) -> AbstractContextManager[Path]:
-        """An empty folder for one run of that name; the remains of a killed run are removed first.
-
-        Raises:
-            TakenError: another run of that name is still working.
-            StorageError: the folder cannot be written, was removed, or has a link in the place of its staging folder.
-        """
+        """An empty folder for one run of that name; the remains of a killed run are removed first."""
         return self._staged(self._own(name), wait_s)
 
     @contextmanager
