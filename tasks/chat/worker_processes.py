@@ -40,18 +40,8 @@ _THREADS_OF_IMPORTS = ("jemalloc_bg_thd", "polars-ooc-clea")
 """The names (truncated by Linux) of the threads that Polars starts on import: they hold no locks of work."""
 
 
-class WorkerServer:
-    """The process that forks workers; it ends when `orders`, its connection, does."""
-
-    def __init__(self, orders: socket.socket) -> None:
-        self._orders = orders
-
-    def worker(self) -> Connection:
-        """The connection to a new worker."""
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
-            socket.send_fds(self._orders, [b"+"], [theirs.fileno()])
-            return Connection(ours.detach())
+WorkerServer = socket.socket
+"""The connection to a process that forks workers; that process ends when it does."""
 
 
 @contextmanager
@@ -66,7 +56,7 @@ def forked_server() -> Iterator[WorkerServer | None]:
         with orders:
             with theirs, _ctrl_c_later():
                 server.start()
-            yield WorkerServer(orders)
+            yield orders
     except BaseException:
         if server.pid:
             server.terminate()  # it would wait for its workers, which end with connections that a traceback may hold
@@ -99,7 +89,7 @@ def spawned_server(module: str) -> Iterator[WorkerServer]:
         )
     try:
         with orders:
-            yield WorkerServer(orders)
+            yield orders
     finally:
         server.wait()
 
@@ -184,10 +174,10 @@ class _Workers(Generic[_Item, _Result]):
 
     def _new(self) -> Connection:
         try:
-            worker = self._server.worker()
+            worker = _new_worker(self._server)
         except ConnectionError:  # the server was killed
             self._server = self._stack.enter_context(spawned_server(self._do.__module__))
-            worker = self._server.worker()
+            worker = _new_worker(self._server)
         return self._stack.enter_context(worker)
 
 
@@ -217,6 +207,13 @@ def _fork_workers(orders: socket.socket) -> None:
     with suppress(ChildProcessError):
         while True:
             os.wait()  # their CPU seconds count as the parent's
+
+
+def _new_worker(server: WorkerServer) -> Connection:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        socket.send_fds(server, [b"+"], [theirs.fileno()])
+        return Connection(ours.detach())
 
 
 def _has_only_imported() -> bool:
