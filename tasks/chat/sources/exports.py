@@ -3,7 +3,6 @@
 Source: SPEC 13.
 """
 
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
 
@@ -20,7 +19,7 @@ from scoring.chat.rows import RowBatch, RowBuilder, Unreadable
 from scoring.days import Window
 from scoring.errors import InputError
 from tasks.chat.sources.json_objects import json_objects
-from tasks.chat.sources.parquet import HeldTexts, opened_parquet, rows_that_fit
+from tasks.chat.sources.parquet import opened_parquet
 from tasks.chat.sources.pieces import FilePiece, refuse_replaced
 
 _TurnReader = Callable[[dict[str, object], Names], Iterator[Turn | Unreadable]]
@@ -73,15 +72,16 @@ def _parquet_objects(piece: FilePiece, reading: Reading) -> Iterator[tuple[int, 
     Times are text in ISO 8601, maps are objects, and bytes that are not UTF-8 become lone surrogates. Raises InputError
     for texts that are much larger than their file.
     """
-    with opened_parquet(piece.path) as (opened, file):
-        refuse_replaced(piece, opened)
+    with opened_parquet(piece.path) as source:
+        refuse_replaced(piece, source.opened)
         read = [*_PARQUET_FIELDS[reading.format], *reading.names.values()]
-        columns = [name for name in file.schema_arrow.names if any(f"{one}.".startswith(f"{name}.") for one in read)]
-        held = HeldTexts(piece.path, os.fstat(opened.fileno()).st_size)
-        rows = rows_that_fit(opened, file, columns, range(file.metadata.num_row_groups))
+        columns = [
+            name for name in source.file.schema_arrow.names if any(f"{one}.".startswith(f"{name}.") for one in read)
+        ]
+        rows = min(source.rows_that_fit(columns, source.groups), _ROWS_AT_ONCE)
         number = 1
-        for batch in file.iter_batches(min(rows, _ROWS_AT_ONCE), columns=columns, use_threads=False):
-            held.count(batch.nbytes)
+        for batch in source.file.iter_batches(rows, columns=columns, use_threads=False):
+            source.count_text(batch.nbytes)
             values = [_values(column) for column in batch.columns]
             for place in range(batch.num_rows):
                 yield number, {name: of_column[place] for name, of_column in zip(columns, values, strict=True)}

@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
 from operator import add
@@ -64,45 +63,22 @@ def read_parquet(piece: FilePiece, window: Window | None, reading: Reading) -> I
     Source: SPEC 1.1.
     """
     path = piece.path
-    with opened_parquet(path) as (opened, file):
-        refuse_replaced(piece, opened)
-        leaves = leaves_to_read(str(path), file.schema_arrow, reading.names)
-        source = _Source(opened, file, leaves, HeldTexts(path, os.fstat(opened.fileno()).st_size))
-        _refuse_missing_keys(source, reading, str(path))
+    with opened_parquet(path) as source:
+        refuse_replaced(piece, source.opened)
+        leaves = leaves_to_read(str(path), source.file.schema_arrow, reading.names)
+        _refuse_missing_keys(source, leaves, reading)
         line = piece.first_line
-        wanted = range(file.metadata.num_row_groups)[piece.start : piece.stop]
-        for outside, groups in _runs_of_row_groups(file, wanted, window, leaves["timestamp"], reading.naive_zone):
+        wanted = source.groups[piece.start : piece.stop]
+        for outside, groups in _runs_of_row_groups(source, wanted, window, leaves["timestamp"], reading.naive_zone):
             if outside:
-                rows = _rows(file, groups)
+                rows = source.rows(groups)
                 yield RowBatch(str(path), pl.DataFrame(schema=CHAT_ROW_SCHEMA), (), 0, rows, rows)
                 line += rows
                 continue
-            for batch, texts in _decoded(source, groups, line - 1):
+            for batch, texts in _decoded(source, leaves, groups, line - 1):
                 yield read_batch(str(path), batch, leaves, line, texts, window, reading.naive_zone)
                 line += batch.num_rows
                 del batch, texts  # frees their memory before the next ones are decoded
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """An open file for both readers, the locations of the columns used for scoring, and the count of its text bytes."""
-
-    opened: BinaryIO
-    file: pq.ParquetFile
-    leaves: Mapping[str, Leaf]
-    held: "HeldTexts"
-
-
-def _refuse_missing_keys(source: _Source, reading: Reading, where: str) -> None:
-    """Refuses a file of whose JSON objects none has a configured key; reads a usual file's first rows."""
-    file, leaves = source.file, source.leaves
-    sought = SoughtKeys({name: leaf.keys for name, leaf in leaves.items()}, reading.names)
-    if not sought.left:
-        return
-    columns = _columns([leaves[name] for name in sought.left])
-    few = min(_FEW_ROWS, rows_that_fit(source.opened, file, columns, range(file.metadata.num_row_groups)))
-    batches = file.iter_batches(few, columns=columns, use_threads=False)
-    sought.refuse_lacking(where, ({name: texts_at(batch, leaves[name]) for name in sought.left} for batch in batches))
 
 
 def cut_parquet(path: Path, window: Window | None, reading: Reading, piece_bytes: int) -> Iterator[FilePiece]:
@@ -111,78 +87,142 @@ def cut_parquet(path: Path, window: Window | None, reading: Reading, piece_bytes
     Raises:
         InputError, OSError, ArrowException: as `read_parquet`.
     """
-    with opened_parquet(path) as (opened, file):
-        status = os.fstat(opened.fileno())
-        leaves = leaves_to_read(str(path), file.schema_arrow, reading.names)
-        groups = range(file.metadata.num_row_groups)
+    with opened_parquet(path) as source:
+        status, groups = source.status, source.groups
+        leaves = leaves_to_read(str(path), source.file.schema_arrow, reading.names)
         start, line, first_line, size = 0, 1, 1, 0
-        for outside, run in _runs_of_row_groups(file, groups, window, leaves["timestamp"], reading.naive_zone):
+        for outside, run in _runs_of_row_groups(source, groups, window, leaves["timestamp"], reading.naive_zone):
             for group in run:
-                own = 0 if outside else _bytes(file, [group])
+                own = 0 if outside else source.bytes([group])
                 if size and size + own > piece_bytes:
                     yield FilePiece(path, start, group, first_line, size, status.st_ino, status.st_size)
                     start, first_line, size = group, line, 0
                 size += own
-                line += _rows(file, [group])
+                line += source.rows([group])
         yield FilePiece(path, start, None, first_line, size, status.st_ino, status.st_size)
 
 
+class ParquetSource:
+    """A file that is opened once for both readers, because it may be replaced meanwhile."""
+
+    def __init__(self, path: Path, opened: BinaryIO, file: pq.ParquetFile) -> None:
+        self.path, self.opened, self.file = path, opened, file
+        self.status = os.fstat(opened.fileno())
+        self.groups = range(file.metadata.num_row_groups)
+        self._text_bytes = 0
+
+    def rows(self, groups: Iterable[int]) -> int:
+        """The rows of some row groups."""
+        return sum(self.file.metadata.row_group(group).num_rows for group in groups)
+
+    def bytes(self, groups: Iterable[int]) -> int:
+        """The bytes of the groups before compression, according to the footer; most of them are texts."""
+        return sum(self.file.metadata.row_group(group).total_byte_size for group in groups)
+
+    def chunks(self, group: int, columns: Collection[str]) -> list[pq.ColumnChunkMetaData]:
+        """What the footer says of these columns in a row group.
+
+        It is validated first, by reading no rows, which raises OSError where it is damaged, inconsistent or encrypted:
+        otherwise C++ would abort the process.
+        """
+        schema = self.file.schema
+        places = [place for place in range(len(schema)) if schema.column(place).path in columns]
+        if places:  # of no column, no rows cannot be read
+            next(self.file.reader.iter_batches(0, row_groups=[group], column_indices=places, use_threads=False), None)
+        return [self.file.metadata.row_group(group).column(place) for place in places]
+
+    def rows_that_fit(self, columns: Collection[str], groups: Iterable[int]) -> int:
+        """The rows that fit in memory if each has the longest text that these columns may store for several."""
+        longest = 1
+        for group in groups:
+            of_group = sum(_longest_shared_text(self.opened, chunk) for chunk in self.chunks(group, columns))
+            longest = max(longest, of_group)
+        return max(1, _TEXT_AT_ONCE // longest)
+
+    def count_text(self, size: int) -> None:
+        """Counts the text bytes of some rows: a repeated text counts for each row, however the file stores it.
+
+        Raises:
+            InputError: the texts are so much larger than their file that it is taken for a decompression bomb.
+        """
+        self._text_bytes += size
+        if self._text_bytes > max(SMALL_UNPACKED, LARGEST_TEXT_RATIO * self.status.st_size):
+            raise InputError(
+                f"refused: {self.status.st_size:,} bytes hold {self._text_bytes:,} bytes of text and more "
+                f"(at most {LARGEST_TEXT_RATIO:,} times their size)",
+                where=str(self.path),
+                fix="find out who made this file; one with such texts in earnest is read as JSON Lines",
+            )
+
+
 @contextmanager
-def opened_parquet(path: Path) -> Iterator[tuple[BinaryIO, pq.ParquetFile]]:
-    """Opens a file once for both readers, because it may be replaced meanwhile."""
+def opened_parquet(path: Path) -> Iterator[ParquetSource]:
+    """The file, open within the block."""
     with (
         path.open("rb") as opened,
         pq.ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER_BYTES, coerce_int96_timestamp_unit="us") as file,
     ):
-        yield opened, file
+        yield ParquetSource(path, opened, file)
+
+
+def _refuse_missing_keys(source: ParquetSource, leaves: Mapping[str, Leaf], reading: Reading) -> None:
+    """Refuses a file of whose JSON objects none has a configured key; reads a usual file's first rows."""
+    sought = SoughtKeys({name: leaf.keys for name, leaf in leaves.items()}, reading.names)
+    if not sought.left:
+        return
+    columns = _columns([leaves[name] for name in sought.left])
+    few = min(_FEW_ROWS, source.rows_that_fit(columns, source.groups))
+    batches = source.file.iter_batches(few, columns=columns, use_threads=False)
+    found = ({name: texts_at(batch, leaves[name]) for name in sought.left} for batch in batches)
+    sought.refuse_lacking(str(source.path), found)
 
 
 def _decoded(
-    source: _Source, groups: list[int], first_row: int
+    source: ParquetSource, leaves: Mapping[str, Leaf], groups: list[int], first_row: int
 ) -> Iterator[tuple[pa.RecordBatch, pl.DataFrame | None]]:
     """Yields the columns of neighbouring row groups in batches; the texts are separate if Polars has decoded them.
 
     The result of a group does not depend on its neighbours: if Polars cannot read something, each group is read alone.
     """
-    for together in _within_memory(source.file, groups):
-        texts = _texts(source, together, first_row)
-        others = None if texts is None else _without_texts(source, together)
+    for together in _within_memory(source, groups):
+        texts = _texts(source, leaves, together, first_row)
+        others = None if texts is None else _without_texts(source, leaves, together)
         if texts is not None and others is not None:
-            yield from _side_by_side(source, others, texts)
+            yield from _side_by_side(source, leaves, others, texts)
         else:
-            yield from ((batch, None) for batch in _copied(source, together))
-        first_row += _rows(source.file, together)
+            yield from ((batch, None) for batch in _copied(source, leaves, together))
+        first_row += source.rows(together)
         texts = others = None  # frees their memory before the next ones are decoded
 
 
 def _side_by_side(
-    source: _Source, others: Sequence[pa.RecordBatch], texts: pl.DataFrame
+    source: ParquetSource, leaves: Mapping[str, Leaf], others: Sequence[pa.RecordBatch], texts: pl.DataFrame
 ) -> Iterator[tuple[pa.RecordBatch, pl.DataFrame]]:
     """Yields the other columns with the texts of the same rows, in parts of bounded size."""
-    columns = [leaf for name, leaf in source.leaves.items() if name not in TEXTS and holds_text(leaf.kind)]
+    columns = [leaf for name, leaf in leaves.items() if name not in TEXTS and holds_text(leaf.kind)]
     done = 0
     for batch in others:
         own = texts.slice(done, batch.num_rows)
         lengths = [own[name].str.len_bytes() for name in TEXTS]
-        source.held.count(sum(int(one.sum()) for one in lengths))
+        source.count_text(sum(int(one.sum()) for one in lengths))
         for start, rows in _parts([*lengths, *(_lengths(array_at(batch, leaf)) for leaf in columns)]):
             yield batch.slice(start, rows), own.slice(start, rows)
         done += batch.num_rows
 
 
-def _copied(source: _Source, groups: list[int]) -> Iterator[pa.RecordBatch]:
+def _copied(source: ParquetSource, leaves: Mapping[str, Leaf], groups: list[int]) -> Iterator[pa.RecordBatch]:
     """Yields the columns decoded by pyarrow, which copies the texts out of their pages.
 
     It decodes a few rows at once, which are combined to batches by the size of the copied texts.
     """
     for group in groups:
-        yield from _counted(source, [*source.leaves.values()], [group], _FEW_ROWS, BATCH_ROWS, BATCH_BYTES // 4)
+        yield from _counted(source, [*leaves.values()], [group], _FEW_ROWS, BATCH_ROWS, BATCH_BYTES // 4)
 
 
-def _without_texts(source: _Source, groups: list[int]) -> list[pa.RecordBatch] | None:
+def _without_texts(source: ParquetSource, leaves: Mapping[str, Leaf], groups: list[int]) -> list[pa.RecordBatch] | None:
     """The columns other than the texts, which are small; None if one of them cannot be read."""
-    rows = max(1, min(BATCH_ROWS, BATCH_BYTES * _rows(source.file, groups) // max(1, _bytes(source.file, groups))))
-    others = [leaf for name, leaf in source.leaves.items() if name not in TEXTS]
+    rows = max(1, min(BATCH_ROWS, BATCH_BYTES * source.rows(groups) // max(1, source.bytes(groups))))
+    others = [leaf for name, leaf in leaves.items() if name not in TEXTS]
     try:
         return [*_counted(source, others, groups, rows, rows, BATCH_BYTES)]
     except (pa.ArrowException, OSError):
@@ -190,18 +230,23 @@ def _without_texts(source: _Source, groups: list[int]) -> list[pa.RecordBatch] |
 
 
 def _counted(
-    source: _Source, leaves: Sequence[Leaf], groups: Sequence[int], rows_at_once: int, batch_rows: int, batch_bytes: int
+    source: ParquetSource,
+    leaves: Sequence[Leaf],
+    groups: Sequence[int],
+    rows_at_once: int,
+    batch_rows: int,
+    batch_bytes: int,
 ) -> Iterator[pa.RecordBatch]:
     """Yields batches of these columns: decodes as many rows at once as fit in memory, and counts their text bytes."""
     columns = _columns(leaves)
-    rows_at_once = min(rows_at_once, rows_that_fit(source.opened, source.file, columns, groups))
+    rows_at_once = min(rows_at_once, source.rows_that_fit(columns, groups))
     texts = [leaf for leaf in leaves if holds_text(leaf.kind)]
     few, size, rows = list[pa.RecordBatch](), 0, 0
     # One thread: two are not faster here, and hold twice as many pages.
     for batch in source.file.iter_batches(rows_at_once, groups, columns, use_threads=False):
         few.append(batch)
         own = sum(_text_bytes(array_at(batch, leaf)) for leaf in texts)
-        source.held.count(own)
+        source.count_text(own)
         size += own
         rows += batch.num_rows
         if size >= batch_bytes or rows >= batch_rows:
@@ -213,26 +258,6 @@ def _counted(
 
 def _columns(leaves: Iterable[Leaf]) -> list[str]:
     return list(dict.fromkeys(".".join(leaf.path) for leaf in leaves))
-
-
-def rows_that_fit(opened: BinaryIO, file: pq.ParquetFile, columns: Collection[str], groups: Iterable[int]) -> int:
-    """The number of rows that fit in memory if each has the longest text that these columns may store for several."""
-    longest = 1
-    for group in groups:
-        longest = max(longest, sum(_longest_shared_text(opened, chunk) for chunk in _chunks(file, group, columns)))
-    return max(1, _TEXT_AT_ONCE // longest)
-
-
-def _chunks(file: pq.ParquetFile, group: int, columns: Collection[str]) -> list[pq.ColumnChunkMetaData]:
-    """What the footer says of these columns in a row group.
-
-    It is validated first, by reading no rows, which raises OSError where it is damaged, inconsistent or encrypted:
-    otherwise C++ would abort the process.
-    """
-    places = [place for place in range(len(file.schema)) if file.schema.column(place).path in columns]
-    if places:  # of no column, no rows cannot be read
-        next(file.reader.iter_batches(0, row_groups=[group], column_indices=places, use_threads=False), None)
-    return [file.metadata.row_group(group).column(place) for place in places]
 
 
 def _longest_shared_text(opened: BinaryIO, chunk: pq.ColumnChunkMetaData) -> int:
@@ -248,29 +273,6 @@ def _longest_shared_text(opened: BinaryIO, chunk: pq.ColumnChunkMetaData) -> int
     size = _DICTIONARY_PAGE.match(header)
     digits = enumerate(size[1]) if size else ()
     return sum((digit & 127) << 7 * place for place, digit in digits) >> 1 or int(chunk.total_uncompressed_size)
-
-
-class HeldTexts:
-    """Counts the text bytes of a file's rows; a repeated text counts for each row, however the file stores it."""
-
-    def __init__(self, path: Path, file_bytes: int) -> None:
-        self._path, self._file_bytes = path, file_bytes
-        self._bytes = 0
-
-    def count(self, size: int) -> None:
-        """Adds the bytes of the texts of some rows.
-
-        Raises:
-            InputError: the texts are so much larger than their file that it is taken for a decompression bomb.
-        """
-        self._bytes += size
-        if self._bytes > max(SMALL_UNPACKED, LARGEST_TEXT_RATIO * self._file_bytes):
-            raise InputError(
-                f"refused: {self._file_bytes:,} bytes hold {self._bytes:,} bytes of text and more "
-                f"(at most {LARGEST_TEXT_RATIO:,} times their size)",
-                where=str(self._path),
-                fix="find out who made this file; one with such texts in earnest is read as JSON Lines",
-            )
 
 
 def _parts(columns: Sequence[pl.Series]) -> Iterator[tuple[int, int]]:
@@ -298,12 +300,12 @@ def _lengths(array: pa.Array) -> pl.Series:
     return pl.Series(lengths if texts is array else lengths.take(array.indices))
 
 
-def _within_memory(file: pq.ParquetFile, groups: list[int]) -> Iterator[list[int]]:
+def _within_memory(source: ParquetSource, groups: list[int]) -> Iterator[list[int]]:
     """Yields neighbouring groups, as many at once as fit in memory together; a larger one comes alone."""
     together: list[int] = []
     size = 0
     for group in groups:
-        own = _bytes(file, [group])
+        own = source.bytes([group])
         if together and size + own > _BYTES_AT_ONCE:
             yield together
             together, size = [], 0
@@ -312,33 +314,33 @@ def _within_memory(file: pq.ParquetFile, groups: list[int]) -> Iterator[list[int
     yield together
 
 
-def _texts(source: _Source, groups: list[int], first_row: int) -> pl.DataFrame | None:
+def _texts(source: ParquetSource, leaves: Mapping[str, Leaf], groups: list[int], first_row: int) -> pl.DataFrame | None:
     """The two text columns of the groups, validated as UTF-8; None if pyarrow has to read them.
 
     That is the case if they are too large for memory, not of a plain text type, in an encoding whose texts Polars would
     copy, or unreadable: pyarrow then identifies the row. Any column with an unknown time zone or with list views would
     make Polars panic and print a message.
     """
-    plain, file = (pa.string(), pa.large_string(), pa.string_view()), source.file
-    found = {name: source.leaves[name] for name in TEXTS}
+    plain = (pa.string(), pa.large_string(), pa.string_view())
+    found = {name: leaves[name] for name in TEXTS}
     if any(leaf.kind not in plain or leaf.keys or len(leaf.path) > 1 for leaf in found.values()):
         return None
-    kinds = " ".join(str(field.type) for field in file.schema_arrow)  # also those within structs
+    kinds = " ".join(str(field.type) for field in source.file.schema_arrow)  # also those within structs
     if "list_view<" in kinds or any(map(_is_unknown_zone, _ZONE.findall(kinds))):
         return None
-    if _bytes(file, groups) > _BYTES_AT_ONCE:
+    if source.bytes(groups) > _BYTES_AT_ONCE:
         return None
     names = {leaf.path[0] for leaf in found.values()}
-    if not all(_IN_PLACE.issuperset(chunk.encodings) for group in groups for chunk in _chunks(file, group, names)):
+    if not all(_IN_PLACE.issuperset(chunk.encodings) for group in groups for chunk in source.chunks(group, names)):
         return None
     try:
         source.opened.seek(0)  # Polars reads the file from the current position
         rows = pl.scan_parquet(source.opened).select(pl.col(leaf.path[0]).alias(name) for name, leaf in found.items())
-        texts = rows.slice(first_row, _rows(file, groups)).collect()
+        texts = rows.slice(first_row, source.rows(groups)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None
     # A damaged footer may call them bytes, or tell Polars of fewer rows.
-    return texts if set(texts.dtypes) == {pl.String} and texts.height == _rows(file, groups) else None
+    return texts if set(texts.dtypes) == {pl.String} and texts.height == source.rows(groups) else None
 
 
 def _is_unknown_zone(zone: str) -> bool:
@@ -352,28 +354,20 @@ def _is_unknown_zone(zone: str) -> bool:
     return False
 
 
-def _rows(file: pq.ParquetFile, groups: list[int]) -> int:
-    return sum(file.metadata.row_group(group).num_rows for group in groups)
-
-
-def _bytes(file: pq.ParquetFile, groups: list[int]) -> int:
-    """The bytes of the groups before compression, according to the footer; most of them are texts."""
-    return sum(file.metadata.row_group(group).total_byte_size for group in groups)
-
-
 def _runs_of_row_groups(
-    file: pq.ParquetFile, wanted: Sequence[int], window: Window | None, leaf: Leaf, naive_zone: str
+    source: ParquetSource, wanted: Sequence[int], window: Window | None, leaf: Leaf, naive_zone: str
 ) -> Iterator[tuple[bool, list[int]]]:
     """Yields runs of neighbouring row groups: whether they are certainly outside the window, and their numbers."""
-    leaves = [file.schema.column(position).path for position in range(len(file.schema))]
-    timestamp = leaves.index(".".join(leaf.path))
-    unit = json.loads(file.schema.column(timestamp).logical_type.to_json()).get("timeUnit")
+    path = ".".join(leaf.path)
+    columns = map(source.file.schema.column, range(len(source.file.schema)))
+    timestamp = next(column for column in columns if column.path == path)
+    unit = json.loads(timestamp.logical_type.to_json()).get("timeUnit")
     if naive_zone != UTC_ZONE and getattr(leaf.kind, "tz", None) is None:
         unit = None  # the statistics are local times
 
     def outside(group: int) -> bool:
-        (chunk,) = _chunks(file, group, [leaves[timestamp]])
-        if window is None or chunk.physical_type != file.schema.column(timestamp).physical_type:  # C++ would abort
+        (chunk,) = source.chunks(group, [path])
+        if window is None or chunk.physical_type != timestamp.physical_type:  # C++ would abort
             return False
         return _surely_outside(chunk.statistics, _TICKS_IN_SECOND.get(unit), window)
 
