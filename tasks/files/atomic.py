@@ -95,7 +95,7 @@ def sole_writer(folder: Path) -> Iterator[Path]:
             descriptor = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, descriptor)
             asked_until = monotonic() + _LONGEST_LOOK_S
-            while not _locks(descriptor, fcntl.LOCK_EX):  # ends with its owner, and leaves no file
+            while not locks(descriptor):  # ends with its owner, and leaves no file
                 if has_sole_writer(folder) or monotonic() > asked_until:  # else somebody is just asking this
                     raise StorageError(
                         "another process is writing into this folder",
@@ -116,14 +116,15 @@ def has_sole_writer(folder: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        return not _locks(descriptor, fcntl.LOCK_SH)
+        return not locks(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     finally:
         os.close(descriptor)
 
 
-def _locks(descriptor: int, how: int) -> bool:
+def locks(opened: int | IO[Any], how: int = fcntl.LOCK_EX | fcntl.LOCK_NB) -> bool:
+    """Locks an open file or folder unless another process has it; the kernel releases it when its owner dies."""
     try:
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+        fcntl.flock(opened, how)
     except BlockingIOError:
         return False
     return True

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scoring.errors import DamagedFileError, StorageError, TakenError
-from tasks.files.atomic import is_at, remove_unfinished, unchanged_since, writable, write_parquet
+from tasks.files.atomic import is_at, locks, remove_unfinished, unchanged_since, writable, write_parquet
 from tasks.files.presence import exists
 from tasks.waiting import attempts
 from tasks.warehouse import Warehouse
@@ -161,11 +161,15 @@ class FolderWarehouse(Warehouse):
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = open(path, "a", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW))  # noqa: SIM115
         with lock:
-            if wait_s is None:
-                _acquired(lock, fcntl.LOCK_EX)
-            elif not any(_acquired(lock) for _ in attempts(name, wait_s)):
-                fix = "wait for it to end, then run again"
-                raise TakenError(f"another run is working on '{name}'", where=str(self.folder), fix=fix)
+            try:
+                if wait_s is None:
+                    locks(lock, fcntl.LOCK_EX)
+                elif not any(locks(lock) for _ in attempts(name, wait_s)):
+                    fix = "wait for it to end, then run again"
+                    raise TakenError(f"another run is working on '{name}'", where=str(self.folder), fix=fix)
+            except OSError as error:
+                fix = "put the warehouse on a file system with locks, such as a disk of this machine"
+                raise StorageError(f"cannot be locked: {error.strerror}", where=lock.name, fix=fix) from error
             yield lock
 
     def remove_leftovers(self, before: datetime, *, dry_run: bool) -> int:
@@ -191,18 +195,6 @@ def _readable(path: Path) -> Iterator[None]:
         raise StorageError(
             f"cannot be read: {error.strerror}", where=str(path), fix="check the path and its permissions"
         ) from error
-
-
-def _acquired(lock: IO[str], how: int = fcntl.LOCK_EX | fcntl.LOCK_NB) -> bool:
-    """Acquires the lock of a file unless another process has it. The kernel releases it when its owner dies."""
-    try:
-        fcntl.flock(lock, how)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        fix = "put the warehouse on a file system with locks, such as a disk of this machine"
-        raise StorageError(f"cannot be locked: {error.strerror}", where=lock.name, fix=fix) from error
-    return True
 
 
 def _hash_of(path: Path) -> str:
