@@ -36,7 +36,7 @@ from tasks.chat.parts import ANSWER_HASH, Part, ScoredPart, score_part
 from tasks.chat.sources import ChatRowSource, RowStream
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS
 from tasks.chat.time_sorted_rows import TimeSortedRows
-from tasks.chat.worker_processes import WorkerServer, in_workers
+from tasks.chat.worker_processes import in_workers
 from tasks.files.atomic import writable
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import REJECTED, SCORES
@@ -216,9 +216,8 @@ ScoreParts = Callable[[Iterator[Part], int], Iterable[ScoredPart]]
 """Calls `score_part` for each part in that many processes, and returns the results in the order of the parts."""
 
 
-def in_processes(parts: Iterator[Part], workers: int, server: WorkerServer | None = None) -> Iterator[ScoredPart]:
-    """Scores parts in processes of this machine outside any flow: those of a `server`, or of a new one."""
-    return in_workers(score_part, parts, workers, server)
+in_processes = partial(in_workers, score_part)
+"""Scores parts in processes of this machine outside any flow: those of a `server`, or of a new one."""
 
 
 @dataclass(frozen=True)
