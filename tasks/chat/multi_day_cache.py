@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.chat.day_content import DayContent, day_contents, local_day
+from scoring.chat.reading import Reading
 from scoring.chat.rows import BATCH_BYTES, BATCH_ROWS, CHAT_ROW_SCHEMA, FileFailure, RowBatch
 from scoring.days import Window, days_window
 from scoring.inputs import FileIdentity, Reject
@@ -102,25 +103,22 @@ def read_at_once(
     for files in kept.values():
         for file, of_day in files.items():
             of_day.outside = rows_in[file] - sum(piece.rows + len(piece.rejects) for piece in of_day.pieces)
-    return {day: _DayReadBefore(source, identities, day, {**kept[day]}, frozenset(left)) for day in days}
+    return {
+        day: _DayReadBefore(source.files, source.reading, identities, day, {**kept[day]}, frozenset(left))
+        for day in days
+    }
 
 
+@dataclass(eq=False)
 class _DayReadBefore(ChatRowFiles):
     """One day of files, most of which are cached. It holds nothing of other days, because it is sent to workers."""
 
-    def __init__(
-        self,
-        source: ChatRowFiles,
-        identities: tuple[FileIdentity, ...],
-        day: date,
-        kept: Mapping[str, _FileOfDay],
-        left: Set[str],
-    ) -> None:
-        self.files, self.reading = source.files, source.reading
-        self._identities = identities
-        self._day = day
-        self._kept = kept
-        self._left = left
+    files: tuple[Path, ...]
+    reading: Reading
+    _identities: tuple[FileIdentity, ...]
+    _day: date
+    _kept: Mapping[str, _FileOfDay]
+    _left: Set[str]
 
     def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
         """The rows of the day, which must equal `window`, file by file."""
