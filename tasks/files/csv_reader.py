@@ -62,16 +62,14 @@ class DelimitedText:
             sample = file.read(_SAMPLE_BYTES)
             refuse_protected(path, sample)
             if sample.startswith(_UTF16_BOMS):
-                raise InputError(
+                raise self.error(
                     "is in UTF-16, as Excel saves Unicode Text (유니코드 텍스트): expected UTF-8 or CP949",
-                    where=str(path),
                     fix="save it as CSV UTF-8 (in Excel: CSV UTF-8(쉼표로 분리))",
                     ko="UTF-16(Excel의 유니코드 텍스트)으로 저장한 파일입니다. CSV UTF-8(쉼표로 분리)로 저장하세요.",
                 )
             if sample.startswith(_NO_TEXT):
-                raise InputError(
+                raise self.error(
                     "is a workbook or a packed file under the name of a text table: expected UTF-8 or CP949",
-                    where=str(path),
                     fix="name a workbook .xlsx, unpack a packed file, or save the table as CSV in UTF-8",
                     ko="이름만 텍스트 표이고, 내용은 Excel 파일이거나 압축 파일입니다. "
                     "Excel 파일이면 이름을 .xlsx로 바꾸고, 압축 파일이면 압축을 푸세요.",
@@ -89,14 +87,17 @@ class DelimitedText:
         with self.opened() as file:
             yield from DelimitedRows(self, file, self.below_header)
 
+    def error(self, what: str, fix: str, ko: str) -> InputError:
+        """An error of this file."""
+        return InputError(what, where=str(self.path), fix=fix, ko=ko)
+
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
         """The file opened again, for reading sections of it. Raises InputError as `rows`."""
         with self.path.open("rb") as file:
             if self._header_of(file)[0] != self._header:
-                raise InputError(
+                raise self.error(
                     "was replaced while it was read",
-                    where=str(self.path),
                     fix="run again",
                     ko="읽는 동안 파일이 바뀌었습니다. 다시 시도하세요.",
                 )
@@ -152,9 +153,8 @@ class _Lines:
         if self.position - self._began > LONGEST_LINE > len(raw):
             raise csv.Error(f"a row of more than {LONGEST_LINE:,} bytes")
         if len(raw) == LONGEST_LINE:
-            raise InputError(
+            raise self._text.error(
                 f"line {self.number} is longer than {LONGEST_LINE:,} bytes: expected delimited text",
-                where=str(self._text.path),
                 fix="check that it is a table, and export it again",
                 ko=f"{self.number:,}번째 줄이 {LONGEST_LINE:,}바이트보다 깁니다. 표인지 확인하고 다시 내보내세요.",
             )
@@ -174,9 +174,8 @@ class _Lines:
         self.number -= len(self.taken) - keep
         self._reread += len(self.taken) - keep
         if self._reread > MOST_LINES_REREAD + MOST_REREADS_OF_A_LINE * self.number:
-            raise InputError(
+            raise self._text.error(
                 f"its quotes are broken again and again; reading stopped at line {self.number}",
-                where=str(self._text.path),
                 fix="export the table again, with a program that doubles the quotes inside its cells",
                 ko=f"따옴표가 맞지 않는 행이 거듭되어 {self.number:,}번째 줄에서 읽기를 멈췄습니다. "
                 "칸 안의 따옴표를 두 번 적는 프로그램으로 표를 다시 내보내세요.",
@@ -209,9 +208,8 @@ class DelimitedRows:
         while cells == []:
             cells = self._next()
         if cells is None:
-            raise InputError(
+            raise self._text.error(
                 "the file is empty: expected a header line",
-                where=str(self._text.path),
                 fix="export the table again, with its column names in the first line",
                 ko="빈 파일입니다. 첫 줄에 열 이름이 오게 표를 다시 내보내세요.",
             )
@@ -226,16 +224,14 @@ class DelimitedRows:
                 found, why = f"broken quotes ({cells})", "따옴표가 맞지 않습니다"
             else:
                 found, why = "bytes that are neither", "UTF-8도 CP949도 아닙니다"
-            raise InputError(
+            raise self._text.error(
                 f"the header line cannot be read: expected delimited text in UTF-8 or CP949, found {found}",
-                where=str(self._text.path),
                 fix="save the table as CSV in UTF-8",
                 ko=f"열 이름이 있는 첫 줄을 읽을 수 없습니다({why}). 표를 CSV UTF-8(쉼표로 분리)로 저장하세요.",
             )
         if len(cells) > MOST_COLUMNS:
-            raise InputError(
+            raise self._text.error(
                 f"the header line has {len(cells):,} columns: expected at most {MOST_COLUMNS:,}",
-                where=str(self._text.path),
                 fix="check that it is a table, and export only the columns that are needed",
                 ko=f"첫 줄에 열이 {len(cells):,}개 있습니다. 필요한 열만 {MOST_COLUMNS:,}개까지 내보내세요.",
             )
@@ -247,9 +243,8 @@ class DelimitedRows:
         usual = _DELIMITERS[self._text.delimiter]
         name, *others = header
         if name.casefold().startswith("sep=") and not any(others):
-            raise InputError(
+            raise self._text.error(
                 "the first line only tells Excel the delimiter (sep=): expected a header line",
-                where=str(self._text.path),
                 fix=f"take that line out, and save the table with {usual.en} between its columns",
                 ko=f"첫 줄이 구분 기호만 알립니다(sep=). 그 줄을 지우고 저장하세요. 열의 구분 기호: {usual.ko}.",
             )
@@ -260,10 +255,9 @@ class DelimitedRows:
         """Refuses a header that contains these delimiters instead of the expected one."""
         usual, seen = _DELIMITERS[self._text.delimiter], [_DELIMITERS[mark] for mark in marks]
         if seen:
-            raise InputError(
+            raise self._text.error(
                 f"the header line is a single column that holds {' and '.join(one.en for one in seen)}: "
                 f"is the delimiter right? A file with this name has {usual.en} between its columns",
-                where=str(self._text.path),
                 fix=f"save the table with {usual.en} between its columns (a name ending in .tsv stands for tabs)",
                 ko=f"첫 줄이 열 하나로 읽힙니다. 그 안의 구분 기호: {', '.join(one.ko for one in seen)}. 이런 이름의 "
                 f"파일에 맞는 구분 기호: {usual.ko}. 그렇게 저장하세요(탭으로 나눈 파일의 이름은 .tsv로 끝납니다).",
