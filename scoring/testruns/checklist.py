@@ -46,7 +46,7 @@ _REMARKED_URL = re.compile(
     r"(?:(?!https?:)[^/:\n]{1,40}[:：]\s*|\[[^\]/]{1,40}\]\()?((?:https?://[^\s/()]{1,400})?/[^\s()\[\]]{1,4000})\)?"
     r"\s*(?:(?:으?로|에|화면|페이지|메뉴|탭|이동|연결|한다|합니다|함)\s*)*(?:\([^()]{1,80}\))?"
 )
-_PATH_WITHOUT_SLASH = re.compile(r"[\w.~{}%-]{2,400}/[^\s\"'”’`)]{1,4000}", re.ASCII)
+_PATH_WITHOUT_SLASH = re.compile(r"[\w.~{}%-]{2,400}(?:/|\?\w{1,80}=)[^\s\"'”’`)]{1,4000}", re.ASCII)
 _STOPS = " .,;。"  # of the sentence in which a URL or a value stands
 _MESSAGE_NAME = re.compile(r"assistant\s?Message", re.IGNORECASE)
 _ANSWER_SUBJECT = re.compile(

@@ -29,6 +29,7 @@ def accuracy(path: Path, rubric: str, expected: str, offered: str) -> tuple[floa
     [
         ("/agent/setting", "/agent/setting?tab=1"),
         ("agent/setting", "/agent/setting"),
+        ("setting?tab=1", "/setting?tab=1"),
         ("/agent/flow/{planId}", "https://host/agent/flow/7"),
         ("/agent/setting?dataKey=X", "/agent/setting?dataKey=X"),
         ("buttonUrl: /agent/setting?dataKey=X", "/agent/setting?dataKey=X"),
