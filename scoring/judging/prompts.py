@@ -27,6 +27,10 @@ _MARK_BEGINS = re.compile(r"<|\[(?=/?[A-Z_]+\])")
 _SUSPECT = re.compile(r"[^\t\n\r -~가-힣]")  # spares most texts the look at each sign
 
 
+def _anything(answer: Mapping[str, Any], material: Mapping[str, Any]) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class JudgePrompt:
     """The prompt of a rubric for one kind of question.
@@ -41,7 +45,7 @@ class JudgePrompt:
     version: str
     instructions: str
     schema: Mapping[str, Any]
-    accepts: Callable[[Mapping[str, Any], Mapping[str, Any]], bool] = lambda answer, material: True
+    accepts: Callable[[Mapping[str, Any], Mapping[str, Any]], bool] = _anything
     fenced: bool = True
 
     @property

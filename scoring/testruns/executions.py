@@ -128,7 +128,7 @@ class ParsedExecution:
 
 
 def parse_execution(execution: Execution) -> ParsedExecution:
-    """Parses the execution. Do not keep many: parsed JSON takes several times the memory of its text.
+    """Parses the execution. Keep the result only while its query is scored: it takes several times the memory.
 
     Source: seed 003, 2-2; seed 004, 안정성; seed 000, 2.6.
     """

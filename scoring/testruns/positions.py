@@ -71,7 +71,9 @@ class Position:
         return " ".join(f"{' 상하'[value] if unit == '반기' else value}{unit}" for value, unit in self.parts)
 
     def completed(self, fuller: Mapping[tuple[tuple[int, str], ...], Collection["Position"]]) -> "Position":
-        """The one position of `fuller`, by what follows its year, that adds one, if there is just one; else itself."""
+        """The one position that adds a year to it, if there is just one: `3월 15일` of 2026. `fuller` are positions by
+        what follows their first part.
+        """
         found = fuller.get(self.parts, ())
         return next(iter(found)) if len(found) == 1 else self
 

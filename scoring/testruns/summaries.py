@@ -217,7 +217,7 @@ class Repeats:
 
 
 def repeats_of(executions: Iterable[ScoredExecution], pass_at: Exact, outcomes: Sequence[Hashable] = ()) -> Repeats:
-    """The repeats of one query, of which those with at least `pass_at` points of accuracy pass."""
+    """The repeats of one query: at least `pass_at` points of accuracy pass; equal `outcomes` are the same outcome."""
     known = [points for one in executions if (points := one.scores["accuracy"].points) is not None]
     return Repeats(sum(points >= pass_at for points in known), len(known), mode_ratio(outcomes) if outcomes else None)
 
@@ -239,7 +239,7 @@ def repeat_figures(queries: Iterable[Repeats], pass_at: int) -> dict[str, Any]:
 
 
 def repeat_line(figures: dict[str, Any], same_title: str = "") -> str:
-    """The figures as one Korean line of a report, '' without repeats; `same_title` names the mode ratio."""
+    """The figures as one Korean line of a report, '' without repeats; the mode ratio is the share of `same_title`."""
     of_rounds, same = figures["pass_hat_k"], figures["mode_ratio"]
     if len(of_rounds) < 2:
         return ""
