@@ -38,7 +38,9 @@ class Questions:
     def __add__(self, other: "Questions") -> "Questions":
         """The rows of both, which have the same template."""
         questions, counts = Counter(self.questions), Counter(self.counts)
-        return Questions(self.template, questions + Counter(other.questions), counts + Counter(other.counts))
+        questions.update(other.questions)  # `+` would walk through all questions of the days before, too
+        counts.update(other.counts)
+        return Questions(self.template, questions, counts)
 
 
 def failing_kpis(rubric: RowRubric) -> list[Quotient]:

@@ -1,6 +1,7 @@
 """The pages of weeks, months and chosen days: beside those before them, day by day."""
 
 import re
+import time
 from collections import Counter
 from datetime import date, timedelta
 from pathlib import Path
@@ -13,7 +14,7 @@ from tasks.reports.markdown.period import period_report
 from tasks.reports.site import listed_rows
 from tasks.reports.site.build import build_pages
 from tasks.reports.site.day_tables import question_text
-from tasks.reports.site.patterns import Questions
+from tasks.reports.site.patterns import Questions, summed_questions
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import RUBRIC, best, refused
 from tests.builders.site import build, of_version, page, write_day
@@ -104,6 +105,14 @@ def test_month_and_chosen_days_have_pages_beside_those_before_them(warehouse: Fo
 )
 def test_question_is_an_example_only_of_what_its_template_leaves_open(question: str, shown: str) -> None:
     assert question_text(Questions(RUBRIC.template(question), Counter({question: 3}), Counter())) == shown
+
+
+def test_questions_of_many_days_are_summed_without_a_walk_through_those_of_the_days_before() -> None:
+    days = [[Questions("{낱말}", {f"{day} {number}": 1 for number in range(5_000)}, {"kpi": day})] for day in range(60)]
+    began = time.process_time()
+    (summed,) = summed_questions(days)
+    assert time.process_time() - began < 2  # 5 s with the walk, 0.2 s without
+    assert (summed.rows, summed.counts) == (300_000, {"kpi": sum(range(60))})
 
 
 def test_period_says_where_days_have_more_rows_than_its_questions_are_counted_among(
