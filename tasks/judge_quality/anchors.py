@@ -170,7 +170,7 @@ def ask_anchors(
     renew: bool = False,
     progress: Progress | None = None,
 ) -> AqbError | None:
-    """Asks the anchors without the verdict store and writes the answers; returns why the judge failed, if it did.
+    """Asks the anchors without the verdict store and writes the answers; returns why the judge failed later, if it did.
 
     Verdicts of test runs do not change. With `renew`, later nights are compared with the answers of this night.
 

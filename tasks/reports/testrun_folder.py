@@ -1,4 +1,5 @@
-"""The folder that `aqb score` writes for a test run: tables, `summary.json`, `report.md`, `scores.xlsx`, `review.csv`.
+"""What is written of a scored test run: the folder of `aqb score` with tables, `summary.json`, `report.md`,
+`scores.xlsx` and `review.csv`, and the rows of the inbox's runs in the warehouse.
 
 Source: SPEC 4.
 """

@@ -59,7 +59,7 @@ def files_of_inbox(context: Context, now: datetime) -> Inbox:
 
 
 def _scored_contents(context: Context) -> tuple[Set[str], Mapping[str, date]]:
-    """The contents whose scores are, or were, kept in the tables, and those whose scores are lost, with their day.
+    """The contents (SHA-256) whose scores are, or were, kept in the tables, and those whose scores are lost: their day.
 
     A content of the tables is scored unless its latest run did not end well; the ledger need not know it. Scores
     are lost if a run has completed them and the tables lack them. Those of days before the first one of the table, and

@@ -59,7 +59,7 @@ class Door:
         )
 
     async def refuse_host(self, _: Request) -> Response:
-        """The page under another host name."""
+        """Raises RefusedError: the name of the host is another one."""
         raise RefusedError(421, "이 이름으로는 열 수 없습니다. 안내받은 주소로 여세요")
 
     def to(self, view: Page, role: Role) -> Endpoint:

@@ -143,7 +143,7 @@ class RunQueue:
         return store.labels_of(self.run.rubric.id, self.run.sha256, [""])
 
     def progress(self, mine: Sequence[KeptLabel]) -> tuple[str, int, int]:
-        """As of rows, by query, whose answers are not read for it."""
+        """As of rows, counted by query; their answers are not read for it."""
         queries = drawn_queries(self.run, USUAL_AUDIT).keys()
         return "질의", len(queries & {one.query_id for one in mine}), len(queries)
 
