@@ -13,7 +13,7 @@ from scoring.rubrics.plan_agent.formulas import PlanExecution, PlanQuery, both_p
 from scoring.rubrics.plan_agent.summary import PlanSummary, low_scored, slow
 from scoring.rules.bands import band_rows
 from scoring.stats.exact import Exact
-from scoring.testruns.headline import main_cause, mean_name, query_name, size_text
+from scoring.testruns.headline import main_cause, mean_name, query_name, size_text, worst_first
 from scoring.testruns.patterns import CheckPattern, Outage, check_patterns, main_causes, outages
 from scoring.testruns.rubric import Options, ScoredExecution
 from scoring.testruns.summaries import repeat_line
@@ -165,11 +165,8 @@ def slowest_queries(queries: Sequence[PlanQuery]) -> list[PlanQuery]:
 
 
 def lowest_queries(queries: Sequence[PlanQuery]) -> list[PlanQuery]:
-    """The queries with an execution of 0, 1 or 2 points: largest loss of points first, then most such executions."""
-    low = [query for query in queries if low_scored(query.executions)]
-    return sorted(
-        low, key=lambda query: (-points_lost(query.points), -len(low_scored(query.executions)), query.query_id)
-    )
+    """The queries with an execution of 0, 1 or 2 points, largest loss of points first."""
+    return worst_first((query for query in queries if low_scored(query.executions)), points_lost)
 
 
 def points_lost(scores: Mapping[str, Exact | None]) -> Exact:
@@ -301,10 +298,9 @@ def _cause(pattern: CheckPattern) -> str:
 
 def _failing_queries(queries: Sequence[PlanQuery]) -> list[str]:
     consistent = [query for query in queries if query.scores["consistency"].points == t.CONSISTENT_POINTS]
-    failing = [query for query in consistent if not both_pass(query)]
+    failing = worst_first((query for query in consistent if not both_pass(query)), points_lost)
     if not failing:
         return []
-    failing.sort(key=lambda query: (-points_lost(query.points), query.query_id))
     return [f"모든 회차에서 {t.PASS_MIN_POINTS}점 미만인 질의 {len(failing):,}개: {_names(failing)}"]
 
 

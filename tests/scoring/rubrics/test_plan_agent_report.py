@@ -208,6 +208,18 @@ def test_low_queries_are_listed_by_the_points_they_lost() -> None:
     assert low.index("질의 Q-2") < low.index("질의 Q-1")
 
 
+def test_low_queries_that_lost_as_much_are_listed_in_the_order_of_the_workbook() -> None:
+    said = "\n".join(f'assistantMessage에 "{word}"이 언급되어 있는가' for word in ("기간", "지역", "직무", "연차"))
+    one_low, both_low = (
+        query(name, *({"assistantMessage": text} for text in texts), expected_text=said)
+        for name, texts in (("Q-1", ("기간 지역 직무", "모름")), ("Q-2", ("기간", "지역")))
+    )
+    assert one_low.points["accuracy"] == both_low.points["accuracy"] == 2
+    assert [row["query_id"] for row in RUBRIC.worst_first(map(RUBRIC.query_row, (both_low, one_low)))] == ["Q-1", "Q-2"]
+    low = reported(both_low, one_low).partition("## 0~2점이 있는 질의 (2개)")[2]
+    assert low.index("질의 Q-1") < low.index("질의 Q-2")
+
+
 def test_stability_below_five_says_how_much_of_it_are_answers_without_a_passed_check() -> None:
     report = reported(query("Q-1", GOOD, BAD), query("Q-2", GOOD, EMPTY))
     assert "실패하거나 빈 응답 1건뿐 아니라 통과한 체크가 하나도 없는 응답 1건도 0점입니다." in report
