@@ -82,7 +82,8 @@ class _Finder:
             self._cell.has_content |= name in _CONTENTS
 
     def _start_cell(self, tag: str, attributes: dict[str, Any]) -> None:
-        self._column = coordinate_to_tuple(attributes["r"])[1] if "r" in attributes else self._column + 1
+        name = attributes.get("r")  # empty as good as missing, for openpyxl too
+        self._column = coordinate_to_tuple(name)[1] if name else self._column + 1
         if self._passed or self._column <= self._places[self._line]:
             return
         self._passed = True

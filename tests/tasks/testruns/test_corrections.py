@@ -146,6 +146,10 @@ def workbook_of(folder: Path, rows: str) -> Path:
             '<x:c r="B2"><x:v>7</x:v></x:c >',
             '<x:c r="B2" t="inlineStr"><x:is><x:t xml:space="preserve">new</x:t></x:is></x:c>',
         ),
+        (
+            '<x:c r=""><x:v>7</x:v></x:c>',
+            '<x:c r="B2" t="inlineStr"><x:is><x:t xml:space="preserve">new</x:t></x:is></x:c>',
+        ),
     ],
 )
 def test_corrected_workbook_finds_cells_wherever_its_program_put_them(tmp_path: Path, cell: str, after: str) -> None:
