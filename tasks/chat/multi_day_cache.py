@@ -109,7 +109,7 @@ def read_at_once(
     }
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)  # its pieces are many
 class _DayReadBefore(ChatRowFiles):
     """One day of files, most of which are cached. It holds nothing of other days, because it is sent to workers."""
 

@@ -128,7 +128,10 @@ class FolderWarehouse(Warehouse):
             yield
 
     def staging(self, name: str, wait_s: float = 0.0) -> AbstractContextManager[Path]:
-        """An empty folder for one run of that name; the remains of a killed run are removed first."""
+        """An empty folder for one run of that name; the remains of a killed run are removed first.
+
+        Raises StorageError also if it was removed meanwhile, or a link is in the place of its staging folder.
+        """
         return self._staged(self._own(name), wait_s)
 
     @contextmanager

@@ -21,7 +21,7 @@ from tasks.chat.sources.json_lines import read_json_lines
 from tasks.chat.sources.parquet import cut_parquet, read_parquet
 from tasks.chat.sources.pieces import FilePiece, RowStream, cut_lines
 from tasks.files.discovery import files_in, identity_of, matching_files, readable
-from tasks.files.presence import is_folder
+from tasks.files.presence import exists, is_folder
 
 _Reader = Callable[[FilePiece, Window | None, Reading], Iterator[RowBatch]]
 _READERS: dict[str, _Reader] = {
@@ -164,7 +164,7 @@ def _refuse_cut(path: Path, before: stat_result) -> None:
 
     It may grow or be replaced.
     """
-    after = path.stat() if path.exists() else before
+    after = path.stat() if exists(path) else before
     if after.st_ino == before.st_ino and after.st_size < before.st_size:
         raise InputError("became shorter while it was read", where=str(path), fix="run again when it is complete")
 

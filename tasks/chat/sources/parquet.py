@@ -93,7 +93,7 @@ def cut_parquet(path: Path, window: Window | None, reading: Reading, piece_bytes
         start, line, first_line, size = 0, 1, 1, 0
         for outside, run in _runs_of_row_groups(source, groups, window, leaves["timestamp"], reading.naive_zone):
             for group in run:
-                own = 0 if outside else source.bytes([group])
+                own = 0 if outside else source.unpacked_bytes([group])
                 if size and size + own > piece_bytes:
                     yield FilePiece(path, start, group, first_line, size, status.st_ino, status.st_size)
                     start, first_line, size = group, line, 0
@@ -115,7 +115,7 @@ class ParquetSource:
         """The rows of some row groups."""
         return sum(self.file.metadata.row_group(group).num_rows for group in groups)
 
-    def bytes(self, groups: Iterable[int]) -> int:
+    def unpacked_bytes(self, groups: Iterable[int]) -> int:
         """The bytes of the groups before compression, according to the footer; most of them are texts."""
         return sum(self.file.metadata.row_group(group).total_byte_size for group in groups)
 
@@ -221,7 +221,7 @@ def _copied(source: ParquetSource, leaves: Mapping[str, Leaf], groups: list[int]
 
 def _without_texts(source: ParquetSource, leaves: Mapping[str, Leaf], groups: list[int]) -> list[pa.RecordBatch] | None:
     """The columns other than the texts, which are small; None if one of them cannot be read."""
-    rows = max(1, min(BATCH_ROWS, BATCH_BYTES * source.rows(groups) // max(1, source.bytes(groups))))
+    rows = max(1, min(BATCH_ROWS, BATCH_BYTES * source.rows(groups) // max(1, source.unpacked_bytes(groups))))
     others = [leaf for name, leaf in leaves.items() if name not in TEXTS]
     try:
         return [*_counted(source, others, groups, rows, rows, BATCH_BYTES)]
@@ -305,7 +305,7 @@ def _within_memory(source: ParquetSource, groups: list[int]) -> Iterator[list[in
     together: list[int] = []
     size = 0
     for group in groups:
-        own = source.bytes([group])
+        own = source.unpacked_bytes([group])
         if together and size + own > _BYTES_AT_ONCE:
             yield together
             together, size = [], 0
@@ -328,7 +328,7 @@ def _texts(source: ParquetSource, leaves: Mapping[str, Leaf], groups: list[int],
     kinds = " ".join(str(field.type) for field in source.file.schema_arrow)  # also those within structs
     if "list_view<" in kinds or any(map(_is_unknown_zone, _ZONE.findall(kinds))):
         return None
-    if source.bytes(groups) > _BYTES_AT_ONCE:
+    if source.unpacked_bytes(groups) > _BYTES_AT_ONCE:
         return None
     names = {leaf.path[0] for leaf in found.values()}
     if not all(_IN_PLACE.issuperset(chunk.encodings) for group in groups for chunk in source.chunks(group, names)):
