@@ -108,7 +108,7 @@ MISTAKES = {
         "runs", 2, "it names no file", "sqlite:///data/state.db", {}, {"AQB_STATE_URL": "sqlite:///:memory:"}
     ),
     "a place that the system refuses": Mistake(
-        "report", 1, f"error: {LONG}", "check that it may be read", {}, {"AQB_REPORTS": LONG}
+        "test-runs", 1, f"error: {LONG}", "check that it may be read", {}, {"AQB_TEST_RUNS__INBOX": LONG}
     ),
     "a file for Prefect's home": Mistake(
         "alerts", 1, "a/b: Prefect's home folder cannot be used", "set PREFECT_HOME", {"a": ""}, {"PREFECT_HOME": "a/b"}
