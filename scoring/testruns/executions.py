@@ -128,7 +128,7 @@ class ParsedExecution:
 
 
 def parse_execution(execution: Execution) -> ParsedExecution:
-    """Parses the execution. Keep the result only while its query is scored: it takes several times the memory.
+    """Parses the execution. Keep the result only while its query is scored: it is several times as large as its text.
 
     Source: seed 003, 2-2; seed 004, 안정성; seed 000, 2.6.
     """

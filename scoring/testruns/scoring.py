@@ -200,7 +200,7 @@ def _of_several_judges(metrics: Sequence[Metric], by_epoch: Mapping[str, Mapping
 def testrun_summary(
     scored: ScoredTestRun, judge: Mapping[str, Any] | None = None, place: RunPlace | None = None
 ) -> dict[str, Any]:
-    """The content of `summary.json`; `judge` is its part about the judge, None (questions to ask) if none was asked.
+    """The content of `summary.json`. `judge` is its part about the judge; without one it has what one would be asked.
 
     `place` is its position among the runs of a warehouse, if it was scored into one.
     """
